@@ -24,6 +24,7 @@ import { openControl } from './operations/control.ts';
 import { openOperations } from './operations/serve.ts';
 import { createEvidence } from './reputation/address/evidence.ts';
 import { createHostnames, systemResolver } from './reputation/hostnames/hostnames.ts';
+import { openDestinations } from './reputation/lists/import/download.ts';
 import { openSubscriptions } from './reputation/lists/module.ts';
 import { reportPersonalData } from './reputation/reports/store/account-reports.ts';
 import { storedWebhooks } from './reputation/webhooks/hooks.ts';
@@ -122,6 +123,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     onMail,
     personalData: (over) => [reportPersonalData(over), webhookPersonalData(over)],
     webhooks: storedWebhooks(store),
+    destinations: openDestinations({ allowPrivate: config.sourceAllowPrivate }),
   });
   const { routes: _, ...signonModule } = signon;
   host.add(signonModule);

@@ -42,6 +42,7 @@ import type { SignonModule } from '../signon/module.ts';
 import { isActive } from '../signon/people.ts';
 import { signonEndpoints } from '../signon/signon.route.ts';
 import { exchangeByFormEndpoint, exchangeEndpoint } from '../signon/sites/exchange.route.ts';
+import { noticeKeysEndpoint } from '../signon/sites/notice-keys.route.ts';
 import { openSite, siteEndpoints } from '../site/module.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';
 import { type ConsoleSources, openConsole } from './console.ts';
@@ -71,6 +72,7 @@ export const endpoints: readonly Endpoint[] = [
   ...dovecotEndpoints,
   exchangeEndpoint, // GET /api.php
   exchangeByFormEndpoint, // POST /api.php
+  noticeKeysEndpoint, // GET /.well-known/jwks.json
   outboxEndpoint, // GET /outbox/:name
   ...signonEndpoints,
   ...consoleEndpoints, // GET /admin, /admin/*, POST /admin/*

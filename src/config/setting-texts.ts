@@ -102,7 +102,7 @@ export const settingGroups: Readonly<Record<string, Group>> = {
     },
     KNOWN_GOOD: { text: 'more addresses and networks that reports don’t touch', unset: 'none' },
     SOURCE_ALLOW_PRIVATE: {
-      text: '`on`: lists may be fetched from your own network, webhooks sent there',
+      text: '`on`: lists may be fetched from your own network, webhooks and notices sent there',
     },
     FEED_INTERVAL_SECONDS: { text: 'least time between two builds of the feeds' },
     FEED_LICENCE: {

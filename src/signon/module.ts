@@ -16,6 +16,7 @@ import type { Clock } from '../core/clock.ts';
 import { type Closers, createClosers } from '../core/closers.ts';
 import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
+import type { OutgoingRules } from '../core/outgoing.ts';
 import type { Random } from '../core/random.ts';
 import { createTotals } from '../core/totals.ts';
 import { type Params, parseQuery } from '../http/request/query.ts';
@@ -42,6 +43,8 @@ import {
 } from './sites/authorization.ts';
 import { createConsents } from './sites/consents.ts';
 import { profileExchangeRoutes } from './sites/exchange.route.ts';
+import { noticeKeysRoute } from './sites/notice-keys.route.ts';
+import { createNoticeSigner, type SiteNotifier, startSiteNotices } from './sites/notify-sites.ts';
 
 interface SignonNeeds {
   store: Store;
@@ -58,6 +61,8 @@ interface SignonNeeds {
   /** The stored webhooks, which a review of an account may remove. */
   webhooks: Parameters<typeof createReview>[0]['webhooks'];
   onMail?: ((mail: Mail) => void) | undefined;
+  /** The hosts that notices to sites may be sent to. */
+  destinations: OutgoingRules;
 }
 
 /** Opens sign-on. If a step fails, what was opened before it is closed. */
@@ -100,6 +105,10 @@ async function start(options: SignonNeeds, closers: Closers) {
   signon.erasures.resume();
   signon.notices.resume();
   await signon.restore();
+  const signer = createNoticeSigner(options.masterKey, config.baseUrl);
+  const { blocked } = authorization;
+  const siteNotices = startSiteNotices({ ...options, signer, consents, blocked });
+  closers.add(siteNotices.close);
   const accounts = createAccounts({ ...options, beside: profiles.created });
   const apiKeys = createApiKeys({ ...options, accounts });
   const images = createAvatarImages();
@@ -145,10 +154,12 @@ async function start(options: SignonNeeds, closers: Closers) {
         read: signon.outbox.newest,
       }),
       ...profileExchangeRoutes({ authorization, guard: web.guard }),
+      noticeKeysRoute(web.guard, signer),
       ...signonRoutes({ ...web, ...given, config, clock: options.clock }),
     ],
     tables: [
       images.table,
+      siteNotices.table,
       { name: 'mails', used: () => signon.mailer.waiting, limit: mailsWaitingMax },
       { name: 'sign_in_log', used: () => signInLog.waiting, limit: signInLogWaitingMax },
       ...signon.tables,
@@ -159,7 +170,10 @@ async function start(options: SignonNeeds, closers: Closers) {
       })),
     ],
     counts: { sign_on: events.read, consents: answers.read },
-    metrics: (metrics: Metrics) => registerMetrics(metrics, rowsOfStrangers, signon.pacing),
+    metrics(metrics: Metrics): void {
+      registerMetrics(metrics, rowsOfStrangers, signon.pacing);
+      registerNoticeMetrics(metrics, siteNotices.outcomes);
+    },
     close: closers.closeAll,
   };
 }
@@ -177,6 +191,15 @@ async function isActiveAccount(store: Store, accountId: string): Promise<boolean
   const entry = await store.get(accountKey(accountId));
   const account = entry && decodeAccount(entry.value);
   return account !== undefined && !account.disabled && account.pendingUntil === 0;
+}
+
+function registerNoticeMetrics(metrics: Metrics, read: SiteNotifier['outcomes']): void {
+  metrics.counterBy(
+    'portcullis_site_notices_total',
+    'Notices to sites and failed tries, since the start, by outcome.',
+    ['outcome'],
+    () => [...read()].map(([outcome, count]) => [{ outcome }, count]),
+  );
 }
 
 /** @param read the kinds of rows that anybody can cause */

@@ -158,6 +158,8 @@ export const namespaces = {
   sighting: 0x80,
   siteAccess: 0x81,
   accountGroups: 0x82,
+  siteNews: 0x83,
+  siteNotice: 0x84,
   scratch: 0xf0,
 } as const;
 
@@ -500,6 +502,21 @@ export const siteAccessPrefix = (): Key => encodeKey(namespaces.siteAccess);
 /** 82 account-id 00: the groups of an account. */
 export const accountGroupsKey = (id: string): Key => encodeKey(namespaces.accountGroups, text(id));
 export const accountGroupsPrefix = (): Key => encodeKey(namespaces.accountGroups);
+
+/** 83 account-id 00 kind:1 — what the sites of an account are to be told (signon/sites/site-news.ts). */
+export const siteNewsKey = (accountId: string, kind: number): Key =>
+  encodeKey(namespaces.siteNews, text(accountId), u8(kind));
+export const siteNewsPrefix = (): Key => encodeKey(namespaces.siteNews);
+export const readSiteNewsKey = (key: Uint8Array): string => readTexts(key)[0]!;
+
+/** 84 domain 00 client-id 00 origin 00 service-id 00 kind:1 — a notice to a site. */
+export const siteNoticeKey = (site: readonly string[], subject: string, kind: number): Key =>
+  encodeKey(namespaces.siteNotice, ...site.map(text), text(subject), u8(kind));
+export const siteNoticePrefix = (...site: readonly string[]): Key =>
+  encodeKey(namespaces.siteNotice, ...site.map(text));
+/** The place behind all notices of a site: no text begins with this byte. */
+export const siteNoticeEnd = (...site: readonly string[]): Key =>
+  encodeKey(namespaces.siteNotice, ...site.map(text), u8(0xff));
 
 /** 78 at:u48 random:4: an entry of the log of sign-ins, oldest first. */
 export const signInLogKey = (at: number, random: Uint8Array): Key =>

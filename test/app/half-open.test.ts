@@ -16,6 +16,7 @@ import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
+import { openDestinations } from '../../src/reputation/lists/import/download.ts';
 import { storedWebhooks } from '../../src/reputation/webhooks/hooks.ts';
 import { startSignon } from '../../src/signon/module.ts';
 import { openErasedList } from '../../src/storage/backup/erased.ts';
@@ -44,6 +45,7 @@ it('a sign-on that fails while it opens leaves no timer behind', async (t) => {
       ...{ clock, random: seededRandom(1), log, demo: false },
       personalData: () => [],
       webhooks: storedWebhooks(store),
+      destinations: openDestinations({ allowPrivate: false }),
       masterKey: masterKeyFromBytes(new Uint8Array(32)),
       config: { ...readConfig({}, judges), dataDir: directory.path },
     });

@@ -122,7 +122,11 @@ export function createAccounts(options: {
   }
 
   /** `conflict` when one that is being deleted is to be enabled: what it is given would be left. */
-  function setDisabled(email: string, disabled: boolean): Promise<Result<AccountInfo>> {
+  function setDisabled(
+    email: string,
+    disabled: boolean,
+    also: (id: string) => readonly SetRow[] = () => [],
+  ): Promise<Result<AccountInfo>> {
     return untilUndisturbed(async () => {
       const found = await load(email);
       if (!found.ok) return found;
@@ -132,7 +136,7 @@ export function createAccounts(options: {
       if (!disabled && (await store.get(mark)) !== undefined) return beingDeleted(record);
       const done = await write(
         [{ key, version }, ...(disabled ? [] : [{ key: mark, version: null }])],
-        [accountRow(id, changed)],
+        [accountRow(id, changed), ...also(id)],
         record.pendingUntil !== 0
           ? []
           : [accountDisabled.encode(eventId(), { account: id, disabled })],

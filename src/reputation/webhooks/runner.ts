@@ -9,10 +9,8 @@
  */
 
 import { createHmac } from 'node:crypto';
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import type { Clock } from '../../core/clock.ts';
-import { OperatorError } from '../../core/errors.ts';
+import { requestOnce } from '../../core/outgoing.ts';
 import type { Random } from '../../core/random.ts';
 import type { Turns } from '../../core/scheduling.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
@@ -225,32 +223,11 @@ async function sendEvent(
   const seconds = Math.floor(now / 1_000);
   const headers = {
     'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-    'user-agent': 'portcullis',
     'webhook-id': id,
     'webhook-timestamp': String(seconds),
     'webhook-signature': signatureOf(hook.secret, id, seconds, body),
   };
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(waitMsMax)]);
-  try {
-    destinations.admit(url);
-    const status = await new Promise<number>((resolve, reject) => {
-      const request = url.protocol === 'https:' ? requestHttps : requestHttp;
-      const how = { method: 'POST', agent: false, signal, headers, lookup: destinations.lookup };
-      request(url, how)
-        .on('response', (response) => {
-          response.on('error', () => {});
-          response.destroy();
-          resolve(response.statusCode ?? 0);
-        })
-        .on('error', reject)
-        // An answer that switches protocols is neither of them, and the timeout has no effect then.
-        .on('close', () => reject(new Error('closed without an answer')))
-        .end(body);
-    });
-    return { ok: status >= 200 && status < 300, outcome: String(status) };
-  } catch (error) {
-    if (error instanceof OperatorError) return { ok: false, outcome: 'private' };
-    return { ok: false, outcome: signal.aborted ? 'timeout' : 'unreachable' };
-  }
+  const asked = { method: 'POST', headers, body, waitMsMax, signal: options.signal } as const;
+  const { status, outcome } = await requestOnce(url, asked, destinations);
+  return { ok: status >= 200 && status < 300, outcome };
 }

@@ -39,6 +39,7 @@ import {
   type SessionMethod,
   type Sessions,
 } from '../sessions/sessions.ts';
+import { signedOutNews } from '../sites/site-news.ts';
 import type { Visitor } from '../visitor.ts';
 
 /** The rows and credentials that one change writes, computed from the person as just loaded. */
@@ -167,7 +168,8 @@ export function createAccountChanges(options: {
       counted = true;
       const logged = await securityLog.entry(person.id, event, visitor);
       const notice = notices.about({ ...person, credentials }, event, visitor, request.alsoTo);
-      const own = [credentialsRow(person, credentials), ...notice.set];
+      const told = endsOthers ? [signedOutNews(person.id, clock.now())] : [];
+      const own = [credentialsRow(person, credentials), ...notice.set, ...told];
       const done = await commitOnce(store, {
         check: [...unchanged(person), ...kept.check, ...logged.check, ...check],
         set: [...own, ...kept.set, ...logged.set, ...set],

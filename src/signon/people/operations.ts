@@ -42,6 +42,7 @@ import {
 } from '../proofs/new-password.ts';
 import { createPasswords } from '../proofs/passwords.ts';
 import { createSessions } from '../sessions/sessions.ts';
+import { signedOutNews } from '../sites/site-news.ts';
 import { languages } from '../visitor.ts';
 import type { Deletion } from './deletion.ts';
 import { type Invitations, listInvitations, withdrawInvitation } from './invitations.ts';
@@ -254,7 +255,7 @@ export const disableAccount = operation({
       refuse(fail('conflict', `${one.email} is an operator: take the role away first`));
     }
     const changed = await sayingWhoIsLeft(w, call, async () =>
-      expect(await w.accounts.setDisabled(email, true)),
+      expect(await w.accounts.setDisabled(email, true, (id) => [signedOutNews(id, w.clock.now())])),
     );
     const isAbuse = abuse || since !== undefined;
     const from = since === undefined ? 0 : dateIn(since)!;

@@ -14,6 +14,7 @@ import { credentialsRow, isVerified, openPeople, unchanged } from '../people.ts'
 import { loadFactor } from '../proofs/factor-rows.ts';
 import type { NewPasswords } from '../proofs/new-password.ts';
 import { createSecurityLog } from '../sessions/security-log.ts';
+import { signedOutNews } from '../sites/site-news.ts';
 import { operatorsVisit } from '../visitor.ts';
 import type { Plan, Profile } from './profile/profile.ts';
 import type { Profiles } from './profile/profile-store.ts';
@@ -64,7 +65,7 @@ export function createOperator(options: {
         };
         return commitOnce(store, {
           check: unchanged(person),
-          set: [credentialsRow(person, changed)],
+          set: [credentialsRow(person, changed), signedOutNews(accountId, clock.now())],
         });
       });
     },
@@ -111,7 +112,12 @@ export function createOperator(options: {
         const mails = notice ? notice.set : [];
         const done = await commitOnce(store, {
           check: [...unchanged(person), { key, version }, ...logged.check],
-          set: [credentialsRow(person, changed), ...mails, ...logged.set],
+          set: [
+            credentialsRow(person, changed),
+            signedOutNews(person.id, clock.now()),
+            ...mails,
+            ...logged.set,
+          ],
           del: [key, ...logged.del],
         });
         if (done === 'lost' || !done.ok) return done;

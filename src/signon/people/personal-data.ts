@@ -29,6 +29,7 @@ import { createSessions, type Sessions, sessionIdsOf } from '../sessions/session
 import { signInLogData } from '../sessions/sign-in-log.ts';
 import { type Consents, createConsents } from '../sites/consents.ts';
 import { groupsOf } from '../sites/groups.ts';
+import { siteNewsKeysOf } from '../sites/site-news.ts';
 import { linkAccountOf } from './links.ts';
 import { avatarData } from './profile/avatars.ts';
 import { createProfiles } from './profile/profile-store.ts';
@@ -54,10 +55,11 @@ export function signonPersonalData(
 ): readonly PersonalData[] {
   const { store } = tools;
   return [
+    // The sites are told by the id that the profile holds.
+    consentData(store, createConsents(tools)),
     profileData(tools),
     // The picture goes after the profile: without a profile no new one can be set.
     avatarData(store),
-    consentData(createConsents(tools)),
     groupData(store),
     siteKeyData(createSiteKeys(tools)),
     sessionData(store, createSessions({ ...tools, people: openPeople(store) })),
@@ -176,7 +178,7 @@ function profileData(tools: Tools): PersonalData {
   };
 }
 
-function consentData(consents: Consents): PersonalData {
+function consentData(store: Store, consents: Consents): PersonalData {
   return {
     name: 'connectedSites',
     async exportOf(accountId) {
@@ -188,9 +190,10 @@ function consentData(consents: Consents): PersonalData {
       }));
     },
     async erase(accountId) {
-      if (!(await consents.revoke(accountId)).ok) {
+      if (!(await consents.revoke(accountId, undefined, 'deleted')).ok) {
         throw new Error('the consents could not be removed');
       }
+      await deleteRows(store, siteNewsKeysOf(accountId));
     },
   };
 }

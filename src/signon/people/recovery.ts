@@ -23,6 +23,7 @@ import type { NewPasswords } from '../proofs/new-password.ts';
 import { turnOf } from '../proofs/passwords.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Renewed, Session } from '../sessions/sessions.ts';
+import { signedOutNews } from '../sites/site-news.ts';
 import { operatorsVisit, type Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
 import {
@@ -154,7 +155,12 @@ export function createRecovery(options: {
     const notice = options.notices.about(person, 'password_changed', visitor);
     const done = await commitOnce(store, {
       check: [...unchanged(person), ...logged.check, unused(link)],
-      set: [credentialsRow(person, changed), ...notice.set, ...logged.set],
+      set: [
+        credentialsRow(person, changed),
+        signedOutNews(id, clock.now()),
+        ...notice.set,
+        ...logged.set,
+      ],
       del: [link.key, ...logged.del],
     });
     if (done === 'lost' || !done.ok) return done;

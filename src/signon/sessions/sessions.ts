@@ -40,6 +40,7 @@ import {
   withBrowserAlone,
 } from '../people.ts';
 import { isFactorOn, passkeysOf } from '../proofs/factor-rows.ts';
+import { signedOutNews } from '../sites/site-news.ts';
 import { agentName, countryOf, type Visitor } from '../visitor.ts';
 
 /** The proofs of identity of a sign-in. The order is on disk. */
@@ -423,7 +424,10 @@ export function createSessions(options: {
           { key: credentialsKey(accountId), version: person.credentialsVersion },
           notErased(accountId),
         ],
-        set: [credentialsRow(person, { ...person.credentials, epoch })],
+        set: [
+          credentialsRow(person, { ...person.credentials, epoch }),
+          signedOutNews(accountId, clock.now()),
+        ],
         del: await keysOfOthers(accountId),
       });
     });
@@ -443,7 +447,11 @@ export function createSessions(options: {
       const own = { key: credentialsKey(person.id), version: person.credentialsVersion };
       const done = await commitOnce(store, {
         check: [own, notErased(person.id), ...kept.check],
-        set: [credentialsRow(person, { ...credentials, epoch }), ...kept.set],
+        set: [
+          credentialsRow(person, { ...credentials, epoch }),
+          signedOutNews(person.id, clock.now()),
+          ...kept.set,
+        ],
         del: await keysOfOthers(person.id, session.id),
       });
       return done === 'lost' || !done.ok ? done : ok({ token: kept.token, browser });

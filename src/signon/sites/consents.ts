@@ -36,6 +36,7 @@ import {
   storedFields,
 } from '../people/profile/profile.ts';
 import { type Scope, scopeBits, scopesField, scopesOf } from './scopes.ts';
+import { type SiteNoticeKind, siteNoticeRow, subjectOf } from './site-news.ts';
 
 /** The parties of a consent. */
 export interface ConsentParties {
@@ -181,15 +182,38 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     return sites;
   }
 
-  /** Revokes all origins of a client, or all clients. Returns how many consents were revoked. */
-  async function revoke(accountId: string, clientId?: string): Promise<Result<number>> {
+  /** Returns the notices to sites that the person was at: others know of nobody. */
+  async function farewells(
+    accountId: string,
+    sites: readonly Omit<ConsentParties, 'accountId'>[],
+    kind: SiteNoticeKind,
+  ): Promise<SetRow[]> {
+    const subject = await subjectOf(store, accountId);
+    if (subject === undefined) return [];
+    const at = clock.now();
+    const used = await Promise.all(sites.map((site) => lastUse({ accountId, ...site })));
+    return sites
+      .filter((_, i) => used[i] !== undefined)
+      .map(({ clientId, origin }) =>
+        siteNoticeRow({ clientId, origin, subject, kind, at }, random),
+      );
+  }
+
+  /**
+   * Revokes all origins of a client, or all clients; the sites get a notice. Returns how many consents were revoked.
+   */
+  async function revoke(
+    accountId: string,
+    clientId?: string,
+    kind: SiteNoticeKind = 'withdrawn',
+  ): Promise<Result<number>> {
     let count = 0;
     for await (const page of pages(consentPrefix(accountId, clientId))) {
-      const del = page.flatMap(({ key, value }) => {
-        const row = rows.decode(value);
-        return row === undefined ? [key] : [key, useKeyOf({ accountId, ...row })];
-      });
-      if (!(await store.commit({ del })).ok) return fail('store_unavailable');
+      const sites = page.map(({ value }) => rows.decode(value)).filter((row) => row !== undefined);
+      const uses = sites.map((site) => useKeyOf({ accountId, ...site }));
+      const set = await farewells(accountId, sites, kind);
+      const del = [...page.map(({ key }) => key), ...uses];
+      if (!(await store.commit({ del, set })).ok) return fail('store_unavailable');
       count += page.length;
     }
     return ok(count);

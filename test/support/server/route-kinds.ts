@@ -30,7 +30,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/taxii2\/\*?$/,
     /^GET \/docs\/[\w-]+(\.fr)?\.md$/,
     /^GET \/(llms|robots)\.txt$/,
-    /^GET \/\.well-known\/(security\.txt|change-password|passkey-endpoints)$/,
+    /^GET \/\.well-known\/(security\.txt|change-password|passkey-endpoints|jwks\.json)$/,
     /^GET \/(healthz|metrics)$/,
     // As any method: a proxy asks by that of its visitor.
     /^GET \/gate\/envoy\/\*$/,

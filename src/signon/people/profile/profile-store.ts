@@ -10,6 +10,7 @@ import { commitOnce, untilUndisturbed, written } from '../../../storage/change.t
 import { type Key, profileKey } from '../../../storage/keys.ts';
 import type { RowCheck, SetRow, Store } from '../../../storage/store.ts';
 import { notErased } from '../../people.ts';
+import { changedNews } from '../../sites/site-news.ts';
 import { decodeProfile, encodeProfile, newProfile, type Profile } from './profile.ts';
 import type { ProfileChanges } from './profile-edit.ts';
 
@@ -47,9 +48,10 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
       const changed = change(found.profile);
       if (!changed.ok) return changed;
       const { set, del } = extra(found.profile);
+      const told = await changedNews(store, accountId, [found.profile, changed.value], clock.now());
       const done = await commitOnce(store, {
         check: [{ key, version: found.version }],
-        set: [{ key, value: encodeProfile(changed.value) }, ...set],
+        set: [{ key, value: encodeProfile(changed.value) }, ...set, ...told],
         del,
       });
       return written(done, changed.value);
@@ -76,11 +78,11 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
       const found = await find(accountId);
       const key = profileKey(accountId);
       // An account without a profile gets one now.
-      const row =
-        found === undefined
-          ? newRow(accountId, email, true)
-          : { key, value: encodeProfile({ ...found.profile, email, emailVerified: true }) };
-      return { check: [{ key, version: found?.version ?? null }], set: [row] };
+      const check = [{ key, version: found?.version ?? null }];
+      if (found === undefined) return { check, set: [newRow(accountId, email, true)] };
+      const after = { ...found.profile, email, emailVerified: true };
+      const told = await changedNews(store, accountId, [found.profile, after], clock.now());
+      return { check, set: [{ key, value: encodeProfile(after) }, ...told] };
     },
     /** Returns the profile, and makes it for an account from before there were profiles. */
     async ensure(

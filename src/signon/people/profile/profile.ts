@@ -288,6 +288,13 @@ export const storedFields: readonly StoredField[] = fieldNames
   .filter((name): name is StoredField => 'bit' in profileFields[name])
   .sort((a, b) => profileFields[a].bit - profileFields[b].bit);
 
+/** Returns the bits of the fields whose values differ. */
+export function changedFields(before: Profile, after: Profile): number {
+  return storedFields
+    .filter((name) => profileFields[name].seen(before) !== profileFields[name].seen(after))
+    .reduce((bits, name) => bits | (1 << profileFields[name].bit), 0);
+}
+
 /** A setting that sites see: the person switches it on and off. */
 export type Setting = FieldsWith<{ readonly setting: Flag }>;
 

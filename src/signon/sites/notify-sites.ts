@@ -1,0 +1,355 @@
+/**
+ * Tells sites that a visitor of theirs signed out everywhere, changed values that they may see, took the consent
+ * back, or is gone. There is no registration: a site that wants notices names a path of its own in
+ * `/.well-known/portcullis.json`, at the origin that its visitors come back to. A notice is a Security Event Token
+ * (RFC 8417, pushed as RFC 8935 has it), signed with Ed25519; it holds no value of the person.
+ *
+ * Notices are rows (`site-news.ts`), so none is lost with the process, and each goes out at least once, for three
+ * days. A site that does not answer costs one request each time its wait is over, however many notices wait for
+ * it; of one registrable domain one request is under way at a time. One server of several does this, the one
+ * that holds the lease.
+ */
+
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import { every } from '../../core/every.ts';
+import type { Log } from '../../core/log.ts';
+import { type OutgoingRules, requestOnce } from '../../core/outgoing.ts';
+import type { Random } from '../../core/random.ts';
+import { hourMs } from '../../core/time.ts';
+import { createTotals } from '../../core/totals.ts';
+import { type Key, siteNewsPrefix, siteNoticeEnd, siteNoticePrefix } from '../../storage/keys.ts';
+import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
+import type { Entry } from '../../storage/store.ts';
+import { profileFields } from '../people/profile/profile.ts';
+import { type ConnectedSite, type Consents, storedFieldsOf } from './consents.ts';
+import type { BlockedSites } from './site-list.ts';
+import {
+  placeOf,
+  readNews,
+  readSiteNotice,
+  type SiteNotice,
+  type SiteNoticeKind,
+  siteNoticeLifeMs,
+  siteNoticeRow,
+  subjectOf,
+} from './site-news.ts';
+
+export const siteDocumentPath = '/.well-known/portcullis.json';
+/** The events by their names in a notice; those of CAEP and RISC where they mean the same. */
+export const siteEvents: Readonly<Record<SiteNoticeKind, string>> = {
+  signed_out: 'https://schemas.openid.net/secevent/caep/event-type/session-revoked',
+  deleted: 'https://schemas.openid.net/secevent/risc/event-type/account-purged',
+  changed: 'urn:portcullis:event:profile-changed',
+  withdrawn: 'urn:portcullis:event:consent-withdrawn',
+};
+
+const pollMs = 2_000;
+const requestMsMax = 5_000;
+const documentBytesMax = 4_096;
+const documentLifeMs = hourMs;
+const firstWaitMs = 30_000;
+const longestWaitMs = 6 * hourMs;
+/** Each wait is longer by up to a quarter, so that not all come at once. */
+const spread = 1_024;
+const workersMax = 4;
+/** Sites that a poll looks at; the next one goes on behind them. */
+const sitesPerPoll = 500;
+const newsPerPoll = 20;
+const noticesPerTurn = 20;
+const rowsPerCommit = 50;
+/** Sites that are remembered; beyond it the one remembered longest is asked anew. */
+export const knownSitesMax = 4_096;
+
+type Outcome = 'delivered' | 'failed' | 'refused' | 'unwanted' | 'expired' | 'blocked';
+
+interface KnownSite {
+  /** The address for notices; null: the site wants none. Undefined: its document is to be read. */
+  readonly notices: URL | null | undefined;
+  /** The monotonic time at which its document is read again. */
+  readonly until: number;
+  readonly failures: number;
+  readonly nextTryAt: number;
+}
+
+const unknownSite: KnownSite = { notices: undefined, until: 0, failures: 0, nextTryAt: 0 };
+
+export type NoticeSigner = ReturnType<typeof createNoticeSigner>;
+
+/** Signs for all nodes alike: the key follows from the master key. */
+export function createNoticeSigner(masterKey: MasterKey, issuer: string) {
+  // An Ed25519 private key of RFC 8410 is this header and the 32 bytes.
+  const header = Buffer.from('302e020100300506032b657004220420', 'hex');
+  const key = createPrivateKey({
+    key: Buffer.concat([header, deriveKey(masterKey, 'site notices')]),
+    format: 'der',
+    type: 'pkcs8',
+  });
+  const { x } = createPublicKey(key).export({ format: 'jwk' });
+  const publicKey = { kty: 'OKP', crv: 'Ed25519', x, kid: x!.slice(0, 16) };
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return {
+    /** JSON Web Key Set (RFC 7517). */
+    keys: { keys: [{ ...publicKey, use: 'sig', alg: 'EdDSA' }] },
+    sign({ clientId, id, subject, kind, at }: SiteNotice, now: number): string {
+      const head = part({ alg: 'EdDSA', typ: 'secevent+jwt', kid: publicKey.kid });
+      const claims = part({
+        iss: issuer,
+        aud: clientId,
+        iat: Math.floor(now / 1_000),
+        jti: id,
+        sub: subject,
+        toe: Math.floor(at / 1_000),
+        events: { [siteEvents[kind]]: {} },
+      });
+      const text = `${head}.${claims}`;
+      return `${text}.${sign(null, Buffer.from(text), key).toString('base64url')}`;
+    },
+  };
+}
+
+/** Returns the address that a site's document names: a path of the same origin. Null: it names none. */
+export function readSiteDocument(text: string, origin: string): URL | null {
+  try {
+    const document: unknown = JSON.parse(text);
+    const path = (document as { notices?: unknown } | null)?.notices;
+    if (typeof path !== 'string' || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]{0,499}$/.test(path)) {
+      return null;
+    }
+    const url = new URL(path, origin);
+    return url.origin === origin ? url : null;
+  } catch {
+    return null;
+  }
+}
+
+export function createSiteNotifier(options: {
+  maintenance: Maintenance;
+  clock: Clock;
+  random: Random;
+  log: Pick<Log, 'info' | 'warn'>;
+  signer: Pick<NoticeSigner, 'sign'>;
+  destinations: OutgoingRules;
+  consents: Pick<Consents, 'list'>;
+  blocked: Pick<BlockedSites, 'isBlocked'>;
+}) {
+  const { maintenance, clock, random, log, signer, destinations, consents, blocked } = options;
+  const { store } = maintenance;
+  const known = new Map<string, KnownSite>();
+  /** The work under way, by registrable domain. */
+  const running = new Map<string, Promise<void>>();
+  const outcomes = createTotals<Outcome>();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let cursor: Key | undefined;
+
+  function remember(origin: string, change: Partial<KnownSite>): void {
+    const site = { ...(known.get(origin) ?? unknownSite), ...change };
+    known.delete(origin);
+    known.set(origin, site);
+    if (known.size > knownSitesMax) known.delete(known.keys().next().value!);
+  }
+
+  function failedAt({ clientId, origin }: SiteNotice, outcome: string): void {
+    outcomes.count('failed');
+    const failures = (known.get(origin)?.failures ?? 0) + 1;
+    const waitMs = Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(failures - 1, 20));
+    const nextTryAt = clock.monotonicMs() + waitMs * (1 + random.bytes(1)[0]! / spread);
+    // A path that is not there may have moved.
+    const isGone = outcome === '404' || outcome === '410';
+    remember(origin, { failures, nextTryAt, ...(isGone ? { notices: undefined } : {}) });
+    if (failures === 1)
+      log.info({ client: clientId, origin, detail: outcome }, 'site notices: not taken');
+  }
+
+  const isDue = (origin: string) => clock.monotonicMs() >= (known.get(origin)?.nextTryAt ?? 0);
+
+  /** Returns where the site takes notices; null: it wants none. Undefined: it can't be said now. */
+  async function addressOf(notice: SiteNotice): Promise<URL | null | undefined> {
+    const { origin } = notice;
+    const site = known.get(origin);
+    if (site?.notices !== undefined && clock.monotonicMs() < site.until) return site.notices;
+    const { status, outcome, text } = await requestOnce(
+      new URL(siteDocumentPath, origin),
+      {
+        method: 'GET',
+        headers: { accept: 'application/json' },
+        waitMsMax: requestMsMax,
+        bytesMax: documentBytesMax,
+        signal,
+      },
+      destinations,
+    );
+    if (signal.aborted) return undefined;
+    const isLater =
+      (status === 0 && outcome !== 'private' && outcome !== 'too_long') || status >= 500;
+    if (isLater || status === 408 || status === 429) {
+      failedAt(notice, outcome);
+      return undefined;
+    }
+    const notices = status === 200 ? readSiteDocument(text, origin) : null;
+    remember(origin, { notices, until: clock.monotonicMs() + documentLifeMs });
+    return notices;
+  }
+
+  async function drop(entries: readonly Entry[], outcome: Outcome): Promise<void> {
+    const check = entries.map(({ key, version }) => ({ key, version }));
+    const done = await store.commit({ check, del: entries.map(({ key }) => key) });
+    // A row that was written anew meanwhile stays, and comes again.
+    if (done.ok) for (const _ of entries) outcomes.count(outcome);
+  }
+
+  /** @returns false when the site is to be left alone for now */
+  async function deliver(entry: Entry, notice: SiteNotice, to: URL): Promise<boolean> {
+    const body = signer.sign(notice, clock.now());
+    const headers = { 'content-type': 'application/secevent+jwt', accept: 'application/json' };
+    const asked = { method: 'POST', headers, body, waitMsMax: requestMsMax, signal } as const;
+    const { status, outcome } = await requestOnce(to, asked, destinations);
+    if (signal.aborted) return false;
+    if (status >= 200 && status < 300) {
+      remember(notice.origin, { failures: 0, nextTryAt: 0 });
+      await drop([entry], 'delivered');
+      return true;
+    }
+    if (status === 400) {
+      log.info({ client: notice.clientId, origin: notice.origin }, 'site notices: one was refused');
+      await drop([entry], 'refused');
+      return true;
+    }
+    failedAt(notice, outcome);
+    return false;
+  }
+
+  /** Sends some of a site's notices, those of earlier events first. */
+  async function serve(place: readonly string[]): Promise<void> {
+    const entries = await store.scan(siteNoticePrefix(...place), { limit: noticesPerTurn });
+    const found = entries
+      .flatMap((entry) => {
+        const notice = readSiteNotice(entry.value);
+        return notice === undefined ? [] : [{ entry, notice }];
+      })
+      .sort((a, b) => a.notice.at - b.notice.at);
+    const [first] = found;
+    if (found.length < entries.length) {
+      await drop(
+        entries.filter(({ value }) => readSiteNotice(value) === undefined),
+        'refused',
+      );
+    }
+    if (first === undefined) return;
+    if (await blocked.isBlocked(first.notice.clientId)) return drop(entries, 'blocked');
+    const to = await addressOf(first.notice);
+    if (to === undefined) return;
+    if (to === null) return drop(entries, 'unwanted');
+    for (const { entry, notice } of found) {
+      if (signal.aborted || !maintenance.isMine()) return;
+      const isOld = Math.abs(clock.now() - notice.at) > siteNoticeLifeMs;
+      if (isOld) await drop([entry], 'expired');
+      else if (!(await deliver(entry, notice, to))) return;
+    }
+  }
+
+  /** Makes notices of an account's news, one for each site that it is about. */
+  async function spreadNews(entry: Entry): Promise<void> {
+    const told = readNews(entry);
+    const subject = told && (await subjectOf(store, told.accountId));
+    if (told !== undefined && subject !== undefined) {
+      const { kind, at, accountId } = told;
+      const isOf = ({ granted, lastUsedAt }: ConnectedSite) =>
+        lastUsedAt !== undefined &&
+        (kind !== 'changed' ||
+          [...storedFieldsOf(granted)].some(
+            (field) => (told.fields & (1 << profileFields[field].bit)) !== 0,
+          ));
+      const sites = (await consents.list(accountId)).filter(isOf);
+      for (let from = 0; from < sites.length; from += rowsPerCommit) {
+        const set = sites
+          .slice(from, from + rowsPerCommit)
+          .map(({ clientId, origin }) =>
+            siteNoticeRow({ clientId, origin, subject, kind, at }, random),
+          );
+        if (!(await store.commit({ set })).ok) return;
+      }
+    }
+    // News that came meanwhile stays.
+    const check = [{ key: entry.key, version: entry.version }];
+    await store.commit({ check, del: [entry.key] });
+  }
+
+  /** Looks at sites that are waited for, from where the last poll ended, and begins with those that are due. */
+  async function serveDue(): Promise<void> {
+    for (let looked = 0; looked < sitesPerPoll; looked++) {
+      if (running.size >= workersMax || signal.aborted) return;
+      const after = cursor === undefined ? {} : { after: cursor };
+      const [entry] = await store.scan(siteNoticePrefix(), { ...after, limit: 1 });
+      if (entry === undefined) {
+        cursor = undefined;
+        return;
+      }
+      const notice = readSiteNotice(entry.value);
+      if (notice === undefined) {
+        await drop([entry], 'refused');
+        continue;
+      }
+      const place = placeOf(notice);
+      const [domain] = place;
+      if (running.has(domain) || !isDue(notice.origin)) {
+        cursor = siteNoticeEnd(...place);
+        continue;
+      }
+      cursor = siteNoticeEnd(domain);
+      const work = serve(place)
+        .catch((error: unknown) => noteFailure(error))
+        .finally(() => running.delete(domain));
+      running.set(domain, work);
+    }
+  }
+
+  function noteFailure(error: unknown): void {
+    // Another node does it now.
+    if (error instanceof LeaseLostError || signal.aborted) return;
+    log.warn({ err: error }, 'site notices: not looked at, tried again later');
+  }
+
+  async function poll(): Promise<void> {
+    if (!maintenance.isMine() || !store.writeState().available || signal.aborted) return;
+    try {
+      for (const entry of await store.scan(siteNewsPrefix(), { limit: newsPerPoll })) {
+        await spreadNews(entry);
+      }
+      await serveDue();
+    } catch (error) {
+      noteFailure(error);
+    }
+  }
+
+  return {
+    poll,
+    /** Resolves when nothing is under way. */
+    async idle(): Promise<void> {
+      while (running.size > 0) await Promise.all(running.values());
+    },
+    async stop(): Promise<void> {
+      stopping.abort();
+      await Promise.all(running.values());
+    },
+    outcomes: outcomes.read,
+    table: { name: 'notified_sites', used: () => known.size, limit: knownSitesMax } as BoundedTable,
+  };
+}
+
+export type SiteNotifier = ReturnType<typeof createSiteNotifier>;
+
+/** Polls until it is closed. */
+export function startSiteNotices(options: Parameters<typeof createSiteNotifier>[0]) {
+  const notifier = createSiteNotifier(options);
+  const loop = every(pollMs, notifier.poll, { isImmediate: true });
+  return {
+    ...notifier,
+    async close(): Promise<void> {
+      await Promise.all([loop.stop(), notifier.stop()]);
+    },
+  };
+}
