@@ -1,6 +1,6 @@
 /**
  * Copy buttons, forms that a second click does not send twice, what was typed into all forms of a page
- * when the language or the theme is changed, and the header's keys. Everything works without a script, these aside.
+ * when the language or the theme is changed, times, and the header's keys. Everything works without a script, these aside.
  */
 const doneForMs = 2000;
 /** Longer than an answer takes. One that never comes must not keep the form for good. */
@@ -43,6 +43,19 @@ document.addEventListener('submit', (event) => {
     delete form.dataset.sent;
   }, sentForMs);
 });
+
+// The page tells times in UTC; here the reader's own clock does, with UTC on hover.
+const clock = new Intl.DateTimeFormat(document.documentElement.lang === 'fr' ? 'fr-FR' : 'en-GB', {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+});
+for (const time of document.querySelectorAll('main time[datetime]')) {
+  const text = time.textContent;
+  const at = new Date(time.dateTime);
+  if (!text.endsWith(' UTC') || at.getTimezoneOffset() === 0) continue;
+  time.title = text;
+  time.textContent = clock.format(at);
+}
 
 // What was done can be taken back for ten seconds.
 for (const form of document.querySelectorAll('form.status-undo')) {

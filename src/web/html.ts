@@ -20,6 +20,13 @@ export function renderHtml(tree: Html): string {
   return wellFormed(markup.replace(/[\u0000-\u0008\u000b\u000e-\u001f\u007f]/g, '\ufffd'));
 }
 
+/** Returns a host name that breaks at its dots alone. */
+export function hostName(name: string): Html {
+  const parts = name.split(/(?<=\.)(?=.)/);
+  const labels = parts.flatMap((part, i) => (i === 0 ? [part] : [h('wbr', null), part]));
+  return h('span', { class: 'host' }, labels);
+}
+
 /** Class attribute from parts; false parts drop out. */
 export function classes(...parts: (string | false | undefined)[]): string {
   return parts.filter((part) => part).join(' ');

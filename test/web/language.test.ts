@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ipPage } from '../../src/reputation/address/address.page.tsx';
 import { homePage } from '../../src/site/home/home.page.tsx';
+import { hostName, renderHtml } from '../../src/web/html.ts';
 import { catalogueFor, type Language, pickLanguage } from '../../src/web/language.ts';
 import { formatFor } from '../../src/web/layout/format.ts';
 import { errorPage } from '../../src/web/layout/layout.tsx';
@@ -137,6 +138,13 @@ test('formats are bounded to known countries and never speak of the future', () 
   assert.equal(format.ago(nowMs + dayMs, nowMs), 'today');
   assert.equal(format.ago(nowMs - 90 * dayMs, nowMs), '3 months ago');
   assert.equal(format.moment(nowMs), '21 Nov 2026, 09:30 UTC');
+  const time = '<time datetime="2026-11-21T09:30:00Z">21 Nov 2026, 09:30 UTC</time>';
+  assert.equal(renderHtml(format.time(nowMs)), time);
+});
+
+test('a host name breaks at its dots alone', () => {
+  const written = '<span class="host">shop.<wbr/>example.<wbr/>org</span>';
+  assert.equal(renderHtml(hostName('shop.example.org')), written);
 });
 
 test('how long to wait is told in a unit that people read', () => {

@@ -11,7 +11,7 @@ import { Icon, type IconName } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
-import { formatFor, machineTime, namesText } from '../../web/layout/format.ts';
+import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { ActButton, type ConsoleView, sectionActs } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
@@ -178,7 +178,7 @@ function AddressNeed({
         </Link>
       }
       kind={kind}
-      time={<time datetime={machineTime(at)}>{format.moment(at)}</time>}
+      time={format.time(at)}
     >
       {said !== '' && <blockquote class="breaks">{text.quote(said)}</blockquote>}
       <p class="need-facts">
@@ -269,7 +269,7 @@ export function Evidence({
                 </Link>{' '}
                 <Badge label={text.ranks[rank]} tone={rank === 'newcomer' ? 'neutral' : 'accent'} />
               </span>
-              <time datetime={machineTime(at)}>{format.moment(at)}</time>
+              {format.time(at)}
               <span class="source-note breaks">
                 {namesText(categories, view.categoryNames)}
                 {comment !== '' && ` · ${text.quote(comment)}`}

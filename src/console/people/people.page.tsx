@@ -329,7 +329,7 @@ function keysCards(frame: PageFrame, view: ConsoleView & { readonly person: Pers
     <span class="breaks">{key.name || all.none}</span>,
     code(key.scopes.join(', ')),
     format.day(key.createdAt),
-    key.lastUsedAt === undefined ? all.never : format.moment(key.lastUsedAt),
+    key.lastUsedAt === undefined ? all.never : format.time(key.lastUsedAt),
     revoke('revoke', key.id),
   ]);
   const siteTitles = [text.siteKey, text.hosts, text.puzzle, text.made];

@@ -3,7 +3,7 @@
 import { Card } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge } from '../../web/components/table.tsx';
-import type { Html } from '../../web/html.ts';
+import { type Html, hostName } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
@@ -61,12 +61,12 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
   const { part, next } = view;
   const counts = (each: readonly number[]) => each.map(format.number).join(' · ');
   const rows = view.sites.map((site) => [
-    <span class="mono breaks">{site.domain}</span>,
+    <span class="mono">{hostName(site.domain)}</span>,
     counts([site.visitors, site.day, site.week]),
     site.signIns === undefined
       ? '–'
       : counts([site.signIns.today, site.signIns.week, site.signIns.month]),
-    site.lastUsedAt === undefined ? all.never : format.moment(site.lastUsedAt),
+    site.lastUsedAt === undefined ? all.never : format.time(site.lastUsedAt),
     stateOf(frame, site),
     actOf(frame, site, view),
   ]);

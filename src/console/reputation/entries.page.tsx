@@ -93,7 +93,7 @@ function found(frame: PageFrame, view: EntriesView): Html {
     category === 0 ? all.none : namesText([category], categoryNames),
     <span class="breaks">{note}</span>,
     format.day(setAt),
-    endsAt === 0 ? all.never : format.moment(endsAt),
+    endsAt === 0 ? all.never : format.time(endsAt),
     <ActButton view={view} of={entryActs} does="remove" about={{ prefix }} label={text.remove} />,
   ]);
   const titles = [text.category, text.note, text.set, text.until, text.actions];

@@ -174,7 +174,13 @@ function previewOf(
             text.noClash
           ) : (
             <>
-              {text.clashes} <span class="mono breaks">{clashes.join(', ')}</span>
+              {text.clashes}{' '}
+              {clashes.map((range, i) => (
+                <>
+                  {i > 0 && ', '}
+                  <span class="mono whole">{range}</span>
+                </>
+              ))}
             </>
           )}
         </li>
@@ -288,8 +294,8 @@ function loadedTable(frame: PageFrame, loaded: readonly LoadedList[]): Html {
   const rows = loaded.map(({ name, kind, complete, loadedAt, endsAt }) => [
     <strong class="breaks">{name}</strong>,
     text.kinds[kind],
-    complete ? format.moment(loadedAt) : text.unfinished,
-    format.moment(endsAt),
+    complete ? format.time(loadedAt) : text.unfinished,
+    format.time(endsAt),
   ]);
   const columns = [text.name, text.kind, text.loadedAt, text.endsAt].map((title) => ({ title }));
   return (
@@ -317,7 +323,7 @@ export function listsPage(frame: PageFrame, view: ListsView): string {
       {one.heldRows > 0 && <p class="card-note">{text.held(format.number(one.heldRows))}</p>}
     </>,
     format.number(one.rows),
-    one.freshAt === 0 ? all.never : format.moment(one.freshAt),
+    one.freshAt === 0 ? all.never : format.time(one.freshAt),
     `+${format.number(one.added)} −${format.number(one.removed)}`,
     <>
       {format.number(one.failures)}

@@ -21,7 +21,7 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
   const text = frameText(frame).console.audit;
   const format = formatFor(frame.language);
   const rows = view.entries.map((one) => [
-    <time>{format.moment(one.at)}</time>,
+    format.time(one.at),
     <span class="breaks">{view.accounts.get(one.user) ?? one.user}</span>,
     <code class="breaks">{one.command}</code>,
     <span class="breaks">{[one.before, one.after].filter((fact) => fact !== '').join(' → ')}</span>,

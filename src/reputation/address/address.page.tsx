@@ -380,7 +380,7 @@ function commentList(shown: readonly IpPageComment[], { text, format }: AddressS
             {comment.categories.map((name) => (
               <Badge label={name} />
             ))}
-            <time datetime={machineTime(comment.at)}>{format.moment(comment.at)}</time>
+            {format.time(comment.at)}
           </p>
           {commentText(maskComment(comment.text), text)}
         </li>

@@ -199,7 +199,7 @@ export function reportsPage(frame: PageFrame, view: OwnReportsView): string {
     <Link class="mono" href={`/ip/${encodeURIComponent(address)}`}>
       {address}
     </Link>,
-    format.moment(reportedAt),
+    format.time(reportedAt),
     namesText(categories, view.categoryNames),
     comment === '' ? '–' : <span class="own-comment">{comment}</span>,
     <ActionButton
@@ -250,7 +250,7 @@ export function sitesPage(frame: PageFrame, view: SitesView): string {
   const cards = view.sites.map((site) => {
     const { host } = new URL(site.origin);
     const reads = site.granted.map((scope) => text.scopes[scope]).join(', ');
-    const used = site.lastUsedAt === undefined ? account.never : format.moment(site.lastUsedAt);
+    const used = site.lastUsedAt === undefined ? account.never : format.time(site.lastUsedAt);
     return (
       <Card title={site.clientId} icon="shield" className="site">
         <Facts

@@ -16,7 +16,7 @@ import {
   SwitchField,
 } from '../../web/components/form.tsx';
 import { Badge, Table } from '../../web/components/table.tsx';
-import type { Html } from '../../web/html.ts';
+import { type Html, hostName } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { narrowPage } from '../sessions/parts.page.tsx';
@@ -87,7 +87,7 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
   );
   const rows = keys.map(({ id, createdAt, endsAt }) => [
     <span class="mono">{id}</span>,
-    format.moment(createdAt),
+    format.time(createdAt),
     <Badge
       label={endsAt === 0 ? text.active : text.replaced(format.moment(endsAt))}
       tone={endsAt === 0 ? 'clean' : 'suspect'}
@@ -209,7 +209,7 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
           columns={[columns.id, columns.hosts, columns.level, columns.created, columns.actions]}
           rows={siteKeys.map(({ id, hosts, createdAt, least }) => [
             <span class="mono">{id}</span>,
-            hosts.length === 0 ? text.siteAnyHost : hosts.join(' '),
+            hosts.length === 0 ? text.siteAnyHost : hosts.map((host) => <p>{hostName(host)}</p>),
             text.siteLevels[least],
             format.day(createdAt),
             <ActionButton
@@ -362,7 +362,7 @@ function list(text: Catalogue, format: Format, { csrf, fresh, named }: NamedKeys
           </>,
           scopes.map((scope) => words.scope[scope]).join('; '),
           format.day(createdAt),
-          lastUsedAt === 0 ? words.neverUsed : format.moment(lastUsedAt),
+          lastUsedAt === 0 ? words.neverUsed : format.time(lastUsedAt),
           fresh ? (
             <div class="row-actions">
               {action('rename', 'secondary')}

@@ -237,7 +237,7 @@ function sessionCard(account: AccountCatalogue, format: Format, view: SecurityVi
             <span class="fact-note fact-below">{text.sessionMethods[session.method]}</span>
           </>,
           format.country(session.country) ?? text.unknownCountry,
-          format.moment(session.lastSeenAt),
+          format.time(session.lastSeenAt),
           session.current ? (
             <Badge label={text.sessionThis} tone="accent" />
           ) : (
@@ -278,7 +278,7 @@ function logCard(account: AccountCatalogue, format: Format, view: SecurityView):
             caption={text.logTitle}
             columns={[at, event, agent, country]}
             rows={view.log.map((entry) => [
-              format.moment(entry.at),
+              format.time(entry.at),
               text.events[entry.event],
               entry.agent === '' ? text.unknownAgent : entry.agent,
               format.country(entry.country) ?? text.unknownCountry,

@@ -30,7 +30,7 @@ export function outboxPage(frame: PageFrame, { messages, baseUrl }: OutboxPageDa
           <article class="card outbox-mail">
             <h2>{message.kind === 'mail' ? message.subject : words.textMessage}</h2>
             <p class="outbox-to">
-              {words.to(message.to)} · {format.moment(message.at)}
+              {words.to(message.to)} · {format.time(message.at)}
             </p>
             <pre class="outbox-text">{linked(message.text, baseUrl)}</pre>
           </article>

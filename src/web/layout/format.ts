@@ -1,7 +1,9 @@
 /** Numbers, dates and country names as a reader of a language expects them. Dates are UTC and say so. */
 
+import { h } from 'preact';
 import { once } from '../../core/preparation.ts';
 import { dayMs } from '../../core/time.ts';
+import type { Html } from '../html.ts';
 import type { Language } from '../language.ts';
 
 const locales: Record<Language, string> = { en: 'en-GB', fr: 'fr-FR' };
@@ -16,6 +18,8 @@ export interface Format {
   shortDay(epochMs: number): string;
   /** `21 Nov 2026, 09:30 UTC`. */
   moment(epochMs: number): string;
+  /** The same as an element, in which the page's script tells it by the reader's own clock, with UTC on hover. */
+  time(epochMs: number): Html;
   /** `21 Nov, 09:30 UTC`, where the year is plain. */
   shortMoment(epochMs: number): string;
   /** `today`, `3 days ago`; from whole days between two instants. */
@@ -74,6 +78,8 @@ function createFormat(language: Language): Format {
     day: (epochMs) => day.format(epochMs),
     shortDay: (epochMs) => shortDay.format(epochMs),
     moment: (epochMs) => `${moment.format(epochMs)} UTC`,
+    time: (epochMs) =>
+      h('time', { datetime: machineTime(epochMs) }, `${moment.format(epochMs)} UTC`),
     shortMoment: (epochMs) => `${shortMoment.format(epochMs)} UTC`,
     ago(epochMs, nowMs) {
       const days = Math.max(0, Math.floor(nowMs / dayMs) - Math.floor(epochMs / dayMs));
