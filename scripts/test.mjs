@@ -2,7 +2,7 @@
  * Runs the compiled tests: `node scripts/test.mjs [--rest | --system] [wing, or part of a path ...]`.
  *
  *     npm test                          what is run at every change: flows with 3 front-end threads
- *     npm run test:rest                 flows that depend on threads again with 1, browsers, kills, floods
+ *     npm run test:rest                 some flows again with 1 thread, browsers, kills, floods
  *     npm test -- reputation            the folder test/reputation, both halves of it
  *     npm test -- flows/authorize       files whose path has this part, both halves of them
  *     npm run test:system               what needs other packages and tools; tiny runs of the benches
@@ -10,7 +10,7 @@
  * The first two and the last are all there is. A process runs some files of one wing, one after the other, since
  * loading their modules is much of what a file costs: each is a suite that has the file's name. A flow, and a file that
  * changes what all of a process share, has a process of its own. Two processes more run at once than there are cores, since a third of
- * their time is waiting; of the system tests as many as there are cores, since they work all the time. The
+ * their time is waiting; of the system tests one more, since they wait for other programs. The
  * list comes from the sources, so a stale file in dist/ never runs. At the end stand the ten slowest files, and in the last line the counts:
  * `12 passed, 0 failed, 1 skipped (wrk)`, with the tools whose absence ALLOW_MISSING allowed, and what
  * of the tests that was.
@@ -52,6 +52,19 @@ const longFiles = [
   'signon/people/erasures',
   'signon/people/strangers-rows',
 ].map((name) => `${name}.test.ts`);
+/** Of those, what a front end of its own answers in another way than one of several: once more with 1 thread. */
+const singleThread = [
+  'access/flows/quota',
+  'app/flows/front-ends',
+  'app/flows/hostile',
+  'app/flows/service',
+  'app/flows/threads',
+  'app/flows/unix-socket',
+  'captcha/flows/captcha',
+  'reputation/flows/check',
+  'reputation/flows/report-retract',
+  'signon/flows/authorize',
+].map((name) => `${name}.test.ts`);
 /** Runs its flows for each number of front-end threads that `TEST_THREADS` names; all without it. */
 const hasThreads = /\bthreadCounts\b/;
 const everyday = 'flows with 3 threads, no browsers, kills or floods; npm run test:rest has them';
@@ -59,7 +72,7 @@ const halves = {
   everyday: { threads: '3', has: (file, text) => !isLongFile(file, text), note: everyday },
   rest: {
     threads: '1',
-    has: (file, text) => isLongFile(file, text) || hasThreads.test(text),
+    has: (file, text) => isLongFile(file, text) || singleThread.includes(file),
     note: 'the rest of npm test: flows of threads with 1, browsers, kills, floods, words that are read',
   },
 };
@@ -95,7 +108,7 @@ const files = chosen(testFiles(), parts).filter((f) => {
   refuseLost(f, text);
   return half.has(f, text);
 });
-const unknown = [...Object.keys(embeddedOnly), ...longFiles].find(
+const unknown = [...Object.keys(embeddedOnly), ...longFiles, ...singleThread].find(
   (f) => !existsSync(join('test', f)),
 );
 if (unknown !== undefined)
@@ -120,7 +133,7 @@ const run = spawn(
     '--test',
     // A file that hangs fails, and the others are told of.
     `--test-timeout=${fileMsMax}`,
-    `--test-concurrency=${availableParallelism() + (isSystem ? 0 : 2)}`,
+    `--test-concurrency=${availableParallelism() + (isSystem ? 1 : 2)}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
     '--test-reporter=./scripts/test-totals.mjs',
