@@ -120,6 +120,12 @@ const golden: readonly (readonly [string, number, object, string])[] = [
     '026131427a3185c507b000020934352e31302e302e3100427a3185c507b000427a319380a7b000056373636c69067373682d62660c34352e31302e302e302f323401427a3185c507b000427a3185d3adb0000863726f776473656300',
   ],
   [
+    'agent.banned',
+    4,
+    { ...decided, decisions: [{ ...decided.decisions[0]!, value: 'JP' }] },
+    '026131427a3185c507b00001024a5000427a3185c507b000427a319380a7b000056373636c69067373682d6266',
+  ],
+  [
     'agent.unbanned',
     1,
     decided,

@@ -52,7 +52,11 @@ function live(more: object) {
   const options = {
     ...{ quotaGuard: { authenticate: () => 3 }, check: { judge: () => verdict }, clock },
     ...{ index: indexOf({}), maliciousBy: () => 0 },
-    ...{ spares: () => false, bans: { endOf: () => 0 }, isSpent: () => false },
+    ...{
+      spares: () => false,
+      bans: { endOf: () => 0, lengthBelow: () => -1 },
+      isSpent: () => false,
+    },
     count: (outcome: string) => counted.push(outcome),
     log: { error: (_: object, text: string) => logged.push(text) },
     ...more,

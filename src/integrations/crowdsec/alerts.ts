@@ -11,15 +11,17 @@
 import * as v from 'valibot';
 import type { Pace } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
-import { formatIp } from '../../ip/address.ts';
-import { formatNetwork, type Prefix, widthOf } from '../../ip/prefix.ts';
+import type { Prefix } from '../../ip/prefix.ts';
 import {
+  badPlace,
+  canonicalValue,
   covers,
   type DecisionType,
   decisionText,
   decisionTypes,
   durationText,
   idOf,
+  isCountryOrSystem,
   networkOf,
   originCharsMax,
   readDuration,
@@ -27,6 +29,7 @@ import {
   scenarioCharsMax,
   scopeOf,
   shownText,
+  shownValue,
   usualOrigin,
   type Wanted,
 } from './decisions.ts';
@@ -80,7 +83,7 @@ export const alertMembers = v.looseObject({
 const byHand = /"origin"\s*:\s*"cscli/i;
 export const alertDecision = v.looseObject({
   type: v.pipe(text, v.description('`ban` or `captcha`; others have no effect.')),
-  scope: v.pipe(text, v.description('`ip` or `range`; others have no effect.')),
+  scope: v.pipe(text, v.description('`ip`, `range`, `country` or `as`; others have no effect.')),
   value: text,
   duration: text,
   origin: maybeText,
@@ -108,7 +111,7 @@ export function categoriesOf(scenario: string): readonly number[] {
   return [name.includes('http') ? 21 : 15];
 }
 
-/** Undefined: one about a country or a system, a simulation, or one that makes no sense. */
+/** Undefined: one about users or the like, a simulation, or one that makes no sense. */
 function decisionOf(member: string): Wanted | undefined {
   let given: unknown;
   try {
@@ -118,14 +121,16 @@ function decisionOf(member: string): Wanted | undefined {
   }
   const read = v.safeParse(alertDecision, given, { abortEarly: true });
   if (!read.success || read.output.simulated === true) return undefined;
-  const { scope, duration, origin, scenario } = read.output;
-  if (!['ip', 'range'].includes(scope.toLowerCase())) return undefined;
+  const { duration, origin, scenario } = read.output;
+  const scope = read.output.scope.toLowerCase();
   const type = read.output.type.toLowerCase();
-  const network = networkOf(read.output.value);
+  const value = canonicalValue(read.output.value);
   const durationMs = Math.round(readDuration(duration.trim()) ?? 0);
-  if (network === undefined || !isDecisionType(type) || durationMs <= 0) return undefined;
+  if (value === undefined || !isDecisionType(type) || durationMs <= 0) return undefined;
+  const isPlace = !isCountryOrSystem(value) && ['ip', 'range'].includes(scope);
+  if (!isPlace && scope !== scopeOf(value).toLowerCase()) return undefined;
   return {
-    value: formatNetwork(network),
+    value,
     type,
     durationMs: Math.min(durationMs, durationMsMax),
     origin: shownText(origin || usualOrigin, originCharsMax),
@@ -307,6 +312,8 @@ interface AlertFilter {
   /** False: nothing of what is asked for can be here. */
   readonly isAny: boolean;
   readonly network: Prefix | undefined;
+  /** A country or a system, canonical. */
+  readonly named: string | undefined;
   readonly scope: string | undefined;
   readonly origin: string | undefined;
   readonly type: string | undefined;
@@ -331,12 +338,14 @@ export function readAlertFilter(
   if (!Number.isInteger(limit) || limit < 0) return 'limit is a whole number';
   const place = given('ip') ?? given('range') ?? given('value');
   const network = place === undefined ? undefined : networkOf(place);
-  const isNone = place !== undefined && network === undefined;
-  const isNamed = given('ip') !== undefined || given('range') !== undefined;
-  if (isNamed && isNone) return 'ip or range must be an address or a network';
+  const named = place === undefined || network !== undefined ? undefined : canonicalValue(place);
+  const isNone = place !== undefined && network === undefined && named === undefined;
+  const isPlace = given('ip') !== undefined || given('range') !== undefined;
+  if (isPlace && network === undefined) return badPlace;
   return {
     isAny: !isNone && given('has_active_decision') !== 'false',
     network,
+    named,
     scope: given('scope')?.toLowerCase(),
     origin: given('origin')?.toLowerCase(),
     type: given('decision_type')?.toLowerCase(),
@@ -353,7 +362,7 @@ export function alertsText(
   filter: AlertFilter,
   nowMs: number,
 ): string {
-  const { isAny, network, scope, origin, type, scenario, since, until, limit } = filter;
+  const { isAny, network, named, scope, origin, type, scenario, since, until, limit } = filter;
   const told: string[] = [];
   // The oldest comes first.
   for (const [value, ban] of [...(own?.active ?? [])].reverse()) {
@@ -365,25 +374,29 @@ export function alertsText(
     if (scope !== undefined && scopeOf(value).toLowerCase() !== scope) continue;
     if (origin !== undefined && said.origin.toLowerCase() !== origin) continue;
     if (type !== undefined && said.type !== type) continue;
+    if (named !== undefined && named !== value) continue;
     const prefix = networkOf(value);
-    if (prefix === undefined) continue;
-    if (network !== undefined && !covers(network, prefix) && !covers(prefix, network)) continue;
-    told.push(alertText(value, prefix, ban, nowMs));
+    if (network !== undefined) {
+      if (prefix === undefined || !(covers(network, prefix) || covers(prefix, network))) continue;
+    }
+    told.push(alertText(value, ban, nowMs));
   }
   return told.length === 0 ? 'null' : `[${told.join(',')}]`;
 }
 
 type Ban = OwnDecisions['active'] extends ReadonlyMap<string, infer One> ? One : never;
 
-function alertText(value: string, prefix: Prefix, ban: Ban, nowMs: number): string {
+function alertText(value: string, ban: Ban, nowMs: number): string {
   const said = saidByAgent(ban);
   const time = new Date(ban.atMs).toISOString();
   const scope = scopeOf(value);
-  const { family, words, length } = prefix;
-  const place =
-    length === widthOf(family)
-      ? { scope, value, ip: formatIp(family, words) }
-      : { scope, value, range: value };
+  const shown = shownValue(value, scope);
+  const ofScope = { Ip: { ip: value }, Range: { range: value }, Country: { cn: value } };
+  const place = {
+    scope,
+    value: shown,
+    ...(scope === 'AS' ? { as_number: shown } : ofScope[scope]),
+  };
   // `cscli decisions list` ends where it is missing.
   const simulated = ',"simulated":false}';
   const row = decisionText(value, durationText(ban.untilMs - nowMs), said);
@@ -396,7 +409,7 @@ function alertText(value: string, prefix: Prefix, ban: Ban, nowMs: number): stri
     scenario: said.scenario,
     scenario_version: '',
     scenario_hash: '',
-    message: `${scope} ${value} performed '${said.scenario}'`,
+    message: `${scope} ${shown} performed '${said.scenario}'`,
     events_count: 1,
     capacity: 0,
     leakspeed: '',

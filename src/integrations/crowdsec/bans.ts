@@ -25,7 +25,7 @@ import { agentBanKey, agentBanPrefix, erasureKey, readTexts } from '../../storag
 import { type NewEvent, pagesUnder, type Store } from '../../storage/store.ts';
 import { isListableNetwork } from '../listable.ts';
 import type { BanTable } from './ban-table.ts';
-import { type Decision, outweighs, type Wanted } from './decisions.ts';
+import { type Decision, isCountryOrSystem, outweighs, type Wanted } from './decisions.ts';
 import { agentBanned, agentUnbanned, type Decided, decisionRow } from './events.ts';
 
 export class OldestFirst<T> extends Map<string, T> {
@@ -366,6 +366,7 @@ export function createBanStore(options: {
   const { store, clock, random, bans, isSpared, catchUpTo } = options;
 
   function mayBeBanned(value: string): boolean {
+    if (isCountryOrSystem(value)) return true;
     const prefix = parsePrefix(value);
     return prefix.ok && isListableNetwork(prefix.value) && !isSpared(prefix.value);
   }

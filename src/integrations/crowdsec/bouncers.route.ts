@@ -22,7 +22,7 @@ import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { AgentCallers, BouncerUses } from './callers.route.ts';
-import { letsNoListThrough, readFilter, type Said } from './decisions.ts';
+import { letsNoListThrough, readFilter } from './decisions.ts';
 import {
   bouncersTag,
   decisionsOrNull,
@@ -31,7 +31,7 @@ import {
   limitedHeader,
   liveEndpoint,
 } from './live.route.ts';
-import { type DecisionStream, decisionsOf, type OwnDecisions } from './stream.ts';
+import { type ByHand, type DecisionStream, decisionsOf, type OwnDecisions } from './stream.ts';
 
 const headers = ['x-api-key', 'user-agent', 'accept-encoding'] as const;
 const usageBytesMax = 256 * 1_024;
@@ -130,11 +130,17 @@ export interface BouncerRouteOptions {
   /** Returns the decisions of an account's agents by its slot; undefined: it had none for a day. */
   readonly ownOf: (slot: number) => OwnDecisions | undefined;
   /** Returns what the operator banned by hand. */
-  readonly manual: () => readonly (readonly [value: string, said: Said])[];
+  readonly manual: () => Promise<readonly ByHand[]>;
   readonly index: Pick<IndexView, 'listNames'>;
   /** Entries of a whole list for this key. */
   readonly entriesMaxOf: (keyId: string) => Promise<number>;
 }
+
+const badQuery = 'the query can’t be read';
+const notBuilt = {
+  ...fail('overloaded', 'the list is being built; please come back soon'),
+  retryAfterSeconds: retrySeconds,
+};
 
 const forbidden = fail('forbidden', forbiddenDetail);
 
@@ -160,20 +166,29 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
   }
 
   return [
-    // Only what the front ends hand on: by a filter that the list has nothing for.
-    guard.open(liveEndpoint, (request): Answer => {
+    // Only what the front ends hand on: what is no question about one address or network.
+    guard.open(liveEndpoint, async (request): Promise<Answer> => {
       const bouncer = bouncerOf(request);
       if (bouncer === undefined) return forbidden;
       const query = parseQuery(request.query);
-      const filter = query.ok ? readFilter(query.value) : undefined;
-      if (filter === undefined || !letsNoListThrough(filter, options.index))
-        return fail('bad_request');
-      const isOver = limited('decisionsStream', bouncer.keyId, request) !== undefined;
-      const own = isOver ? undefined : options.ownOf(bouncer.slot);
-      const manual = isOver ? [] : options.manual();
-      const body = decisionsOf(own, manual, filter, options.clock.now());
-      const headers = [jsonType, noStore, ...(isOver ? [limitedHeader] : [])];
-      return { status: 200, headers, body };
+      const filter = query.ok ? readFilter(query.value, { isLookup: true }) : badQuery;
+      if (typeof filter === 'string') return fail('bad_request', filter);
+      const limit = query.ok ? readLimit(query.value.get('limit')) : undefined;
+      if (limit === undefined) return fail('bad_request', 'limit is a whole number');
+      const isShort = letsNoListThrough(filter, options.index);
+      const pace = isShort ? 'decisionsStream' : 'decisionsWhole';
+      if (limited(pace, bouncer.keyId, request) !== undefined) {
+        return { status: 200, headers: [jsonType, noStore, limitedHeader], body: 'null' };
+      }
+      if (request.method === 'HEAD') return replyOf([], false);
+      const manual = await options.manual();
+      const own = options.ownOf(bouncer.slot);
+      if (isShort) {
+        return replyOf(await decisionsOf(own, manual, filter, options.clock.now()), false);
+      }
+      const entriesMax = Math.min(limit, await options.entriesMaxOf(bouncer.keyId));
+      const parts = await stream.everything({ filter, own, manual, entriesMax });
+      return parts === undefined ? notBuilt : replyOf(parts, false);
     }),
     guard.open(streamEndpoint, async (request, caller): Promise<Answer> => {
       const bouncer = bouncerOf(request);
@@ -182,10 +197,11 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       // Clients ask this way whether their key is good.
       if (request.method === 'HEAD') return replyOf([], false);
       const query = parseQuery(request.query);
-      if (!query.ok) return fail('bad_request');
+      if (!query.ok) return fail('bad_request', badQuery);
       const { agent, address } = seen(request);
       const client = `${keyId} ${address} ${agent.slice(0, 200)}`;
       const filter = readFilter(query.value);
+      if (typeof filter === 'string') return fail('bad_request', filter);
       const isStart = query.value.get('startup') === 'true';
       const isWhole = stream.isWhole({ client, isStart, filter });
       const refused = limited(isWhole ? 'decisionsWhole' : 'decisionsStream', keyId, request);
@@ -204,10 +220,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
         entriesMax: () => options.entriesMaxOf(keyId),
         isGone: () => isGone,
       });
-      if (answer === undefined) {
-        const failure = fail('overloaded', 'the list is being built; please come back soon');
-        return { ...failure, retryAfterSeconds: retrySeconds };
-      }
+      if (answer === undefined) return notBuilt;
       uses.note(keyId, { agent, address });
       return replyOf(answer.parts, answer.isGzip);
     }),
@@ -233,6 +246,12 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       });
     }),
   ];
+}
+
+/** Undefined: it is no number of entries. */
+function readLimit(text: string | undefined): number | undefined {
+  if (text === undefined) return Number.POSITIVE_INFINITY;
+  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
 }
 
 function replyOf(body: readonly Uint8Array[], isGzip: boolean): Reply {

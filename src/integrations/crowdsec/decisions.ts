@@ -24,7 +24,7 @@ export const scenarioCharsMax = 64;
 export const originCharsMax = 16;
 
 export interface Decision {
-  /** Canonical: an address, or a network with its length. */
+  /** Canonical: an address, a network with its length, a country as `JP` or a system as `AS64500`. */
   readonly value: string;
   readonly type: DecisionType;
   /** Milliseconds since 1970: when it was made, and when it ends. */
@@ -82,8 +82,9 @@ export function readDuration(text: string): number | undefined {
   return text.startsWith('-') ? -sum : sum;
 }
 
-const origin = 'lists';
+/** Reports decided: it is their origin and their scenario. */
 const scenario = 'portcullis';
+const ofLists = 'lists';
 /** An element of an ipset ends after 596 hours at most; a stream renews each one daily. */
 const lifetimeSeconds = 576 * hourSeconds;
 const lifetime = '576h0m0s';
@@ -102,7 +103,7 @@ export interface Said {
   readonly scenario: string;
 }
 /** Reports decided; or what is on the list is there for a reason that is not known. */
-export const saidByReports: Said = { type: 'ban', origin, scenario };
+export const saidByReports: Said = { type: 'ban', origin: scenario, scenario };
 const saidByHand: Said = {
   type: 'ban',
   origin: 'cscli',
@@ -129,7 +130,9 @@ export function sayerOf(
 }
 
 function saidByNamed(name: string): Said {
-  return { type: 'ban', origin, scenario: shownText(name, scenarioCharsMax) };
+  const shown = shownText(name, scenarioCharsMax);
+  // Filters have commas between origins.
+  return { type: 'ban', origin: `${ofLists}:${shown.replaceAll(',', '_')}`, scenario: shown };
 }
 
 /** Returns what the lists of this moment, the operator and reports may say. */
@@ -148,9 +151,15 @@ export function saidByAgent(by: Pick<Decision, 'type' | 'origin' | 'scenario'>):
 
 /** Which decisions are wanted; the same for the stream and for a look-up. */
 export interface Filter {
-  /** Single addresses, and networks. */
+  /** Single addresses, networks, countries and systems. */
   readonly hosts: boolean;
   readonly networks: boolean;
+  readonly countries?: boolean | undefined;
+  readonly systems?: boolean | undefined;
+  /** Canonical; undefined: any. */
+  readonly value?: string | undefined;
+  /** Decisions hold this network, or else lie in it; undefined: any. */
+  readonly place?: { readonly network: Prefix; readonly isHeld: boolean } | undefined;
   /** In lower case; undefined: all. */
   readonly types?: readonly string[] | undefined;
   readonly origins?: readonly string[] | undefined;
@@ -164,14 +173,35 @@ export function filterName(filter: Filter): string {
   return JSON.stringify(filter);
 }
 
+const filterOfScope = {
+  Ip: 'hosts',
+  Range: 'networks',
+  Country: 'countries',
+  AS: 'systems',
+} as const satisfies Record<DecisionScope, keyof Filter>;
+
 /** @param names of the scenario, in lower case */
 function passes(filter: Filter, value: string, said: Said, names: readonly string[]): boolean {
-  const { hosts, networks, types, origins, containing, excluded } = filter;
-  // A slash marks a network.
-  if (!(value.includes('/') ? networks : hosts)) return false;
+  const { types, origins, containing, excluded, place } = filter;
+  if (filter[filterOfScope[scopeOf(value)]] !== true) return false;
+  if (filter.value !== undefined && filter.value !== value) return false;
   if (types?.includes(said.type) === false) return false;
-  if (origins?.includes(said.origin.toLowerCase()) === false) return false;
-  return isNamed({ containing, excluded }, names);
+  if (origins !== undefined && !isOfOrigin(said.origin.toLowerCase(), origins)) return false;
+  if (!isNamed({ containing, excluded }, names)) return false;
+  return place === undefined || isPlaced(value, place.network, place.isHeld);
+}
+
+/** All lists go by the name that they have in common, too. */
+function isOfOrigin(origin: string, wanted: readonly string[]): boolean {
+  if (wanted.includes(origin)) return true;
+  return origin.startsWith(`${ofLists}:`) && wanted.includes(ofLists);
+}
+
+/** Returns whether a value holds all of a network, or else lies in it; no country and no system does. */
+function isPlaced(value: string, network: Prefix, isHeld: boolean): boolean {
+  const own = networkOf(value);
+  if (own === undefined) return false;
+  return isHeld ? covers(own, network) : covers(network, own);
 }
 
 function isNamed(
@@ -204,10 +234,11 @@ export function isBanWanted(
   return passes(filter, value, said, [said.scenario.toLowerCase()]);
 }
 
-/** Returns whether no decision can pass, as when the filter asks for countries only. */
-export function letsNothingThrough({ hosts, networks, types }: Filter): boolean {
+/** Returns whether no decision can pass, as when the filter asks for names of users only. */
+export function letsNothingThrough(filter: Filter): boolean {
+  const { types } = filter;
   const isNoType = types !== undefined && !decisionTypes.some((type) => types.includes(type));
-  return isNoType || (!hosts && !networks);
+  return isNoType || !Object.values(filterOfScope).some((scope) => filter[scope] === true);
 }
 
 /**
@@ -215,11 +246,13 @@ export function letsNothingThrough({ hosts, networks, types }: Filter): boolean 
  * pass, which are few.
  */
 export function letsNoListThrough(filter: Filter, index: Pick<IndexView, 'listNames'>): boolean {
+  const { value, place: _, ...rest } = filter;
+  if (value !== undefined && networkOf(value) === undefined) return true;
   return !allSaid(index).some(
     (said) =>
-      said.origin === origin &&
-      ['192.0.2.1', '192.0.2.0/24', '2001:db8::1', '2001:db8::/32'].some((value) =>
-        isListWanted(filter, value, said),
+      said.origin !== saidByHand.origin &&
+      ['192.0.2.1', '192.0.2.0/24', '2001:db8::1', '2001:db8::/32'].some((one) =>
+        isListWanted(rest, one, said),
       ),
   );
 }
@@ -240,8 +273,9 @@ export function decisionText(
   duration: string = lifetime,
   said: Said = saidByReports,
 ): string {
-  const scope = value.includes('/') ? 'Range' : 'Ip';
-  return `{"id":${idOf(value)},"origin":"${said.origin}","type":"${said.type}","scope":"${scope}","value":"${value}","duration":"${duration}","scenario":"${said.scenario}"}`;
+  const scope = scopeOf(value);
+  const shown = shownValue(value, scope);
+  return `{"id":${idOf(value)},"origin":"${said.origin}","type":"${said.type}","scope":"${scope}","value":"${shown}","duration":"${duration}","scenario":"${said.scenario}"}`;
 }
 
 /**
@@ -261,11 +295,18 @@ export function idOf(value: string): number {
   return (high >>> 11) * 2 ** 32 + (low >>> 0);
 }
 
+const scopesOfStream = ['ip', 'range'];
+const scopesOfLookup = ['ip', 'range', 'country', 'as'];
+
 /**
- * `scopes`, `origins`, `types`, `scenarios_containing` and `scenarios_not_containing`, each with commas between
- * its values, and `type`. Parameters that are not known change nothing.
+ * Reads `scopes`, `origins`, `types`, `scenarios_containing` and `scenarios_not_containing`, each with commas
+ * between its values, `scope` and `type` as others of these names, `value`, and `ip` or `range` with `contains`.
+ * Parameters that are not known change nothing. The text says what is wrong.
  */
-export function readFilter(params: { get(name: string): string | undefined }): Filter {
+export function readFilter(
+  params: { get(name: string): string | undefined },
+  { isLookup = false } = {},
+): Filter | string {
   const wanted = (name: string) => {
     const text = params.get(name);
     if (text === undefined || text === '') return undefined;
@@ -274,16 +315,38 @@ export function readFilter(params: { get(name: string): string | undefined }): F
       .split(',')
       .map((one) => one.trim());
   };
-  const scopes = wanted('scopes');
+  const named = [...(wanted('scopes') ?? []), ...(wanted('scope') ?? [])];
+  const scopes = named.length > 0 ? named : isLookup ? scopesOfLookup : scopesOfStream;
   const types = [...(wanted('types') ?? []), ...(wanted('type') ?? [])];
+  const around = params.get('ip') ?? params.get('range');
+  const network = around === undefined ? undefined : networkOf(around);
+  if (around !== undefined && network === undefined) return badPlace;
+  const isHeld = readContains(params.get('contains'));
+  if (isHeld === undefined) return badContains;
+  const value = params.get('value');
   return {
-    hosts: scopes?.includes('ip') ?? true,
-    networks: scopes?.includes('range') ?? true,
+    hosts: scopes.includes('ip'),
+    networks: scopes.includes('range'),
+    countries: scopes.includes('country'),
+    systems: scopes.includes('as'),
     types: types.length === 0 ? undefined : types,
     origins: wanted('origins'),
     containing: wanted('scenarios_containing'),
     excluded: wanted('scenarios_not_containing'),
+    value: value && (canonicalValue(value) ?? value.slice(0, valueCharsMax)),
+    place: network && { network, isHeld },
   };
+}
+
+const valueCharsMax = 64;
+export const badPlace = 'ip or range must be an address or a network';
+const badContains = 'contains is true or false';
+
+/** Returns whether those that hold a place are meant, as unless told; undefined: the text says neither. */
+function readContains(text = 'true'): boolean | undefined {
+  const given = text.trim().toLowerCase();
+  if (['true', '1', 't'].includes(given)) return true;
+  return ['false', '0', 'f'].includes(given) ? false : undefined;
 }
 
 const rowsPerSlice = 250;
@@ -364,8 +427,34 @@ export function covers(outer: Prefix, inner: Prefix): boolean {
   return outer.length <= inner.length && contains(outer, inner.family, inner.words);
 }
 
-export function scopeOf(value: string): 'Ip' | 'Range' {
+export type DecisionScope = 'Ip' | 'Range' | 'Country' | 'AS';
+
+/** @param value canonical: no address and no network has a capital letter */
+export function scopeOf(value: string): DecisionScope {
+  const first = value.charCodeAt(0);
+  if (first >= 0x41 && first <= 0x5a) return value.length === 2 ? 'Country' : 'AS';
   return value.includes('/') ? 'Range' : 'Ip';
+}
+
+/** Returns a value as clients know it: a system by its number alone. */
+export function shownValue(value: string, scope: DecisionScope = scopeOf(value)): string {
+  return scope === 'AS' ? value.slice(2) : value;
+}
+
+/** Returns what somebody wrote as it is kept; undefined: it is no address, network, country or system. */
+export function canonicalValue(text: string): string | undefined {
+  const network = networkOf(text);
+  if (network !== undefined) return formatNetwork(network);
+  const name = text.trim().toUpperCase();
+  if (/^[A-Z]{2}$/.test(name)) return name;
+  const [, number] = /^(?:AS)?(\d{1,10})$/.exec(name) ?? [];
+  if (number === undefined || !(Number(number) > 0 && Number(number) < 2 ** 32)) return undefined;
+  return `AS${Number(number)}`;
+}
+
+/** Returns whether a value is a country or a system. */
+export function isCountryOrSystem(value: string): boolean {
+  return scopeOf(value) === 'Country' || scopeOf(value) === 'AS';
 }
 
 const filterNames = [
@@ -391,17 +480,14 @@ export function readDecisionFilter(params: {
   };
   const places = ['ip', 'range'].flatMap((name) => given(name) ?? []);
   const networks = places.map(networkOf);
-  if (networks.includes(undefined)) return 'ip or range must be an address or a network';
-  const containing = given('contains')?.toLowerCase() ?? 'true';
-  const isContaining = ['true', '1', 't'].includes(containing);
-  if (!isContaining && !['false', '0', 'f'].includes(containing))
-    return 'contains is true or false';
+  if (networks.includes(undefined)) return badPlace;
+  const isContaining = readContains(given('contains'));
+  if (isContaining === undefined) return badContains;
   const [scope, type] = [given('scope', 'scopes'), given('type', 'types')].map((text) =>
     text?.toLowerCase(),
   );
   const [scenario, origin, value] = [given('scenario'), given('origin', 'origins'), given('value')];
-  const one = value === undefined ? undefined : networkOf(value);
-  const oneValue = one === undefined ? value : formatNetwork(one);
+  const oneValue = value && (canonicalValue(value) ?? value);
   return (name, decision) => {
     const said = saidByAgent(decision);
     if (scope !== undefined && scopeOf(name).toLowerCase() !== scope) return false;
@@ -409,12 +495,7 @@ export function readDecisionFilter(params: {
     if (scenario !== undefined && said.scenario !== scenario) return false;
     if (origin !== undefined && said.origin.toLowerCase() !== origin.toLowerCase()) return false;
     if (oneValue !== undefined && name !== oneValue) return false;
-    if (networks.length === 0) return true;
-    const own = networkOf(name);
-    return networks.every((network) => {
-      if (own === undefined || network === undefined) return false;
-      return isContaining ? covers(own, network) : covers(network, own);
-    });
+    return networks.every((network) => isPlaced(name, network!, isContaining));
   };
 }
 

@@ -6,7 +6,7 @@
 import { defineEvent, type RewoundRows } from '../../storage/journal/define-event.ts';
 import { agentBanKey } from '../../storage/keys.ts';
 import { f64, group, list, oneOf, record, text } from '../../storage/record.ts';
-import { type Decision, type DecisionType, decisionTypes } from './decisions.ts';
+import { type Decision, type DecisionType, decisionTypes, isCountryOrSystem } from './decisions.ts';
 
 export interface Decided {
   /** Account id. */
@@ -46,9 +46,15 @@ const fields = group<Decided>({
   ),
 });
 
+/** Version 4 has the bytes of version 3; programs that don't know it take each value for an address. */
+function versionOf({ decisions }: Decided): number {
+  return decisions.some(({ value }) => isCountryOrSystem(value)) ? 4 : 3;
+}
+
 export const agentBanned = defineEvent({
   kind: 'agent.banned',
-  since: { 3: 1 },
+  since: { 3: 1, 4: 2 },
+  versionOf,
   fields,
   apply: (decisions: DecisionsInMemory, made) => decisions.add(made),
   async undo(rows, { account, decisions }) {

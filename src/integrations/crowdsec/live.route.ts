@@ -1,6 +1,6 @@
 /**
  * GET /v1/decisions: what a bouncer asks for each visitor, answered in the turn in which it comes, from
- * shared memory; a question without an address, of what agents decided, goes to the main thread. Nothing known is exactly `null`: some clients take anything else for a broken answer and
+ * shared memory; a question about no address, or about what lies in a network, goes to the main thread. Nothing known is exactly `null`: some clients take anything else for a broken answer and
  * refuse the visitor. So is a key beyond its budget, and a look-up that fails: some plugins ban the visitor
  * on any other status, and no limit and no error ever bans anybody.
  */
@@ -19,8 +19,8 @@ import type { HotRequest, HotRoute, PlainRoute } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { lookBehind, networkBehind } from '../../ip/behind.ts';
-import { formatNetwork, maskWords, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
+import { lookBehind } from '../../ip/behind.ts';
+import { formatNetwork, maskWords, type Prefix, widthOf } from '../../ip/prefix.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { jsonAnswer } from '../../web/openapi.ts';
 import { bouncerErrorBody, jsonType, noStore } from '../../web/shape.ts';
@@ -28,14 +28,15 @@ import type { IntegrationOutcome } from '../counters.ts';
 import { isListable } from '../listable.ts';
 import type { BanReader } from './ban-table.ts';
 import {
+  badPlace,
   decisionText,
   decisionTypes,
   durationText,
   type Filter,
   isBanWanted,
   isListWanted,
-  letsNoListThrough,
   letsNothingThrough,
+  networkOf,
   readFilter,
   saidByAgent,
   sayerOf,
@@ -72,7 +73,7 @@ const Decision = v.strictObject({
   id: v.pipe(v.number(), v.integer()),
   origin: v.string(),
   type: v.picklist(decisionTypes),
-  scope: v.picklist(['Ip', 'Range']),
+  scope: v.picklist(['Ip', 'Range', 'Country', 'AS']),
   value: v.string(),
   duration: v.string(),
   scenario: v.string(),
@@ -80,15 +81,23 @@ const Decision = v.strictObject({
 export const decisionsOrNull = v.nullable(v.array(Decision));
 
 export const filterParameters = {
-  scopes: optionalText('`ip`, `range` or both, with a comma.'),
+  scopes: optionalText(
+    '`ip`, `range`, `country` and `as`, with commas; the stream has the first two unless told.',
+  ),
   origins: optionalText(
-    '`lists`; `cscli` for what the operator says by hand; `crowdsec` and others for what agents of the account decided.',
+    '`portcullis` for reports, `lists:NAME` for one list and `lists` for all; `cscli` for what the operator says by hand; `crowdsec` and others for what agents of the account decided.',
   ),
   types: optionalText('`ban`, `captcha` or both; others have no decisions.'),
   scenarios_containing: optionalText(
     'Parts of a scenario: that of an alert, the name of a list, `portcullis` for reports; `portcullis-ipv4` or `-ipv6` names a family.',
   ),
   scenarios_not_containing: optionalText('Parts that a scenario must not have.'),
+  ip: optionalText('An address.'),
+  range: optionalText('A network.'),
+  contains: optionalText('`true`: what holds all of `ip` or `range`; `false`: what lies in it.'),
+  value: optionalText(
+    'An address, a network, a country or the number of a system, as it was decided.',
+  ),
 };
 
 export const liveEndpoint = endpoint({
@@ -98,19 +107,17 @@ export const liveEndpoint = endpoint({
   shape: 'bouncer',
   thread: 'any',
   headers: ['x-api-key'],
-  handlerLimits: ['decisions', 'decisionsStream'],
+  handlerLimits: ['decisions', 'decisionsStream', 'decisionsWhole'],
   errors: [],
   robots: 'disallow',
   docs: {
     id: 'decisions',
     tag: bouncersTag,
-    summary: 'The decisions on an address or a network, or null.',
+    summary: 'The decisions on an address or a network, or all of them, or null.',
     query: {
-      ip: optionalText('An address.'),
-      range: optionalText('A network.'),
-      scope: optionalText('`ip` or `range`, with `value`.'),
-      value: optionalText('An address or a network, with `scope`.'),
+      scope: optionalText('As `scopes`.'),
       type: optionalText('As `types`.'),
+      limit: optionalText('At most so many, where no address is asked for.'),
       ...filterParameters,
     },
     answers: { 200: jsonAnswer('The decisions.', decisionsOrNull) },
@@ -124,11 +131,13 @@ const limitedHead = renderHead(200, [jsonType, noStore, limitedHeader]);
 const forbiddenHead = renderHead(403, [jsonType, noStore]);
 const badHead = renderHead(400, [jsonType, noStore]);
 const forbiddenBody = bouncerErrorBody(forbiddenDetail);
-const badBody = bouncerErrorBody('ip, range or value must be an address or a network');
 const plainAddress = /^ip=([0-9A-Fa-f:.]{2,45})$/;
 const unknown = 'null';
 const entriesLookedAt = 256;
-const allOfAgents = Symbol('all of agents');
+const elsewhere = Symbol('the main thread knows');
+interface Bad {
+  readonly fault: string;
+}
 
 export function liveRoute(options: LiveOptions): HotRoute {
   const { quotaGuard, check, index, maliciousBy, spares, bans, clock, log, isSpent, count } =
@@ -139,25 +148,22 @@ export function liveRoute(options: LiveOptions): HotRoute {
   const saidOf = sayerOf(index, maliciousBy);
   const around = new Uint32Array(4);
 
-  /** The decision on a prefix, or `null`. */
-  function decide(family: 4 | 6, words: Uint32Array, length: number, filter?: Filter): string {
-    if (!isListable(family, words)) return unknown;
-    const verdict = check.judge(family, words, clock.now());
-    if (!verdict.malicious) return unknown;
-    const known = tell(verdict.decidedBy, family, words, length, filter);
-    if (known !== unknown || filter === undefined) return known;
-    // Others say the same, perhaps one that is wanted.
+  /** Writes the decisions on all of a prefix, the one that decides first; empty: there is none. */
+  function listed(family: 4 | 6, words: Uint32Array, length: number, filter?: Filter): string {
+    if (!isListable(family, words)) return '';
+    const { malicious, decidedBy } = check.judge(family, words, clock.now());
+    if (!malicious) return '';
+    let rows = tell(decidedBy, family, words, length, filter);
     const count = index.covering(family, words, covering);
     for (let at = 0; at < count; at++) {
       const entry = covering[at]!;
-      if (maliciousBy(entry) === 0) continue;
-      const other = tell(entry, family, words, length, filter);
-      if (other !== unknown) return other;
+      if (entry === decidedBy || maliciousBy(entry) === 0) continue;
+      rows = withComma(rows, tell(entry, family, words, length, filter));
     }
-    return unknown;
+    return rows;
   }
 
-  /** Returns an entry's decision on a prefix, or `null`. */
+  /** Returns an entry's decision on a prefix; empty: it has none that is wanted. */
   function tell(
     entry: number,
     family: 4 | 6,
@@ -168,16 +174,16 @@ export function liveRoute(options: LiveOptions): HotRoute {
     network.fill(0);
     const covers = index.readPrefix(entry, network);
     // An entry for a part of the network says nothing of the whole.
-    if (covers < 0 || covers > length) return unknown;
+    if (covers < 0 || covers > length) return '';
     const whole = { family, words: network, length: covers };
     const said = saidOf(entry);
     const told = (value: string) =>
       filter === undefined || isListWanted(filter, value, said)
-        ? `[${decisionText(value, undefined, said)}]`
-        : unknown;
+        ? decisionText(value, undefined, said)
+        : '';
     if (covers === widthOf(family) || !hasHole(whole)) return told(formatNetwork(whole));
     // Clients keep what they are given: a network would block those in it that the operator vouches for.
-    return length === widthOf(family) ? told(formatIp(family, words)) : unknown;
+    return length === widthOf(family) ? told(formatIp(family, words)) : '';
   }
 
   /** Somebody in it is never blocked, or there are too many to look at. */
@@ -193,25 +199,23 @@ export function liveRoute(options: LiveOptions): HotRoute {
     return found || position !== undefined;
   }
 
-  /** By what everybody may know, else by what the account's own agents decided. */
+  /** Returns what everybody may know, and what the account's own agents decided: all that match, bans first. */
+  function decided(slot: number, asked: Prefix, filter?: Filter): string {
+    const { family, words, length } = asked;
+    const known = listed(family, words, length, filter);
+    const { ban, captcha } = ofAgents(slot, asked, filter);
+    const rows = withComma(withComma(known, ban), captcha);
+    return rows === '' ? unknown : `[${rows}]`;
+  }
+
   function ofAddress(text: string, slot: number, filter?: Filter): string | undefined {
     const family = lookBehind(parseIp(text, address), address);
     if (family === 0) return undefined;
-    const length = widthOf(family);
-    const known = decide(family, address, length, filter);
-    return known === unknown ? ofAgents(slot, { family, words: address, length }, filter) : known;
+    return decided(slot, { family, words: address, length: widthOf(family) }, filter);
   }
 
-  function ofNetwork(text: string, slot: number, filter: Filter): string | undefined {
-    const prefix = parsePrefix(text, 'mask');
-    if (!prefix.ok) return undefined;
-    const asked = networkBehind(prefix.value);
-    const known = decide(asked.family, asked.words, asked.length, filter);
-    return known === unknown ? ofAgents(slot, asked, filter) : known;
-  }
-
-  /** Their decisions on all of a prefix, bans first and then the closest, or `null`. */
-  function ofAgents(slot: number, { family, words, length }: Prefix, filter?: Filter): string {
+  /** Their decisions on all of a prefix, the closest first. */
+  function ofAgents(slot: number, { family, words, length }: Prefix, filter?: Filter) {
     const nowMs = clock.now();
     const rows = { ban: '', captcha: '' };
     around.set(words);
@@ -222,33 +226,27 @@ export function liveRoute(options: LiveOptions): HotRoute {
       const value = formatNetwork({ family, words: around, length: bits });
       if (filter !== undefined && !isBanWanted(filter, value, bans)) continue;
       const row = decisionText(value, durationText(untilMs - nowMs), saidByAgent(bans));
-      rows[bans.type] += rows[bans.type] === '' ? row : `,${row}`;
+      rows[bans.type] = withComma(rows[bans.type], row);
     }
-    const { ban, captcha } = rows;
-    if (ban === '' && captcha === '') return unknown;
-    if (!isListable(family, words)) return unknown;
+    if (rows.ban === '' && rows.captcha === '') return none;
+    if (!isListable(family, words)) return none;
     const { allowlisted, knownGood } = check.judge(family, words, nowMs);
-    if (allowlisted || knownGood) return unknown;
-    return `[${ban}${ban !== '' && captcha !== '' ? ',' : ''}${captcha}]`;
+    return allowlisted || knownGood ? none : rows;
   }
 
-  /** Undefined: a bad request. `allOfAgents`: whatever the account's own agents decided. */
-  function bodyOf(query: string, slot: number): string | undefined | typeof allOfAgents {
+  function bodyOf(query: string, slot: number): string | Bad | typeof elsewhere {
     const plain = plainAddress.exec(query);
-    if (plain !== null) return ofAddress(plain[1]!, slot);
+    if (plain !== null) return ofAddress(plain[1]!, slot) ?? { fault: badPlace };
     const params = parseQuery(query);
-    if (!params.ok) return undefined;
-    const { value: given } = params;
-    const filter = readFilter(given);
-    const [ip, range, scope] = ['ip', 'range', 'scope'].map((name) => given.get(name));
-    const value = given.get('value') ?? '';
-    if (ip !== undefined) return ofAddress(ip, slot, filter);
-    if (range !== undefined) return ofNetwork(range, slot, filter);
-    if (scope?.toLowerCase() === 'ip') return ofAddress(value, slot, filter);
-    if (scope?.toLowerCase() === 'range') return ofNetwork(value, slot, filter);
-    // No decision has another scope or passes such a filter, so the list of all of them is empty.
-    if (scope !== undefined || letsNothingThrough(filter)) return unknown;
-    return letsNoListThrough(filter, index) ? allOfAgents : undefined;
+    if (!params.ok) return { fault: 'the query can’t be read' };
+    const filter = readFilter(params.value, { isLookup: true });
+    if (typeof filter === 'string') return { fault: filter };
+    if (letsNothingThrough(filter)) return unknown;
+    const { place, value, ...rest } = filter;
+    if (place?.isHeld === false) return elsewhere;
+    // Whatever is decided about a value holds it.
+    const asked = place?.network ?? (value === undefined ? undefined : networkOf(value));
+    return asked === undefined ? elsewhere : decided(slot, asked, { ...rest, value });
   }
 
   function handle(request: HotRequest): void {
@@ -275,14 +273,14 @@ export function liveRoute(options: LiveOptions): HotRoute {
       return;
     }
     const body = bodyOf(request.query, slot);
-    if (body === allOfAgents) {
+    if (body === elsewhere) {
       count('listed');
       request.defer();
       return;
     }
-    if (body === undefined) {
+    if (typeof body === 'object') {
       count('bad_request');
-      request.answer(badHead, badBody);
+      request.answer(badHead, bouncerErrorBody(body.fault));
       return;
     }
     count(body === unknown ? 'unlisted' : 'listed');
@@ -290,6 +288,12 @@ export function liveRoute(options: LiveOptions): HotRoute {
   }
 
   return { kind: 'hot', ...routeFacts(liveEndpoint), method: 'GET', handle };
+}
+
+const none = { ban: '', captcha: '' } as const;
+
+function withComma(rows: string, more: string): string {
+  return rows === '' || more === '' ? rows + more : `${rows},${more}`;
 }
 
 export const upEndpoint = endpoint({

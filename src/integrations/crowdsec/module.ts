@@ -34,9 +34,9 @@ import {
   createAgentTokens,
   startBouncerUses,
 } from './callers.route.ts';
-import { allSaid, type Said, sayerOf } from './decisions.ts';
+import { allSaid, sayerOf } from './decisions.ts';
 import { liveEndpoint, upEndpoint } from './live.route.ts';
-import { createDecisionStream, createListWords, type DecisionList } from './stream.ts';
+import { type ByHand, createDecisionStream, createListWords, type DecisionList } from './stream.ts';
 
 export const crowdsecEndpoints: readonly Endpoint[] = [
   upEndpoint, // GET /health
@@ -95,7 +95,7 @@ export async function openCrowdsec(needs: {
   readonly serverAddresses: readonly string[];
 }) {
   const { store, clock, random, log, quotaGuard, guard, callers, index, judge, bans } = needs;
-  const { accountOf, catchUpTo, maliciousBy } = needs;
+  const { accountOf, catchUpTo, maliciousBy, turns } = needs;
   const saidOf = sayerOf(index, maliciousBy);
   const listWords = createListWords({
     all: () => allSaid(index),
@@ -123,9 +123,10 @@ export async function openCrowdsec(needs: {
   }
 
   /** Returns what the operator banned by hand, but for networks that hold somebody who is never blocked. */
-  function manual(): (readonly [value: string, said: Said])[] {
-    const found: (readonly [string, Said])[] = [];
-    for (const entry of needs.manualEntries()) {
+  async function manual(): Promise<readonly ByHand[]> {
+    const found: ByHand[] = [];
+    for (const entry of [...needs.manualEntries()]) {
+      if (turns.isOver()) await turns.next();
       const prefix = index.prefixOf(entry);
       if (prefix === undefined || maliciousBy(entry) !== ownEntriesList) continue;
       const words = new Uint32Array(4);
@@ -197,7 +198,7 @@ export async function openCrowdsec(needs: {
       callers,
       agents: agentCallers,
       clock,
-      turns: needs.turns,
+      turns,
       tokens,
       accountOf,
       report: needs.report,

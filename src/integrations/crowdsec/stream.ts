@@ -14,7 +14,6 @@ import { createTurns } from '../../core/scheduling.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
 import {
   type Decision,
-  decisionText,
   durationText,
   type Filter,
   filterName,
@@ -165,6 +164,7 @@ export interface StreamAnswer {
 
 /** Some clients delete only what was told in the same words; these are never others. */
 const saidAlike: ListWords = {
+  live: () => saidByReports,
   now: () => saidByReports,
   before: () => [saidByReports],
   all: () => [saidByReports],
@@ -186,6 +186,7 @@ export function createListWords(options: {
   const alike = (one: Said) => (other: Said) =>
     one.origin === other.origin && one.scenario === other.scenario;
   return {
+    live: options.saidOf,
     now(value) {
       const before = told.get(value);
       const said = options.saidOf(value) ?? before?.at(-1) ?? saidByReports;
@@ -291,7 +292,38 @@ export function createDecisionStream(options: {
     return { parts, isGzip };
   }
 
+  /**
+   * All that the filter lets through at this moment, as a JSON array or `null`: what the operator banned by hand,
+   * the list as far as it still holds, and the account's own. Undefined: the list is not built yet.
+   */
+  async function everything(asked: {
+    readonly filter: Filter;
+    readonly own: OwnDecisions | undefined;
+    readonly manual: readonly ByHand[];
+    readonly entriesMax: number;
+  }): Promise<readonly Uint8Array[] | undefined> {
+    const { filter, own, manual, entriesMax } = asked;
+    const now = await list(firstWaitMs);
+    if (now === undefined) return undefined;
+    const byHand = new Map(manual);
+    function* values(): Generator<string> {
+      yield* byHand.keys();
+      for (const value of wholeSaid(now!, 0, entriesMax).added) if (!byHand.has(value)) yield value;
+    }
+    let rows = 0;
+    const saidOf = (value: string) => {
+      const said = byHand.get(value) ?? words.live(value);
+      if (said === undefined || !isListWanted(filter, value, said)) return [];
+      rows++;
+      return [said];
+    };
+    const listed = await renderDecisions(values(), saidOf, { entriesMax });
+    const left = Math.max(0, entriesMax - rows);
+    return arrayOf(joined(listed, await renderOwn(own, filter, clock.now(), left)));
+  }
+
   return {
+    everything,
     /** Returns whether the client asks for the whole list, or its cursor makes one due. */
     isWhole(asked: Pick<StreamAsked, 'client' | 'isStart' | 'filter'>): boolean {
       return asked.isStart || cursors.find(clientOf(asked), clock.monotonicMs()).whole;
@@ -398,27 +430,43 @@ export interface OwnDecisions {
   readonly lastPosition: number;
 }
 
-/**
- * All that the filter lets through, as a JSON array, bans first; exactly `null` when there are none.
- * @param manual what the operator banned by hand
- */
-export function decisionsOf(
+/** The operator banned it by hand. */
+export type ByHand = readonly [value: string, said: Said];
+
+/** Writes those of an account's decisions that last and pass the filter, bans first. */
+async function renderOwn(
   own: Pick<OwnDecisions, 'active'> | undefined,
-  manual: readonly (readonly [value: string, said: Said])[],
   filter: Filter,
   nowMs: number,
-): string {
-  const wanted = manual.filter(([value, said]) => isListWanted(filter, value, said));
-  const byHand = wanted.map(([value, said]) => decisionText(value, undefined, said));
-  const rows = { ban: byHand, captcha: [] as string[] };
-  for (const [value, one] of own?.active ?? []) {
-    if (one.untilMs <= nowMs || !isBanWanted(filter, value, one)) continue;
-    if (wanted.some(([other]) => other === value)) continue;
-    const duration = durationText(one.untilMs - nowMs);
-    rows[one.type].push(decisionText(value, duration, saidByAgent(one)));
+  entriesMax = Number.POSITIVE_INFINITY,
+): Promise<Uint8Array[]> {
+  const active = new Map(own?.active);
+  const values = { ban: [] as string[], captcha: [] as string[] };
+  for (const [value, one] of active) {
+    if (one.untilMs > nowMs && isBanWanted(filter, value, one)) values[one.type].push(value);
   }
-  const all = [...rows.ban, ...rows.captcha];
-  return all.length === 0 ? 'null' : `[${all.join(',')}]`;
+  return renderDecisions(
+    [...values.ban, ...values.captcha],
+    (value) => [saidByAgent(active.get(value)!)],
+    { entriesMax, durationOf: (value) => durationText(active.get(value)!.untilMs - nowMs) },
+  );
+}
+
+/**
+ * All that the filter lets through of these, as a JSON array, bans first; exactly `null` when there are none.
+ * It is for filters that leave the list out, and waits for no list.
+ */
+export async function decisionsOf(
+  own: Pick<OwnDecisions, 'active'> | undefined,
+  manual: readonly ByHand[],
+  filter: Filter,
+  nowMs: number,
+): Promise<readonly Uint8Array[]> {
+  const byValue = new Map(manual);
+  const byHand = await renderDecisions(byValue.keys(), (value) =>
+    isListWanted(filter, value, byValue.get(value)) ? [byValue.get(value)!] : [],
+  );
+  return arrayOf(joined(byHand, await renderOwn(own, filter, nowMs)));
 }
 
 /** As they are now: an answer takes several turns of the event loop, and must be of one moment. */
@@ -488,6 +536,8 @@ interface ListSaid {
 
 /** The words in which the list's decisions are told. */
 interface ListWords {
+  /** Returns those of now, told or not; undefined: nothing makes the value malicious any more. */
+  live(value: string): Said | undefined;
   /** Returns those of now, and notes that they are told. */
   now(value: string): Said;
   /** Returns all in which the value was told; undefined: not known any more. */

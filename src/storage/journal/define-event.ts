@@ -18,7 +18,7 @@ import type { Commit, NewEvent, Store, StoreEvent } from '../store.ts';
  * `read` is the event version up to which this program reads. A new kind, or a new version of a body, raises
  * it by one and has the new number in its `since`; one event version may bring several.
  */
-export const eventVersions = { read: 1 };
+export const eventVersions = { read: 2 };
 
 /** The rows of a restored store, of which events are taken back from the oldest on. */
 export interface RewoundRows {

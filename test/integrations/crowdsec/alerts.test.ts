@@ -141,7 +141,9 @@ it('an alert carries decisions: those that are of use are read, however many', a
   ]);
   assert.deepEqual([alert!.isByHand, plain!.isByHand, plain!.decisions], [true, false, undefined]);
   for (const odd of [
-    { ...one, scope: 'Country', value: 'JP' },
+    { ...one, scope: 'Username', value: 'JP' },
+    { ...one, scope: 'Country', value: '45.1.1.1' },
+    { ...one, scope: 'Ip', value: 'JP' },
     { ...one, scope: 'as' },
     { ...one, type: 'throttle' },
     { ...one, type: 7 },

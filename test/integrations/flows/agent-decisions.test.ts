@@ -112,7 +112,11 @@ it('decisions of an alert are taken as they are written, and outlive a kill', as
     // Longer than bouncers keep an element, and longer than a decision lasts.
     byHand('Ip', '45.40.0.3', { duration: '9999999h' }),
     byHand('Country', 'JP'),
-    byHand('AS', '64500'),
+    byHand('as', 'as064500'),
+    byHand('Country', '45.40.0.7'),
+    byHand('Ip', 'JP'),
+    byHand('Country', 'JPN'),
+    byHand('AS', '0'),
     byHand('Ip', '45.40.0.4', { type: 'throttle' }),
     byHand('Ip', '45.40.0.5', { duration: 'soon' }),
     byHand('Ip', '45.40.0.6', { duration: '-4h' }),
@@ -125,7 +129,7 @@ it('decisions of an alert are taken as they are written, and outlive a kill', as
   );
   // What somebody decides by hand is no sighting.
   const reports = ids.map((id) => id === '0');
-  assert.deepEqual(reports, [...[true, true, false], ...Array(13).fill(true)]);
+  assert.deepEqual(reports, [...[true, true, false], ...Array(17).fill(true)]);
   const wanted = [
     `ban Ip ${ban} cscli manual 'ban' from 'm'`,
     `ban Ip ${hour} crowdsec crowdsecurity/ssh-bf`,
@@ -154,7 +158,18 @@ it('decisions of an alert are taken as they are written, and outlive a kill', as
       }
     }
     const shown = (await alerts()).flatMap(({ decisions }) => decisions);
-    assert.deepEqual(shorts(shown), wanted);
+    const places = [
+      "ban Country JP cscli manual 'ban' from 'm'",
+      "ban AS 64500 cscli manual 'ban' from 'm'",
+    ];
+    assert.deepEqual(shorts(shown), [...wanted, ...places].sort());
+    // Bouncers get them where they ask for them.
+    const all = (await poll('?startup=true&scopes=IP,range,Country,as')).new;
+    assert.deepEqual(shorts(all), [...wanted, ...places].sort());
+    assert.deepEqual(valuesOf(await look('scope=Country&value=jp')), ['JP']);
+    assert.deepEqual(valuesOf(await look('scopes=country,as')), ['64500', 'JP']);
+    assert.deepEqual(valuesOf(await look('scope=AS&value=64500')), ['64500']);
+    assert.deepEqual(await look('scope=Country&value=CH'), []);
     for (const row of shown) assert.equal((row as { simulated?: boolean }).simulated, false);
   }
   await check();
@@ -183,6 +198,8 @@ it('decisions of an alert are taken as they are written, and outlive a kill', as
     ['decision_type=captcha', [captcha, net]],
     ['origin=crowdsec', [hour]],
     ['ip=45.40.1.9', [net]],
+    ['scope=country&value=JP', ['JP']],
+    ['value=AS64500', ['64500']],
   ] as const) {
     const shown = (await alerts(query)).flatMap(({ decisions }) => decisions);
     assert.deepEqual(valuesOf(shown), [...values].sort(), query);
@@ -250,6 +267,7 @@ it('decisions are taken back by what they are, of the own account alone, and the
     ['?type=captcha', five.filter((one) => one !== '45.43.0.2')],
     ['?scope=Range', five.filter((one) => one !== '45.43.0.0/24')],
     ['?scope=Country', five],
+    ['?scope=Ip&value=JP', five],
     ['?scenario=by%20hand', five.filter((one) => one !== '45.43.1.3')],
     ['?origin=crowdsec', five.filter((one) => one !== '45.43.0.1')],
     ['?origin=lists', five],
@@ -332,4 +350,25 @@ it('a ban that was taken back may be followed by a captcha: its end is told firs
   const later: Told[] = [];
   for (let i = 0; i < 3; i++) later.push(...ofThis((await poll()).new));
   assert.deepEqual([...new Set(shorts(later))], ['captcha Ip 45.46.0.1 cscli ask']);
+});
+
+it('the public importer of blocklists loads its lists by alerts, and sees them as they are', async () => {
+  const { send, look, poll } = await owner('importer');
+  const import_ = 'external/blocklist-import (firehol level 1)';
+  // It asks so whether the server is there, and which addresses have a decision already.
+  const ours = (rows: readonly Told[]) => rows.filter(({ scenario }) => scenario === import_);
+  assert.ok((await look('limit=1')).length <= 1);
+  const ips = Array.from({ length: 1_000 }, (_, i) => `45.48.${i >> 8}.${i & 255}`);
+  const values = [...ips.slice(2), '45.49.0.0/24', '2a48::1'];
+  const decisions = values.map((value) => ({
+    ...{ duration: '24h', origin: 'blocklist-import', scenario: import_ },
+    ...{ scope: value.includes('/') ? 'Range' : 'Ip', type: 'ban', value },
+  }));
+  const sent = { ...alert('Ip', '0.0.0.0', decisions), labels: null, scenario: import_ };
+  assert.deepEqual(await send(sent), ['0']);
+  assert.deepEqual(valuesOf(ours(await look('limit=500000'))), [...values].sort());
+  assert.deepEqual(valuesOf(await look('origins=blocklist-import')), [...values].sort());
+  assert.deepEqual(valuesOf(ours((await poll('?startup=true')).new)), [...values].sort());
+  const [{ origin, duration } = assert.fail()] = await look('ip=45.49.0.7');
+  assert.deepEqual([origin, duration.split('h')[0]], ['blocklist-import', '23']);
 });

@@ -212,7 +212,7 @@ it('filters leave out what does not fit, and gzip comes when asked for', async (
     all.filter((value) => value.includes('/')),
   );
   assert.deepEqual(
-    await values('scopes=ip&origins=lists,cscli&scenarios_containing=xx,cull'),
+    await values('scopes=ip&origins=lists,portcullis&scenarios_containing=xx,cull'),
     all.filter((value) => !value.includes('/')),
   );
   assert.deepEqual(await values('origins=CAPI'), []);
@@ -251,8 +251,12 @@ it('the Lua bouncer of nginx gets a decision on a visitor, or exactly null', asy
   await within(async () => !(await alone()), 'the network again');
   assert.equal(await ask('ip=45.10.0.9&type=captcha'), 'null');
   assert.equal(await ask('scope=Country&value=CH'), 'null');
-  for (const bad of ['', 'ip=', 'ip=x', 'range=1.2.3.4/99', 'ip=%zz', 'ip=1.2.3.4&ip=1.2.3.5']) {
-    assert.equal((await get(`/v1/decisions?${bad}`)).status, 400, bad);
+  for (const bad of ['ip=', 'ip=x', 'range=1.2.3.4/99', 'ip=%zz', 'ip=9.9.9.9&contains=2']) {
+    for (const path of ['/v1/decisions', '/v1/decisions/stream']) {
+      const { status, body } = await get(`${path}?${bad}`);
+      assert.equal(status, 400, `${path}?${bad}`);
+      assert.deepEqual(Object.keys(JSON.parse(body)), ['message'], body);
+    }
   }
 });
 
@@ -260,6 +264,7 @@ it('the Lua bouncer of nginx gets a decision on a visitor, or exactly null', asy
 const wordsOf = (rows: readonly Decision[]) =>
   Object.fromEntries(rows.map((row) => [row.value, `${row.origin} ${row.scenario}`]));
 const byHand = "cscli manual 'ban' from 'portcullis'";
+const ofList = 'lists:drop-list drop-list';
 
 it('a decision says who made it, and a filter by that finds it, by stream and look-up alike', async () => {
   await seed('drop-list', ['45.50.0.1', '45.50.1.0/24', '45.50.2.7']);
@@ -273,13 +278,13 @@ it('a decision says who made it, and a filter by that finds it, by stream and lo
     return all['45.50.1.9'] !== undefined && all['45.50.2.7'] !== undefined;
   }, 'the entries');
   const wanted = {
-    '45.50.0.1': 'lists drop-list',
-    '45.50.1.0/24': 'lists drop-list',
-    '45.50.2.7': 'lists drop-list',
+    '45.50.0.1': ofList,
+    '45.50.1.0/24': ofList,
+    '45.50.2.7': ofList,
     '45.50.0.2': byHand,
     '45.50.3.0/24': byHand,
     '45.50.1.9': byHand,
-    '45.20.0.1': 'lists portcullis',
+    '45.20.0.1': 'portcullis portcullis',
   };
   for (const [value, words] of Object.entries(wanted)) assert.equal(all[value], words, value);
   const values = async (query: string) => {
@@ -301,14 +306,39 @@ it('a decision says who made it, and a filter by that finds it, by stream and lo
     return wordsOf((JSON.parse(body) as Decision[] | null) ?? []);
   };
   assert.deepEqual(await ask('ip=45.50.0.2'), { '45.50.0.2': byHand });
-  assert.deepEqual(await ask('ip=45.50.0.1'), { '45.50.0.1': 'lists drop-list' });
+  assert.deepEqual(await ask('ip=45.50.0.1'), { '45.50.0.1': ofList });
   assert.deepEqual(await ask('ip=45.50.0.1&origins=cscli'), {});
   assert.deepEqual(await ask('ip=45.50.3.77&origins=cscli'), { '45.50.3.0/24': byHand });
   // The address is the operator's, the network around it the list's.
-  assert.deepEqual(await ask('ip=45.50.1.9&origins=lists'), { '45.50.1.0/24': 'lists drop-list' });
+  assert.deepEqual(await ask('ip=45.50.1.9&origins=lists'), { '45.50.1.0/24': ofList });
   assert.deepEqual(await ask('ip=45.20.0.1&scenarios_containing=drop'), {});
   assert.deepEqual(sorted(Object.keys(await ask('origins=cscli'))), manual);
-  assert.equal((await get('/v1/decisions?scenarios_containing=drop')).status, 400);
+  // Both say the same of it, and a look-up tells both.
+  assert.deepEqual(await ask('ip=45.50.1.9'), { '45.50.1.9': byHand, '45.50.1.0/24': ofList });
+  assert.deepEqual(await ask('scope=ip&value=45.50.1.9'), { '45.50.1.9': byHand });
+  assert.deepEqual(await ask('scope=range&value=45.50.1.7/24'), { '45.50.1.0/24': ofList });
+  assert.deepEqual(await ask('scope=range&value=45.50.1.0/25'), {});
+  // Without an address it tells all that passes, as the stream does at its start.
+  for (const [query, found] of [
+    ['', sorted(Object.keys(all))],
+    ['origins=portcullis', ['45.20.0.1']],
+    ['origins=lists:drop-list', sorted(['45.50.0.1', '45.50.1.0/24', '45.50.2.7'])],
+    [
+      'range=45.50.0.0/16&contains=false',
+      sorted(Object.keys(wanted).filter((one) => one.startsWith('45.50'))),
+    ],
+    ['range=45.50.0.0/16&contains=false&origins=cscli', manual],
+    ['ip=45.50.1.9&contains=true', sorted(['45.50.1.9', '45.50.1.0/24'])],
+    ['ip=45.50.1.9&contains=false', ['45.50.1.9']],
+    ['value=45.50.3.0/24', ['45.50.3.0/24']],
+    ['type=captcha', []],
+  ] as const) {
+    assert.deepEqual(sorted(Object.keys(await ask(query))), found, query);
+    assert.deepEqual(await values(query), found, query);
+  }
+  assert.equal(Object.keys(await ask('limit=2')).length, 2);
+  assert.equal((await get('/v1/decisions?limit=x')).status, 400);
+  assert.ok((await values('origins=lists')).length > 4);
 });
 
 it('who has what the operator says alone hears of an entry on the list, and of its end', async () => {
@@ -334,7 +364,7 @@ it('who has what the operator says alone hears of an entry on the list, and of i
     }
     return words.size > 0;
   }, 'the rule');
-  assert.deepEqual(sorted(words), sorted([byHand, 'lists drop-list']));
+  assert.deepEqual(sorted(words), sorted([byHand, ofList]));
 });
 
 it('nothing is lost over a kill: who follows gets the list and what was removed', async () => {
