@@ -400,6 +400,10 @@ export interface Config {
   readonly rdns: RdnsMode;
   /** Addresses of the resolvers that are asked, with or without a port; empty: those of the system. */
   readonly rdnsResolvers: readonly string[];
+  /** Groups of peers that must vote alike before peers alone block, 3 to 8. */
+  readonly federationAgree: number;
+  /** False: peers alone never block. */
+  readonly federationBlocks: boolean;
   /** Addresses and prefixes of which reports have no effect, besides the bundled ones. */
   readonly knownGood: readonly string[];
   /** Lists may be fetched from addresses that are not public. */
@@ -519,6 +523,8 @@ const schema = v.object({
     'off',
   ),
   REPUTATION: v.optional(v.picklist(['private', 'public'], 'must be private or public')),
+  FEDERATION_AGREE: v.optional(integer(3, 8), '3'),
+  FEDERATION_BLOCKS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'on'),
   REPUTATION_ANCHORED: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
   RDNS: v.optional(v.picklist(rdnsModes, `must be ${rdnsModes.join(', ')}`), 'off'),
   RDNS_RESOLVER: v.optional(resolverList, ''),
@@ -647,6 +653,8 @@ export function readConfig(
     reputationAnchored: s.REPUTATION_ANCHORED === 'on',
     rdns: s.RDNS,
     rdnsResolvers: Object.freeze(s.RDNS_RESOLVER),
+    federationAgree: s.FEDERATION_AGREE,
+    federationBlocks: s.FEDERATION_BLOCKS === 'on',
     knownGood: Object.freeze(s.KNOWN_GOOD),
     sourceAllowPrivate: s.SOURCE_ALLOW_PRIVATE === 'on',
     clientSuffixes: Object.freeze(s.CLIENT_SUFFIXES),

@@ -264,6 +264,8 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
     },
     REPUTATION: { field: 'reputation', good: [['private', 'private']], bad: ['no', 'PUBLIC'] },
     SOURCE_ALLOW_PRIVATE: { field: 'sourceAllowPrivate', good: [['on', true]], bad: ['yes', '1'] },
+    FEDERATION_AGREE: { field: 'federationAgree', good: [['8', 8]], bad: ['2', '9', 'all'] },
+    FEDERATION_BLOCKS: { field: 'federationBlocks', good: [['off', false]], bad: ['no', '1'] },
     REPUTATION_ANCHORED: { field: 'reputationAnchored', good: [['on', true]], bad: ['yes', '1'] },
     RDNS: {
       field: 'rdns',

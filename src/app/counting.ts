@@ -136,6 +136,8 @@ export async function readSignInCounts(
 const countsPage = entryPages + 65_536;
 /** Behind the pages of the counts of reports, with room for more of them. */
 export const signInsPage = countsPage + 1_024;
+/** Behind the pages of the counts of sign-ins, with room for more of them. */
+export const peersPage = signInsPage + 1_024;
 const nowhere: PlaceOf = () => ({ country: unknownCountry, network: unknownProvider });
 
 export function createCounting(options: {

@@ -137,6 +137,8 @@ export async function openData(opening: Opening) {
   await state.setPolicy({
     isPrivate: config.reputation === 'private',
     isAnchored: config.reputationAnchored,
+    agree: config.federationAgree,
+    neverByPeers: !config.federationBlocks,
   });
   await state.reconcile();
   closers.add(startPruning(store, state, log, clock, member));

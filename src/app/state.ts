@@ -36,7 +36,7 @@ import { createSources, type Sources } from '../reputation/lists/sources.ts';
 import { createRefusals, type Refusals } from '../reputation/reports/refusals.ts';
 import { createEntries, type Entries } from '../reputation/state/entries.ts';
 import { entryPages } from '../reputation/state/entry-pages.ts';
-import { policyChanged, reputationEvents } from '../reputation/state/events.ts';
+import { policyBits, policyChanged, reputationEvents } from '../reputation/state/events.ts';
 import {
   createPolicyKeeper,
   createReducer,
@@ -62,7 +62,7 @@ import {
 } from '../storage/journal/projection.ts';
 import { asMaintenance, localMaintenance, type Maintenance } from '../storage/maintenance.ts';
 import type { Store, StoreEvent } from '../storage/store.ts';
-import { type Counting, createCounting } from './counting.ts';
+import { type Counting, createCounting, peersPage } from './counting.ts';
 import {
   createStateDigest,
   type DigestedTables,
@@ -235,6 +235,10 @@ function createParts(
     contributionsMax: entriesMax * capacities.contributionsPerEntry,
     touchPage,
     policy: policy.get,
+    touchPeers: {
+      terms: touchHeader,
+      budget: (peer) => touchPage(peersPage + peer - 1),
+    },
     isDigested: isShared,
   });
   const own: AccessTables = {
@@ -255,8 +259,11 @@ function createParts(
   const counting = createCounting({ index, entries, sources, touchPage, placeOf });
   projection = createProjection({
     store,
-    sections: [entries, access, counting.counts, counting.signIns].map(({ section }) => section),
-    header: headerOf({ sources, access, refusals, policy }),
+    sections: [
+      ...[entries, access, counting.counts, counting.signIns].map(({ section }) => section),
+      entries.peers.section(peersPage),
+    ],
+    header: headerOf({ sources, access, refusals, policy, peers: entries.peers }),
   });
   const shared = { keys: keyTable.handle, accounts: accountsTable.handle, quotas };
   const { takeUsed: takeUsedKeys } = keyTable;
@@ -395,8 +402,7 @@ export async function openState(options: StateOptions): Promise<State> {
 
   /** Scoring depends on these settings, so a change of them is an event of the journal. */
   async function setPolicy(next: Policy): Promise<void> {
-    const { isPrivate, isAnchored } = policy.get();
-    if (isPrivate === next.isPrivate && isAnchored === next.isAnchored) return;
+    if (policyBits(policy.get()) === policyBits(next)) return;
     const event = policyChanged.encode(createEventId(clock, random), next);
     const done = await store.commit({ events: [event] });
     if (!done.ok) throw new Error(`the settings could not be told to the journal: ${done.error}`);
@@ -557,22 +563,25 @@ interface HeaderParts {
   readonly access: AccessReducer;
   readonly refusals: Refusals;
   readonly policy: PolicyKeeper;
+  readonly peers: Entries['peers'];
 }
 
-/** Returns the header of the checkpoint record. */
-function headerOf({ sources, access, refusals, policy }: HeaderParts): ProjectionHeader {
+/** Returns the header of the checkpoint record. What peers are worth stands last: it is absent without peers. */
+function headerOf({ sources, access, refusals, policy, peers }: HeaderParts): ProjectionHeader {
   return {
     encode(out) {
       sources.encode(out);
       access.encodeHeader(out);
       refusals.encode(out);
       policy.encode(out);
+      peers.encodeTerms(out);
     },
     load(input) {
       if (!sources.load(input)) return false;
       access.loadHeader(input);
       refusals.load(input);
       policy.load(input);
+      peers.loadTerms(input);
       return !input.failed();
     },
   };

@@ -92,6 +92,10 @@ export const settingGroups: Readonly<Record<string, Group>> = {
       text: '`private` or `public`: whose sensors report ([scores](SCORING.md))',
       unset: 'by `REGISTRATION`',
     },
+    FEDERATION_AGREE: {
+      text: 'so many groups of peers must agree before peers alone block, 3 to 8',
+    },
+    FEDERATION_BLOCKS: { text: '`off`: peers alone never block' },
     REPUTATION_ANCHORED: { text: '`on`: earned voices alone never block' },
     RDNS: {
       text: 'host names by reverse DNS: on `pages`, in `verbose` checks too ([check](API.md))',

@@ -114,6 +114,8 @@ export const namespaces = {
   removal: 0x23,
   tip: 0x24,
   ownEntry: 0x25,
+  peer: 0x26,
+  peerCursor: 0x27,
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
@@ -306,6 +308,14 @@ export const tipPrefix = (): Key => encodeKey(namespaces.tip);
 /** 25 CIDR: what the operator says of it by hand, in canonical text (reputation/lists/operator-ranges.ts). */
 export const ownEntryKey = (cidr: string): Key => encodeKey(namespaces.ownEntry, text(cidr));
 export const ownEntryPrefix = (): Key => encodeKey(namespaces.ownEntry);
+
+/** 26 number:u8: a server of another owner, its terms and what came of the last poll. */
+export const peerKey = (peer: number): Key => encodeKey(namespaces.peer, u8(peer));
+export const peerPrefix = (): Key => encodeKey(namespaces.peer);
+
+/** 27 number:u8: how far a peer was read; without it the peer is read whole. */
+export const peerCursorKey = (peer: number): Key => encodeKey(namespaces.peerCursor, u8(peer));
+export const peerCursorPrefix = (): Key => encodeKey(namespaces.peerCursor);
 
 /** 30 address:17 reported-at-descending:u48 id:16 — an address's reports, newest first. */
 export const reportByAddressKey = (address: Uint8Array, reportedAt: number, id: Uint8Array): Key =>

@@ -20,6 +20,7 @@ const rows = {
   scores: Uint8Array.of(90, 100),
 };
 const network = { family: 4, words: v4, length: 16 };
+const hostNetwork = { family: 6, words: Uint32Array.of(0x2a100001, 5, 0, 0), length: 64 };
 const reported = { account: 'a1', family: 6, words: v6 };
 const terms = { score: 85, category: 18, setSecond: 1800000000, endSecond: 1800003600 };
 const decisions = [
@@ -113,6 +114,30 @@ const golden: readonly (readonly [string, number, object, string])[] = [
   ],
   ['reports.expired', 1, { ...reported, reports: 2 }, '026131c02a10000100000005000000000000000702'],
   ['policy.changed', 1, { isPrivate: true, isAnchored: false }, '01'],
+  ['policy.changed', 2, { isPrivate: false, isAnchored: true, agree: 4, neverByPeers: true }, '0e'],
+  [
+    'peer.set',
+    1,
+    { peer: 3, quarters: 18, group: 1, isOwn: false, budget: 750 },
+    '0312010' + '0ee05',
+  ],
+  [
+    'peer.rows',
+    1,
+    {
+      peer: 3,
+      seq: 300,
+      added: [
+        { family: 4, words: v4, length: 32, firstHour: 500_000, lastHour: 500_002, categories: 18 },
+        { ...hostNetwork, firstHour: 500_000, lastHour: 500_000, categories: 1 << 18 },
+      ],
+      removed: [{ family: 6, words: v6, length: 128 }],
+    },
+    '03ac020002202d0a0000a2c21e0212802a10000100000005' +
+      '0000000000000000a0c21e00808010' +
+      '0001c02a100001000000050000000000000007',
+  ],
+  ['peer.cleared', 1, { peer: 3 }, '03'],
   [
     'agent.banned',
     3,

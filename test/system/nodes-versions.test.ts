@@ -119,17 +119,17 @@ it('nodes of two programs take reports together, and their memories are not comp
   const { rows } = await database.ask(env.DATABASE_URL!, 'select digests from nodes order by id');
   assert.ok(rows.every(({ digests }) => String(digests).includes(':')));
   const { eventVersion, nodes } = await statusOf();
-  assert.equal(eventVersion, 1);
+  assert.equal(eventVersion, 2);
   assert.deepEqual(
     nodes.map(({ readVersion, memory }) => [readVersion, memory]),
     [
-      [1, 'unknown'],
       [2, 'unknown'],
+      [3, 'unknown'],
     ],
   );
   const { stdout } = await clusterCommand('status');
-  assert.match(stdout, /^journal [0-9a-f-]{36}: \d+ events up to version 1, removed up to 0\n/);
-  assert.match(stdout, /\nnode +name +version +reads +state .*\n1 .* 1 +up .*\n2 .* 2 +up /);
+  assert.match(stdout, /^journal [0-9a-f-]{36}: \d+ events up to version 2, removed up to 0\n/);
+  assert.match(stdout, /\nnode +name +version +reads +state .*\n1 .* 2 +up .*\n2 .* 3 +up /);
 });
 
 it('nobody writes what one node can not read, and the agreement is not raised before it is gone', async () => {
@@ -140,8 +140,8 @@ it('nobody writes what one node can not read, and the agreement is not raised be
   assert.equal(said(), 1, 'once for a kind');
   const refused = await clusterCommand('upgrade');
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /version 2 could not be read by node 1 \(\S+, \S+: up to 1\)/);
-  assert.equal((await statusOf()).eventVersion, 1);
+  assert.match(refused.stderr, /version 3 could not be read by node 1 \(\S+, \S+: up to 2\)/);
+  assert.equal((await statusOf()).eventVersion, 2);
   assert.deepEqual([(await ready(older)).status, (await ready(newer)).status], [200, 200]);
 });
 
@@ -151,8 +151,8 @@ it('a node that slept through the upgrade says so once, is not ready, writes not
   await database.ask(env.DATABASE_URL!, 'update nodes set seen_at = 0 where id = 1');
   const raised = await clusterCommand('upgrade', '--json');
   assert.equal(raised.code, 0, raised.stderr);
-  assert.deepEqual(JSON.parse(raised.stdout), { from: 1, to: 2 });
-  assert.match((await clusterCommand('upgrade')).stdout, /up to version 2 already/);
+  assert.deepEqual(JSON.parse(raised.stdout), { from: 2, to: 3 });
+  assert.match((await clusterCommand('upgrade')).stdout, /up to version 3 already/);
   await within(async () => (await ban(newer, 3)) === 201);
   older.child.process.kill('SIGCONT');
   await within(async () => (await ready(older)).outdated);
@@ -169,7 +169,7 @@ it('a node that slept through the upgrade says so once, is not ready, writes not
   // The exit code, and what to do in the last line.
   await assert.rejects(
     startOlder(),
-    /ended \(1\) before[\s\S]*\n[^\n{]*events of version \d, this program reads up to 1: start the newer version\s*$/,
+    /ended \(1\) before[\s\S]*\n[^\n{]*events of version \d, this program reads up to 2: start the newer version\s*$/,
   );
 });
 
@@ -188,7 +188,7 @@ it('a node goes on beside tables with more in them, and stops to write once it i
   const adds = 'alter table nodes add column to_come int';
   await lead(adds);
   await open();
-  assert.equal((await statusOf()).eventVersion, 2);
+  assert.equal((await statusOf()).eventVersion, 3);
   await lead(adds, { text: 'alter table nodes drop column to_come', breaks: true });
   await assert.rejects(
     open(),

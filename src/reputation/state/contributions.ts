@@ -3,14 +3,15 @@
  *
  * An entry has few contributions (one a source that lists it, one an account that reported it),
  * a million entries have a million: as objects they would cost 100 bytes each and a second of
- * garbage collection. A node is seven words, of which only reports write the last:
+ * garbage collection. A node is seven words, of which only reports and peers write the last:
  *
  *   owner  entry number, 0 when the node is free
  *   next   node number, 0 at the end (free nodes: the next free one)
  *   tag    kind in the top 4 bits, then what made it: source number or account slot
  *   listed, newest, detail: by kind, see below. newest, of a list's row: since when the list is known to
  *           say what it says, seconds since 1970; 0: it came before that was kept
- *   vote  of reports: day and network of its vote (quorum.ts), 0: none
+ *   vote  of reports: day and network of its vote (quorum.ts), 0: none; of peers: day of the vote, and
+ *         day on which it was charged
  *
  * An entry's nodes are in the order in which they came: whoever reported first stands first.
  *
@@ -45,6 +46,22 @@ export const contributionKinds = {
    * was set, detail: when it ends (0: never), seconds since 1970.
    */
   own: 6,
+  /**
+   * A peer's word. ref: number of the peer; listed: hour since 1970 at which it came (votes/peer-votes.ts), 0 with the
+   * peer's first rows; newest: when the peer saw the address last, seconds since 1970; detail: see
+   * `peerSaid`.
+   */
+  peer: 7,
+} as const;
+
+/** The detail of a peer's word, beside its categories, bit n for category n. */
+export const peerSaid = {
+  categories: 0xff_ffff,
+  /** Its vote stands against the peer's budget. */
+  charged: 1 << 24,
+  confirmed: 1 << 25,
+  /** The peer had no budget for the vote. */
+  refused: 1 << 26,
 } as const;
 
 /**
@@ -121,6 +138,8 @@ export interface Contributions {
   rules(): number;
   /** The nodes of the operator's own entries, a few thousand at most. */
   readonly own: ReadonlySet<number>;
+  /** Counts the words of all peers. */
+  ofPeers(): number;
   /** Counts the nodes of kind `reports` of an account's slot. */
   heldBy(slot: number): number;
   /** Views of the used parts of the arrays, for the start's snapshot. */
@@ -160,12 +179,14 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
   /** Nodes of reports by account slot: a slot that has some is given to no other account. */
   const held = new Uint32Array(slotsMax);
   let rules = 0;
+  let ofPeers = 0;
   const own = new Set<number>();
 
   function countHeld(node: number, by: 1 | -1): void {
     const nodeTag = tag[node]!;
     if (kindOf(nodeTag) === contributionKinds.reports) held[refOf(nodeTag)]! += by;
     else if (kindOf(nodeTag) === contributionKinds.allow) rules += by;
+    else if (kindOf(nodeTag) === contributionKinds.peer) ofPeers += by;
     else if (kindOf(nodeTag) !== contributionKinds.own) return;
     else if (by > 0) own.add(node);
     else own.delete(node);
@@ -269,6 +290,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     highest: () => used,
     count: () => count,
     rules: () => rules,
+    ofPeers: () => ofPeers,
     own,
     heldBy: (slot) => held[slot]!,
     image,

@@ -34,6 +34,7 @@ import {
   restoreArray,
 } from '../../storage/journal/projection.ts';
 import { communityEvidence, maliciousScore } from '../check/score.ts';
+import { createPeerVotes, type PeerVotesTable } from '../votes/peer-votes.ts';
 import {
   bestCount,
   ceilingFor,
@@ -42,9 +43,6 @@ import {
   leastCeiling,
   type Policy,
   type VoteCount,
-  voteDayOf,
-  voteDays,
-  voteNetworkOf,
 } from '../votes/quorum.ts';
 import {
   type Contributions,
@@ -52,7 +50,6 @@ import {
   createContributions,
   kindOf,
   refOf,
-  unitsIn,
 } from './contributions.ts';
 import { createEntryDigest, type EntryDigest } from './entry-digest.ts';
 import {
@@ -60,6 +57,7 @@ import {
   createPageLists,
   createPageWriter,
   entryPages,
+  hasVote,
   pageMark,
   pageOf,
   readEntryRow,
@@ -67,6 +65,13 @@ import {
 
 export interface Entries {
   readonly contributions: Contributions;
+  /** The votes of peers, and their budgets. */
+  readonly peers: PeerVotesTable;
+  /**
+   * Charges the votes of the entry's peers that lift its ceiling. It comes before `settle`. @param at the event's own
+   * time, ms
+   */
+  reviewPeers(entry: number, at: number): void;
   /**
    * Returns the entry of exactly this prefix, made if absent, and marks its page as changing. 0:
    * the index is full.
@@ -109,6 +114,13 @@ export type SettleAfter =
   | { readonly kind: 'report'; readonly nowHalfLives: number }
   | { readonly kind: 'taking_back' };
 
+/** Adds two amounts of evidence that are given as logarithms to 2. */
+function sumOfTwo(one: number, other: number): number {
+  const larger = Math.max(one, other);
+  if (larger === Number.NEGATIVE_INFINITY) return larger;
+  return larger + Math.log2(2 ** (one - larger) + 2 ** (other - larger));
+}
+
 /** More entries and contributions than reports at once can take: what is acknowledged must fit. */
 const reportsUnderWayMax = 4_096;
 
@@ -121,6 +133,8 @@ export function createEntries(options: {
   touchPage: (page: number) => void;
   /** Returns the present policy of votes. */
   policy: () => Policy;
+  /** Called before the terms or the budget of a peer change. */
+  touchPeers?: { readonly terms: () => void; readonly budget: (peer: number) => void };
   /** True when other nodes apply the same journal and compare digests. */
   isDigested?: boolean;
   /** Entries and contributions kept free for reports that are committed and not yet applied. */
@@ -129,6 +143,13 @@ export function createEntries(options: {
   const { index, touchPage } = options;
   const { records } = index;
   const contributions = createContributions(options.entriesMax, options.contributionsMax);
+  const peers = createPeerVotes({
+    contributions,
+    contributionsMax: options.contributionsMax,
+    policy: options.policy,
+    touch: options.touchPeers?.budget ?? (() => {}),
+    touchTerms: options.touchPeers?.terms ?? (() => {}),
+  });
   const pages = createPageLists(options.entriesMax);
   const digest = options.isDigested
     ? createEntryDigest({ index, contributions, pages, entriesMax: options.entriesMax })
@@ -164,13 +185,8 @@ export function createEntries(options: {
   }
 
   function voteCountOf(entry: number): VoteCount {
-    const oldest = dayOf(lastReportedAtOf(records, entry)) - voteDays;
-    count.clear();
-    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
-      const vote = contributions.vote[node]!;
-      if (vote === 0 || voteDayOf(vote) <= oldest) continue;
-      count.add(unitsIn(contributions.detail[node]!), voteNetworkOf(vote));
-    }
+    const newest = peers.newestOn(entry, lastReportedAtOf(records, entry));
+    peers.count(count, entry, dayOf(newest));
     return count.count;
   }
 
@@ -183,6 +199,7 @@ export function createEntries(options: {
     let ownScore = 0;
     let ownSecond = 0;
     let reporters = 0;
+    let ofPeers = 0;
     let strongest = Number.NEGATIVE_INFINITY;
     for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
       const tag = contributions.tag[node]!;
@@ -213,6 +230,9 @@ export function createEntries(options: {
           reporters++;
           strongest = Math.max(strongest, contributions.strength[node]!);
           break;
+        case contributionKinds.peer:
+          ofPeers++;
+          break;
       }
     }
     if (contributions.first(entry) === 0 && reportsOf(records, entry) === 0) {
@@ -226,9 +246,13 @@ export function createEntries(options: {
     // The operator said it by hand: no list stands for it.
     if (ownScore >= Math.max(1, Math.min(seedScore, maliciousScore))) listedBy = ownEntriesList;
     seedScore = Math.max(seedScore, ownScore);
-    const strength = reporters < 2 ? strongest : sumOfStrengths(entry, strongest);
-    const ceiling = reporters === 0 ? 0 : ceilingOfEntry(entry, seedScore, strength, after);
-    if (reporters === 0) held[entry] = 0;
+    let strength = reporters < 2 ? strongest : sumOfStrengths(entry, strongest);
+    if (ofPeers > 0) strength = sumOfTwo(strength, peers.evidenceOf(entry));
+    const isSaid = reporters > 0 || ofPeers > 0;
+    const ceiling = isSaid ? ceilingOfEntry(entry, seedScore, strength, after) : 0;
+    if (!isSaid) held[entry] = 0;
+    // A group that votes is one more that names the address, as a list is.
+    if (ofPeers > 0) listReports += voteCountOf(entry).groups;
     setMeta(records, entry, packMeta(seedScore, flags, ceiling, listReports));
     setListSource(records, entry, listSource);
     setListedBy(records, entry, listedBy);
@@ -270,7 +294,8 @@ export function createEntries(options: {
       const evidence = communityEvidence(strength, after.nowHalfLives);
       hold(entry, leastCeiling({ ceiling, former, before, evidence }));
     } else if (after?.kind === 'taking_back' && held[entry] !== 0) {
-      const best = ceilingFor(bestCount(contributions, entry), seedScore, options.policy());
+      const count = bestCount(contributions, entry, peers);
+      const best = ceilingFor(count, seedScore, options.policy());
       hold(entry, best.ceiling > ceiling ? Math.min(held[entry]!, best.ceiling) : 0);
     }
     return Math.max(ceiling, held[entry]!);
@@ -302,8 +327,8 @@ export function createEntries(options: {
     pages.visit(number, (entry) => {
       const prefix = index.prefixOf(entry);
       if (prefix === undefined) throw new Error(`entry ${entry} of page ${number} has no prefix`);
-      page.prefix(prefix);
       const reports = reportsOf(records, entry);
+      page.prefix(prefix, reports === 0 ? held[entry]! : 0);
       page.varint(reports);
       if (reports > 0) {
         page.f32(strengthOf(records, entry));
@@ -320,7 +345,7 @@ export function createEntries(options: {
         page.u32(listed[n]!);
         page.u32(newest[n]!);
         page.varint(detail[n]!);
-        if (kindOf(tag[n]!) === contributionKinds.reports) page.u32(vote[n]!);
+        if (hasVote(tag[n]!)) page.u32(vote[n]!);
       }
     });
     return page.copy();
@@ -350,8 +375,8 @@ export function createEntries(options: {
       setStrength(records, entry, row.strength);
       setReportedAt(records, entry, row.firstReportedAt, row.lastReportedAt);
       setReporters(records, entry, row.reporters);
-      if (row.heldCeiling !== 0) hold(entry, row.heldCeiling);
     }
+    if (row.heldCeiling !== 0) hold(entry, row.heldCeiling);
     const words = row.contributionWords;
     // The last first: each is put at the head, and the list must be in the order in which it was
     // written. Evidence is summed in that order, and another one may round to another score.
@@ -369,6 +394,8 @@ export function createEntries(options: {
 
   return {
     contributions,
+    peers,
+    reviewPeers: (entry, at) => peers.review(entry, lastReportedAtOf(records, entry), at),
     claim,
     hasRoomFor,
     get: (family, words, length) => index.get({ family, words, length }),

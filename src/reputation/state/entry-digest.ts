@@ -10,8 +10,8 @@
 import type { IpIndex } from '../../index/ip-index.ts';
 import { firstReportedAtOf, lastReportedAtOf, reportsOf } from '../../index/records.ts';
 import { createMix } from '../../storage/nodes/digests.ts';
-import { type Contributions, contributionKinds, kindOf } from './contributions.ts';
-import { entryPages, type PageLists } from './entry-pages.ts';
+import type { Contributions } from './contributions.ts';
+import { entryPages, hasVote, type PageLists } from './entry-pages.ts';
 
 export interface EntryDigest {
   /** Must be called before the entry changes, and once it was made. */
@@ -59,11 +59,11 @@ export function createEntryDigest(options: {
     mix.word(lastReportedAtOf(records, entry));
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
       const tag = c.tag[node]!;
-      const isReports = kindOf(tag) === contributionKinds.reports;
+      const votes = hasVote(tag);
       mix.word(tag);
-      mix.word(isReports ? c.newest[node]! : 0);
+      mix.word(votes ? c.newest[node]! : 0);
       mix.word(c.detail[node]!);
-      mix.word(isReports ? c.vote[node]! : c.listed[node]!);
+      mix.word(votes ? c.vote[node]! : c.listed[node]!);
     }
     mix.into(sum, sign);
     return true;

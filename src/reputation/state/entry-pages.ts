@@ -15,7 +15,9 @@
  *   prefix        u8 (0..32 IPv4 length, 64 + IPv6 length), then 4 or 16 address bytes
  *   reports       varint; if not 0: strength f32, reporters u16, first and last report u32,
  *                 ceiling that is held u8
- *   contributions varint; each: tag u32, x u32, y u32, z varint; vote u32, of reports alone
+ *   contributions varint; each: tag u32, x u32, y u32, z varint; vote u32, of reports and peers alone
+ *
+ * Before a row without reports stands 0xf0 and the ceiling that is held, u8, if there is one.
  *
  * The bytes of a page begin with 0xff, which no prefix does. Integers are big-endian. The page is under a checksum
  * (storage/journal/projection.ts), so a row that does not fit is not damage but a mistake: reading stops and says so,
@@ -125,6 +127,14 @@ interface EntryRow {
 
 /** Least size of one contribution, bytes. */
 const contributionBytesMin = 13;
+/** First byte before a row that holds a ceiling without reports; no prefix begins so. */
+const heldMark = 0xf0;
+
+/** Returns true for contributions that carry a vote. */
+export function hasVote(tag: number): boolean {
+  const kind = kindOf(tag);
+  return kind === contributionKinds.reports || kind === contributionKinds.peer;
+}
 
 export function createEntryRow(): EntryRow {
   return {
@@ -181,6 +191,11 @@ function varintAt(bytes: Uint8Array, at: number): number {
 
 /** Reads the row that begins at `at`. @returns where the next begins, −1: it is not such a row */
 export function readEntryRow(bytes: Uint8Array, at: number, row: EntryRow): number {
+  row.heldCeiling = 0;
+  if (bytes[at] === heldMark) {
+    row.heldCeiling = bytes[at + 1]!;
+    at += 2;
+  }
   const first = bytes[at]!;
   const family = first < 64 ? 4 : 6;
   row.family = family;
@@ -219,10 +234,10 @@ function readContributions(bytes: Uint8Array, at: number, row: EntryRow): number
     const z = varintAt(bytes, at + 12);
     if (z < 0 || z > 0xffff_ffff) return -1;
     at = varintEnd;
-    const isReports = kindOf(words[word]!) === contributionKinds.reports;
+    const votes = hasVote(words[word]!);
     words[word + 3] = z;
-    words[word + 4] = isReports ? u32At(bytes, at) : 0;
-    if (isReports) at += 4;
+    words[word + 4] = votes ? u32At(bytes, at) : 0;
+    if (votes) at += 4;
   }
   return at > bytes.length ? -1 : at;
 }
@@ -230,7 +245,8 @@ function readContributions(bytes: Uint8Array, at: number, row: EntryRow): number
 interface PageWriter {
   /** Begins a page; it is empty until something is written. */
   clear(): void;
-  prefix(prefix: IndexPrefix): void;
+  /** @param held ceiling that is held without reports, 0 for none */
+  prefix(prefix: IndexPrefix, held: number): void;
   /** 0 to 2^53 − 1. */
   varint(value: number): void;
   u8(value: number): void;
@@ -270,9 +286,14 @@ export function createPageWriter(): PageWriter {
     clear() {
       length = 0;
     },
-    prefix({ family, words, length: bits }) {
+    prefix({ family, words, length: bits }, held) {
       reserve();
       if (length === 0) bytes[length++] = pageMark;
+      if (held !== 0) {
+        bytes[length++] = heldMark;
+        bytes[length++] = held;
+        reserve();
+      }
       bytes[length++] = family === 4 ? bits : 64 + bits;
       put32(words[0]!);
       if (family === 6) for (let word = 1; word < 4; word++) put32(words[word]!);

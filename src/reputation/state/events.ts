@@ -13,6 +13,7 @@ import {
   listRowKey,
   ownEntryKey,
   ownEntryPrefix,
+  peerCursorKey,
   reportByAddressPrefix,
   reportGuardKey,
 } from '../../storage/keys.ts';
@@ -34,7 +35,15 @@ import { allowRow, ownEntryRow } from '../lists/range-rows.ts';
 import { categoryMax } from '../reports/categories.ts';
 import { addressBytes, decodeRow, keysOfStored } from '../reports/store/report-rows.ts';
 import { changeTail, tailOf, withoutReport } from '../reports/store/tails.ts';
-import type { Policy } from '../votes/quorum.ts';
+import {
+  type PeerRow,
+  type PeerTerms,
+  peersMax,
+  readTerms,
+  writeTerms,
+} from '../votes/peer-votes.ts';
+import { groupsAgree, type Policy } from '../votes/quorum.ts';
+import { peerSaid } from './contributions.ts';
 
 /** A list's rows, packed: one array a field, as the parsers make them. */
 export interface RowBatch {
@@ -113,6 +122,16 @@ export interface ExpiredReports extends Reported {
   readonly reports: number;
 }
 
+/** A peer's new rows, and those that it takes back. */
+export interface PeerRows {
+  /** Number of the peer. */
+  readonly peer: number;
+  /** The peer's own number of what it published. */
+  readonly seq: number;
+  readonly added: readonly PeerRow[];
+  readonly removed: readonly IndexPrefix[];
+}
+
 /** The addresses in memory, as the events change them. `at`: the event's own time, ms. */
 export interface ReputationInMemory {
   beginList(ref: ListRef, at: number, holdDays: number): void;
@@ -127,6 +146,9 @@ export interface ReputationInMemory {
   withdrawReports(reports: WithdrawnReports, at: number): void;
   expireReports(reports: ExpiredReports): void;
   changePolicy(policy: Policy): Promise<void>;
+  setPeer(terms: PeerTerms, at: number): void | Promise<void>;
+  changePeerRows(rows: PeerRows, at: number): void | Promise<void>;
+  clearPeer(peer: number): Promise<void>;
 }
 
 /** Rows of one event: few enough that another commit never waits long for it. */
@@ -358,11 +380,43 @@ export const reportsExpired = defineEvent({
   undo: 'dropped',
 });
 
+/** Rows of one event that a peer adds and takes back, together. */
+export const peerRowsPerEventMax = 1_000;
+
+/** The operator or the upkeep sets the worth of a peer's word; the reducer looks nothing up. */
+export const peerSet = defineEvent({
+  kind: 'peer.set',
+  since: { 1: 2 },
+  fields: { write: writeTerms, read: readTerms },
+  apply: (state: ReputationInMemory, terms, at) => state.setPeer(terms, at),
+  undo: 'dropped',
+});
+
+export const peerRows = defineEvent({
+  kind: 'peer.rows',
+  since: { 1: 2 },
+  fields: { write: writePeerRows, read: readPeerRows },
+  indexRows: ({ added }) => added.length,
+  apply: (state: ReputationInMemory, rows, at) => state.changePeerRows(rows, at),
+  /** The peer's rows are read whole again. */
+  undo: (rows, { peer }) => rows.remove(peerCursorKey(peer)),
+});
+
+/** A peer was removed: all that it said goes. */
+export const peerCleared = defineEvent({
+  kind: 'peer.cleared',
+  since: { 1: 2 },
+  fields: group({ peer: peerNumber() }),
+  apply: (state: ReputationInMemory, { peer }) => state.clearPeer(peer),
+  undo: 'dropped',
+});
+
 /** The policy of votes has changed; written when the server starts with other settings. */
 export const policyChanged = defineEvent({
   kind: 'policy.changed',
-  since: { 1: 1 },
+  since: { 1: 1, 2: 2 },
   fields: { write: writePolicy, read: readPolicy },
+  versionOf: (policy) => (policyBits(policy) > 3 ? 2 : 1),
   apply: (state: ReputationInMemory, policy) => state.changePolicy(policy),
   undo: 'dropped',
 });
@@ -380,17 +434,83 @@ export const reputationEvents = [
   reportsWithdrawn,
   reportsExpired,
   policyChanged,
+  peerSet,
+  peerRows,
+  peerCleared,
 ];
 
-/** Writes two bits; the header of the checkpoint holds the same. */
-export function writePolicy(out: Writer, { isPrivate, isAnchored }: Policy): void {
-  out.u8((isPrivate ? 1 : 0) | (isAnchored ? 2 : 0));
+/** Two bits, and two more that stand for what peers may do; those are 0 by default. */
+export function policyBits(policy: Policy): number {
+  const { isPrivate, isAnchored, agree = groupsAgree.least, neverByPeers = false } = policy;
+  const ofPeers = (neverByPeers ? 4 : 0) | ((agree - groupsAgree.least) << 3);
+  return (isPrivate ? 1 : 0) | (isAnchored ? 2 : 0) | ofPeers;
+}
+
+/** Writes one byte; the header of the checkpoint holds the same. */
+export function writePolicy(out: Writer, policy: Policy): void {
+  out.u8(policyBits(policy));
 }
 
 export function readPolicy(input: Reader): Policy {
   const bits = input.u8();
-  if (bits > 3) input.reject();
-  return { isPrivate: (bits & 1) !== 0, isAnchored: (bits & 2) !== 0 };
+  const agree = groupsAgree.least + (bits >>> 3);
+  if (agree > groupsAgree.most) input.reject();
+  const ours = { isPrivate: (bits & 1) !== 0, isAnchored: (bits & 2) !== 0 };
+  return bits <= 3 ? ours : { ...ours, agree, neverByPeers: (bits & 4) !== 0 };
+}
+
+function peerNumber(): Field<number> {
+  return checked(u8, (peer) => peer >= 1 && peer <= peersMax);
+}
+
+function writePeerRows(out: Writer, { peer, seq, added, removed }: PeerRows): void {
+  if (added.length + removed.length > peerRowsPerEventMax) {
+    throw new RangeError(`${added.length + removed.length} rows of a peer in one event`);
+  }
+  out.u8(peer).varint(seq).u16(added.length);
+  for (const { family, words, length, firstHour, lastHour, categories } of added) {
+    writePrefix(out, family, words, 0, length);
+    out.varint(lastHour).varint(lastHour - firstHour);
+    out.varint(categories);
+  }
+  out.u16(removed.length);
+  for (const { family, words, length } of removed) writePrefix(out, family, words, 0, length);
+}
+
+function readPeerRows(input: Reader): PeerRows {
+  const peer = input.u8();
+  if (peer < 1 || peer > peersMax) input.reject();
+  const seq = input.varint();
+  const added = Array.from({ length: countOfRows(input) }, (): PeerRow => {
+    const words = new Uint32Array(4);
+    const { family, length } = readPrefix(input, words, 0);
+    if (!isPeerPrefix(family, length)) input.reject();
+    const lastHour = input.varint();
+    const firstHour = lastHour - input.varint();
+    const categories = input.varint();
+    if (firstHour < 0 || lastHour > hourMax || categories > peerSaid.categories) input.reject();
+    return { family, words, length, firstHour, lastHour, categories };
+  });
+  const removed = Array.from({ length: countOfRows(input) }, () => {
+    const words = new Uint32Array(4);
+    return { ...readPrefix(input, words, 0), words };
+  });
+  return { peer, seq, added, removed };
+}
+
+/** The last hour that fits into seconds of 32 bits. */
+const hourMax = Math.floor(0xffff_ffff / 3_600);
+
+/** Returns true for a host and for an IPv6 /64, which are all that a peer may name. */
+export function isPeerPrefix(family: 4 | 6, length: number): boolean {
+  return length === bitsOf(family) || (family === 6 && length === 64);
+}
+
+function countOfRows(input: Reader): number {
+  const count = input.u16();
+  // A row has five bytes at least: a count beyond what is there must not reserve memory.
+  if (count > peerRowsPerEventMax || count > input.remaining() / 5) input.reject();
+  return input.failed() ? 0 : count;
 }
 
 /** One byte: 0..32 is an IPv4 length, 64 + 0..128 an IPv6 one; then the 4 or 16 address bytes. */

@@ -12,14 +12,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IndexPrefix } from '../../index/prefix.ts';
 import type { Reader, Writer } from '../../storage/codec.ts';
+import { halfLivesAt } from '../check/score.ts';
 import type { Source, Sources } from '../lists/sources.ts';
 import type { Refusals } from '../reports/refusals.ts';
+import type { PeerRow, PeerTerms } from '../votes/peer-votes.ts';
 import { defaultPolicy, type Policy } from '../votes/quorum.ts';
 import { contributionKinds, kindOf, tagOf } from './contributions.ts';
-import type { Entries } from './entries.ts';
+import type { Entries, SettleAfter } from './entries.ts';
+import { hasVote } from './entry-pages.ts';
 import {
   type AddedReport,
   type ListRef,
+  type PeerRows,
   type ReputationInMemory,
   type RowBatch,
   readPolicy,
@@ -55,6 +59,7 @@ export function createReducer(options: {
 }): Reducer {
   const { entries, sources, reports, policy, refusals, onReport } = options;
   const { contributions } = entries;
+  const peers = createPeerReducer({ entries, reports, refusals });
   const words = new Uint32Array(4);
   let allowChanges = 0;
 
@@ -102,6 +107,7 @@ export function createReducer(options: {
       const score = kind === contributionKinds.seed ? rows.scores[i]! : 0;
       const count = Math.max(1, rows.reports?.[i] ?? 1);
       if (!putRow(entry, tag, source.generation, { score, count, at })) refusals.count('rows');
+      if (kind === contributionKinds.seed) entries.reviewPeers(entry, at);
       entries.settle(entry);
     }
     return rows.count;
@@ -184,7 +190,7 @@ export function createReducer(options: {
         sliceEnd = performance.now() + sliceMs;
       }
       const entry = owner[node]!;
-      if (entry === 0 || kindOf(tags[node]!) !== contributionKinds.reports) continue;
+      if (entry === 0 || !hasVote(tags[node]!)) continue;
       entries.touch(entry);
       entries.settle(entry);
     }
@@ -226,6 +232,7 @@ export function createReducer(options: {
         contributions.detail[node] = endSecond;
         // A manual entry confirms reports as a list does.
         if (before === 0) reports.confirmedByList(entry, at);
+        entries.reviewPeers(entry, at);
       }
       if (entry !== 0) entries.settle(entry);
     },
@@ -239,9 +246,123 @@ export function createReducer(options: {
     withdrawReports: reports.withdraw,
     expireReports: reports.expire,
     changePolicy,
+    setPeer: peers.setPeer,
+    changePeerRows: peers.changePeerRows,
+    clearPeer: peers.clearPeer,
     refusedVotes: reports.refusedVotes,
     allowChanges: () => allowChanges,
   };
+}
+
+/**
+ * Does what the events about peers say, servers of other owners. A row on an allowed or known-good address leaves
+ * nothing, and one that is taken back leaves what the others make: votes/peer-votes.ts.
+ */
+function createPeerReducer(options: {
+  entries: Entries;
+  reports: Pick<ReportReducer, 'isImmune'>;
+  refusals: Refusals;
+}) {
+  const { entries, reports, refusals } = options;
+  const { contributions } = entries;
+
+  /** Calls back for each entry that a peer names, in slices. */
+  async function forEachOf(peer: number, change: (entry: number, node: number) => void) {
+    const tag = tagOf(contributionKinds.peer, peer);
+    const { owner, tag: tags } = contributions;
+    let sliceEnd = performance.now() + sliceMs;
+    for (let node = 1; node <= contributions.highest(); node++) {
+      if (node % nodesPerSlice === 0 && performance.now() > sliceEnd) {
+        await nextTurn();
+        sliceEnd = performance.now() + sliceMs;
+      }
+      const entry = owner[node]!;
+      if (entry === 0 || tags[node] !== tag) continue;
+      entries.touch(entry);
+      change(entry, node);
+    }
+  }
+
+  /** Sets what a peer's word is worth, and works out what it names anew. */
+  function setPeer(terms: PeerTerms, at: number): void | Promise<void> {
+    const before = entries.peers.get(terms.peer);
+    entries.peers.set(terms);
+    if (before === undefined) return undefined;
+    const { quarters, group, isOwn } = terms;
+    const isSame = before.group === group && before.isOwn === isOwn;
+    if (isSame && before.quarters === quarters) return undefined;
+    const isRaised = isSame && before.quarters < quarters && before.quarters > 0;
+    const after: SettleAfter = isRaised
+      ? { kind: 'report', nowHalfLives: halfLivesAt(at) }
+      : { kind: 'taking_back' };
+    return forEachOf(terms.peer, (entry) => {
+      entries.reviewPeers(entry, at);
+      entries.settle(entry, after);
+    });
+  }
+
+  function changePeerRows(change: PeerRows, at: number): void | Promise<void> {
+    if (entries.peers.get(change.peer) === undefined) return undefined;
+    const next = peerSlice(change, 0, at);
+    if (next < change.added.length + change.removed.length) return peerRest(change, next, at);
+    return undefined;
+  }
+
+  async function peerRest(change: PeerRows, from: number, at: number): Promise<void> {
+    while (from < change.added.length + change.removed.length) {
+      await nextTurn();
+      from = peerSlice(change, from, at);
+    }
+  }
+
+  /** Takes rows back, then adds some, until the slice is over. @returns the first that is left */
+  function peerSlice({ peer, added, removed }: PeerRows, from: number, at: number): number {
+    const sliceEnd = performance.now() + sliceMs;
+    for (let i = from; i < removed.length + added.length; i++) {
+      if (i % rowsPerSlice === 0 && i > from && performance.now() > sliceEnd) return i;
+      if (i < removed.length) takePeerRow(removed[i]!, peer, at);
+      else putPeerRow(added[i - removed.length]!, peer, at);
+    }
+    return removed.length + added.length;
+  }
+
+  function putPeerRow(row: PeerRow, peer: number, at: number): void {
+    const { family, words: address, length } = row;
+    // Neither evidence nor a vote: nothing is kept.
+    if (reports.isImmune(family, address)) return;
+    const entry = entries.claim(family, address, length);
+    if (entry === 0) {
+      refusals.count('rows');
+      return;
+    }
+    if (entries.peers.put(entry, peer, row, at) === 0) {
+      refusals.count('rows');
+      entries.settle(entry);
+      return;
+    }
+    entries.reviewPeers(entry, at);
+    entries.settle(entry, { kind: 'report', nowHalfLives: halfLivesAt(at) });
+  }
+
+  function takePeerRow({ family, words: address, length }: IndexPrefix, peer: number, at: number) {
+    const entry = entries.get(family, address, length);
+    const node = entry && contributions.find(entry, tagOf(contributionKinds.peer, peer));
+    if (node === 0) return;
+    entries.touch(entry);
+    entries.peers.giveBack(node, at);
+    contributions.remove(node);
+    entries.settle(entry, { kind: 'taking_back' });
+  }
+
+  async function clearPeer(peer: number): Promise<void> {
+    await forEachOf(peer, (entry, node) => {
+      contributions.remove(node);
+      entries.settle(entry, { kind: 'taking_back' });
+    });
+    entries.peers.forget(peer);
+  }
+
+  return { setPeer, changePeerRows, clearPeer };
 }
 
 export type PolicyKeeper = ReturnType<typeof createPolicyKeeper>;

@@ -51,6 +51,8 @@ export interface ReportReducer {
   add(event: AddedReport, at: number): boolean;
   withdraw(event: WithdrawnReports, at: number): void;
   expire(event: ExpiredReports): void;
+  /** Returns true for an address on which no report and no peer's word has an effect. */
+  isImmune(family: 4 | 6, words: Uint32Array): boolean;
   /** Confirms the earlier reports of an entry that a seed list has named. */
   confirmedByList(entry: number, at: number): void;
   /** Counts votes that did not count because their account's budget was used up. */
@@ -108,7 +110,7 @@ export function createReportReducer(options: {
   const { contributions: c } = entries;
   const { records } = index;
   const covering = new Int32Array(COVERING_MAX);
-  const confirmation = createConfirmation({ entries, reporters });
+  const confirmation = createConfirmation({ entries, reporters, prefixOf: index.prefixOf });
   const votes = createVotes({ contributions: c, reporters, policy: options.policy });
 
   function coverOf(family: 4 | 6, words: Uint32Array): Cover {
@@ -162,6 +164,7 @@ export function createReportReducer(options: {
       Math.max(last, second),
     );
     setReports(records, entry, reportsOf(records, entry) + 1);
+    entries.reviewPeers(entry, at);
     entries.settle(entry, { kind: 'report', nowHalfLives: now });
     return true;
   }
@@ -320,6 +323,7 @@ export function createReportReducer(options: {
       take(addressOf(event), slot, event.reports, 'kept');
       if (event.family === 6) take(networkOf(event), slot, event.reports, 'kept');
     },
+    isImmune: (family, words) => coverOf(family, words).isImmune,
     confirmedByList: (entry, at) => confirmation.confirm(entry, at, confirmedWithinMs.list, -1),
     refusedVotes: votes.refused,
   };

@@ -8,6 +8,10 @@
  * 12 by its score. The quorum Q is the sum over votes of the 30 days up to the entry's last
  * report: it depends on the contributions alone, so taking one away leaves what the others make.
  *
+ * Peers, servers of other owners, have up to a member's units each by their weight. What they say counts
+ * whole beside half a quorum of our own, or when enough groups of them agree; else it stops short of a
+ * quorum, and one alone counts nothing. An own server counts as staff.
+ *
  * When a quorum has lapsed, the next report finds a lower ceiling, and evidence that was allowed to go to 90
  * would suddenly show 40: a newcomer could clear an address. So the entry holds a ceiling: the lowest one under
  * which the report lowers nothing. It sinks with the evidence, report by report, so that many newcomers find no
@@ -17,7 +21,7 @@
 import type { Rank } from '../../access/quota/points.ts';
 import { daySeconds } from '../../core/time.ts';
 import { communityScore } from '../check/score.ts';
-import { type Contributions, unitsIn } from '../state/contributions.ts';
+import { type Contributions, contributionKinds, kindOf, unitsIn } from '../state/contributions.ts';
 
 /** The operator's policy of votes, written to the journal as `policy.changed`. */
 export interface Policy {
@@ -25,9 +29,16 @@ export interface Policy {
   readonly isPrivate: boolean;
   /** Earned votes give no more than 8 of the 12 units: a list or somebody vouched must agree. */
   readonly isAnchored: boolean;
+  /** Groups of peers that must vote alike before peers alone block; `groupsAgree` when absent. */
+  readonly agree?: number;
+  /** True: peers alone never block, however many agree. */
+  readonly neverByPeers?: boolean;
 }
 
 export const defaultPolicy: Policy = { isPrivate: false, isAnchored: false };
+
+/** Groups of peers that must agree: least, and the default, and most. */
+export const groupsAgree = { least: 3, most: 8 } as const;
 
 export const unitsOf: Readonly<Record<Rank, number>> = {
   newcomer: 0,
@@ -39,6 +50,13 @@ export const unitsOf: Readonly<Record<Rank, number>> = {
 /** Units from which reports alone can make an address malicious. */
 const quorumFull = 12;
 const anchoredEarnedMax = 8;
+/** Peers' units are whole numbers in quarters: a peer of full weight has 24 of them. */
+export const quartersPerUnit = 4;
+export const quartersOfPeer = quartersPerUnit * unitsOf.member;
+/** Half a quorum of our own, beside which peers count whole. */
+const halfQuorum = quorumFull / 2;
+/** Short of a quorum by as little as can't be missed. */
+const almostFull = quorumFull - 0.5;
 /** A vote counts so many days, the day of the entry's last report included. */
 export const voteDays = 30;
 
@@ -69,53 +87,92 @@ export interface VoteCount {
   anchors: number;
   /** Networks with an earned vote. */
   networks: number;
+  /** Groups of peers that vote, and their units in quarters: a group has those of its heaviest peer. */
+  groups: number;
+  quarters: number;
+}
+
+/** Returns the units that count of those that peers give. `ours`: the units of reports and list. */
+function peerUnits(
+  { groups, quarters }: Pick<VoteCount, 'groups' | 'quarters'>,
+  ours: number,
+  { agree = groupsAgree.least, neverByPeers = false }: Policy,
+): number {
+  const units = quarters / quartersPerUnit;
+  if (ours >= halfQuorum || (groups >= agree && !neverByPeers)) return units;
+  if (groups < 2 && ours === 0) return 0;
+  return Math.min(units, almostFull - ours);
 }
 
 /** Returns the units of reports and list, and the ceiling that they give. */
 export function ceilingFor(
-  { anchors, networks }: VoteCount,
+  { anchors, networks, groups, quarters }: VoteCount,
   seedScore: number,
-  { isPrivate, isAnchored }: Policy,
+  policy: Policy,
 ): { quorum: number; ceiling: number } {
+  const { isPrivate, isAnchored } = policy;
   const all = isPrivate ? 0 : unitsOf.earned * networks;
   const earned = isAnchored ? Math.min(all, anchoredEarnedMax) : all;
-  const quorum = anchors + earned + listUnits(seedScore);
+  const ours = anchors + earned + listUnits(seedScore);
+  const isBacked = anchors > 0 || seedScore >= listAnchorScore;
+  let peers = groups === 0 ? 0 : peerUnits({ groups, quarters }, ours, policy);
+  if (isAnchored && !isBacked) peers = Math.min(peers, almostFull - earned);
+  const quorum = ours + peers;
   if (quorum === 0) return { quorum, ceiling: ceilings.none };
   if (quorum < quorumFull) return { quorum, ceiling: ceilings.some };
-  const isBacked = anchors > 0 || seedScore >= listAnchorScore;
   return { quorum, ceiling: isBacked ? ceilings.full : ceilings.earned };
 }
 
-/** Adds votes up. One object, used again for each entry. */
-export interface Count {
-  clear(): void;
-  add(units: number, network: number): void;
-  /** The same object each time. */
-  readonly count: VoteCount;
+function noVotes(): VoteCount {
+  return { anchors: 0, networks: 0, groups: 0, quarters: 0 };
 }
 
-export function createCount(): Count {
-  const count: VoteCount = { anchors: 0, networks: 0 };
+/** A group has the number of one of its peers. */
+const groupsMax = 32;
+
+export type Count = ReturnType<typeof createCount>;
+
+/** Adds votes up. One object, used again for each entry. */
+export function createCount() {
+  const count = noVotes();
+  /** Quarters of each group that votes, and the groups among them that do. */
+  const heaviest = new Uint8Array(groupsMax + 1);
+  const voting: number[] = [];
   /** As many networks as can matter: more don't change a ceiling. */
   const networks = new Int32Array(quorumFull / unitsOf.earned);
-  return {
-    count,
-    clear() {
-      count.anchors = 0;
-      count.networks = 0;
-    },
-    add(units, network) {
-      if (units !== unitsOf.earned) {
-        count.anchors += units;
-        return;
-      }
-      const known = count.networks;
-      if (known === networks.length) return;
-      for (let i = 0; i < known; i++) if (networks[i] === network) return;
-      networks[known] = network;
-      count.networks = known + 1;
-    },
-  };
+  function clear(): void {
+    Object.assign(count, noVotes());
+    for (const group of voting) heaviest[group] = 0;
+    voting.length = 0;
+  }
+
+  function add(units: number, network: number): void {
+    if (units !== unitsOf.earned) {
+      count.anchors += units;
+      return;
+    }
+    const known = count.networks;
+    if (known === networks.length) return;
+    for (let i = 0; i < known; i++) if (networks[i] === network) return;
+    networks[known] = network;
+    count.networks = known + 1;
+  }
+
+  /** Adds a peer's vote. `group` 0: of an own server, which counts as staff, once. */
+  function addPeer(quarters: number, group: number): void {
+    const before = heaviest[group]!;
+    if (quarters <= before) return;
+    if (before === 0) voting.push(group);
+    heaviest[group] = quarters;
+    if (group === 0) count.anchors += before === 0 ? unitsOf.staff : 0;
+    else {
+      count.groups += before === 0 ? 1 : 0;
+      count.quarters += quarters - before;
+    }
+  }
+
+  /** `count` is the same object each time. */
+  return { count: count as Readonly<VoteCount>, clear, add, addPeer };
 }
 
 /** Packs the day and network of a vote into one word; 0 stands for no vote. */
@@ -168,34 +225,42 @@ export function leastCeiling(of: {
   return former > ceiling ? former : 0;
 }
 
+/** Reads a peer's vote of a node: its day, 0 for none, and the peer's present quarters and group. */
+export interface PeerVotes {
+  voteOf(node: number): { readonly day: number; readonly quarters: number; readonly group: number };
+}
+
 /** Returns the best count that the remaining votes of an entry ever made within 30 days. */
-export function bestCount(contributions: Contributions, entry: number): VoteCount {
-  const { vote, detail, next } = contributions;
-  const votes: { day: number; units: number; network: number }[] = [];
+export function bestCount(
+  contributions: Contributions,
+  entry: number,
+  peers: PeerVotes,
+): VoteCount {
+  const { vote, detail, next, tag } = contributions;
+  const votes: { day: number; add: (count: Count) => void }[] = [];
   for (let node = contributions.first(entry); node !== 0; node = next[node]!) {
     if (vote[node] === 0) continue;
-    votes.push({
-      day: voteDayOf(vote[node]!),
-      units: unitsIn(detail[node]!),
-      network: voteNetworkOf(vote[node]!),
-    });
+    if (kindOf(tag[node]!) === contributionKinds.peer) {
+      const { day, quarters, group } = peers.voteOf(node);
+      votes.push({ day, add: (count) => count.addPeer(quarters, group) });
+      continue;
+    }
+    const units = unitsIn(detail[node]!);
+    const network = voteNetworkOf(vote[node]!);
+    votes.push({ day: voteDayOf(vote[node]!), add: (count) => count.add(units, network) });
   }
   votes.sort((a, b) => a.day - b.day);
   const count = createCount();
-  let best: VoteCount = { anchors: 0, networks: 0 };
+  const best = noVotes();
   let from = 0;
   for (const [last, { day }] of votes.entries()) {
     while (votes[from]!.day <= day - voteDays) from++;
     // A few dozen votes decide anything: of an address with thousands the newest are enough.
     count.clear();
-    for (let i = Math.max(from, last - votesMax); i <= last; i++) {
-      count.add(votes[i]!.units, votes[i]!.network);
+    for (let i = Math.max(from, last - votesMax); i <= last; i++) votes[i]!.add(count);
+    for (const part of ['anchors', 'networks', 'groups', 'quarters'] as const) {
+      best[part] = Math.max(best[part], count.count[part]);
     }
-    const { anchors, networks } = count.count;
-    best = {
-      anchors: Math.max(best.anchors, anchors),
-      networks: Math.max(best.networks, networks),
-    };
   }
   return best;
 }

@@ -15,6 +15,7 @@
 
 import type { Rank } from '../../access/quota/points.ts';
 import { dayMs } from '../../core/time.ts';
+import type { IndexPrefix } from '../../index/prefix.ts';
 import { maliciousScore } from '../check/score.ts';
 import {
   type Contributions,
@@ -26,6 +27,7 @@ import {
   unitsIn,
 } from '../state/contributions.ts';
 import type { Entries } from '../state/entries.ts';
+import { networkOf } from './peer-votes.ts';
 import {
   dayOf,
   isSpoofable,
@@ -155,9 +157,14 @@ const budgetHalfLifeDays = 14;
  */
 const confirmedMax = 64;
 
-export function createConfirmation(options: { entries: Entries; reporters: Reporters }) {
-  const { reporters } = options;
-  const { contributions: c } = options.entries;
+export function createConfirmation(options: {
+  entries: Entries;
+  reporters: Reporters;
+  /** Returns the prefix of an entry. */
+  prefixOf: (entry: number) => IndexPrefix | undefined;
+}) {
+  const { entries, reporters, prefixOf } = options;
+  const { contributions: c, peers } = entries;
 
   function confirmNode(node: number, at: number): void {
     const slot = refOf(c.tag[node]!);
@@ -176,6 +183,11 @@ export function createConfirmation(options: { entries: Entries; reporters: Repor
    * confirming account, -1: a list.
    */
   function confirm(entry: number, at: number, withinMs: number, except: number): void {
+    if (peers.size() > 0) {
+      const prefix = prefixOf(entry);
+      const network = prefix && networkOf(prefix.family, prefix.words);
+      peers.confirm(entry, network, { at, withinMs });
+    }
     let looked = 0;
     for (let node = c.first(entry); node !== 0 && looked < confirmedMax; node = c.next[node]!) {
       const tag = c.tag[node]!;
@@ -209,6 +221,7 @@ export function createConfirmation(options: { entries: Entries; reporters: Repor
   function retract(node: number, at: number): void {
     if (unitsIn(c.detail[node]!) < unitsOf.member) return;
     const entry = c.owner[node]!;
+    if (peers.size() > 0 && !isSupported(entry, node, node)) peers.unconfirm(entry, at);
     let looked = 0;
     for (let other = c.first(entry); other !== 0 && looked < confirmedMax; other = c.next[other]!) {
       if (kindOf(c.tag[other]!) !== contributionKinds.reports) continue;

@@ -10,6 +10,7 @@ import {
   communityScore,
   halfLivesAt,
 } from '../../../src/reputation/check/score.ts';
+import type { PeerTerms } from '../../../src/reputation/votes/peer-votes.ts';
 import { applyEvent } from '../../support/reputation/events.ts';
 import { batchOf } from '../../support/reputation/random-journal.ts';
 import { openFold } from '../state/fixture.ts';
@@ -22,6 +23,17 @@ interface ReportMore {
   readonly network?: number;
   /** Bit n for category n. */
   readonly categories?: number;
+}
+
+interface PeerSaid {
+  readonly ageHours?: number;
+  readonly categories?: number;
+}
+
+function netOf(text: string) {
+  return text.includes('/')
+    ? prefixOf(text)
+    : { ...addressOf(text), length: text.includes(':') ? 128 : 32 };
 }
 
 export function addressOf(ip: string): { family: 4 | 6; words: Uint32Array } {
@@ -117,6 +129,26 @@ export function openWorld(limits: Parameters<typeof openFold>[0] = {}) {
     allow(prefix: string, add: boolean): void {
       const kind = add ? 'allow.added' : 'allow.removed';
       void applyEvent(fixture.fold, { kind, ...prefixOf(prefix) }, at.now);
+    },
+    /** What a peer's word is worth; by default full weight, a group and a budget of its own. */
+    async peer(peer: number, more: Partial<PeerTerms> = {}): Promise<void> {
+      const terms = { quarters: 24, group: peer, isOwn: false, budget: 1_000, ...more };
+      await applyEvent(fixture.fold, { kind: 'peer.set', peer, ...terms }, at.now);
+    },
+    /** A peer names addresses or /64s, seen so many hours ago. */
+    async peerSays(peer: number, ips: readonly string[], more: PeerSaid = {}): Promise<void> {
+      const { ageHours = 0, categories = bruteForce } = more;
+      const lastHour = Math.floor(at.now / 3_600_000) - ageHours;
+      const added = ips.map((ip) => ({ ...netOf(ip), firstHour: lastHour, lastHour, categories }));
+      const rows = { peer, seq: 1, added, removed: [] };
+      await applyEvent(fixture.fold, { kind: 'peer.rows', ...rows }, at.now);
+    },
+    async peerTakesBack(peer: number, ips: readonly string[]): Promise<void> {
+      const rows = { peer, seq: 1, added: [], removed: ips.map(netOf) };
+      await applyEvent(fixture.fold, { kind: 'peer.rows', ...rows }, at.now);
+    },
+    async removePeer(peer: number): Promise<void> {
+      await applyEvent(fixture.fold, { kind: 'peer.cleared', peer }, at.now);
     },
     judge(ip: string): { score: number; malicious: boolean } {
       const { family, words } = addressOf(ip);

@@ -1,0 +1,453 @@
+/**
+ * What peers say of addresses: servers of other owners, whose weight, group and budget the journal's events set.
+ *
+ * A peer's row is a yes with a date. Its evidence is that of a member's reports, by the peer's weight, and halves every
+ * 14 days from the moment at which the peer saw the address. Peers of one group are one voice, the heaviest. A vote is
+ * charged to the peer's budget when it first lifts a ceiling, so a peer that nobody agrees with costs nothing and does
+ * nothing; it is given back when staff, a member or a list confirms the row, or when four groups vote. Without budget
+ * the row is evidence and no vote.
+ *
+ * Invariants: peers confirm nobody. A peer without weight (paused, or its head is over) counts nothing, and what was
+ * held by its votes goes. The number of a peer is 1 to 32; without peers there is no row, no page and no work.
+ * Bounded: all peers together take a third of the contributions, and each remembers 4,096 networks in which it was
+ * confirmed; beyond that it is confirmed no more until 14 days are over.
+ */
+
+import { dayMs, hourMs } from '../../core/time.ts';
+import { createWriter, decode, type Reader, type Writer } from '../../storage/codec.ts';
+import type { PageSection } from '../../storage/journal/projection.ts';
+import { halfLivesAt } from '../check/score.ts';
+import {
+  type Contributions,
+  contributionKinds,
+  kindOf,
+  peerSaid,
+  refOf,
+  tagOf,
+  unitsIn,
+} from '../state/contributions.ts';
+import {
+  type Count,
+  ceilingFor,
+  createCount,
+  dayOf,
+  isSpoofable,
+  type PeerVotes,
+  type Policy,
+  quartersOfPeer,
+  voteDayOf,
+  voteDays,
+  voteNetworkOf,
+} from './quorum.ts';
+
+export const peersMax = 32;
+/** All peers together have so large a part of the contributions at most. */
+const contributionsShare = 3;
+const budgetHalfLifeMs = 14 * dayMs;
+const confirmedDays = 14;
+const confirmedMax = 4_096;
+/** Evidence of a peer of full weight, and of an own server: what reports of a member and of staff come to. */
+const evidenceMax = 3;
+const ownEvidence = 6;
+/** From so many groups on the votes of an entry cost nothing. */
+const groupsFree = 4;
+
+/** The worth of a peer's word, as the journal has it. */
+export interface PeerTerms {
+  /** 1 to 32. */
+  readonly peer: number;
+  /** Four times its units, 0 to 24. 0: what it says counts nothing. */
+  readonly quarters: number;
+  /** The number of one of the peers that are one voice. */
+  readonly group: number;
+  /** The operator's own server: it counts as staff. */
+  readonly isOwn: boolean;
+  /** Votes that may be open while none was confirmed. */
+  readonly budget: number;
+}
+
+interface Peer {
+  terms: PeerTerms;
+  /** Logarithm of the evidence that a row of now adds. */
+  strength: number;
+  /** Open votes and confirmations at `budgetAt`, ms; both halve. */
+  open: number;
+  confirmations: number;
+  budgetAt: number;
+  /** Networks in which a row was confirmed, with the day. */
+  readonly confirmed: Map<number, number>;
+  /** Votes without budget, and confirmations, ever. */
+  refused: number;
+  confirmedEver: number;
+}
+
+/** One row of a peer: an address or a /64 that it saw. */
+export interface PeerRow {
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+  readonly length: number;
+  /** Hours since 1970. */
+  readonly firstHour: number;
+  readonly lastHour: number;
+  /** Bit n for category n. */
+  readonly categories: number;
+}
+
+export type PeerVotesTable = ReturnType<typeof createPeerVotes>;
+
+export function createPeerVotes(options: {
+  contributions: Contributions;
+  contributionsMax: number;
+  policy: () => Policy;
+  /** Called before the budget of a peer changes, with its number, and before terms change. */
+  touch: (peer: number) => void;
+  touchTerms: () => void;
+}) {
+  const { contributions: c, policy, touch, touchTerms } = options;
+  const peers = new Map<number, Peer>();
+  const scratch = createCount();
+  const strengths = new Float64Array(peersMax + 1);
+
+  function of(node: number): Peer | undefined {
+    return peers.get(refOf(c.tag[node]!));
+  }
+
+  function voteOf(node: number) {
+    const { quarters = 0, group = 0, isOwn = false } = of(node)?.terms ?? {};
+    return {
+      day: voteDayOf(c.vote[node]!),
+      quarters: isOwn && quarters > 0 ? quartersOfPeer : quarters,
+      group: isOwn ? 0 : group,
+    };
+  }
+
+  /** Returns the strength of a node's evidence, see score.ts. */
+  function strengthOf(node: number): number {
+    const peer = of(node);
+    if (peer === undefined) return Number.NEGATIVE_INFINITY;
+    return peer.strength + halfLivesAt(c.newest[node]! * 1_000);
+  }
+
+  function isSilent({ quarters }: PeerTerms): boolean {
+    return quarters === 0;
+  }
+
+  function set(terms: PeerTerms): void {
+    touchTerms();
+    touch(terms.peer);
+    const found = peers.get(terms.peer);
+    const weight = terms.isOwn ? ownEvidence : (evidenceMax * terms.quarters) / quartersOfPeer;
+    const strength = isSilent(terms) ? Number.NEGATIVE_INFINITY : Math.log2(weight);
+    if (found !== undefined) {
+      Object.assign(found, { terms, strength });
+      return;
+    }
+    const none = { open: 0, confirmations: 0, budgetAt: 0, refused: 0, confirmedEver: 0 };
+    peers.set(terms.peer, { terms, strength, ...none, confirmed: new Map() });
+  }
+
+  function forget(peer: number): void {
+    touchTerms();
+    touch(peer);
+    peers.delete(peer);
+  }
+
+  /**
+   * Puts a peer's row on an entry. @returns the node, 0 when the peers' part of the contributions is used up
+   */
+  function put(entry: number, peer: number, row: PeerRow, at: number): number {
+    const tag = tagOf(contributionKinds.peer, peer);
+    let node = c.find(entry, tag);
+    if (node === 0) {
+      if (c.ofPeers() >= options.contributionsMax / contributionsShare) return 0;
+      node = c.add(entry, tag);
+      if (node === 0) return 0;
+      c.listed[node] = Math.floor(at / hourMs);
+    }
+    const seen = Math.min(3_600 * row.lastHour, Math.floor(at / 1_000));
+    c.newest[node] = Math.max(c.newest[node]!, seen);
+    c.detail[node] =
+      ((c.detail[node]! & ~peerSaid.categories) | (row.categories & peerSaid.categories)) >>> 0;
+    const day = dayOf(c.newest[node]!);
+    const isVote = !isSpoofable(row.categories) && day > dayOf(at / 1_000) - voteDays;
+    if (isVote && voteDayOf(c.vote[node]!) < day) {
+      c.vote[node] = packDays(day, chargeDayOf(c.vote[node]!));
+      c.detail[node] = (c.detail[node]! & ~peerSaid.refused) >>> 0;
+    }
+    return node;
+  }
+
+  /**
+   * Adds the votes of reports and peers up that count on `newestDay`, but that of the node `without`.
+   */
+  function count(into: Count, entry: number, newestDay: number, without = 0): void {
+    const oldest = newestDay - voteDays;
+    into.clear();
+    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+      const vote = c.vote[node]!;
+      if (vote === 0 || node === without || voteDayOf(vote) <= oldest) continue;
+      if (kindOf(c.tag[node]!) === contributionKinds.peer) {
+        const { quarters, group } = voteOf(node);
+        into.addPeer(quarters, group);
+      } else into.add(unitsIn(c.detail[node]!), voteNetworkOf(vote));
+    }
+  }
+
+  /**
+   * Returns when somebody of ours or a peer saw the address last, seconds since 1970.
+   * @param lastReportedAt by us, 0 for never
+   */
+  function newestOn(entry: number, lastReportedAt: number): number {
+    let newest = lastReportedAt;
+    if (c.ofPeers() === 0) return newest;
+    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+      if (kindOf(c.tag[node]!) === contributionKinds.peer) {
+        newest = Math.max(newest, c.newest[node]!);
+      }
+    }
+    return newest;
+  }
+
+  function giveBack(node: number, at: number): void {
+    const peer = of(node);
+    if (peer === undefined || (c.detail[node]! & peerSaid.charged) === 0) return;
+    touch(peer.terms.peer);
+    decay(peer, at);
+    peer.open = Math.max(0, peer.open - chargedLeft(c.vote[node]!, at));
+    c.detail[node] = (c.detail[node]! & ~peerSaid.charged) >>> 0;
+  }
+
+  /**
+   * Charges the votes of an entry that lift its ceiling, and takes those that no budget is left for. It comes before
+   * the entry is settled. @param lastReportedAt seconds since 1970, 0 for none
+   */
+  function review(entry: number, lastReportedAt: number, at: number): void {
+    if (peers.size === 0) return;
+    let seedScore = 0;
+    const voting: number[] = [];
+    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+      const kind = kindOf(c.tag[node]!);
+      if (kind === contributionKinds.seed || kind === contributionKinds.own) {
+        seedScore = Math.max(seedScore, c.listed[node]! & 0xff);
+      } else if (kind === contributionKinds.peer && c.vote[node] !== 0) voting.push(node);
+    }
+    if (voting.length === 0) return;
+    const day = dayOf(newestOn(entry, lastReportedAt));
+    count(scratch, entry, day);
+    if (scratch.count.groups >= groupsFree) {
+      for (const node of voting) giveBack(node, at);
+      return;
+    }
+    let { ceiling } = ceilingFor(scratch.count, seedScore, policy());
+    for (const node of voting) {
+      const peer = of(node);
+      if (peer === undefined || (c.detail[node]! & peerSaid.confirmed) !== 0) continue;
+      const isCharged = (c.detail[node]! & peerSaid.charged) !== 0;
+      const today = dayOf(at / 1_000);
+      if (isCharged && chargeDayOf(c.vote[node]!) >= voteDayOf(c.vote[node]!)) continue;
+      count(scratch, entry, day, node);
+      const without = ceilingFor(scratch.count, seedScore, policy()).ceiling;
+      if (without >= ceiling) continue;
+      const cost = isCharged ? 1 - chargedLeft(c.vote[node]!, at) : 1;
+      touch(peer.terms.peer);
+      if (hasBudget(peer, cost, at)) {
+        peer.open += cost;
+        c.vote[node] = packDays(voteDayOf(c.vote[node]!), today);
+        c.detail[node] = (c.detail[node]! | peerSaid.charged) >>> 0;
+        continue;
+      }
+      peer.refused++;
+      c.vote[node] = 0;
+      c.detail[node] = ((c.detail[node]! | peerSaid.refused) & ~peerSaid.charged) >>> 0;
+      ceiling = without;
+    }
+  }
+
+  /** Confirms the peers' rows of an entry that are at most `withinMs` old: somebody of ours names it. */
+  function confirm(
+    entry: number,
+    network: number | undefined,
+    { at, withinMs }: { readonly at: number; readonly withinMs: number },
+  ): void {
+    if (peers.size === 0 || network === undefined) return;
+    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+      if (kindOf(c.tag[node]!) !== contributionKinds.peer) continue;
+      const peer = of(node);
+      if (peer === undefined || isSilent(peer.terms)) continue;
+      if ((c.detail[node]! & peerSaid.confirmed) !== 0) continue;
+      if (at - c.newest[node]! * 1_000 > withinMs || !mayConfirm(peer, network, at)) continue;
+      touch(peer.terms.peer);
+      giveBack(node, at);
+      decay(peer, at);
+      peer.confirmations += 1;
+      peer.confirmedEver++;
+      peer.confirmed.set(network, dayOf(at / 1_000));
+      c.detail[node] = (c.detail[node]! | peerSaid.confirmed) >>> 0;
+    }
+  }
+
+  /** Takes the confirmations of an entry's rows back: what confirmed them was false. */
+  function unconfirm(entry: number, at: number): void {
+    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+      if (kindOf(c.tag[node]!) !== contributionKinds.peer) continue;
+      const peer = of(node);
+      if (peer === undefined || (c.detail[node]! & peerSaid.confirmed) === 0) continue;
+      touch(peer.terms.peer);
+      decay(peer, at);
+      peer.confirmations = Math.max(0, peer.confirmations - 1);
+      c.detail[node] = (c.detail[node]! & ~peerSaid.confirmed) >>> 0;
+    }
+  }
+
+  /** Adds up the evidence of an entry's peers: a group has that of its heaviest, in logarithms to 2. */
+  function evidenceOf(entry: number): number {
+    let strongest = Number.NEGATIVE_INFINITY;
+    let words = 0;
+    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+      if (kindOf(c.tag[node]!) !== contributionKinds.peer) continue;
+      if (words++ === 0) strengths.fill(Number.NEGATIVE_INFINITY);
+      const { group } = voteOf(node);
+      strengths[group] = Math.max(strengths[group]!, strengthOf(node));
+      strongest = Math.max(strongest, strengths[group]!);
+    }
+    if (words < 2 || strongest === Number.NEGATIVE_INFINITY) return strongest;
+    let sum = 0;
+    for (const strength of strengths) sum += 2 ** (strength - strongest);
+    return strongest + Math.log2(sum);
+  }
+
+  /** Writes the terms into the header of the checkpoint: nothing without peers. */
+  function encodeTerms(out: Writer): void {
+    if (peers.size === 0) return;
+    out.u8(peers.size);
+    for (const { terms } of peers.values()) writeTerms(out, terms);
+  }
+
+  function loadTerms(input: Reader): void {
+    if (input.remaining() === 0) return;
+    for (let left = input.u8(); left > 0 && !input.failed(); left--) set(readTerms(input));
+  }
+
+  return {
+    set,
+    forget,
+    get: (peer: number): PeerTerms | undefined => peers.get(peer)?.terms,
+    size: () => peers.size,
+    put,
+    count,
+    newestOn,
+    review,
+    confirm,
+    unconfirm,
+    giveBack,
+    evidenceOf,
+    strengthOf,
+    voteOf,
+    /** Returns what a peer has open of its budget, and what it is. */
+    budget(peer: number, at: number) {
+      const found = peers.get(peer);
+      if (found === undefined) return undefined;
+      const left = 2 ** -(Math.max(0, at - found.budgetAt) / budgetHalfLifeMs);
+      return {
+        open: found.open * left,
+        limit: found.terms.budget + found.confirmations * left,
+        refused: found.refused,
+        confirmed: found.confirmedEver,
+      };
+    },
+    encodeTerms,
+    loadTerms,
+    /** One page a peer, with its budget. */
+    section: (firstPage: number): PageSection => ({
+      firstPage,
+      pages: peersMax,
+      encode: (page) => encodeBudget(peers.get(1 + page - firstPage)),
+      load: (page, bytes) => loadBudget(peers.get(1 + page - firstPage), bytes),
+    }),
+  } satisfies PeerVotes & Record<string, unknown>;
+}
+
+/** Returns true while the peer may have one vote more open. */
+function hasBudget(peer: Peer, cost: number, at: number): boolean {
+  decay(peer, at);
+  return peer.open + cost <= peer.terms.budget + peer.confirmations;
+}
+
+function decay(peer: Peer, at: number): void {
+  const elapsed = at - peer.budgetAt;
+  if (elapsed <= 0) return;
+  const left = 2 ** -(elapsed / budgetHalfLifeMs);
+  peer.open *= left;
+  peer.confirmations *= left;
+  peer.budgetAt = at;
+}
+
+/** Returns true once a network in 14 days. */
+function mayConfirm(peer: Peer, network: number, at: number): boolean {
+  const today = dayOf(at / 1_000);
+  const last = peer.confirmed.get(network);
+  if (last !== undefined && today - last < confirmedDays) return false;
+  if (last !== undefined || peer.confirmed.size < confirmedMax) return true;
+  for (const [one, day] of peer.confirmed) {
+    if (today - day >= confirmedDays) peer.confirmed.delete(one);
+  }
+  return peer.confirmed.size < confirmedMax;
+}
+
+function encodeBudget(found: Peer | undefined): Uint8Array {
+  if (found === undefined) return new Uint8Array();
+  const out = createWriter().f64(found.open).f64(found.confirmations).f64(found.budgetAt);
+  out.varint(found.refused).varint(found.confirmedEver).varint(found.confirmed.size);
+  for (const [network, day] of found.confirmed) out.varint(network).u16(day);
+  return out.finish();
+}
+
+function loadBudget(found: Peer | undefined, bytes: Uint8Array): boolean {
+  if (bytes.length === 0) return true;
+  if (found === undefined) return false;
+  const read = decode(bytes, (input) => {
+    found.open = input.f64();
+    found.confirmations = input.f64();
+    found.budgetAt = input.f64();
+    found.refused = input.varint();
+    found.confirmedEver = input.varint();
+    for (let left = input.varint(); left > 0 && !input.failed(); left--) {
+      found.confirmed.set(input.varint(), input.u16());
+    }
+    return true;
+  });
+  return read === true;
+}
+
+export function writeTerms(out: Writer, { peer, quarters, group, isOwn, budget }: PeerTerms): void {
+  out.u8(peer).u8(quarters).u8(group);
+  out.u8(isOwn ? 1 : 0).varint(budget);
+}
+
+export function readTerms(input: Reader): PeerTerms {
+  const [peer, quarters, group, own] = [input.u8(), input.u8(), input.u8(), input.u8()];
+  const budget = input.varint();
+  const isGood = peer >= 1 && peer <= peersMax && group >= 1 && group <= peersMax;
+  if (!isGood || quarters > quartersOfPeer || own > 1) input.reject();
+  return { peer, quarters, group, isOwn: own === 1, budget };
+}
+
+function packDays(vote: number, charged: number): number {
+  return ((vote << 16) | charged) >>> 0;
+}
+
+/** Returns the day on which the vote was charged, 0 for never. */
+function chargeDayOf(vote: number): number {
+  return voteNetworkOf(vote);
+}
+
+/** Returns the part of the charge of 1 that is left at `at`, ms. */
+function chargedLeft(vote: number, at: number): number {
+  return 2 ** -((Math.max(0, at / dayMs - chargeDayOf(vote)) * dayMs) / budgetHalfLifeMs);
+}
+
+/** Returns the /24 or IPv6 /48 of an address as one number. */
+export function networkOf(family: 4 | 6, words: Uint32Array): number {
+  if (family === 4) return words[0]! >>> 8;
+  return 2 ** 48 + words[0]! * 65_536 + (words[1]! >>> 16);
+}
