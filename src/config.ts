@@ -297,6 +297,8 @@ export const capacities = {
   allowRules: 100_000,
   /** Entries that the operator sets by hand. */
   ownEntries: 10_000,
+  /** Autonomous systems and countries among these entries, and as many among the rules. */
+  networkGroups: 100,
 } as const;
 
 /** Bounds of the CAPTCHA, of time and memory; docs/CAPTCHA.md says what happens at each. */

@@ -18,6 +18,7 @@ import { createClosers } from './core/closers.ts';
 import { createMetrics } from './core/metrics.ts';
 import { prepareInTurns } from './core/preparation.ts';
 import { createTimings } from './core/timings.ts';
+import { systemSource } from './geo/sources.ts';
 import { claimPort } from './http/port-claim.ts';
 import { unixSockets } from './http/unix-socket.ts';
 import { openControl } from './operations/control.ts';
@@ -199,7 +200,9 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const writeErased = signon.erased.sync;
   backups = host.add(await startOwnBackups({ config, path, masterKey, clock, log, writeErased }));
   const allowPrivate = config.sourceAllowPrivate;
-  host.add(openSubscriptions({ state, maintenance, clock, random, log, allowPrivate }));
+  const systems = systemSource(config.geoAsnMmdb);
+  const lists = { state, maintenance, clock, random, log, allowPrivate };
+  host.add(openSubscriptions({ ...lists, geo: data.geo, systems }));
   tables.register(metrics);
   closers.add(tables.watch());
 

@@ -45,6 +45,7 @@ import type { CountsModule } from '../reputation/counts/module.ts';
 import { offeredLists } from '../reputation/lists/catalogue.ts';
 import { urlLabel } from '../reputation/lists/import/download.ts';
 import { createAllowlist, createOwnEntries } from '../reputation/lists/operator-ranges.ts';
+import { groupOfList, type Source } from '../reputation/lists/sources.ts';
 import {
   listSubscriptions,
   type Subscription,
@@ -255,13 +256,16 @@ function inboxOf({ clock, random }: Opening, sources: ConsoleSources): ConsoleIn
     const family = lookBehind(parseIp(text, words), words) as 4 | 6;
     const after = (decision: AddressDecision) =>
       dryRun.scoreAfter(family, words, clock.now(), decision);
-    const own = facts.lists.filter(({ entry }) => entry === text);
-    const listed = own.map(({ kind, confidence = 0 }) => (kind === 'own' ? 0 : confidence));
+    const own = facts.lists.filter(({ entry, group }) => entry === text && group === undefined);
+    const stays = facts.lists.filter(({ entry, kind, group }) => {
+      return entry === text && (kind !== 'own' || group !== undefined);
+    });
+    const listed = stays.map(({ confidence = 0 }) => confidence);
     return {
       ...facts,
       canBlock: isMet(specialUse(family, words)),
       unruled: own.some(({ kind }) => kind === 'own')
-        ? after({ listed: Math.max(...listed) })
+        ? after({ listed: Math.max(0, ...listed) })
         : undefined,
       disallowed: hasRule ? after({ allows: false }) : undefined,
     };
@@ -297,7 +301,7 @@ function inboxOf({ clock, random }: Opening, sources: ConsoleSources): ConsoleIn
     factsOf,
     barOf,
     async hasLists() {
-      if (lists.list().some(({ list }) => list !== 'good')) return true;
+      if (lists.list().some(isOfOthers)) return true;
       return (await listSubscriptions(store)).some(({ list }) => list !== 'good');
     },
     async budgets() {
@@ -356,7 +360,7 @@ function checklistOf({ config, clock }: Opening, sources: ConsoleSources): Conso
         publicUrl: !isLoopback(hostname),
         tls: protocol === 'https:',
         mail: config.smtpUrl !== undefined,
-        list: state.sources.list().some(({ list }) => list !== 'good'),
+        list: state.sources.list().some(isOfOthers),
         // A node refuses the setting: its database is backed up by other means.
         ...(config.databaseUrl === undefined && {
           backup: config.backupFolder !== undefined && isFresh,
@@ -387,16 +391,24 @@ async function loadedLists({ store, state }: ConsoleSources['data']): Promise<Lo
   );
   return state.sources
     .list()
-    .filter(({ list, source }) => !fetched.has(`${list}/${source}`))
-    .map(({ source, list, complete, refreshedAtMs, holdUntilMs }) => {
+    .flatMap((one) => {
+      const { source, list, complete, refreshedAtMs, holdUntilMs } = one;
+      const isHere = fetched.has(`${list}/${source}`) || groupOfList(one) !== undefined;
+      if (isHere || list === 'allow') return [];
       const times = { loadedAt: refreshedAtMs, endsAt: holdUntilMs };
-      return { name: source, kind: list, complete, ...times };
+      return [{ name: source, kind: list, complete, ...times }];
     })
     .sort((a, b) => b.loadedAt - a.loadedAt);
 }
 
 function listsOfFeeds({ sources }: Pick<State, 'sources'>): string[] {
-  return sources.list().flatMap(({ list, source }) => (list === 'seed' ? [source] : []));
+  const lists = sources.list().filter((one) => groupOfList(one) === undefined);
+  return lists.flatMap(({ list, source }) => (list === 'seed' ? [source] : []));
+}
+
+/** Says of a list that somebody else says there who is bad. */
+function isOfOthers(one: Source): boolean {
+  return one.list !== 'good' && groupOfList(one) === undefined;
 }
 
 function shownFeed(feed: NamedFeed): ShownFeed {

@@ -278,7 +278,7 @@ export async function openModules(
   host.add(openAddressPages({ ...reads, ...web, ...console, systems, geoMadeAt }));
   host.add(openRequests({ ...reported, reports, masterKey, pageBuilder, challenges, callers }));
   const hasRows = () =>
-    state.sources.list().some(({ list }) => list !== 'good') ||
+    state.sources.list().some(({ list }) => list === 'seed' || list === 'anon') ||
     state.counting.counts.inAll().reports > 0;
   const site = host.add(
     openSite({

@@ -33,6 +33,7 @@ import {
 } from '../reputation/blocklists/builder/history.ts';
 import { compareRows, ROW, type Rows } from '../reputation/blocklists/builder/rows.ts';
 import { entryScore, halfLivesAt } from '../reputation/check/score.ts';
+import { isGroup } from '../reputation/lists/operator-ranges.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
 import { everybody, isWholeIndex } from '../reputation/reports/store/account-reports.ts';
 import {
@@ -640,7 +641,9 @@ function reportsInTails(view: View): Map<string, number> {
 function verifyRules({ view, findings }: StateCheck, { entries }: State): void {
   const { contributions } = entries;
   const compareCounts = (what: string, space: number, inIndex: number, unit: string) => {
-    const rows = [...rowsUnder(view, space)].length;
+    // Groups of networks are rows too, whose networks stand in lists.
+    const isRange = ({ key }: RawRow) => !isGroup(Buffer.from(key.subarray(1)).toString());
+    const rows = [...rowsUnder(view, space)].filter(isRange).length;
     if (rows === inIndex) return;
     findings.add('rules', `${what} ${rows} ${unit} in the store, ${inIndex} in the index`);
   };

@@ -2,6 +2,7 @@
 
 import * as v from 'valibot';
 import { dateIn } from '../core/dates.ts';
+import { groupIn, groupName } from '../geo/network-groups.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { formatPrefix } from '../ip/prefix.ts';
 import { typedAddress } from '../ip/typed.ts';
@@ -68,6 +69,17 @@ export const range = {
   kept(text: string) {
     const network = readPrefix(typedAddress(text));
     return network.ok ? formatPrefix(network.value) : '(not a network)';
+  },
+} as const satisfies Parameter;
+
+/** An address, a network, or a group of networks. */
+export const rangeOrGroup = {
+  ...range,
+  value: 'cidr|AS|country',
+  help: 'an address, a network such as 192.0.2.0/24, AS64500, or a country such as FR',
+  kept(text: string) {
+    const group = groupIn(typedAddress(text));
+    return typeof group === 'object' ? groupName(group) : range.kept(text);
   },
 } as const satisfies Parameter;
 

@@ -52,6 +52,12 @@ export function defaultSource(kind: GeoKind): GeoSource | undefined {
   }
 }
 
+/** @param path the file of a setting; without one the package serves */
+export function systemSource(path: string | undefined): GeoSource | undefined {
+  if (path === undefined) return defaultSource('provider');
+  return { kind: 'provider', origin: 'configured', format: 'mmdb', paths: [path] };
+}
+
 /**
  * Changes whenever a file of the source does: its path, size and time of change. Those of a package
  * are the same wherever and whenever it was installed, so its version stands for place and time.

@@ -278,7 +278,8 @@ function isBefore(a: Uint32Array, b: Uint32Array): boolean {
   return false;
 }
 
-function halfOf({ family, words, length }: Prefix, bit: number): Prefix {
+/** Returns the lower half (`bit` 0) of a prefix, or the upper one (1). */
+export function halfOf({ family, words, length }: Prefix, bit: 0 | 1): Prefix {
   if (length >= widthOf(family)) throw new RangeError('a host has no halves');
   const half = words.slice();
   if (bit === 1) half[length >>> 5]! |= 1 << (31 - (length & 31));

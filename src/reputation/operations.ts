@@ -13,7 +13,7 @@ import {
   account,
   address,
   flag,
-  range,
+  rangeOrGroup,
   shortText,
   textOf,
   typedDate,
@@ -30,12 +30,15 @@ import { type Evidence, type EvidenceReader, whyJson } from './address/evidence.
 import type { Check } from './check/check.ts';
 import type { ReportCounts } from './counts/report-counts.ts';
 import type { Hostnames } from './hostnames/hostnames.ts';
+import { findList } from './lists/load-list.ts';
 import {
   type AllowRule,
   createAllowlist,
   createOwnEntries,
+  isGroup,
   type OwnEntry,
 } from './lists/operator-ranges.ts';
+import { listOfGroup } from './lists/sources.ts';
 import { categoriesOf, categoryMax, categoryNames } from './reports/categories.ts';
 import { createOwnReports } from './reports/store/account-reports.ts';
 import type { OwnReport, StoredReport } from './reports/store/report-rows.ts';
@@ -156,7 +159,7 @@ function factLines(
   { lists, reports }: Evidence,
 ): readonly string[] {
   const names = [
-    ...new Set(lists.map(({ kind, name }) => (kind === 'own' ? 'own entry' : name))),
+    ...new Set(lists.map((one) => (one.kind === 'own' ? ownName(one) : one.name))),
   ].join(', ');
   const count = reports.reduce((sum, one) => sum + one.reports, 0);
   const last = Math.max(0, ...reports.map(({ lastReportedAt }) => lastReportedAt));
@@ -180,14 +183,22 @@ function factLines(
   );
 }
 
+function ownName({ group }: Evidence['lists'][number]): string {
+  return group === undefined ? 'own entry' : `own entry ${group}`;
+}
+
 function evidenceLines({ decidedBy, lists, reports, fallsBelowAt }: Evidence): string[] {
   return [
-    ...lists.map(({ name, kind, confidence, entry, since, loadedAt, endsAt }) => {
+    ...lists.map((list) => {
+      const { name, kind, confidence, entry, since, loadedAt, endsAt } = list;
       const score = confidence === undefined ? kind : `confidence ${confidence}`;
       const end = endsAt === undefined ? 'does not end' : `ends ${dateText(endsAt)}`;
       if (kind === 'own') {
-        return `own entry ${entry}: score ${confidence}, set ${dateText(loadedAt)}, ${end}`;
+        const of =
+          list.group === undefined ? `own entry ${entry}` : `${ownName(list)} holds ${entry}`;
+        return `${of}: score ${confidence}, set ${dateText(loadedAt)}, ${end}`;
       }
+      if (kind === 'allow') return `the allowlist has ${name}, which holds ${entry}`;
       const times = `known since ${dateText(since)}, loaded ${dateText(loadedAt)}, ${end}`;
       return `list ${name} names ${entry}: ${score}, ${times}`;
     }),
@@ -238,9 +249,10 @@ function categoryIn(text: string): number {
 
 export const addEntry = operation({
   name: 'entry add',
-  purpose: 'give an address or a network a score; one that is there is set anew',
+  purpose:
+    'give an address, a network, an autonomous system or a country a score; one that is there is set anew',
   parameters: {
-    prefix: range,
+    prefix: rangeOrGroup,
     score: {
       schema: v.optional(wholeNumber(1, 100), '100'),
       value: 'score',
@@ -289,7 +301,7 @@ export const addEntry = operation({
 export const removeEntry = operation({
   name: 'entry remove',
   purpose: 'take an own entry back',
-  parameters: { prefix: { ...range, help: 'as it was added' } },
+  parameters: { prefix: { ...rangeOrGroup, help: 'as it was added' } },
   audit: 'required',
   run: async (w, { prefix }) => shownEntry(expect(await createOwnEntries(w).remove(prefix))),
   undo: (entry) => ({ operation: 'entry add', input: entryInput(entry) }),
@@ -308,13 +320,16 @@ export const listEntries = operation({
       isArgument: true,
     },
   },
-  run: async (w, { part }) => (await createOwnEntries(w).list(part.trim())).map(shownEntry),
+  async run(w, { part }) {
+    const entries = await createOwnEntries(w).list(part.trim());
+    return withNetworks(w.store, 'seed', entries.map(shownEntry));
+  },
   lines: (entries) =>
     columnsOr(
       'there is no such entry',
       ['range', 'score', 'category', 'set', 'ends', 'note'],
       entries.map((one) => [
-        one.prefix,
+        namedWith(one),
         String(one.score),
         one.categoryName ?? '-',
         one.setAt,
@@ -324,13 +339,37 @@ export const listEntries = operation({
     ),
 });
 
+/** @returns the rows, those of groups with the number of their networks; null: the server has not written them yet */
+async function withNetworks<Row extends { readonly prefix: string }>(
+  store: OperationTools['store'],
+  list: 'seed' | 'allow',
+  rows: readonly Row[],
+) {
+  const shown: (Row & { readonly networks?: number | null })[] = [];
+  for (const row of rows) {
+    if (!isGroup(row.prefix)) shown.push(row);
+    else {
+      const found = await findList(store, { list, source: listOfGroup(row.prefix) });
+      shown.push({ ...row, networks: found.row?.rows ?? null });
+    }
+  }
+  return shown;
+}
+
+/** Writes a group with the number of its networks. */
+function namedWith(one: { readonly prefix: string; readonly networks?: number | null }): string {
+  const { prefix, networks } = one;
+  if (networks === undefined) return prefix;
+  return networks === null ? `${prefix} (not yet)` : `${prefix} (${grouped(networks)} networks)`;
+}
+
 const shownRule = (rule: AllowRule) => ({ ...rule, addedAt: dateText(rule.addedAt) });
 
 export const addRule = operation({
   name: 'allow add',
-  purpose: 'put an address or a network on the allowlist',
+  purpose: 'put an address, a network, an autonomous system or a country on the allowlist',
   parameters: {
-    prefix: range,
+    prefix: rangeOrGroup,
     reason: { ...note, help: 'why; shown by list' },
   },
   audit: 'required',
@@ -349,8 +388,8 @@ export const addRule = operation({
 
 export const removeRule = operation({
   name: 'allow remove',
-  purpose: 'take an address or a network off the allowlist',
-  parameters: { prefix: { ...range, help: 'as it was added' } },
+  purpose: 'take off the allowlist what was put on it',
+  parameters: { prefix: { ...rangeOrGroup, help: 'as it was added' } },
   audit: 'required',
   run: async (w, { prefix }) => shownRule(expect(await createAllowlist(w).remove(prefix))),
   undo: ({ prefix, reason }) => ({ operation: 'allow add', input: { prefix, reason } }),
@@ -362,12 +401,15 @@ export const listRules = operation({
   name: 'allow list',
   purpose: 'what is on the allowlist, since when, and why',
   parameters: {},
-  run: async (w) => (await createAllowlist(w).list()).map(shownRule),
+  async run(w) {
+    const rules = await createAllowlist(w).list();
+    return withNetworks(w.store, 'allow', rules.map(shownRule));
+  },
   lines: (rules) =>
     columnsOr(
       'the allowlist is empty',
       ['range', 'added', 'reason'],
-      rules.map((rule) => [rule.prefix, rule.addedAt, rule.reason]),
+      rules.map((rule) => [namedWith(rule), rule.addedAt, rule.reason]),
     ),
 });
 

@@ -112,7 +112,12 @@ const en = {
     },
     evidence: {
       title: (score: number) => `Why ${score}`,
-      kinds: { bad: 'list', anon: 'list of anonymous exits', good: 'list of known good' },
+      kinds: {
+        bad: 'list',
+        anon: 'list of anonymous exits',
+        good: 'list of known good',
+        allow: 'on the allowlist',
+      },
       list: (since: string, loaded: string) => `Listed since ${since} · loaded ${loaded}`,
       own: 'Manual rule',
       ownSince: (since: string, end: string | undefined) =>
@@ -498,7 +503,12 @@ const fr: typeof en = {
     },
     evidence: {
       title: (score) => `Pourquoi ${score}`,
-      kinds: { bad: 'liste', anon: 'liste de sorties anonymes', good: 'liste d’adresses sûres' },
+      kinds: {
+        bad: 'liste',
+        anon: 'liste de sorties anonymes',
+        good: 'liste d’adresses sûres',
+        allow: 'sur la liste blanche',
+      },
       list: (since, loaded) => `Listée depuis le ${since} · chargée ${loaded}`,
       own: 'Règle manuelle',
       ownSince: (since, end) =>

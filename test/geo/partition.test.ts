@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileGeo, type GeoTable } from '../../src/geo/compile.ts';
+import { groupIn, groupName, rangesOfCountry } from '../../src/geo/network-groups.ts';
 import { createPartitionBuilder } from '../../src/geo/partition.ts';
 import { countryOf, openGeoReader, providerOf } from '../../src/geo/reader.ts';
+import { compareWords, type IpRange } from '../../src/ip/prefix.ts';
 import { below, type Seeded, seeded } from '../support/reputation/addresses.ts';
 
 const positions = 4_000;
@@ -52,7 +54,13 @@ function randomTable(random: Seeded, words: 1 | 4, places: number[][]) {
   return { partition: builder.finish(), model };
 }
 
-test('one search over two merged partitions equals both models at every place', () => {
+function isIn({ family, first, last }: IpRange, of: 4 | 6, place: number[]): boolean {
+  const words = new Uint32Array(4);
+  words.set(place);
+  return family === of && compareWords(first, words) <= 0 && compareWords(words, last) <= 0;
+}
+
+test('one search over two merged partitions equals both models at every place, and so do the ranges of a country', () => {
   const seed = 41;
   const random = seeded(seed);
   const names = ['', 'AA', 'AB', 'AC', 'AD', 'AE'];
@@ -69,7 +77,9 @@ test('one search over two merged partitions equals both models at every place', 
       sixToFour: false,
       teredo: false,
     });
-    const reader = openGeoReader(compileGeo(table(0), table(1)));
+    const shared = compileGeo(table(0), table(1));
+    const reader = openGeoReader(shared);
+    const ranges = names.map((name) => (name === '' ? [] : [...rangesOfCountry(shared, name)]));
     for (const [i, places] of [places4, places6].entries()) {
       places.forEach((place, at) => {
         const ids = reader.find(i === 0 ? 4 : 6, Uint32Array.from(place));
@@ -79,6 +89,10 @@ test('one search over two merged partitions equals both models at every place', 
           expected,
           `seed ${seed}, round ${round}, place ${place}`,
         );
+        const holders = ranges.flatMap((some, id) =>
+          some.some((range) => isIn(range, i === 0 ? 4 : 6, place)) ? [id] : [],
+        );
+        assert.deepEqual(holders, expected[0] === 0 ? [] : [expected[0]]);
       });
     }
   }
@@ -118,4 +132,30 @@ test('names are decoded by id, and an id out of range is unknown', () => {
 test('a buffer of another make is refused', () => {
   assert.throws(() => openGeoReader(new SharedArrayBuffer(0)));
   assert.throws(() => openGeoReader(new SharedArrayBuffer(4_096)));
+});
+
+test('a group is the number of a system or the code of a country, and what is neither is said so', () => {
+  const nameOf = (text: string) => {
+    const group = groupIn(text);
+    return typeof group === 'object' ? groupName(group) : group;
+  };
+  for (const [text, name] of [
+    ['AS64500', 'AS64500'],
+    ['as 007', 'AS7'],
+    ['AS4294967294', 'AS4294967294'],
+    ['fr', 'FR'],
+    ['EU', 'EU'],
+    ['ap', 'AP'],
+    ['AS0', 'AS0 is the number of no network'],
+    ['AS4294967295', 'AS4294967295 is the number of no network'],
+    ['ZZ', 'ZZ is the code of no country'],
+    ['qq', 'QQ is the code of no country'],
+    ['64500', undefined],
+    ['fe::', undefined],
+    ['AS', 'AS'],
+    ['FRA', undefined],
+    ['AS-1', undefined],
+  ] as const) {
+    assert.equal(nameOf(text), name, text);
+  }
 });

@@ -59,7 +59,7 @@ it('a command hands on texts, flags and lists by the names of the parameters', a
 });
 
 it('a command refuses what it is not told, or told twice', async () => {
-  await assert.rejects(typed('entry add'), /missing required argument 'cidr'/);
+  await assert.rejects(typed('entry add'), /missing required argument 'cidr\|AS\|country'/);
   const list = typed('source add', 'https://lists.example/a.txt');
   await assert.rejects(list, /required option '--format/);
   await assert.rejects(typed('account vouch', 'ada'), /say one of --staff, --member and --none/);

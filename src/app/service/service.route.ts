@@ -16,6 +16,7 @@ import { dayMs } from '../../core/time.ts';
 import { forwardingHeaders, isFromThisMachine, isProxied } from '../../http/request/client-ip.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { groupOfList } from '../../reputation/lists/sources.ts';
 import { type MemoryVerdict, memoryVerdicts } from '../../storage/nodes/digests.ts';
 import type { Membership } from '../../storage/nodes/nodes.ts';
 import { type Store, StoreUnavailableError } from '../../storage/store.ts';
@@ -47,8 +48,10 @@ export async function readinessOf(
   const lastSeq = await Promise.race([found, sleep(headMsMax, undefined, { ref: false })]);
   const staleMs = lastSeq === undefined ? Math.max(1, follower.staleMs()) : 0;
   const behind = Number((lastSeq ?? 0n) - follower.appliedSeq());
-  // Lists of good addresses say nothing about the age of the lists of bad ones.
-  const lists = state.sources.list().filter(({ list }) => list !== 'good');
+  // Lists of good addresses, and groups of networks that the operator named, say nothing about the age of the lists of bad ones.
+  const lists = state.sources
+    .list()
+    .filter((one) => one.list !== 'good' && groupOfList(one) === undefined);
   const newest = Math.max(...lists.map((source) => source.refreshedAtMs));
   return {
     // Behind it is in memory what the snapshot or the checkpoint held: a start waits for both.

@@ -32,7 +32,9 @@ export interface NamingList {
   readonly name: string;
   /** 0 to 100; undefined for a list that gives no score. */
   readonly confidence: number | undefined;
-  readonly kind: 'bad' | 'anon' | 'good' | 'own';
+  readonly kind: 'bad' | 'anon' | 'good' | 'own' | 'allow';
+  /** The system or country that the operator named, of which the entry is a network. */
+  readonly group?: string | undefined;
   /** The entry that it names. */
   readonly entry: string;
   /** Milliseconds since 1970. */
@@ -240,8 +242,12 @@ export function Evidence({
             text.holds(entry, format.day(since)),
           ),
         )}
-        {own.map(({ confidence, entry, since }) =>
-          line(<strong>{text.ownRule}</strong>, confidence, text.setOn(entry, format.day(since))),
+        {own.map(({ confidence, entry, since, group }) =>
+          line(
+            <strong>{group === undefined ? text.ownRule : text.groupRule(group)}</strong>,
+            confidence,
+            text.setOn(entry, format.day(since)),
+          ),
         )}
         {reports !== undefined &&
           line(
@@ -306,7 +312,7 @@ function NoEffect({
         <strong>{text.noEffect}</strong>{' '}
         {strongest !== undefined &&
           (strongest.kind === 'own'
-            ? text.heldByRule(strongest.entry)
+            ? text.heldByRule(strongest.group ?? strongest.entry)
             : text.heldByList(strongest.name))}{' '}
         {text.allowInstead}
       </span>

@@ -80,13 +80,19 @@ function addForm(frame: PageFrame, view: EntriesView): Html {
   );
 }
 
+/** A country has no page of its own. */
+function pageOf(prefix: string): string {
+  if (/^AS\d/.test(prefix)) return `/as/${prefix.slice(2)}`;
+  return /^[A-Z]/.test(prefix) ? '/admin/entries' : `/ip/${prefix.replace(/\/(32|128)$/, '')}`;
+}
+
 function found(frame: PageFrame, view: EntriesView): Html {
   const { categoryNames, part, entries } = view;
   const all = frameText(frame).console;
   const text = all.entries;
   const format = formatFor(frame.language);
   const rows = entries.slice(0, rowsMax).map(({ prefix, score, category, note, setAt, endsAt }) => [
-    <Link class="mono whole" href={`/ip/${prefix.replace(/\/(32|128)$/, '')}`}>
+    <Link class="mono whole" href={pageOf(prefix)}>
       {prefix}
     </Link>,
     format.number(score),

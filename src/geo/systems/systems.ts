@@ -10,7 +10,7 @@ import type { Clock } from '../../core/clock.ts';
 import { openLoneThread } from '../../core/lone-thread.ts';
 import { minuteMs } from '../../core/time.ts';
 import type { IpFamily } from '../../ip/address.ts';
-import { defaultSource, type GeoSource } from '../sources.ts';
+import { type GeoSource, systemSource } from '../sources.ts';
 import { openSystemIndex, type SystemIndex } from './system-index.ts';
 
 export type Systems = ReturnType<typeof openSystems>;
@@ -34,10 +34,7 @@ export function openSystems(options: {
   readonly prepareAfter?: number;
 }) {
   const { asnMmdbPath: path, clock, onFailure } = options;
-  const source: GeoSource | undefined =
-    path === undefined
-      ? defaultSource('provider')
-      : { kind: 'provider', origin: 'configured', format: 'mmdb', paths: [path] };
+  const source = systemSource(path);
   const worker = new URL('./systems.worker.js', import.meta.url);
   const thread = openLoneThread<GeoSource & { gently: boolean }, SharedArrayBuffer>(worker, 1);
   const build = options.build ?? ((from, gently) => thread.run({ ...from, gently }));

@@ -168,9 +168,11 @@ function listNote({ kind, since, loadedAt, endsAt }: ListEvidence, scene: Addres
 
 function listRow(list: ListEvidence, scene: AddressScene): ShareRow {
   const { text } = scene;
-  const { name, kind, category, confidence, entry } = list;
+  const { name, kind, category, confidence, entry, group } = list;
   const note =
-    kind === 'own' ? category && text.categories[category - 1] : text.ip.evidence.kinds[kind];
+    kind === 'own'
+      ? (group ?? (category && text.categories[category - 1]))
+      : text.ip.evidence.kinds[kind];
   return {
     name: (
       <>
@@ -441,9 +443,14 @@ function advice(data: IpPageData, { ip }: Catalogue): string {
 
 const listsNamed = 3;
 
+/** Returns false for what the operator said. */
+function isByOthers({ kind }: ListEvidence): boolean {
+  return kind !== 'own' && kind !== 'allow';
+}
+
 /** A list may hold it for two reasons: its name counts once. */
 function listNames({ evidence: { lists } }: IpPageData): string[] {
-  return [...new Set(lists.filter(({ kind }) => kind !== 'own').map(({ name }) => name))];
+  return [...new Set(lists.filter(isByOthers).map(({ name }) => name))];
 }
 
 /** Says which lists hold it and who reported it, or that nobody does. */
@@ -528,7 +535,7 @@ function facts(scene: AddressScene): Html {
   const { data, text, format } = scene;
   const words = text.ip.facts;
   const country = format.country(data.countryCode);
-  const lists = data.evidence.lists.filter(({ kind }) => kind !== 'own');
+  const lists = data.evidence.lists.filter(isByOthers);
   const names = listNames(data);
   const times = (given: readonly (number | undefined)[]) => given.filter((at) => at !== undefined);
   const first = times([data.firstReportedAt, ...lists.map(({ since }) => since)]);

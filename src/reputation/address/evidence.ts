@@ -29,7 +29,7 @@ import {
   maliciousScore,
 } from '../check/score.ts';
 import { type ServiceName, serviceNames, serviceOf } from '../lists/import/rows.ts';
-import type { Sources } from '../lists/sources.ts';
+import { foreverDays, groupOfList, type Sources } from '../lists/sources.ts';
 import { category } from '../reports/report.ts';
 import {
   type Contributions,
@@ -45,8 +45,10 @@ export interface ListEvidence {
   readonly name: string;
   /** 0 to 100; undefined for a list that gives no score. */
   readonly confidence: number | undefined;
-  /** `own`: the operator's own entry, which has no name. */
-  readonly kind: 'bad' | 'anon' | 'good' | 'own';
+  /** `own`: the operator's own entry, which has no name; `allow`: a group of networks on the allowlist. */
+  readonly kind: 'bad' | 'anon' | 'good' | 'own' | 'allow';
+  /** The autonomous system or country that the operator named: the entry is a network of it. */
+  readonly group?: string | undefined;
   /** Number of a report's category, of an own entry that has one. */
   readonly category: number | undefined;
   /** Service that the range belongs to, if a known-good list says so. */
@@ -93,6 +95,11 @@ export interface Evidence {
   readonly fallsBelowAt: number | undefined;
 }
 
+/** A group ends on the day on which its list does, at the latest. */
+function endOf({ holdDays, holdUntilMs }: ReturnType<Sources['list']>[number]): number | undefined {
+  return holdDays === foreverDays ? undefined : Math.floor(holdUntilMs / dayMs) * dayMs;
+}
+
 export type EvidenceReader = ReturnType<typeof createEvidence>;
 
 /** In JSON; a page has words for it. */
@@ -102,6 +109,7 @@ const listKinds: Readonly<Record<number, ListEvidence['kind']>> = {
   [contributionKinds.seed]: 'bad',
   [contributionKinds.anon]: 'anon',
   [contributionKinds.good]: 'good',
+  [contributionKinds.allow]: 'allow',
 };
 
 export function createEvidence(options: {
@@ -128,16 +136,18 @@ export function createEvidence(options: {
       const kind = listKinds[kindOf(tag)];
       const source = kind && known.get(refOf(tag));
       if (kind === undefined || source === undefined) continue;
+      const group = groupOfList(source);
       found.push({
-        name: source.source,
+        name: group ?? source.source,
         confidence: kind === 'bad' ? contributions.listed[node]! & 0xff : undefined,
-        kind,
+        kind: group !== undefined && kind === 'bad' ? 'own' : kind,
+        group,
         category: undefined,
         service: kind === 'good' ? serviceOf(1 + contributions.detail[node]!) : undefined,
         entry: nameOf(entry),
         since: contributions.newest[node]! * 1_000 || source.refreshedAtMs,
         loadedAt: source.refreshedAtMs,
-        endsAt: source.holdUntilMs,
+        endsAt: group === undefined ? source.holdUntilMs : endOf(source),
       });
     }
     return found;
@@ -150,6 +160,7 @@ export function createEvidence(options: {
     return {
       name: ownEntryName,
       kind: 'own',
+      group: undefined,
       entry,
       service: undefined,
       confidence: said & 0xff,
@@ -218,7 +229,8 @@ export const shownEvidence = v.strictObject({
   lists: v.array(
     v.strictObject({
       name: v.string(),
-      kind: v.picklist(['bad', 'anon', 'good', 'own']),
+      kind: v.picklist(['bad', 'anon', 'good', 'own', 'allow']),
+      group: v.nullable(v.string()),
       service: v.nullable(v.picklist(serviceNames)),
       category: v.nullable(category),
       confidence: v.nullable(score),
@@ -261,6 +273,7 @@ export function whyJson({
     lists: lists.map(({ service, category, confidence, since, loadedAt, endsAt, ...named }) => ({
       name: named.name,
       kind: named.kind,
+      group: named.group ?? null,
       service: service ?? null,
       category: category ?? null,
       confidence: confidence ?? null,

@@ -65,7 +65,9 @@ export function createListKeeper(options: {
         del: [found.check.key],
         events: [listExpired.encode(createEventId(clock, random), { ref })],
       });
-      if (done.ok) log.info({ list, source: ref.source }, 'list ended: not refreshed in time');
+      if (!done.ok) continue;
+      const why = source.holdDays === 0 ? 'taken back' : 'not refreshed in time';
+      log.info({ list, source: ref.source }, `list ended: ${why}`);
     }
   }
 

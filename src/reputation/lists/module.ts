@@ -1,4 +1,7 @@
-/** The lists that the server fetches: subscriptions are polled every two seconds and reported at /metrics. */
+/**
+ * The lists that the server makes: subscriptions are polled every two seconds and reported at /metrics, and so are the
+ * groups of networks that the operator named.
+ */
 
 import { capacities } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -6,18 +9,25 @@ import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Random } from '../../core/random.ts';
-import type { Maintenance } from '../../storage/maintenance.ts';
+import type { GeoSource } from '../../geo/sources.ts';
+import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
+import { createGroupKeeper, openExpansion } from './groups/groups.ts';
 import { countKnownRows, createRefresher, fetchInThread } from './subscriptions/refresher.ts';
 import type { Subscription } from './subscriptions/subscriptions.ts';
 
 const pollMs = 2_000;
 
 export function openSubscriptions(needs: {
-  readonly state: Parameters<typeof countKnownRows>[0];
+  readonly state: Parameters<typeof countKnownRows>[0] & {
+    readonly follower: { catchUpTo(seq: bigint): Promise<void> };
+  };
   readonly maintenance: Maintenance;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** The compiled geo tables, and the file of autonomous systems. */
+  readonly geo: SharedArrayBuffer;
+  readonly systems: GeoSource | undefined;
   /** Lists may be fetched from addresses that are not public. */
   readonly allowPrivate: boolean;
 }) {
@@ -37,11 +47,32 @@ export function openSubscriptions(needs: {
     isImmediate: true,
     onFailure: (err) => log.warn({ err }, 'lists: pass over sources failed, will retry'),
   });
+  const expansion = openExpansion(needs.geo, needs.systems);
+  const groups = createGroupKeeper({
+    ...needs,
+    store: maintenance.store,
+    isMine: maintenance.isMine,
+    catchUpTo: state.follower.catchUpTo,
+    rowsOf: expansion.rowsOf,
+  });
+  async function keepGroups(): Promise<void> {
+    if (maintenance.store.writeState().available) await groups.poll();
+  }
+  const groupLoop = every(pollMs, keepGroups, {
+    isImmediate: true,
+    onFailure(err) {
+      if (err instanceof LeaseLostError) return;
+      log.warn({ err }, 'lists: groups of networks not looked at, tried again later');
+    },
+  });
   return {
-    tables: [{ name: 'list_sources', used: () => rows.length, limit: capacities.sources }],
+    tables: [
+      { name: 'list_sources', used: () => rows.length, limit: capacities.sources },
+      { name: 'network_groups', used: groups.count, limit: 2 * capacities.networkGroups },
+    ],
     metrics: (metrics: Metrics) => registerSourceMetrics(metrics, () => rows),
     async close() {
-      await loop.stop();
+      await Promise.all([loop.stop(), expansion.close(), groupLoop.stop()]);
       await refresher.stop();
     },
   };

@@ -5,6 +5,9 @@
  * A row that had no effect because the index is full would be worse than none, so it is refused unless the
  * index has capacity for it.
  *
+ * A row may name a group of networks in place of a range: an autonomous system or a country. It has no event of its
+ * own: the server writes the networks of the group as a list (groups/groups.ts), which goes with the row.
+ *
  * An entry that ends is ended by an event, so that every node ends it at the same place.
  */
 
@@ -12,6 +15,7 @@ import { capacities } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { groupIn, groupName } from '../../geo/network-groups.ts';
 import { parseIp } from '../../ip/address.ts';
 import { networkBehind } from '../../ip/behind.ts';
 import { contains, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
@@ -43,8 +47,10 @@ import {
   type OwnEntryFacts,
 } from '../state/events.ts';
 import { createRowSink } from './import/rows.ts';
+import { findList, loadList } from './load-list.ts';
 import { type AllowRow, allowRow, type OwnRow, type OwnTerms, ownEntryRow } from './range-rows.ts';
 import { askRoom } from './room.ts';
+import { listOfGroup } from './sources.ts';
 
 interface RangeParts {
   readonly store: Store;
@@ -52,11 +58,13 @@ interface RangeParts {
   readonly random: Random;
 }
 
-/** `prefix`: canonical CIDR text. */
+/** `prefix`: canonical CIDR text, or the name of a group of networks. */
 type Ranged<T> = T & { readonly prefix: string };
 
 interface RangeKind<T> {
   readonly ledger: LedgerTable;
+  /** The kind of list that the networks of a group stand in. */
+  readonly list: 'seed' | 'allow';
   readonly rowsMax: number;
   /** Such as `the allowlist is full: 10 rules`. */
   readonly full: string;
@@ -85,13 +93,44 @@ function remarkFault(text: string): Result<never> | undefined {
   );
 }
 
-function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKind<T>) {
+interface NamedRange {
+  readonly name: string;
+  /** Undefined for a group of networks. */
+  readonly prefix: Prefix | undefined;
+}
+
+/** Reads an address or network, or the name of a group of networks. */
+function readNamed(text: string): Result<NamedRange> {
+  const typed = typedAddress(text);
+  const group = groupIn(typed);
+  if (typeof group === 'string') return fail('invalid_prefix', group);
+  if (group !== undefined) return ok({ name: groupName(group), prefix: undefined });
+  const read = readPrefix(typed);
+  return read.ok ? ok({ name: formatPrefix(read.value), prefix: read.value }) : read;
+}
+
+export const isGroup = (name: string): boolean => /^[A-Z]/.test(name);
+
+/** No address begins with a capital letter, so the names of groups stand behind this one, side by side. */
+const beforeGroups = '@';
+
+function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
+  const { store, clock, random } = parts;
   const { codec, keyOf, rowsMax } = kind;
   const eventId = () => createEventId(clock, random);
 
-  async function countOneMore({ family, words, length }: Prefix) {
+  async function countOneMore(prefix: Prefix | undefined) {
     const ledger = await readLedger(store, kind.ledger);
     if (ledger.used >= rowsMax) return fail('capacity_exceeded', kind.full);
+    const counted = { check: [ledger.check], set: [ledger.set(ledger.used + 1)] };
+    if (prefix === undefined) {
+      const most = capacities.networkGroups;
+      const isFull = (await groups()).length >= most;
+      return isFull
+        ? fail('capacity_exceeded', `${most} systems and countries are the most`)
+        : ok(counted);
+    }
+    const { family, words, length } = prefix;
     const families = Uint8Array.of(family);
     const lengths = Uint8Array.of(length);
     const one = { count: 1, families, words, lengths, scores: new Uint8Array(1) };
@@ -99,7 +138,7 @@ function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKi
       entriesMax: capacities.entries,
       contributionsMax: capacities.entries * capacities.contributionsPerEntry,
     });
-    return room.ok ? ok({ check: [ledger.check], set: [ledger.set(ledger.used + 1)] }) : room;
+    return room.ok ? ok(counted) : room;
   }
 
   /** Writes a row in place of what was said of the range before. @returns it with the former one */
@@ -107,11 +146,11 @@ function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKi
     text: string,
     row: T,
   ): Promise<Result<Ranged<T> & { readonly former: T | undefined }>> {
-    const read = readPrefix(typedAddress(text));
+    const read = readNamed(text);
     if (!read.ok) return read;
     // An address of a translator or tunnel is kept as the IPv4 address behind it.
-    const prefix = networkBehind(read.value);
-    const name = formatPrefix(prefix);
+    const prefix = read.value.prefix && networkBehind(read.value.prefix);
+    const name = prefix === undefined ? read.value.name : formatPrefix(prefix);
     const key = keyOf(name);
     const isCounted = ok<{ check: RowCheck[]; set: SetRow[] }>({ check: [], set: [] });
     return await untilUndisturbed(async () => {
@@ -122,7 +161,7 @@ function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKi
       const done = await commitOnce(store, {
         check: [{ key, version: before?.version ?? null }, ...counted.value.check],
         set: [{ key, value: codec.encode(row) }, ...counted.value.set],
-        events: kind.events(prefix, former, row, eventId),
+        events: prefix === undefined ? [] : kind.events(prefix, former, row, eventId),
       });
       return written(done, { ...row, prefix: name, former });
     });
@@ -130,14 +169,15 @@ function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKi
 
   /** `not_found` when nothing is said of the range, or nothing that `which` is true of. */
   async function remove(text: string, which?: (row: T) => boolean): Promise<Result<Ranged<T>>> {
-    const read = readPrefix(typedAddress(text));
+    const read = readNamed(text);
     if (!read.ok) return read;
+    const { name: typed, prefix: asTyped } = read.value;
     // A row of before may be kept as it was written.
-    const isKept = (await store.get(keyOf(formatPrefix(read.value)))) !== undefined;
-    const prefix = isKept ? read.value : networkBehind(read.value);
-    const name = formatPrefix(prefix);
+    const isKept = (await store.get(keyOf(typed))) !== undefined;
+    const prefix = isKept || asTyped === undefined ? asTyped : networkBehind(asTyped);
+    const name = prefix === undefined ? typed : formatPrefix(prefix);
     const key = keyOf(name);
-    return await untilUndisturbed(async () => {
+    const removed = await untilUndisturbed(async () => {
       const found = await store.get(key);
       const row = found && codec.decode(found.value);
       if (!found || !row || which?.(row) === false) {
@@ -148,10 +188,27 @@ function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKi
         check: [{ key, version: found.version }, ledger.check],
         set: [ledger.set(ledger.used - 1)],
         del: [key],
-        events: kind.events(prefix, row, undefined, eventId),
+        events: prefix === undefined ? [] : kind.events(prefix, row, undefined, eventId),
       });
       return written(done, { ...row, prefix: name });
     });
+    // The server takes back what is left by a fault here.
+    if (removed.ok && prefix === undefined) await retractGroup(parts, kind.list, name);
+    return removed;
+  }
+
+  /** Returns the rows that name groups, with the versions that they have. */
+  async function groups(): Promise<(Ranged<T> & { readonly check: RowCheck })[]> {
+    const rows: (Ranged<T> & { readonly check: RowCheck })[] = [];
+    for await (const page of pagesUnder(store, kind.under(), { after: keyOf(beforeGroups) })) {
+      for (const { key, value, version } of page) {
+        const prefix = nameIn(key);
+        if (!isGroup(prefix)) return rows;
+        const row = codec.decode(value);
+        if (row !== undefined) rows.push({ ...row, prefix, check: { key, version } });
+      }
+    }
+    return rows;
   }
 
   /** Returns the rows in the order of their text. */
@@ -160,7 +217,7 @@ function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKi
     for await (const page of pagesUnder(store, kind.under())) {
       for (const { key, value } of page) {
         const row = codec.decode(value);
-        const prefix = Buffer.from(key.subarray(1, -1)).toString('utf8');
+        const prefix = nameIn(key);
         if (row !== undefined) rows.push({ ...row, prefix });
       }
     }
@@ -174,7 +231,22 @@ function createRangeTable<T>({ store, clock, random }: RangeParts, kind: RangeKi
     return (await store.get(keyOf(formatPrefix(networkBehind(read.value))))) !== undefined;
   }
 
-  return { put, remove, list, has };
+  return { put, remove, list, has, groups };
+}
+
+function nameIn(key: Key): string {
+  return Buffer.from(key.subarray(1, -1)).toString('utf8');
+}
+
+/** Takes the networks of a group back, if there are any. */
+export async function retractGroup(
+  parts: RangeParts,
+  list: 'seed' | 'allow',
+  group: string,
+): Promise<Result<bigint> | undefined> {
+  const ref = { list, source: listOfGroup(group) };
+  if ((await findList(parts.store, ref)).row === undefined) return undefined;
+  return loadList({ ...parts, ...ref, holdDays: 0, batches: [], onRows: () => {} });
 }
 
 export type OwnEntry = Ranged<OwnRow>;
@@ -186,6 +258,7 @@ export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: num
   const { clock, entriesMax = capacities.ownEntries } = parts;
   const table = createRangeTable<OwnRow>(parts, {
     ledger: 'own_entries',
+    list: 'seed',
     rowsMax: entriesMax,
     full: `there are ${entriesMax} own entries already: load more as a list`,
     missing: 'is no own entry',
@@ -205,7 +278,7 @@ export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: num
     terms: OwnTerms,
   ): Promise<Result<OwnEntry & { readonly former: OwnRow | undefined }>> {
     const now = clock.now();
-    const fault = rangeFault(prefix) ?? termsFault(terms, now) ?? remarkFault(terms.note);
+    const fault = rangeFault(prefix, terms) ?? termsFault(terms, now) ?? remarkFault(terms.note);
     return fault ?? (await table.put(prefix, { ...terms, setAt: wholeSeconds(now) }));
   }
 
@@ -221,7 +294,8 @@ export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: num
     return (await table.remove(prefix, isOver)).ok;
   }
 
-  return { add, remove: (prefix: string) => table.remove(prefix), list, end };
+  const { groups } = table;
+  return { add, remove: (prefix: string) => table.remove(prefix), list, end, groups };
 }
 
 function factsOf(prefix: Prefix, { score, category, setAt, endsAt }: OwnRow): OwnEntryFacts {
@@ -233,12 +307,17 @@ function wholeSeconds(ms: number): number {
 }
 
 /** The rules of a list's rows: a typing slip must not block a part of the Internet, or the operator's own net. */
-function rangeFault(text: string): Result<never> | undefined {
-  const prefix = readPrefix(typedAddress(text));
-  if (!prefix.ok) return prefix;
+function rangeFault(text: string, { category }: OwnTerms): Result<never> | undefined {
+  const read = readNamed(text);
+  if (!read.ok) return read;
+  const { prefix } = read.value;
+  if (prefix === undefined) {
+    const fault = 'a category belongs to an address or a network, not to a system or a country';
+    return category === 0 ? undefined : fail('invalid_parameter', fault);
+  }
   // Nobody has a documentation address: demos and tests may name one.
   const sink = createRowSink({ allowDocumentation: true });
-  const reason = sink.entry(formatPrefix(prefix.value), 0);
+  const reason = sink.entry(formatPrefix(prefix), 0);
   if (reason !== undefined) return fail('invalid_prefix', `The range ${reason}.`);
   if (sink.stats.notPublic === 0) return undefined;
   return fail('invalid_prefix', 'The range is not public, or holds addresses that are not.');
@@ -264,7 +343,7 @@ function matching(typed: string): (entry: OwnEntry) => boolean {
   const family = parseIp(part, words);
   const sought = part.toLowerCase();
   return ({ prefix, note }) => {
-    if (prefix.includes(sought) || note.toLowerCase().includes(sought)) return true;
+    if (prefix.toLowerCase().includes(sought) || note.toLowerCase().includes(sought)) return true;
     const range = family === 0 ? undefined : parsePrefix(prefix);
     return range?.ok === true && family !== 0 && contains(range.value, family, words);
   };
@@ -277,6 +356,7 @@ export function createAllowlist(parts: RangeParts & { readonly rulesMax?: number
   const { clock, rulesMax = capacities.allowRules } = parts;
   const table = createRangeTable<AllowRow>(parts, {
     ledger: 'allow_rules',
+    list: 'allow',
     rowsMax: rulesMax,
     full: `the allowlist is full: ${rulesMax} rules`,
     missing: 'is not on the allowlist',
@@ -298,6 +378,6 @@ export function createAllowlist(parts: RangeParts & { readonly rulesMax?: number
     return remarkFault(reason) ?? (await table.put(prefix, { addedAt: clock.now(), reason }));
   }
 
-  const { list, has } = table;
-  return { add, remove: (prefix: string) => table.remove(prefix), list, has };
+  const { list, has, groups } = table;
+  return { add, remove: (prefix: string) => table.remove(prefix), list, has, groups };
 }

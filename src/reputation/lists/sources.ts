@@ -32,6 +32,21 @@ export interface Source {
 export type Sources = ReturnType<typeof createSources>;
 
 const generationMax = 0xff_ffff;
+
+// The networks of a group that the operator named, an autonomous system or a country, are a list too, under a name that
+// no list can be given.
+
+const groupPrefix = 'own/';
+/** Days of a list that does not end: the largest number that an event holds, 179 years. */
+export const foreverDays = 0xffff;
+
+export const listOfGroup = (group: string): string => `${groupPrefix}${group}`;
+
+/** Returns the group whose networks the list holds; undefined for a list of another kind. */
+export function groupOfList({ source }: Pick<Source, 'source'>): string | undefined {
+  return source.startsWith(groupPrefix) ? source.slice(groupPrefix.length) : undefined;
+}
+
 /** A run under way keeps the source alive this long, so that it can't end in the middle of a load. */
 export const runMsMax = 60 * 60 * 1_000;
 

@@ -29,7 +29,7 @@ export const contributionKinds = {
   seed: 1,
   /** A row of an anonymous-exit list. ref: source; listed: generation << 8. */
   anon: 2,
-  /** An allowlist rule. ref: 0. */
+  /** An allowlist rule. ref: 0; of a group's list its source, with listed: generation << 8. */
   allow: 3,
   /**
    * An account's evidence by its reports. ref: account slot; listed: its strength as float32 (see score.ts);
@@ -112,6 +112,8 @@ export function refOf(tag: number): number {
   return tag & refMask;
 }
 
+const ruleTag = tagOf(contributionKinds.allow, 0);
+
 export interface Contributions {
   readonly tag: Uint32Array;
   readonly listed: Uint32Array;
@@ -134,7 +136,7 @@ export interface Contributions {
   /** Nodes ever used: a sweep visits 1..highest and skips those whose owner is 0. */
   highest(): number;
   readonly count: () => number;
-  /** Rules of the allowlist. */
+  /** Rules of the allowlist, without the networks of groups. */
   rules(): number;
   /** The nodes of the operator's own entries, a few thousand at most. */
   readonly own: ReadonlySet<number>;
@@ -185,7 +187,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
   function countHeld(node: number, by: 1 | -1): void {
     const nodeTag = tag[node]!;
     if (kindOf(nodeTag) === contributionKinds.reports) held[refOf(nodeTag)]! += by;
-    else if (kindOf(nodeTag) === contributionKinds.allow) rules += by;
+    else if (nodeTag === ruleTag) rules += by;
     else if (kindOf(nodeTag) === contributionKinds.peer) ofPeers += by;
     else if (kindOf(nodeTag) !== contributionKinds.own) return;
     else if (by > 0) own.add(node);

@@ -74,8 +74,11 @@ export function emptyRows(count: number, hasReports: boolean): RowBatch {
   };
 }
 
-/** Bad addresses, anonymous exits, and addresses that no report may touch. */
-export type ListKind = 'seed' | 'anon' | 'good';
+/**
+ * Bad addresses, anonymous exits, addresses that no report may touch, and the networks of a group of networks
+ * that is on the allowlist.
+ */
+export type ListKind = 'seed' | 'anon' | 'good' | 'allow';
 
 export interface ListRef {
   readonly list: ListKind;
@@ -154,7 +157,10 @@ export interface ReputationInMemory {
 /** Rows of one event: few enough that another commit never waits long for it. */
 export const rowsPerEventMax = 2_000;
 
-const listNumbers = { seed: 1, anon: 2, good: 3 } as const satisfies Record<ListKind, number>;
+const listNumbers = { seed: 1, anon: 2, good: 3, allow: 4 } as const satisfies Record<
+  ListKind,
+  number
+>;
 const listKinds = Object.keys(listNumbers) as ListKind[];
 
 export function writeListKind(out: Writer, list: ListKind): void {
@@ -197,10 +203,16 @@ const reported: Field<Reported> = {
   },
 };
 
+/** @param newer the version of a body about a list of the kind `allow`, which older programs do not know */
+function versionFor({ list }: ListRef, newer: number): number {
+  return list === 'allow' ? newer : 1;
+}
+
 export const listBegun = defineEvent({
   kind: 'list.begun',
-  since: { 1: 1 },
+  since: { 1: 1, 2: 2 },
   fields: group<{ readonly ref: ListRef; readonly holdDays: number }>({ ref, holdDays: u16 }),
+  versionOf: ({ ref }) => versionFor(ref, 2),
   apply: (state: ReputationInMemory, { ref, holdDays }, at) => state.beginList(ref, at, holdDays),
   /** The list is unknown until it is loaded anew. */
   undo: (rows, { ref: { list, source } }) => rows.remove(listRowKey(list, source)),
@@ -208,12 +220,12 @@ export const listBegun = defineEvent({
 
 export const listRows = defineEvent({
   kind: 'list.rows',
-  since: { 1: 1, 2: 1 },
+  since: { 1: 1, 2: 1, 3: 2 },
   fields: group<{ readonly ref: ListRef; readonly rows: RowBatch }>({
     ref,
     rows: { write: writeRows, read: (input, { layout }) => readRows(input, layout === 2) },
   }),
-  versionOf: ({ rows }) => (rows.reports === undefined ? 1 : 2),
+  versionOf: ({ ref, rows }) => (rows.reports === undefined ? versionFor(ref, 3) : 2),
   indexRows: ({ rows }) => rows.count,
   apply: (state: ReputationInMemory, { ref, rows }, at) => state.addRows(ref, rows, at),
   undo: 'dropped',
@@ -221,16 +233,18 @@ export const listRows = defineEvent({
 
 export const listEnded = defineEvent({
   kind: 'list.ended',
-  since: { 1: 1 },
+  since: { 1: 1, 2: 2 },
   fields: group({ ref }),
+  versionOf: ({ ref }) => versionFor(ref, 2),
   apply: (state: ReputationInMemory, { ref }, at) => state.endList(ref, at),
   undo: 'dropped',
 });
 
 export const listExpired = defineEvent({
   kind: 'list.expired',
-  since: { 1: 1 },
+  since: { 1: 1, 2: 2 },
   fields: group({ ref }),
+  versionOf: ({ ref }) => versionFor(ref, 2),
   apply: (state: ReputationInMemory, { ref }, at) => state.expireList(ref, at),
   undo: 'dropped',
 });

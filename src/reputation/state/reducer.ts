@@ -169,6 +169,11 @@ export function createReducer(options: {
     }
   }
 
+  /** Counts the rules of a group once all of them are there, or gone. */
+  function noteRules({ list }: ListRef): void {
+    if (list === 'allow') allowChanges++;
+  }
+
   /** Removes the contribution `tag` of exactly this prefix. */
   function forget({ family, words, length }: IndexPrefix, tag: number): void {
     const entry = entries.get(family, words, length);
@@ -201,12 +206,16 @@ export function createReducer(options: {
     addRows,
     endList(ref, at) {
       const source = sources.end(ref, at);
-      return source && sweep(ref.list, source.number, source.generation);
+      return source && sweep(ref.list, source.number, source.generation).then(() => noteRules(ref));
     },
     expireList(ref, at) {
       // A load that ended after this was decided has prolonged it.
       const source = sources.overdue(ref, at);
-      return source && sweep(ref.list, source.number, undefined).then(() => sources.forget(ref));
+      if (source === undefined) return undefined;
+      return sweep(ref.list, source.number, undefined).then(() => {
+        sources.forget(ref);
+        noteRules(ref);
+      });
     },
     allow({ family, words, length }) {
       allowChanges++;

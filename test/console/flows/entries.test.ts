@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
 import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
 
@@ -137,6 +137,39 @@ it('it is set anew and removed, and the audit log has each change', async () => 
       [`entry add ${range} score=100 until=2099-12-31`, `${range} set`],
     ],
   );
+});
+
+it('a country scored on the screen and a system allowed by the command hold all of their networks', async () => {
+  const added = await post({ do: 'add', prefix: 'va', score: '95', note: 'a small one' });
+  assert.match(added.headers.location!, /^\/admin\/entries\?done=/, added.body);
+  await within(async () => (await scoreOf('212.77.1.2')) === 95);
+  const page = (await ada.get('/admin/entries')).body;
+  assert.match(page, /AS64500/, 'the hint of the form');
+  assert.match(
+    (await ada.get('/ip/212.77.1.2')).body,
+    /Manual rule[\s\S]*?VA[\s\S]*?212\.77\.0\.0\/19/,
+  );
+  await within(async () =>
+    /^212\.77\.0\.0\/19$/m.test((await server.fetch('/feeds/blocklist.txt')).body),
+  );
+  const { why } = await server.cliJson('check', '212.77.1.2', '--verbose');
+  assert.deepEqual([why.lists[0].kind, why.lists[0].group], ['own', 'VA']);
+  assert.deepEqual(
+    (await server.cli('allow', 'add', 'AS0')).stderr,
+    'portcullis: AS0 is the number of no network\n',
+  );
+  await server.cliJson('allow', 'add', 'as64500');
+  await within(async () => (await server.cliJson('allow', 'list'))[0]?.networks === 0);
+  const [entry] = await server.cliJson('entry', 'list', 'va');
+  assert.deepEqual([entry.prefix, entry.networks], ['VA', 6]);
+  assert.equal((await post({ do: 'remove', prefix: 'VA' })).status, 303);
+  assert.equal(await scoreOf('212.77.1.2'), 0);
+  const commands = ((await server.cliJson('audit')) as Record<string, string>[]).map(
+    ({ command }) => command,
+  );
+  for (const command of ['entry add VA score=95', 'allow add AS64500', 'entry remove VA']) {
+    assert.ok(commands.includes(command), `${command} is not in ${commands.join()}`);
+  }
 });
 
 it('a feed is named on its own screen, shown with what it takes, and removed', async () => {

@@ -242,6 +242,37 @@ export function sortRows(parts: readonly RowBatch[], total: number): CollectedRo
   return { batches, rows, duplicates: total - rows };
 }
 
+/** Puts batches behind one another, as threads send them: thousands of small ones take 60 ms to receive. */
+export function joinRows(batches: readonly RowBatch[], rows: number): RowBatch {
+  const all = emptyRows(rows, batches[0]?.reports !== undefined);
+  let at = 0;
+  for (const batch of batches) {
+    all.families.set(batch.families, at);
+    all.words.set(batch.words, 4 * at);
+    all.lengths.set(batch.lengths, at);
+    all.scores.set(batch.scores, at);
+    if (batch.reports !== undefined) all.reports?.set(batch.reports, at);
+    at += batch.count;
+  }
+  return all;
+}
+
+/** Returns views of rows that were joined, `batchRowsMax` in each. */
+export function splitRows({ count, families, words, lengths, scores, reports }: RowBatch) {
+  return Array.from({ length: Math.ceil(count / batchRowsMax) }, (_, i): RowBatch => {
+    const from = i * batchRowsMax;
+    const to = Math.min(count, from + batchRowsMax);
+    return {
+      count: to - from,
+      families: families.subarray(from, to),
+      words: words.subarray(4 * from, 4 * to),
+      lengths: lengths.subarray(from, to),
+      scores: scores.subarray(from, to),
+      ...(reports === undefined ? {} : { reports: reports.subarray(from, to) }),
+    };
+  });
+}
+
 function reportsOf(part: RowBatch, at: number): number {
   return part.reports?.[at] ?? 1;
 }

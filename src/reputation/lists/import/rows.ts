@@ -16,6 +16,7 @@ import { type IpFamily, parseIp } from '../../../ip/address.ts';
 import { embeddedBits, lookBehind, networkBehind } from '../../../ip/behind.ts';
 import {
   contains,
+  halfOf,
   type IpRange,
   type Prefix,
   parsePrefix,
@@ -151,6 +152,26 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
     return undefined;
   }
 
+  /**
+   * Takes a range of a group of networks, which may be as large as it is: what is too wide for a row becomes
+   * several. What stands for IPv4 addresses is left out, since their own ranges say whose they are.
+   */
+  function range({ family, first, last }: IpRange, score: number): void {
+    said.score = score;
+    said.reports = 1;
+    function putParts(prefix: Prefix): void {
+      if (prefix.length >= prefixLengthMin[prefix.family] && !coversSpecialUse(prefix)) {
+        putPrefix(prefix, said);
+        return;
+      }
+      putParts(halfOf(prefix, 0));
+      putParts(halfOf(prefix, 1));
+    }
+    for (const prefix of rangeToPrefixes(family, first, last)) {
+      if (embeddedBits(prefix) < 0) putParts(prefix);
+    }
+  }
+
   /** Returns false for a text that is no plain address. */
   function putAddress(text: string, said: Said): boolean {
     const family = lookBehind(parseIp(text, scratch), scratch);
@@ -199,7 +220,7 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
     return taken;
   }
 
-  return { stats, entry, bad, take };
+  return { stats, entry, range, bad, take };
 }
 
 /** As the reason of a bad line: without the article and the full stop. */

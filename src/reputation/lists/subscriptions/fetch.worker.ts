@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { OperatorError } from '../../../core/errors.ts';
-import { emptyRows, type RowBatch } from '../../state/events.ts';
+import type { RowBatch } from '../../state/events.ts';
 import { BusyServerError, openDestinations } from '../import/download.ts';
 import { openList } from '../import/open-list.ts';
-import { collectRows, parseList } from '../import/parse.ts';
+import { collectRows, joinRows, parseList } from '../import/parse.ts';
 import type { FetchJob, SentRows } from './refresher.ts';
 
 const job = workerData as FetchJob;
@@ -32,27 +32,12 @@ async function fetchRows(): Promise<SentRows | { readonly unchanged: true }> {
     const { batches, rows } = await collectRows(parse, { label, maxRows: job.rowsMax });
     const { badLines, samples, notPublic, rented } = parse.stats;
     const leftOut = notPublic + rented;
-    const all = joined(batches, rows);
+    const all = joinRows(batches, rows);
     const sent = { rows, digest: digestOf(all), badLines, samples, leftOut, validators };
     return { all, sent: { ...sent, format: parse.format()! } };
   } finally {
     await opened.close();
   }
-}
-
-/** All batches behind one another: `collectRows` makes them of one kind. */
-function joined(batches: readonly RowBatch[], rows: number): RowBatch {
-  const all = emptyRows(rows, batches[0]?.reports !== undefined);
-  let at = 0;
-  for (const batch of batches) {
-    all.families.set(batch.families, at);
-    all.words.set(batch.words, 4 * at);
-    all.lengths.set(batch.lengths, at);
-    all.scores.set(batch.scores, at);
-    if (batch.reports !== undefined) all.reports?.set(batch.reports, at);
-    at += batch.count;
-  }
-  return all;
 }
 
 function fieldsOf({ families, words, lengths, scores, reports }: RowBatch) {

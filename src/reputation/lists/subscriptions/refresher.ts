@@ -24,8 +24,8 @@ import { contributionKinds, tagOf } from '../../state/contributions.ts';
 import type { Entries } from '../../state/entries.ts';
 import type { ListRef, RowBatch } from '../../state/events.ts';
 import { retryAfterMsMax, type Validators } from '../import/download.ts';
-import type { ListFormatName, ParseOptions } from '../import/parse.ts';
-import { type BadLine, batchRowsMax } from '../import/rows.ts';
+import { type ListFormatName, type ParseOptions, splitRows } from '../import/parse.ts';
+import type { BadLine } from '../import/rows.ts';
 import { findList, loadList } from '../load-list.ts';
 import type { Sources } from '../sources.ts';
 import {
@@ -325,7 +325,7 @@ interface FetchedRows {
   readonly validators: Validators;
 }
 
-/** As the thread sends it: all rows in one array a field. Thousands of small ones take 60 ms to receive. */
+/** As the thread sends it: all rows in one array a field. */
 export type SentRows = { readonly sent: Omit<FetchedRows, 'batches'>; readonly all: RowBatch };
 
 export type Fetched =
@@ -355,7 +355,7 @@ export function fetchInThread(job: FetchJob, signal: AbortSignal): Promise<Fetch
     worker.once('message', (message: SentRows | Exclude<Fetched, { fetched: unknown }>) => {
       answer =
         'sent' in message
-          ? { fetched: { ...message.sent, batches: inBatches(message.all) } }
+          ? { fetched: { ...message.sent, batches: splitRows(message.all) } }
           : message;
     });
     worker.once('error', (error: Error) => {
@@ -366,20 +366,5 @@ export function fetchInThread(job: FetchJob, signal: AbortSignal): Promise<Fetch
       signal.removeEventListener('abort', end);
       resolve(answer);
     });
-  });
-}
-
-function inBatches({ count, families, words, lengths, scores, reports }: RowBatch): RowBatch[] {
-  return Array.from({ length: Math.ceil(count / batchRowsMax) }, (_, i) => {
-    const from = i * batchRowsMax;
-    const to = Math.min(count, from + batchRowsMax);
-    return {
-      count: to - from,
-      families: families.subarray(from, to),
-      words: words.subarray(4 * from, 4 * to),
-      lengths: lengths.subarray(from, to),
-      scores: scores.subarray(from, to),
-      ...(reports === undefined ? {} : { reports: reports.subarray(from, to) }),
-    };
   });
 }

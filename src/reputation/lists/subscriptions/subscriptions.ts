@@ -30,7 +30,7 @@ export interface SubscriptionTerms {
   readonly name: string;
   /** As it was given: its query may hold a key, so it is shown without. */
   readonly url: string;
-  readonly list: ListKind;
+  readonly list: Exclude<ListKind, 'allow'>;
   readonly format: ListFormatName;
   readonly confidence: number;
   readonly holdDays: number;
