@@ -14,11 +14,11 @@ import { countByTesseract } from '../support/captcha/ocr.ts';
 import { hasTool } from '../support/house/tools.ts';
 
 const mean = stillAttacks.find((attack) => attack.name === 'mean of all frames')!;
-const challengeSeeds = seeds(50_001, 50);
+const challengeSeeds = seeds(50_001, 24);
 const challenges = challengeSeeds.map((seed) => soundChallenge('default', seed));
 const letters = challenges.length * profiles.default.letters;
 const readLetters = 0.8 * letters;
-const readWords = 20;
+const readWords = 0.4 * challenges.length;
 /** What guesses give at the most. */
 const guessedLetters = 0.15 * letters;
 
@@ -36,7 +36,7 @@ test('tesseract reads a straight loop from the mean of its frames', (context) =>
   const straight = challengeSeeds.map((seed) => variantChallenge('default', seed, 'linear'));
   const read = countByTesseract(mean, straight);
   assert.ok(read.letters >= readLetters, `${read.letters} of ${letters}`);
-  assert.ok(read.words >= readWords, `${read.words} of 50 words`);
+  assert.ok(read.words >= readWords, `${read.words} of ${challenges.length} words`);
 });
 
 test('tesseract reads the letters from the motion', (context) => {
