@@ -321,6 +321,7 @@ const consoleEn = {
     about: {
       'spamhaus-drop': 'Hijacked networks. Free of charge; credit required.',
       'spamhaus-dropv6': 'Hijacked IPv6 networks. Free of charge; credit required.',
+      'spamhaus-asndrop': 'All networks of hijacked or criminal systems. Credit required.',
       ipsum: 'Addresses that several lists name. Unlicense.',
       'firehol-level1': 'Networks that should never reach you. Terms of each source.',
       'firehol-level2': 'Attacks of the last 48 hours. Terms of each source.',
@@ -930,6 +931,7 @@ const consoleFr: ConsoleCatalogue = {
     about: {
       'spamhaus-drop': 'Réseaux détournés. Gratuit ; source à citer.',
       'spamhaus-dropv6': 'Réseaux IPv6 détournés. Gratuit ; source à citer.',
+      'spamhaus-asndrop': 'Tous les réseaux de systèmes détournés. Source à citer.',
       ipsum: 'Adresses présentes dans plusieurs listes. Unlicense.',
       'firehol-level1':
         'Réseaux qui ne devraient jamais vous joindre. Conditions de chaque source.',

@@ -42,6 +42,16 @@ export const offeredLists: readonly OfferedList[] = [
     falsePositives: 'fewest',
   },
   {
+    name: 'spamhaus-asndrop',
+    title: 'Spamhaus ASN-DROP',
+    url: 'https://www.spamhaus.org/drop/asndrop.json',
+    format: 'asn',
+    confidence: 90,
+    every: '1d',
+    terms: 'https://www.spamhaus.org/blocklists/drop-fair-use-policy/',
+    falsePositives: 'few',
+  },
+  {
     name: 'ipsum',
     title: 'IPsum',
     url: 'https://raw.githubusercontent.com/stamparm/ipsum/master/ipsum.txt',

@@ -20,6 +20,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { listNameOf, listNameShape } from '../../core/text.ts';
 import { columnsOr, grouped } from '../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
+import { systemSource } from '../../geo/sources.ts';
 import { offeredLists } from './catalogue.ts';
 import { openDestinations, sourceFault, urlLabel } from './import/download.ts';
 import {
@@ -155,7 +156,8 @@ async function load(
   const startMs = clock.monotonicMs();
   const { format, confidence: score = 0, service: of } = kind;
   const rules = { format, confidence: score, service: of };
-  const how = { ...rules, label, allowDocumentation: input.documentation };
+  const systems = systemSource(w.config.geoAsnMmdb);
+  const how = { ...rules, label, systems, allowDocumentation: input.documentation };
   const { collected, stats } = await w.readList(how, call);
   const total = collected.rows;
   call.progress({ verb: 'written', done: 0, total });
@@ -420,6 +422,7 @@ export const previewSource = operation({
       url: new URL(url).href,
       format: 'auto',
       confidence: score,
+      systems: systemSource(w.config.geoAsnMmdb),
       allowPrivate,
       allowed,
     } as const;

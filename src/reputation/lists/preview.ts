@@ -7,7 +7,7 @@ import { contains, parsePrefix } from '../../ip/prefix.ts';
 import type { RowBatch } from '../state/events.ts';
 import type { ListFormatName } from './import/parse.ts';
 import type { BadLine } from './import/rows.ts';
-import { fetchBounds, fetchInThread } from './subscriptions/refresher.ts';
+import { type FetchJob, fetchBounds, fetchInThread } from './subscriptions/refresher.ts';
 
 /** One at a time: a list has its memory in full. */
 const previews = createSemaphore({ runningMax: 1, waitingMax: 1 });
@@ -37,15 +37,16 @@ export async function previewList(
     readonly format: ListFormatName | 'auto';
     readonly confidence: number;
     readonly allowPrivate: boolean;
+    readonly systems: FetchJob['systems'];
     readonly allowed: readonly string[];
   },
   signal: AbortSignal,
 ): Promise<Result<ListPreview>> {
-  const { url, format, confidence, allowPrivate } = given;
+  const { url, format, confidence, allowPrivate, systems } = given;
   const terms = { url, format, confidence, allowDocumentation: false, service: undefined };
   const read = await previews.run(async () => {
     const answer = await fetchInThread(
-      { ...bounds, terms, allowPrivate, known: undefined },
+      { ...bounds, terms, allowPrivate, systems, known: undefined },
       signal,
     );
     const clashes =

@@ -1,5 +1,6 @@
 /** Feeds list text to the importer in chosen pieces and shows rows as "address/length score". */
 
+import type { GeoSource } from '../../../src/geo/sources.ts';
 import type { IpFamily } from '../../../src/ip/address.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
 import { type ListFormatName, parseList } from '../../../src/reputation/lists/import/parse.ts';
@@ -15,6 +16,7 @@ export interface ParsedList {
 export interface ListTextOptions {
   readonly confidence?: number;
   readonly allowDocumentation?: boolean;
+  readonly systems?: GeoSource;
   /** Size of the pieces, bytes; the whole at once when left out. */
   readonly pieceBytes?: number;
 }
@@ -43,7 +45,9 @@ export async function parseText(
   const bytes = typeof text === 'string' ? Buffer.from(text) : text;
   const { confidence = 75, allowDocumentation = true, pieceBytes = bytes.length || 1 } = options;
   const chunks = pieces(bytes, pieceBytes);
-  const parse = parseList(chunks, { format, confidence, allowDocumentation, label: 'list' });
+  const { systems } = options;
+  const how = { format, confidence, allowDocumentation, systems, label: 'list' };
+  const parse = parseList(chunks, how);
   const batches: RowBatch[] = [];
   for await (const batch of parse) batches.push(batch);
   return { rows: batches.flatMap(batchRows), stats: parse.stats, batches };

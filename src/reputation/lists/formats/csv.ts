@@ -160,16 +160,19 @@ function columnsOfHeader(fields: readonly string[]): Found | undefined {
   return { address, end: isRange ? end : -1, mask, score: column(scoreNames), isNamed: true };
 }
 
-/** The candidate that occurs most often in the line; a comma when none does. */
+/**
+ * Returns the candidate that occurs most often, of those that leave an address or the name of a column of addresses
+ * alone in a field: a text in the row may have more bars than the row has commas. A comma when none does.
+ */
 function delimiterOf(line: string): string {
-  let best = ',';
-  let bestCount = line.split(',').length;
-  for (const candidate of [';', '\t', '|']) {
-    const count = line.split(candidate).length;
-    if (count > bestCount) {
-      best = candidate;
-      bestCount = count;
-    }
-  }
-  return best;
+  const counts = [',', ';', '\t', '|'].map((delimiter) => {
+    const fields = splitRecord(line, delimiter);
+    const isRow =
+      typeof fields !== 'string' &&
+      fields.length > 1 &&
+      (fields.some((field) => isAddress(field.trim())) || columnsOfHeader(fields) !== undefined);
+    return { delimiter, count: line.split(delimiter).length, isRow };
+  });
+  const most = counts.sort((a, b) => Number(b.isRow) - Number(a.isRow) || b.count - a.count);
+  return most[0]!.delimiter;
 }

@@ -1,7 +1,8 @@
 /**
  * Any JSON with addresses in it: objects in an array, or one a line (NDJSON), or an array of texts. Of an object the
  * member at the path that is given, else the first whose name says that it is an address, as in a table; a score beside
- * it counts if it is a number from 0 to 100. Also P2P lists (`name:first-last`), with the rules of plain ones.
+ * it counts if it is a number from 0 to 100; another number makes its row bad, and a word says nothing. Also P2P lists
+ * (`name:first-last`), with the rules of plain ones.
  */
 
 import type { TextReader } from '../import/lines.ts';
@@ -47,6 +48,7 @@ function put(text: string, sink: RowSink, { confidence, path }: FormatOptions): 
   const found =
     typeof value === 'string' ? { address: value, score: undefined } : inObject(value, path);
   if (typeof found === 'string') return found;
+  if (found.score === -1) return 'the score is not a number from 0 to 100';
   return sink.entry(found.address, found.score ?? confidence);
 }
 
@@ -89,17 +91,24 @@ function isEntry(text: string): boolean {
   return isAddress(text) || text.split('-').every((part) => isAddress(part.trim()));
 }
 
+/** Returns the first score that is one, -1 where only others are, undefined without any. */
 function scoreIn(value: unknown): number | undefined {
+  let found: number | undefined;
   for (const [name, one] of Object.entries(value as object)) {
-    if (typeof one === 'number' && namesScore(name) && one >= 0 && one <= 100)
-      return Math.round(one);
+    const isNumber = typeof one === 'number' || (typeof one === 'string' && isNumeric.test(one));
+    if (!isNumber || !namesScore(name)) continue;
+    const number = Number(one);
+    if (number >= 0 && number <= 100) return Math.round(number);
+    found = -1;
   }
-  return undefined;
+  return found;
 }
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+const isNumeric = /^\s*[+-]?\d+(?:\.\d*)?\s*$/;
 
 const p2pLine = /^(.*):\s*([\d.]+)\s*-\s*([\d.]+)\s*$/;
 

@@ -164,7 +164,7 @@ function networkIn(text: string): string {
 }
 
 /** The entry in front of a `#` or `;` comment, trimmed. */
-function withoutComment(line: string): string {
+export function withoutComment(line: string): string {
   const hash = line.indexOf('#');
   const text = hash === -1 ? line : line.slice(0, hash);
   const semicolon = text.indexOf(';');

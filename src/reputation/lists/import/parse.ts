@@ -8,8 +8,10 @@
  */
 
 import { OperatorError } from '../../../core/errors.ts';
+import type { GeoSource } from '../../../geo/sources.ts';
 import { emptyRows, type RowBatch } from '../../state/events.ts';
 import { abuseipdb } from '../formats/abuseipdb.ts';
+import { asn, isSystemLine } from '../formats/asn.ts';
 import { csv } from '../formats/csv.ts';
 import { isP2p, json, ndjson, p2p } from '../formats/json.ts';
 import { anon, drop, ipsum, isAddress, plain } from '../formats/plain.ts';
@@ -35,6 +37,7 @@ export const seedFormats = [
   'p2p',
   'abuseipdb',
   'drop',
+  'asn',
 ] as const;
 export type SeedFormat = (typeof seedFormats)[number];
 /** Formats of known-good lists. */
@@ -61,6 +64,7 @@ const formats: Readonly<Record<BaseFormat, ListFormat>> = {
   csv,
   abuseipdb,
   drop,
+  asn,
   json,
   ndjson,
   p2p,
@@ -78,6 +82,8 @@ export interface ParseOptions {
   readonly confidence: number;
   /** Service that the ranges of a known-good list belong to, where the format does not say. */
   readonly service?: ServiceName | undefined;
+  /** The file of autonomous systems, for lists of them. */
+  readonly systems?: GeoSource | undefined;
   /** Take documentation ranges, which the demo data live in. */
   readonly allowDocumentation: boolean;
   /** Name of the list in messages. */
@@ -124,7 +130,8 @@ export function parseList(chunks: AsyncIterable<Uint8Array>, options: ParseOptio
       );
     }
     const [base, path] = format.split(':', 2) as [BaseFormat, string | undefined];
-    return formats[base](sink, { confidence, path, service: options.service });
+    const { service, systems } = options;
+    return formats[base](sink, { confidence, path, service, systems });
   }
 
   return {
@@ -388,6 +395,7 @@ function recognise(head: string): ListFormatName | undefined {
   if (isMost((line) => exitLine.test(line))) return 'anon';
   const rows = lines.filter((line) => !line.startsWith(';'));
   if (isMost((line) => dropLine.test(line), rows)) return 'drop';
+  if (isMost(isSystemLine, rows)) return 'asn';
   if (isIpsum(rows)) return 'ipsum';
   if (isMost(isP2p, rows)) return 'p2p';
   const entryOf = (line: string) => line.replace(/(?:#|\s;).*$/, '').trim();
@@ -424,7 +432,7 @@ function recogniseJson(text: string): ListFormatName | undefined {
   if (/"syncToken"\s*:/.test(head) && /"ip_prefix"\s*:/.test(head)) return 'amazon';
   if (/"ipv[46]Prefix"\s*:/.test(head)) return 'google';
   if (/"addressPrefixes"\s*:/.test(head)) return 'microsoft';
-  if (!quotedAddress.test(head)) return undefined;
+  if (!quotedAddress.test(head)) return /^\{"asn"\s*:\s*"?\d/.test(text) ? 'asn' : undefined;
   const [first = '', second = ''] = text.split(/\r?\n/, 2).map((line) => line.trim());
   // One object alone may be all of a JSON that holds a list.
   const isLines = isObjectText(first) && (second === '' ? !first.includes('[') : second[0] === '{');

@@ -12,6 +12,7 @@
  */
 
 import type { Failure } from '../../../core/result.ts';
+import type { GeoSource } from '../../../geo/sources.ts';
 import { type IpFamily, parseIp } from '../../../ip/address.ts';
 import { embeddedBits, lookBehind, networkBehind } from '../../../ip/behind.ts';
 import {
@@ -338,6 +339,8 @@ export interface FormatOptions {
   readonly path?: string | undefined;
   /** Service that the ranges of a known-good list belong to. */
   readonly service?: ServiceName | undefined;
+  /** The file of autonomous systems, for lists of them. */
+  readonly systems?: GeoSource | undefined;
 }
 
 /**

@@ -27,7 +27,8 @@ async function fetchRows(): Promise<SentRows | { readonly unchanged: true }> {
   try {
     if (opened.isUnchanged) return { unchanged: true };
     const { label, validators } = opened;
-    const how = { format, confidence, allowDocumentation, service, label };
+    const { systems } = job;
+    const how = { format, confidence, allowDocumentation, service, systems, label };
     const parse = parseList(opened.chunks, how);
     const { batches, rows } = await collectRows(parse, { label, maxRows: job.rowsMax });
     const { badLines, samples, notPublic, rented } = parse.stats;

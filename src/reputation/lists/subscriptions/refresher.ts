@@ -18,6 +18,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Random } from '../../../core/random.ts';
 import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
+import type { GeoSource } from '../../../geo/sources.ts';
 import { LeaseLostError } from '../../../storage/maintenance.ts';
 import type { Store } from '../../../storage/store.ts';
 import { contributionKinds, tagOf } from '../../state/contributions.ts';
@@ -78,6 +79,8 @@ export function createRefresher(options: {
   /** Returns false while another node has the lease. */
   readonly isMine: () => boolean;
   readonly allowPrivate: boolean;
+  /** The file of autonomous systems, for lists of them. */
+  readonly systems?: GeoSource | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -117,6 +120,7 @@ export function createRefresher(options: {
         ...fetchBounds,
         terms: row,
         allowPrivate: options.allowPrivate,
+        systems: options.systems,
         known: canAsk ? { etag, lastModified } : undefined,
       },
       stopping.signal,
@@ -308,6 +312,7 @@ export interface FetchJob extends FetchBounds {
   readonly terms: Pick<SubscriptionTerms, 'url' | 'confidence' | 'allowDocumentation' | 'service'> &
     Pick<ParseOptions, 'format'>;
   readonly allowPrivate: boolean;
+  readonly systems?: GeoSource | undefined;
   /** Validators of the rows that are here and complete; undefined: all is to be sent. */
   readonly known: Validators | undefined;
 }

@@ -1,7 +1,7 @@
 /** Each list format with good, bad and hostile input, and what no format takes for a list. */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { OperatorError } from '../../../../src/core/errors.ts';
 import { openList } from '../../../../src/reputation/lists/import/open-list.ts';
@@ -12,8 +12,13 @@ import {
   seedFormats,
 } from '../../../../src/reputation/lists/import/parse.ts';
 import { parseText, pieces } from '../../../support/reputation/lists.ts';
+import { makeTempDir } from '../../../support/server/temp-dir.ts';
 
-const every: readonly ListFormatName[] = [...seedFormats, 'anon'];
+/** Those whose rows are addresses. */
+const every: readonly ListFormatName[] = [
+  ...seedFormats.filter((format) => format !== 'asn'),
+  'anon',
+];
 
 /** Line number and reason of every shown bad line. */
 async function badLines(format: ListFormatName, text: string): Promise<[number, string][]> {
@@ -115,16 +120,29 @@ test('json and ndjson: texts and objects, the address by its name or by a path, 
   const objects = [
     '{"id":1,"ip":"192.0.2.1","confidence":90}',
     '{"type":"x","data":{"src_ip":"192.0.2.2","host":"not.an.address","score":"80"}}',
-    '{"network":"192.0.2.8/30","score":101}',
+    '{"network":"192.0.2.8/30","score":null,"risk":"high"}',
     '{"range":"192.0.2.16 - 192.0.2.17"}',
+    '{"ip":"192.0.2.3","score":101}',
+    '{"ip":"192.0.2.4","score":"-1","confidence":60}',
   ];
-  const expected = ['192.0.2.1/32 90', '192.0.2.2/32 75', '192.0.2.8/30 75', '192.0.2.16/31 75'];
+  const expected = [
+    '192.0.2.1/32 90',
+    '192.0.2.2/32 80',
+    '192.0.2.8/30 75',
+    '192.0.2.16/31 75',
+    '192.0.2.4/32 60',
+  ];
   for (const [format, text] of [
     ['ndjson', objects.join('\n')],
     ['json', `{"meta":{"count":4},"data":[${objects.join(',')}]}`],
     ['json', `[${objects.join(',\n')}]`],
   ] as const) {
-    assert.deepEqual((await parseText(format, text)).rows, expected, text);
+    const { rows, stats } = await parseText(format, text);
+    assert.deepEqual(rows, expected, text);
+    assert.deepEqual(
+      stats.samples.map(({ line, reason }) => [line, reason]),
+      [[5, 'the score is not a number from 0 to 100']],
+    );
     assert.deepEqual((await parseText(format, text, { pieceBytes: 3 })).rows, expected, text);
   }
   const texts = '{"v4":["192.0.2.1","192.0.2.0/28"],"v6":["2001:db8::1"],"n":[1,2]}';
@@ -199,6 +217,33 @@ test('drop: lines that are no row', async () => {
     [4, 'no "cidr"'],
     [5, 'not an address'],
   ]);
+});
+
+test('asn: each system is all of its networks; one without any, and what is none, are bad lines', async (t) => {
+  const directory = makeTempDir('asn');
+  t.after(() => directory.remove());
+  const paths = [`${directory.path}/4.csv`, `${directory.path}/6.csv`];
+  writeFileSync(paths[0]!, '45.10.0.0,45.10.1.127,64500,One\n45.10.2.0,45.10.2.255,64501,Two\n');
+  writeFileSync(paths[1]!, '2a10::,2a10:0:ffff:ffff:ffff:ffff:ffff:ffff,64500,One\n');
+  const systems = { kind: 'provider', origin: 'default', format: 'csv', paths } as const;
+  const expected = ['2a10::/32 75', '45.10.0.0/24 75', '45.10.1.0/25 75', '45.10.2.0/24 75'];
+  const drop = [
+    '{"asn":64500,"rir":"ripencc","domain":"one.example","cc":"RO","asname":"ONE"}',
+    '{"asn":64501,"cc":"US"}',
+    '{"asn":64502,"cc":"US"}',
+    '{"asn":0}',
+    '{"type":"metadata","timestamp":1,"records":3}',
+  ];
+  const plain = ['# systems', 'AS64500 ; one', '64501 # two', 'AS64502', '45.10.0.1'];
+  for (const lines of [drop, plain]) {
+    const { rows, stats } = await parseText('asn', lines.join('\n'), { systems });
+    assert.deepEqual(rows.sort(), expected);
+    assert.deepEqual(
+      stats.samples.map(({ reason }) => reason),
+      ['no network of the system is known', 'no number of a system'],
+    );
+  }
+  await assert.rejects(parseText('asn', 'AS64500'), /there is no table of autonomous systems/);
 });
 
 test('anon: the bulk list and exit-addresses, without scores', async () => {

@@ -29,6 +29,8 @@ const lists: Readonly<Record<string, readonly string[]>> = {
     `ip,score,comment\n${rows((n) => `${address(n)},${n},"a, b"`)}`,
     rows((n) => `${address(n)};90;ssh`),
     rows((n) => `${address(n)}\t${95 - n}`),
+    'ip,score,text\n93.184.216.1,90,"a|b|c|d|e"\n93.184.216.2,80,a|b|c|d|e\n',
+    rows((n) => `${address(n)},${n},a|b|c|d|${n}`),
   ],
   anon: [
     rows((n) => (n % 2 === 0 ? 'ExitNode ABC' : `ExitAddress ${address(n)} 2026-11-25 01:02:03`)),
@@ -69,6 +71,18 @@ it('IPsum read as another format is refused, and nothing is loaded at 75', async
     await assert.rejects(read(ipsum, format), /list: looks like ipsum, not like .*--format ipsum/);
   }
   assert.ok((await read(ipsum, 'ipsum')).scores.slice(0, 40).some((score) => score < 75));
+});
+
+it('a list of systems is recognised, and one of addresses with their system is another', async () => {
+  for (const text of [
+    rows((n) => `{"asn":${n + 1},"rir":"arin","asname":"X"}`),
+    `# systems\n${rows((n) => `AS${n + 1} # name`)}`,
+  ]) {
+    await assert.rejects(read(text, 'auto'), /there is no table of autonomous systems/);
+    await assert.rejects(read(text, 'csv'), /looks like asn, not like csv/);
+  }
+  const hosts = rows((n) => `{"asn":${n + 1},"ip":"${address(n)}"}`);
+  assert.equal((await read(hosts, 'auto')).format, 'ndjson');
 });
 
 it('a format that reads the same of another one is let through', async () => {
