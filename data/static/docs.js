@@ -79,7 +79,9 @@ function row(section, words) {
   const item = document.createElement('li');
   if (section.language !== undefined) item.lang = section.language;
   const link = document.createElement('a');
-  link.href = section.href;
+  // A page that was asked for in a language leads on in it.
+  const asked = /[?&](language=[a-z]{2})/.exec(location.search)?.[1];
+  link.href = asked ? section.href.replace(/^(\/docs[^#?]*)/, `$1?${asked}`) : section.href;
   const title = document.createElement('strong');
   title.append(...marked(section.title, words));
   const page = document.createElement('span');

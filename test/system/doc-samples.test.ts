@@ -53,7 +53,7 @@ for (const demo of [true, false])
     // Without demo data nothing is known of an address for documentation.
     const verdict = `\\{"data":\\{"ipAddress":"198\\.51\\.100\\.7","abuseConfidenceScore":${demo ? 99 : 0},[^{]*\\}\\}`;
     const tried = '\\{"data":\\{"ipAddress":"127\\.0\\.0\\.1","abuseConfidenceScore":0\\}\\}';
-    prints('docs/site/index.md, One line', new RegExp(`^${verdict}$`));
+    prints('docs/site/index.md, Try it in one line', new RegExp(`^${verdict}$`));
     prints(
       'docs/site/machines.md, For machines',
       /^\{\s*"\$schema"[\s\S]*"openid_connect":\s*false/,

@@ -1,7 +1,6 @@
 /** The console's first page: what waits for a decision, the steps of set-up that are open, and four figures. */
 
 import type { AuditEntry } from '../../access/audit-log.ts';
-import { EmptyState } from '../../web/components/card.tsx';
 import { LinkButton } from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
@@ -88,14 +87,15 @@ export function inboxPage(frame: PageFrame, view: InboxView): string {
     body: (
       <>
         <SetUp frame={frame} steps={view.steps} />
-        <div class="inbox">
-          <section class="inbox-needs" aria-labelledby="needs">
-            <h2 id="needs">
-              {text.needs} <span class="count">{format.number(count)}</span>
-            </h2>
-            {count === 0 && <EmptyState icon="check" text={text.nothing} />}
-            {needs(frame, view)}
-          </section>
+        <div class={classes('inbox', count === 0 && 'is-quiet')}>
+          {count > 0 && (
+            <section class="inbox-needs" aria-labelledby="needs">
+              <h2 id="needs">
+                {text.needs} <span class="count">{format.number(count)}</span>
+              </h2>
+              {needs(frame, view)}
+            </section>
+          )}
           <aside class="inbox-side">{figures(frame, view)}</aside>
         </div>
       </>
@@ -295,7 +295,9 @@ function figures(frame: PageFrame, { span, tiles, recent, now }: InboxView): Htm
           <li>
             <Icon name={result === 'done' ? 'check' : 'alert'} />
             <code class="breaks">{command}</code>
-            <small>{`${format.ago(at, now)} · ${format.moment(at)}`}</small>
+            <small>
+              {format.ago(at, now)} · {format.time(at)}
+            </small>
           </li>
         ))}
       </ul>

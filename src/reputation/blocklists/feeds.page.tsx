@@ -6,7 +6,7 @@ import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
-import { formatFor, machineTime } from '../../web/layout/format.ts';
+import { formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { type Catalogue, frameText } from '../words.ts';
 import {
@@ -54,6 +54,7 @@ function feedTable(frame: PageFrame, data: FeedsPageData, text: Catalogue): Html
   return (
     <Table
       caption={text.feeds.tableTitle}
+      stack
       columns={[
         { title: columns.feed },
         { title: columns.what },
@@ -82,13 +83,7 @@ function feedTable(frame: PageFrame, data: FeedsPageData, text: Catalogue): Html
             )}
           </>
         ),
-        now === undefined ? (
-          none
-        ) : (
-          <time class="feed-time" datetime={machineTime(now.changedAtMs)}>
-            {format.moment(now.changedAtMs)}
-          </time>
-        ),
+        now === undefined ? none : format.time(now.changedAtMs),
       ])}
     />
   );
@@ -106,9 +101,11 @@ function snippet({ id, place, code }: Snippet, step: string, text: Catalogue): H
 function recipe(name: RecipeName, snippets: readonly Snippet[], text: Catalogue): Html {
   const { title, intro, notes } = text.feeds.recipes[name];
   return (
-    <section class="recipe" id={`set-up-${name}`}>
-      <div class="recipe-text">
+    <details class="recipe">
+      <summary>
         <h3>{title}</h3>
+      </summary>
+      <div class="recipe-text" id={`set-up-${name}`}>
         <p>{intro}</p>
         {notes.length > 0 && (
           <ul class="ticks">
@@ -124,7 +121,7 @@ function recipe(name: RecipeName, snippets: readonly Snippet[], text: Catalogue)
       <div class="recipe-code">
         {snippets.map((one, i) => snippet(one, `${title} ${i + 1}`, text))}
       </div>
-    </section>
+    </details>
   );
 }
 
@@ -200,13 +197,6 @@ export function feedsPage(frame: PageFrame, data: FeedsPageData): string {
                 <h2>{text.feeds.setUpTitle}</h2>
                 <p>{text.feeds.setUpText}</p>
               </div>
-              <ul class="recipe-links">
-                {recipeNames.map((name) => (
-                  <li>
-                    <Link href={`#set-up-${name}`}>{text.feeds.recipes[name].title}</Link>
-                  </li>
-                ))}
-              </ul>
               {recipeNames.map((name) => recipe(name, recipes[name], text))}
             </div>
           </section>

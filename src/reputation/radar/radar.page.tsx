@@ -227,14 +227,20 @@ function curve(data: RadarPageData, text: Catalogue, frame: PageFrame): Html {
   const summary = words.summary(reports, number(reports), words.periods[data.period]);
   return (
     <Card title={words.title} aside={periodLinks(data.period, text)}>
-      <p class="card-note">{summary}</p>
-      <BarChart
-        bars={bars}
-        summary={summary}
-        top={number(highest)}
-        tableLabel={words.table}
-        columns={[words.columns.time, words.columns.reports]}
-      />
+      {highest === 0 ? (
+        <EmptyState icon="chart" text={text.radar.noReports} />
+      ) : (
+        <>
+          <p class="card-note">{summary}</p>
+          <BarChart
+            bars={bars}
+            summary={summary}
+            top={number(highest)}
+            tableLabel={words.table}
+            columns={[words.columns.time, words.columns.reports]}
+          />
+        </>
+      )}
     </Card>
   );
 }

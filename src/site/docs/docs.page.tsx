@@ -147,6 +147,7 @@ export function docsPage(frame: PageFrame, data: DocsPageData): string {
   const { slug } = data.page;
   const shown = textFor(data.page, frame.language);
   const { article, language } = shown;
+  const [heading, ...rest] = article.render(text);
   return renderDocument(
     { ...frame, current: 'docs' },
     {
@@ -164,9 +165,10 @@ export function docsPage(frame: PageFrame, data: DocsPageData): string {
               </a>
             </p>
             {languageNote(data.page, frame.language, text)}
-            {slug === 'index' && tasks(text)}
             <article class="docs-article" lang={language}>
-              {article.render(text)}
+              {heading}
+              {slug === 'index' && tasks(text)}
+              {rest}
             </article>
             <p class="docs-twin">
               <Link href={markdownPath(slug, language)}>

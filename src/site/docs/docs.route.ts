@@ -58,7 +58,8 @@ export function docsRoutes(options: {
 }): PlainRoute[] {
   const { guard, tools, pages, screens } = options;
 
-  function rendered(page: DocPage, language: Language): Representation {
+  /** @param isAsked its address names the language, and so do its links to other pages */
+  function rendered(page: DocPage, language: Language, isAsked: boolean): Representation {
     const headers = tools
       .headers(language, { connect: true })
       .filter(([name]) => name !== 'content-type');
@@ -67,25 +68,33 @@ export function docsRoutes(options: {
       page,
       searchPath: searchPaths[language],
     });
-    return readyText('text/html; charset=utf-8', html, headers);
+    const shown = isAsked
+      ? html.replace(/href="(\/docs(?:\/[a-z-]+)?)(#[^"]*)?"/g, `href="$1?language=${language}$2"`)
+      : html;
+    return readyText('text/html; charset=utf-8', shown, headers);
   }
 
   const bySlug = new Map(
     pages.map((page) => {
-      const ready = languages.map(
-        (language) => [language, once(() => rendered(page, language))] as const,
-      );
+      const ready = languages.map((language) => {
+        const plain = once(() => rendered(page, language, false));
+        const asked = once(() => rendered(page, language, true));
+        return [language, { plain, asked }] as const;
+      });
       return [page.slug as string, new Map(ready)];
     }),
   );
 
   /** The first page has one address, /docs. A link to the other language says which. */
   function show(request: Request): Reply {
-    const asked = new URLSearchParams(request.query).get('language');
-    const language = languages.find((one) => one === asked) ?? languageOf(request);
+    const named = new URLSearchParams(request.query).get('language');
+    const asked = languages.find((one) => one === named);
+    const language = asked ?? languageOf(request);
     const slug = request.param === '' ? 'index' : request.param;
     const ready = request.param === 'index' ? undefined : bySlug.get(slug)?.get(language);
-    return ready === undefined ? errorReply(tools, language, 404) : negotiate(request, ready());
+    return ready === undefined
+      ? errorReply(tools, language, 404)
+      : negotiate(request, (asked === undefined ? ready.plain : ready.asked)());
   }
 
   return [

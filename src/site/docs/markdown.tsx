@@ -67,7 +67,7 @@ export interface Article extends Intro {
   readonly headings: readonly Heading[];
   readonly sections: readonly DocsSection[];
   /** Everything; the labels of buttons are in the language of `text`. */
-  render(text: Catalogue): Html;
+  render(text: Catalogue): readonly Html[];
 }
 
 /** Each function makes what stands behind the first sample under the heading with its id. */

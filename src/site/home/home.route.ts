@@ -90,13 +90,16 @@ export function looksRoute(options: {
     return {
       status: 303,
       headers: [
-        ['Location', typed || page],
+        ['Location', typed || (language === undefined ? page : page.replace(askedLanguage, ''))],
         noStore,
         text === undefined ? cookies.clear('looks') : cookies.set('looks', text, keptSeconds),
       ],
     };
   });
 }
+
+/** A link may have asked for a language; the reader's choice is newer. */
+const askedLanguage = /(?<=\?)language=[a-z]{2}&|[?&]language=[a-z]{2}(?=&|$)/;
 
 /** Names of a form of any page: each may come more than once. */
 function namesIn(body: Uint8Array): string[] {

@@ -51,7 +51,7 @@ for (const demo of [true, false])
         return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shapeOf(one)]));
       }
 
-      const checks = ['docs/API.md, GET check', 'docs/site/index.md, One line'];
+      const checks = ['docs/API.md, GET check', 'docs/site/index.md, Try it in one line'];
       for (const place of checks) {
         const expected = sample(place);
         it(`${place}: the very answer of a server with the demo's data`, async () => {
