@@ -401,7 +401,7 @@ export async function openModules(
     assets,
     service,
     /** Work for when the server listens. */
-    preparations: [...assets.preparations, site.prepare],
+    preparations: [...reporting.preparations, ...assets.preparations, site.prepare],
     prepareSystems: systems.prepare,
     endStreams: radar.endStreams,
     closeCaptcha: captcha.close,

@@ -12,6 +12,7 @@ import type { ErrorCode } from '../../core/errors.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
+import type { Preparation } from '../../core/preparation.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok } from '../../core/result.ts';
 import { createSemaphore, createTurns, type Turns } from '../../core/scheduling.ts';
@@ -92,9 +93,6 @@ export function openReports(needs: {
   const walks = createSemaphore(walksMax);
   const tables: BoundedTable[] = [walks.table('own_report_walks'), ...reports.tables];
   const own = createOwnReports({ ...needs, walks, pace: () => createTurns() });
-  // If the store is out of reach now, the first request for a page, or the first report, begins again.
-  own.begin().catch(() => {});
-  reports.readAhead().catch(() => {});
 
   async function find(account: string, id: string) {
     const found = await reports.find(id);
@@ -111,6 +109,11 @@ export function openReports(needs: {
       }),
     ],
     tables,
+    /** If the store is out of reach then, the first report, or the first request for a page, begins again. */
+    preparations: [
+      () => reports.readAhead().catch(() => {}),
+      () => own.begin().catch(() => {}),
+    ] as readonly Preparation[],
     /** For those who read reports. */
     reports,
     counts: { reports_refused: refused.read },
