@@ -27,10 +27,11 @@ import { openAddressPages } from '../reputation/address/module.ts';
 import { blocklistEndpoints, openBlocklists } from '../reputation/blocklists/module.ts';
 import type { FeedPublisherOptions } from '../reputation/blocklists/publish.ts';
 import { checkEndpoints, openCheckReads } from '../reputation/check/module.ts';
-import { maliciousBy } from '../reputation/check/score.ts';
+import { maliciousBy, maliciousScore } from '../reputation/check/score.ts';
 import { openCounts } from '../reputation/counts/module.ts';
 import { statsEndpoint } from '../reputation/counts/stats.route.ts';
 import type { Hostnames } from '../reputation/hostnames/hostnames.ts';
+import { createAllowlist, createOwnEntries } from '../reputation/lists/operator-ranges.ts';
 import { openRadar } from '../reputation/radar/module.ts';
 import { radarEndpoints } from '../reputation/radar/radar.route.ts';
 import { openReports, reportEndpoints } from '../reputation/reports/module.ts';
@@ -114,6 +115,15 @@ export function createHost(parts: {
 }
 
 export type Host = ReturnType<typeof createHost>;
+
+/** The operator's tables and acts, for integrations that may change them. */
+function operatorOf(
+  ground: Pick<Data, 'store'> & Pick<Opening, 'clock' | 'random'>,
+  run: ConsoleSources['operations']['run'],
+) {
+  const [entries, allowlist] = [createOwnEntries(ground), createAllowlist(ground)];
+  return { run, ownEntries: () => entries.list(), allowRules: allowlist.list, maliciousScore };
+}
 
 export async function openModules(
   opening: Opening,
@@ -337,6 +347,7 @@ export async function openModules(
       catchUpTo,
       allowChanges: state.reducer.allowChanges,
       report: reporting.sendAlerts,
+      operator: operatorOf(ground, parts.onConsole.run),
       serverAddresses,
     }),
   );

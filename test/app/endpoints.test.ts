@@ -16,6 +16,7 @@ import type { PaceLimit } from '../../src/http/limits/pace.ts';
 import type { PlainRoute, Route } from '../../src/http/router.ts';
 import {
   alertsEndpoint,
+  decideEndpoint,
   takeBackEndpoint,
   takeBackOneEndpoint,
 } from '../../src/integrations/crowdsec/agents.route.ts';
@@ -84,7 +85,12 @@ const everyone = [
   ...['signed-in operator', 'confirmed operator'],
 ];
 
-const agentsThatPay: readonly Endpoint[] = [alertsEndpoint, takeBackEndpoint, takeBackOneEndpoint];
+const agentsThatPay: readonly Endpoint[] = [
+  alertsEndpoint,
+  decideEndpoint,
+  takeBackEndpoint,
+  takeBackOneEndpoint,
+];
 
 it('every endpoint says who may call, has a shape, a bound, and errors that are in the table', () => {
   for (const declared of endpoints) {

@@ -74,6 +74,12 @@ const golden: readonly (readonly [string, number, object, string])[] = [
     { account: 'a1', key: 'k1', hash, facts: none, scopes: 16 },
     '026131026b3120000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f0010',
   ],
+  [
+    'key.created',
+    5,
+    { account: 'a1', key: 'k1', hash, facts: none, scopes: 32 },
+    '026131026b3120000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f0020',
+  ],
   ['key.revoked', 1, { account: 'a1', key: 'k1' }, '026131026b31'],
   ['list.begun', 1, { ref, holdDays: 30 }, '030363646e027231001e'],
   [

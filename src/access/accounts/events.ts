@@ -64,8 +64,9 @@ export interface CreatedKey {
 const hashBytes = 32;
 /** A quota of `account.quotas` that leaves the present one as it is. */
 export const keepQuota = 0xffff_ffff;
-/** The scopes of a body of version 3; with `mail` among them it is one of version 4. */
-const scopesOfVersion3 = 15;
+/** The scopes of a body of version 3 and of version 4, with `mail`; with `manage` among them it is one of version 5. */
+const scopesOf = { 3: 15, 4: 31 } as const;
+const versionOfScopes = (bits: number) => (bits <= scopesOf[3] ? 3 : bits <= scopesOf[4] ? 4 : 5);
 
 const strictFlag = mapped<boolean, number>(
   checked(u8, (byte) => byte <= 1),
@@ -133,7 +134,7 @@ export const accountReleased = defineEvent({
 
 export const keyCreated = defineEvent({
   kind: 'key.created',
-  since: { 2: 1, 3: 1, 4: 1 },
+  since: { 2: 1, 3: 1, 4: 1, 5: 2 },
   fields: group<CreatedKey>({
     account: text,
     key: text,
@@ -141,13 +142,10 @@ export const keyCreated = defineEvent({
     facts: checked(bytes, (facts) => facts.length === 0 || readFacts(facts) !== undefined),
     scopes: onlySince(
       3,
-      checked(
-        u8,
-        (bits, version) => bits <= allScopes && bits <= scopesOfVersion3 === (version === 3),
-      ),
+      checked(u8, (bits, version) => bits <= allScopes && versionOfScopes(bits) === version),
     ),
   }),
-  versionOf: ({ scopes }) => (scopes === undefined ? 2 : scopes <= scopesOfVersion3 ? 3 : 4),
+  versionOf: ({ scopes }) => (scopes === undefined ? 2 : versionOfScopes(scopes)),
   apply: (accounts: AccountsInMemory, key, at) => accounts.addKey(key, at),
   undo: 'kept',
 });

@@ -90,7 +90,14 @@ function randomText(random: Random, length: number): string {
 
 // The scopes of API keys as bits, and the scopes that each integration and its commands ask for.
 
-export const keyScopes = { check: 1, report: 2, bouncer: 4, agent: 8, mail: 16 } as const;
+export const keyScopes = {
+  check: 1,
+  report: 2,
+  bouncer: 4,
+  agent: 8,
+  mail: 16,
+  manage: 32,
+} as const;
 export type KeyScope = keyof typeof keyScopes;
 
 /** The scopes of a key without a name, and of every key made before there were names. */
@@ -116,7 +123,9 @@ export const keyUses = {
   /** /v1: look-up, stream, usage metrics, and the rest of what bouncers ask. */
   decisions: ['bouncer'],
   /** /v1: log-in, heartbeat, alerts, and the rest of what agents ask. */
-  agent: ['agent'],
+  agent: ['agent', 'manage'],
+  /** /v1: own entries, the allowlist. */
+  manage: ['manage'],
   /** /policy/dovecot by its command. */
   mailAllow: ['bouncer', 'mail'],
   mailReport: ['mail'],

@@ -212,14 +212,19 @@ export const addBouncer = operation({
       schema: flag,
       help: 'make a key of a mail server, which asks of log-ins and tells of failed ones',
     },
+    manage: {
+      schema: flag,
+      help: 'make a key that sets and ends own entries and reads the allowlist, as an operator does',
+      kept: true,
+    },
   },
   audit: 'required',
-  async run(w, { email, name, limit, dns, agent, mail }) {
-    if (Number(dns) + Number(agent) + Number(mail) > 1) {
-      throw new OperatorError('--dns, --agent and --mail do not go together');
+  async run(w, { email, name, limit, dns, agent, mail, manage }) {
+    if (Number(dns) + Number(agent) + Number(mail) + Number(manage) > 1) {
+      throw new OperatorError('--dns, --agent, --mail and --manage do not go together');
     }
     const terms = { name, entriesMax: limit, label: dns };
-    const scope: KeyScope = agent ? 'agent' : mail ? 'mail' : 'bouncer';
+    const scope: KeyScope = agent ? 'agent' : mail ? 'mail' : manage ? 'manage' : 'bouncer';
     return expect(await w.apiKeys.create(email, { ...terms, scopes: [scope] }));
   },
   lines: ({ text, label }) => [text, ...(label === undefined ? [] : [`DNS label: ${label}`])],

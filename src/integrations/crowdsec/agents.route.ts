@@ -5,11 +5,11 @@
  */
 
 import * as v from 'valibot';
-import { bitsFor } from '../../access/keys/key-format.ts';
+import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { ReportInput, SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
-import { type Failure, fail, type Result } from '../../core/result.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { Turns } from '../../core/scheduling.ts';
 import { dateTime, optionalText, text } from '../../core/schema.ts';
 import { parseJsonObject } from '../../http/request/body.ts';
@@ -30,6 +30,7 @@ import {
   alertMembers,
   alertsMax,
   alertsText,
+  alertWithId,
   readAlertFilter,
   readAlerts,
 } from './alerts.ts';
@@ -38,19 +39,21 @@ import {
   banMs,
   covers,
   type IsMeant,
+  idOf,
   networkOf,
   readDecisionFilter,
   readDecisionId,
   usualBan,
   type Wanted,
 } from './decisions.ts';
-import type { OwnDecisions } from './stream.ts';
+import { type Manager, readDecisions, sentDecisions } from './manage.ts';
+import type { OwnDecision, OwnDecisions } from './stream.ts';
 
 const loginBytesMax = 64 * 1_024;
 const alertsBytesMax = 1_024 * 1_024;
 /** One write pays for so many alerts. */
 const alertsPerWrite = 100;
-const headers = ['authorization', 'user-agent'] as const;
+const headers = ['authorization', 'x-api-key', 'user-agent'] as const;
 const bodyHeaders = [...headers, 'content-type'] as const;
 
 const tag = 'Agents';
@@ -189,6 +192,29 @@ export const takeBackOneEndpoint = endpoint({
   },
 });
 
+export const decideEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/decisions',
+  who: 'agent',
+  shape: 'bouncer',
+  thread: 'main',
+  headers: bodyHeaders,
+  cost: { quota: 'write', more: 'for each decision' },
+  body: { types: ['json'], bytesMax: loginBytesMax, takesGzip: true },
+  errors: ['store_unavailable'],
+  docs: {
+    id: 'manageDecide',
+    tag,
+    summary: 'Sets own entries of the operator, by a key that may manage.',
+    description: 'The key comes in `X-Api-Key`, or its token as bearer.',
+    requestBody: jsonBody(sentDecisions),
+    answers: {
+      201: jsonAnswer('For each decision its id.', v.array(v.string())),
+      401: refused,
+    },
+  },
+});
+
 export interface AgentRouteOptions {
   readonly guard: Guard;
   readonly quotaGuard: QuotaGuard;
@@ -204,6 +230,7 @@ export interface AgentRouteOptions {
   readonly serverAddresses: readonly string[];
   /** Decisions for the account's bouncers, durable when it is answered. */
   readonly ban: (account: string, wanted: readonly Wanted[]) => Promise<Result<void>>;
+  readonly manager: Manager;
   /** Ends those that are meant. @returns how many */
   readonly retract: (account: string, isMeant: IsMeant) => Promise<Result<number>>;
 }
@@ -322,6 +349,15 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     // It was judged before the body was read: of a key that was revoked since nothing is kept.
     if (account === undefined || keyOf(request) === undefined) return refuse(wrongToken);
     const { clientIp } = request;
+    const own = [jsonType, noStore, ...call.headers];
+    if (agents.isManager(keyText)) {
+      const wanted = read.flatMap(({ decisions = [] }) => decisions);
+      const set = await setEntries(wanted, keyText, request);
+      if (!set.ok) return refuse(set);
+      const ids = read.map(({ decisions = [] }) => decisions.map(({ value }) => `${idOf(value)}`));
+      const body = JSON.stringify(ids.map(([first = noReport]) => first));
+      return { status: 201, headers: own, body };
+    }
     const results = await options.report(read.map(reportOf), {
       account,
       slot: call.slot,
@@ -334,8 +370,44 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     if (!banned.ok) return refuse(banned.error === 'unauthenticated' ? wrongToken : banned);
     note(keyText, request);
     const ids = results.map((one) => (one?.ok && one.value.id !== '' ? one.value.id : noReport));
-    const own = [jsonType, noStore, ...call.headers];
     return { status: 201, headers: own, body: JSON.stringify(ids) };
+  }
+
+  /** Makes own entries of them, none of which covers this server or the sender. */
+  async function setEntries(
+    wanted: readonly Wanted[],
+    keyText: string,
+    request: Request,
+  ): Promise<Result<void>> {
+    const { clientIp } = request;
+    const own = [...options.serverAddresses, clientIp].flatMap((text) => networkOf(text) ?? []);
+    if (wanted.some(({ value }) => coversAny(value, own))) {
+      return fail('bad_request', 'a decision covers this server or the sender');
+    }
+    const done = await options.manager.ban(wanted, { keyId: keyIdOf(keyText), clientIp });
+    if (done.ok) note(keyText, request);
+    return done;
+  }
+
+  async function decide(request: Request): Promise<Answer> {
+    const keyText = keyOf(request);
+    if (keyText === undefined || !agents.isManager(keyText)) return wrongToken;
+    const admitted = guard.admit(decideEndpoint, request, keyText);
+    if ('failure' in admitted)
+      return guard.failureReply(decideEndpoint, admitted.failure, admitted.headers);
+    const { call } = admitted;
+    const refuse = (failure: Failure) => guard.failureReply(decideEndpoint, failure, call.headers);
+    return guard.unpacked(decideEndpoint, request, async (whole) => {
+      const wanted = whole.ok ? readDecisions(whole.value.body) : whole;
+      if (typeof wanted === 'string') return refuse(fail('bad_request', wanted));
+      if ('ok' in wanted) return refuse(wanted);
+      const unpaid = wanted.length > 1 ? call.spend(wanted.length - 1) : undefined;
+      if (unpaid !== undefined) return refuse(unpaid);
+      const done = await setEntries(wanted, keyText, request);
+      if (!done.ok) return refuse(done);
+      const body = JSON.stringify(wanted.map(({ value }) => `${idOf(value)}`));
+      return { status: 201, headers: [jsonType, noStore, ...call.headers], body };
+    });
   }
 
   async function takenBack(
@@ -355,8 +427,11 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     if (account === undefined) return refuse(wrongToken);
     const done = await options.retract(account, isMeant);
     if (!done.ok) return refuse(done.error === 'unauthenticated' ? wrongToken : done);
+    const by = { keyId: keyIdOf(keyText), clientIp: request.clientIp };
+    const entries = agents.isManager(keyText) ? await options.manager.retract(isMeant, by) : ok(0);
+    if (!entries.ok) return refuse(entries);
     note(keyText, request);
-    const body = JSON.stringify({ nbDeleted: String(done.value) });
+    const body = JSON.stringify({ nbDeleted: String(done.value + entries.value) });
     return { status: 200, headers: [jsonType, noStore, ...call.headers], body };
   }
 
@@ -375,6 +450,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
       return 'ok' in admitted ? admitted : { status: 200, headers: [noStore] };
     }),
     guard.open(alertsEndpoint, alerts),
+    guard.open(decideEndpoint, decide),
   ];
 }
 
@@ -397,9 +473,19 @@ const asked = {
   shape: 'bouncer',
   thread: 'main',
   robots: 'disallow',
-  headers: ['authorization', 'user-agent'],
+  headers,
   handlerLimits: ['agentCalls'],
 } as const;
+
+const missing = jsonAnswer('There is none.', v.strictObject({ message: v.string() }));
+const withContent = { with_content: optionalText('`true`: with what is on it.') };
+const shownAllowlist = v.looseObject({
+  name: v.string(),
+  description: v.string(),
+  created_at: dateTime,
+  updated_at: dateTime,
+  items: v.array(v.looseObject({ value: v.string(), created_at: dateTime })),
+});
 
 export const allowlistsEndpoint = endpoint({
   ...asked,
@@ -408,12 +494,23 @@ export const allowlistsEndpoint = endpoint({
   docs: {
     id: 'agentAllowlists',
     tag,
-    summary: 'No lists: that of the service is asked by `check`, and not shown.',
-    query: { with_content: optionalText('`true`: with what is on them.') },
-    answers: {
-      200: jsonAnswer('An empty array.', v.pipe(v.array(v.string()), v.maxLength(0))),
-      401: refused,
-    },
+    summary: 'The allowlist of the service, to a key that may manage; no list to others.',
+    query: withContent,
+    answers: { 200: jsonAnswer('An array.', v.array(shownAllowlist)), 401: refused },
+  },
+});
+
+export const allowlistEndpoint = endpoint({
+  ...asked,
+  path: '/v1/allowlists/:name',
+  errors: [],
+  docs: {
+    id: 'agentAllowlist',
+    tag,
+    summary: 'One allowlist: `portcullis` is the only one.',
+    path: { name: text('Its name.') },
+    query: withContent,
+    answers: { 200: jsonAnswer('The list.', shownAllowlist), 401: refused, 404: missing },
   },
 });
 
@@ -499,6 +596,19 @@ export const ownAlertsEndpoint = endpoint({
   },
 });
 
+export const ownAlertEndpoint = endpoint({
+  ...asked,
+  path: '/v1/alerts/:id',
+  errors: [],
+  docs: {
+    id: 'agentOwnAlert',
+    tag,
+    summary: 'One of these alerts.',
+    path: { id: text('As it was shown.') },
+    answers: { 200: jsonAnswer('The alert.', shownAlert), 401: refused, 404: missing },
+  },
+});
+
 export interface AgentReadOptions {
   readonly guard: Guard;
   readonly clock: Pick<Clock, 'now'>;
@@ -510,13 +620,15 @@ export interface AgentReadOptions {
    * the text is neither.
    */
   readonly isAllowed: (text: string) => boolean | undefined;
+  readonly manager: Pick<Manager, 'entries' | 'allowlist'>;
 }
 
 const listName = 'portcullis';
+const notFound = fail('not_found', 'object not found');
 const noAddress = fail('bad_request', 'the value must be an address or a network');
 
 export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
-  const { guard, clock, agents, ownOf, isAllowed } = options;
+  const { guard, clock, agents, ownOf, isAllowed, manager } = options;
 
   /** The failure of who may not call. */
   const refused = (request: Request): Failure | undefined => {
@@ -524,8 +636,34 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
     return 'ok' in admitted ? admitted : undefined;
   };
 
+  const allowlist = (request: Request): Promise<string> => {
+    const query = parseQuery(request.query);
+    return manager.allowlist(listName, query.ok && query.value.get('with_content') === 'true');
+  };
+
+  /** Returns the decisions of the account's agents, and those of the operator for who may manage them. */
+  async function decisionsSeen(admitted: {
+    readonly slot: number;
+    readonly isManager: boolean;
+  }): Promise<Pick<OwnDecisions, 'active'> | undefined> {
+    if (!admitted.isManager) return ownOf(admitted.slot);
+    const active = new Map<string, OwnDecision>(await manager.entries());
+    for (const [value, one] of ownOf(admitted.slot)?.active ?? []) active.set(value, one);
+    return { active };
+  }
+
   return [
-    guard.open(allowlistsEndpoint, (request): Answer => refused(request) ?? json('[]')),
+    guard.open(allowlistsEndpoint, async (request): Promise<Answer> => {
+      const admitted = agents.admit(request);
+      if ('ok' in admitted) return admitted;
+      return json(admitted.isManager ? `[${await allowlist(request)}]` : '[]');
+    }),
+    guard.open(allowlistEndpoint, async (request): Promise<Answer> => {
+      const admitted = agents.admit(request);
+      if ('ok' in admitted) return admitted;
+      if (!admitted.isManager || request.param !== listName) return notFound;
+      return json(await allowlist(request));
+    }),
     guard.open(allowlistCheckEndpoint, (request): Answer => {
       const failure = refused(request);
       if (failure !== undefined) return failure;
@@ -557,7 +695,15 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
         return json(JSON.stringify({ results: found }));
       });
     }),
-    guard.open(ownAlertsEndpoint, (request): Answer => {
+    guard.open(ownAlertEndpoint, async (request): Promise<Answer> => {
+      const admitted = agents.admit(request);
+      if ('ok' in admitted) return admitted;
+      if (!/^\d{1,16}$/.test(request.param)) return fail('bad_request', 'an id is a whole number');
+      const seen = await decisionsSeen(admitted);
+      const found = alertWithId(seen, Number(request.param), clock.now());
+      return found === undefined ? notFound : json(found);
+    }),
+    guard.open(ownAlertsEndpoint, async (request): Promise<Answer> => {
       const admitted = agents.admit(request);
       if ('ok' in admitted) return admitted;
       const query = parseQuery(request.query);
@@ -565,7 +711,7 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
       const nowMs = clock.now();
       const filter = readAlertFilter(query.value, nowMs);
       if (typeof filter === 'string') return fail('bad_request', filter);
-      return json(alertsText(ownOf(admitted.slot), filter, nowMs));
+      return json(alertsText(await decisionsSeen(admitted), filter, nowMs));
     }),
   ];
 }

@@ -113,12 +113,15 @@ export function categoriesOf(scenario: string): readonly number[] {
 
 /** Undefined: one about users or the like, a simulation, or one that makes no sense. */
 function decisionOf(member: string): Wanted | undefined {
-  let given: unknown;
   try {
-    given = JSON.parse(member);
+    return decisionIn(JSON.parse(member));
   } catch {
     return undefined;
   }
+}
+
+/** Undefined: as `decisionOf`. */
+export function decisionIn(given: unknown): Wanted | undefined {
   const read = v.safeParse(alertDecision, given, { abortEarly: true });
   if (!read.success || read.output.simulated === true) return undefined;
   const { duration, origin, scenario } = read.output;
@@ -354,6 +357,18 @@ export function readAlertFilter(
     since: Number.isNaN(since) ? Number.NEGATIVE_INFINITY : nowMs - since,
     until: Number.isNaN(until) ? Number.POSITIVE_INFINITY : nowMs - until,
   };
+}
+
+/** Returns the alert of this id; undefined: there is none. */
+export function alertWithId(
+  own: Pick<OwnDecisions, 'active'> | undefined,
+  id: number,
+  nowMs: number,
+): string | undefined {
+  for (const [value, ban] of own?.active ?? []) {
+    if (ban.untilMs > nowMs && idOf(value) === id) return alertText(value, ban, nowMs);
+  }
+  return undefined;
 }
 
 /** A JSON array, or exactly `null` when there is none. */

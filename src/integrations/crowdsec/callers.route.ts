@@ -136,11 +136,18 @@ export function createAgentCallers(options: {
 }) {
   const { quotaGuard, callers, tokens, uses } = options;
 
-  /** Returns the text of the key behind a token that is good. */
+  /** Returns the text of the key behind a token that is good, or of one that needs no token. */
   function keyOf(request: Request): string | undefined {
+    const bare = firstHeader(request, 'x-api-key');
+    if (isManager(bare)) return bare;
     const [, token] = /^bearer +(\S+)$/i.exec(firstHeader(request, 'authorization') ?? '') ?? [];
     const keyText = token === undefined ? undefined : tokens.read(token);
     return quotaGuard.authenticate(keyText, bitsFor('agent')) < 0 ? undefined : keyText;
+  }
+
+  /** Returns whether it may change own entries. */
+  function isManager(keyText: string | undefined): boolean {
+    return quotaGuard.authenticate(keyText, bitsFor('manage')) >= 0;
   }
 
   function note(keyText: string, request: Request): void {
@@ -160,14 +167,16 @@ export function createAgentCallers(options: {
     keyOf,
     note,
     limited,
+    isManager,
     /** Returns the slot of the account that calls, its call counted and noted, or why it may not call. */
-    admit(request: Request): { readonly slot: number } | Failure {
+    admit(request: Request): { readonly slot: number; readonly isManager: boolean } | Failure {
       const keyText = keyOf(request);
       if (keyText === undefined) return wrongToken;
       const over = limited(keyText, request);
       if (over !== undefined) return over;
       note(keyText, request);
-      return { slot: quotaGuard.authenticate(keyText, bitsFor('agent')) };
+      const slot = quotaGuard.authenticate(keyText, bitsFor('agent'));
+      return { slot, isManager: isManager(keyText) };
     },
   };
 }

@@ -104,7 +104,7 @@ export interface Said {
 }
 /** Reports decided; or what is on the list is there for a reason that is not known. */
 export const saidByReports: Said = { type: 'ban', origin: scenario, scenario };
-const saidByHand: Said = {
+export const saidByHand: Said = {
   type: 'ban',
   origin: 'cscli',
   scenario: "manual 'ban' from 'portcullis'",

@@ -36,6 +36,7 @@ import {
 } from './callers.route.ts';
 import { allSaid, sayerOf } from './decisions.ts';
 import { liveEndpoint, upEndpoint } from './live.route.ts';
+import { createManager, type OperatorActs } from './manage.ts';
 import { type ByHand, createDecisionStream, createListWords, type DecisionList } from './stream.ts';
 
 export const crowdsecEndpoints: readonly Endpoint[] = [
@@ -46,10 +47,13 @@ export const crowdsecEndpoints: readonly Endpoint[] = [
   agents.loginEndpoint, // POST /v1/watchers/login
   agents.heartbeatEndpoint, // GET /v1/heartbeat
   agents.alertsEndpoint, // POST /v1/alerts
+  agents.decideEndpoint, // POST /v1/decisions
   agents.takeBackEndpoint, // DELETE /v1/decisions
   agents.takeBackOneEndpoint, // DELETE /v1/decisions/:id
   agents.ownAlertsEndpoint, // GET /v1/alerts
+  agents.ownAlertEndpoint, // GET /v1/alerts/:id
   agents.allowlistsEndpoint, // GET /v1/allowlists
+  agents.allowlistEndpoint, // GET /v1/allowlists/:name
   agents.allowlistCheckEndpoint, // GET /v1/allowlists/check/:value
   agents.allowlistsCheckEndpoint, // POST /v1/allowlists/check
 ];
@@ -91,6 +95,8 @@ export async function openCrowdsec(needs: {
   /** See `Reducer.allowChanges`. */
   readonly allowChanges: () => number;
   readonly report: SendReports;
+  /** Acts of operators, for keys that may manage. */
+  readonly operator: OperatorActs;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
 }) {
@@ -177,6 +183,7 @@ export async function openCrowdsec(needs: {
   const key = deriveKey(needs.masterKey, agentTokenKeyPurpose);
   const tokens = createAgentTokens({ key, clock, random });
   const agentCallers = createAgentCallers({ quotaGuard, callers, tokens, uses });
+  const manager = createManager({ operator: needs.operator, store, clock });
   const routes: readonly PlainRoute[] = [
     ...bouncerRoutes({
       guard,
@@ -202,6 +209,7 @@ export async function openCrowdsec(needs: {
       tokens,
       accountOf,
       report: needs.report,
+      manager,
       serverAddresses: needs.serverAddresses,
       ban: stored.save,
       retract: stored.retract,
@@ -210,6 +218,7 @@ export async function openCrowdsec(needs: {
       guard,
       clock,
       agents: agentCallers,
+      manager,
       ownOf,
       isAllowed: (text) => isAllowed(text, index, isSparedAddress),
     }),

@@ -415,7 +415,7 @@ async function compress(parts: readonly Uint8Array[]): Promise<readonly Uint8Arr
 // A value never stands in both arrays. What is on the list stays when its ban ends, and is said anew; what
 // is banned stays when the list lets it go.
 
-interface OwnDecision extends Omit<Decision, 'value'> {
+export interface OwnDecision extends Omit<Decision, 'value'> {
   readonly position: number;
 }
 

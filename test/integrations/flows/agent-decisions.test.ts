@@ -372,3 +372,128 @@ it('the public importer of blocklists loads its lists by alerts, and sees them a
   const [{ origin, duration } = assert.fail()] = await look('ip=45.49.0.7');
   assert.deepEqual([origin, duration.split('h')[0]], ['blocklist-import', '23']);
 });
+
+it('who may manage sets and ends own entries as an operator does, and reads the allowlist', async () => {
+  const { look, alerts: ofAgent, take: byAgent } = await owner('managed');
+  const key = (await server.cliJson('bouncer', 'add', 'managed@example.org', 'ui', '--manage'))
+    .text;
+  const headers = { 'X-Api-Key': key, 'Content-Type': 'application/json' };
+  async function ask(path: string, method = 'GET', body?: unknown): Promise<[number, unknown]> {
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const answer = await server.fetch(`/v1/${path}`, { method, headers, ...sent });
+    return [answer.status, answer.body === '' ? '' : answer.json()];
+  }
+  const ip = '45.60.0.1';
+  const [status, ids] = await ask('decisions', 'POST', [
+    { value: ip, duration: '4h', scenario: 'seen on the forum' },
+    { value: '45.60.1.9/24', duration: '2d', scope: 'Range', type: 'ban' },
+  ]);
+  assert.equal(status, 201, JSON.stringify(ids));
+  const told = await look(`ip=${ip}`);
+  assert.deepEqual(shorts(told), [`ban Ip ${ip} cscli manual 'ban' from 'portcullis'`]);
+  assert.deepEqual(
+    ids,
+    [...told, ...(await look(`ip=45.60.1.77`))].map(({ id }) => `${id}`),
+  );
+  const entries = async () =>
+    (
+      (await server.cliJson('entry', 'list', '45.60')) as unknown as {
+        prefix: string;
+        note: string;
+        endsAt: string | null;
+      }[]
+    )
+      .map(({ prefix, note, endsAt }) => `${prefix} ${note} ${endsAt !== null}`)
+      .sort();
+  assert.deepEqual(await entries(), [
+    '45.60.0.1/32 seen on the forum true',
+    '45.60.1.0/24 by the local API true',
+  ]);
+  // An entry that lasts longer stands.
+  await server.cliJson('entry', 'add', '45.60.0.2', '--score', '90', '--note', 'for good');
+  assert.equal((await ask('decisions', 'POST', { value: '45.60.0.2', duration: '1h' }))[0], 201);
+  assert.ok((await entries()).includes('45.60.0.2/32 for good false'));
+
+  // `cscli decisions add`, `list` and `delete`, signed in with that key.
+  const login = await server.fetch('/v1/watchers/login', {
+    ...{ method: 'POST', headers: { 'Content-Type': 'application/json' } },
+    body: JSON.stringify({ machine_id: 'ui', password: key, scenarios: [] }),
+  });
+  const bearer = { Authorization: `Bearer ${(login.json() as { token: string }).token}` };
+  const added = await server.fetch('/v1/alerts', {
+    ...{ method: 'POST', headers: { ...bearer, 'Content-Type': 'application/json' } },
+    body: JSON.stringify([byHand('Ip', '45.60.0.3')]),
+  });
+  assert.equal(added.status, 201, added.body);
+  assert.deepEqual(
+    added.json(),
+    (await look('ip=45.60.0.3')).map(({ id }) => `${id}`),
+  );
+  const listed = await server.fetch('/v1/alerts?ip=45.60.0.3', { headers: bearer });
+  const [alertOfIt = assert.fail()] = listed.json() as { id: number; decisions: Told[] }[];
+  assert.deepEqual(valuesOf(alertOfIt.decisions), ['45.60.0.3']);
+  assert.deepEqual((await ask(`alerts/${alertOfIt.id}`))[1], alertOfIt);
+  assert.deepEqual(await ask('alerts/1'), [404, { message: 'object not found' }]);
+  assert.equal((await ask('alerts/x'))[0], 400);
+  assert.deepEqual(await ofAgent('ip=45.60.0.3'), [], 'agents see their own');
+  assert.deepEqual(await byAgent('?ip=45.60.0.3'), [200, { nbDeleted: '0' }]);
+  assert.deepEqual(await ask(`decisions/${alertOfIt.id}`, 'DELETE'), [200, { nbDeleted: '1' }]);
+  assert.deepEqual(await look('ip=45.60.0.3'), []);
+  assert.deepEqual(await ask('decisions?range=45.60.0.0/16&contains=false', 'DELETE'), [
+    200,
+    { nbDeleted: '3' },
+  ]);
+  assert.deepEqual(await entries(), []);
+  const log = (await server.cliJson('audit')) as unknown as {
+    user: string;
+    command: string;
+    result: string;
+  }[];
+  const done = log.filter(
+    ({ user, result }) => user === `key ${key.slice(4, 12)}` && result === 'done',
+  );
+  const acts = done.map(({ command }) => command.split(' ').slice(0, 3).join(' ')).sort();
+  assert.deepEqual(acts, [
+    'entry add 45.60.0.1/32',
+    'entry add 45.60.0.3/32',
+    'entry add 45.60.1.0/24',
+    ...['entry remove 45.60.0.1/32', 'entry remove 45.60.0.2/32'],
+    ...['entry remove 45.60.0.3/32', 'entry remove 45.60.1.0/24'],
+  ]);
+
+  for (const [bad, what] of [
+    [{}, /decision 1/],
+    [[], /1 to 100/],
+    ['x', /decision 1/],
+    [Array(101).fill({ value: ip, duration: '4h' }), /1 to 100/],
+    [{ value: ip }, /decision 1/],
+    [{ value: ip, duration: 'soon' }, /decision 1/],
+    [{ value: 'x', duration: '4h' }, /decision 1/],
+    [{ value: ip, scope: 'Country', duration: '4h' }, /decision 1/],
+    [{ value: ip, duration: '4h', type: 'captcha' }, /a ban/],
+    [{ value: '192.168.0.1', duration: '4h' }, /public/],
+    [{ value: '127.0.0.1', duration: '4h' }, /the sender/],
+  ] as const) {
+    const [code, answer] = await ask('decisions', 'POST', bad);
+    assert.equal(code, 400, JSON.stringify(bad));
+    assert.deepEqual(Object.keys(answer as object), ['message']);
+    assert.match((answer as { message: string }).message, what);
+  }
+  assert.deepEqual(await entries(), []);
+
+  await server.cliJson('allow', 'add', '45.60.9.0/24', '--reason', 'partner');
+  const [, lists] = await ask('allowlists?with_content=true');
+  const [list = assert.fail()] = lists as {
+    name: string;
+    items: { value: string; description: string }[];
+  }[];
+  assert.equal(list.name, 'portcullis');
+  const item = list.items.find(({ value }) => value === '45.60.9.0/24');
+  assert.equal(item?.description, 'partner');
+  assert.deepEqual((await ask('allowlists/portcullis?with_content=true'))[1], list);
+  assert.deepEqual(((await ask('allowlists/portcullis'))[1] as typeof list).items, []);
+  assert.deepEqual(await ask('allowlists/other'), [404, { message: 'object not found' }]);
+  assert.deepEqual((await ask('allowlists/check/45.60.9.1'))[1], {
+    ...{ allowlisted: true, reason: '45.60.9.1 from portcullis' },
+  });
+});

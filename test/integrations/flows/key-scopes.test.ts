@@ -23,7 +23,8 @@ const csv =
   '--x\r\nContent-Disposition: form-data; name="csv"; filename="a.csv"\r\n\r\nIP,Categories,ReportDate,Comment\r\n\r\n--x--\r\n';
 const api = { by: 'Key', status: 403 } as const;
 const v1 = { by: 'X-Api-Key', to: ['bouncer'], status: 403 } as const;
-const agent = { by: 'token', to: ['agent'], status: 401 } as const;
+const agent = { by: 'token', to: ['agent', 'manage'], status: 401 } as const;
+const manage = { by: 'token', to: ['manage'], status: 401 } as const;
 const rows: readonly (Opened & { readonly method?: string })[] = [
   { ...api, path: '/api/v2/check', query: `ipAddress=${address}`, to: ['check'] },
   { ...api, path: '/api/v2/check-block', query: 'network=45.60.0.0/24', to: ['check'] },
@@ -46,14 +47,23 @@ const rows: readonly (Opened & { readonly method?: string })[] = [
   { ...v1, path: '/v1/decisions/stream' },
   { ...v1, path: '/v1/usage-metrics', method: 'POST', body: { remediation_components: [] } },
   {
-    ...{ path: '/v1/watchers/login', method: 'POST', by: 'password', to: ['agent'], status: 401 },
+    ...{
+      path: '/v1/watchers/login',
+      method: 'POST',
+      by: 'password',
+      to: ['agent', 'manage'],
+      status: 401,
+    },
   },
   { ...agent, path: '/v1/heartbeat' },
   { ...agent, path: '/v1/alerts', method: 'POST', body: [] },
   { ...agent, path: '/v1/alerts' },
+  { ...agent, path: '/v1/alerts/:id' },
+  { ...manage, path: '/v1/decisions', method: 'POST', body: {} },
   { ...agent, path: '/v1/decisions', method: 'DELETE' },
   { ...agent, path: '/v1/decisions/:id', method: 'DELETE' },
   { ...agent, path: '/v1/allowlists' },
+  { ...agent, path: '/v1/allowlists/:name' },
   { ...agent, path: '/v1/allowlists/check/:value' },
   { ...agent, path: '/v1/allowlists/check', method: 'POST', body: { targets: ['8.8.8.8'] } },
   {

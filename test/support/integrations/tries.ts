@@ -1,5 +1,6 @@
 /** Requests of bouncers and proxies that see each documented status; addresses are the demo's. */
 
+import { idOf } from '../../../src/integrations/crowdsec/decisions.ts';
 import { demoEmail, type FetchOptions, type TestServer, within } from '../server/server.ts';
 
 export interface Tried extends FetchOptions {
@@ -54,6 +55,12 @@ export async function doorTries(server: TestServer, key: string): Promise<Tried[
   const mail = (command: string, status: number, body: string, headers = {}) =>
     policy(command, status, body, { ...headers, 'X-Api-Key': mailKey });
   const agent = { ...bearer, 'Content-Type': 'application/json' };
+  const manageWords = [demoEmail, `manage-${key.slice(4, 12)}`, '--manage'];
+  const { text: manageKey } = await server.cliJson('bouncer', 'add', ...manageWords);
+  const manage = { 'X-Api-Key': manageKey, 'Content-Type': 'application/json' };
+  await server.cliJson('entry', 'add', '45.60.0.2');
+  const entryId = `${idOf('45.60.0.2')}`;
+  const decision = '{"value":"45.60.0.3","duration":"1h"}';
   const toAgents = (path: string, status: number, body: string, headers = {}): Tried => {
     return { path, method: 'POST', status, body, headers };
   };
@@ -82,6 +89,20 @@ export async function doorTries(server: TestServer, key: string): Promise<Tried[
     toAgents('/v1/alerts', 400, alert, { ...agent, 'Content-Encoding': 'gzip' }),
     get('/v1/alerts', 200, agent),
     get('/v1/alerts?limit=x', 400, agent),
+    get('/v1/alerts', 200, manage),
+    get(`/v1/alerts/${entryId}`, 200, manage),
+    get('/v1/alerts/x', 400, agent),
+    get('/v1/alerts/1', 401, own),
+    get('/v1/alerts/1', 404, agent),
+    toAgents('/v1/decisions', 201, decision, manage),
+    toAgents('/v1/decisions', 400, '[]', manage),
+    toAgents('/v1/decisions', 401, decision, agent),
+    toAgents('/v1/decisions', 413, 'x'.repeat(70_000), manage),
+    toAgents('/v1/decisions', 415, decision, { ...manage, 'Content-Encoding': 'br' }),
+    get('/v1/allowlists?with_content=true', 200, manage),
+    get('/v1/allowlists/portcullis?with_content=true', 200, manage),
+    get('/v1/allowlists/portcullis', 401, own),
+    get('/v1/allowlists/other', 404, manage),
     get('/v1/alerts', 401, own),
     ...['?ip=8.8.4.4', '/7'].flatMap((which) => [
       take(which, 200, agent),
