@@ -9,8 +9,10 @@ import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
 import { createAccessReducer } from '../src/access/accounts/reducer.ts';
 import type { Vouched } from '../src/access/quota/points.ts';
 import { seededRandom } from '../src/core/random.ts';
+import type { GeoFragments } from '../src/geo/reader.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
 import { ceilingOf, metaOf, seedScoreOf, strengthOf } from '../src/index/records.ts';
+import { openCheck } from '../src/reputation/check/check.ts';
 import {
   communityEvidence,
   entryScore,
@@ -42,9 +44,14 @@ interface PoisoningWorld {
   account(id: string, vouched?: Vouched): void;
   /** @param network of the account, see reputation/votes/client-network.ts */
   report(id: string, address: number, network: number): void;
+  /** Reports an address of a /64, by its last word. */
+  report6(id: string, last: number, network: number): void;
   /** Puts addresses on a list; those on it before stay. */
   list(rows: ReadonlyMap<number, number>): Promise<void>;
   score(address: number): number;
+  /** The score as a check gives it, by networks too. */
+  judged(address: number): number;
+  judged6(last: number): number;
   /** The same evidence by the rule of before: without ceiling, and added to the list's. */
   formerScore(address: number): number;
 }
@@ -82,12 +89,21 @@ function openPoisoningWorld(policy?: Policy): PoisoningWorld {
   const fold = createReducer({ entries, sources, reports, policy: keeper, refusals });
   const at = { now: Date.UTC(2026, 0, 1) };
   const words = new Uint32Array(4);
+  const geo: GeoFragments = { write: (_view, to) => to, writeUsage: (_view, to) => to };
+  const check = openCheck({ index, geo });
+  const sixOf = (last: number) => Uint32Array.of(0x2a10_0001, 5, 0, last);
   const ref: ListRef = { list: 'seed', source: 'list', run: 'only' };
   void applyEvent(fold, { kind: 'list.begun', ref, holdDays: 3_650 }, at.now);
 
   function entryOf(address: number): number {
     words[0] = address;
     return index.get({ family: 4, words, length: 32 });
+  }
+
+  function report(id: string, place: { family: 4 | 6; words: Uint32Array }, network: number): void {
+    const reportedSecond = Math.floor(at.now / 1_000);
+    const said = { account: id, reportedSecond, network, categories: bruteForce };
+    void applyEvent(fold, { kind: 'report.added', ...place, ...said }, at.now);
   }
 
   return {
@@ -98,12 +114,11 @@ function openPoisoningWorld(policy?: Policy): PoisoningWorld {
       if (vouched !== 'none')
         applyEvent(access, { kind: 'account.vouched', account: id, vouched }, at.now);
     },
-    report(id, address, network) {
-      const reportedSecond = Math.floor(at.now / 1_000);
-      const said = { account: id, reportedSecond, network, categories: bruteForce };
-      const place = { family: 4, words: Uint32Array.of(address, 0, 0, 0) } as const;
-      void applyEvent(fold, { kind: 'report.added', ...place, ...said }, at.now);
-    },
+    report: (id, address, network) =>
+      report(id, { family: 4, words: Uint32Array.of(address, 0, 0, 0) }, network),
+    report6: (id, last, network) => report(id, { family: 6, words: sixOf(last) }, network),
+    judged: (address) => check.judge(4, Uint32Array.of(address, 0, 0, 0), at.now).score,
+    judged6: (last) => check.judge(6, sixOf(last), at.now).score,
     async list(rows) {
       const all = [...rows];
       const batch = {
@@ -172,6 +187,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     count('poisoned in 14 days: 3 accounts with true finds', many.poisoned, many.bound),
     count('poisoned in 21 days: a hijacked member, 2 helpers', hijacked.poisoned, hijacked.bound),
     ...ownSensors(s),
+    ...(await networks(s)),
   ];
 }
 
@@ -186,8 +202,8 @@ function day(name: string, ours: number, least: number): BenchRow {
   };
 }
 
-function count(name: string, ours: number, most: number): BenchRow {
-  return { name, unit: 'addresses', ours, goal: `<= ${most}`, ok: ours <= most };
+function count(name: string, ours: number, most: number, unit = 'addresses'): BenchRow {
+  return { name, unit, ours, goal: `<= ${most}`, ok: ours <= most };
 }
 
 /** Accounts made in one evening report a victim daily, and 20 addresses of no meaning each. */
@@ -344,4 +360,161 @@ function ownSensors(s: Size): BenchRow[] {
       ok: share >= 80,
     };
   });
+}
+
+const rising: Policy = { isPrivate: false, isAnchored: false, isRising: true };
+/** The first address of a /24, and what a gate asks for a challenge from. */
+const block = 0x4000_0000;
+const suspect = 40;
+
+/** Networks that rise by their hosts: what neighbours and attackers make of it, and what it finds. */
+async function networks(s: Size): Promise<BenchRow[]> {
+  const score = (name: string, ours: number, most: number): BenchRow => ({
+    name,
+    unit: 'score',
+    ours,
+    goal: `<= ${most}`,
+    ok: ours <= most,
+  });
+  const hijackedStaff = neighbours(s, ['staff']);
+  return [
+    score(
+      'rise: a tenant with a whole /25 that is bad, the other half',
+      tenant(contiguous(128)),
+      0,
+    ),
+    score('rise: a tenant with 24 scattered addresses, a neighbour', tenant(scattered(24)), 74),
+    count(
+      'rise: /24s lifted by 12 accounts that have earned it',
+      await liftedByEarned(s),
+      0,
+      'networks',
+    ),
+    count(
+      'rise: /24s lifted by a hijacked member, 2 helpers',
+      await liftedByMember(s),
+      0,
+      'networks',
+    ),
+    count(
+      'rise: /24s lifted in a day by hijacked staff',
+      hijackedStaff.lifted,
+      Math.ceil(1_000 / 9),
+    ),
+    count('rise: neighbours blocked by hijacked staff', hijackedStaff.blocked, 0),
+    ...[false, true].map((isRising) => firstVisits(isRising)),
+    ...[false, true].map((isRising) => rotation(isRising)),
+  ];
+}
+
+const contiguous = (hosts: number) => Array.from({ length: hosts }, (_, i) => block + i);
+
+function scattered(hosts: number, seed = 1): number[] {
+  const random = seededRandom(seed);
+  const all = new Set<number>();
+  while (all.size < hosts) all.add(block + Math.floor(random.next() * 256));
+  return [...all];
+}
+
+/** Three sensors of staff report all of a tenant's hosts daily, for a month. @returns a neighbour's highest score */
+function tenant(hosts: readonly number[]): number {
+  const world = openPoisoningWorld(rising);
+  const ids = ['a', 'b', 'c'];
+  for (const id of ids) world.account(id, 'staff');
+  const neighbour = Array.from({ length: 256 }, (_, i) => block + 255 - i).find(
+    (address) => !hosts.includes(address),
+  )!;
+  let worst = 0;
+  for (let today = 0; today < 30; today++) {
+    for (const address of hosts)
+      for (const [i, id] of ids.entries()) world.report(id, address, i + 1);
+    worst = Math.max(worst, world.judged(neighbour));
+    world.at.now += dayMs;
+  }
+  return worst;
+}
+
+/** Counts the /24s of which an address that nobody reported is suspect. */
+function liftedOf(world: PoisoningWorld, blocks: number): { lifted: number; blocked: number } {
+  let lifted = 0;
+  let blocked = 0;
+  for (let i = 0; i < blocks; i++) {
+    const score = world.judged(block + 256 * i + 255);
+    if (score >= suspect) lifted++;
+    if (score >= maliciousScore) blocked++;
+  }
+  return { lifted, blocked };
+}
+
+/** One address in each of nine /28s of as many /24s as there are tries for. */
+function tryBlocks(world: PoisoningWorld, ids: readonly string[], tries: number): number {
+  const blocks = Math.ceil(tries / 9);
+  for (let i = 0; i < blocks * 9; i++) {
+    const address = block + 256 * Math.floor(i / 9) + 16 * (i % 9);
+    for (const [who, id] of ids.entries()) world.report(id, address, who + 1);
+  }
+  return blocks;
+}
+
+async function liftedByEarned(s: Size): Promise<number> {
+  const world = openPoisoningWorld(rising);
+  const ids = Array.from({ length: 12 }, (_, i) => `e${i}`);
+  for (const id of ids) world.account(id);
+  for (let today = 0; today < 22; today++) {
+    await findTogether(world, ids, 12, 0x1000_0000 + today * 12);
+  }
+  return liftedOf(world, tryBlocks(world, ids, s.triesPerDay)).lifted;
+}
+
+async function liftedByMember(s: Size): Promise<number> {
+  const world = openPoisoningWorld(rising);
+  world.account('member', 'member');
+  const helpers = ['h1', 'h2'];
+  for (const id of helpers) world.account(id);
+  for (let today = 0; today < 22; today++) {
+    await findTogether(world, helpers, 3, 0x1000_0000 + today * 3);
+  }
+  const ids = [...helpers, 'member', ...helpers];
+  return liftedOf(world, tryBlocks(world, ids, s.hijackTries)).lifted;
+}
+
+function neighbours(s: Size, as: readonly Vouched[]): { lifted: number; blocked: number } {
+  const world = openPoisoningWorld(rising);
+  const ids = as.map((vouched, i) => `v${i} ${vouched}`);
+  for (const [i, id] of ids.entries()) world.account(id, as[i]!);
+  return liftedOf(world, tryBlocks(world, ids, s.hijackTries));
+}
+
+/**
+ * A rented /24 of a botnet: in 20 days each of its 256 addresses comes once, in random order, to a private server with three
+ * sensors. @returns the share of first visits that met a challenge
+ */
+function firstVisits(isRising: boolean): BenchRow {
+  const world = openPoisoningWorld({ isPrivate: true, isAnchored: false, isRising });
+  for (let i = 0; i < 3; i++) world.account(`sensor${i}`, 'staff');
+  let met = 0;
+  for (const [i, address] of scattered(256, 7).entries()) {
+    world.at.now += (20 * dayMs) / 256;
+    if (world.judged(address) >= suspect) met++;
+    world.report(`sensor${i % 3}`, address, 1);
+  }
+  const share = Math.round((100 * met) / 256);
+  const name = `private server, a /24 of a botnet: first visits challenged${isRising ? '' : ', networks at rest'}`;
+  const goal = isRising ? 80 : 0;
+  return { name, unit: '%', ours: share, goal: `>= ${goal}`, ok: share >= goal };
+}
+
+/** An attacker takes another address of a /64 each hour; two members see each. @returns the share that met a block */
+function rotation(isRising: boolean): BenchRow {
+  const world = openPoisoningWorld({ ...rising, isRising });
+  for (const id of ['m', 'n']) world.account(id, 'member');
+  let met = 0;
+  for (let i = 0; i < 100; i++) {
+    world.at.now += hourMs;
+    if (world.judged6(1 + i) >= maliciousScore) met++;
+    for (const [who, id] of ['m', 'n'].entries()) world.report6(id, 1 + i, who + 1);
+  }
+  const name = `a /64 whose addresses rotate, 2 members: first visits blocked${isRising ? '' : ', networks at rest'}`;
+  const goal = isRising ? 80 : 0;
+  return { name, unit: '%', ours: met, goal: `>= ${goal}`, ok: met >= goal };
 }

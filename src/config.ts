@@ -398,6 +398,8 @@ export interface Config {
   readonly reputation: 'private' | 'public';
   /** Earned votes alone are no quorum. */
   readonly reputationAnchored: boolean;
+  /** Networks rise by their hosts. */
+  readonly networkRise: boolean;
   /** Host names by reverse DNS are told to nobody, to readers of pages, or to verbose checks too. */
   readonly rdns: RdnsMode;
   /** Addresses of the resolvers that are asked, with or without a port; empty: those of the system. */
@@ -528,6 +530,7 @@ const schema = v.object({
   FEDERATION_AGREE: v.optional(integer(3, 8), '3'),
   FEDERATION_BLOCKS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'on'),
   REPUTATION_ANCHORED: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
+  NETWORK_RISE: v.optional(v.picklist(['on', 'off'], 'must be on or off')),
   RDNS: v.optional(v.picklist(rdnsModes, `must be ${rdnsModes.join(', ')}`), 'off'),
   RDNS_RESOLVER: v.optional(resolverList, ''),
   KNOWN_GOOD: v.optional(list, ''),
@@ -612,6 +615,7 @@ export function readConfig(
     throw settingError('BACKUP_RECIPIENTS', 'must not be set beside a passphrase of backups');
   }
   const local = `http://localhost:${s.PORT}`;
+  const reputation = s.REPUTATION ?? (s.REGISTRATION === 'open' ? 'public' : 'private');
   return Object.freeze({
     host: s.HOST,
     port: s.PORT,
@@ -651,7 +655,8 @@ export function readConfig(
     registrationOpen: s.REGISTRATION === 'open',
     registrationDomains: Object.freeze(s.REGISTRATION_DOMAINS),
     requireSecondFactor: s.REQUIRE_SECOND_FACTOR,
-    reputation: s.REPUTATION ?? (s.REGISTRATION === 'open' ? 'public' : 'private'),
+    reputation,
+    networkRise: s.NETWORK_RISE === undefined ? reputation === 'private' : s.NETWORK_RISE === 'on',
     reputationAnchored: s.REPUTATION_ANCHORED === 'on',
     rdns: s.RDNS,
     rdnsResolvers: Object.freeze(s.RDNS_RESOLVER),

@@ -267,6 +267,7 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
     FEDERATION_AGREE: { field: 'federationAgree', good: [['8', 8]], bad: ['2', '9', 'all'] },
     FEDERATION_BLOCKS: { field: 'federationBlocks', good: [['off', false]], bad: ['no', '1'] },
     REPUTATION_ANCHORED: { field: 'reputationAnchored', good: [['on', true]], bad: ['yes', '1'] },
+    NETWORK_RISE: { field: 'networkRise', good: [['on', true]], bad: ['yes', 'ON'] },
     RDNS: {
       field: 'rdns',
       good: [

@@ -139,6 +139,7 @@ export async function openData(opening: Opening) {
     isAnchored: config.reputationAnchored,
     agree: config.federationAgree,
     neverByPeers: !config.federationBlocks,
+    isRising: config.networkRise,
   });
   await state.reconcile();
   closers.add(startPruning(store, state, log, clock, member));

@@ -439,8 +439,8 @@ export async function openIntegrationThreads(
  * The table of routes against the declarations, at every start: no route without a word on who may
  * call, none that is not listed here, nothing listed that is not served. Throws: it is a bug.
  */
-export function checkTable(table: readonly Route[], log?: Pick<Log, 'debug'>): void {
-  log?.debug({ routes: table.map(({ method, path }) => `${method} ${path}`) }, 'routes');
+export function checkTable(table: readonly Route[], log: Pick<Log, 'debug'>): void {
+  log.debug({ routes: table.map(({ method, path }) => `${method} ${path}`) }, 'routes');
   const lineOf = ({ who, method, path }: Route | Endpoint) => `${who} ${method} ${path}`;
   const listed = new Set(endpoints.map(lineOf));
   // The route for unknown paths is declared by no endpoint.

@@ -405,9 +405,12 @@ export async function openState(options: StateOptions): Promise<State> {
     if (policyBits(policy.get()) === policyBits(next)) return;
     const event = policyChanged.encode(createEventId(clock, random), next);
     const done = await store.commit({ events: [event] });
+    // Nodes of a former version can't read it: networks rise once all are updated and one starts anew.
+    if (!done.ok && next.isRising) return setPolicy({ ...next, isRising: false });
     if (!done.ok) throw new Error(`the settings could not be told to the journal: ${done.error}`);
     await follower.catchUpTo(done.seq);
-    const facts = { private: next.isPrivate, anchored: next.isAnchored };
+    const { isPrivate, isAnchored, isRising = false } = next;
+    const facts = { private: isPrivate, anchored: isAnchored, rising: isRising };
     log.info(facts, 'reputation: settings changed');
   }
 

@@ -97,6 +97,10 @@ export const settingGroups: Readonly<Record<string, Group>> = {
     },
     FEDERATION_BLOCKS: { text: '`off`: peers alone never block' },
     REPUTATION_ANCHORED: { text: '`on`: earned voices alone never block' },
+    NETWORK_RISE: {
+      text: '`on`: many reported hosts lift their network ([scores](SCORING.md))',
+      unset: '`on` where private',
+    },
     RDNS: {
       text: 'host names by reverse DNS: on `pages`, in `verbose` checks too ([check](API.md))',
     },

@@ -187,7 +187,8 @@ function ownName({ group }: Evidence['lists'][number]): string {
   return group === undefined ? 'own entry' : `own entry ${group}`;
 }
 
-function evidenceLines({ decidedBy, lists, reports, fallsBelowAt }: Evidence): string[] {
+function evidenceLines(evidence: Evidence): string[] {
+  const { decidedBy, lists, reports, networks, fallsBelowAt } = evidence;
   return [
     ...lists.map((list) => {
       const { name, kind, confidence, entry, since, loadedAt, endsAt } = list;
@@ -205,6 +206,11 @@ function evidenceLines({ decidedBy, lists, reports, fallsBelowAt }: Evidence): s
     ...reports.map(({ entry, score, reports: count, reporters, lastReportedAt }) => {
       const who = `${grouped(count)} by ${grouped(reporters)} accounts`;
       return `reports of ${entry}: ${who}, the last ${dateText(lastReportedAt)}: ${score}`;
+    }),
+    ...networks.map(({ entry, score, ceiling, hosts, parts }) => {
+      const where = parts === undefined ? '' : ` in ${parts} of its 16 parts`;
+      const most = parts === undefined ? 'its reports count whole' : `at most ${ceiling}`;
+      return `network ${entry}: ${grouped(hosts)} reported hosts${where}: ${score}, ${most}`;
     }),
     decidedBy === undefined ? 'no entry decides: not observed' : `decided by ${decidedBy}`,
     ...(fallsBelowAt === undefined

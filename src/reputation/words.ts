@@ -43,6 +43,7 @@ const en = {
       both: (first: string, second: string) =>
         `${first.charAt(0).toUpperCase()}${first.slice(1)}, and ${second}.`,
       nobody: 'No list holds it, and nobody has reported it.',
+      neighbours: 'Nobody has reported it, but many of its neighbours.',
       notReported: 'Nobody has reported it.',
       notListed: 'No list holds it.',
     },
@@ -101,6 +102,7 @@ const en = {
     why: {
       own: () => 'The manual rule decides.',
       list: () => 'The list decides: reports alone give less.',
+      network: (ceiling: number) => `Its neighbours lift it, to ${ceiling} at most.`,
       newcomers: (ceiling: number) => `New accounts alone reach ${ceiling} at most.`,
       some: (ceiling: number) => `Too few trusted accounts to block: ${ceiling} at most.`,
       earned: (ceiling: number) =>
@@ -126,6 +128,11 @@ const en = {
         count === 1 ? '1 report' : `${formatted} reports`,
       by: (count: number, formatted: string) =>
         count === 1 ? 'by one person' : `by ${formatted} people`,
+      network: 'Its network',
+      networkHosts: (hosts: string) => `${hosts} reported addresses`,
+      networkParts: (parts: number, all: number, ceiling: number) =>
+        `in ${parts} of its ${all} parts · ${ceiling} at most`,
+      networkWhole: 'Its reports count whole, not half.',
       noEffect: 'No effect: the address is known good.',
       noReports: 'No reports.',
       noLists: 'On no list.',
@@ -437,6 +444,7 @@ const fr: typeof en = {
       one: (said) => `${said.charAt(0).toUpperCase()}${said.slice(1)}.`,
       both: (first, second) => `${first.charAt(0).toUpperCase()}${first.slice(1)}, et ${second}.`,
       nobody: 'Aucune liste ne la contient, et personne ne l’a signalée.',
+      neighbours: 'Personne ne l’a signalée, mais beaucoup de ses voisines.',
       notReported: 'Personne ne l’a signalée.',
       notListed: 'Aucune liste ne la contient.',
     },
@@ -492,6 +500,7 @@ const fr: typeof en = {
     why: {
       own: () => 'La règle manuelle décide.',
       list: () => 'La liste décide : les signalements seuls donnent moins.',
+      network: (ceiling) => `Ses voisines l’élèvent, à ${ceiling} au plus.`,
       newcomers: (ceiling) => `De nouveaux comptes seuls atteignent ${ceiling} au plus.`,
       some: (ceiling) => `Trop peu de comptes de confiance pour bloquer : ${ceiling} au plus.`,
       earned: (ceiling) =>
@@ -515,6 +524,11 @@ const fr: typeof en = {
         end === undefined ? `Posée ${since}` : `Posée ${since} · jusqu’au ${end}`,
       reports: (count, formatted) => (count === 1 ? '1 signalement' : `${formatted} signalements`),
       by: (count, formatted) => (count === 1 ? 'par une personne' : `par ${formatted} personnes`),
+      network: 'Son réseau',
+      networkHosts: (hosts) => `${hosts} adresses signalées`,
+      networkParts: (parts, all, ceiling) =>
+        `dans ${parts} de ses ${all} parties · ${ceiling} au plus`,
+      networkWhole: 'Ses signalements comptent en entier, non pour moitié.',
       noEffect: 'Sans effet : l’adresse est réputée sûre.',
       noReports: 'Aucun signalement.',
       noLists: 'Sur aucune liste.',

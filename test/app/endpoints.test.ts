@@ -11,6 +11,7 @@ import { robotsText } from '../../src/app/service/service.route.ts';
 import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { errors } from '../../src/core/errors.ts';
+import { createLog } from '../../src/core/log.ts';
 import { fail } from '../../src/core/result.ts';
 import type { PaceLimit } from '../../src/http/limits/pace.ts';
 import type { PlainRoute, Route } from '../../src/http/router.ts';
@@ -39,19 +40,20 @@ function routeOf({ who, method, path }: Endpoint): Route {
   return { kind: 'plain', who, method, path, handle: () => ({ status: 200, headers: [] }) };
 }
 
+const log = createLog('silent');
 const whole = endpoints.map(routeOf);
 
 it('a table that is the list passes', () => {
-  checkTable(whole);
+  checkTable(whole, log);
   assert.equal(new Set(endpoints.map(lineOf)).size, endpoints.length);
 });
 
 it('a route that is not listed, or listed for others, stops the start', () => {
   const added = routeOf({ ...endpoints[0]!, path: '/new' });
-  assert.throws(() => checkTable([...whole, added]), /not listed: anyone GET/);
+  assert.throws(() => checkTable([...whole, added], log), /not listed: anyone GET/);
   const { who: _, ...bare } = whole[0]!;
-  assert.throws(() => checkTable([bare as Route, ...whole.slice(1)]), /not listed: undefined/);
-  assert.throws(() => checkTable(whole.slice(1)), /not served: /);
+  assert.throws(() => checkTable([bare as Route, ...whole.slice(1)], log), /not listed: undefined/);
+  assert.throws(() => checkTable(whole.slice(1), log), /not served: /);
 });
 
 it('a path beside a line of a list is one that the server answers', () => {

@@ -130,6 +130,7 @@ const golden: readonly (readonly [string, number, object, string])[] = [
   ['reports.expired', 1, { ...reported, reports: 2 }, '026131c02a10000100000005000000000000000702'],
   ['policy.changed', 1, { isPrivate: true, isAnchored: false }, '01'],
   ['policy.changed', 2, { isPrivate: false, isAnchored: true, agree: 4, neverByPeers: true }, '0e'],
+  ['policy.changed', 2, { isPrivate: true, isAnchored: false, isRising: true }, '41'],
   [
     'peer.set',
     1,

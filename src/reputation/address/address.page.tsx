@@ -22,8 +22,9 @@ import { type Format, formatFor, machineTime } from '../../web/layout/format.ts'
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 
 import { maliciousScore } from '../check/score.ts';
+import { risingParts } from '../votes/network-rise.ts';
 import { type Catalogue, frameText } from '../words.ts';
-import type { Evidence, ListEvidence, ReportEvidence } from './evidence.ts';
+import type { Evidence, ListEvidence, NetworkEvidence, ReportEvidence } from './evidence.ts';
 import type { AddressCell, KnownName, Survey } from './known.ts';
 import { maskComment } from './mask.page.ts';
 import { type Attribution, addressPicture, attributionLine, worstTable } from './network.page.tsx';
@@ -41,7 +42,7 @@ interface IpPageComment {
 /** The reason for the ceiling of reports; `ceiling`: the highest score that they may give. */
 export type ScoreReason =
   | { readonly by: 'list' | 'own' | 'full' | 'knownGood' }
-  | { readonly by: 'newcomers' | 'some' | 'earned' | 'held'; readonly ceiling: number };
+  | { readonly by: 'newcomers' | 'some' | 'earned' | 'held' | 'network'; readonly ceiling: number };
 
 export interface IpPageData {
   /** Canonical text. */
@@ -215,6 +216,30 @@ function reportRow(said: ReportEvidence, scene: AddressScene): ShareRow {
   };
 }
 
+function networkRow(risen: NetworkEvidence, scene: AddressScene): ShareRow {
+  const { text, format } = scene;
+  const words = text.ip.evidence;
+  const { entry, score, ceiling, hosts, parts } = risen;
+  const note =
+    parts === undefined ? words.networkWhole : words.networkParts(parts, risingParts, ceiling);
+  return {
+    name: (
+      <>
+        <strong>{words.network}</strong>{' '}
+        <span class="fact-note">{words.networkHosts(format.number(hosts))}</span>
+      </>
+    ),
+    value: isKnownGood(scene.data) ? 0 : score,
+    formatted: isKnownGood(scene.data) ? '–' : String(score),
+    note: (
+      <>
+        {entryLink(entry, scene)}
+        {note}
+      </>
+    ),
+  };
+}
+
 /** The sentences below: what limits the reports, whose score it is, and when it falls. */
 function whyNotes({ data, text, format }: AddressScene): string[] {
   const { why } = data;
@@ -232,17 +257,22 @@ function whyNotes({ data, text, format }: AddressScene): string[] {
 function evidence(scene: AddressScene): Html {
   const { data, text, format } = scene;
   const words = text.ip.evidence;
-  const { lists, reports } = data.evidence;
+  const { lists, reports, networks } = data.evidence;
   const notes = whyNotes(scene);
   return (
     <Card
       title={words.title(data.score)}
-      aside={lists.length + reports.length > 1 && <span class="card-aside">{words.highest}</span>}
+      aside={
+        lists.length + reports.length + networks.length > 1 && (
+          <span class="card-aside">{words.highest}</span>
+        )
+      }
     >
       <ShareList
         rows={[
           ...lists.map((list) => listRow(list, scene)),
           ...reports.map((said) => reportRow(said, scene)),
+          ...networks.map((risen) => networkRow(risen, scene)),
         ]}
         whole={100}
       />
@@ -463,7 +493,8 @@ function saidBy({ data, text, format }: AddressScene): string {
   const byLists = lists.length === 0 ? undefined : words.lists(lists.length, lists[0]!);
   const byPeople = people === 0 ? undefined : words.people(people, format.number(people));
   const all = [isOwn ? words.own : undefined, byLists, byPeople].filter((one) => one !== undefined);
-  if (all.length === 0) return words.nobody;
+  const isRisen = given.networks.some(({ parts }) => parts !== undefined);
+  if (all.length === 0) return isRisen ? words.neighbours : words.nobody;
   if (all.length > 1) return words.both(all[0]!, all[1]!);
   return `${words.one(all[0]!)}${people === 0 ? ` ${words.notReported}` : lists.length === 0 && !isOwn ? ` ${words.notListed}` : ''}`;
 }
@@ -750,7 +781,7 @@ export function ipPage(frame: PageFrame, data: IpPageData, bar?: Html): string {
   const text = frameText(frame);
   const scene: AddressScene = { data, text, format: formatFor(frame.language) };
   const word = text.score.words[scoreBand(data.score)];
-  const { lists, reports } = data.evidence;
+  const { lists, reports, networks } = data.evidence;
   return renderDocument(frame, {
     title: text.ip.title(data.address),
     description: isUnseen(data)
@@ -765,7 +796,7 @@ export function ipPage(frame: PageFrame, data: IpPageData, bar?: Html): string {
         {verdict(scene)}
         {bar}
         <div class="columns">
-          {lists.length + reports.length > 0 && evidence(scene)}
+          {lists.length + reports.length + networks.length > 0 && evidence(scene)}
           {history(scene)}
         </div>
         <div class="columns">

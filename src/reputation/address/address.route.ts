@@ -27,6 +27,7 @@ import {
   metaOf,
   type Records,
   reportersOf,
+  reportsOf,
   seedScoreOf,
   strengthOf,
 } from '../../index/records.ts';
@@ -374,9 +375,13 @@ function reasonOf(
 ): ScoreReason | undefined {
   if (allowlisted) return undefined;
   if (knownGood) return { by: 'knownGood' };
-  if (decidedBy === 0 || reports === 0) return undefined;
+  if (decidedBy === 0) return undefined;
   const meta = metaOf(records, decidedBy);
   const ceiling = ceilingOf(meta);
+  // Nobody reports a network: its hosts made that of it.
+  const isRisen = ceiling > 0 && reportsOf(records, decidedBy) === 0;
+  if (isRisen && seedScoreOf(meta) === 0) return { by: 'network', ceiling };
+  if (reports === 0) return undefined;
   const strength = strengthOf(records, decidedBy);
   const reported = entryScore(0, ceiling, strength, halfLivesAt(nowMs));
   if (reported < seedScoreOf(meta) || ceiling === 0) {

@@ -38,6 +38,7 @@ import {
   refOf,
   unitsIn,
 } from '../state/contributions.ts';
+import { risenCounts } from '../votes/network-rise.ts';
 import { unitsOf } from '../votes/quorum.ts';
 
 /** One list's row of the address, or of a network around it. */
@@ -82,12 +83,25 @@ export interface ReportEvidence {
   readonly parts: readonly ReportPart[];
 }
 
+/** A network around the address that has risen by its hosts. */
+export interface NetworkEvidence {
+  readonly entry: string;
+  /** Score of its reports, 0 to 100: of an IPv4 /24 what the hosts make of it. */
+  readonly score: number;
+  readonly ceiling: number;
+  /** Hosts that count. */
+  readonly hosts: number;
+  /** Parts of an IPv4 /24, of sixteen, that have such a host; undefined: of an IPv6 /64. */
+  readonly parts: number | undefined;
+}
+
 export interface Evidence {
   /** The entry that made the score; undefined: none. */
   readonly decidedBy: string | undefined;
   /** The strongest first. */
   readonly lists: readonly ListEvidence[];
   readonly reports: readonly ReportEvidence[];
+  readonly networks: readonly NetworkEvidence[];
   /**
    * Ms since 1970: without new reports, and with lists as they are, the score is below 75 from then
    * on. Undefined: it is below already, or a list keeps it up.
@@ -193,6 +207,17 @@ export function createEvidence(options: {
     ];
   }
 
+  function networkIn(entry: number, nowHalfLives: number) {
+    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+      if (kindOf(contributions.tag[node]!) !== contributionKinds.rise) continue;
+      const { hosts, parts } = risenCounts(contributions.detail[node]!);
+      const ceiling = ceilingOf(metaOf(records, entry));
+      const score = entryScore(0, ceiling, strengthOf(records, entry), nowHalfLives);
+      return [{ entry: nameOf(entry), score, ceiling, hosts, parts: parts || undefined }];
+    }
+    return [];
+  }
+
   function of(family: 4 | 6, words: Uint32Array, nowMs: number): Evidence {
     const count = index.covering(family, words, covering);
     const entries = [...covering.subarray(0, count)];
@@ -207,6 +232,7 @@ export function createEvidence(options: {
       decidedBy: decidedBy === 0 ? undefined : nameOf(decidedBy),
       lists,
       reports: entries.flatMap((entry) => reportsIn(entry, nowMs)),
+      networks: entries.flatMap((entry) => networkIn(entry, halfLivesAt(nowMs))),
       fallsBelowAt:
         malicious && !isHeldByList && !knownGood ? Math.max(...times, nowMs) : undefined,
     };
@@ -258,6 +284,15 @@ export const shownEvidence = v.strictObject({
       ),
     }),
   ),
+  networks: v.array(
+    v.strictObject({
+      entry: v.string(),
+      score,
+      ceiling: score,
+      hosts: count,
+      parts: v.nullable(count),
+    }),
+  ),
 });
 
 export function whyJson({
@@ -265,6 +300,7 @@ export function whyJson({
   fallsBelowAt,
   lists,
   reports,
+  networks,
 }: Evidence): v.InferOutput<typeof shownEvidence> {
   const date = (ms: number) => isoSeconds(Math.floor(ms / 1_000));
   return {
@@ -298,6 +334,7 @@ export function whyJson({
         })),
       }),
     ),
+    networks: networks.map((one) => ({ ...one, parts: one.parts ?? null })),
   };
 }
 

@@ -16,7 +16,13 @@ import {
   setStrength,
 } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
-import { type Contributions, contributionKinds, countIn, kindOf } from '../state/contributions.ts';
+import {
+  type Contributions,
+  contributionKinds,
+  countIn,
+  kindOf,
+  tagOf,
+} from '../state/contributions.ts';
 import { shrinkOf } from '../state/report-reducer.ts';
 import { openCheck } from './check.ts';
 
@@ -71,6 +77,8 @@ export function createDryRun(options: {
   /** Takes reports of an address off the network that holds a share of them, as the reducer of reports does. */
   function shrink(entry: number, network: number, host: number): void {
     let strongest = Number.NEGATIVE_INFINITY;
+    const risen = c.find(network, tagOf(contributionKinds.rise, 64));
+    const more = risen === 0 ? 0 : c.strength[risen]!;
     const left: number[] = [];
     for (let node = c.first(network); node !== 0; node = c.next[node]!) {
       if (kindOf(c.tag[node]!) !== contributionKinds.reports) continue;
@@ -84,7 +92,7 @@ export function createDryRun(options: {
     }
     const isNone = strongest === Number.NEGATIVE_INFINITY;
     const sum = left.reduce((all, strength) => all + 2 ** (strength - strongest), 0);
-    setStrength(records, entry, isNone ? strongest : strongest + Math.log2(sum));
+    setStrength(records, entry, isNone ? strongest : strongest + Math.log2(sum) + more);
   }
 
   function covering(family: 4 | 6, words: Uint32Array, out: Int32Array): number {

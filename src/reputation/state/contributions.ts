@@ -52,6 +52,11 @@ export const contributionKinds = {
    * `peerSaid`.
    */
   peer: 7,
+  /**
+   * What the hosts of a network make of it, made by nobody (votes/network-rise.ts). ref: length of the network;
+   * listed: a strength as float32; detail: how many hosts and parts.
+   */
+  rise: 8,
 } as const;
 
 /** The detail of a peer's word, beside its categories, bit n for category n. */

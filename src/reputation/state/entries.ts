@@ -34,10 +34,12 @@ import {
   restoreArray,
 } from '../../storage/journal/projection.ts';
 import { communityEvidence, maliciousScore } from '../check/score.ts';
+import { createRise, risingLengths } from '../votes/network-rise.ts';
 import { createPeerVotes, type PeerVotesTable } from '../votes/peer-votes.ts';
 import {
   bestCount,
   ceilingFor,
+  ceilings,
   createCount,
   dayOf,
   leastCeiling,
@@ -89,6 +91,8 @@ export interface Entries {
    * back, nothing is held that was reached with them.
    */
   settle(entry: number, after?: SettleAfter): void;
+  /** Takes back what a network has risen to, once the policy says that none does. */
+  sink(node: number): void;
   /** Updates the time of the newest manual entry, after one was removed. */
   noteOwnTime(): void;
   /**
@@ -113,6 +117,24 @@ export interface Entries {
 export type SettleAfter =
   | { readonly kind: 'report'; readonly nowHalfLives: number }
   | { readonly kind: 'taking_back' };
+
+/**
+ * Evidence adds up; strengths are its logarithms. Relative to the strongest nothing overflows,
+ * and what is too weak to count vanishes by itself.
+ */
+function sumOfStrengths(contributions: Contributions, entry: number, strongest: number): number {
+  if (strongest === Number.NEGATIVE_INFINITY) return strongest;
+  let sum = 0;
+  for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+    if (kindOf(contributions.tag[node]!) !== contributionKinds.reports) continue;
+    sum += 2 ** (contributions.strength[node]! - strongest);
+  }
+  return strongest + Math.log2(sum);
+}
+
+function newerList({ listTimes }: Pick<IpIndex, 'listTimes'>, one: number, other: number): number {
+  return one === 0 || listTimes[other]! >= listTimes[one]! ? other : one;
+}
 
 /** Adds two amounts of evidence that are given as logarithms to 2. */
 function sumOfTwo(one: number, other: number): number {
@@ -140,13 +162,13 @@ export function createEntries(options: {
   /** Entries and contributions kept free for reports that are committed and not yet applied. */
   reserve?: number;
 }): Entries {
-  const { index, touchPage } = options;
+  const { index, touchPage, policy } = options;
   const { records } = index;
   const contributions = createContributions(options.entriesMax, options.contributionsMax);
   const peers = createPeerVotes({
     contributions,
     contributionsMax: options.contributionsMax,
-    policy: options.policy,
+    policy,
     touch: options.touchPeers?.budget ?? (() => {}),
     touchTerms: options.touchPeers?.terms ?? (() => {}),
   });
@@ -190,7 +212,8 @@ export function createEntries(options: {
     return count.count;
   }
 
-  function settle(entry: number, after?: SettleAfter): void {
+  function publish(entry: number, after?: SettleAfter): void {
+    let rising = 0;
     let seedScore = 0;
     let flags = 0;
     let listReports = 0;
@@ -209,7 +232,7 @@ export function createEntries(options: {
           if ((contributions.listed[node]! & 0xff) >= seedScore) listedBy = refOf(tag);
           seedScore = Math.max(seedScore, contributions.listed[node]! & 0xff);
           listReports += 1 + contributions.detail[node]!;
-          listSource = newerList(listSource, refOf(tag));
+          listSource = newerList(index, listSource, refOf(tag));
           break;
         case contributionKinds.own:
           flags |= entryFlags.seeded;
@@ -233,6 +256,9 @@ export function createEntries(options: {
         case contributionKinds.peer:
           ofPeers++;
           break;
+        case contributionKinds.rise:
+          rising = node;
+          break;
       }
     }
     if (contributions.first(entry) === 0 && reportsOf(records, entry) === 0) {
@@ -246,22 +272,24 @@ export function createEntries(options: {
     // The operator said it by hand: no list stands for it.
     if (ownScore >= Math.max(1, Math.min(seedScore, maliciousScore))) listedBy = ownEntriesList;
     seedScore = Math.max(seedScore, ownScore);
-    let strength = reporters < 2 ? strongest : sumOfStrengths(entry, strongest);
+    let strength = reporters < 2 ? strongest : sumOfStrengths(contributions, entry, strongest);
+    if (rising !== 0 && reporters > 0) strength += contributions.strength[rising]!;
     if (ofPeers > 0) strength = sumOfTwo(strength, peers.evidenceOf(entry));
     const isSaid = reporters > 0 || ofPeers > 0;
-    const ceiling = isSaid ? ceilingOfEntry(entry, seedScore, strength, after) : 0;
+    let ceiling = isSaid ? ceilingOfEntry(entry, seedScore, strength, after) : 0;
     if (!isSaid) held[entry] = 0;
     // A group that votes is one more that names the address, as a list is.
     if (ofPeers > 0) listReports += voteCountOf(entry).groups;
+    // An IPv4 /24: nobody reports it, its hosts made that of it.
+    if (rising !== 0 && refOf(contributions.tag[rising]!) === risingLengths[4]) {
+      strength = contributions.strength[rising]!;
+      ceiling = ceilings.some;
+    }
     setMeta(records, entry, packMeta(seedScore, flags, ceiling, listReports));
     setListSource(records, entry, listSource);
     setListedBy(records, entry, listedBy);
     setReporters(records, entry, reporters);
     setStrength(records, entry, strength);
-  }
-
-  function newerList(one: number, other: number): number {
-    return one === 0 || index.listTimes[other]! >= index.listTimes[one]! ? other : one;
   }
 
   /** Treats the manual entries as one more list, loaded when the newest of them was set. */
@@ -287,7 +315,7 @@ export function createEntries(options: {
     strength: number,
     after: SettleAfter | undefined,
   ): number {
-    const { ceiling } = ceilingFor(voteCountOf(entry), seedScore, options.policy());
+    const { ceiling } = ceilingFor(voteCountOf(entry), seedScore, policy());
     if (after?.kind === 'report') {
       const former = ceilingOf(metaOf(records, entry));
       const before = communityEvidence(strengthOf(records, entry), after.nowHalfLives);
@@ -295,7 +323,7 @@ export function createEntries(options: {
       hold(entry, leastCeiling({ ceiling, former, before, evidence }));
     } else if (after?.kind === 'taking_back' && held[entry] !== 0) {
       const count = bestCount(contributions, entry, peers);
-      const best = ceilingFor(count, seedScore, options.policy());
+      const best = ceilingFor(count, seedScore, policy());
       hold(entry, best.ceiling > ceiling ? Math.min(held[entry]!, best.ceiling) : 0);
     }
     return Math.max(ceiling, held[entry]!);
@@ -305,20 +333,6 @@ export function createEntries(options: {
     if (held[entry] === ceiling) return;
     held[entry] = ceiling;
     if (entry > heldTop) heldTop = entry;
-  }
-
-  /**
-   * Evidence adds up; strengths are its logarithms. Relative to the strongest nothing overflows,
-   * and what is too weak to count vanishes by itself.
-   */
-  function sumOfStrengths(entry: number, strongest: number): number {
-    if (strongest === Number.NEGATIVE_INFINITY) return strongest;
-    let sum = 0;
-    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
-      if (kindOf(contributions.tag[node]!) !== contributionKinds.reports) continue;
-      sum += 2 ** (contributions.strength[node]! - strongest);
-    }
-    return strongest + Math.log2(sum);
   }
 
   function encodePage(number: number): Uint8Array {
@@ -388,10 +402,16 @@ export function createEntries(options: {
       contributions.detail[node] = words[word + 3]!;
       if (words[word + 4] !== 0) contributions.vote[node] = words[word + 4]!;
     }
-    settle(entry);
+    publish(entry);
     return true;
   }
 
+  function touch(entry: number): void {
+    touchPage(pages.page(entry));
+    digest?.before(entry);
+  }
+
+  const rise = createRise({ index, contributions, claim, touch, publish, policy });
   return {
     contributions,
     peers,
@@ -399,11 +419,9 @@ export function createEntries(options: {
     claim,
     hasRoomFor,
     get: (family, words, length) => index.get({ family, words, length }),
-    touch(entry) {
-      touchPage(pages.page(entry));
-      digest?.before(entry);
-    },
-    settle,
+    touch,
+    settle: rise.settle,
+    sink: rise.sink,
     noteOwnTime,
     voteCountOf,
     heldCeiling: (entry) => held[entry]!,

@@ -10,7 +10,7 @@
 import type { IpIndex } from '../../index/ip-index.ts';
 import { firstReportedAtOf, lastReportedAtOf, reportsOf } from '../../index/records.ts';
 import { createMix } from '../../storage/nodes/digests.ts';
-import type { Contributions } from './contributions.ts';
+import { type Contributions, contributionKinds, kindOf } from './contributions.ts';
 import { entryPages, hasVote, type PageLists } from './entry-pages.ts';
 
 export interface EntryDigest {
@@ -63,7 +63,8 @@ export function createEntryDigest(options: {
       mix.word(tag);
       mix.word(votes ? c.newest[node]! : 0);
       mix.word(c.detail[node]!);
-      mix.word(votes ? c.vote[node]! : c.listed[node]!);
+      const isFloat = kindOf(tag) === contributionKinds.rise;
+      mix.word(votes ? c.vote[node]! : isFloat ? 0 : c.listed[node]!);
     }
     mix.into(sum, sign);
     return true;

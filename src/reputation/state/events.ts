@@ -453,11 +453,15 @@ export const reputationEvents = [
   peerCleared,
 ];
 
-/** Two bits, and two more that stand for what peers may do; those are 0 by default. */
+/** The bit of networks that rise. */
+const risingBit = 64;
+
+/** Two bits, then three that stand for what peers may do and one for networks that rise; those are 0 by default. */
 export function policyBits(policy: Policy): number {
   const { isPrivate, isAnchored, agree = groupsAgree.least, neverByPeers = false } = policy;
   const ofPeers = (neverByPeers ? 4 : 0) | ((agree - groupsAgree.least) << 3);
-  return (isPrivate ? 1 : 0) | (isAnchored ? 2 : 0) | ofPeers;
+  const ofNetworks = policy.isRising ? risingBit : 0;
+  return (isPrivate ? 1 : 0) | (isAnchored ? 2 : 0) | ofPeers | ofNetworks;
 }
 
 /** Writes one byte; the header of the checkpoint holds the same. */
@@ -467,10 +471,15 @@ export function writePolicy(out: Writer, policy: Policy): void {
 
 export function readPolicy(input: Reader): Policy {
   const bits = input.u8();
-  const agree = groupsAgree.least + (bits >>> 3);
+  const ofPeers = bits & ~risingBit;
+  const agree = groupsAgree.least + (ofPeers >>> 3);
   if (agree > groupsAgree.most) input.reject();
-  const ours = { isPrivate: (bits & 1) !== 0, isAnchored: (bits & 2) !== 0 };
-  return bits <= 3 ? ours : { ...ours, agree, neverByPeers: (bits & 4) !== 0 };
+  const ours = {
+    isPrivate: (bits & 1) !== 0,
+    isAnchored: (bits & 2) !== 0,
+    ...((bits & risingBit) === 0 ? {} : { isRising: true }),
+  };
+  return ofPeers <= 3 ? ours : { ...ours, agree, neverByPeers: (bits & 4) !== 0 };
 }
 
 function peerNumber(): Field<number> {

@@ -195,7 +195,9 @@ export function createReducer(options: {
         sliceEnd = performance.now() + sliceMs;
       }
       const entry = owner[node]!;
-      if (entry === 0 || !hasVote(tags[node]!)) continue;
+      if (entry === 0) continue;
+      if (kindOf(tags[node]!) === contributionKinds.rise && !next.isRising) entries.sink(node);
+      if (!hasVote(tags[node]!)) continue;
       entries.touch(entry);
       entries.settle(entry);
     }

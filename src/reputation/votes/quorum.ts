@@ -33,6 +33,8 @@ export interface Policy {
   readonly agree?: number;
   /** True: peers alone never block, however many agree. */
   readonly neverByPeers?: boolean;
+  /** Networks rise by their hosts (network-rise.ts); absent: none does. */
+  readonly isRising?: boolean;
 }
 
 export const defaultPolicy: Policy = { isPrivate: false, isAnchored: false };

@@ -47,7 +47,7 @@ describe('the score of an address', () => {
     assert.match(html, /Why 99/);
     assert.ok(html.includes(listed.lists[0]!.name));
     assert.deepEqual(await why('8.8.4.77'), {
-      ...{ decidedBy: null, fallsBelowAt: null, lists: [], reports: [] },
+      ...{ decidedBy: null, fallsBelowAt: null, lists: [], reports: [], networks: [] },
     });
   });
 

@@ -61,10 +61,17 @@ it('an own entry counts everywhere, also after a restart, and until it is remove
       const why = await whyOf(server, own!);
       const { setAt, endsAt } = set;
       assert.deepEqual(why, {
-        ...{ decidedBy: own, fallsBelowAt: null, reports: [] },
+        ...{ decidedBy: own, fallsBelowAt: null, reports: [], networks: [] },
         lists: [
           {
-            ...{ name: 'operator', kind: 'own', service: null, category: 14, confidence: 90 },
+            ...{
+              name: 'operator',
+              kind: 'own',
+              service: null,
+              category: 14,
+              group: null,
+              confidence: 90,
+            },
             ...{ entry: own, since: setAt, loadedAt: setAt, endsAt },
           },
         ],
