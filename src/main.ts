@@ -202,7 +202,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const allowPrivate = config.sourceAllowPrivate;
   const systems = systemSource(config.geoAsnMmdb);
   const lists = { state, maintenance, clock, random, log, allowPrivate };
-  host.add(openSubscriptions({ ...lists, geo: data.geo, systems }));
+  host.add(openSubscriptions({ ...lists, geo: data.geo, systems, masterKey }));
   tables.register(metrics);
   closers.add(tables.watch());
 

@@ -116,6 +116,7 @@ export const namespaces = {
   ownEntry: 0x25,
   peer: 0x26,
   peerCursor: 0x27,
+  sourceSecret: 0x28,
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
@@ -296,6 +297,10 @@ export const listPrefix = (): Key => encodeKey(namespaces.list);
 /** 22 name 00: a list that the server fetches (reputation/lists/subscriptions/subscriptions.ts). */
 export const subscriptionKey = (name: string) => encodeKey(namespaces.subscription, text(name));
 export const subscriptionPrefix = (): Key => encodeKey(namespaces.subscription);
+
+/** 28 name 00: what a source asks for, sealed (reputation/lists/subscriptions/credentials.ts). */
+export const sourceSecretKey = (name: string) => encodeKey(namespaces.sourceSecret, text(name));
+export const sourceSecretPrefix = (): Key => encodeKey(namespaces.sourceSecret);
 
 /** 23 address 00: a request to take back what is said of it (reputation/requests/queue.ts). */
 export const removalKey = (address: string): Key => encodeKey(namespaces.removal, text(address));

@@ -25,7 +25,7 @@ export const listActs = sectionActs('lists', {
   resume: { act: 'source resume', about: ['name'] },
   on: { act: 'source on', about: ['name'] },
   off: { act: 'source remove', about: ['name'] },
-  add: { act: 'source add', asks: ['source', 'every'], about: ['url', 'format'] },
+  add: { act: 'source add', asks: ['source', 'every', 'header', 'user'], about: ['url', 'format'] },
 });
 /** Reads a list and says what it would do. */
 export const previewPath = '/admin/lists/preview';
@@ -75,6 +75,8 @@ export interface OfferedListFacts {
 /** The effect of a list, or the reason why it can't be read. */
 export interface ShownPreview {
   readonly url: string;
+  /** A header or a password was typed, which never comes back. */
+  readonly asks: boolean;
   readonly failure?: string;
   readonly found?: {
     readonly format: string;
@@ -121,6 +123,7 @@ function ownList(frame: PageFrame, view: ListsView): Html {
           required
           mono
         />
+        <Secrets text={text} at="preview" isOpen={preview?.asks === true} />
         <p>
           <Button
             label={text.preview}
@@ -136,7 +139,7 @@ function ownList(frame: PageFrame, view: ListsView): Html {
 
 function previewOf(
   frame: PageFrame,
-  { csrf, refused }: ListsView,
+  { csrf, refused, preview }: ListsView,
   url: string,
   found: NonNullable<ShownPreview['found']>,
 ): Html {
@@ -207,11 +210,37 @@ function previewOf(
             options={intervals.map((value) => ({ value, label: text.intervals[value as '6h'] }))}
           />
         </div>
+        <Secrets text={text} at="add" isOpen={preview?.asks === true} />
         <p>
           <Button label={text.load(number(rows))} />
         </p>
       </Form>
     </div>
+  );
+}
+
+/** Asks for what the server of the list wants, if anything. It is typed for each form and never comes back. */
+function Secrets({
+  text,
+  at,
+  isOpen,
+}: {
+  readonly text: ConsoleCatalogue['lists'];
+  readonly at: string;
+  readonly isOpen: boolean;
+}): Html {
+  const fields = [
+    { name: 'header', label: text.header, hint: text.headerHint, maxLength: 2_000 },
+    { name: 'user', label: text.user, hint: text.userHint, maxLength: 500 },
+  ];
+  return (
+    <details open={isOpen}>
+      <summary>{text.asks}</summary>
+      {isOpen && <p class="card-note">{text.typeAgain}</p>}
+      {fields.map(({ name, ...field }) => (
+        <Field id={`${at}-${name}`} name={name} {...field} autocomplete="off" mono />
+      ))}
+    </details>
   );
 }
 

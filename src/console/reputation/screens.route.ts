@@ -70,6 +70,8 @@ const at = {
   entries: endpointsOf('entries'),
   allow: endpointsOf('allow'),
 };
+/** A longer one is refused by the operation. */
+const secretCharsMax = 2_001;
 const previewEndpoint = sessionForm(previewPath, 'confirmed operator', {
   limits: ['console'],
   backTo: consolePaths.lists,
@@ -155,10 +157,16 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
       user: `account ${context.session.accountId}`,
       address: context.request.clientIp,
     };
-    const read = await parts.operations.ask({ act: 'source preview', fields: { url }, ...asked });
+    const typed = ['header', 'user'].flatMap((name) => {
+      const value = (form.get(name) ?? '').slice(0, secretCharsMax);
+      return value === '' ? [] : [[name, value] as const];
+    });
+    const fields = { url, ...Object.fromEntries(typed) };
+    const read = await parts.operations.ask({ act: 'source preview', fields, ...asked });
+    const asks = typed.length > 0;
     const preview = read.ok
-      ? { url, found: { ...(read.value as PreviewFound), source: listNameOf(url) } }
-      : { url, failure: read.detail ?? sentenceFor(read.error, context.language) };
+      ? { url, asks, found: { ...(read.value as PreviewFound), source: listNameOf(url) } }
+      : { url, asks, failure: read.detail ?? sentenceFor(read.error, context.language) };
     const view = {
       ...(await viewOf(parts, context, form)),
       ...(await readLists()),

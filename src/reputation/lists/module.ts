@@ -3,6 +3,7 @@
  * groups of networks that the operator named.
  */
 
+import type { MasterKey } from '../../access/keys/master-key.ts';
 import { capacities } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { every } from '../../core/every.ts';
@@ -12,6 +13,7 @@ import type { Random } from '../../core/random.ts';
 import type { GeoSource } from '../../geo/sources.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import { createGroupKeeper, openExpansion } from './groups/groups.ts';
+import { openCredentials } from './subscriptions/credentials.ts';
 import { countKnownRows, createRefresher, fetchInThread } from './subscriptions/refresher.ts';
 import type { Subscription } from './subscriptions/subscriptions.ts';
 
@@ -25,6 +27,7 @@ export function openSubscriptions(needs: {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly masterKey: MasterKey;
   /** The compiled geo tables, and the file of autonomous systems. */
   readonly geo: SharedArrayBuffer;
   readonly systems: GeoSource | undefined;
@@ -34,6 +37,7 @@ export function openSubscriptions(needs: {
   const { state, maintenance, log } = needs;
   const refresher = createRefresher({
     ...needs,
+    credentialsOf: (row) => openCredentials(maintenance.store, needs.masterKey, row),
     store: maintenance.store,
     isMine: maintenance.isMine,
     fetch: fetchInThread,

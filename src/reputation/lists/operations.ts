@@ -1,6 +1,7 @@
 /** Operations on third-party lists: load them, and have the server fetch them. */
 
 import * as v from 'valibot';
+import type { MasterKey } from '../../access/keys/master-key.ts';
 import {
   expect,
   type OperationCall,
@@ -21,6 +22,8 @@ import { listNameOf, listNameShape } from '../../core/text.ts';
 import { columnsOr, grouped } from '../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
 import { systemSource } from '../../geo/sources.ts';
+import { sourceSecretPrefix } from '../../storage/keys.ts';
+import { pagesUnder } from '../../storage/store.ts';
 import { offeredLists } from './catalogue.ts';
 import { openDestinations, sourceFault, urlLabel } from './import/download.ts';
 import {
@@ -36,6 +39,12 @@ import { type ImportStats, type ServiceName, serviceNames } from './import/rows.
 import { findList, loadList } from './load-list.ts';
 import { createAllowlist } from './operator-ranges.ts';
 import { previewList } from './preview.ts';
+import {
+  headerCharsMax,
+  readCredentials,
+  sealCredentials,
+  userCharsMax,
+} from './subscriptions/credentials.ts';
 import {
   addSubscription,
   changeSubscription,
@@ -56,6 +65,7 @@ export interface ParsedList {
 }
 
 export interface ListTools extends OperationTools {
+  readonly masterKey: MasterKey;
   /** Reads the list that the call brings along, in a thread of its own. */
   readonly readList: (how: ParseOptions, call: OperationCall) => Promise<ParsedList>;
 }
@@ -273,6 +283,20 @@ export const loadKnownGoodList = operation({
   lines: loadedLines,
 });
 
+/** No log keeps them. */
+const header = {
+  schema: v.optional(textOf(headerCharsMax)),
+  value: "'name: value'",
+  help: 'a header that the server of the list asks for; kept sealed, never shown again',
+  control: { maxLength: headerCharsMax, mono: true, autocomplete: 'off' },
+} as const;
+const user = {
+  schema: v.optional(textOf(userCharsMax)),
+  value: 'name:password',
+  help: 'a name and a password that it asks for; kept sealed, never shown again',
+  control: { maxLength: userCharsMax, mono: true, autocomplete: 'off' },
+} as const;
+
 const urlCharsMax = 2_000;
 const everyMsMax = 30 * dayMs;
 
@@ -300,6 +324,17 @@ interface SourceInput extends ListKind {
   readonly source?: string | undefined;
   readonly hold: number;
   readonly documentation: boolean;
+  readonly header?: string | undefined;
+  readonly user?: string | undefined;
+}
+
+/** @throws OperatorError where they would cross the Internet for all to read */
+function credentialsFor(w: ListTools, url: URL, given: Parameters<typeof readCredentials>[0]) {
+  const credentials = readCredentials(given);
+  if (credentials === undefined || url.protocol === 'https:' || w.config.sourceAllowPrivate) {
+    return credentials;
+  }
+  throw new OperatorError('a header or a password is sent over https alone');
 }
 
 /** Has the running server fetch a list from now on. */
@@ -326,7 +361,10 @@ async function subscribe(w: ListTools, input: SourceInput) {
     everyMs,
   } as const;
   const at = w.clock.now();
-  return shownSource(expect(await addSubscription(w.store, terms, at)), at);
+  const credentials = credentialsFor(w, url, input);
+  const sealed = credentials && sealCredentials(w.masterKey, w.random, terms, credentials);
+  const row = expect(await addSubscription(w.store, terms, at, sealed));
+  return shownSource(row, at, sealed !== undefined);
 }
 
 export const addSource = operation({
@@ -354,6 +392,8 @@ export const addSource = operation({
     knownGood,
     service,
     documentation,
+    header,
+    user,
   },
   audit: 'required',
   run: subscribe,
@@ -412,8 +452,10 @@ export const previewSource = operation({
   parameters: {
     url: addSourceUrl,
     confidence,
+    header,
+    user,
   },
-  async run(w, { url, confidence: score = confidenceDefault }, call) {
+  async run(w, { url, confidence: score = confidenceDefault, ...given }, call) {
     const allowPrivate = w.config.sourceAllowPrivate;
     const fault = await sourceFault(new URL(url), openDestinations({ allowPrivate }));
     if (fault !== undefined) throw new OperatorError(fault);
@@ -423,6 +465,7 @@ export const previewSource = operation({
       format: 'auto',
       confidence: score,
       systems: systemSource(w.config.geoAsnMmdb),
+      credentials: credentialsFor(w, new URL(url), given),
       allowPrivate,
       allowed,
     } as const;
@@ -444,7 +487,13 @@ export const listSources = operation({
   parameters: {},
   async run(w) {
     const now = w.clock.now();
-    return (await listSubscriptions(w.store)).map((row) => shownSource(row, now));
+    const asking = new Set<string>();
+    for await (const page of pagesUnder(w.store, sourceSecretPrefix())) {
+      for (const { key } of page) asking.add(Buffer.from(key.subarray(1, -1)).toString('utf8'));
+    }
+    return (await listSubscriptions(w.store)).map((row) =>
+      shownSource(row, now, asking.has(row.name)),
+    );
   },
   lines(sources) {
     const heads = [
@@ -465,7 +514,7 @@ export const listSources = operation({
       `+${grouped(one.added)} -${grouped(one.removed)}`,
       grouped(one.badLines),
       grouped(one.failures),
-      one.url,
+      one.isSecret ? `${one.url} (with a header or password)` : one.url,
     ]);
     const notes = sources.flatMap((one) => remarksOf(one).map((line) => `  ${one.name}: ${line}`));
     return [...columnsOr('there is no source yet', heads, rows), ...notes];
@@ -559,11 +608,12 @@ async function retractRows(tools: OperationTools, { name, list }: Subscription):
 }
 
 /** Never the query of its address, which may hold a key, nor what names its rows inside. */
-function shownSource(row: Subscription, now: number) {
+function shownSource(row: Subscription, now: number, isSecret?: boolean) {
   const dateOf = (ms: number) => (ms === 0 ? null : dateText(ms));
   return {
     name: row.name,
     url: urlLabel(new URL(row.url)),
+    ...(isSecret === undefined ? {} : { isSecret }),
     list: row.list,
     format: row.format,
     confidence: row.confidence,

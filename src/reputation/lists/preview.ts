@@ -38,15 +38,16 @@ export async function previewList(
     readonly confidence: number;
     readonly allowPrivate: boolean;
     readonly systems: FetchJob['systems'];
+    readonly credentials: FetchJob['credentials'];
     readonly allowed: readonly string[];
   },
   signal: AbortSignal,
 ): Promise<Result<ListPreview>> {
-  const { url, format, confidence, allowPrivate, systems } = given;
+  const { url, format, confidence, allowPrivate, systems, credentials } = given;
   const terms = { url, format, confidence, allowDocumentation: false, service: undefined };
   const read = await previews.run(async () => {
     const answer = await fetchInThread(
-      { ...bounds, terms, allowPrivate, systems, known: undefined },
+      { ...bounds, terms, allowPrivate, systems, credentials, known: undefined },
       signal,
     );
     const clashes =

@@ -1,7 +1,8 @@
 /** Lists that the server fetches by itself, from the command to checks, feeds, bouncers and metrics. */
 
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import {
@@ -23,11 +24,18 @@ const publisher = {
   etag: '"a"',
   /** `hang`: begins, and never ends. */
   mood: 'well' as 'well' | 'failing' | 'hang',
-  asked: [] as { etag: string | undefined; url: string | undefined }[],
+  asked: [] as {
+    etag: string | undefined;
+    url: string | undefined;
+    headers: IncomingHttpHeaders;
+  }[],
 };
+const login = `Basic ${Buffer.from('ada:open sesame').toString('base64')}`;
 const web = createServer((req, res) => {
   const etag = req.headers['if-none-match'];
-  publisher.asked.push({ etag, url: req.url });
+  publisher.asked.push({ etag, url: req.url, headers: req.headers });
+  const isOurs = req.headers['x-key'] === 'hush-hush' && req.headers.authorization === login;
+  if (req.url?.startsWith('/closed') && !isOurs) return res.writeHead(401).end();
   if (publisher.mood === 'failing') return res.writeHead(500).end();
   if (publisher.mood === 'hang') return res.write(`${address(99)}\n`);
   if (etag === publisher.etag) return res.writeHead(304).end();
@@ -118,6 +126,59 @@ describe('lists that the server fetches', () => {
     const again = await server.cli('source', 'add', url, '--format', 'plain');
     assert.equal(again.code, 1);
     assert.match(again.stderr, /there is a source 'bad\.txt' already: give another --source/);
+  });
+
+  it('a header and a password go to the source, and stand nowhere in the clear', async () => {
+    const closed = url.replace(/\/bad.*/, '/closed.txt');
+    const words = ['--header', 'X-Key: hush-hush', '--user', 'ada:open sesame'];
+    assert.match((await server.cli('source', 'preview', closed)).stderr, /answered 401/);
+    assert.match((await server.cli('source', 'preview', closed, ...words)).stderr, /no usable row/);
+    const added = await server.cli(
+      'source',
+      'add',
+      closed,
+      '--format',
+      'plain',
+      '--documentation',
+      ...words,
+    );
+    assert.equal(added.code, 0, added.stderr);
+    const row = async () =>
+      (await server.cliJson('source', 'list')).find(
+        (one: { name: string }) => one.name === 'closed.txt',
+      );
+    await within(async () => (await row()).loads === 1, 'the list is loaded');
+    assert.equal((await row()).isSecret, true);
+    assert.equal((await source()).isSecret, false);
+    for (const bad of ['X-Key hush-hush', 'Host: hush-hush', 'X-Key: hush\thush\r\nX: y']) {
+      const refused = await server.cli(
+        'source',
+        'add',
+        closed,
+        '--format',
+        'plain',
+        '--header',
+        bad,
+      );
+      assert.equal(refused.code, 1);
+      assert.doesNotMatch(refused.stderr, /hush/);
+    }
+    const shown = (await server.cli('source', 'list')).stdout;
+    const audit = JSON.stringify(await server.cliJson('audit'));
+    assert.match(shown, /with a header or password/);
+    const files = readdirSync(directory.path, { recursive: true, withFileTypes: true })
+      .filter((one) => one.isFile())
+      .map((one) => readFileSync(`${one.parentPath}/${one.name}`, 'latin1'));
+    for (const secret of ['hush-hush', 'open sesame', login.slice(6)]) {
+      for (const text of [...files, shown, audit, added.stdout, server.stderr()]) {
+        assert.ok(!text.includes(secret), `${secret} stands in the clear`);
+      }
+    }
+    await server.cliJson('source', 'remove', 'closed.txt');
+    await server.cliJson('source', 'add', closed, '--format', 'plain');
+    await within(async () => (await row()).failuresEver > 0, 'it is asked without them');
+    assert.equal((await row()).isSecret, false, 'they went with the source');
+    await server.cliJson('source', 'remove', 'closed.txt');
   });
 
   it('keeps the rows when a download fails or shrinks, until the operator says otherwise', async () => {

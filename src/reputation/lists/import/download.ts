@@ -32,6 +32,8 @@ interface DownloadOptions {
   readonly destinations?: Destinations | undefined;
   /** Validators of the rows that are here already: the server may say that they are unchanged. */
   readonly known?: Validators | undefined;
+  /** Headers for the host of the address alone. */
+  readonly credentials?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface Download {
@@ -130,7 +132,8 @@ async function followRedirects(
       throw new OperatorError(`${label}: an address with a user name is not read`);
     }
     options.destinations?.admit(url);
-    const response = await guard.wait(answerOf(url, guard.signal, options));
+    const credentials = isSameHost(start, url) ? options.credentials : undefined;
+    const response = await guard.wait(answerOf(url, guard.signal, { ...options, credentials }));
     const { location } = response.headers;
     if (!redirectStatuses.has(response.statusCode!) || location === undefined) return response;
     response.destroy();
@@ -145,7 +148,7 @@ async function followRedirects(
 function answerOf(
   url: URL,
   signal: AbortSignal,
-  { destinations, known }: DownloadOptions,
+  { destinations, known, credentials }: DownloadOptions,
 ): Promise<IncomingMessage> {
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   const headers = {
@@ -153,6 +156,7 @@ function answerOf(
     'user-agent': 'portcullis',
     // A file that is packed already gains nothing, and gzip inside gzip is not read.
     'accept-encoding': url.pathname.endsWith('.gz') ? 'identity' : 'gzip',
+    ...credentials,
     ...(known?.etag ? { 'if-none-match': known.etag } : {}),
     ...(known?.lastModified ? { 'if-modified-since': known.lastModified } : {}),
   };
@@ -167,6 +171,13 @@ function answerOf(
       .on('error', reject)
       .end();
   });
+}
+
+/** A redirect may lead to another host, or port, which must not learn what this one asks for. */
+function isSameHost(start: URL, url: URL): boolean {
+  if (start.origin === url.origin) return true;
+  const isSafer = start.protocol === 'http:' && url.protocol === 'https:' && url.port === '';
+  return isSafer && start.hostname === url.hostname;
 }
 
 function redirectTarget(location: string, from: URL, label: string): URL {

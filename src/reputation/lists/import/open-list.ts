@@ -36,6 +36,8 @@ export interface OpenOptions {
    * nothing.
    */
   readonly known?: Validators | undefined;
+  /** Headers that the host of the address asks for. */
+  readonly credentials?: Readonly<Record<string, string>> | undefined;
   /** The stream that `-` reads. */
   readonly stdin?: Readable;
 }
@@ -87,6 +89,7 @@ async function openSource(pathOrUrl: string, options: OpenOptions): Promise<Down
         deadlineMs,
         destinations: options.destinations,
         known: options.known,
+        credentials: options.credentials,
       });
     } catch (error) {
       throw readFailure(error, urlLabel(url), signal);

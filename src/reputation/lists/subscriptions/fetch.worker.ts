@@ -23,6 +23,7 @@ async function fetchRows(): Promise<SentRows | { readonly unchanged: true }> {
     deadlineMs: job.fetchMsMax,
     destinations: openDestinations(job),
     known: job.known,
+    credentials: job.credentials,
   });
   try {
     if (opened.isUnchanged) return { unchanged: true };

@@ -17,6 +17,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Random } from '../../../core/random.ts';
+import { ok, type Result } from '../../../core/result.ts';
 import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
 import type { GeoSource } from '../../../geo/sources.ts';
 import { LeaseLostError } from '../../../storage/maintenance.ts';
@@ -29,6 +30,7 @@ import { type ListFormatName, type ParseOptions, splitRows } from '../import/par
 import type { BadLine } from '../import/rows.ts';
 import { findList, loadList } from '../load-list.ts';
 import type { Sources } from '../sources.ts';
+import type { SourceHeaders } from './credentials.ts';
 import {
   changeSubscription,
   findSubscription,
@@ -84,6 +86,8 @@ export function createRefresher(options: {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Returns what the source asks for. Absent: none asks for anything. */
+  readonly credentialsOf?: (row: Subscription) => Promise<Result<SourceHeaders | undefined>>;
   readonly fetch: (job: FetchJob, signal: AbortSignal) => Promise<Fetched>;
   /** Counts the rows that the list has already. */
   readonly countKnown: (
@@ -115,12 +119,18 @@ export function createRefresher(options: {
     const before = await held(row);
     const { etag, lastModified } = row;
     const canAsk = before.isCurrent && etag + lastModified !== '';
+    const opened = (await options.credentialsOf?.(row)) ?? ok(undefined);
+    if (!opened.ok) {
+      await note(row, failed(row, opened.detail ?? opened.error));
+      return;
+    }
     const answer = await options.fetch(
       {
         ...fetchBounds,
         terms: row,
         allowPrivate: options.allowPrivate,
         systems: options.systems,
+        credentials: opened.value,
         known: canAsk ? { etag, lastModified } : undefined,
       },
       stopping.signal,
@@ -313,6 +323,8 @@ export interface FetchJob extends FetchBounds {
     Pick<ParseOptions, 'format'>;
   readonly allowPrivate: boolean;
   readonly systems?: GeoSource | undefined;
+  /** Headers for the host of the address alone. */
+  readonly credentials?: SourceHeaders | undefined;
   /** Validators of the rows that are here and complete; undefined: all is to be sent. */
   readonly known: Validators | undefined;
 }

@@ -7,7 +7,7 @@
 import { capacities } from '../../../config.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { addWithin, commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
-import { subscriptionKey, subscriptionPrefix } from '../../../storage/keys.ts';
+import { sourceSecretKey, subscriptionKey, subscriptionPrefix } from '../../../storage/keys.ts';
 import {
   flag,
   group,
@@ -165,14 +165,19 @@ export async function findSubscription(store: Store, name: string) {
   return found && row && { row, check: { key, version: found.version } };
 }
 
-/** `conflict`: the name is taken. */
+/**
+ * `conflict`: the name is taken.
+ * @param sealed what the source asks for
+ */
 export async function addSubscription(
   store: Store,
   terms: SubscriptionTerms,
   now: number,
+  sealed?: Uint8Array,
 ): Promise<Result<Subscription>> {
   const row: Subscription = { ...terms, ...untried, addedAt: now, state: 'active' };
   const key = subscriptionKey(terms.name);
+  const secret = sealed === undefined ? [] : [{ key: sourceSecretKey(terms.name), value: sealed }];
   return addWithin(store, [{ rows: 'sources' }], async (held) => {
     if ((await store.get(key)) !== undefined) {
       return fail('conflict', `there is a source '${terms.name}' already: give another --source`);
@@ -183,7 +188,7 @@ export async function addSubscription(
     }
     const done = await commitOnce(store, {
       check: [{ key, version: null }, ...held.check],
-      set: [{ key, value: rows.encode(row) }, ...held.set],
+      set: [{ key, value: rows.encode(row) }, ...held.set, ...secret],
     });
     return written(done, row);
   });
@@ -214,7 +219,7 @@ export function changeSubscription(
 }
 
 export async function forgetSubscription(store: Store, name: string): Promise<Result<void>> {
-  const done = await store.commit({ del: [subscriptionKey(name)] });
+  const done = await store.commit({ del: [subscriptionKey(name), sourceSecretKey(name)] });
   return done.ok ? ok(undefined) : fail('store_unavailable');
 }
 

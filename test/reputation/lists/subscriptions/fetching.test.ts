@@ -5,7 +5,15 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { masterKeyFromBytes } from '../../../../src/access/keys/master-key.ts';
+import { OperatorError } from '../../../../src/core/errors.ts';
+import { seededRandom } from '../../../../src/core/random.ts';
 import { retryAfterMs } from '../../../../src/reputation/lists/import/download.ts';
+import {
+  openCredentials,
+  readCredentials,
+  sealCredentials,
+} from '../../../../src/reputation/lists/subscriptions/credentials.ts';
 import {
   type Fetched,
   type FetchJob,
@@ -37,6 +45,8 @@ const routes: Record<string, RequestListener> = {
   },
   '/gone': (_, res) => res.writeHead(404, { 'retry-after': '3600' }).end(),
   '/not-asked': (_, res) => res.writeHead(304).end(),
+  '/moved': (_, res) => res.writeHead(302, { location: '/list' }).end(),
+  '/elsewhere': (_, res) => res.writeHead(302, { location: `${other}/list` }).end(),
   '/slow': (_, res) => {
     res.write('9.9.9.9\n');
     onSlow();
@@ -47,8 +57,12 @@ const server = createServer((req, res) => {
   (routes[req.url!] ?? ((_, reply) => reply.writeHead(404).end()))(req, res);
 });
 let origin = '';
+/** The same server by another name. */
+let other = '';
 before(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  other = `http://localhost:${port}`;
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 after(() => {
@@ -119,6 +133,61 @@ test('what is known is asked about, and need not be sent again', async () => {
   assert.equal(headers['if-none-match'], etag);
   assert.equal(headers['if-modified-since'], lastModified);
   assert.match(failureOf(await fetchPath('/not-asked')), /answered 304, not 200/);
+});
+
+test('a header of its own goes to the host of the source alone, whatever it redirects to', async () => {
+  const credentials = { 'x-key': 'hush', authorization: 'Basic eDp5' };
+  const sent = () => seen.map(({ url, headers }) => [url, headers['x-key'], headers.authorization]);
+  const both = ['hush', 'Basic eDp5'];
+  assert.ok('fetched' in (await fetchPath('/moved', { credentials })));
+  assert.deepEqual(sent(), [
+    ['/moved', ...both],
+    ['/list', ...both],
+  ]);
+  assert.ok('fetched' in (await fetchPath('/elsewhere', { credentials })));
+  assert.deepEqual(sent(), [
+    ['/elsewhere', ...both],
+    ['/list', undefined, undefined],
+  ]);
+});
+
+test('what a source asks for is read, sealed for its name and host, and refused where it makes no sense', async () => {
+  const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
+  const source = { name: 'bad', url: 'https://lists.example/bad.txt?x=1' };
+  const given = readCredentials({ header: 'X-Key:  a b ', user: 'ada:p:w ü' })!;
+  assert.deepEqual(given, {
+    'x-key': 'a b',
+    authorization: `Basic ${Buffer.from('ada:p:w ü').toString('base64')}`,
+  });
+  assert.equal(readCredentials({ header: '', user: '' }), undefined);
+  for (const [header, user] of [
+    ['X-Key'],
+    ['X-Key: '],
+    ['X Key: a'],
+    ['X-Key: a\nb'],
+    ['X-Key: ü'],
+    ['Host: a'],
+    ['if-none-match: a'],
+    ['Content-Length: 1'],
+    ['', 'ada'],
+    ['', ':pw'],
+    ['', 'ada:'],
+    ['', 'ada:p\nw'],
+    ['Authorization: Bearer a', 'ada:pw'],
+  ]) {
+    assert.throws(() => readCredentials({ header, user }), OperatorError, `${header} ${user}`);
+  }
+  const sealed = sealCredentials(masterKey, seededRandom(1), source, given);
+  const store = { get: async () => ({ value: sealed, version: 1 }) };
+  const opened = async (of: object, key = masterKey) => {
+    const found = await openCredentials(store, key, { ...source, ...of });
+    return found.ok ? found.value : found.detail;
+  };
+  assert.deepEqual(await opened({ url: 'https://lists.example/other' }), given);
+  const refused = 'its header or password was sealed with another master key';
+  assert.equal(await opened({ url: 'https://evil.example/bad.txt' }), refused);
+  assert.equal(await opened({ name: 'worse' }), refused);
+  assert.equal(await opened({}, masterKeyFromBytes(new Uint8Array(32).fill(8))), refused);
 });
 
 test('size after unpacking, rows and time are bounded', async () => {
