@@ -68,6 +68,38 @@ describe('a private server with three threads', () => {
     }
   });
 
+  it('hosts in nine of sixteen parts make their /24 suspect, which check, page and command say, and no feed has it', async () => {
+    for (let part = 0; part < 9; part++) {
+      assert.equal((await report(staff, `45.33.9.${16 * part + 1}`)).status, 200);
+    }
+    const neighbour = '45.33.9.250';
+    await within(async () => (await look(neighbour)).score > 0, 'lifted');
+    const { score, reports } = await look(neighbour);
+    assert.deepEqual([score, reports], [71, 0]);
+    const verbose = `/api/v2/check?ipAddress=${neighbour}&verbose`;
+    const { why } = JSON.parse(
+      (await server.fetch(verbose, { headers: { Key: staff } })).body,
+    ).data;
+    assert.deepEqual(why.networks, [
+      { entry: '45.33.9.0/24', score: 71, ceiling: 74, hosts: 9, parts: 9 },
+    ]);
+    assert.equal(why.decidedBy, '45.33.9.0/24');
+    const page = await server.fetch(`/ip/${neighbour}`);
+    for (const words of ['Nobody has reported it, but many of its neighbours.', 'in 9 of its 16']) {
+      assert.ok(page.body.includes(words), words);
+    }
+    const told = await server.cli('check', neighbour, '--verbose');
+    assert.match(
+      told.stdout,
+      /network 45\.33\.9\.0\/24: 9 reported hosts in 9 of its 16 parts: 71, at most 74/,
+    );
+    await within(
+      async () => (await server.fetch('/feeds/blocklist.txt')).body.includes('45.33.9.1\n'),
+      'hosts are in the feed',
+    );
+    assert.ok(!(await server.fetch('/feeds/blocklist.txt')).body.includes('45.33.9.0/24'));
+  });
+
   it('nobody registers, whatever the way', async () => {
     for (const path of ['/register', '/register/again', '/register/passkey']) {
       const { status } = await server.fetch(path, { method: 'POST', body: 'x=1' });
