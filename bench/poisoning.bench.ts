@@ -400,6 +400,7 @@ async function networks(s: Size): Promise<BenchRow[]> {
       'rise: /24s lifted in a day by hijacked staff',
       hijackedStaff.lifted,
       Math.ceil(1_000 / 9),
+      'networks',
     ),
     count('rise: neighbours blocked by hijacked staff', hijackedStaff.blocked, 0),
     ...[false, true].map((isRising) => firstVisits(isRising)),
@@ -463,7 +464,9 @@ async function liftedByEarned(s: Size): Promise<number> {
   for (let today = 0; today < 22; today++) {
     await findTogether(world, ids, 12, 0x1000_0000 + today * 12);
   }
-  return liftedOf(world, tryBlocks(world, ids, s.triesPerDay)).lifted;
+  const blocks = tryBlocks(world, ids, s.triesPerDay);
+  if (world.judged(block) < maliciousScore) throw new Error('the accounts have earned nothing');
+  return liftedOf(world, blocks).lifted;
 }
 
 async function liftedByMember(s: Size): Promise<number> {
