@@ -1,0 +1,344 @@
+/**
+ * Segments and snapshots: lines of what a server says of addresses, sorted by address, IPv4 before IPv6. Each is
+ * written in one way only, so the same rows are the same bytes.
+ *
+ *     + <address> <first hour> <last hour> <categories> <reports> <reporters>
+ *     - <address>
+ *
+ * An address is a host or an IPv6 /64. Hours are counted since 1970. Categories are numbers separated by commas;
+ * reports are a power of 2; reporters are how many of the staff, members and accounts that earned it, such as
+ * `s1m3`, where 3 is three or more. A snapshot has no lines of the second kind.
+ *
+ * The reader takes pieces of bytes as they come, keeps no more than a line of them, and ends at the first fault.
+ */
+
+import { createHash } from 'node:crypto';
+import { formatIp, type IpFamily, parseIpBytes } from '../../../ip/address.ts';
+import { categoriesOf, categoryMax } from '../../reports/categories.ts';
+
+export const segmentBytesMax = 4 * 1_048_576;
+export const snapshotBytesMax = 256 * 1_048_576;
+export const snapshotRowsMax = 1_000_000;
+/** A host of 39 characters and all 23 categories is shorter. */
+const lineBytesMax = 192;
+const hourMax = 2 ** 21;
+const countMax = 2 ** 20;
+/** Three stands for three or more. */
+const reportersMax = 3;
+const prefixBits = 64;
+
+/** The chain before the first segment. */
+export const chainStart = '0'.repeat(64);
+
+/** @param before the chain so far, 64 hexadecimal digits */
+export function chainAfter(before: string, segment: Uint8Array): string {
+  const hash = createHash('sha256').update(segment).digest();
+  return createHash('sha256').update(Buffer.from(before, 'hex')).update(hash).digest('hex');
+}
+
+export interface AddressRef {
+  readonly family: IpFamily;
+  /** Four words, the first alone of IPv4. */
+  readonly words: Uint32Array;
+  /** 32 and 128: a host; 64: an IPv6 /64. */
+  readonly length: number;
+}
+
+/** The counts and times that a server says of an address. */
+export interface Said {
+  readonly firstHour: number;
+  readonly lastHour: number;
+  /** Bit n for category n. */
+  readonly categories: number;
+  /** A power of 2. */
+  readonly reports: number;
+  /** 0 to 3 of each. */
+  readonly staff: number;
+  readonly members: number;
+  readonly earned: number;
+}
+
+export function goneLine({ family, words, length }: AddressRef): string {
+  return `- ${addressText(family, words, length)}\n`;
+}
+
+export function saidLine(address: AddressRef, said: Said): string {
+  const { family, words, length } = address;
+  const place = `+ ${addressText(family, words, length)}`;
+  const hours = `${said.firstHour} ${said.lastHour}`;
+  return `${place} ${hours} ${categoriesText(said.categories)} ${said.reports} ${reportersText(said)}\n`;
+}
+
+function addressText(family: IpFamily, words: Uint32Array, length: number): string {
+  const text = formatIp(family, words);
+  return family === 6 && length === prefixBits ? `${text}/${prefixBits}` : text;
+}
+
+/** Few choices of categories make most rows. */
+const categoryTexts = new Map<number, string>();
+
+function categoriesText(categories: number): string {
+  const known = categoryTexts.get(categories);
+  if (known !== undefined) return known;
+  const text = categoriesOf(categories).join(',');
+  if (categoryTexts.size < 4_096) categoryTexts.set(categories, text);
+  return text;
+}
+
+function reportersText({ staff, members, earned }: Said): string {
+  return `${staff > 0 ? `s${staff}` : ''}${members > 0 ? `m${members}` : ''}${earned > 0 ? `e${earned}` : ''}`;
+}
+
+/** Rounds down to a power of 2. */
+export function reportsShown(reports: number): number {
+  return 2 ** Math.min(20, 31 - Math.clz32(Math.max(1, reports)));
+}
+
+/** A row as it is read: one object, filled anew for each. */
+export interface SegmentRow extends AddressRef, Said {
+  /** A tombstone: the server says nothing of the address any more. */
+  readonly isGone: boolean;
+}
+
+export interface SegmentFault {
+  /** Counted from 1. */
+  readonly line: number;
+  readonly reason:
+    | 'a line is too long'
+    | 'too many bytes'
+    | 'too many rows'
+    | 'not a line of this format'
+    | 'not sorted by address'
+    | 'a tombstone in a snapshot'
+    | 'the last line has no end';
+}
+
+/**
+ * Reads a segment or a snapshot. `push` gives undefined until there is a fault, and then that fault; `end` must be called
+ * once after the last piece.
+ * @param onRow called with each row, the same object each time
+ */
+export function createSegmentReader(options: {
+  readonly kind: 'segment' | 'snapshot';
+  readonly onRow: (row: SegmentRow) => void;
+  readonly bytesMax?: number;
+  readonly rowsMax?: number;
+}) {
+  const { kind, onRow } = options;
+  const bytesMax = options.bytesMax ?? (kind === 'segment' ? segmentBytesMax : snapshotBytesMax);
+  const rowsMax = options.rowsMax ?? snapshotRowsMax;
+  const hash = createHash('sha256');
+  const row = newRow();
+  const last = new Uint32Array(6);
+  /** The begin of a line that a piece did not end. */
+  const carry = Buffer.allocUnsafe(lineBytesMax);
+  let carried = 0;
+  let bytes = 0;
+  let rows = 0;
+  let fault: SegmentFault | undefined;
+
+  function refuse(reason: SegmentFault['reason']): SegmentFault {
+    fault = { line: rows + 1, reason };
+    return fault;
+  }
+
+  function line(from: Uint8Array, start: number, end: number): SegmentFault | undefined {
+    if (rows === rowsMax) return refuse('too many rows');
+    if (!readLine(from, start, end, row)) return refuse('not a line of this format');
+    if (row.isGone && kind === 'snapshot') return refuse('a tombstone in a snapshot');
+    if (rows > 0 && !isBehind(row, last)) return refuse('not sorted by address');
+    remember(row, last);
+    rows++;
+    onRow(row);
+    return undefined;
+  }
+
+  function push(piece: Uint8Array): SegmentFault | undefined {
+    if (fault !== undefined) return fault;
+    bytes += piece.length;
+    if (bytes > bytesMax) return refuse('too many bytes');
+    hash.update(piece);
+    let start = 0;
+    while (start < piece.length) {
+      const end = piece.indexOf(0x0a, start);
+      const length = (end < 0 ? piece.length : end) - start;
+      if (carried + length > lineBytesMax) return refuse('a line is too long');
+      if (end < 0 || carried > 0) {
+        carry.set(piece.subarray(start, start + length), carried);
+        carried += length;
+      }
+      if (end < 0) return undefined;
+      const wrong = carried > 0 ? line(carry, 0, carried) : line(piece, start, end);
+      if (wrong !== undefined) return wrong;
+      carried = 0;
+      start = end + 1;
+    }
+    return undefined;
+  }
+
+  return {
+    push,
+    /** Returns the fault of the whole; undefined: every line is right. */
+    end(): SegmentFault | undefined {
+      return fault ?? (carried > 0 ? refuse('the last line has no end') : undefined);
+    },
+    rows: () => rows,
+    bytes: () => bytes,
+    /** Once, after the last piece: SHA-256 of the bytes, 64 hexadecimal digits. */
+    sha256: () => hash.digest('hex'),
+  };
+}
+
+type FilledRow = { -readonly [Name in keyof SegmentRow]: SegmentRow[Name] };
+
+function newRow(): FilledRow {
+  return {
+    isGone: false,
+    family: 4,
+    words: new Uint32Array(4),
+    length: 32,
+    firstHour: 0,
+    lastHour: 0,
+    categories: 0,
+    reports: 0,
+    staff: 0,
+    members: 0,
+    earned: 0,
+  };
+}
+
+const plus = 0x2b;
+const minus = 0x2d;
+const blank = 0x20;
+const comma = 0x2c;
+const slash = 0x2f;
+
+/** The place where the next field begins; one reader runs at a time. */
+let at = 0;
+
+/** Fills `row`. False: the line has another form than the writer gives it. */
+function readLine(from: Uint8Array, start: number, end: number, row: FilledRow): boolean {
+  const sign = from[start];
+  if ((sign !== plus && sign !== minus) || from[start + 1] !== blank || end - start < 4)
+    return false;
+  row.isGone = sign === minus;
+  at = start + 2;
+  if (!readAddress(from, end, row)) return false;
+  if (row.isGone) {
+    row.firstHour = row.lastHour = row.categories = row.reports = 0;
+    row.staff = row.members = row.earned = 0;
+    return at === end;
+  }
+  if (!nextField(from)) return false;
+  row.firstHour = readNumber(from, end, hourMax);
+  if (row.firstHour < 0 || !nextField(from)) return false;
+  row.lastHour = readNumber(from, end, hourMax);
+  if (row.lastHour < row.firstHour || !nextField(from)) return false;
+  row.categories = readCategories(from, end);
+  if (row.categories <= 0 || !nextField(from)) return false;
+  row.reports = readNumber(from, end, countMax);
+  if (row.reports <= 0 || (row.reports & (row.reports - 1)) !== 0) return false;
+  return nextField(from) && readReporters(from, end, row) && at === end;
+}
+
+function nextField(from: Uint8Array): boolean {
+  return from[at++] === blank;
+}
+
+function readAddress(from: Uint8Array, end: number, row: FilledRow): boolean {
+  let stop = at;
+  while (stop < end && from[stop] !== blank && from[stop] !== slash) stop++;
+  const family = parseIpBytes(from, at, stop, row.words);
+  if (family === 0) return false;
+  row.family = family;
+  row.length = family === 4 ? 32 : 128;
+  if (family === 4) {
+    // An IPv4 address in the clothes of IPv6 is another text of it.
+    for (let i = at; i < stop; i++) if (from[i] === 0x3a) return false;
+  } else {
+    const text = formatIp(6, row.words);
+    if (text.length !== stop - at) return false;
+    for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) !== from[at + i]) return false;
+  }
+  at = stop;
+  if (from[at] !== slash || at >= end) return true;
+  if (family === 4 || from[at + 1] !== 0x36 || from[at + 2] !== 0x34) return false;
+  if (row.words[2] !== 0 || row.words[3] !== 0) return false;
+  row.length = prefixBits;
+  at += 3;
+  return at <= end;
+}
+
+/** Returns -1 for what is not a whole number from 0 to `max`, as it is written. */
+function readNumber(from: Uint8Array, end: number, max: number): number {
+  const start = at;
+  let value = 0;
+  while (at < end) {
+    const digit = from[at]! - 0x30;
+    if (digit < 0 || digit > 9) break;
+    value = 10 * value + digit;
+    if (value > max) return -1;
+    at++;
+  }
+  const isWritten = at > start && (from[start] !== 0x30 || at === start + 1);
+  return isWritten ? value : -1;
+}
+
+function readCategories(from: Uint8Array, end: number): number {
+  let mask = 0;
+  for (let before = 0; ; at++) {
+    const number = readNumber(from, end, categoryMax);
+    if (number <= before) return -1;
+    mask |= 1 << number;
+    before = number;
+    if (at >= end || from[at] !== comma) return mask;
+  }
+}
+
+function readReporters(from: Uint8Array, end: number, row: FilledRow): boolean {
+  row.staff = readShare(from, end, 0x73);
+  row.members = readShare(from, end, 0x6d);
+  row.earned = readShare(from, end, 0x65);
+  return (
+    row.staff >= 0 &&
+    row.members >= 0 &&
+    row.earned >= 0 &&
+    row.staff + row.members + row.earned > 0
+  );
+}
+
+/** Returns 0 without this letter, -1 for a wrong count behind it. */
+function readShare(from: Uint8Array, end: number, letter: number): number {
+  if (at >= end || from[at] !== letter) return 0;
+  at++;
+  const count = at < end ? from[at++]! - 0x30 : 0;
+  return count >= 1 && count <= reportersMax ? count : -1;
+}
+
+function remember(row: SegmentRow, last: Uint32Array): void {
+  last[0] = row.family;
+  last[1] = row.words[0]!;
+  if (row.family === 6) last.set(row.words.subarray(1), 2);
+  else last.fill(0, 2, 5);
+  last[5] = row.length;
+}
+
+/** Sorted by family, address and length; the same twice is not sorted. */
+function isBehind(row: SegmentRow, last: Uint32Array): boolean {
+  if (row.family !== last[0]) return row.family > last[0]!;
+  const words = row.family === 4 ? 1 : 4;
+  for (let i = 0; i < words; i++) {
+    if (row.words[i] !== last[i + 1]) return row.words[i]! > last[i + 1]!;
+  }
+  return row.length > last[5]!;
+}
+
+/** Compares two addresses in the order of a segment. */
+export function compareAddresses(a: AddressRef, b: AddressRef): number {
+  if (a.family !== b.family) return a.family - b.family;
+  const words = a.family === 4 ? 1 : 4;
+  for (let i = 0; i < words; i++) {
+    if (a.words[i] !== b.words[i]) return a.words[i]! < b.words[i]! ? -1 : 1;
+  }
+  return a.length - b.length;
+}
