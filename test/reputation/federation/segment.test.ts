@@ -12,11 +12,13 @@ import {
   compareAddresses,
   createSegmentReader,
   goneLine,
+  readBatch,
   reportsShown,
   type Said,
   type SegmentFault,
   type SegmentRow,
   saidLine,
+  writeBatch,
 } from '../../../src/reputation/federation/document/segment.ts';
 
 const { next } = seededRandom(7);
@@ -180,4 +182,27 @@ test('numbers of reports are rounded down to a power of 2', () => {
     1_024,
     2 ** 20,
   ]);
+});
+
+test('several segments of one answer are taken apart again, and only in their order', () => {
+  const segments = ['- 192.0.2.1\n', '', '- 192.0.2.2\n- 192.0.2.3\n'].map((text, i) => ({
+    seq: 9 + i,
+    bytes: Buffer.from(text),
+  }));
+  const body = writeBatch(segments);
+  const found = readBatch(body, 9)!;
+  assert.deepEqual(
+    found.map(({ seq, bytes }) => [seq, Buffer.from(bytes).toString()]),
+    segments.map(({ seq, bytes }) => [seq, bytes.toString()]),
+  );
+  assert.deepEqual(readBatch(Buffer.alloc(0), 9), []);
+  const other = [
+    writeBatch([segments[1]!, segments[0]!]),
+    body.subarray(0, body.length - 1),
+    Buffer.concat([body, Buffer.from('\n')]),
+    Buffer.from('segment 9 -1\n'),
+    Buffer.from(`segment 9 ${'1'.repeat(40)}\n`),
+  ];
+  for (const wrong of [...other]) assert.equal(readBatch(wrong, 9), undefined);
+  assert.equal(readBatch(body, 8), undefined);
 });

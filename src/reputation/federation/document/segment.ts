@@ -342,3 +342,43 @@ export function compareAddresses(a: AddressRef, b: AddressRef): number {
   }
   return a.length - b.length;
 }
+
+// Several segments in one answer: before each a line `segment <seq> <bytes>`. An answer has no more bytes than a
+// segment may have, except where it is one segment.
+
+export const segmentsPerAnswer = 256;
+/** The lines between the segments of one answer are shorter. */
+const betweenBytesMax = 32;
+export const batchBytesMax = segmentBytesMax + segmentsPerAnswer * betweenBytesMax;
+
+export interface NumberedSegment {
+  readonly seq: number;
+  readonly bytes: Uint8Array;
+}
+
+export function writeBatch(segments: readonly NumberedSegment[]): Buffer {
+  return Buffer.concat(
+    segments.flatMap(({ seq, bytes }) => [Buffer.from(`segment ${seq} ${bytes.length}\n`), bytes]),
+  );
+}
+
+/**
+ * Returns the segments of an answer, which follow one another; undefined when it has another form.
+ * @param first the number of the first one
+ */
+export function readBatch(body: Uint8Array, first: number): NumberedSegment[] | undefined {
+  if (body.length > batchBytesMax) return undefined;
+  const found: NumberedSegment[] = [];
+  for (let from = 0; from < body.length; ) {
+    const end = body.indexOf(0x0a, from);
+    if (end < 0 || end - from > betweenBytesMax || found.length === segmentsPerAnswer)
+      return undefined;
+    const line = Buffer.from(body.subarray(from, end)).toString('latin1');
+    const [, seq, length] = /^segment (\d{1,13}) (\d{1,8})$/.exec(line) ?? [];
+    const stop = end + 1 + Number(length);
+    if (seq !== String(first + found.length) || !(stop <= body.length)) return undefined;
+    found.push({ seq: Number(seq), bytes: body.subarray(end + 1, stop) });
+    from = stop;
+  }
+  return found;
+}
