@@ -181,6 +181,7 @@ const groups: Readonly<Record<string, string>> = {
   key: 'API keys',
   bouncer:
     'keys of bouncers, agents and mail servers: /v1, /policy/dovecot, and the DNS block list',
+  peer: 'servers of other owners whose word this one takes',
   sitekey: 'site keys: CAPTCHA on web sites',
   site: 'sites that people sign in to',
   source: 'lists that the running server fetches itself',
@@ -223,6 +224,7 @@ const heads: Readonly<Record<string, readonly string[]>> = {
   'Start and set up:': ['serve', 'init', 'doctor', 'mail'],
   'Addresses:': ['check', 'stats', 'entry', 'allow'],
   'Lists:': ['source', 'seed', 'anon', 'known-good', 'feed'],
+  'Peers:': ['peer'],
   'Reports and requests:': ['report', 'removals', 'tips'],
   'People and sites:': ['account', 'group', 'site'],
   'Keys:': ['key', 'bouncer', 'sitekey'],

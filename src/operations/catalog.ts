@@ -5,6 +5,7 @@ import * as keys from '../access/keys/operations.ts';
 import * as service from '../app/operations.ts';
 import type { AnyOperation } from '../contracts/operation.ts';
 import * as feeds from '../reputation/blocklists/named/operations.ts';
+import * as peers from '../reputation/federation/subscribe/operations.ts';
 import * as lists from '../reputation/lists/operations.ts';
 import type { MemoryReading } from '../reputation/operations.ts';
 import * as reputation from '../reputation/operations.ts';
@@ -14,7 +15,16 @@ import type { Workspace } from './workspace.ts';
 
 export type WorkspaceOperation = AnyOperation<Workspace, MemoryReading>;
 
-const exported = { ...accounts, ...feeds, ...keys, ...lists, ...reputation, ...service, ...sites };
+const exported = {
+  ...accounts,
+  ...feeds,
+  ...keys,
+  ...lists,
+  ...peers,
+  ...reputation,
+  ...service,
+  ...sites,
+};
 type Exported = (typeof exported)[keyof typeof exported];
 type Known = Extract<Exported, { readonly name: string; readonly input: v.GenericSchema }>;
 

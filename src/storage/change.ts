@@ -95,6 +95,7 @@ const tables = [
   'consents',
   'feeds',
   'named_keys',
+  'peers',
   'removals',
   'site_keys',
   'sources',

@@ -24,6 +24,7 @@ import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
 import { systemSource } from '../../geo/sources.ts';
 import { sourceSecretPrefix } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/store.ts';
+import { listPeers } from '../federation/subscribe/peers.ts';
 import { offeredLists } from './catalogue.ts';
 import { openDestinations, sourceFault, urlLabel } from './import/download.ts';
 import {
@@ -337,6 +338,15 @@ function credentialsFor(w: ListTools, url: URL, given: Parameters<typeof readCre
   throw new OperatorError('a header or a password is sent over https alone');
 }
 
+/** A peer's blocklist holds our own word come back, with a list's units. */
+async function refusePeer({ store }: ListTools, { host }: URL): Promise<void> {
+  const peer = (await listPeers(store)).find((one) => new URL(one.url).host === host);
+  if (peer === undefined) return;
+  throw new OperatorError(
+    `${host} is peer ${peer.number}: its list would be our own word come back. Remove the peer first`,
+  );
+}
+
 /** Has the running server fetch a list from now on. */
 async function subscribe(w: ListTools, input: SourceInput) {
   refuseMixed(input);
@@ -349,6 +359,7 @@ async function subscribe(w: ListTools, input: SourceInput) {
   const destinations = openDestinations({ allowPrivate: w.config.sourceAllowPrivate });
   const fault = await sourceFault(url, destinations);
   if (fault !== undefined) throw new OperatorError(fault);
+  await refusePeer(w, url);
   const terms = {
     name: input.source ?? listNameOf(url.href),
     url: url.href,

@@ -333,6 +333,7 @@ export function createPeerVotes(options: {
     forget,
     get: (peer: number): PeerTerms | undefined => peers.get(peer)?.terms,
     size: () => peers.size,
+    numbers: (): readonly number[] => [...peers.keys()],
     put,
     count,
     newestOn,

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/core/time.ts';
 import {
+  type FederationHead,
   faultOfHead,
-  type Head,
   type HeadFault,
   headBytesMax,
   readHead,
@@ -28,7 +28,7 @@ const next = makeKey('b.example', random);
 const other = makeKey('c.example', random);
 const chain = chainAfter(chainStart, Buffer.from('- 192.0.2.1\n'));
 
-const plain: Omit<Head, 'keys' | 'origin'> = {
+const plain: Omit<FederationHead, 'keys' | 'origin'> = {
   seq: 812,
   chain,
   madeAt: now,
@@ -166,13 +166,18 @@ for (const [what, note, fault] of refused) {
 }
 
 const taken = { seq: 812, chain, madeAt: now };
-const headOf = (difference: Partial<Head>): Head => ({
+const headOf = (difference: Partial<FederationHead>): FederationHead => ({
   ...plain,
   origin: 'b.example',
   keys: [key],
   ...difference,
 });
-const orders: readonly (readonly [string, Partial<Head>, HeadFault | undefined, number?])[] = [
+const orders: readonly (readonly [
+  string,
+  Partial<FederationHead>,
+  HeadFault | undefined,
+  number?,
+])[] = [
   ['the same head again', {}, undefined],
   [
     'the next segment',

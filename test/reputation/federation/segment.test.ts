@@ -12,9 +12,9 @@ import {
   compareAddresses,
   createSegmentReader,
   goneLine,
+  type RowFacts,
   readBatch,
   reportsShown,
-  type Said,
   type SegmentFault,
   type SegmentRow,
   saidLine,
@@ -36,7 +36,7 @@ function randomAddress(): AddressRef {
   return { family: 6, words, length: isNetwork ? 64 : 128 };
 }
 
-function randomSaid(): Said {
+function randomSaid(): RowFacts {
   const firstHour = 490_000 + below(1_000);
   return {
     firstHour,

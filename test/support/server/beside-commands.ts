@@ -101,6 +101,16 @@ export function besideCommands({ folder, list, n, email }: BesidePlace): BesideC
     of('source pause', named),
     of('source resume', named),
     of('source remove', named),
+    refused('peer add', 'https://192.0.2.1', '--key', peerKey),
+    of('peer list'),
+    refused('peer show', 'b.example'),
+    refused('peer set', 'b.example', '--weight', '1'),
+    refused('peer pause', 'b.example'),
+    refused('peer resume', 'b.example'),
+    refused('peer accept', 'b.example'),
+    refused('peer drop', 'b.example'),
+    refused('peer rekey', 'b.example', '--key', peerKey),
+    refused('peer remove', 'b.example'),
     of('entry add', range, '--score', '80'),
     of('entry list'),
     of('entry remove', range),
@@ -135,6 +145,9 @@ export function besideCommands({ folder, list, n, email }: BesidePlace): BesideC
     refused('cluster upgrade'),
   ];
 }
+
+/** A key line of the documentation of signed notes. */
+const peerKey = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW';
 
 /** Processes of this test that have the store of the directory mapped or open, at this moment. */
 export function openersOf(dataDir: string): number[] {

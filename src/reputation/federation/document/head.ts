@@ -43,7 +43,7 @@ const major = 1;
 
 export interface SnapshotRef {
   readonly seq: number;
-  /** Of its bytes, 64 hexadecimal digits. */
+  /** The hash of its bytes, 64 hexadecimal digits. */
   readonly sha256: string;
   readonly bytes: number;
   readonly rows: number;
@@ -51,7 +51,7 @@ export interface SnapshotRef {
   readonly chain: string;
 }
 
-export interface Head {
+export interface FederationHead {
   /** Name of the key that signs. */
   readonly origin: string;
   /** Number of the last segment; 0: there is none. */
@@ -64,7 +64,7 @@ export interface Head {
   readonly snapshot: SnapshotRef | undefined;
   /** The oldest segment that is still served; `seq + 1`: none is. */
   readonly oldest: number;
-  /** How many accounts are behind a row at least. */
+  /** The number of accounts behind a row at least. */
   readonly least: number;
   readonly licence: string;
   /** The one that signs from now on, then the one that it follows. */
@@ -87,12 +87,12 @@ export type HeadFault =
   | 'leaps';
 
 export type HeadRead =
-  | { readonly head: Head; readonly fault?: undefined }
+  | { readonly head: FederationHead; readonly fault?: undefined }
   | { readonly head?: undefined; readonly fault: HeadFault };
 
 /** @param signers the key that signs from now on, in a rotation with the one that it follows */
 export function writeHead(
-  head: Omit<Head, 'keys' | 'origin'>,
+  head: Omit<FederationHead, 'keys' | 'origin'>,
   signers: readonly SigningKey[],
 ): Buffer {
   const { snapshot } = head;
@@ -226,7 +226,7 @@ function timeIn(text: string): number {
 }
 
 /** The part of a head that was taken before that the next one is compared with. */
-export type HeadTaken = Pick<Head, 'seq' | 'chain' | 'madeAt'>;
+export type HeadTaken = Pick<FederationHead, 'seq' | 'chain' | 'madeAt'>;
 
 /**
  * Returns why a verified head can't follow the one that was taken before it, undefined when it can: an old one sent
@@ -234,7 +234,7 @@ export type HeadTaken = Pick<Head, 'seq' | 'chain' | 'madeAt'>;
  * @param before undefined: none was taken
  */
 export function faultOfHead(
-  head: Head,
+  head: FederationHead,
   before: HeadTaken | undefined,
   now: number,
 ): HeadFault | undefined {

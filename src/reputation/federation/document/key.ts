@@ -34,11 +34,11 @@ export interface FederationKey {
   readonly publicKey: KeyObject;
 }
 
-export interface SigningKey extends FederationKey {
+export type SigningKey = FederationKey & {
   readonly privateKey: KeyObject;
   /** 32 bytes. Secret. */
   readonly seed: Uint8Array;
-}
+};
 
 export function isKeyName(text: string): boolean {
   return nameShape.test(text);

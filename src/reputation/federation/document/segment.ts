@@ -45,7 +45,7 @@ export interface AddressRef {
 }
 
 /** The counts and times that a server says of an address. */
-export interface Said {
+export interface RowFacts {
   readonly firstHour: number;
   readonly lastHour: number;
   /** Bit n for category n. */
@@ -62,7 +62,7 @@ export function goneLine({ family, words, length }: AddressRef): string {
   return `- ${addressText(family, words, length)}\n`;
 }
 
-export function saidLine(address: AddressRef, said: Said): string {
+export function saidLine(address: AddressRef, said: RowFacts): string {
   const { family, words, length } = address;
   const place = `+ ${addressText(family, words, length)}`;
   const hours = `${said.firstHour} ${said.lastHour}`;
@@ -85,7 +85,7 @@ function categoriesText(categories: number): string {
   return text;
 }
 
-function reportersText({ staff, members, earned }: Said): string {
+function reportersText({ staff, members, earned }: RowFacts): string {
   return `${staff > 0 ? `s${staff}` : ''}${members > 0 ? `m${members}` : ''}${earned > 0 ? `e${earned}` : ''}`;
 }
 
@@ -95,12 +95,12 @@ export function reportsShown(reports: number): number {
 }
 
 /** A row as it is read: one object, filled anew for each. */
-export interface SegmentRow extends AddressRef, Said {
+export interface SegmentRow extends AddressRef, RowFacts {
   /** A tombstone: the server says nothing of the address any more. */
   readonly isGone: boolean;
 }
 
-export interface SegmentFault {
+export type SegmentFault = {
   /** Counted from 1. */
   readonly line: number;
   readonly reason:
@@ -111,7 +111,7 @@ export interface SegmentFault {
     | 'not sorted by address'
     | 'a tombstone in a snapshot'
     | 'the last line has no end';
-}
+};
 
 /**
  * Reads a segment or a snapshot. `push` gives undefined until there is a fault, and then that fault; `end` must be called
@@ -351,10 +351,10 @@ export const segmentsPerAnswer = 256;
 const betweenBytesMax = 32;
 export const batchBytesMax = segmentBytesMax + segmentsPerAnswer * betweenBytesMax;
 
-export interface NumberedSegment {
+export type NumberedSegment = {
   readonly seq: number;
   readonly bytes: Uint8Array;
-}
+};
 
 export function writeBatch(segments: readonly NumberedSegment[]): Buffer {
   return Buffer.concat(

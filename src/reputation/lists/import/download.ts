@@ -34,6 +34,8 @@ interface DownloadOptions {
   readonly known?: Validators | undefined;
   /** Headers for the host of the address alone. */
   readonly credentials?: Readonly<Record<string, string>> | undefined;
+  /** More headers of the request to an address. */
+  readonly headersFor?: ((url: URL) => Readonly<Record<string, string>>) | undefined;
 }
 
 export interface Download {
@@ -148,7 +150,7 @@ async function followRedirects(
 function answerOf(
   url: URL,
   signal: AbortSignal,
-  { destinations, known, credentials }: DownloadOptions,
+  { destinations, known, credentials, headersFor }: DownloadOptions,
 ): Promise<IncomingMessage> {
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
   const headers = {
@@ -157,6 +159,7 @@ function answerOf(
     // A file that is packed already gains nothing, and gzip inside gzip is not read.
     'accept-encoding': url.pathname.endsWith('.gz') ? 'identity' : 'gzip',
     ...credentials,
+    ...headersFor?.(url),
     ...(known?.etag ? { 'if-none-match': known.etag } : {}),
     ...(known?.lastModified ? { 'if-modified-since': known.lastModified } : {}),
   };

@@ -38,6 +38,8 @@ export interface OpenOptions {
   readonly known?: Validators | undefined;
   /** Headers that the host of the address asks for. */
   readonly credentials?: Readonly<Record<string, string>> | undefined;
+  /** More headers of the request to an address. */
+  readonly headersFor?: ((url: URL) => Readonly<Record<string, string>>) | undefined;
   /** The stream that `-` reads. */
   readonly stdin?: Readable;
 }
@@ -90,6 +92,7 @@ async function openSource(pathOrUrl: string, options: OpenOptions): Promise<Down
         destinations: options.destinations,
         known: options.known,
         credentials: options.credentials,
+        headersFor: options.headersFor,
       });
     } catch (error) {
       throw readFailure(error, urlLabel(url), signal);

@@ -1,0 +1,205 @@
+/**
+ * Reads what a peer publishes: its head, its segments and its snapshot. Nothing is kept here, and nothing is trusted
+ * before it is verified: the head by its key, everything else by the hashes that the head signs.
+ *
+ * Invariants: only the peer's own host is asked, at an address that may be asked (lists/import/download.ts), over HTTPS unless
+ * SOURCE_ALLOW_PRIVATE is on. Each answer has a bound on its bytes, its time and its rows.
+ */
+
+import { OperatorError } from '../../../core/errors.ts';
+import { minuteMs } from '../../../core/time.ts';
+import { type Destinations, openDestinations } from '../../lists/import/download.ts';
+import { openList } from '../../lists/import/open-list.ts';
+import type { PeerRow } from '../../votes/peer-votes.ts';
+import { type FederationHead, headBytesMax, readHead } from '../document/head.ts';
+import type { FederationKey, SigningKey } from '../document/key.ts';
+import {
+  type AddressRef,
+  batchBytesMax,
+  chainAfter,
+  createSegmentReader,
+  type NumberedSegment,
+  readBatch,
+  type SegmentRow,
+  segmentsPerAnswer,
+  snapshotBytesMax,
+  snapshotRowsMax,
+} from '../document/segment.ts';
+import { signGet } from '../document/signed-get.ts';
+
+/** Segments of one poll; a peer that is further behind takes the snapshot. */
+export const segmentsMax = 4_096;
+/** Bytes of the segments of one poll: they are in memory until all are verified. */
+const pollBytesMax = 64 * 1_048_576;
+const waitMsMax = 30_000;
+const fetchMsMax = 10 * minuteMs;
+
+/** An answer of a peer is not right: nothing of it was taken. */
+export class PeerFault extends OperatorError {
+  readonly isStrangeKey: boolean;
+
+  constructor(message: string, isStrangeKey = false) {
+    super(message);
+    this.isStrangeKey = isStrangeKey;
+  }
+}
+
+export interface FetchOptions {
+  /** The origin of its federation paths. */
+  readonly url: string;
+  readonly allowPrivate: boolean;
+  /** Signs each GET; undefined: this server has no key, and peers that ask for one refuse it. */
+  readonly signer: SigningKey | undefined;
+  readonly now: () => number;
+  readonly signal?: AbortSignal;
+  /** Absent: as the system resolves names. */
+  readonly destinations?: Destinations;
+}
+
+/** One segment as it was read. */
+export type ReadSegment = ReturnType<typeof segmentOf>;
+
+/** @returns why a peer at such an address is not read */
+export function peerUrlFault(text: string, allowPrivate: boolean): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return 'a peer is an https address';
+  if (url.protocol === 'http:' && !allowPrivate) {
+    return 'a peer is read over https; http goes with SOURCE_ALLOW_PRIVATE=on alone';
+  }
+  if (url.pathname !== '/' || url.search !== '' || url.username !== '') {
+    return 'a peer is scheme and host alone, such as https://b.example';
+  }
+  return undefined;
+}
+
+export function openPeerReader(options: FetchOptions) {
+  const { allowPrivate, signer, now } = options;
+  const base = new URL(options.url);
+  const destinations = options.destinations ?? openDestinations({ allowPrivate });
+  /** Redirects stay on the peer's host. */
+  const own: Destinations = {
+    ...destinations,
+    admit(url) {
+      if (url.host !== base.host) throw new PeerFault(`${base.host}: redirects to another host`);
+      destinations.admit(url);
+    },
+  };
+
+  async function read(
+    path: string,
+    maxBytes: number,
+    onChunk: (chunk: Uint8Array) => void,
+  ): Promise<void> {
+    const opened = await openList(new URL(path, base).href, {
+      maxBytes,
+      timeoutMs: waitMsMax,
+      deadlineMs: fetchMsMax,
+      destinations: own,
+      headersFor: (url) => (signer === undefined ? {} : signGet(url, signer, now())),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
+    try {
+      for await (const chunk of opened.chunks) onChunk(chunk);
+    } finally {
+      await opened.close();
+    }
+  }
+
+  async function whole(path: string, maxBytes: number): Promise<Buffer> {
+    const chunks: Uint8Array[] = [];
+    await read(path, maxBytes, (chunk) => chunks.push(chunk));
+    return Buffer.concat(chunks);
+  }
+
+  async function head(key: FederationKey): Promise<FederationHead> {
+    const found = readHead(await whole('/federation/head', headBytesMax), key);
+    if (found.head !== undefined) return found.head;
+    throw new PeerFault(
+      `${base.host}: its head is refused (${found.fault})`,
+      found.fault === 'strange_key',
+    );
+  }
+
+  /**
+   * Reads the segments behind `seq` up to the head's. @returns undefined when they are too many or no longer
+   * served: then the snapshot is read
+   */
+  async function segments(
+    of: FederationHead,
+    after: { readonly seq: number; readonly chain: string },
+  ): Promise<ReadSegment[] | undefined> {
+    if (after.seq + 1 < of.oldest || of.seq - after.seq > segmentsMax) return undefined;
+    const found: ReadSegment[] = [];
+    let { seq, chain } = after;
+    let bytes = 0;
+    while (seq < of.seq) {
+      const to = Math.min(of.seq, seq + segmentsPerAnswer);
+      const body = await whole(`/federation/segments/${seq + 1}?to=${to}`, batchBytesMax);
+      const batch = readBatch(body, seq + 1);
+      if (batch === undefined || batch.length === 0) {
+        throw new PeerFault(`${base.host}: its segments are not in order`);
+      }
+      bytes += body.length;
+      if (bytes > pollBytesMax) return undefined;
+      for (const one of batch) {
+        chain = chainAfter(chain, one.bytes);
+        found.push(segmentOf(one, chain, base.host));
+        seq = one.seq;
+      }
+    }
+    if (chain !== of.chain)
+      throw new PeerFault(`${base.host}: its segments are not those of its head`);
+    return found;
+  }
+
+  /** Reads the snapshot that the head names, in the order of its addresses. */
+  async function snapshot(of: FederationHead): Promise<PeerRow[]> {
+    const named = of.snapshot;
+    if (named === undefined) throw new PeerFault(`${base.host}: it has no snapshot yet`);
+    if (named.rows > snapshotRowsMax || named.bytes > snapshotBytesMax) {
+      throw new PeerFault(`${base.host}: its snapshot has ${named.rows} rows, which are too many`);
+    }
+    const rows: PeerRow[] = [];
+    const reader = createSegmentReader({ kind: 'snapshot', onRow: (row) => rows.push(rowOf(row)) });
+    await read(`/federation/snapshot/${named.seq}`, named.bytes, (chunk) =>
+      refuse(reader.push(chunk)),
+    );
+    refuse(reader.end());
+    if (reader.sha256() !== named.sha256 || reader.rows() !== named.rows) {
+      throw new PeerFault(`${base.host}: its snapshot is not the one of its head`);
+    }
+    return rows;
+  }
+
+  function refuse(fault: ReturnType<ReturnType<typeof createSegmentReader>['push']>): void {
+    if (fault === undefined) return;
+    throw new PeerFault(`${base.host}: line ${fault.line} of its snapshot: ${fault.reason}`);
+  }
+
+  return { head, segments, snapshot };
+}
+
+function segmentOf({ seq, bytes }: NumberedSegment, chain: string, host: string) {
+  const added: PeerRow[] = [];
+  const removed: AddressRef[] = [];
+  const reader = createSegmentReader({
+    kind: 'segment',
+    onRow(row) {
+      if (row.isGone) removed.push(addressOf(row));
+      else added.push(rowOf(row));
+    },
+  });
+  const fault = reader.push(bytes) ?? reader.end();
+  if (fault === undefined) return { seq, chain, added, removed };
+  throw new PeerFault(`${host}: line ${fault.line} of its segment ${seq}: ${fault.reason}`);
+}
+
+/** The reader fills one object again and again. */
+function addressOf({ family, words, length }: SegmentRow): AddressRef {
+  return { family, words: words.slice(), length };
+}
+
+function rowOf(row: SegmentRow): PeerRow {
+  const { firstHour, lastHour, categories } = row;
+  return { ...addressOf(row), firstHour, lastHour, categories };
+}

@@ -1,0 +1,703 @@
+/**
+ * The peers whose word this server takes: one that is due is read, judged, and taken. Off until the first `peer add`:
+ * before it one look at the store, and no timer and no figure.
+ *
+ * Invariants: rows are events of the journal, and how far the peer was read is in one commit with the last of them; cut
+ * short before, the same rows are read again, which changes nothing. New rows that look like a mistake or like poison
+ * wait for the operator, and what the peer takes back is taken back meanwhile. Every poll compares what the journal says
+ * of the peers' worth with what they are worth now, so a peer that is new no longer, or whose head is over, is told
+ * to all nodes by an event.
+ *
+ * Bounds: two peers at a time, five minutes between polls, after failures up to an hour.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Config } from '../../../config.ts';
+import { entryFlags } from '../../../contracts/reputation.ts';
+import type { Clock } from '../../../core/clock.ts';
+import { OperatorError } from '../../../core/errors.ts';
+import { every, type Loop } from '../../../core/every.ts';
+import type { Log } from '../../../core/log.ts';
+import type { Metrics } from '../../../core/metrics.ts';
+import type { Random } from '../../../core/random.ts';
+import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
+import type { IpIndex } from '../../../index/ip-index.ts';
+import { flagsOf, metaOf } from '../../../index/records.ts';
+import { COVERING_MAX } from '../../../index/trie/layout.ts';
+import { createEventId } from '../../../storage/journal/define-event.ts';
+import { LeaseLostError, type Maintenance } from '../../../storage/maintenance.ts';
+import type { NewEvent, Store } from '../../../storage/store.ts';
+import { serviceNames, serviceNumber } from '../../lists/import/rows.ts';
+import { contributionKinds, kindOf, refOf, tagOf } from '../../state/contributions.ts';
+import type { Entries } from '../../state/entries.ts';
+import { peerCleared, peerRows, peerRowsPerEventMax, peerSet } from '../../state/events.ts';
+import { type PeerRow, type PeerTerms, peersMax } from '../../votes/peer-votes.ts';
+import type { Policy } from '../../votes/quorum.ts';
+import { type FederationHead, faultOfHead } from '../document/head.ts';
+import type { SigningKey } from '../document/key.ts';
+import type { AddressRef } from '../document/segment.ts';
+import { chainStart } from '../document/segment.ts';
+import { type FetchOptions, openPeerReader, PeerFault, type ReadSegment } from './fetch.ts';
+import {
+  changePeer,
+  cursorRow,
+  type HoldReason,
+  keyOfPeer,
+  listPeers,
+  nameOf,
+  type PeerCursor,
+  readCursor,
+  type StoredPeer,
+  termsOf,
+} from './peers.ts';
+
+const everyMs = 5 * minuteMs;
+const retryMsMin = minuteMs;
+const retryMsMax = hourMs;
+const jitter = 0.1;
+const pollsMax = 2;
+const eventsPerCommit = 10;
+/** New rows of a day that are no surprise, however few there were before. */
+const newRowsMin = 500;
+const newRowsFactor = 4;
+const daysKept = 28;
+/** Rows on allowed or known-good addresses in a day that are no surprise. */
+const goodRowsMin = 3;
+const goodShare = 0.002;
+/** Rows of a /24 or IPv6 /48 that count, and those from which on all wait. */
+const networkRowsMax = 16;
+const networkRowsHeld = 64;
+const aheadMsMax = hourMs;
+/** The service of a bundled range that resolvers and root servers belong to. */
+const resolvers = serviceNumber(serviceNames[3]) - 1;
+const sliceMs = 3;
+const rowsPerSlice = 64;
+
+export interface PollOptions {
+  readonly store: Store;
+  readonly isMine: () => boolean;
+  readonly entries: Entries;
+  readonly index: IpIndex;
+  readonly policy: () => Policy;
+  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly allowPrivate: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Returns the key that signs this server's requests. */
+  readonly signer: () => Promise<SigningKey | undefined>;
+  /** Tells the operator of something that waits for them. */
+  readonly onHeld?: (peer: StoredPeer, reason: HoldReason) => void;
+  readonly destinations?: FetchOptions['destinations'];
+}
+
+export type PeerPoller = ReturnType<typeof createPeerPoller>;
+
+export function createPeerPoller(options: PollOptions) {
+  const { store, entries, clock, random, log } = options;
+  const running = new Map<number, Promise<void>>();
+  const stopping = new AbortController();
+
+  const newEventId = () => createEventId(clock, random);
+  const taker = createTaker(options, stopping.signal);
+  const fraction = () => Buffer.from(random.bytes(4)).readUInt32BE() / 2 ** 32;
+
+  /** Tells the journal what the peers are worth now, where that is news. */
+  async function tellWorth(peers: readonly StoredPeer[]): Promise<void> {
+    const events: NewEvent[] = [];
+    const wanted = termsOf(peers, options.policy(), clock.now());
+    for (const [number, terms] of wanted) {
+      if (!isSameTerms(entries.peers.get(number), terms)) {
+        events.push(peerSet.encode(newEventId(), terms));
+      }
+    }
+    for (const number of entries.peers.numbers()) {
+      if (!wanted.has(number)) events.push(peerCleared.encode(newEventId(), { peer: number }));
+    }
+    if (events.length > 0) await options.catchUpTo(await taker.commit(events));
+  }
+
+  function readerOf(peer: StoredPeer, signer: SigningKey | undefined) {
+    const { allowPrivate, destinations } = options;
+    return openPeerReader({
+      url: peer.url,
+      allowPrivate,
+      signer,
+      now: clock.now,
+      signal: stopping.signal,
+      ...(destinations === undefined ? {} : { destinations }),
+    });
+  }
+
+  async function refresh(peer: StoredPeer): Promise<Partial<StoredPeer>> {
+    const reader = readerOf(peer, await options.signer());
+    const key = keyOfPeer(peer);
+    const head = await reader.head(key);
+    const { headSeq: seq, headChain: chain, headMadeAt: madeAt } = peer;
+    const before = madeAt === 0 ? undefined : { seq, chain, madeAt };
+    const fault = faultOfHead(head, before, clock.now());
+    if (fault === 'forked') return { ...headOf(head), ...heldBy('two histories') };
+    if (fault !== undefined) throw new PeerFault(`${nameOf(peer)}: its head is refused (${fault})`);
+    const change: Partial<StoredPeer> = {
+      ...headOf(head),
+      ...rotated(peer, head),
+      freshAt: clock.now(),
+    };
+    await options.catchUpTo(await store.lastSeq());
+    const cursor = await readCursor(store, peer.number);
+    const isHeld = peer.held !== 'none' && peer.held !== 'strange key';
+    const last = { seq: cursor?.readSeq ?? 0, chain: cursor?.readChain ?? chainStart };
+    if (cursor !== undefined && isHeld) {
+      if (head.seq === last.seq) return change;
+      return { ...change, ...(await taker.takeBackMeanwhile(peer, reader, head, cursor)) };
+    }
+    const released: Partial<StoredPeer> = { held: 'none' };
+    const from = cursor && { seq: cursor.seq, chain: cursor.chain };
+    if (from !== undefined && from.seq === head.seq) {
+      if (from.chain !== head.chain) return { ...change, ...heldBy('two histories') };
+      return { ...change, ...released };
+    }
+    const isFirst = cursor === undefined && head.snapshot === undefined;
+    const start = from ?? (isFirst ? { seq: 0, chain: chainStart } : undefined);
+    const segments = start && (await reader.segments(head, start));
+    if (segments !== undefined) {
+      return {
+        ...change,
+        ...released,
+        ...(await taker.takeSegments(peer, segments, start!, isFirst)),
+      };
+    }
+    return {
+      ...change,
+      ...released,
+      ...(await taker.takeSnapshot(peer, reader, head, cursor === undefined)),
+    };
+  }
+
+  async function run(peer: StoredPeer): Promise<void> {
+    let change: Partial<StoredPeer>;
+    try {
+      change = { failures: 0, failure: '', ...(await refresh(peer)) };
+    } catch (error) {
+      if (error instanceof LeaseLostError || stopping.signal.aborted) return;
+      if (!(error instanceof OperatorError))
+        log.error({ err: error }, 'peers: a peer was not read');
+      const isStrange = error instanceof PeerFault && error.isStrangeKey;
+      const failure =
+        error instanceof OperatorError ? error.message : 'an unexpected error, which the log has';
+      change = {
+        failures: peer.failures + 1,
+        failure,
+        ...(isStrange ? heldBy('strange key') : {}),
+      };
+    }
+    const now = clock.now();
+    const pause =
+      change.failures === 0
+        ? everyMs
+        : Math.min(retryMsMax, retryMsMin * 2 ** Math.min(6, change.failures! - 1));
+    const dueAt = change.dueAt ?? now + Math.round(pause * (1 - jitter + 2 * jitter * fraction()));
+    const done = await changePeer(store, peer.number, (stored) => {
+      // Another peer has the number meanwhile, or the operator asked for something else.
+      if (stored.addedAt !== peer.addedAt || stored.key !== peer.key) return 'changed meanwhile';
+      const isAccepted = stored.acceptedSeq !== peer.acceptedSeq;
+      const kept = isAccepted ? { held: 'none' as const, dueAt: 0 } : {};
+      return { ...change, triedAt: now, dueAt, ...kept };
+    });
+    if (!done.ok) return;
+    note(peer, done.value);
+    await tellWorth(await listPeers(store));
+  }
+
+  function note(before: StoredPeer, peer: StoredPeer): void {
+    const facts = { peer: peer.number, name: nameOf(peer) };
+    if (peer.held !== before.held && peer.held !== 'none') {
+      log.warn({ ...facts, reason: peer.held }, 'peers: new rows wait for the operator');
+      options.onHeld?.(peer, peer.held);
+    } else if (peer.failure !== '' && peer.failure !== before.failure) {
+      log.warn({ ...facts, reason: peer.failure }, 'peers: a peer was not read');
+    }
+    if (peer.key !== before.key) {
+      log.warn(
+        { ...facts, reason: 'it has a new key, which the old one signed' },
+        'peers: key changed',
+      );
+    }
+  }
+
+  function begin(peer: StoredPeer): void {
+    const work = run(peer)
+      .catch((error: unknown) => {
+        if (!(error instanceof LeaseLostError)) log.warn({ err: error }, 'peers: not polled');
+      })
+      .finally(() => running.delete(peer.number));
+    running.set(peer.number, work);
+  }
+
+  /** Begins what is due. @returns all peers as they are stored */
+  async function poll(): Promise<readonly StoredPeer[]> {
+    const peers = await listPeers(store);
+    if (!options.isMine() || stopping.signal.aborted) return peers;
+    if (running.size === 0) await tellWorth(peers);
+    const now = clock.now();
+    const due = peers
+      .filter((one) => one.state === 'active' && !running.has(one.number) && isDue(one, now))
+      .sort((a, b) => a.dueAt - b.dueAt);
+    for (const peer of due.slice(0, Math.max(0, pollsMax - running.size))) begin(peer);
+    return peers;
+  }
+
+  async function idle(): Promise<void> {
+    while (running.size > 0) await Promise.all(running.values());
+  }
+
+  async function stop(): Promise<void> {
+    stopping.abort();
+    await idle();
+  }
+
+  return { poll, idle, stop };
+}
+
+/** Writes what was read of a peer, and judges it before. */
+function createTaker(options: PollOptions, signal: AbortSignal) {
+  const { store, entries, index, clock, random } = options;
+  const judge = createJudge(options, signal);
+  const newEventId = () => createEventId(clock, random);
+  const inSlices = (count: number, step: (i: number) => void) => stepInSlices(count, step, signal);
+
+  async function commit(events: readonly NewEvent[], more: Parameters<Store['commit']>[0] = {}) {
+    const done = await store.commit({ ...more, events: [...events] });
+    if (!done.ok) throw new Error(`a peer's rows were not written: ${done.error}`);
+    return done.seq;
+  }
+
+  /** The rest of a hold is the operator's: rows behind the cursor wait, tombstones don't. */
+  async function takeBackMeanwhile(
+    peer: StoredPeer,
+    reader: ReturnType<typeof openPeerReader>,
+    head: FederationHead,
+    cursor: PeerCursor,
+  ): Promise<Partial<StoredPeer>> {
+    const segments = await reader.segments(head, { seq: cursor.readSeq, chain: cursor.readChain });
+    let removed: readonly AddressRef[];
+    if (segments === undefined)
+      removed = await absentFrom(peer.number, await reader.snapshot(head));
+    else removed = segments.flatMap((one) => one.removed);
+    const read =
+      segments === undefined
+        ? { readSeq: head.snapshot!.seq, readChain: head.snapshot!.chain }
+        : { readSeq: head.seq, readChain: head.chain };
+    await writeRows(peer, head.seq, [], removed, { ...cursor, ...read });
+    return {};
+  }
+
+  async function takeSegments(
+    peer: StoredPeer,
+    segments: readonly ReadSegment[],
+    start: { readonly seq: number; readonly chain: string },
+    isFirst: boolean,
+  ): Promise<Partial<StoredPeer>> {
+    let counts = countsOf(peer, clock.now());
+    let at = start;
+    for (const [i, segment] of segments.entries()) {
+      const judged = await judge(
+        peer,
+        counts,
+        segment.added,
+        isFirst || segment.seq <= peer.acceptedSeq,
+      );
+      if (judged.reason !== 'none') {
+        const rest = segments.slice(i);
+        const end = segments.at(-1)!;
+        const cursor = { ...at, readSeq: end.seq, readChain: end.chain };
+        await writeRows(
+          peer,
+          end.seq,
+          [],
+          rest.flatMap((one) => one.removed),
+          cursor,
+        );
+        return { ...counts, ...heldBy(judged.reason) };
+      }
+      at = { seq: segment.seq, chain: segment.chain };
+      counts = judged.counts;
+      const cursor = { ...at, readSeq: at.seq, readChain: at.chain };
+      await writeRows(peer, segment.seq, judged.taken, segment.removed, cursor);
+    }
+    return counts;
+  }
+
+  async function takeSnapshot(
+    peer: StoredPeer,
+    reader: ReturnType<typeof openPeerReader>,
+    head: FederationHead,
+    isFirst: boolean,
+  ): Promise<Partial<StoredPeer>> {
+    const rows = await reader.snapshot(head);
+    const { seq, chain } = head.snapshot!;
+    const removed = await absentFrom(peer.number, rows);
+    const counts = countsOf(peer, clock.now());
+    const judged = await judge(peer, counts, rows, isFirst || seq <= peer.acceptedSeq);
+    const read = { readSeq: seq, readChain: chain };
+    if (judged.reason !== 'none') {
+      const cursor = (await readCursor(store, peer.number)) ?? { seq: 0, chain: chainStart };
+      await writeRows(peer, seq, [], removed, { ...cursor, ...read });
+      return { ...counts, ...heldBy(judged.reason) };
+    }
+    // The newest rows of a first load get budget first.
+    const taken = await newestFirst(judged.taken);
+    await writeRows(peer, seq, taken, removed, { seq, chain, ...read });
+    // The segments behind it come at once.
+    return { ...judged.counts, ...(seq < head.seq ? { dueAt: 0 } : {}) };
+  }
+
+  /** Sorts by day, in slices: a whole sort would hold up everybody. */
+  async function newestFirst(found: readonly PeerRow[]): Promise<PeerRow[]> {
+    const byDay = new Map<number, PeerRow[]>();
+    await inSlices(found.length, (i) => {
+      const day = Math.floor(found[i]!.lastHour / 24);
+      const others = byDay.get(day);
+      if (others === undefined) byDay.set(day, [found[i]!]);
+      else others.push(found[i]!);
+    });
+    const days = [...byDay.keys()].sort((a, b) => b - a);
+    return days.flatMap((day) => byDay.get(day)!);
+  }
+
+  /**
+   * Writes rows as events, a bounded commit at a time, the last one with the cursor. What is cut short is written
+   * once more, which changes nothing.
+   */
+  async function writeRows(
+    { number: peer }: StoredPeer,
+    seq: number,
+    added: readonly PeerRow[],
+    removed: readonly AddressRef[],
+    cursor: PeerCursor,
+  ): Promise<void> {
+    let events: NewEvent[] = [];
+    const size = peerRowsPerEventMax;
+    const steps = Math.ceil((added.length + removed.length) / size);
+    for (let step = 0; step < steps; step++) {
+      const from = step * size;
+      const gone = removed.slice(from, from + size);
+      const first = Math.max(0, from - removed.length);
+      const room = size - gone.length;
+      const more = from + size <= removed.length ? [] : added.slice(first, first + room);
+      events.push(peerRows.encode(newEventId(), { peer, seq, added: more, removed: gone }));
+      if (events.length < eventsPerCommit) continue;
+      await options.catchUpTo(await commit(events));
+      signal.throwIfAborted();
+      events = [];
+    }
+    await options.catchUpTo(await commit(events, { set: [cursorRow(peer, cursor)] }));
+  }
+
+  /** Returns what a peer says here and is not among these rows, which are sorted by address. */
+  async function absentFrom(peer: number, rows: readonly PeerRow[]): Promise<AddressRef[]> {
+    const named = new Set<number>();
+    const tag = tagOf(contributionKinds.peer, peer);
+    const { contributions: c } = entries;
+    await inSlices(rows.length, (i) => {
+      const { family, words, length } = rows[i]!;
+      const entry = entries.get(family, words, length);
+      if (entry !== 0) named.add(entry);
+    });
+    const found: AddressRef[] = [];
+    await inSlices(c.highest(), (i) => {
+      const node = i + 1;
+      const entry = c.owner[node]!;
+      if (entry === 0 || c.tag[node] !== tag || named.has(entry)) return;
+      const { family, words, length } = index.prefixOf(entry)!;
+      found.push({ family, words: words.slice(), length });
+    });
+    return found;
+  }
+
+  return { commit, takeBackMeanwhile, takeSegments, takeSnapshot };
+}
+
+/** Looks for what a mistake or a captured peer would bring. */
+function createJudge({ entries, index, clock }: PollOptions, signal: AbortSignal) {
+  const covering = new Int32Array(COVERING_MAX);
+  const inSlices = (count: number, step: (i: number) => void) => stepInSlices(count, step, signal);
+
+  /** Judges new rows. @param isAccepted the operator takes them as they are, or they are the first ones */
+  async function judge(
+    peer: StoredPeer,
+    before: Counts,
+    added: readonly PeerRow[],
+    isAccepted: boolean,
+  ): Promise<{ reason: HoldReason; counts: Counts; taken: readonly PeerRow[] }> {
+    const tag = tagOf(contributionKinds.peer, peer.number);
+    const latest = Math.floor((clock.now() + aheadMsMax) / hourMs);
+    const limit = newRowsLimit(before.days);
+    const inNetworks = new Map<string, number>();
+    const taken: PeerRow[] = [];
+    const isRefused: Record<'resolver' | 'future' | 'crowded', boolean> = {
+      resolver: false,
+      future: false,
+      crowded: false,
+    };
+    let [fresh, good] = [0, 0];
+    await inSlices(added.length, (i) => {
+      const row = added[i]!;
+      if (row.lastHour > latest) isRefused.future = true;
+      const flags = flagsAt(row);
+      if (flags.isResolver) isRefused.resolver = true;
+      if (flags.isImmune) {
+        good++;
+        return;
+      }
+      const entry = entries.get(row.family, row.words, row.length);
+      const isKnown = entry !== 0 && entries.contributions.find(entry, tag) !== 0;
+      if (!isKnown) {
+        fresh++;
+        const network = networkName(row);
+        const count = (inNetworks.get(network) ?? rowsIn(row, tag)) + 1;
+        inNetworks.set(network, count);
+        if (count > networkRowsHeld) isRefused.crowded = true;
+        if (count > networkRowsMax) return;
+      }
+      taken.push(row);
+    });
+    const counts = {
+      ...before,
+      newToday: before.newToday + (isAccepted ? 0 : fresh),
+      goodToday: before.goodToday + good,
+      goodEver: before.goodEver + good,
+    };
+    const goodMax = Math.max(goodRowsMin, goodShare * (counts.newToday + counts.goodToday));
+    let reason: HoldReason = 'none';
+    if (isAccepted) return { reason, counts, taken };
+    if (isRefused.resolver) reason = 'a resolver or root server';
+    else if (isRefused.future) reason = 'rows from the future';
+    else if (counts.newToday > limit) reason = 'many new rows';
+    else if (counts.goodToday > goodMax) reason = 'allowed or known good addresses';
+    else if (isRefused.crowded) reason = 'many rows of one network';
+    return { reason, counts, taken };
+  }
+
+  function flagsAt({ family, words }: AddressRef) {
+    const count = index.covering(family, words, covering);
+    let [isImmune, isResolver] = [false, false];
+    const { contributions: c } = entries;
+    for (let i = 0; i < count; i++) {
+      const entry = covering[i]!;
+      const flags = flagsOf(metaOf(index.records, entry));
+      if ((flags & (entryFlags.allowlisted | entryFlags.knownGood)) === 0) continue;
+      isImmune = true;
+      for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+        const isGood = kindOf(c.tag[node]!) === contributionKinds.good;
+        if (isGood && c.detail[node] === resolvers) isResolver = true;
+      }
+    }
+    return { isImmune, isResolver };
+  }
+
+  /** Counts what the peer says already of a row's /24 or IPv6 /48. */
+  function rowsIn({ family, words }: AddressRef, tag: number): number {
+    const length = family === 4 ? 24 : 48;
+    const masked = Uint32Array.of(words[0]!, words[1]!, 0, 0);
+    if (family === 4) masked[0]! &= 0xffff_ff00;
+    else masked[1]! &= 0xffff_0000;
+    if (family === 4) masked[1] = 0;
+    let found = 0;
+    const count = (entry: number) => {
+      if (entries.contributions.find(entry, tag) !== 0) found++;
+    };
+    index.walk({ family, words: masked, length }, count, { limit: 1_024 });
+    return found;
+  }
+
+  return judge;
+}
+
+async function stepInSlices(
+  count: number,
+  step: (i: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let sliceEnd = performance.now() + sliceMs;
+  for (let i = 0; i < count; i++) {
+    if (i % rowsPerSlice === 0 && performance.now() > sliceEnd) {
+      await nextTurn();
+      signal.throwIfAborted();
+      sliceEnd = performance.now() + sliceMs;
+    }
+    step(i);
+  }
+}
+
+type Counts = Pick<StoredPeer, 'day' | 'newToday' | 'goodToday' | 'goodEver' | 'days'>;
+
+/** Returns the counts of today: at a new day those of the day before become one of the days. */
+function countsOf({ day, newToday, goodToday, goodEver, days }: StoredPeer, now: number): Counts {
+  const today = Math.floor(now / dayMs);
+  if (day === today) return { day, newToday, goodToday, goodEver, days };
+  const kept = day === 0 ? [] : [...days, newToday].slice(-daysKept);
+  return { day: today, newToday: 0, goodToday: 0, goodEver, days: kept };
+}
+
+function newRowsLimit(days: readonly number[]): number {
+  const sorted = [...days].sort((a, b) => a - b);
+  const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  return Math.max(newRowsMin, newRowsFactor * median);
+}
+
+function headOf({ seq, chain, madeAt, endsAt }: FederationHead): Partial<StoredPeer> {
+  return { headSeq: seq, headChain: chain, headMadeAt: madeAt, headEndsAt: endsAt };
+}
+
+function heldBy(held: HoldReason): Partial<StoredPeer> {
+  return { held };
+}
+
+/** The key that signs from now on: the one that is pinned has signed the head that names it. */
+function rotated({ key }: StoredPeer, { keys }: FederationHead): Partial<StoredPeer> {
+  const next = keys[0]?.line;
+  return next === undefined || next === key ? {} : { key: next };
+}
+
+/** A clock that was set back must not hold a peer up. */
+function isDue({ dueAt }: StoredPeer, now: number): boolean {
+  return dueAt <= now || dueAt - now > 2 * retryMsMax;
+}
+
+function isSameTerms(known: PeerTerms | undefined, terms: PeerTerms): boolean {
+  return (
+    known !== undefined &&
+    known.quarters === terms.quarters &&
+    known.group === terms.group &&
+    known.isOwn === terms.isOwn &&
+    known.budget === terms.budget
+  );
+}
+
+function networkName({ family, words }: AddressRef): string {
+  return family === 4 ? `${words[0]! >>> 8}` : `${words[0]}/${words[1]! >>> 16}`;
+}
+
+/** Counts the rows of each peer. */
+export function rowsByPeer({
+  contributions: c,
+}: Pick<Entries, 'contributions'>): Map<number, number> {
+  const found = new Map<number, number>();
+  if (c.ofPeers() === 0) return found;
+  for (let node = 1; node <= c.highest(); node++) {
+    if (c.owner[node] === 0 || kindOf(c.tag[node]!) !== contributionKinds.peer) continue;
+    const peer = refOf(c.tag[node]!);
+    found.set(peer, (found.get(peer) ?? 0) + 1);
+  }
+  return found;
+}
+
+const pollMs = 2_000;
+
+export async function openPeers(needs: {
+  readonly state: {
+    readonly entries: Entries;
+    readonly index: IpIndex;
+    readonly policy: () => Policy;
+    readonly follower: { catchUpTo(seq: bigint): Promise<void> };
+  };
+  readonly maintenance: Maintenance;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly config: Config;
+  /** Returns the key that signs this server's requests, undefined before it has one. */
+  readonly signer: PollOptions['signer'];
+  readonly onHeld?: PollOptions['onHeld'];
+}) {
+  const { state, maintenance, clock, random, log, config } = needs;
+  const { store } = maintenance;
+  const { entries, index, policy } = state;
+  const poller = createPeerPoller({
+    store,
+    isMine: maintenance.isMine,
+    entries,
+    index,
+    policy,
+    catchUpTo: state.follower.catchUpTo,
+    allowPrivate: config.sourceAllowPrivate,
+    clock,
+    random,
+    log,
+    signer: needs.signer,
+    ...(needs.onHeld === undefined ? {} : { onHeld: needs.onHeld }),
+  });
+  let peers: readonly StoredPeer[] = await listPeers(store);
+  let loop: Loop | undefined;
+
+  async function poll(): Promise<void> {
+    if (store.writeState().available) peers = await poller.poll();
+  }
+
+  function begin(): void {
+    loop ??= every(pollMs, poll, {
+      isImmediate: true,
+      onFailure: (err) => log.warn({ err }, 'peers: not looked at, tried again later'),
+    });
+  }
+
+  if (peers.length > 0) begin();
+  const forget = store.onHint((events) => {
+    if (loop !== undefined) return;
+    if (events?.some(({ kind }) => kind === 'peer.set') || entries.peers.size() > 0) begin();
+  });
+  return {
+    tables: [{ name: 'peers', used: () => peers.length, limit: peersMax }],
+    metrics: (metrics: Metrics) => registerMetrics(metrics, { entries, clock }, () => peers),
+    async close() {
+      forget();
+      await loop?.stop();
+      await poller.stop();
+    },
+  };
+}
+
+function registerMetrics(
+  metrics: Metrics,
+  { entries, clock }: { readonly entries: Entries; readonly clock: Clock },
+  read: () => readonly StoredPeer[],
+): void {
+  const gauge = (name: string, help: string, of: (peer: StoredPeer) => number) =>
+    metrics.gaugeBy(`portcullis_peer_${name}`, help, 'peer', () =>
+      read().map((peer): [string, number] => [String(peer.number), of(peer)]),
+    );
+  const budget = ({ number }: StoredPeer) => entries.peers.budget(number, clock.now());
+  metrics.gaugeBy(
+    'portcullis_peer_rows',
+    'Addresses that a peer names, by its number.',
+    'peer',
+    () => [...rowsByPeer(entries)].map(([peer, count]): [string, number] => [String(peer), count]),
+  );
+  gauge('open', 'Votes of a peer that are open.', (peer) => budget(peer)?.open ?? 0);
+  gauge('held', 'Whether new rows of a peer wait for the operator.', ({ held }) =>
+    held === 'none' ? 0 : 1,
+  );
+  gauge('head_age_seconds', 'Age of the head that a peer signed last.', ({ headMadeAt }) =>
+    headMadeAt === 0 ? 0 : Math.max(0, (clock.now() - headMadeAt) / 1_000),
+  );
+  const counter = (name: string, help: string, of: (peer: StoredPeer) => number) =>
+    metrics.counterBy(`portcullis_peer_${name}_total`, help, ['peer'], () =>
+      read().map((peer) => [{ peer: String(peer.number) }, of(peer)] as const),
+    );
+  counter(
+    'refused',
+    'Votes of a peer that its budget did not allow, ever.',
+    (peer) => budget(peer)?.refused ?? 0,
+  );
+  counter(
+    'confirmed',
+    'Rows of a peer that ours confirmed, ever.',
+    (peer) => budget(peer)?.confirmed ?? 0,
+  );
+  counter(
+    'known_good',
+    'Rows of a peer on allowed or known-good addresses, ever.',
+    ({ goodEver }) => goodEver,
+  );
+}

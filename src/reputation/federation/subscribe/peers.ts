@@ -1,0 +1,329 @@
+/**
+ * Peers, servers of other owners whose word this one takes, as rows of the store. The operator's acts and the polls
+ * write the same row under a check: of two changes at once the second sees the first. How far a peer was read is a row of
+ * its own, which a restored backup drops: then the peer is read whole again.
+ *
+ * Invariants: a number is given to one peer at a time, 1 to 32; a name and a key stand once. The journal hears what a peer
+ * is worth from `termsOf` alone: nothing while it is paused, out of date or of a strange key, half in its first 14
+ * days.
+ */
+
+import { getDomain } from 'tldts';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import { dayMs } from '../../../core/time.ts';
+import { addWithin, commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
+import { peerCursorKey, peerKey, peerPrefix } from '../../../storage/keys.ts';
+import { flag, list, oneOf, record, text, time, varint } from '../../../storage/record.ts';
+import type { Commit, RowCheck } from '../../../storage/store.ts';
+import { pagesUnder, type Store } from '../../../storage/store.ts';
+import { type PeerTerms, peersMax } from '../../votes/peer-votes.ts';
+import type { Policy } from '../../votes/quorum.ts';
+import { budgetBaseOf } from '../../votes/votes.ts';
+import { type FederationKey, parseKeyLine } from '../document/key.ts';
+
+/** Why new rows of a peer wait for the operator. */
+export const holdReasons = [
+  'none',
+  'many new rows',
+  'a resolver or root server',
+  'allowed or known good addresses',
+  'many rows of one network',
+  'rows from the future',
+  'two histories',
+  'strange key',
+] as const;
+export type HoldReason = (typeof holdReasons)[number];
+
+const peerStates = ['active', 'paused'] as const;
+
+/** A peer. Times are milliseconds since 1970, 0 for never. */
+export interface StoredPeer {
+  readonly number: number;
+  /** The origin of its federation paths, such as `https://b.example`. */
+  readonly url: string;
+  /** The key that its heads are signed with, as a line; its name is the peer's. */
+  readonly key: string;
+  /** Quarters of a whole weight, 1 to 4. */
+  readonly weight: number;
+  /** Peers of one owner are one voice; empty: by domain alone. */
+  readonly owner: string;
+  readonly isOwn: boolean;
+  /** Votes that may be open; 0: by its weight. */
+  readonly budget: number;
+  /** The operator's word: it is a voice of its own, whoever it seems to follow. */
+  readonly isIndependent: boolean;
+  readonly addedAt: number;
+  readonly state: (typeof peerStates)[number];
+  /** The peer that it was found to follow, 0 for none. */
+  readonly follows: number;
+  readonly held: HoldReason;
+  /** The operator takes what was published up to here. */
+  readonly acceptedSeq: number;
+  readonly dueAt: number;
+  readonly triedAt: number;
+  readonly freshAt: number;
+  readonly failures: number;
+  /** Empty: the last try was good. */
+  readonly failure: string;
+  /** The head that was taken last. */
+  readonly headSeq: number;
+  readonly headChain: string;
+  readonly headMadeAt: number;
+  readonly headEndsAt: number;
+  /** The UTC day of the counts, days since 1970, and what came on it. */
+  readonly day: number;
+  readonly newToday: number;
+  readonly goodToday: number;
+  readonly goodEver: number;
+  /** New rows on up to 28 days before. */
+  readonly days: readonly number[];
+}
+
+/** The place up to which a peer was read. */
+export interface PeerCursor {
+  readonly seq: number;
+  readonly chain: string;
+  /** Tombstones were taken up to there; the rows behind `seq` wait. */
+  readonly readSeq: number;
+  readonly readChain: string;
+}
+
+const rows = record<StoredPeer>(1, {
+  number: varint,
+  url: text,
+  key: text,
+  weight: varint,
+  owner: text,
+  isOwn: flag,
+  budget: varint,
+  isIndependent: flag,
+  addedAt: time,
+  state: oneOf(peerStates),
+  follows: varint,
+  held: oneOf(holdReasons),
+  acceptedSeq: varint,
+  dueAt: time,
+  triedAt: time,
+  freshAt: time,
+  failures: varint,
+  failure: text,
+  headSeq: varint,
+  headChain: text,
+  headMadeAt: time,
+  headEndsAt: time,
+  day: varint,
+  newToday: varint,
+  goodToday: varint,
+  goodEver: varint,
+  days: list(varint),
+});
+
+const cursors = record<PeerCursor>(1, {
+  seq: varint,
+  chain: text,
+  readSeq: varint,
+  readChain: text,
+});
+
+export const notFetched = {
+  follows: 0,
+  held: 'none',
+  acceptedSeq: 0,
+  dueAt: 0,
+  triedAt: 0,
+  freshAt: 0,
+  failures: 0,
+  failure: '',
+  headSeq: 0,
+  headChain: '',
+  headMadeAt: 0,
+  headEndsAt: 0,
+  day: 0,
+  newToday: 0,
+  goodToday: 0,
+  goodEver: 0,
+  days: [],
+} as const;
+
+export type PeerInput = Pick<
+  StoredPeer,
+  'url' | 'key' | 'weight' | 'owner' | 'isOwn' | 'budget' | 'addedAt'
+>;
+
+export async function listPeers(store: Pick<Store, 'scan'>): Promise<StoredPeer[]> {
+  const found: StoredPeer[] = [];
+  for await (const page of pagesUnder(store as Store, peerPrefix())) {
+    found.push(...page.flatMap(({ value }) => rows.decode(value) ?? []));
+  }
+  return found;
+}
+
+/** Finds a peer by its name or number. */
+export async function findPeer(store: Pick<Store, 'scan'>, named: string) {
+  const peers = await listPeers(store);
+  return peers.find((one) => String(one.number) === named || nameOf(one) === named);
+}
+
+export function keyOfPeer({ key }: Pick<StoredPeer, 'key'>): FederationKey {
+  return parseKeyLine(key)!;
+}
+
+export function nameOf(peer: Pick<StoredPeer, 'key'>): string {
+  return keyOfPeer(peer).name;
+}
+
+export async function readCursor(store: Pick<Store, 'get'>, peer: number) {
+  const found = await store.get(peerCursorKey(peer));
+  return found && cursors.decode(found.value);
+}
+
+export function cursorRow(peer: number, cursor: PeerCursor) {
+  return { key: peerCursorKey(peer), value: cursors.encode(cursor) };
+}
+
+/** Adds a peer under the first free number. `conflict`: its name or its key is there. */
+export function addPeer(
+  store: Store,
+  input: PeerInput,
+  also: (peer: StoredPeer, all: readonly StoredPeer[]) => Commit['events'],
+): Promise<Result<StoredPeer>> {
+  return addWithin(store, [{ rows: 'peers' }], async (held) => {
+    const peers = await listPeers(store);
+    const name = nameOf(input);
+    if (peers.some((one) => nameOf(one) === name || one.key === input.key)) {
+      return fail('conflict', `there is a peer ${name} already`);
+    }
+    const taken = new Set(peers.map(({ number }) => number));
+    const number = Array.from({ length: peersMax }, (_, i) => i + 1).find((n) => !taken.has(n));
+    if (number === undefined) {
+      return fail('capacity_exceeded', `there are ${peersMax} peers, which is the most`);
+    }
+    const peer: StoredPeer = {
+      ...notFetched,
+      ...input,
+      number,
+      isIndependent: false,
+      state: 'active',
+    };
+    const done = await commitOnce(store, {
+      check: [{ key: peerKey(number), version: null }, ...held.check],
+      set: [{ key: peerKey(number), value: rows.encode(peer) }, ...held.set],
+      events: also(peer, [...peers, peer]) ?? [],
+    });
+    return written(done, peer);
+  });
+}
+
+/** @param change what is new, or why it can't be */
+export function changePeer(
+  store: Store,
+  number: number,
+  change: (peer: StoredPeer) => Partial<StoredPeer> | string,
+  also: Pick<Commit, 'set' | 'del' | 'events'> = {},
+): Promise<Result<StoredPeer>> {
+  return untilUndisturbed(async () => {
+    const found = await readPeer(store, number);
+    if (found === undefined) return fail('not_found', 'there is no such peer');
+    const changed = change(found.peer);
+    if (typeof changed === 'string') return fail('conflict', changed);
+    const peer = { ...found.peer, ...changed };
+    const done = await commitOnce(store, {
+      ...also,
+      check: [found.check],
+      set: [{ key: peerKey(number), value: rows.encode(peer) }, ...(also.set ?? [])],
+    });
+    return written(done, peer);
+  });
+}
+
+async function readPeer(
+  store: Pick<Store, 'get'>,
+  number: number,
+): Promise<{ readonly peer: StoredPeer; readonly check: RowCheck } | undefined> {
+  const key = peerKey(number);
+  const found = await store.get(key);
+  const peer = found && rows.decode(found.value);
+  return peer && { peer, check: { key, version: found!.version } };
+}
+
+export async function removePeer(
+  store: Store,
+  number: number,
+  events: Commit['events'],
+): Promise<Result<void>> {
+  const done = await store.commit({
+    del: [peerKey(number), peerCursorKey(number)],
+    events: events ?? [],
+  });
+  return done.ok ? ok(undefined) : fail('store_unavailable');
+}
+
+/** A peer has half of its weight for so long. */
+const newMs = 14 * dayMs;
+/** A head that has been over for so long: its rows could not be taken back any more. */
+const silentAfterMs = dayMs;
+const budgetOfWhole = { public: 1_000, private: 5_000 } as const;
+
+export function isNew({ addedAt }: StoredPeer, now: number): boolean {
+  return now - addedAt < newMs;
+}
+
+/** Returns true for a peer whose word could not be taken back, which counts nothing. */
+export function isSilent({ state, held, headEndsAt, freshAt }: StoredPeer, now: number): boolean {
+  if (state !== 'active' || held === 'strange key') return true;
+  return freshAt !== 0 && now - headEndsAt > silentAfterMs;
+}
+
+/** Returns what the peers are worth now, by their groups. */
+export function termsOf(
+  peers: readonly StoredPeer[],
+  policy: Policy,
+  now: number,
+): Map<number, PeerTerms> {
+  const groups = groupsOf(peers);
+  return new Map(
+    peers.map((peer): [number, PeerTerms] => {
+      const { number, weight, isOwn } = peer;
+      const whole = (isOwn ? 4 : weight) * 6;
+      const quarters = isSilent(peer, now) ? 0 : !isOwn && isNew(peer, now) ? whole / 2 : whole;
+      const budget = budgetOf(peer, policy);
+      return [number, { peer: number, quarters, group: groups.get(number)!, isOwn, budget }];
+    }),
+  );
+}
+
+export function budgetOf({ budget, isOwn, weight }: StoredPeer, policy: Policy): number {
+  if (budget > 0) return budget;
+  if (isOwn) return budgetBaseOf('staff', policy);
+  return (budgetOfWhole[policy.isPrivate ? 'private' : 'public'] * weight) / 4;
+}
+
+/** Returns the number of the first peer of each one's group: of one owner, of one domain, or that follow one another. */
+function groupsOf(peers: readonly StoredPeer[]): Map<number, number> {
+  const first = new Map(peers.map(({ number }) => [number, number]));
+  const root = (number: number): number => {
+    const next = first.get(number)!;
+    return next === number ? number : root(next);
+  };
+  function join(a: number, b: number): void {
+    const [one, other] = [root(a), root(b)];
+    first.set(Math.max(one, other), Math.min(one, other));
+  }
+  for (const peer of peers) {
+    for (const other of peers) {
+      if (other.number >= peer.number) continue;
+      const isOwner = peer.owner !== '' && peer.owner === other.owner;
+      if (isOwner || siteOf(peer) === siteOf(other)) join(peer.number, other.number);
+    }
+    if (peer.follows !== 0 && !peer.isIndependent && first.has(peer.follows)) {
+      join(peer.number, peer.follows);
+    }
+  }
+  return new Map(peers.map(({ number }) => [number, root(number)]));
+}
+
+/** Returns the registrable domain of a peer, its host with the port where there is none. */
+function siteOf({ url }: StoredPeer): string {
+  const { hostname, host } = new URL(url);
+  return getDomain(hostname, { allowPrivateDomains: true }) ?? host;
+}

@@ -1,0 +1,475 @@
+/**
+ * Polls of a peer, from its answers to the score: what is taken, what waits for the operator, what is refused whole. The peer is
+ * a small HTTP server of this file, which lies as it is told.
+ */
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { openState } from '../../../src/app/state.ts';
+import { manualClock } from '../../../src/core/clock.ts';
+import { createLog } from '../../../src/core/log.ts';
+import { seededRandom } from '../../../src/core/random.ts';
+import { parseIp } from '../../../src/ip/address.ts';
+import { parsePrefix } from '../../../src/ip/prefix.ts';
+import { openCheck } from '../../../src/reputation/check/check.ts';
+import {
+  type FederationHead,
+  writeHead,
+} from '../../../src/reputation/federation/document/head.ts';
+import { makeKey, type SigningKey } from '../../../src/reputation/federation/document/key.ts';
+import {
+  chainAfter,
+  chainStart,
+  writeBatch,
+} from '../../../src/reputation/federation/document/segment.ts';
+import { createPeerPoller } from '../../../src/reputation/federation/subscribe/module.ts';
+import {
+  addPeer,
+  changePeer,
+  findPeer,
+  listPeers,
+  type PeerInput,
+  readCursor,
+  type StoredPeer,
+} from '../../../src/reputation/federation/subscribe/peers.ts';
+import { loadList } from '../../../src/reputation/lists/load-list.ts';
+import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
+import type { Store } from '../../../src/storage/store.ts';
+import { nowhere } from '../../support/reputation/geo.ts';
+import { batchOf } from '../../support/reputation/random-journal.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const [hourMs, dayMs] = [3_600_000, 86_400_000];
+const start = Date.UTC(2026, 10, 26, 1);
+const random = seededRandom(36);
+const log = createLog('silent');
+const ends: (() => Promise<void> | void)[] = [];
+
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+/** A publisher with segments and a head of its own making. */
+async function publisher(clock: { now(): number }, name = 'b.example') {
+  let key: SigningKey = makeKey(name, random);
+  let signers: SigningKey[] = [key];
+  let segments: Buffer[] = [];
+  const oldest = { value: 1 };
+  let more: Partial<FederationHead> = {};
+  let snapshot: { seq: number; body: Buffer } | undefined;
+  let answer: ((path: string, response: ServerResponse) => boolean) | undefined;
+  const asked: string[] = [];
+  const chainAt = (seq: number) => segments.slice(0, seq).reduce<string>(chainAfter, chainStart);
+
+  function head(): Buffer {
+    const named = snapshot && {
+      seq: snapshot.seq,
+      sha256: createHash('sha256').update(snapshot.body).digest('hex'),
+      bytes: snapshot.body.length,
+      rows: snapshot.body.toString().split('\n').length - 1,
+      chain: chainAt(snapshot.seq),
+    };
+    const madeAt = Math.floor(clock.now() / 1_000) * 1_000;
+    return writeHead(
+      {
+        seq: segments.length,
+        chain: chainAt(segments.length),
+        madeAt,
+        endsAt: madeAt + dayMs,
+        snapshot: named,
+        oldest: oldest.value,
+        least: 1,
+        licence: 'CC0-1.0',
+        ...more,
+      },
+      signers,
+    );
+  }
+
+  const server = createServer((request, response) => {
+    const path = request.url!;
+    asked.push(path);
+    if (answer?.(path, response)) return;
+    const [, first, to] = /segments\/(\d+)\?to=(\d+)/.exec(path) ?? [];
+    if (path === '/federation/head') response.end(head());
+    else if (first !== undefined) {
+      const found = segments.slice(Number(first) - 1, Number(to));
+      response.end(
+        gzipSync(writeBatch(found.map((bytes, i) => ({ seq: Number(first) + i, bytes })))),
+      );
+    } else if (path === `/federation/snapshot/${snapshot?.seq}`) response.end(snapshot!.body);
+    else response.writeHead(404).end();
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  ends.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const hour = () => Math.floor(clock.now() / hourMs);
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    key: () => key,
+    asked,
+    segments: () => segments,
+    oldest,
+    head,
+    publish(lines: readonly string[]) {
+      segments.push(Buffer.from(lines.map((line) => `${line}\n`).join('')));
+    },
+    /** Lines of addresses in order, seen in this hour. */
+    says(ips: readonly string[], at = hour()) {
+      segments.push(Buffer.from(ips.map((ip) => `+ ${ip} ${at} ${at} 18 1 s1\n`).join('')));
+    },
+    snapshot(ips: readonly string[]) {
+      const body = Buffer.from(ips.map((ip) => `+ ${ip} ${hour()} ${hour()} 18 1 s1\n`).join(''));
+      snapshot = { seq: segments.length, body };
+    },
+    lie(next: Partial<FederationHead>) {
+      more = next;
+    },
+    restore(to: number) {
+      segments = segments.slice(0, to);
+    },
+    rotate(withOld: boolean) {
+      const former = key;
+      key = makeKey(name, random);
+      signers = withOld ? [key, former] : [key];
+    },
+    answers(next: typeof answer) {
+      answer = next;
+    },
+  };
+}
+
+async function subscriber() {
+  const clock = manualClock(start);
+  const directory = makeTempDir('peers');
+  let store: Store = openLmdbStore({ path: `${directory.path}/store`, clock, log });
+  const onFailure = (error: unknown) => assert.fail(String(error));
+  const state = await openState({ store, clock, random, log, onFailure, entriesMax: 20_000 });
+  state.start();
+  ends.push(async () => {
+    await state.stop();
+    await store.close();
+    directory.remove();
+  });
+  const failing = { from: Number.POSITIVE_INFINITY };
+  const inner = store;
+  store = {
+    ...inner,
+    async commit(commit) {
+      if (failing.from-- <= 0 && (commit.events?.length ?? 0) > 0) throw new Error('killed');
+      return inner.commit(commit);
+    },
+  };
+  const check = openCheck({ index: state.index, geo: nowhere });
+  const poller = createPeerPoller({
+    store,
+    isMine: () => true,
+    entries: state.entries,
+    index: state.index,
+    policy: state.policy,
+    catchUpTo: state.follower.catchUpTo,
+    allowPrivate: true,
+    clock,
+    random,
+    log,
+    signer: async () => undefined,
+  });
+  ends.push(poller.stop);
+  return {
+    clock,
+    store,
+    state,
+    failing,
+    async add(from: { url: string; key(): SigningKey }, more: Partial<PeerInput> = {}) {
+      const input = { url: from.url, key: from.key().line, weight: 4, owner: '', isOwn: false };
+      const made = await addPeer(
+        store,
+        { ...input, budget: 0, addedAt: clock.now(), ...more },
+        () => [],
+      );
+      assert.ok(made.ok);
+      return made.value;
+    },
+    /** As if five minutes were over. @returns the first peer */
+    async poll(): Promise<StoredPeer> {
+      for (const { number } of await listPeers(store)) {
+        await changePeer(store, number, () => ({ dueAt: 0 }));
+      }
+      await poller.poll();
+      await poller.idle();
+      return (await listPeers(store))[0]!;
+    },
+    score(ip: string) {
+      const words = new Uint32Array(4);
+      const family = parseIp(ip, words);
+      assert.ok(family !== 0);
+      return check.judge(family, words, clock.now()).score;
+    },
+    rows: () => state.entries.contributions.ofPeers(),
+    async good(prefix: string, service: number) {
+      const parsed = parsePrefix(prefix);
+      assert.ok(parsed.ok);
+      const batch = batchOf([{ prefix: parsed.value, score: 0 }]);
+      const batches = [{ ...batch, reports: Uint8Array.of(service) }];
+      const list = { list: 'good', source: `good ${service}`, holdDays: 30, batches } as const;
+      assert.ok((await loadList({ store, clock, random, ...list, onRows: () => {} })).ok);
+      await state.follower.catchUpTo(await store.lastSeq());
+    },
+  };
+}
+
+/** A server that was added long ago, so that its weight is whole. */
+const old = { addedAt: start - 30 * dayMs };
+
+it('rows come with segments and go with tombstones, and how far it was read goes along', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  from.says(['45.1.1.1', '45.1.2.1', '2a10:1::/64']);
+  const { number } = await w.add(from, old);
+  const first = await w.poll();
+  assert.deepEqual([first.failure, first.held, w.rows()], ['', 'none', 3]);
+  assert.deepEqual([w.score('45.1.1.1'), w.score('2a10:1::9')], [45, 45]);
+  from.publish(['- 45.1.1.1']);
+  await w.poll();
+  assert.deepEqual([w.score('45.1.1.1'), w.score('45.1.2.1')], [0, 45]);
+  assert.equal((await readCursor(w.store, number))?.seq, 2);
+  const before = from.asked.length;
+  await w.poll();
+  assert.deepEqual(
+    from.asked.slice(before),
+    ['/federation/head'],
+    'without news the head alone is read',
+  );
+});
+
+it('whoever is too far behind takes the snapshot, and what is not in it goes', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  from.says(['45.1.1.1', '45.1.2.1']);
+  await w.add(from, old);
+  await w.poll();
+  from.publish(['- 45.1.1.1']);
+  from.says(['45.1.3.1']);
+  from.snapshot(['45.1.2.1', '45.1.3.1']);
+  from.oldest.value = 4;
+  const peer = await w.poll();
+  assert.equal(peer.failure, '');
+  assert.deepEqual(['45.1.1.1', '45.1.2.1', '45.1.3.1'].map(w.score), [0, 45, 45]);
+});
+
+it('rows and place are written together: what a kill cut short is read again', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  const ips = Array.from({ length: 400 }, (_, i) => `45.${1 + Math.floor(i / 200)}.${i % 200}.1`);
+  from.says(ips.slice(0, 200));
+  from.says(ips.slice(200));
+  const { number } = await w.add(from, old);
+  await w.poll().catch(() => {});
+  // The worth of the peer is told first, then each segment is a commit.
+  const again = await subscriber();
+  await again.add(from, old);
+  again.failing.from = 2;
+  await again.poll();
+  assert.equal((await readCursor(again.store, number))?.seq ?? 0, again.rows() / 200);
+  again.failing.from = Number.POSITIVE_INFINITY;
+  await again.poll();
+  assert.deepEqual([again.rows(), w.rows()], [400, 400]);
+});
+
+it('a head that is replayed, of the future, of another history or too far ahead is refused', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  from.says(['45.1.1.1']);
+  from.says(['45.1.2.1']);
+  await w.add(from, old);
+  await w.poll();
+  const { headMadeAt } = (await listPeers(w.store))[0]!;
+  const lies: readonly [Partial<FederationHead>, RegExp][] = [
+    [{ seq: 1 }, /replayed/],
+    [{ madeAt: headMadeAt - 60_000, endsAt: headMadeAt + hourMs }, /replayed/],
+    [{ madeAt: start + hourMs, endsAt: start + 2 * hourMs }, /future/],
+    [{ endsAt: start + 365 * dayMs }, /lives_too_long/],
+    [{ seq: 1_000_000 }, /leaps/],
+    [{ madeAt: start, endsAt: start + 1_000 }, /over/],
+  ];
+  for (const [lie, reason] of lies) {
+    if (String(reason) === '/over/') w.clock.advance(2_000);
+    from.lie(lie);
+    assert.match((await w.poll()).failure, reason);
+    assert.equal(w.rows(), 2);
+  }
+  from.lie({ chain: 'ab'.repeat(32) });
+  assert.equal((await w.poll()).held, 'two histories');
+});
+
+it('a peer that is gone counts nothing once its head was over for a day, and counts again later', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  from.says(['45.1.1.1']);
+  await w.add(from, old);
+  await w.poll();
+  from.answers((_, response) => response.writeHead(500).end() !== undefined);
+  w.clock.advance(47 * hourMs);
+  await w.poll();
+  assert.ok(w.score('45.1.1.1') > 40);
+  w.clock.advance(2 * hourMs);
+  await w.poll();
+  assert.equal(w.score('45.1.1.1'), 0);
+  from.answers(undefined);
+  await w.poll();
+  assert.ok(w.score('45.1.1.1') > 40);
+});
+
+it('a peer that was restored from a backup is refused until it is ahead of what was read', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  from.says(['45.1.1.1']);
+  from.says(['45.1.2.1']);
+  await w.add(from, old);
+  await w.poll();
+  from.restore(1);
+  w.clock.advance(hourMs);
+  assert.match((await w.poll()).failure, /replayed/);
+  from.says(['45.1.3.1']);
+  from.says(['45.1.4.1']);
+  assert.match((await w.poll()).failure, /not those of its head/);
+  assert.equal(w.rows(), 2);
+});
+
+it('what looks like poison waits, what is taken back meanwhile goes, and the operator takes or leaves it', async () => {
+  const ips = (net: string, count: number) =>
+    Array.from({ length: count }, (_, i) => `${net}.${i + 1}`);
+  const many = Array.from({ length: 501 }, (_, i) => `46.${1 + Math.floor(i / 250)}.${i % 250}.1`);
+  const cases: readonly [StoredPeer['held'], readonly string[]][] = [
+    ['many new rows', many],
+    ['a resolver or root server', ['8.8.8.8']],
+    ['allowed or known good addresses', ips('9.9.9', 4)],
+    ['many rows of one network', ips('46.1.1', 65)],
+  ];
+  for (const [reason, said] of cases) {
+    const w = await subscriber();
+    const from = await publisher(w.clock);
+    await w.good('8.8.8.0/24', 5);
+    await w.good('9.9.9.0/24', 1);
+    from.says(['45.1.1.1', '45.1.2.1']);
+    const { number } = await w.add(from, old);
+    await w.poll();
+    from.says(said);
+    assert.equal((await w.poll()).held, reason);
+    assert.equal(w.rows(), 2);
+    from.publish(['- 45.1.1.1']);
+    from.says(['47.1.1.1']);
+    assert.equal((await w.poll()).held, reason);
+    assert.deepEqual(['45.1.1.1', '45.1.2.1', '47.1.1.1'].map(w.score), [0, 45, 0]);
+    await changePeer(w.store, number, (one) => ({ held: 'none', acceptedSeq: one.headSeq }));
+    assert.equal((await w.poll()).held, 'none');
+    assert.equal(w.score('47.1.1.1'), 45);
+    const taken = reason === 'many new rows' ? 501 : reason === 'many rows of one network' ? 16 : 0;
+    assert.equal(w.rows(), 2 + taken, reason);
+  }
+});
+
+it('a row from the future waits, and one that is wider than a host is refused with its segment', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  from.says(['45.1.1.1']);
+  await w.add(from, old);
+  await w.poll();
+  from.says(['45.1.2.1'], Math.floor(start / hourMs) + 3);
+  assert.equal((await w.poll()).held, 'rows from the future');
+  const other = await subscriber();
+  const wide = await publisher(other.clock);
+  wide.publish(['+ 45.0.0.0/8 1 1 18 1 s1']);
+  await other.add(wide, old);
+  assert.match((await other.poll()).failure, /not a line of this format/);
+  assert.equal(other.rows(), 0);
+});
+
+it('hostile answers are cut off: bombs, endless bodies, other hosts, changed bytes', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  from.says(['45.1.1.1']);
+  await w.add(from, old);
+  const bomb = gzipSync(Buffer.alloc(64 * 1_048_576));
+  const lies: readonly [(path: string, response: ServerResponse) => boolean, RegExp][] = [
+    [(_, response) => response.end(bomb) !== undefined, /larger than 4096 bytes/],
+    [
+      (_, response) => {
+        const more = () => !response.destroyed && response.write('x'.repeat(65_536), more);
+        more();
+        return true;
+      },
+      /larger than 4096 bytes/,
+    ],
+    [
+      (_, response) =>
+        response.writeHead(302, { location: 'http://169.254.169.254/head' }).end() !== undefined,
+      /another host/,
+    ],
+    [
+      (path, response) => path.includes('segments') && response.end(bomb) !== undefined,
+      /larger than/,
+    ],
+    [
+      (path, response) => {
+        const bytes = Buffer.from('+ 45.9.9.9 1 1 18 1 s1\n');
+        return (
+          path.includes('segments') && response.end(writeBatch([{ seq: 1, bytes }])) !== undefined
+        );
+      },
+      /not those of its head/,
+    ],
+    [
+      (path, response) =>
+        path.endsWith('head') &&
+        response.end(from.head().toString().replace('seq 1', 'seq 2')) !== undefined,
+      /bad_signature/,
+    ],
+  ];
+  for (const [lie, reason] of lies) {
+    from.answers(lie);
+    assert.match((await w.poll()).failure, reason);
+    assert.equal(w.rows(), 0);
+  }
+  from.answers(undefined);
+  await w.poll();
+  assert.equal(w.rows(), 1);
+});
+
+it('a key that the old one signed is followed; another one holds the peer, and nothing of it counts', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  from.says(['45.1.1.1']);
+  await w.add(from, old);
+  await w.poll();
+  from.rotate(true);
+  assert.equal((await w.poll()).key, from.key().line);
+  from.rotate(false);
+  const held = await w.poll();
+  assert.deepEqual([held.held, w.score('45.1.1.1')], ['strange key', 0]);
+});
+
+it('a new peer has half of its weight for 14 days, then whole; peers of one host are one voice', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  from.says(['45.1.1.1']);
+  const one = await w.add(from);
+  await w.poll();
+  assert.equal(w.score('45.1.1.1'), 35);
+  assert.equal(w.state.entries.peers.get(one.number)?.quarters, 12);
+  w.clock.advance(14 * dayMs);
+  await w.poll();
+  assert.equal(w.state.entries.peers.get(one.number)?.quarters, 24);
+  const second = await publisher(w.clock, 'c.example');
+  await w.add(second, { owner: 'us' });
+  await changePeer(w.store, one.number, () => ({ owner: 'us' }));
+  await w.poll();
+  assert.equal(w.state.entries.peers.get(2)?.group, 1);
+  assert.equal((await findPeer(w.store, 'c.example'))?.number, 2);
+});
