@@ -7,8 +7,15 @@
  */
 
 import { profiles } from '../src/captcha/picture/profiles.ts';
-import { type Acoustics, composeClip, usualAcoustics } from '../src/captcha/sound/audio.ts';
-import { type SpeechVoices, stockManners, synthesiseVoices } from '../src/captcha/sound/speech.ts';
+import { type Acoustics, acousticsOf, composeClip } from '../src/captcha/sound/audio.ts';
+import {
+  recordedVoices,
+  type SpeechVoices,
+  type SpokenLanguage,
+  stockManners,
+  stockRecordings,
+  synthesiseVoices,
+} from '../src/captcha/sound/speech.ts';
 import { seededRandom } from '../src/core/random.ts';
 import {
   type Attack,
@@ -54,10 +61,15 @@ const sizes = {
 
 const easy: Acoustics = { equaliserDb: 0, reflections: 0, babbleDb: 24 };
 
-function soundRows(size: 'tiny' | 'full'): BenchRow[] {
+function soundRows(size: 'tiny' | 'full', language: SpokenLanguage): BenchRow[] {
   const { clips, slowClips, voices: starts, learned, rounds } = sizes[size];
-  const stock = synthesiseVoices(seededRandom(80_001), stockManners);
-  const own = synthesiseVoices(seededRandom(80_002));
+  const isFrench = language === 'fr';
+  const usualAcoustics = acousticsOf[language];
+  const sound = isFrench ? 'French sound' : 'sound';
+  const voicesFrom = (seed: number) =>
+    isFrench ? recordedVoices(seededRandom(seed)) : synthesiseVoices(seededRandom(seed));
+  const stock = isFrench ? stockRecordings() : synthesiseVoices(seededRandom(80_001), stockManners);
+  const own = voicesFrom(80_002);
   const clipsOf = (voices: SpeechVoices, acoustics: Acoustics, from: number, count: number) =>
     seeds(from, count).map((seed) => composeClip(voices, seed, acoustics));
   const understood = (reader: SoundReader, list: readonly ReturnType<typeof composeClip>[]) =>
@@ -68,9 +80,7 @@ function soundRows(size: 'tiny' | 'full'): BenchRow[] {
   const matched = understood(comparing, clipsOf(own, usualAcoustics, 81_001, slowClips));
   const control = understood(comparing, clipsOf(stock, easy, 81_002, slowClips));
 
-  const known = Array.from({ length: starts }, (_, i) =>
-    synthesiseVoices(seededRandom(82_000 + i)),
-  );
+  const known = Array.from({ length: starts }, (_, i) => voicesFrom(82_000 + i));
   const trainedOn = (acoustics: Acoustics, count: number) => {
     const lessons = seeds(83_001, count).map((seed, i) =>
       composeClip(known[i % known.length]!, seed, acoustics),
@@ -85,26 +95,26 @@ function soundRows(size: 'tiny' | 'full'): BenchRow[] {
   const share = shares.reduce((sum, v) => sum + v, 0) / shares.length;
   return [
     {
-      name: 'sound: correlation with the stock voices',
+      name: `${sound}: correlation with the stock voices`,
       ...{ unit: `of ${slowClips} clips`, ours: matched, goal: `≤ ${0.15 * slowClips}` },
       ...judged(matched <= 0.15 * slowClips),
     },
     {
-      name: 'control: stock voices, no room, hardly any babble; correlation',
+      name: `${sound}, control: stock voices, no room, hardly any babble; correlation`,
       ...{ unit: `of ${slowClips} clips`, ours: control, goal: `≥ ${0.8 * slowClips}` },
       ...judged(control >= 0.8 * slowClips),
     },
     {
-      name: `sound: reader trained on ${learned} clips of ${starts} other starts`,
+      name: `${sound}: reader trained on ${learned} clips of ${starts} other starts`,
       ...{ unit: `of ${clips} clips`, ours: read, goal: `≤ ${0.35 * clips}` },
       ...judged(read <= 0.35 * clips),
     },
     {
-      name: `control: no room, hardly any babble; reader trained on ${fewLessons} such clips`,
+      name: `${sound}, control: no room, hardly any babble; reader trained on ${fewLessons} such clips`,
       ...{ unit: `of ${clips} clips`, ours: easyRead },
     },
     {
-      name: 'sound: intelligibility for people (STOI)',
+      name: `${sound}: intelligibility for people (STOI)`,
       ...{ unit: 'of 1', ours: Math.round(share * 1_000) / 1_000, goal: '≥ 0.71' },
       ...judged(share >= 0.71),
     },
@@ -183,7 +193,8 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     informed(sound),
     ...eyeRows(size, 'easy', sound, { good: 0.98, poor: 0.98 }),
     ...hardRows(size, list),
-    ...soundRows(size),
+    ...soundRows(size, 'en'),
+    ...soundRows(size, 'fr'),
   ];
 }
 

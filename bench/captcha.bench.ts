@@ -266,9 +266,9 @@ async function threads(plan: Plan): Promise<BenchRow[]> {
     ])) as [number, number];
     const cpu =
       (await cpuPerImage(() => burst(two), plan)) / (await cpuPerImage(() => burst(one), plan));
-    const [clips] = (await rates(plan.rounds, plan.clips, [() => two.clip(random.bytes(32))])) as [
-      number,
-    ];
+    const [clips] = (await rates(plan.rounds, plan.clips, [
+      () => two.clip(random.bytes(32), 'en'),
+    ])) as [number];
     const ratio = double / single;
     return [
       {

@@ -14,6 +14,7 @@ if (challengeBox) {
   if (parts) source.removeAttribute('srcset');
   find('template')?.replaceWith(parts);
   const words = JSON.parse(challengeBox.dataset.words);
+  const spoken = document.documentElement.lang === 'fr' ? '.fr.wav' : '.wav';
   const { start, work, level, lifetime, alone } = challengeBox.dataset;
   const form = challengeBox.closest('form');
   const token = find('[name=captcha_token]');
@@ -167,7 +168,7 @@ if (challengeBox) {
     solution.value = '';
     source.srcset = medium === 'choice' || medium === 'sound' ? '' : next.img;
     challengeBox.dataset.img = next.img;
-    challengeBox.dataset.audio = next.audio;
+    challengeBox.dataset.audio = next.audio.replace(/(\.fr)?\.wav$/, spoken);
     sound.pause();
     sound.removeAttribute('src');
     // It belongs to the last one.

@@ -28,7 +28,7 @@
     img: ['Type the letters you see moving', 'Tapez les lettres que vous voyez bouger'],
     imgHint: ['Digits count too. Checked as you type.', 'Chiffres compris. Vérifié pendant la saisie.'],
     audio: ['Type the six digits you hear', 'Tapez les six chiffres que vous entendez'],
-    audioHint: ['In English. Checked as you type.', 'En anglais. Vérifié pendant la saisie.'],
+    audioHint: ['In English. Checked as you type.', 'En français. Vérifié pendant la saisie.'],
     fresh: ['New picture', 'Nouvelle image'],
     freshAudio: ['New sound', 'Nouveau son'],
     hear: ['Listen', 'Écouter'],
@@ -307,7 +307,7 @@
         if (given.work) return work(given.work);
         ({ token, level } = given);
         image = new URL(given.img, base);
-        clip = new URL(given.audio, base);
+        clip = new URL(fr ? given.audio.replace(/wav$/, 'fr.wav') : given.audio, base);
         field.value = '';
         lasts(given.expires_in * 1000, earlyMs);
         if (medium) present();

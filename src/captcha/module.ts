@@ -207,7 +207,7 @@ function timed<T extends Renderer>(renderer: T, onRendered: (ms: number) => void
   return {
     ...renderer,
     images: (profile, seeds) => time(renderer.images(profile, seeds)),
-    clip: (seed) => time(renderer.clip(seed)),
+    clip: (seed, language) => time(renderer.clip(seed, language)),
   };
 }
 

@@ -33,7 +33,7 @@ after(async () => {
 
 async function openNode(node: number) {
   const random = seededRandom(node);
-  const { pool, made } = knownPool();
+  const { pool, made, spoken } = knownPool();
   const tickets = createTickets({ clock, random, node });
   const own = createChallenges({ pool, tickets, random, ...smallBounds });
   const listener = await openInternalListener({
@@ -43,7 +43,7 @@ async function openNode(node: number) {
   const all = nodeChallenges({ own, node, key, clock, log, urlOf });
   urls.set(node, listener.url);
   closers.push(listener.close, all.close);
-  return { all, made };
+  return { all, made, spoken };
 }
 const [one, two] = [await openNode(1), await openNode(2)];
 const visitor = { network: networkAt(1), longWord: false };
@@ -64,7 +64,7 @@ it('picture, sound and answer go to the node that the token names, and the token
     const direct = await one!.all.image(token, visitor);
     assert.ok(through.ok && direct.ok);
     assert.deepEqual(Buffer.from(through.value), Buffer.from(direct.value));
-    const clip = await two!.all.clip(token, visitor);
+    const clip = await two!.all.clip(token, { ...visitor, language: 'fr' });
     assert.equal(clip.ok && clip.value.length, 2_000);
     const right = answer === 'WORD' ? one!.made.at(-1)! : answer;
     const tries = [two, one, two, one, two].map((node) =>
@@ -76,6 +76,7 @@ it('picture, sound and answer go to the node that the token names, and the token
     assert.equal(!gone.ok && gone.error, 'not_found');
   }
   assert.equal(two!.made.length, 0, 'the other node has drawn nothing');
+  assert.deepEqual([one!.spoken, two!.spoken], [['fr', 'fr'], []]);
 });
 
 it('a wrong answer through the other node takes the challenge, and a token of no node leads nowhere', async () => {

@@ -54,12 +54,12 @@ export async function openInternalListener(options: {
   const unauthenticated = createUnauthenticatedConnections({ clock });
 
   async function answer(asked: NodeQuestion): Promise<Uint8Array> {
-    const { what, token, network, longWord } = asked;
+    const { what, token, network, longWord, language } = asked;
     if (what === 'verify') {
       const right = await challenges.verify(token, asked.answer, network);
       return answerBytes({ right });
     }
-    const found = await challenges[what](token, { network, longWord });
+    const found = await challenges[what](token, { network, longWord, language });
     return answerBytes(found);
   }
 

@@ -23,7 +23,7 @@ const socketsMax = 32;
 /** More characters than a person may type; the other node cuts the answer to its own bound. */
 const answerCharsMax = 200;
 
-type Question = Pick<NodeQuestion, 'what' | 'token' | 'answer' | 'network' | 'longWord'>;
+type Question = Omit<NodeQuestion, 'to' | 'at' | 'nonce'>;
 
 export interface NodeChallenges extends Challenges {
   close(): void;
@@ -97,8 +97,10 @@ export function nodeChallenges(options: {
   ): Promise<Result<Uint8Array>> {
     const other = otherOf(token);
     if (other === undefined) return own[what](token, visitor);
-    const { network, longWord } = visitor;
-    const answer = await ask(other, { what, token, answer: '', network, longWord });
+    const { network, longWord, language } = visitor;
+    // A node of before knows no language.
+    const spoken = language === 'fr' ? { language } : {};
+    const answer = await ask(other, { what, token, answer: '', network, longWord, ...spoken });
     return 'ok' in answer ? answer : fail('overloaded');
   }
 

@@ -12,6 +12,7 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
+import { spokenLanguages } from '../../captcha/sound/speech.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 
 // The encoding of questions between nodes about challenges, and of the answers. It is strict: nodes are of
@@ -26,6 +27,8 @@ const asked = v.strictObject({
   answer: v.string(),
   network: v.strictObject({ narrow: v.string(), wide: v.string() }),
   longWord: v.boolean(),
+  /** A sound is in this language; without it English. */
+  language: v.optional(v.picklist(spokenLanguages)),
 });
 export type NodeQuestion = v.InferOutput<typeof asked>;
 

@@ -46,15 +46,20 @@ const base = {
 export const captchaTag = 'CAPTCHA';
 const sentToken = v.pipe(v.string(), v.regex(new RegExp(`^${ticketPattern}$`)));
 
-function mediaDocs(id: string, type: string, suffix: string, summary: string): Described {
+function mediaDocs(
+  id: string,
+  type: string,
+  [ending, endings]: readonly [pattern: string, told: string],
+  summary: string,
+): Described {
   const content = { [type]: {} };
   const range = { 'Content-Range': { required: true, schema: v.string() } };
-  const file = v.regex(new RegExp(`^${ticketPattern}\\.${suffix}$`));
+  const file = v.regex(new RegExp(`^${ticketPattern}(?:${ending})$`));
   return {
     id,
     tag: captchaTag,
     summary,
-    path: { file: about(v.pipe(v.string(), file), `The token, then .${suffix}.`) },
+    path: { file: about(v.pipe(v.string(), file), `The token, then ${endings}.`) },
     answers: {
       200: answer('The whole.', content),
       206: answer('The range that was asked for.', content, range),
@@ -103,7 +108,7 @@ export const challengePicture = endpoint({
   handlerLimits: ['captchaImage', 'captchaFree'],
   headers: ['cookie', 'range'],
   errors: ['not_found'],
-  docs: mediaDocs('challengePicture', 'image/gif', 'gif', 'The moving picture.'),
+  docs: mediaDocs('challengePicture', 'image/gif', ['\\.gif', '.gif'], 'The moving picture.'),
 });
 
 export const challengeSound = endpoint({
@@ -112,7 +117,12 @@ export const challengeSound = endpoint({
   handlerLimits: ['captchaAudio', 'captchaFree'],
   headers: ['cookie', 'range'],
   errors: ['not_found'],
-  docs: mediaDocs('challengeSound', 'audio/wav', 'wav', 'Six spoken digits instead.'),
+  docs: mediaDocs(
+    'challengeSound',
+    'audio/wav',
+    ['\\.wav|\\.fr\\.wav', '.wav, or .fr.wav for French'],
+    'Six spoken digits instead.',
+  ),
 });
 
 export const verifyChallenge = endpoint({
@@ -339,10 +349,13 @@ export function captchaMedia(options: ChallengeRouteOptions): {
     async (request) => {
       const { waitSeconds } = visitors.take(limit, request);
       if (waitSeconds > 0) return overLimit(waitSeconds);
-      const token = tokenIn(request.param, suffix);
+      const french = suffix === '.wav' ? tokenIn(request.param, `.fr${suffix}`) : undefined;
+      const token = french ?? tokenIn(request.param, suffix);
       if (token === undefined) return fail('not_found');
       const network = callers.networkOf(request);
-      const found = await fetch(token, { network, longWord: callers.isMalicious(request) });
+      const longWord = callers.isMalicious(request);
+      const language = french === undefined ? 'en' : 'fr';
+      const found = await fetch(token, { network, longWord, language });
       return found.ok ? part(request, type, found.value) : found;
     };
 

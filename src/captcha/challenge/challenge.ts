@@ -14,6 +14,7 @@ import { CountsByKey, FairShare, type SharePart, type ShareWhole } from '../../c
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { Rendered, RenderPool } from '../rendering/render-pool.ts';
+import type { SpokenLanguage } from '../sound/speech.ts';
 import type { Tickets } from './ticket.ts';
 
 export interface ChallengesOptions extends Omit<ChallengeTableOptions, 'nowMs'> {
@@ -34,6 +35,8 @@ export interface CaptchaVisitor {
   readonly network: Network;
   /** True for clients with a bad reputation, which get a longer word. */
   readonly longWord: boolean;
+  /** The digits are in the language that is asked for first; without one English. */
+  readonly language?: SpokenLanguage | undefined;
 }
 
 export interface Challenges {
@@ -90,10 +93,10 @@ export function createChallenges(options: ChallengesOptions): Challenges {
   function fetch(
     token: string,
     medium: Medium,
-    { network, longWord }: CaptchaVisitor,
+    visitor: CaptchaVisitor,
   ): Promise<Result<Uint8Array>> {
     table.removeExpired();
-    return fetching.fetch(token, medium, { network: counted(network), longWord });
+    return fetching.fetch(token, medium, { ...visitor, network: counted(visitor.network) });
   }
 
   /** Takes what the token stands for, whether it was drawn or not. */
@@ -168,7 +171,7 @@ function createFetching(parts: {
     const placed = known ? ok(known) : table.claim({ ...claim, longWord }, network);
     if (!placed.ok) return placed;
     const challenge = placed.value.open!;
-    const making = waiting.during(network, () => make(placed.value, challenge, medium));
+    const making = waiting.during(network, () => make(placed.value, challenge, medium, visitor));
     challenge.pending[medium] = making;
     return await making;
   }
@@ -177,9 +180,10 @@ function createFetching(parts: {
     place: ChallengePlace,
     challenge: Challenge,
     medium: Medium,
+    visitor: CaptchaVisitor,
   ): Promise<Result<Uint8Array>> {
     const before = challenge.drawn[medium];
-    const made = before ? await before.again() : await draw(challenge, medium);
+    const made = before ? await before.again() : await draw(challenge, medium, visitor);
     delete challenge.pending[medium];
     if (!made.ok) return made;
     // Verified, expired or driven out meanwhile: nobody may see it any more.
@@ -188,9 +192,13 @@ function createFetching(parts: {
     return made;
   }
 
-  async function draw(challenge: Challenge, medium: Medium): Promise<Result<Uint8Array>> {
+  async function draw(
+    challenge: Challenge,
+    medium: Medium,
+    { language = 'en' }: CaptchaVisitor,
+  ): Promise<Result<Uint8Array>> {
     const word = challenge.longWord ? 'long' : 'normal';
-    const made = medium === 'clip' ? await pool.clip() : await pool.image(word);
+    const made = medium === 'clip' ? await pool.clip(language) : await pool.image(word);
     if (!made.ok) return made;
     const { answer, bytes, again } = made.value;
     if (drawn.hasSubscribers) drawn.publish({ answer, bytes } satisfies DrawnAnswer);

@@ -15,7 +15,7 @@ import { seedBytes } from '../picture/keystream.ts';
 import type { ProfileName } from '../picture/profiles.ts';
 import type { MotionImage } from '../picture/render.ts';
 import type { SpokenClip } from '../sound/audio.ts';
-import type { SpeechVoices } from '../sound/speech.ts';
+import type { SpeechVoices, SpokenLanguage } from '../sound/speech.ts';
 import type { RenderJob } from './render.worker.ts';
 
 // The rendering threads: a piscina pool for images and clips, whose threads start with the first
@@ -26,7 +26,7 @@ import type { RenderJob } from './render.worker.ts';
 export interface Renderer {
   readonly threads: number;
   images(profile: ProfileName, seeds: readonly Uint8Array[]): Promise<readonly MotionImage[]>;
-  clip(seed: Uint8Array): Promise<SpokenClip>;
+  clip(seed: Uint8Array, language: SpokenLanguage): Promise<SpokenClip>;
   close(): Promise<void>;
 }
 
@@ -62,9 +62,9 @@ export function openRenderThreads(
     threads: options.threads,
     images: async (profile, seeds) =>
       (await run({ kind: 'images', profile, seeds })) as readonly MotionImage[],
-    async clip(seed) {
-      const voices = await speech.voices();
-      return (await run({ kind: 'clip', seed, voices })) as SpokenClip;
+    async clip(seed, language) {
+      const { [language]: voices } = await speech.voices();
+      return (await run({ kind: 'clip', seed, voices, language })) as SpokenClip;
     },
     async warmUp() {
       await speech.voices();
@@ -76,12 +76,14 @@ export function openRenderThreads(
   };
 }
 
-function openSpeech(): { voices(): Promise<SpeechVoices>; close(): Promise<void> } {
-  let pending: Promise<SpeechVoices> | undefined;
+type Speakers = Readonly<Record<SpokenLanguage, SpeechVoices>>;
+
+function openSpeech(): { voices(): Promise<Speakers>; close(): Promise<void> } {
+  let pending: Promise<Speakers> | undefined;
   let worker: Worker | undefined;
   let closed = false;
-  function synthesise(): Promise<SpeechVoices> {
-    return new Promise<SpeechVoices>((resolve, reject) => {
+  function synthesise(): Promise<Speakers> {
+    return new Promise<Speakers>((resolve, reject) => {
       if (closed) throw new Error('the rendering threads are closed');
       worker = new Worker(new URL('../sound/speech.worker.js', import.meta.url));
       worker.once('message', resolve);
@@ -222,11 +224,11 @@ export function createRenderPool(options: RenderPoolOptions) {
       const seed = newSeed();
       return await wait(async () => rendered(await one(profile, seed), profile, seed));
     },
-    async clip(): Promise<Result<Rendered>> {
+    async clip(language: SpokenLanguage): Promise<Result<Rendered>> {
       const seed = newSeed();
-      const again = () => wait(async () => (await renderer.clip(seed)).wav);
+      const again = () => wait(async () => (await renderer.clip(seed, language)).wav);
       return await wait(async () => {
-        const { answer, wav } = await renderer.clip(seed);
+        const { answer, wav } = await renderer.clip(seed, language);
         return { answer, bytes: wav, again };
       });
     },

@@ -5,7 +5,7 @@
  */
 
 import { createKeystream, type Keystream } from '../picture/keystream.ts';
-import { type SpeechVoices, speechRateHz } from './speech.ts';
+import { type SpeechVoices, type SpokenLanguage, speechRateHz } from './speech.ts';
 
 /** Anything from low to high, each as likely. */
 type Between = (low: number, high: number) => number;
@@ -87,8 +87,15 @@ export interface Acoustics {
   readonly babbleDb: number;
 }
 
-/** Softer babble than 6 dB helps programs more than people; louder has not been listened to by people. */
-export const usualAcoustics: Acoustics = { equaliserDb: 8, reflections: 16, babbleDb: 6 };
+/**
+ * English: softer babble than 6 dB helps programs more than people; louder has not been listened to by people. French
+ * digits are shorter, and as much babble leaves an ear less of them.
+ */
+export const acousticsOf = {
+  en: { equaliserDb: 8, reflections: 16, babbleDb: 6 },
+  fr: { equaliserDb: 8, reflections: 16, babbleDb: 9 },
+} as const satisfies Record<SpokenLanguage, Acoustics>;
+export const usualAcoustics: Acoustics = acousticsOf.en;
 
 /** A clip before it becomes a file, and for measuring. */
 export interface ComposedClip {

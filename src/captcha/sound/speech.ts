@@ -1,7 +1,7 @@
 /**
- * Spoken digits, synthesised by flite compiled to WebAssembly. The program gets no file system, no
- * network and no environment: what it may call stands below, and the one file it can write is in
- * memory. Some two seconds of work for all voices: for a thread of its own, once at start.
+ * Spoken digits. English ones are synthesised by flite compiled to WebAssembly, French ones come from recordings. The
+ * program gets no file system, no network and no environment: what it may call stands below, and the one
+ * file it can write is in memory. Some two seconds of work for all voices: for a thread of its own, once at start.
  */
 
 import { readFileSync } from 'node:fs';
@@ -38,6 +38,9 @@ const digitNames = [
   'nine',
 ] as const;
 export const speechRateHz = 8_000;
+
+export const spokenLanguages = ['en', 'fr'] as const;
+export type SpokenLanguage = (typeof spokenLanguages)[number];
 const recordingBytesMax = 1 << 20;
 
 /** All recordings one after the other, 8 kHz, in [-1, 1], readable from every thread. */
@@ -64,11 +67,16 @@ export function synthesiseVoices(random: Random, manners: Manners = usualManners
       return levelled(toSpeechRate(trimmed(speak(program, name, digit, manner))));
     }),
   );
+  return voicesOf(recordings);
+}
+
+/** Returns ten digits of each voice as they are read by every thread. */
+export function voicesOf(recordings: readonly Float32Array[]): SpeechVoices {
   const starts = [0];
   for (const recording of recordings) starts.push(starts.at(-1)! + recording.length);
   const samples = new Float32Array(new SharedArrayBuffer(starts.at(-1)! * 4));
   for (const [i, recording] of recordings.entries()) samples.set(recording, starts[i]!);
-  return { samples, starts, voices: speakers.length };
+  return { samples, starts, voices: recordings.length / digitNames.length };
 }
 
 interface Recording {
@@ -200,10 +208,10 @@ function systemCalls(
 }
 
 /** 16-bit mono with the plain 44-byte header, as flite writes it. */
-function readWav(file: Uint8Array): Recording {
+export function readWav(file: Uint8Array): Recording {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   if (file.length <= 44 || view.getUint16(34, true) !== 16)
-    throw new Error('flite wrote no speech');
+    throw new Error('there is no speech in it');
   const samples = new Float32Array((file.length - 44) >> 1);
   for (let i = 0; i < samples.length; i++) samples[i] = view.getInt16(44 + 2 * i, true) / 32_768;
   return { rateHz: view.getUint32(24, true), samples };
@@ -237,11 +245,97 @@ function trimmed({ rateHz, samples }: Recording): Recording {
 }
 
 /** Peak at 1: voices differ in loudness. */
-function levelled(samples: Float32Array): Float32Array {
+export function levelled(samples: Float32Array): Float32Array {
   const peak = peakOf(samples);
   return samples.map((v) => v / peak);
 }
 
 function peakOf(samples: Float32Array): number {
   return samples.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
+}
+
+// French digits from recordings (`data/speech/fr`, with where they come from and their licences), since no synthesiser
+// with a French voice has a licence that fits. At each start a speaker gets a throat of its own, and each digit a
+// pitch and a length of its own, so that nobody has these recordings.
+
+const recordedFolder = new URL('../../../../data/speech/fr/', import.meta.url);
+const recordedSpeakers = ['armelle', 'm3', 'f2', 'klatt2'] as const;
+/** Throats, from long to short. Beyond these a speaker sounds like a giant, or a mouse. */
+const throats = [0.85, 1.2] as const;
+/** `pitches` are factors beside those of the throat. */
+const recordedManners: Manners = { pitches: [0.92, 1.08], lengths: [0.8, 1.25] };
+
+/** The recordings as anybody has them. */
+export function stockRecordings(): SpeechVoices {
+  return voicesOf(recordedSpeakers.flatMap(recordingsOf));
+}
+
+export function recordedVoices(random: Random): SpeechVoices {
+  const { pitches, lengths } = recordedManners;
+  const between = ([low, high]: readonly [number, number]) =>
+    low + ((high - low) * Buffer.from(random.bytes(2)).readUInt16LE(0)) / 65_536;
+  return voicesOf(
+    recordedSpeakers.flatMap((speaker) => {
+      const throat = between(throats);
+      return recordingsOf(speaker).map((digit) => {
+        const speed = throat * between(pitches);
+        return levelled(stretched(resampled(digit, speed), speed * between(lengths)));
+      });
+    }),
+  );
+}
+
+function recordingsOf(speaker: string): Float32Array[] {
+  return Array.from({ length: 10 }, (_, digit) => {
+    const { rateHz, samples } = readWav(
+      readFileSync(new URL(`${speaker}-${digit}.wav`, recordedFolder)),
+    );
+    return resampled(levelled(samples), rateHz / speechRateHz);
+  });
+}
+
+/** Faster is also higher, in pitch and in the colour of the voice. */
+function resampled(sound: Float32Array, speed: number): Float32Array {
+  return Float32Array.from({ length: Math.floor((sound.length - 1) / speed) }, (_, i) => {
+    const from = Math.floor(i * speed);
+    const part = i * speed - from;
+    return sound[from]! * (1 - part) + sound[from + 1]! * part;
+  });
+}
+
+const pieceSamples = 0.03 * speechRateHz;
+const searchedSamples = 0.0075 * speechRateHz;
+
+/**
+ * Makes the sound so many times as long at the same pitch: pieces that overlap by half are laid down nearer or
+ * farther, each taken from where it goes on best (waveform similarity, Verhelst and Roelands, 1993).
+ */
+function stretched(sound: Float32Array, factor: number): Float32Array {
+  const step = pieceSamples / 2;
+  const out = new Float32Array(Math.floor(sound.length * factor) + pieceSamples);
+  let last = -step;
+  for (let at = 0; at + pieceSamples <= out.length; at += step) {
+    last = likest(sound, last + step, Math.round(at / factor), at === 0 ? 0 : searchedSamples);
+    for (let i = 0; i < pieceSamples; i++) {
+      const share = 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / pieceSamples);
+      out[at + i]! += share * (sound[last + i] ?? 0);
+    }
+  }
+  return out;
+}
+
+/** Returns the place near `about` where the sound is most like that from `like` on. */
+function likest(sound: Float32Array, like: number, about: number, reach: number): number {
+  let [best, most] = [about, Number.NEGATIVE_INFINITY];
+  for (let at = Math.max(0, about - reach); at <= about + reach; at += 2) {
+    let [both, power] = [0, 1e-6];
+    for (let i = 0; i < pieceSamples / 2; i += 2) {
+      const v = sound[at + i] ?? 0;
+      both += v * (sound[like + i] ?? 0);
+      power += v * v;
+    }
+    const score = both / Math.sqrt(power);
+    if (score > most) [best, most] = [at, score];
+  }
+  return best;
 }

@@ -157,7 +157,7 @@ function Panel({
           {tool('listen', 'sound', text.listen)}
           {tool('look', 'eye', text.look)}
           {tool('pause', 'pause', text.pause, 'play')}
-          <Link class="challenge-download" href={challenge.audioHref}>
+          <Link class="challenge-download" href={spokenHref(frame, challenge)}>
             {text.download}
           </Link>
           <span class="challenge-left" aria-hidden="true" />
@@ -166,6 +166,11 @@ function Panel({
       </div>
     </div>
   );
+}
+
+/** French pages have French digits. */
+function spokenHref(frame: PageFrame, { audioHref }: ChallengeView): string {
+  return frame.language === 'fr' ? audioHref.replace(/wav$/, 'fr.wav') : audioHref;
 }
 
 /** The picture at three or two pixels a dot; in its place a still of it, or the player of the sound. */

@@ -266,7 +266,7 @@ export const fr: Catalogue = {
     pause: 'Pause',
     play: 'Lire',
     heard: 'Déjà entendu',
-    download: 'Ouvrir le son (six chiffres en anglais)',
+    download: 'Ouvrir le son (six chiffres en français)',
     expires: (seconds) => `Une image est valable ${seconds} secondes.`,
     busy: 'Trop de demandes en ce moment. Patientez une minute, puis rechargez la page.',
     script: {
@@ -290,7 +290,7 @@ export const fr: Catalogue = {
       see: 'Tapez les lettres que vous voyez bouger',
       seeHint: 'Chiffres compris, majuscules ou non.',
       hear: 'Tapez les six chiffres que vous entendez',
-      hearHint: 'Ils sont dits en anglais.',
+      hearHint: 'Ils sont dits en français.',
       play: 'Lire',
       playAgain: 'Réécouter',
       noSound: 'Le son n’a pas pu être lu.',

@@ -35,6 +35,20 @@ test('the right answer is taken as JSON, as a form and as a multipart form', asy
   }
 });
 
+test('the name of the file says in which language the digits are', async () => {
+  const { send, fetched, spoken } = setUp();
+  for (const ending of ['wav', 'fr.wav']) {
+    const reply = await send(`/captcha/audio/${await fetched()}.${ending}`);
+    assert.deepEqual([reply.status, header(reply, 'content-type')], [200, 'audio/wav'], ending);
+  }
+  assert.deepEqual(spoken, ['en', 'fr']);
+  const token = await fetched();
+  for (const name of [`${token}.de.wav`, `${token}.fr.fr.wav`, '.fr.wav']) {
+    assert.equal((await send(`/captcha/audio/${name}`)).status, 404, name);
+  }
+  assert.equal((await send(`/captcha/img/${token}.fr.gif`)).status, 404);
+});
+
 test('the sound has an answer of its own for the same token, as text or as a number', async () => {
   const { send, fetched, verify } = setUp();
   for (const answer of ['012345', '0 1 2 3 4 5', 'KX7RM']) {

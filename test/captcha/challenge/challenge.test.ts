@@ -21,13 +21,13 @@ const plain = { longWord: false };
 
 function setUp(changes: Partial<ChallengesOptions> = {}) {
   const clock = manualClock(0);
-  const { pool, made } = knownPool();
+  const { pool, made, spoken } = knownPool();
   const challenges = challengesOver(changes.pool ?? pool, { clock, ...changes });
   const issue = () => challenges.issue(plain);
   const image = (token: string) => challenges.image(token, visitor);
   const clip = (token: string) => challenges.clip(token, visitor);
   const verify = (token: string, answer: string) => challenges.verify(token, answer, network);
-  return { clock, challenges, made, issue, image, clip, verify };
+  return { clock, challenges, made, spoken, issue, image, clip, verify };
 }
 
 test('the right answer is true once, whatever its case and spaces', async () => {
@@ -173,6 +173,19 @@ test('the clip has an answer of its own for the same token', async () => {
     assert.equal(verify(token, answer), true);
     assert.equal(verify(token, 'WORD1'), false, 'one attempt for both');
   }
+});
+
+test('digits are in the language of the first who asks for them, English without one', async () => {
+  const { issue, challenges, clip, spoken } = setUp();
+  const [english, french] = [issue(), issue()];
+  await clip(english);
+  await challenges.clip(french, { ...visitor, language: 'fr' });
+  for (const token of [english, french]) {
+    for (const language of ['en', 'fr'] as const) {
+      assert.equal((await challenges.clip(token, { ...visitor, language })).ok, true);
+    }
+  }
+  assert.deepEqual(spoken, ['en', 'fr']);
 });
 
 test('a client with a bad name gets a longer word, at the issue or at the fetch', async () => {

@@ -264,7 +264,10 @@ for (const threads of threadCounts) {
         return sent.body.includes('data-tone="right"');
       });
       const french = await server.fetch('/captcha/', { headers: { 'Accept-Language': 'fr' } });
-      assert.match(french.body, /anglais/);
+      const sound = /href="(\/captcha\/audio\/[^"]+\.fr\.wav)"/.exec(french.body)?.[1];
+      assert.match(french.body, /dits en français/);
+      const { bytes: spoken } = await made(sound!);
+      assert.equal(spoken.toString('latin1', 0, 4), 'RIFF');
       assert.match((await server.fetch('/captcha/')).body, /450 by 150 pixels/);
       assert.match(french.body, /450 pixels sur 150/);
     });

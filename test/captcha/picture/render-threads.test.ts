@@ -43,10 +43,10 @@ test('on Linux the threads stand back behind those that answer', async () => {
 
 test('a clip is a WAV of six digits, its own for each seed and the same for one', async () => {
   const [one, two] = seeds(3, 2) as [Uint8Array, Uint8Array];
-  const clip = await threads.clip(one);
+  const clip = await threads.clip(one, 'en');
   assert.match(clip.answer, new RegExp(`^[0-9]{${digitsSpoken}}$`));
-  assert.deepEqual(await threads.clip(one), clip);
-  assert.notDeepEqual((await threads.clip(two)).wav, clip.wav);
+  assert.deepEqual(await threads.clip(one, 'en'), clip);
+  assert.notDeepEqual((await threads.clip(two, 'en')).wav, clip.wav);
   const wav = Buffer.from(clip.wav);
   assert.equal(wav.toString('latin1', 0, 4), 'RIFF');
   assert.equal(wav.readUInt32LE(4), wav.length - 8);
@@ -67,5 +67,5 @@ test('closed threads refuse', async () => {
   const closing = openRenderThreads({ threads: 1, queueMax: 10 });
   await closing.close();
   await assert.rejects(closing.images('default', seeds(4, 1)));
-  await assert.rejects(closing.clip(seeds(4, 1)[0]!));
+  await assert.rejects(closing.clip(seeds(4, 1)[0]!, 'en'));
 });

@@ -36,15 +36,19 @@ export function rendered(answer: string, bytes: Uint8Array): Rendered {
 /** A pool whose images hold 1,000 bytes, each byte the number of the word. */
 export function knownPool() {
   const made: string[] = [];
+  const spoken: string[] = [];
   const pool: ChallengesOptions['pool'] = {
     image: async (word) => {
       const answer = `${word === 'long' ? 'LONGWORD' : 'WORD'}${made.length + 1}`;
       made.push(answer);
       return ok(rendered(answer, new Uint8Array(1_000).fill(made.length)));
     },
-    clip: async () => ok(rendered('123456', new Uint8Array(2_000))),
+    clip: async (language) => {
+      spoken.push(language);
+      return ok(rendered('123456', new Uint8Array(2_000)));
+    },
   };
-  return { pool, made };
+  return { pool, made, spoken };
 }
 
 export function challengesOver(

@@ -75,13 +75,17 @@ export function setUp({
 }: Options = {}) {
   const clock = manualClock(0);
   const words: ('normal' | 'long')[] = [];
+  const spoken: string[] = [];
   const pool = {
     image: async (word: 'normal' | 'long') => {
       if (overloaded) return fail('overloaded');
       words.push(word);
       return ok(rendered('KX7RM', gif));
     },
-    clip: async () => ok(rendered('012345', new Uint8Array(2_000))),
+    clip: async (language: string) => {
+      spoken.push(language);
+      return ok(rendered('012345', new Uint8Array(2_000)));
+    },
   };
   const random = seededRandom(1);
   const tickets = createTickets({ clock, random });
@@ -197,7 +201,7 @@ export function setUp({
       body: JSON.stringify({ token, answer }),
       clientIp,
     });
-  return { clock, send, fetched, verify, words, challenges, forms, work, spent };
+  return { clock, send, fetched, verify, words, spoken, challenges, forms, work, spent };
 }
 
 export const header = (reply: Reply, name: string) =>

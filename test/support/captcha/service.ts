@@ -187,7 +187,10 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
         media('image/gif', await challenges.image(request.param.replace('.gif', ''), visitor)),
       ),
       route('GET', '/captcha/audio/:token', async (request) =>
-        media('audio/wav', await challenges.clip(request.param.replace('.wav', ''), visitor)),
+        media(
+          'audio/wav',
+          await challenges.clip(request.param.replace(/(\.fr)?\.wav$/, ''), visitor),
+        ),
       ),
       route('POST', '/captcha/verify', verify),
       ...captchaWidgetRoutes(guard),
