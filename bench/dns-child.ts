@@ -1,5 +1,5 @@
 /**
- * One name server of the bench of doors, alone in its process: `dns-child.js <kind> <entries>`. `ours`
+ * One name server of the bench of integrations, alone in its process: `dns-child.js <kind> <entries>`. `ours`
  * answers from the table, `echo` sends each datagram back as an answer. It tells its port.
  */
 

@@ -54,7 +54,7 @@ export const reasons: readonly Reason[] = [
       'machine; no function has more than a sixteenth of it.',
   },
   {
-    bench: 'doors',
+    bench: 'integrations',
     row: 'gate: answers a second of nginx',
     why:
       'nginx alone sends a file of six bytes from memory; with a gate each visit is a second request through ' +
@@ -62,7 +62,7 @@ export const reasons: readonly Reason[] = [
       'where ours was 0.46: most of the cost is nginx’s own.',
   },
   {
-    bench: 'doors',
+    bench: 'integrations',
     row: 'DNS block list',
     why:
       'Reading the question, the look-up among a million hosts and writing the answer come to some 4 µs ' +
@@ -149,7 +149,7 @@ export const reasons: readonly Reason[] = [
       'garbage, and the sender.',
   },
   {
-    bench: 'doors',
+    bench: 'integrations',
     row: 'bouncers: CPU of a poll',
     why:
       'Cursors are the main thread’s: a poll is passed on to it and its answer back, which alone takes ' +

@@ -19,7 +19,7 @@ export interface ReportLoad extends Disposable {
   rate(seconds: number): Promise<number>;
   /** Sends `perSecond` reports, evenly, until `stop`, which gives how many were acknowledged. */
   pace(perSecond: number): { stop(): Promise<number> };
-  /** The same bytes from the same sender, refused at the door: what the sending alone costs. */
+  /** The same bytes from the same sender, refused before it is read: what the sending alone costs. */
   paceRefused(perSecond: number): { stop(): Promise<number> };
 }
 

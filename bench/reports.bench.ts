@@ -248,7 +248,7 @@ async function checksBeside(plan: Plan, dataDir: string): Promise<BenchRow[]> {
       note,
     },
     {
-      name: 'the same, beside as many that the door refuses',
+      name: 'the same, beside as many that the quota guard refuses',
       unit: 'ms',
       ours: median(busy),
       peer: 'the same sender and bytes, a wrong key',

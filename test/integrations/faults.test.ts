@@ -1,4 +1,4 @@
-/** No fault and no limit lists an address: what doors say while nothing behind them can be read. */
+/** No fault and no limit lists an address: what integrations say while nothing behind them can be read. */
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';

@@ -175,11 +175,11 @@ test('the manifest obeys its schema, with a kit and without', async () => {
   assert.equal((await haproxyOf(zoned))?.message, 'check-ip');
   const { dns_block_list: zones, bouncers } = await jsonOf('/manifest', zoned);
   assert.equal((zones as { scores: string }).scores, 'score.bl.example.org');
-  const doors = new Set(Object.values(bouncers as Record<string, string>));
+  const integrations = new Set(Object.values(bouncers as Record<string, string>));
   for (const { path } of endpoints.filter(
     (one) => one.shape === 'bouncer' && one.who === 'bouncer',
   )) {
-    assert.ok(doors.has(`${secureUrl}${path}`), path);
+    assert.ok(integrations.has(`${secureUrl}${path}`), path);
   }
 });
 

@@ -30,7 +30,7 @@ before(async () => {
   port = Number((JSON.parse(line) as { listen: string[] }).listen[0]!.split(':')[1]);
   writeFileSync(`${directory.path}/list.txt`, '45.10.0.7\n2001:500:1::7\n2.0.0.1\n');
   const seed = [`${directory.path}/list.txt`, '--format', 'plain', '--confidence', '90'];
-  await server.cliJson('seed', ...seed, '--source', 'doors');
+  await server.cliJson('seed', ...seed, '--source', 'integrations');
 });
 
 after(async () => {

@@ -52,10 +52,10 @@ function strictDoor() {
     shares: { isBeyond: () => false },
     count() {},
   };
-  const door = createPolicyIntegration(options as unknown as PolicyIntegrationOptions);
+  const integration = createPolicyIntegration(options as unknown as PolicyIntegrationOptions);
   return (body: Uint8Array, command: string) => {
     const given = { body, query: `command=${command}`, headers: { 'x-api-key': ['pcl_key'] } };
-    return door.ask(given as unknown as Request);
+    return integration.ask(given as unknown as Request);
   };
 }
 

@@ -34,11 +34,15 @@ function openDoor(budget: number) {
     shares: createLoginFairShare(clock, 7),
     count: (outcome: string) => outcomes.push(outcome),
   };
-  const door = createPolicyIntegration(options as unknown as PolicyIntegrationOptions);
+  const integration = createPolicyIntegration(options as unknown as PolicyIntegrationOptions);
   const headers = { 'x-api-key': ['pcl_abcdefgh1'] };
   function ask(remote: string, command = 'allow') {
     const body = Buffer.from(JSON.stringify({ remote, success: false }));
-    const answer = door.ask({ body, query: `command=${command}`, headers } as unknown as Request);
+    const answer = integration.ask({
+      body,
+      query: `command=${command}`,
+      headers,
+    } as unknown as Request);
     assert.ok(!('ok' in answer));
     return 'slot' in answer ? 'counted' : JSON.parse(String(answer.body)).status;
   }

@@ -58,7 +58,7 @@ for (const threads of threadCounts) {
     const scoreOf = async (ip: string) =>
       (await api('GET', `/api/v2/check?ipAddress=${ip}`)).data.abuseConfidenceScore;
 
-    it('all doors say of each form what they say of the address', async () => {
+    it('all integrations say of each form what they say of the address', async () => {
       const wanted: Record<string, string> = { [listed]: allAccusers, [allowed]: '' };
       for (const form of Object.values(formsOf(listed))) wanted[form] = allButFeed;
       for (const form of Object.values(formsOf(allowed))) wanted[form] = '';

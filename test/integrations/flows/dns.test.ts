@@ -1,4 +1,4 @@
-/** The DNS block list of a whole server: over UDP and TCP, beside checks, with strangers at the door. */
+/** The DNS block list of a whole server: over UDP and TCP, beside checks, with strangers. */
 
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
@@ -33,7 +33,7 @@ before(async () => {
   port = Number(endpoint!.split(':')[1]);
   writeFileSync(`${directory.path}/list.txt`, '45.10.0.7\n2a10:5::/32\n2400:5::7\n9.9.9.8\n');
   const seed = [`${directory.path}/list.txt`, '--format', 'plain', '--confidence', '90'];
-  await server.cliJson('seed', ...seed, '--source', 'doors');
+  await server.cliJson('seed', ...seed, '--source', 'integrations');
 });
 
 after(async () => {

@@ -1,5 +1,5 @@
 /**
- * Every door of a server that is stopped, killed and started again while it is asked: an address that
+ * Every integration of a server that is stopped, killed and started again while it is asked: an address that
  * is on no list is never listed, and one that is on a list is listed again afterwards.
  */
 
@@ -41,9 +41,9 @@ const env = {
 
 async function start(): Promise<Running> {
   const server = await startTestServer({ threads: 2, demo: false, dataDir: data.path, env });
-  const portOf = async (door: string) => {
+  const portOf = async (integration: string) => {
     const line = await server.child.errorLine((text) =>
-      text.includes(`"msg":"${door}: listening"`),
+      text.includes(`"msg":"${integration}: listening"`),
     );
     return Number((JSON.parse(line) as { listen: string[] }).listen[0]!.split(':')[1]);
   };
@@ -57,7 +57,7 @@ before(async () => {
   key = (await server.cliJson('bouncer', 'add', demoEmail, 'fw-1')).text;
   writeFileSync(`${directory.path}/list.txt`, `${listed}\n`);
   const seed = [`${directory.path}/list.txt`, '--format', 'plain', '--confidence', '90'];
-  await server.cliJson('seed', ...seed, '--source', 'doors');
+  await server.cliJson('seed', ...seed, '--source', 'integrations');
 });
 
 after(async () => {
@@ -66,10 +66,10 @@ after(async () => {
   data.remove();
 });
 
-/** What a door says of an address: true for listed. It throws when nobody answers. */
-type Door = (of: Running, ip: string) => Promise<boolean>;
+/** What an integration says of an address: true for listed. It throws when nobody answers. */
+type Integration = (of: Running, ip: string) => Promise<boolean>;
 
-const doors: Readonly<Record<string, Door>> = {
+const integrations: Readonly<Record<string, Integration>> = {
   async 'live look-up'({ server }, ip) {
     const { body } = await server.fetch(`/v1/decisions?ip=${ip}`, {
       headers: { 'X-Api-Key': key },
@@ -120,24 +120,25 @@ const doors: Readonly<Record<string, Door>> = {
     return said.verdict !== 'allow';
   },
 };
-const names = Object.keys(doors);
+const names = Object.keys(integrations);
 
-/** Each door is asked about the stranger without a pause, until told. */
+/** Each integration is asked about the stranger without a pause, until told. */
 function keepAsking(of: Running) {
   let isOver = false;
   const answers = names.map(() => 0);
   const listing = new Set<string>();
   const askers = names.map(async (name, i) => {
     while (!isOver) {
-      const isListed = await doors[name]!(of, stranger).catch(() => undefined);
+      const isListed = await integrations[name]!(of, stranger).catch(() => undefined);
       if (isListed) listing.add(name);
       if (isListed === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
       else answers[i]!++;
     }
   });
   return {
-    allAnswered: () => within(() => answers.every((count) => count > 0), 'an answer of each door'),
-    /** @returns doors that listed the stranger */
+    allAnswered: () =>
+      within(() => answers.every((count) => count > 0), 'an answer of each integration'),
+    /** @returns integrations that listed the stranger */
     async end() {
       isOver = true;
       await Promise.all(askers);
@@ -152,13 +153,13 @@ function keepAsking(of: Running) {
 
 const listingDoors = async (of: Running, ip: string) => {
   const found = await Promise.all(
-    names.map((name) => doors[name]!(of, ip).catch((error: Error) => String(error))),
+    names.map((name) => integrations[name]!(of, ip).catch((error: Error) => String(error))),
   );
   return names.filter((_, i) => found[i] === true);
 };
 
 for (const end of ['stop', 'kill'] as const) {
-  it(`${end}: no door lists a stranger, and each lists what is on the list again`, async () => {
+  it(`${end}: no integration lists a stranger, and each lists what is on the list again`, async () => {
     const former = running;
     await within(
       async () => (await listingDoors(former, listed)).length === names.length,

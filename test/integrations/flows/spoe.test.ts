@@ -1,4 +1,4 @@
-/** HAProxy's door of a whole server, asked by its protocol: verdicts, failures, stop. */
+/** HAProxy's integration of a whole server, asked by its protocol: verdicts, failures, stop. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** The decision of all doors at which proxies ask: whom it can never touch, whatever the index says. */
+/** The decision of all integrations at which proxies ask: whom it can never touch, whatever the index says. */
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';

@@ -7,7 +7,7 @@ import { parseIp } from '../../../src/ip/address.ts';
 import { type TestServer, within } from '../server/server.ts';
 import { decode, encode } from './dns.ts';
 
-/** With these, feeds are made quickly, and all doors are open. */
+/** With these, feeds are made quickly, and all integrations are open. */
 export const accuserSettings = {
   FEED_INTERVAL_SECONDS: '1',
   ...{ TRUSTED_PROXIES: '127.0.0.1', CLIENT_LIMITS: 'off', REPUTATION: 'private' },

@@ -10,8 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { spawn } from '../test/support/house/spawn.ts';
 import { freePort } from '../test/support/server/free-port.ts';
 import { startTestServer } from '../test/support/server/server.ts';
-import type { DoorsSize } from './doors-http.ts';
 import { openLoad } from './http-load.ts';
+import type { IntegrationsSize } from './integrations-http.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
 import { type BenchRow, median } from './row.ts';
 
@@ -32,7 +32,7 @@ interface Sites {
 
 /** Both sites are of one nginx, with one worker. */
 export async function behindNginx(
-  size: DoorsSize,
+  size: IntegrationsSize,
   folder: string,
   gatePort: number,
 ): Promise<BenchRow> {
@@ -53,7 +53,7 @@ export async function behindNginx(
 }
 
 /** Both sites are of one HAProxy with one thread, before an nginx with a small file. */
-export async function behindHaproxy(size: DoorsSize, folder: string): Promise<BenchRow[]> {
+export async function behindHaproxy(size: IntegrationsSize, folder: string): Promise<BenchRow[]> {
   const base = { name: 'SPOE: answers a second of HAProxy that asks', unit: '1/s' };
   const goal = `≥ ${goals.haproxy} × HAProxy alone`;
   const missing = [haproxy, nginx].find((program) => !existsSync(program));
@@ -90,7 +90,7 @@ export async function behindHaproxy(size: DoorsSize, folder: string): Promise<Be
 async function compare(
   child: ChildProcess,
   sites: Sites,
-  { rounds, seconds }: DoorsSize,
+  { rounds, seconds }: IntegrationsSize,
   asked?: { readonly pid: number },
 ): Promise<{ ours: number; peerValue: number; cpuUs: number }> {
   using load = await openLoad(['/page'], { Host: 'site.example', ...headers });

@@ -1,8 +1,8 @@
 /**
- * The doors beside what others have for them. The DNS block list: processor time of an answer beside
+ * The integrations beside what others have for them. The DNS block list: processor time of an answer beside
  * rbldnsd and beside sockets that only send back, over the same hosts, asked by dnsperf. Servers run in
- * processes of their own, rounds are interleaved, the median counts. Those over HTTP: doors-http.ts;
- * proxies that ask: doors-proxies.ts; bouncers: doors-bouncers.ts.
+ * processes of their own, rounds are interleaved, the median counts. Those over HTTP: integrations-http.ts;
+ * proxies that ask: integrations-proxies.ts; bouncers: integrations-bouncers.ts.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -12,9 +12,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fork } from '../test/support/house/spawn.ts';
 import { makeCheckTable } from './check-table.ts';
-import { askBouncers } from './doors-bouncers.ts';
-import { askOverHttp } from './doors-http.ts';
-import { behindHaproxy } from './doors-proxies.ts';
+import { askBouncers } from './integrations-bouncers.ts';
+import { askOverHttp } from './integrations-http.ts';
+import { behindHaproxy } from './integrations-proxies.ts';
 import { askByDnsperf, dnsperf, openDnsPeer, zone } from './rbldnsd-peer.ts';
 import { type BenchRow, median } from './row.ts';
 
@@ -28,7 +28,7 @@ const goals = { rbldnsd: 4, echo: 1.25 } as const;
 const listedMin = 0.98;
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-doors-'));
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-integrations-'));
   try {
     return [
       ...(await askOverDns(size, folder)),

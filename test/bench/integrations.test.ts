@@ -1,10 +1,10 @@
-/** The bench of the doors runs at a tiny size, so that it can't rot. No figure is judged here. */
+/** The bench of the integrations runs at a tiny size, so that it can't rot. No figure is judged here. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../../bench/doors.bench.ts';
+import { run } from '../../bench/integrations.bench.ts';
 
-test('the bench asks each door and its peers, and says which program it misses', async () => {
+test('the bench asks each integration and its peers, and says which program it misses', async () => {
   const rows = await run('tiny');
   const named = (part: string) => rows.filter(({ name }) => name.includes(part)).length;
   assert.deepEqual(

@@ -1,22 +1,22 @@
 /**
- * The doors that are asked over HTTP: processor time of a bouncer's look-up and of a question of the gate beside
+ * The integrations that are asked over HTTP: processor time of a bouncer's look-up and of a question of the gate beside
  * that of a check, over one table.
  */
 
 import { makeCheckTable } from './check-table.ts';
-import { behindNginx, openGate } from './doors-proxies.ts';
 import { type HttpContender, type Load, openLoad, startContender } from './http-load.ts';
+import { behindNginx, openGate } from './integrations-proxies.ts';
 import { type BenchRow, median } from './row.ts';
 
 const goals = { live: 1.2, gate: 1.25 } as const;
 
-export interface DoorsSize {
+export interface IntegrationsSize {
   readonly rounds: number;
   readonly seconds: number;
   readonly entries: number;
 }
 
-export async function askOverHttp(size: DoorsSize, folder: string): Promise<BenchRow[]> {
+export async function askOverHttp(size: IntegrationsSize, folder: string): Promise<BenchRow[]> {
   const { key, hits } = makeCheckTable(size.entries);
   const server = await startContender('check', size.entries);
   try {

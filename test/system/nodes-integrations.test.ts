@@ -21,7 +21,7 @@ import {
 } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
-const directory = makeTempDir('nodes-doors');
+const directory = makeTempDir('nodes-integrations');
 let database: TestPostgres;
 let env: Environment = {};
 let nodes: TestServer[] = [];
