@@ -30,7 +30,7 @@ export const groupsPerSiteMax = 16;
 export const restrictedSitesMax = 1_024;
 
 const memberships = record<{ readonly groups: readonly string[] }>(1, { groups: list(text) });
-/** No groups: open to all, below a domain that is not. */
+/** No groups: open to all, whatever a domain above it gets. */
 const rules = record<{ readonly groups: readonly string[] }>(1, { groups: list(text) });
 
 const notAGroup = fail(
@@ -86,9 +86,8 @@ export function createSiteAccess(store: Store, namesOver: (clientId: string) => 
     const key = siteAccessKey(domain);
     return untilUndisturbed(async () => {
       const before = await store.get(key);
-      const over = namesOver(domain).filter((name) => name !== domain);
-      const above = await Promise.all(over.map((name) => store.get(siteAccessKey(name))));
-      const isPlain = names.length === 0 && above.every((row) => row === undefined);
+      // Below another name the word stays, for that one may get a rule later.
+      const isPlain = names.length === 0 && namesOver(domain).every((name) => name === domain);
       if (
         !isPlain &&
         before === undefined &&

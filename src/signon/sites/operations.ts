@@ -7,6 +7,7 @@ import { expect, type OperationTools, operationsOn, refuse } from '../../contrac
 import { account, shortText, textOf } from '../../contracts/operation-parameters.ts';
 import { fail } from '../../core/result.ts';
 import { columnsOr } from '../../core/text-table.ts';
+import type { Store } from '../../storage/store.ts';
 import { createClientSuffixes, parseClientId } from './client-id.ts';
 import {
   addToGroup,
@@ -100,20 +101,32 @@ export const removeMember = operation({
   },
 });
 
+const lookUpsAtOnce = 100;
+
+/** Returns the mail addresses of accounts, and the id of one without. */
+async function emailsOf(store: Store, ids: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (let from = 0; from < ids.length; from += lookUpsAtOnce) {
+    const some = ids.slice(from, from + lookUpsAtOnce);
+    found.push(
+      ...(await Promise.all(some.map(async (id) => (await accountEmail(store, id)) ?? id))),
+    );
+  }
+  return found;
+}
+
 export const showGroups = operation({
   name: 'group list',
   purpose: 'all groups with their members and the sites that are open to them',
   parameters: {},
   async run({ store }) {
     const [groups, rules] = await Promise.all([listGroups(store), listRules(store)]);
-    const rows = [...groups].map(async ([name, members]) => ({
-      name,
-      members: (await Promise.all(members.map((id) => accountEmail(store, id)))).map(
-        (email, i) => email ?? members[i]!,
-      ),
-      sites: rules.filter((rule) => rule.groups.includes(name)).map(({ domain }) => domain),
-    }));
-    return Promise.all(rows);
+    const rows = [];
+    for (const [name, ids] of groups) {
+      const sites = rules.filter((rule) => rule.groups.includes(name)).map(({ domain }) => domain);
+      rows.push({ name, members: await emailsOf(store, ids), sites });
+    }
+    return rows;
   },
   lines: (all) =>
     columnsOr(

@@ -295,7 +295,9 @@ for (const threads of threadCounts) {
     });
 
     it('take names of the operator, each in every form, until they are removed', async () => {
-      await server.cliJson('feed', 'add', 'docs', '--list', 'nobody', '--max-age', '24h');
+      const refused = await server.cli('feed', 'add', 'docs', '--list', 'nobody');
+      assert.match(refused.stderr, /there is no list nobody; [\w., -]+ (?:is|are) known/);
+      await server.cliJson('feed', 'add', 'docs', '--country', 'AQ', '--max-age', '24h');
       const added = await server.cliJson('feed', 'add', 'high', '--minimum-score', '90');
       const { addresses } = added as { addresses: string[] };
       for (const address of addresses) {

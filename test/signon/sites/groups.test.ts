@@ -145,6 +145,20 @@ test('a change that comes between a decision and its commit wins', async () => {
   assert.equal(errorOf(await authorization.issue(bench.requestOf(), session)), 'consent_required');
 });
 
+test('a site that is open to all stays so when a name above it gets a rule later', async () => {
+  await using bench = await open();
+  const { access, join, accountId } = bench;
+  await bench.account('other');
+  value(await join('staff', 'other'));
+  value(await access.restrict('shop.example.com', []));
+  value(await access.restrict('example.com', ['staff']));
+  const isAllowed = async (site: string) => (await access.admits(site, accountId)).isAllowed;
+  assert.deepEqual(
+    [await isAllowed('shop.example.com'), await isAllowed('example.com')],
+    [true, false],
+  );
+});
+
 test('names, members and numbers of groups have bounds', async () => {
   await using bench = await open();
   const { access, join, leave, store, accountId } = bench;

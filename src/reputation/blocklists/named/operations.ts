@@ -15,7 +15,10 @@ import { fail } from '../../../core/result.ts';
 import { listNameShape } from '../../../core/text.ts';
 import { columnsOr, grouped } from '../../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, hourMs, minuteMs } from '../../../core/time.ts';
+import { listPrefix, readTexts } from '../../../storage/keys.ts';
+import { pagesUnder, type Store } from '../../../storage/store.ts';
 import { maliciousScore } from '../../check/score.ts';
+import { listSubscriptions } from '../../lists/subscriptions/subscriptions.ts';
 import { categoriesOf, categoryMask, categoryMax } from '../../reports/categories.ts';
 import { confidenceMin } from '../blacklist.ts';
 import { forms } from './all-forms.ts';
@@ -53,6 +56,28 @@ const isCategory = (item: string) =>
   /^\d{1,2}$/.test(item) && Number(item) >= 1 && Number(item) <= categoryMax;
 const isCountry = (item: string) => /^[A-Za-z]{2}$/.test(item);
 const countryFault = 'It must be two-letter ISO 3166 codes, separated by commas.';
+
+/** Lists that the refusal names. */
+const knownShown = 20;
+
+/** @throws OperatorError for a list that is neither loaded nor fetched, with those that are */
+async function refuseUnknownLists(store: Store, lists: readonly string[]): Promise<void> {
+  if (lists.length === 0) return;
+  const known = new Set((await listSubscriptions(store)).map(({ name }) => name));
+  for await (const page of pagesUnder(store, listPrefix())) {
+    for (const { key } of page) {
+      const [kind, name = ''] = readTexts(key);
+      if (kind === 'seed' && listNameShape.test(name)) known.add(name);
+    }
+  }
+  const stranger = lists.find((name) => !known.has(name));
+  if (stranger === undefined) return;
+  const names = [...known].sort();
+  const more = names.length > knownShown ? ` and ${names.length - knownShown} more` : '';
+  const all =
+    names.length === 0 ? 'none is' : `${names.slice(0, knownShown).join(', ')}${more} are`;
+  refuse(fail('invalid_parameter', `there is no list ${stranger}; ${all} known`, 'list'));
+}
 
 export const addFeed = operation({
   name: 'feed add',
@@ -150,6 +175,7 @@ export const addFeed = operation({
         fail('invalid_parameter', '--country and --except-country do not go together', 'country'),
       );
     }
+    await refuseUnknownLists(w.store, itemsOf(input.list));
     const countries = itemsOf(input.country ?? input.exceptCountry);
     const feed: NamedFeed = {
       name: input.name,
