@@ -8,6 +8,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { ok } from '../../src/core/result.ts';
 import { moOf } from '../../src/site/kit/open-kit.ts';
 import { leavePage, openContext, withBrowser } from '../support/browser/browser.ts';
 import { issue, openBeside } from '../support/captcha/beside.ts';
@@ -18,9 +19,11 @@ import {
   startWordPress,
   type WordPress,
 } from '../support/docs/wordpress.ts';
+import { value } from '../support/house/result.ts';
 import { hasTool, isInstalled } from '../support/house/tools.ts';
 import { freePort } from '../support/server/free-port.ts';
-import { demoEmail, startTestServer, type TestServer } from '../support/server/server.ts';
+import { demoEmail, startTestServer, type TestServer, within } from '../support/server/server.ts';
+import { openPeopleOf } from '../support/signon/person.ts';
 import {
   allow,
   authorizePath,
@@ -42,7 +45,9 @@ describe('WordPress: the plugin with a whole server', () => {
     mkdirSync(pictures, { recursive: true });
     const port = await freePort();
     // Links of the service's pages begin with BASE_URL, so it has to be known before the start.
-    const env = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, CLIENT_LIMITS: 'off' };
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const open = { CLIENT_LIMITS: 'off', SOURCE_ALLOW_PRIVATE: 'on' };
+    const env = { PORT: String(port), BASE_URL: baseUrl, ...open };
     server = await startTestServer({ threads: 1, env });
     people = openPeople(server);
     await people.add(email, { givenName: 'Ada', familyName: 'Lovelace', nickname: 'Countess' });
@@ -156,6 +161,41 @@ describe('WordPress: the plugin with a whole server', () => {
     assert.ok(![...visitor.cookies.keys()].some((name) => name.startsWith('wordpress_logged')));
     // And it is used up: its own site can't redeem it any more.
     assert.equal((await server.fetch(`/api.php?code=${code}`)).status, 400);
+  });
+
+  withPhp('notices of the server end sessions, and mark what changed and who is gone', async () => {
+    await using beside = openPeopleOf(server);
+    const id = await people.add('bob@mail.example', { nickname: 'Bob' });
+    const person = createAgent(server, await people.signIn('bob@mail.example'));
+    const redirect = `${site.origin}/wp-admin/admin-post.php?action=portcullis_sign_in_callback`;
+    const asked = { client_id: 'localhost', redirect_uri: redirect };
+    const code = (await allow(person, authorizePath(asked))).searchParams.get('code');
+    const profile = (await server.fetch(`/api.php?code=${code}`)).json() as { service_id: string };
+    const user = site.php(`
+      $id = wp_create_user('bob', 'x', 'bob@mail.example');
+      update_user_meta($id, 'portcullis_sign_in_id', '${server.baseUrl} ${profile.service_id}');
+      WP_Session_Tokens::get_instance($id)->create(time() + 3600);
+      return $id;`);
+    const sessions = () =>
+      site.php(`return count(WP_Session_Tokens::get_instance(${user})->get_all());`);
+    const mark = (name: string) =>
+      site.php(`return get_user_meta(${user}, 'portcullis_sign_in_${name}', true);`);
+    assert.equal(sessions(), 1);
+    const strange = await site.fetch('/index.php?rest_route=/portcullis-sign-in/v1/notices', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/secevent+jwt' },
+      body: 'a.b.c',
+    });
+    assert.equal(strange.status, 400);
+    await people.endSessions(id);
+    await within(async () => sessions() === 0, 'the end of the sessions');
+    assert.equal(mark('deleted'), '');
+    value(await beside.profiles.update(id, (before) => ok({ ...before, nickname: 'Robert' })));
+    await within(async () => mark('changed') !== '', 'the mark of the change');
+    value(await beside.signon.deletion.delete(id));
+    await within(async () => mark('deleted') !== '', 'the mark of the deletion');
+    assert.equal(mark('id'), '', 'the link is gone');
+    assert.deepEqual(site.complaints(), []);
   });
 
   withPhp('in French, whatever the country, all of its texts are French', async () => {

@@ -130,10 +130,21 @@ export async function startWordPress(): Promise<WordPress> {
   php(`require_once ABSPATH . 'wp-admin/includes/upgrade.php';
     wp_install('Gazette', 'admin', 'admin@gazette.example', true, '', '${adminPassword}');
     return update_option('show_avatars', 0);`);
-  const child = spawn('php', ['-d', 'display_errors=0', '-S', `127.0.0.1:${port}`, '-t', folder], {
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  // As a web server with rules for pretty addresses: WordPress answers for what is no file there.
+  const router = join(folder, 'router.php');
+  writeFileSync(
+    router,
+    `<?php if (!str_starts_with($_SERVER['REQUEST_URI'], '/.well-known/')) return false;
+     $_SERVER['SCRIPT_NAME'] = '/index.php'; require __DIR__ . '/index.php';`,
+  );
+  const child = spawn(
+    'php',
+    ['-d', 'display_errors=0', '-S', `127.0.0.1:${port}`, '-t', folder, router],
+    {
+      env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
   let errors = '';
   child.stderr.on('data', (chunk) => {
     errors += String(chunk);

@@ -10,7 +10,7 @@ require __DIR__ . '/../autoload.php';
 require __DIR__ . '/Check.php';
 require __DIR__ . '/FakeTransport.php';
 
-foreach (['authorization', 'client', 'reputation', 'captcha', 'transport'] as $name) {
+foreach (['authorization', 'client', 'reputation', 'captcha', 'transport', 'notices'] as $name) {
     (require __DIR__ . '/' . $name . '.php')();
 }
 

@@ -34,6 +34,7 @@ require __DIR__ . '/includes/class-profile-section.php';
 require __DIR__ . '/includes/class-captcha-gate.php';
 require __DIR__ . '/includes/class-address-gate.php';
 require __DIR__ . '/includes/class-failure-reports.php';
+require __DIR__ . '/includes/class-site-notices.php';
 
 // The SDK travels with the plugin; a site that has it already keeps its own.
 spl_autoload_register(
@@ -81,3 +82,4 @@ Connection::register();
 Captcha_Gate::register();
 Address_Gate::register();
 Failure_Reports::register();
+Site_Notices::register();

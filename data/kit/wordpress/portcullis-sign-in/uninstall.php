@@ -11,7 +11,7 @@ defined( 'WP_UNINSTALL_PLUGIN' ) || exit;
 /** Of the site that is switched to. */
 function portcullis_sign_in_forget_site(): void {
 	delete_option( 'portcullis_sign_in_settings' );
-	foreach ( array( 'reports', 'passed', 'look' ) as $name ) {
+	foreach ( array( 'reports', 'passed', 'look', 'keys', 'keys_asked' ) as $name ) {
 		delete_transient( 'portcullis_sign_in_' . $name );
 	}
 }
@@ -27,4 +27,6 @@ if ( is_multisite() ) {
 	portcullis_sign_in_forget_site();
 }
 // One table for the whole network.
-delete_metadata( 'user', 0, 'portcullis_sign_in_id', '', true );
+foreach ( array( 'id', 'deleted', 'changed' ) as $portcullis_sign_in_meta ) {
+	delete_metadata( 'user', 0, 'portcullis_sign_in_' . $portcullis_sign_in_meta, '', true );
+}

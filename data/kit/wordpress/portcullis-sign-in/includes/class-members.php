@@ -85,9 +85,41 @@ final class Members {
 		return '' !== (string) get_user_meta( $user_id, self::META, true );
 	}
 
+	/** The one account that is linked to this id; null for none. */
+	public static function known_as( string $service_id ): ?WP_User {
+		$user = self::linked_to( self::identity_of( $service_id ) );
+		return $user instanceof WP_User ? $user : null;
+	}
+
+	/** Takes over what the visitor shares now, after a notice that it changed. */
+	public static function refresh( WP_User $user, Profile $profile ): void {
+		$changed = array( 'ID' => $user->ID );
+		// phpcs:disable WordPress.NamingConventions.ValidVariableName -- names of the SDK.
+		if ( null !== $profile->givenName || null !== $profile->familyName || null !== $profile->nickname ) {
+			$changed['first_name']   = sanitize_text_field( $profile->givenName ?? '' );
+			$changed['last_name']    = sanitize_text_field( $profile->familyName ?? '' );
+			$changed['display_name'] = self::display_name( $profile );
+		}
+		$email = $profile->emailVerified ? (string) $profile->email : '';
+		// phpcs:enable
+		$is_free = is_email( $email ) && false === get_user_by( 'email', $email );
+		// The mailbox of who runs the site is changed by its owner alone.
+		if ( $is_free && ! self::is_trusted( $user ) ) {
+			$changed['user_email'] = $email;
+		}
+		if ( count( $changed ) > 1 ) {
+			wp_update_user( $changed );
+		}
+		delete_user_meta( $user->ID, Site_Notices::CHANGED );
+	}
+
 	/** The id is the service's own: of another service the same text is another person. */
+	private static function identity_of( string $service_id ): string {
+		return Settings::text( 'base_url' ) . ' ' . $service_id;
+	}
+
 	private static function identity( Profile $profile ): string {
-		return Settings::text( 'base_url' ) . ' ' . $profile->serviceId; // phpcs:ignore WordPress.NamingConventions.ValidVariableName
+		return self::identity_of( (string) $profile->serviceId ); // phpcs:ignore WordPress.NamingConventions.ValidVariableName
 	}
 
 	/** Null for nobody. Two of them are nobody's: that must not be decided by chance. */

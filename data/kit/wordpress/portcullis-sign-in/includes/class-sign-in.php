@@ -170,6 +170,9 @@ final class Sign_In {
 		if ( is_wp_error( $user ) ) {
 			Refusal::show( (string) $user->get_error_code() );
 		}
+		if ( '' !== (string) get_user_meta( $user->ID, Site_Notices::CHANGED, true ) ) {
+			Members::refresh( $user, $profile );
+		}
 		// Where other plugins say that an account may not sign in.
 		$allowed = apply_filters( 'wp_authenticate_user', $user, '' ); // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals.NonPrefixedHooknameFound -- a hook of WordPress.
 		if ( ! $allowed instanceof WP_User ) {
