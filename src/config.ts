@@ -394,6 +394,8 @@ export interface Config {
   readonly registrationDomains: readonly string[];
   /** These accounts must have a second factor or a passkey. */
   readonly requireSecondFactor: FactorDemand;
+  /** People may have a browser trusted in place of their second factor. */
+  readonly trustedBrowsers: boolean;
   /** Private: reports come from the operator's own machines. */
   readonly reputation: 'private' | 'public';
   /** Earned votes alone are no quorum. */
@@ -526,6 +528,7 @@ const schema = v.object({
     v.picklist(factorDemands, `must be ${factorDemands.join(', ')}`),
     'off',
   ),
+  TRUSTED_BROWSERS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
   REPUTATION: v.optional(v.picklist(['private', 'public'], 'must be private or public')),
   FEDERATION_AGREE: v.optional(integer(3, 8), '3'),
   FEDERATION_BLOCKS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'on'),
@@ -655,6 +658,7 @@ export function readConfig(
     registrationOpen: s.REGISTRATION === 'open',
     registrationDomains: Object.freeze(s.REGISTRATION_DOMAINS),
     requireSecondFactor: s.REQUIRE_SECOND_FACTOR,
+    trustedBrowsers: s.TRUSTED_BROWSERS === 'on',
     reputation,
     networkRise: s.NETWORK_RISE === undefined ? reputation === 'private' : s.NETWORK_RISE === 'on',
     reputationAnchored: s.REPUTATION_ANCHORED === 'on',

@@ -262,6 +262,7 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       ],
       bad: ['on', 'yes', 'EVERYBODY', 'all'],
     },
+    TRUSTED_BROWSERS: { field: 'trustedBrowsers', good: [['on', true]], bad: ['yes', 'ON', '30'] },
     REPUTATION: { field: 'reputation', good: [['private', 'private']], bad: ['no', 'PUBLIC'] },
     SOURCE_ALLOW_PRIVATE: { field: 'sourceAllowPrivate', good: [['on', true]], bad: ['yes', '1'] },
     FEDERATION_AGREE: { field: 'federationAgree', good: [['8', 8]], bad: ['2', '9', 'all'] },

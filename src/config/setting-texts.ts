@@ -63,6 +63,9 @@ export const settingGroups: Readonly<Record<string, Group>> = {
     REQUIRE_SECOND_FACTOR: {
       text: '`operators` or `everybody` must have a second factor or a passkey',
     },
+    TRUSTED_BROWSERS: {
+      text: '`on`: people may trust a browser for 30 days in place of the second factor',
+    },
     SMTP_URL: { text: 'where mails go', unset: '`DATA_DIR/outbox`' },
     MAIL_FROM: { text: 'who mails come from' },
     SITE_NAME: { text: 'your name on pages and in mails', unset: 'Portcullis; in mails, the host' },

@@ -59,6 +59,7 @@ import {
   webhookMessages,
 } from './proofs/phone.ts';
 import { createSecondFactors } from './proofs/second-factors.ts';
+import { createTrustedBrowsers } from './proofs/trusted-browsers.ts';
 import { createSecurityLog } from './sessions/security-log.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { createSignIn } from './sessions/sign-in.ts';
@@ -98,6 +99,7 @@ type SignonSettings = Pick<
   | 'pwnedRangeUrl'
   | 'registrationDomains'
   | 'requireSecondFactor'
+  | 'trustedBrowsers'
   | 'siteContact'
   | 'siteAccent'
   | 'siteLogo'
@@ -171,7 +173,9 @@ export function openSignon(options: SignonOptions) {
   const posting = { ...base, mailer, pages, securityLog };
   const changes = createAccountChanges({ ...posting, sessions, notices });
   const secondFactors = createSecondFactors({ ...base, service, changes });
-  const parts = { ...posting, passwords, newPasswords, sessions, attempts, secondFactors, changes };
+  const trustedBrowsers = createTrustedBrowsers({ ...base, isOn: config.trustedBrowsers === true });
+  const proving = { secondFactors, trustedBrowsers, changes };
+  const parts = { ...posting, passwords, newPasswords, sessions, attempts, ...proving };
   const signIn = createSignIn(parts);
   const library = openPasskeyLibrary();
   const ceremonies = createPasskeyCeremonies({ ...base, baseUrl, library });
@@ -215,6 +219,7 @@ export function openSignon(options: SignonOptions) {
     profiles,
     sessions,
     secondFactors,
+    trustedBrowsers,
     securityLog,
     changes,
     /** Run its `resume` at the start. */

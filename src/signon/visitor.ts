@@ -24,6 +24,8 @@ export interface Visitor {
   readonly browserId?: string | undefined;
   /** The cookie of a browser that asked for a mailed link to sign in, if it came. */
   readonly asked?: string | undefined;
+  /** The cookie of a trusted browser, if it came. */
+  readonly trusted?: string | undefined;
   readonly language: StoredLanguage;
 }
 

@@ -163,6 +163,7 @@ export const namespaces = {
   accountGroups: 0x82,
   siteNews: 0x83,
   siteNotice: 0x84,
+  trustedBrowser: 0x85,
   scratch: 0xf0,
 } as const;
 
@@ -523,6 +524,12 @@ export const siteNewsKey = (accountId: string, kind: number): Key =>
   encodeKey(namespaces.siteNews, text(accountId), u8(kind));
 export const siteNewsPrefix = (): Key => encodeKey(namespaces.siteNews);
 export const readSiteNewsKey = (key: Uint8Array): string => readTexts(key)[0]!;
+
+/** 85 account-id 00 id:16 — a browser that is trusted (signon/proofs/trusted-browsers.ts). */
+export const trustedBrowserKey = (accountId: string, id: Uint8Array): Key =>
+  encodeKey(namespaces.trustedBrowser, text(accountId), raw(id));
+export const trustedBrowserPrefix = (id: string): Key =>
+  encodeKey(namespaces.trustedBrowser, text(id));
 
 /** 84 domain 00 client-id 00 origin 00 service-id 00 kind:1 — a notice to a site. */
 export const siteNoticeKey = (site: readonly string[], subject: string, kind: number): Key =>

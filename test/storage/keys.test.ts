@@ -104,6 +104,8 @@ it('the encodings on disk stay what they are', () => {
     [keys.siteNoticeKey(['b', 'a.b', 'c'], 's', 3), '846200612e62006300730003'],
     [keys.siteNoticePrefix('b', 'a.b', 'c'), '846200612e62006300'],
     [keys.siteNoticePrefix(), '84'],
+    [keys.trustedBrowserKey('x', Uint8Array.of(1)), '85780001'],
+    [keys.trustedBrowserPrefix('x'), '857800'],
     [keys.siteNoticeEnd('b'), '846200ff'],
     [keys.consentTransactionKey(Uint8Array.of(1, 2), 7), '63010207'],
     [keys.consentTransactionPrefix(), '63'],

@@ -14,6 +14,7 @@ import { accountField, passkeyOutcome } from '../people/register.page.tsx';
 import type { SecondFactorState } from '../proofs/factor-rows.ts';
 import type { PasskeyInfo } from '../proofs/passkeys.ts';
 import { passwordLength } from '../proofs/passwords.ts';
+import type { TrustedBrowser } from '../proofs/trusted-browsers.ts';
 import { onwardHref } from '../sessions/parts.page.tsx';
 import type { SecurityLogEntry } from '../sessions/security-log.ts';
 import type { SessionInfo } from '../sessions/sessions.ts';
@@ -43,6 +44,7 @@ export interface SecurityView extends AccountView {
   /** The user handle of passkeys that are made here, base64url. */
   readonly ownHandle: string;
   readonly sessions: readonly SessionInfo[];
+  readonly trusted: readonly TrustedBrowser[];
   readonly log: readonly SecurityLogEntry[];
 }
 
@@ -66,6 +68,7 @@ export function securityPage(frame: PageFrame, view: SecurityView): string {
         {secondFactorCard(text, format, view)}
         {passkeyCard(text, format, view)}
         {!view.isDue && sessionCard(text, format, view)}
+        {!view.isDue && view.trusted.length > 0 && trustCard(text, format, view)}
         {!view.isDue && logCard(text, format, view)}
       </>
     ),
@@ -260,6 +263,34 @@ function sessionCard(account: AccountCatalogue, format: Format, view: SecurityVi
           kind="danger"
         />
       )}
+    </Card>
+  );
+}
+
+function trustCard(account: AccountCatalogue, format: Format, view: SecurityView): Html {
+  const text = account.security;
+  const { agent, country, since, until, actions } = text.trustColumns;
+  return (
+    <Card title={text.trustTitle} icon="key">
+      <p class="card-note">{text.trustText}</p>
+      <Table
+        caption={text.trustTitle}
+        stack
+        columns={[agent, country, since, until, actions]}
+        rows={view.trusted.map((browser) => [
+          browser.agent === '' ? text.unknownAgent : browser.agent,
+          format.country(browser.country) ?? text.unknownCountry,
+          format.moment(browser.since),
+          format.moment(browser.endsAt),
+          <ActionButton
+            csrf={view.csrf}
+            action="/account/security/trusted/end"
+            fields={{ id: browser.id }}
+            label={text.trustEnd}
+            kind="secondary"
+          />,
+        ])}
+      />
     </Card>
   );
 }

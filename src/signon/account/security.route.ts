@@ -42,12 +42,14 @@ export const securityEndpoints = {
   }),
   endSession: sessionForm('/account/security/sessions/end', 'verified', { errors: ['not_found'] }),
   endOthers: sessionForm('/account/security/sessions/end-others', 'verified', { errors: ofChange }),
+  endTrust: sessionForm('/account/security/trusted/end', 'verified', { errors: ['not_found'] }),
 };
 
 export function securityRoutes(area: AccountArea): PlainRoute[] {
   const { pageBuilder, signon } = area;
   const at = securityEndpoints;
-  const { secondFactors, passkeys, sessions, securityLog, recovery, changes } = signon;
+  const { secondFactors, trustedBrowsers, passkeys, sessions } = signon;
+  const { securityLog, recovery, changes } = signon;
 
   async function show(
     context: AccountRequest,
@@ -66,6 +68,7 @@ export function securityRoutes(area: AccountArea): PlainRoute[] {
       passkeys: await passkeys.list(accountId),
       ownHandle: Buffer.from(accountId).toString('base64url'),
       sessions: await sessions.list(accountId, id),
+      trusted: await trustedBrowsers.list(person),
       log: await securityLog.list(accountId),
     };
     return area.show(context, change, securityPage, own, { connect: true });
@@ -171,6 +174,14 @@ export function securityRoutes(area: AccountArea): PlainRoute[] {
     return area.back(context, 'security', 'sessions_ended', done.value);
   }
 
+  async function endTrust(context: AccountRequest, form: Params): Promise<Reply> {
+    const { accountId } = context.session;
+    const done = await trustedBrowsers.end(accountId, form.get('id') ?? '');
+    return done.ok
+      ? area.back(context, 'security', 'trust_ended')
+      : area.refuse(context, 'security', done);
+  }
+
   return [
     pageBuilder.page(at.show, (context, query) => show(context, { query })),
     pageBuilder.form(at.changePassword, changePassword),
@@ -199,5 +210,6 @@ export function securityRoutes(area: AccountArea): PlainRoute[] {
     pageBuilder.form(at.removePasskey, removePasskey),
     pageBuilder.form(at.endSession, endSession),
     pageBuilder.form(at.endOthers, endOthers),
+    pageBuilder.form(at.endTrust, endTrust),
   ];
 }

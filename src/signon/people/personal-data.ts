@@ -24,6 +24,7 @@ import { pagesUnder, type Store } from '../../storage/store.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import { openPeople } from '../people.ts';
 import { factorStateOf, passkeysOf } from '../proofs/factor-rows.ts';
+import { trustKeysOf } from '../proofs/trusted-browsers.ts';
 import { createSecurityLog, type SecurityLog } from '../sessions/security-log.ts';
 import { createSessions, type Sessions, sessionIdsOf } from '../sessions/sessions.ts';
 import { signInLogData } from '../sessions/sign-in-log.ts';
@@ -64,6 +65,7 @@ export function signonPersonalData(
     siteKeyData(createSiteKeys(tools)),
     sessionData(store, createSessions({ ...tools, people: openPeople(store) })),
     secondFactorData(store),
+    trustedBrowserData(store),
     passkeyData(store),
     securityLogData(createSecurityLog(tools)),
     messageData(store, outbox),
@@ -101,6 +103,15 @@ function secondFactorData(store: Store): PersonalData {
       return { enabled, enabledAt: dateText(enabledAt), backupCodesLeft };
     },
     erase: (accountId) => deleteRows(store, [secondFactorKey(accountId)]),
+  };
+}
+
+/** A copy of the data leaves them out: they say no more than the sessions do. */
+function trustedBrowserData(store: Store): PersonalData {
+  return {
+    name: 'trustedBrowsers',
+    exportOf: async () => undefined,
+    erase: async (accountId) => deleteRows(store, await trustKeysOf(store, accountId)),
   };
 }
 

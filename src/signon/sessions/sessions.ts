@@ -44,7 +44,14 @@ import { signedOutNews } from '../sites/site-news.ts';
 import { agentName, countryOf, type Visitor } from '../visitor.ts';
 
 /** The proofs of identity of a sign-in. The order is on disk. */
-const sessionMethods = ['password', 'password+totp', 'passkey', 'link', 'link+totp'] as const;
+const sessionMethods = [
+  'password',
+  'password+totp',
+  'passkey',
+  'link',
+  'link+totp',
+  'password+browser',
+] as const;
 export type SessionMethod = (typeof sessionMethods)[number];
 
 interface SessionRecord {
@@ -169,7 +176,11 @@ export interface OpenRequest {
   /** False: it does not count as a fresh proof of identity. */
   readonly fresh?: boolean | undefined;
   /** Further checks and deletions of the same commit. */
-  readonly also?: { readonly check: readonly RowCheck[]; readonly del: readonly SetRow['key'][] };
+  readonly also?: {
+    readonly check: readonly RowCheck[];
+    readonly set?: readonly SetRow[];
+    readonly del: readonly SetRow['key'][];
+  };
 }
 
 /** `renewed`: the session is alive under another cookie. `ended`: it ended by something outside of its browser. */
@@ -279,6 +290,7 @@ export function createSessions(options: {
           expiresAt: now + sessionLife.absoluteMs,
         },
         credentialsRow(person, credentials),
+        ...(also?.set ?? []),
       ],
       del: [...del],
     });
@@ -490,7 +502,7 @@ export async function proofStrength(
   proof: SessionMethod,
 ): Promise<'missing' | 'weak' | 'strong'> {
   const isOn = await isFactorOn(store, accountId);
-  if (isOn && proof.endsWith('+totp')) return 'strong';
+  if (isOn && (proof.endsWith('+totp') || proof === 'password+browser')) return 'strong';
   const passkeys = await passkeysOf(store, accountId, 1);
   if (passkeys.length > 0) return proof === 'passkey' ? 'strong' : 'weak';
   return isOn ? 'weak' : 'missing';

@@ -2,7 +2,14 @@
 
 import { Notice } from '../../web/components/card.tsx';
 import { ChallengeField, type ChallengeView } from '../../web/components/challenge.tsx';
-import { Button, Field, Form, Hidden, LinkButton } from '../../web/components/form.tsx';
+import {
+  Button,
+  Field,
+  Form,
+  Hidden,
+  LinkButton,
+  SwitchField,
+} from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
@@ -131,6 +138,10 @@ export interface SecondFactorPageData extends Onward {
   readonly csrf: string;
   readonly ticket: string;
   readonly error?: string;
+  /** The browser may be trusted from now on. */
+  readonly offersTrust: boolean;
+  /** The person asked for it already, with a code that was wrong. */
+  readonly trusts?: boolean;
 }
 
 export function secondFactorPage(frame: PageFrame, data: SecondFactorPageData): string {
@@ -155,6 +166,15 @@ export function secondFactorPage(frame: PageFrame, data: SecondFactorPageData): 
               mono
               error={data.error}
             />
+            {data.offersTrust && (
+              <SwitchField
+                id="trust"
+                name="trust"
+                label={words.trust}
+                hint={words.trustHint}
+                checked={data.trusts === true}
+              />
+            )}
             <Button label={words.submit} />
           </Form>
         </>

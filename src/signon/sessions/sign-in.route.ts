@@ -24,6 +24,7 @@ import { checkMailPage, emailLengthMax } from '../people/register.page.tsx';
 import type { RegisterOptions } from '../people/register.route.ts';
 import { linkWait } from '../people/verify.route.ts';
 import { tooMany } from '../proofs/attempts.ts';
+import { trustLifeMs } from '../proofs/trusted-browsers.ts';
 import { catalogueFor } from '../words.ts';
 import {
   carriesRequest,
@@ -157,7 +158,10 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     await leaveFormer(context);
     const target = await onwards.entered(context, onward, signedIn);
     const over = context.ticket === undefined ? [] : [pageBuilder.ticketCookie('')];
-    return pageBuilder.go(context, target, [...pageBuilder.sessionCookies(signedIn), ...over]);
+    const { trusted } = signedIn;
+    const trust = trusted === undefined ? [] : [pageBuilder.trustedCookie(trusted, trustLifeMs)];
+    const cookies = [...pageBuilder.sessionCookies(signedIn), ...trust, ...over];
+    return pageBuilder.go(context, target, cookies);
   }
 
   /**
@@ -223,14 +227,15 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     ]);
   }
 
-  function askForCode(
+  async function askForCode(
     context: RequestContext,
-    data: Onward & { ticket: string },
+    data: Onward & { ticket: string; trusts?: boolean },
     failure?: Failure,
     more: ShowOptions = {},
-  ): Reply {
+  ): Promise<Reply> {
     const error = failure && { error: failureText(context.language, failure) };
-    const whole = { csrf: context.csrf, ...data, ...error };
+    const offersTrust = await signon.signIn.offersTrust(data.ticket);
+    const whole = { csrf: context.csrf, ...data, ...error, offersTrust };
     const page = (frame: PageFrame) => secondFactorPage(frame, whole);
     return pageBuilder.show(context, page, { failure, needs, ...more });
   }
@@ -263,7 +268,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     return show(context, { error, ...data }, { failure, status: statusOf(failure.error) });
   }
 
-  function codeStale(context: RequestContext, form: Params, failure: Failure): Reply {
+  async function codeStale(context: RequestContext, form: Params, failure: Failure) {
     const onward = onwards.ofStale(context, form);
     const { session } = context;
     if (session !== undefined) return pageBuilder.go(context, targetOf(onward, session.verified));
@@ -281,10 +286,12 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
         ? callers.take('signIn', context.request)
         : callers.takeFor('signInOwner', owner);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
-    const done = await signon.signIn.withSecondFactor({ ticket, code, visitor: context.visitor });
+    const trusts = form.get('trust') === 'on';
+    const { visitor } = context;
+    const done = await signon.signIn.withSecondFactor({ ticket, code, visitor, trusts });
     if (done.ok) return enter(context, done.value, onward);
     const again = done.error === 'invalid_code' || done.error === 'too_many_attempts';
-    if (again) return askForCode(context, { ...onward, ticket }, done);
+    if (again) return askForCode(context, { ...onward, ticket, trusts }, done);
     if (done.error !== 'invalid_link') return pageBuilder.problem(context, done);
     const error = catalogueFor(context.language).signon.secondFactor.over;
     return shownAnew(context, { ...onward, error }, done);

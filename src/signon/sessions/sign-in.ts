@@ -33,6 +33,7 @@ import {
 import { type Attempt, type Attempts, tooMany } from '../proofs/attempts.ts';
 import { normalisePassword, type Passwords, type Turn, turnOf } from '../proofs/passwords.ts';
 import type { SecondFactors } from '../proofs/second-factors.ts';
+import type { Trust, TrustedBrowsers } from '../proofs/trusted-browsers.ts';
 import { createSealedTexts } from '../sealed-text.ts';
 import { agentName, browserHash, countryOf, type Visitor } from '../visitor.ts';
 import type { SecurityEvent, SecurityLog } from './security-log.ts';
@@ -48,6 +49,8 @@ export interface SignedIn {
   readonly verified: boolean;
   /** The value of the browser cookie (lasts a year or more): the one that came, or a new one. */
   readonly browser: string;
+  /** The value of the cookie of a trusted browser, if it is one from now on. */
+  readonly trusted: string | undefined;
 }
 
 /** The password was right; the ticket goes into the form that asks for the code. 10 minutes. */
@@ -92,6 +95,7 @@ export interface SignInOptions {
   readonly attempts: Attempts;
   readonly links: Links;
   readonly secondFactors: Pick<SecondFactors, 'isEnabled' | 'matches' | 'use'>;
+  readonly trustedBrowsers: Pick<TrustedBrowsers, 'find' | 'begin' | 'isOffered'>;
   readonly mailer: Pick<Mailer, 'post'>;
   readonly pages: PageLinks;
   readonly securityLog: SecurityLog;
@@ -156,7 +160,14 @@ export function createSignIn(options: SignInOptions) {
     }
     if (!proof.ok) return proof;
     const proven = proof.value.person;
-    if (await secondFactors.isEnabled(proven.id)) return askForCode(proven, 'password');
+    if (await secondFactors.isEnabled(proven.id)) {
+      const trust = await options.trustedBrowsers.find(proven, visitor);
+      const done =
+        trust && (await open(proven, 'password+browser', visitor, { also: trust, trust }));
+      // In another tab the trust was renewed at the same time.
+      const isAsked = done === undefined || (!done.ok && done.error === 'invalid_link');
+      return isAsked ? askForCode(proven, 'password') : done;
+    }
     let passwordHash = proven.credentials.passwordHash;
     if (proof.value.outdated) {
       const turn = turnOf('known', proven.account.email, visitor);
@@ -199,7 +210,19 @@ export function createSignIn(options: SignInOptions) {
     proven: Person,
     method: SessionMethod,
     visitor: Visitor,
-    { change = {}, also }: { change?: Partial<Credentials>; also?: OpenRequest['also'] } = {},
+    {
+      change = {},
+      also,
+      trust,
+      trusts = false,
+    }: {
+      change?: Partial<Credentials>;
+      also?: OpenRequest['also'];
+      /** The trust that the sign-in renews. */
+      trust?: Trust | undefined;
+      /** The browser is to be trusted from now on. */
+      trusts?: boolean;
+    } = {},
   ): Promise<Result<SignedIn>> {
     const given = visitor.browser !== undefined && hashOfToken(visitor.browser) !== undefined;
     const browser = given ? visitor.browser! : newToken(random).text;
@@ -209,14 +232,26 @@ export function createSignIn(options: SignInOptions) {
       if (!person || person.account.disabled || !sameProof(person, proven)) {
         return fail('sign_in_refused');
       }
+      const begun = trusts
+        ? await options.trustedBrowsers.begin(person, browser, visitor)
+        : undefined;
       const opened = await sessions.open({
         person,
         credentials: withBrowser({ ...person.credentials, ...change }, mark),
         method,
         visitor,
         // The mailbox opens the account, and nothing that asks for a proof of identity.
-        fresh: method !== 'link' && method !== 'link+totp',
-        ...(also === undefined ? {} : { also }),
+        // Nor does a trusted browser.
+        fresh: method === 'password' || method === 'password+totp' || method === 'passkey',
+        ...(also === undefined
+          ? {}
+          : {
+              also: {
+                check: also.check,
+                set: [...(also.set ?? []), ...(begun?.set ?? [])],
+                del: [...also.del, ...(begun?.del ?? [])],
+              },
+            }),
       });
       if (opened === 'lost') return also && (await isSpent(also)) ? fail('invalid_link') : 'lost';
       if (!opened.ok) return opened;
@@ -237,7 +272,16 @@ export function createSignIn(options: SignInOptions) {
       }
       const { id: sessionId, token } = opened.value;
       const verified = isVerified(person);
-      return ok({ kind: 'signed_in', token, sessionId, accountId: person.id, verified, browser });
+      const trusted = (trust ?? begun)?.cookie;
+      return ok({
+        kind: 'signed_in',
+        token,
+        sessionId,
+        accountId: person.id,
+        verified,
+        browser,
+        trusted,
+      });
     }
     // Each writes the credentials, so those of one account wait for each other.
     return inTurn(store, attempt, `credentials ${proven.id}`);
@@ -253,6 +297,8 @@ export function createSignIn(options: SignInOptions) {
     ticket: string;
     code: string;
     visitor: Visitor;
+    /** The person asks that the browser be trusted. */
+    trusts?: boolean;
   }): Promise<Result<SignedIn>> {
     const { visitor } = request;
     const ticket = await links.find('secondFactor', request.ticket);
@@ -272,7 +318,8 @@ export function createSignIn(options: SignInOptions) {
     attempts.succeeded(attempt);
     if (used.value === 'backup') note(person, 'backup_code_used', visitor);
     const also = { check: [unused(ticket)], del: [ticket.key] };
-    return open(person, `${ticket.data === 'link' ? 'link' : 'password'}+totp`, visitor, { also });
+    const by = ticket.data === 'link' ? 'link' : 'password';
+    return open(person, `${by}+totp`, visitor, { also, trusts: request.trusts === true });
   }
 
   return {
@@ -295,6 +342,11 @@ export function createSignIn(options: SignInOptions) {
       const ticket = text === '' ? undefined : await links.find('secondFactor', text);
       const person = ticket && (await people.byId(ticket.account));
       return person !== undefined && ticket?.epoch === person.credentials.epoch;
+    },
+    /** Returns whether the form of this ticket offers to trust the browser. */
+    async offersTrust(text: string): Promise<boolean> {
+      const ticket = text === '' ? undefined : await links.find('secondFactor', text);
+      return ticket !== undefined && options.trustedBrowsers.isOffered(ticket.account);
     },
     /** Returns the same as `ownersBrowser`, by the ticket of a right password. */
     async ownersBrowserOf(text: string, visitor: Visitor): Promise<string | undefined> {

@@ -1,7 +1,8 @@
 /**
  * The cookies. `session` is the sign-in; `form` names a browser that has none yet, so that forms
  * before sign-in have a token too; `browser` recognises a browser that signed in before; `asked`
- * one that asked for a mailed link to sign in (signon/sessions/sign-in.ts); `ticket` one
+ * one that asked for a mailed link to sign in (signon/sessions/sign-in.ts); `trusted` one that is trusted in place of
+ * the second factor (signon/proofs/trusted-browsers.ts); `ticket` one
  * whose password was right and whose second step is open; `captcha` gives a browser its own limit
  * of challenges (captcha/page/captcha-visitors.route.ts), also in other sites' pages; `looks` holds
  * the language and the theme that a reader chose (appearance.ts). Over https each has the `__Host-`
@@ -11,7 +12,15 @@
 
 import type { Header, Request } from '../../http/request/message.ts';
 
-export type CookieName = 'session' | 'form' | 'browser' | 'captcha' | 'asked' | 'looks' | 'ticket';
+export type CookieName =
+  | 'session'
+  | 'form'
+  | 'browser'
+  | 'captcha'
+  | 'asked'
+  | 'trusted'
+  | 'looks'
+  | 'ticket';
 
 /** The shape of every cookie's value, but for those in `shapes`. */
 const valueShape = /^[0-9A-Za-z_.-]{22,90}$/;

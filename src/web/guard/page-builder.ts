@@ -132,6 +132,8 @@ export interface AnyPageBuilder<S extends SessionLike = SessionLike> {
   askedCookie(asked: string): Header;
   /** `Set-Cookie` by which the second step of a sign-in can be loaded again; empty: it is over. */
   ticketCookie(ticket: string): Header;
+  /** `Set-Cookie` by which this browser is trusted. */
+  trustedCookie(trusted: string, lifeMs: number): Header;
   /** `Set-Cookie` of a session that began or was renewed. */
   sessionCookies(signedIn: OwnCookies): Header[];
   /** 303 with them. */
@@ -475,6 +477,7 @@ export function createPageBuilder<S extends SessionLike>(
     askedCookie: (asked) => cookies.set('asked', asked, askedCookieSeconds),
     ticketCookie: (ticket) =>
       ticket === '' ? cookies.clear('ticket') : cookies.set('ticket', ticket, ticketCookieSeconds),
+    trustedCookie: (trusted, lifeMs) => cookies.set('trusted', trusted, Math.floor(lifeMs / 1_000)),
     sessionCookies,
     signedIn: (context, signedIn, target) => go(context, target, sessionCookies(signedIn)),
     // Never "cookies": that would forget the known browser, and those of sibling hosts.

@@ -56,6 +56,8 @@ export interface ClientFacts {
   readonly browserId?: string | undefined;
   /** The cookie of a browser that asked for a mailed link to sign in, if it came. */
   readonly asked?: string | undefined;
+  /** The cookie of a browser that is trusted in place of the second factor, if it came. */
+  readonly trusted?: string | undefined;
   readonly language: Language;
 }
 
@@ -148,6 +150,7 @@ export function createRequestContexts<Session extends SessionLike>(
         browser: cookies.read(request, 'browser'),
         browserId,
         asked: cookies.read(request, 'asked'),
+        trusted: cookies.read(request, 'trusted'),
         language,
       },
       browserId,

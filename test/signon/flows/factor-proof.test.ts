@@ -6,6 +6,7 @@ import { startTestServer, type TestServer } from '../../support/server/server.ts
 import { doneWay } from '../../support/signon/done-way.ts';
 import { addPasskey, totpOn } from '../../support/signon/factors.ts';
 import { openPeopleOf, type People, personPassword, placeOf } from '../../support/signon/person.ts';
+import { createAgent } from '../../support/signon/visitor.ts';
 
 const origin = 'http://localhost:4547';
 const newPassword = 'cobalt-meadow-118-rain';
@@ -15,7 +16,9 @@ describe('the proof that a change asks for', () => {
   let people: People;
   let count = 0;
   before(async () => {
-    server = await startTestServer({ env: { CLIENT_LIMITS: 'off', BASE_URL: origin } });
+    server = await startTestServer({
+      env: { CLIENT_LIMITS: 'off', BASE_URL: origin, TRUSTED_BROWSERS: 'on' },
+    });
     people = openPeopleOf(server);
   });
   after(async () => {
@@ -50,6 +53,41 @@ describe('the proof that a change asks for', () => {
     const fields = { password: personPassword, code: codes[0]! };
     assert.equal((await thief.post('/account/confirm', fields)).status, 303);
     assert.equal((await thief.post('/account/security/totp/disable')).status, 303);
+  });
+
+  it('a browser that its owner trusts is not asked for the code, until the owner ends that', async () => {
+    const { email } = await newPerson();
+    const owner = await people.signIn(email);
+    const { codes } = await totpOn(owner);
+    const browser = createAgent(server);
+    const hiddenIn = (body: string, name: string) =>
+      new RegExp(`<input type="hidden" name="${name}" value="([^"]*)"`).exec(body)![1]!;
+    async function signIn() {
+      browser.cookies.delete('session');
+      const csrf = hiddenIn((await browser.get('/signin')).body, 'csrf');
+      return browser.post('/signin', { csrf, email, password: personPassword });
+    }
+    assert.equal((await signIn()).headers.location, '/signin/second-factor');
+    const page = await browser.get('/signin/second-factor');
+    assert.match(page.body, /Trust this browser for 30 days/);
+    const [csrf, ticket] = ['csrf', 'ticket'].map((name) => hiddenIn(page.body, name));
+    const given = { csrf: csrf!, ticket: ticket!, trust: 'on' };
+    const wrong = await browser.post('/signin/second-factor', { ...given, code: '000000' });
+    assert.match(wrong.body, /name="trust"[^>]* checked/, 'as it was chosen');
+    const entered = await browser.post('/signin/second-factor', { ...given, code: codes[0]! });
+    assert.equal(entered.headers.location, '/account');
+    const cookie = entered.headers['set-cookie']!.find((line) => line.startsWith('trusted='))!;
+    assert.match(cookie, /; Path=\/; HttpOnly; SameSite=Lax; Max-Age=2592000$/);
+    assert.equal((await signIn()).headers.location, '/account');
+    assert.match((await browser.get('/account/security')).body, /password in a trusted browser/);
+    const confirm = await browser.post('/account/security/totp/disable', {});
+    assert.equal(confirm.status, 403, 'no token');
+    const listed = await owner.get('/account/security');
+    const id = /trusted\/end"[\s\S]*?name="id" value="([^"]+)"/.exec(listed.body)![1]!;
+    const ended = await owner.post('/account/security/trusted/end', { id });
+    assert.match(ended.headers.location!, /^\/account\/security\?done=/);
+    assert.equal((await owner.post('/account/security/trusted/end', { id })).status, 404);
+    assert.equal((await signIn()).headers.location, '/signin/second-factor');
   });
 
   it('where there is a passkey, a factor or the address is changed with it alone', async () => {
