@@ -394,6 +394,8 @@ export interface Config {
   readonly registrationDomains: readonly string[];
   /** These accounts must have a second factor or a passkey. */
   readonly requireSecondFactor: FactorDemand;
+  /** The consent page tells the names that sites give themselves, which are fetched from them. */
+  readonly consentSiteNames: boolean;
   /** People may have a browser trusted in place of their second factor. */
   readonly trustedBrowsers: boolean;
   /** Private: reports come from the operator's own machines. */
@@ -528,6 +530,7 @@ const schema = v.object({
     v.picklist(factorDemands, `must be ${factorDemands.join(', ')}`),
     'off',
   ),
+  CONSENT_SITE_NAMES: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
   TRUSTED_BROWSERS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
   REPUTATION: v.optional(v.picklist(['private', 'public'], 'must be private or public')),
   FEDERATION_AGREE: v.optional(integer(3, 8), '3'),
@@ -658,6 +661,7 @@ export function readConfig(
     registrationOpen: s.REGISTRATION === 'open',
     registrationDomains: Object.freeze(s.REGISTRATION_DOMAINS),
     requireSecondFactor: s.REQUIRE_SECOND_FACTOR,
+    consentSiteNames: s.CONSENT_SITE_NAMES === 'on',
     trustedBrowsers: s.TRUSTED_BROWSERS === 'on',
     reputation,
     networkRise: s.NETWORK_RISE === undefined ? reputation === 'private' : s.NETWORK_RISE === 'on',

@@ -262,6 +262,7 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       ],
       bad: ['on', 'yes', 'EVERYBODY', 'all'],
     },
+    CONSENT_SITE_NAMES: { field: 'consentSiteNames', good: [['on', true]], bad: ['yes', 'ON'] },
     TRUSTED_BROWSERS: { field: 'trustedBrowsers', good: [['on', true]], bad: ['yes', 'ON', '30'] },
     REPUTATION: { field: 'reputation', good: [['private', 'private']], bad: ['no', 'PUBLIC'] },
     SOURCE_ALLOW_PRIVATE: { field: 'sourceAllowPrivate', good: [['on', true]], bad: ['yes', '1'] },

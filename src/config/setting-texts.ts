@@ -63,6 +63,9 @@ export const settingGroups: Readonly<Record<string, Group>> = {
     REQUIRE_SECOND_FACTOR: {
       text: '`operators` or `everybody` must have a second factor or a passkey',
     },
+    CONSENT_SITE_NAMES: {
+      text: '`on`: a site’s own name stands at consent, fetched from its web manifest',
+    },
     TRUSTED_BROWSERS: {
       text: '`on`: people may trust a browser for 30 days in place of the second factor',
     },

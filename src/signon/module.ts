@@ -45,6 +45,7 @@ import { createConsents } from './sites/consents.ts';
 import { profileExchangeRoutes } from './sites/exchange.route.ts';
 import { noticeKeysRoute } from './sites/notice-keys.route.ts';
 import { createNoticeSigner, type SiteNotifier, startSiteNotices } from './sites/notify-sites.ts';
+import { createSiteNames } from './sites/site-names.ts';
 
 interface SignonNeeds {
   store: Store;
@@ -109,6 +110,8 @@ async function start(options: SignonNeeds, closers: Closers) {
   const { blocked } = authorization;
   const siteNotices = startSiteNotices({ ...options, signer, consents, blocked });
   closers.add(siteNotices.close);
+  const siteNames = createSiteNames({ ...options, isOn: config.consentSiteNames });
+  closers.add(siteNames.close);
   const accounts = createAccounts({ ...options, beside: profiles.created });
   const apiKeys = createApiKeys({ ...options, accounts });
   const images = createAvatarImages();
@@ -132,6 +135,7 @@ async function start(options: SignonNeeds, closers: Closers) {
     avatars,
     consents,
     review,
+    siteNames,
   };
   return {
     ...given,
@@ -160,6 +164,7 @@ async function start(options: SignonNeeds, closers: Closers) {
     tables: [
       images.table,
       siteNotices.table,
+      siteNames.table,
       { name: 'mails', used: () => signon.mailer.waiting, limit: mailsWaitingMax },
       { name: 'sign_in_log', used: () => signInLog.waiting, limit: signInLogWaitingMax },
       ...signon.tables,

@@ -52,6 +52,7 @@ import { signInEndpoints, signInRoutes } from './sessions/sign-in.route.ts';
 import type { SignInLog } from './sessions/sign-in-log.ts';
 import type { Authorization } from './sites/authorization.ts';
 import { authorizeEndpoints, authorizeRoutes } from './sites/authorize.route.ts';
+import type { SiteNames } from './sites/site-names.ts';
 
 export interface SignonPageOptions {
   readonly config: Config;
@@ -146,6 +147,7 @@ export interface SignonRoutesOptions extends Omit<AccountAreaOptions, 'onwards'>
   readonly tools: PageTools;
   readonly callers: Callers;
   readonly authorization: Authorization;
+  readonly siteNames: Pick<SiteNames, 'of'>;
   readonly challenges: FormChallenges;
 }
 

@@ -53,6 +53,7 @@ import {
   refusalPage,
   verifyFirstPage,
 } from './consent.page.tsx';
+import type { SiteNames } from './site-names.ts';
 
 const consentPath = `${authorizePath}/consent`;
 const signInPath = '/signin';
@@ -114,8 +115,9 @@ export function authorizeRoutes(options: {
   readonly pageBuilder: PageBuilder;
   readonly clock: Clock;
   readonly authorization: Authorization;
+  readonly siteNames: Pick<SiteNames, 'of'>;
 }): PlainRoute[] {
-  const { pageBuilder, authorization, clock, config } = options;
+  const { pageBuilder, authorization, siteNames, clock, config } = options;
   const { transactions } = authorization;
   const { baseUrl } = config;
 
@@ -257,6 +259,7 @@ export function authorizeRoutes(options: {
     const data = {
       client: request.client,
       redirectHost: request.redirect.host,
+      ownName: siteNames.of(request.redirect.origin, request.client.registrable),
       email: session.email,
       lookAlike: await lookAlike(request.client, session),
       ...(await authorization.asked(request, signedInOf(session, context, baseUrl), id)),

@@ -26,6 +26,8 @@ export interface ConsentPageData {
   readonly client: { readonly id: string; readonly registrable: string };
   /** The host, with its port if that is not the default. */
   readonly redirectHost: string;
+  /** The name that the site gives itself; nobody has checked it. */
+  readonly ownName?: string | undefined;
   /** The mail address of the account. */
   readonly email: string;
   /** A name that the person knows and that the site's name only resembles. */
@@ -65,6 +67,11 @@ export function consentPage(frame: PageFrame, data: ConsentPageData): string {
             <HostName host={client.id} registrable={client.registrable} /> {text.heading}
           </h1>
           <p>{text.lede}</p>
+          {data.ownName !== undefined && (
+            <p class="consent-own-name">
+              {text.callsItself} <bdi>{data.ownName}</bdi>. {text.unchecked}
+            </p>
+          )}
         </header>
         {parties(data, text)}
         {data.lookAlike !== undefined && (

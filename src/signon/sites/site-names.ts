@@ -1,0 +1,135 @@
+/**
+ * The names that sites give themselves in their web manifests, for the consent page (CONSENT_SITE_NAMES). Nobody checks
+ * them: a name stands beside the domain and never in its place, and one that could pass for another domain, or
+ * that holds what nobody sees, is none.
+ *
+ * A page never waits for one: the first consent of a site begins the look-up, and a later one has the name. Only
+ * people who are signed in begin any. Two requests at most, of the origin that the answer goes to; redirects are not
+ * followed, and private addresses not asked. A few are under way at a time, and some in a minute; what is known is
+ * kept in memory for a day.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { type OutgoingRules, requestOnce } from '../../core/outgoing.ts';
+import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
+
+const nameLifeMs = dayMs;
+const noneLifeMs = hourMs;
+const sitesMax = 2_048;
+const underWayMax = 4;
+const perMinuteMax = 30;
+const requestMsMax = 5_000;
+const pageBytesMax = 512 * 1_024;
+const manifestBytesMax = 64 * 1_024;
+const nameCharsMax = 40;
+
+/** Returns the name as it may be shown; undefined for one that may not. */
+export function shownName(name: unknown, registrable: string): string | undefined {
+  if (typeof name !== 'string' || name.length > 1_000) return undefined;
+  const text = name
+    .normalize('NFC')
+    .replace(/[\t\n\r ]+/g, ' ')
+    .trim();
+  // Marks of direction, controls and what is invisible; letters under piles of marks.
+  if (text === '' || /[\p{C}\p{Zl}\p{Zp}]|\p{M}{3}/u.test(text)) return undefined;
+  if (!/[\p{L}\p{N}]/u.test(text) || /[@/\\:]/.test(text)) return undefined;
+  // A part that looks like a domain must be the site's own; other full stops pass for a dot.
+  const domains = text.match(/[^\s.。．｡]+(?:[.。．｡][^\s.。．｡]+)+/gu) ?? [];
+  if (domains.some((found) => found.toLowerCase() !== registrable)) return undefined;
+  const letters = [...text];
+  return letters.length > nameCharsMax ? `${letters.slice(0, nameCharsMax - 1).join('')}…` : text;
+}
+
+/** Returns the address of the web manifest that a page names, if it is of the page's own origin. */
+export function manifestOf(html: string, origin: string): URL | undefined {
+  const head = html.slice(0, html.search(/<\/head|<body/i) >>> 0);
+  for (const [tag] of head.matchAll(/<link\s[^>]{0,2000}>/gi)) {
+    const attribute = (name: string) => {
+      const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i').exec(
+        tag,
+      );
+      return found?.[1] ?? found?.[2] ?? found?.[3];
+    };
+    if (!attribute('rel')?.toLowerCase().split(/\s+/).includes('manifest')) continue;
+    const href = attribute('href')?.replaceAll('&amp;', '&');
+    if (href === undefined || !URL.canParse(href, `${origin}/`)) return undefined;
+    const url = new URL(href, `${origin}/`);
+    return url.origin === origin ? url : undefined;
+  }
+  return undefined;
+}
+
+export type SiteNames = ReturnType<typeof createSiteNames>;
+
+export function createSiteNames(options: {
+  clock: Clock;
+  destinations: OutgoingRules;
+  /** False: no site is asked. */
+  isOn: boolean;
+}) {
+  const { clock, destinations, isOn } = options;
+  const known = new Map<string, { readonly name: string | undefined; readonly until: number }>();
+  const running = new Map<string, Promise<void>>();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let begun: number[] = [];
+
+  async function read(url: URL, bytesMax: number): Promise<string | undefined> {
+    const headers = { accept: '*/*' };
+    const asked = { method: 'GET', headers, waitMsMax: requestMsMax, bytesMax, signal } as const;
+    const { status, text } = await requestOnce(url, asked, destinations);
+    return status === 200 ? text : undefined;
+  }
+
+  async function nameAt(origin: string, registrable: string): Promise<string | undefined> {
+    const page = await read(new URL('/', origin), pageBytesMax);
+    const manifest = page === undefined ? undefined : manifestOf(page, origin);
+    const text = manifest && (await read(manifest, manifestBytesMax));
+    if (text === undefined) return undefined;
+    try {
+      const { name, short_name: short } = JSON.parse(text) as { [member: string]: unknown };
+      return shownName(name, registrable) ?? shownName(short, registrable);
+    } catch {
+      return undefined;
+    }
+  }
+
+  async function learn(origin: string, registrable: string): Promise<void> {
+    const name = await nameAt(origin, registrable);
+    if (signal.aborted) return;
+    const lifeMs = name === undefined ? noneLifeMs : nameLifeMs;
+    known.delete(origin);
+    known.set(origin, { name, until: clock.monotonicMs() + lifeMs });
+    if (known.size > sitesMax) known.delete(known.keys().next().value!);
+  }
+
+  function begin(origin: string, registrable: string): void {
+    const now = clock.monotonicMs();
+    begun = begun.filter((at) => now - at < minuteMs);
+    const isFull = running.size >= underWayMax || begun.length >= perMinuteMax;
+    if (isFull || running.has(registrable) || signal.aborted) return;
+    begun.push(now);
+    const work = learn(origin, registrable)
+      .catch(() => {})
+      .finally(() => running.delete(registrable));
+    running.set(registrable, work);
+  }
+
+  return {
+    /** Returns the name if it is known; one that is not, or is of long ago, is looked up for the next time. */
+    of(origin: string, registrable: string): string | undefined {
+      if (!isOn) return undefined;
+      const found = known.get(origin);
+      if (found === undefined || clock.monotonicMs() >= found.until) begin(origin, registrable);
+      return found?.name;
+    },
+    async idle(): Promise<void> {
+      while (running.size > 0) await Promise.all(running.values());
+    },
+    table: { name: 'site_names', used: () => known.size, limit: sitesMax },
+    async close(): Promise<void> {
+      stopping.abort();
+      await Promise.all(running.values());
+    },
+  };
+}
