@@ -122,7 +122,8 @@ function operatorOf(
   run: ConsoleSources['operations']['run'],
 ) {
   const [entries, allowlist] = [createOwnEntries(ground), createAllowlist(ground)];
-  return { run, ownEntries: () => entries.list(), allowRules: allowlist.list, maliciousScore };
+  const ownEntries = () => entries.list();
+  return { run, ownEntries, ownGroups: entries.groups, allowRules: allowlist.list, maliciousScore };
 }
 
 export async function openModules(

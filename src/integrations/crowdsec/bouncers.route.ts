@@ -22,7 +22,7 @@ import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { AgentCallers, BouncerUses } from './callers.route.ts';
-import { letsNoListThrough, readFilter } from './decisions.ts';
+import { type Filter, letsNoListThrough, readFilter } from './decisions.ts';
 import {
   bouncersTag,
   decisionsOrNull,
@@ -31,6 +31,7 @@ import {
   limitedHeader,
   liveEndpoint,
 } from './live.route.ts';
+import type { createGroupDecisions } from './manage.ts';
 import { type ByHand, type DecisionStream, decisionsOf, type OwnDecisions } from './stream.ts';
 
 const headers = ['x-api-key', 'user-agent', 'accept-encoding'] as const;
@@ -129,6 +130,8 @@ export interface BouncerRouteOptions {
   readonly uses: Pick<BouncerUses, 'note'>;
   /** Returns the decisions of an account's agents by its slot; undefined: it had none for a day. */
   readonly ownOf: (slot: number) => OwnDecisions | undefined;
+  /** The systems and countries that the operator blocks. */
+  readonly groups: Pick<ReturnType<typeof createGroupDecisions>, 'refresh' | 'beside'>;
   /** Returns what the operator banned by hand. */
   readonly manual: () => Promise<readonly ByHand[]>;
   readonly index: Pick<IndexView, 'listNames'>;
@@ -165,6 +168,13 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
     return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
   }
 
+  /** Returns how to look up an account's decisions, with the operator's where the filter asks for such scopes. */
+  async function ownFor(filter: Filter): Promise<BouncerRouteOptions['ownOf']> {
+    if (filter.countries !== true && filter.systems !== true) return options.ownOf;
+    await options.groups.refresh();
+    return (slot) => options.groups.beside(options.ownOf(slot));
+  }
+
   return [
     // Only what the front ends hand on: what is no question about one address or network.
     guard.open(liveEndpoint, async (request): Promise<Answer> => {
@@ -182,7 +192,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       }
       if (request.method === 'HEAD') return replyOf([], false);
       const manual = await options.manual();
-      const own = options.ownOf(bouncer.slot);
+      const own = (await ownFor(filter))(bouncer.slot);
       if (isShort) {
         return replyOf(await decisionsOf(own, manual, filter, options.clock.now()), false);
       }
@@ -210,13 +220,14 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       caller.onGone(() => {
         isGone = true;
       });
+      const own = await ownFor(filter);
       const gzip = acceptedEncodings(firstHeader(request, 'accept-encoding')).has('gzip');
       const answer = await stream.answer({
         client,
         isStart,
         filter,
         gzip,
-        own: () => options.ownOf(slot),
+        own: () => own(slot),
         entriesMax: () => options.entriesMaxOf(keyId),
         isGone: () => isGone,
       });

@@ -12,6 +12,7 @@ import { createTurns } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
 import type { Store } from '../../storage/store.ts';
 import { alertDecision, decisionIn } from './alerts.ts';
+import type { Bans } from './bans.ts';
 import {
   canonicalValue,
   type IsMeant,
@@ -21,7 +22,7 @@ import {
   shownText,
   type Wanted,
 } from './decisions.ts';
-import type { OwnDecision } from './stream.ts';
+import type { OwnDecision, OwnDecisions } from './stream.ts';
 
 /** Each is three commits, one after the other, of one request. */
 export const managedMax = 100;
@@ -29,6 +30,14 @@ export const managedMax = 100;
 const endlessMs = 366 * dayMs;
 const scoreOfBan = '100';
 const noteCharsMax = 64;
+
+interface OperatorEntry {
+  readonly prefix: string;
+  readonly score: number;
+  readonly setAt: number;
+  /** Milliseconds since 1970; 0: never. */
+  readonly endsAt: number;
+}
 
 /** The operator's tables and acts, as the service has them. */
 export interface OperatorActs {
@@ -41,16 +50,9 @@ export interface OperatorActs {
     readonly user: string;
     readonly address: string;
   }): Promise<Result<unknown>>;
-  ownEntries(): Promise<
-    readonly {
-      readonly prefix: string;
-      readonly score: number;
-      readonly note: string;
-      readonly setAt: number;
-      /** Milliseconds since 1970; 0: never. */
-      readonly endsAt: number;
-    }[]
-  >;
+  ownEntries(): Promise<readonly OperatorEntry[]>;
+  /** Returns those of systems and countries alone. */
+  ownGroups(): Promise<readonly OperatorEntry[]>;
   allowRules(): Promise<
     readonly { readonly prefix: string; readonly reason: string; readonly addedAt: number }[]
   >;
@@ -72,10 +74,12 @@ export function createManager(options: {
   const { operator, store, clock } = options;
 
   /** Returns the own entries that are decisions, as those of agents, by value. */
-  async function entries(): Promise<Map<string, OwnDecision & { readonly prefix: string }>> {
+  async function entries(
+    from: readonly OperatorEntry[] | undefined = undefined,
+  ): Promise<Map<string, OwnDecision & { readonly prefix: string }>> {
     const turns = createTurns();
     const found = new Map<string, OwnDecision & { readonly prefix: string }>();
-    for (const { prefix, score, setAt, endsAt } of await operator.ownEntries()) {
+    for (const { prefix, score, setAt, endsAt } of from ?? (await operator.ownEntries())) {
       if (turns.isOver()) await turns.next();
       const value = canonicalValue(prefix);
       if (score < operator.maliciousScore || value === undefined) continue;
@@ -106,7 +110,9 @@ export function createManager(options: {
   }
 
   return {
-    entries,
+    entries: () => entries(),
+    /** Returns the systems and countries that the operator blocks. */
+    groups: async () => entries(await operator.ownGroups()),
     /**
      * Makes own entries of them, one after the other; one that lasts longer stands. Stored when it is answered.
      * `bad_request`: none of them is made where one is no ban, and none after one that is refused.
@@ -209,4 +215,63 @@ export function readDecisions(body: Uint8Array): readonly Wanted[] | string {
     wanted.push({ ...decision, scenario: shownText(decision.scenario, noteCharsMax) });
   }
   return wanted;
+}
+
+/** It holds what the operator says of systems and countries, beside the accounts of agents. */
+const operatorsName = '(operator)';
+/** A reading stands for so long. */
+const freshMs = 1_000;
+
+/**
+ * Keeps the systems and countries that the operator blocks among the decisions in memory, for bouncers that ask for
+ * such scopes: read when one asks, at most once a second, so nobody else pays for it.
+ */
+export function createGroupDecisions(options: {
+  readonly groups: Manager['groups'];
+  readonly bans: Pick<Bans, 'add' | 'takeBack' | 'of'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
+}) {
+  const { groups, bans, clock } = options;
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+
+  async function read(): Promise<void> {
+    const wanted = await groups();
+    const atMs = clock.now();
+    const known = bans.of(operatorsName)?.active ?? new Map<string, OwnDecision>();
+    const isSame = (value: string, one: OwnDecision) =>
+      Math.abs((wanted.get(value)?.untilMs ?? 0) - one.untilMs) < dayMs;
+    const gone = [...known].filter(([value, one]) => !isSame(value, one));
+    const decided = (rows: Iterable<readonly [string, OwnDecision]>) => ({
+      account: operatorsName,
+      atMs,
+      decisions: Array.from(rows, ([value, { position: _, ...one }]) => ({ value, ...one })),
+    });
+    if (gone.length > 0) bans.takeBack(decided(gone));
+    const left = bans.of(operatorsName)?.active;
+    const added = [...wanted].filter(([value]) => left?.has(value) !== true);
+    if (added.length > 0) bans.add(decided(added));
+    readAtMs = clock.monotonicMs();
+  }
+
+  return {
+    /** Resolves when memory holds what was stored a second ago. */
+    async refresh(): Promise<void> {
+      if (clock.monotonicMs() - readAtMs < freshMs) return;
+      reading ??= read().finally(() => {
+        reading = undefined;
+      });
+      await reading;
+    },
+    /** Returns an account's decisions with those of the operator, which its own ones hide. */
+    beside(own: OwnDecisions | undefined): OwnDecisions | undefined {
+      const operators = bans.of(operatorsName);
+      if (operators === undefined || own === undefined) return own ?? operators;
+      return {
+        active: new Map<string, OwnDecision>([...operators.active, ...own.active]),
+        ended: new Map<string, OwnDecision>([...operators.ended, ...own.ended]),
+        lastPosition: Math.max(operators.lastPosition, own.lastPosition),
+      };
+    },
+  };
 }

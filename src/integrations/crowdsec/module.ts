@@ -36,7 +36,7 @@ import {
 } from './callers.route.ts';
 import { allSaid, sayerOf } from './decisions.ts';
 import { liveEndpoint, upEndpoint } from './live.route.ts';
-import { createManager, type OperatorActs } from './manage.ts';
+import { createGroupDecisions, createManager, type OperatorActs } from './manage.ts';
 import { type ByHand, createDecisionStream, createListWords, type DecisionList } from './stream.ts';
 
 export const crowdsecEndpoints: readonly Endpoint[] = [
@@ -184,6 +184,7 @@ export async function openCrowdsec(needs: {
   const tokens = createAgentTokens({ key, clock, random });
   const agentCallers = createAgentCallers({ quotaGuard, callers, tokens, uses });
   const manager = createManager({ operator: needs.operator, store, clock });
+  const groups = createGroupDecisions({ groups: manager.groups, bans, clock });
   const routes: readonly PlainRoute[] = [
     ...bouncerRoutes({
       guard,
@@ -194,6 +195,7 @@ export async function openCrowdsec(needs: {
       stream,
       uses,
       ownOf,
+      groups,
       manual,
       index,
       entriesMaxOf: async (keyId) =>

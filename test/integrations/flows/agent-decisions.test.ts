@@ -497,3 +497,35 @@ it('who may manage sets and ends own entries as an operator does, and reads the 
     ...{ allowlisted: true, reason: '45.60.9.1 from portcullis' },
   });
 });
+
+it('a system and a country that the operator blocks are decisions, for bouncers that ask for them', async () => {
+  const { look, poll, send } = await owner('groups');
+  const scopes = 'scopes=ip,range,country,as';
+  const ours = (rows: readonly Told[]) =>
+    rows.filter(({ scope }) => scope.length !== 5 && scope !== 'Ip');
+  assert.deepEqual(ours((await poll(`?startup=true&${scopes}`)).new), []);
+  await send(byHand('Country', 'CH', { type: 'captcha', scenario: 'ask' }));
+  await server.cliJson('entry', 'add', 'AS64500', '--score', '90');
+  await server.cliJson('entry', 'add', 'JP');
+  await server.cliJson('entry', 'add', 'FR', '--score', '60');
+  const saw: Told[] = [];
+  await within(async () => {
+    saw.push(...ours((await poll(`?${scopes}`)).new));
+    return saw.some(({ value }) => value === 'JP');
+  }, 'the country');
+  const byOperator = ['ban AS 64500', 'ban Country JP'].map(
+    (one) => `${one} cscli manual 'ban' from 'portcullis'`,
+  );
+  const wanted = [...byOperator, 'captcha Country CH cscli ask'].sort();
+  assert.deepEqual([...new Set(shorts(saw))], wanted);
+  assert.deepEqual(shorts(await look('scopes=country,as')), wanted);
+  assert.deepEqual(valuesOf(await look('scope=as&value=64500')), ['64500']);
+  assert.deepEqual(ours((await poll('?startup=true')).new), [], 'unless asked for');
+  await server.cliJson('entry', 'remove', 'JP');
+  await within(
+    async () => (await poll(`?${scopes}`)).deleted.some(({ value }) => value === 'JP'),
+    'the end',
+  );
+  assert.deepEqual(valuesOf(await look('scopes=country,as')), ['64500', 'CH']);
+  await server.cliJson('entry', 'remove', 'AS64500');
+});
