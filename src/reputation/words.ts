@@ -156,11 +156,11 @@ const en = {
     notObserved: 'Never seen',
     find: {
       title: 'Look up addresses',
-      label: 'Addresses, networks, or any text with some in it',
+      label: 'Addresses, networks, or any text that contains them',
       hint: (max: number) => `Paste a whole log: up to ${max} addresses are looked up.`,
-      miss: 'There is no IP address in this text.',
+      miss: 'This text contains no IP address.',
       result: (count: number) => (count === 1 ? '1 address' : `${count} addresses`),
-      more: (count: number) => `Only the first ${count} are shown: the text has more.`,
+      more: (count: number) => `The text has more: here are the first ${count}.`,
       csv: 'Download as CSV',
       network: 'Network',
       columns: { address: 'Address', score: 'Score' },
@@ -173,7 +173,7 @@ const en = {
       seen: (network: string, count: number) => `${network}: ${count} of 256 addresses seen`,
       system: 'Autonomous system',
       systemTitle: (number: number) => `Networks of AS${number}`,
-      noSystem: 'No network of this number is known here.',
+      noSystem: 'No network of this number is known.',
       ranges: 'Ranges',
       title: (network: string) => `Addresses of ${network}`,
       heading: 'Network',
@@ -181,7 +181,7 @@ const en = {
       entries: 'Addresses and ranges seen',
       malicious: 'Malicious',
       whole: 'As a whole',
-      part: (formatted: string) => `The network has more: these are the first ${formatted}.`,
+      part: (formatted: string) => `The network has more: here are the first ${formatted}.`,
       map: 'Its 256 addresses',
       special: (name: string, rfc: string) => `This is a special network: ${name} (${rfc}).`,
       /** States of an address on the map. */
@@ -192,7 +192,7 @@ const en = {
         special: 'private or reserved',
       },
       worst: 'Worst first',
-      none: 'No address of this network was seen.',
+      none: 'No address of this network has been seen.',
       page: (page: number, pages: number) => `Page ${page} of ${pages}`,
       previous: 'Previous page',
       next: 'Next page',
@@ -207,7 +207,7 @@ const en = {
         `Highest score ${highest}, ${formatted} ${count === 1 ? 'report' : 'reports'}`,
       part: (score: number) => (score === 0 ? 'not known' : `${score} or more`),
     },
-    latestOnly: (formatted: string) => `Made of the latest ${formatted} reports.`,
+    latestOnly: (formatted: string) => `From the latest ${formatted} reports.`,
     historyTable: 'Show as a table',
     historyDay: 'Day (UTC)',
     historyCount: 'Reports',
@@ -215,7 +215,7 @@ const en = {
     commentsTitle: 'Latest reports',
     commentsMore: (count: number) => `Show ${count} more`,
     commentsNote: 'Addresses, emails and passwords in comments are masked.',
-    commentWhole: 'Show all of it',
+    commentWhole: 'Show all',
     meaningText:
       'The score sums up lists and recent reports, weighed by trust. It is about the address, not the person behind it.',
     folds: {
@@ -232,17 +232,16 @@ const en = {
     removal: {
       title: 'Ask for removal',
       lede: 'This is my address',
-      note: 'Say what has changed: a machine that was cleaned, an address that is new to you. The operator reads it, and takes reports back or not. No name and no mail address are kept.',
+      note: 'Say what has changed: you cleaned a machine, or the address is new to you. The operator reads it and decides. Your name and email are not stored.',
       reason: 'What should the operator know?',
-      hint: 'The text is kept for 90 days at most.',
+      hint: 'The text is deleted after 90 days.',
       wrong: (min: number, max: number) => `Write ${min} to ${max} characters.`,
-      challengeWrong: 'That was not the word. Here is a new one.',
+      challengeWrong: 'That wasn’t the word. Here is a new one.',
       submit: 'Ask for removal',
-      full: 'Too many requests wait for the operator. Ask again in some days.',
-      open: (day: string) =>
-        `The operator was asked on ${day}. What is decided shows on the page of the address.`,
+      full: 'Too many requests are waiting. Try again in a few days.',
+      open: (day: string) => `You asked on ${day}. The address’s page will show the decision.`,
       link: 'Request removal',
-      nothing: 'Nothing is said of this address here: there is nothing to remove.',
+      nothing: 'No list or report names this address: there is nothing to remove.',
     },
     report: {
       title: 'Report',
@@ -251,29 +250,29 @@ const en = {
       noCategory: 'Choose at least one.',
       comment: 'Comment',
       commentHint:
-        'Lines of a log help most. It is shown in public; addresses and passwords in it are masked.',
+        'Log lines help most. Everybody can read it; addresses and passwords are masked.',
       submit: 'Report',
       noKey:
-        'Your account has no API key yet. With one your report counts at once; without, it is a tip that waits for the operator.',
-      makeKey: 'Make a key',
+        'Your account has no API key yet. With one, your report counts at once. Without one, the operator reads it first.',
+      makeKey: 'Create a key',
       noAccount:
-        'Without an account your report is a tip: the operator reads it and decides. No name and no address of yours are kept.',
+        'Without an account, your report is anonymous. The operator reads it and decides. Your name and address are not stored.',
       signIn: 'Sign in instead',
-      tipHint: 'Lines of a log help most. The operator reads it; it is kept for 90 days at most.',
-      challengeWrong: 'That was not the word. Here is a new one.',
-      submitTip: 'Send to the operator',
+      tipHint: 'Log lines help most. Only the operator reads it, and it is deleted after 90 days.',
+      challengeWrong: 'That wasn’t the word. Here is a new one.',
+      submitTip: 'Send the report',
       sent: 'Thank you. The operator will read it.',
-      full: 'Too many tips wait for the operator. Try again in some days.',
+      full: 'Too many reports are waiting. Try again in a few days.',
     },
   },
   feeds: {
     title: 'Blocklists for your firewall',
-    lede: 'Every address that a check calls malicious, ready for the tool you have. No key, no account: fetch, and fetch again when it has changed.',
+    lede: 'Every malicious address, in the format of your firewall. You need no key and no account.',
     description:
       'Blocklists of malicious IP addresses as text, CSV and JSON, and ready for your firewall.',
-    building: 'The lists are being built. Sizes appear here in some seconds.',
+    building: 'The lists are being built. Sizes appear in a few seconds.',
     moreForms: 'Also for FortiGate, Juniper, F5, AWS WAF, Suricata, Zeek, TAXII and MISP.',
-    moreFormsLink: 'All forms and named feeds',
+    moreFormsLink: 'All formats and named feeds',
     tableTitle: 'The feeds',
     columns: {
       feed: 'Feed',
@@ -284,37 +283,37 @@ const en = {
     },
     gzip: (size: string) => `${size} gzipped`,
     about: {
-      'blocklist.txt': 'One address or range a line',
+      'blocklist.txt': 'One address or range per line',
       'blocklist.csv': 'With score, country, provider and reports',
-      'blocklist.json': 'The same, for programs',
+      'blocklist.json': 'The same as JSON',
       'anon-exits.txt': 'Exits of anonymising networks',
       'blocklist.ipset': 'For ipset restore',
-      'blocklist.nft': 'Sets of nftables',
+      'blocklist.nft': 'nftables sets',
       'blocklist.haproxy': 'For HAProxy',
       'blocklist.nginx': 'deny lines for nginx',
-      'blocklist.geo': 'Lines of a geo block for nginx',
+      'blocklist.geo': 'nginx geo block',
       'blocklist.rsc': 'Address list for MikroTik RouterOS',
       'blocklist.zone': 'IPv4 zone for rbldnsd',
       'blocklist.zone6': 'IPv6 zone for rbldnsd',
       'blocklist.rpz': 'Response policy zone for unbound and BIND',
-      'changes.json': 'What was added and removed since a version, for programs',
+      'changes.json': 'Changes since a version, as JSON',
     },
     parametersTitle: 'Parameters',
     parameters: {
-      ipVersion: 'One family alone, 4 or 6. For every feed.',
+      ipVersion: 'One family, 4 or 6. For every feed.',
       minimumScore:
-        'Only the worst: 75 (as it is), 85 or 95. For .txt, .csv, .json, .ipset, .nft, .haproxy and .rsc.',
+        'Only the worst: 75 (default), 85 or 95. For .txt, .csv, .json, .ipset, .nft, .haproxy and .rsc.',
       aggregate:
-        'Neighbours merged into the fewest ranges that hold exactly the same addresses. For small devices; not for .csv and .json.',
+        'Merges neighbours into the fewest ranges with the same addresses. For small devices; not for .csv and .json.',
     },
     termsTitle: 'Terms and limits',
-    freeTerms: 'Free to use for protecting networks and services, without warranty.',
+    freeTerms: 'Free for protecting networks and services, without warranty.',
     attribution: 'Provider names in .csv and .json:',
     limits: (count: number) =>
-      `${count} requests a minute for each client. A request with the date or the ETag of what you have costs next to nothing: ask every ten minutes.`,
+      `${count} requests a minute per client. Send the date or ETag of your copy, and ask every ten minutes.`,
     setUpTitle: 'Set it up',
     setUpText:
-      'Begin with the script that fetches: the firewalls below use it. All of it is for root, and safe to run again. Put addresses that you must never lock out on a rule before these.',
+      'Begin with the fetch script: the firewalls below use it. Run everything as root; you can repeat it safely. First add a rule for addresses that you must never lock out.',
     places: {
       shell: 'As root',
       address: 'Address of the list',
@@ -324,35 +323,35 @@ const en = {
       refresh: {
         title: 'cron and curl',
         intro:
-          'Fetches a feed with --time-cond: a list that has not changed is not sent again. A new one is put in place whole, never half.',
+          'Fetches a feed with --time-cond, so an unchanged list is not sent again. A new list replaces the old one in one step.',
         notes: [
-          'Your tool is told only of a new list, and once after a start of the machine.',
-          'If that fails, it is tried again at the next run.',
+          'Your tool reloads for a new list, and once after a reboot.',
+          'If that fails, the next run tries again.',
         ],
       },
       ipset: {
         title: 'iptables and ipset',
         intro:
-          'Two sets, portcullis4 and portcullis6, filled beside the live ones and swapped: no packet meets half a list.',
-        notes: ['Keeps the rules in place too, also after a restart of the machine.'],
+          'Fills two new sets, portcullis4 and portcullis6, and swaps them in. No packet meets half a list.',
+        notes: ['Keeps the rules in place too, even after a reboot.'],
       },
       nftables: {
         title: 'nftables',
         intro:
-          'Two sets in a table of its own, inet portcullis, replaced in one transaction with the chain that uses them.',
-        notes: ['Your own tables and chains are left alone.'],
+          'Two sets in their own table, inet portcullis. One transaction replaces them and their chain.',
+        notes: ['Your own tables and chains stay untouched.'],
       },
       haproxy: {
         title: 'HAProxy',
-        intro: 'The two lines belong to your frontend. Fetch the list before you add them.',
-        notes: ['Behind another proxy, take the client’s address from it first.'],
+        intro: 'Fetch the list first, then add the two lines to your frontend.',
+        notes: ['Behind another proxy, read the client’s address from it first.'],
       },
       nginx: {
         title: 'nginx',
         intro:
-          'One include for all servers. Or a geo block, which sets $portcullis to 1 for who is listed and costs the same for any length: use it in your own rules. nginx goes on with the old list if the new one fails.',
+          'One include for all servers. Or a geo block, which sets $portcullis to 1 for listed addresses: use it in your own rules. If a new list fails, nginx keeps the old one.',
         notes: [
-          'Looks through the list at each request: with more than some ten thousand entries, block with ipset or nftables.',
+          'deny lines are read at each request. Above ten thousand entries, use ipset or nftables.',
         ],
       },
       opnsense: {
@@ -360,34 +359,33 @@ const en = {
         intro:
           'Firewall › Aliases: add one of type “URL Table (IPs)” with this address. Then add a rule on WAN: block, source = that alias.',
         notes: [
-          'OPNsense: refresh each hour. pfSense: the least is one day.',
-          'Raise the most entries of tables (Firewall › Settings › Advanced) above twice the list.',
+          'OPNsense: refresh every hour. pfSense: once a day at most.',
+          'Raise the table limit (Firewall › Settings › Advanced) to over twice the list.',
         ],
       },
       mikrotik: {
         title: 'MikroTik RouterOS 7',
-        intro: 'A script that fetches and imports the list each hour, and two rules that drop.',
+        intro: 'A script that imports the list every hour, and two drop rules.',
         notes: [
-          'Aggregated, since routers are small: add &ipVersion=4 if you have no IPv6.',
-          'The certificate is checked: the router needs the authority in /certificate.',
+          'The list is aggregated for small routers. Add &ipVersion=4 if you have no IPv6.',
+          'The router checks the certificate: import its authority into /certificate.',
         ],
       },
       firehol: {
         title: 'FireHOL',
-        intro:
-          'A definition for update-ipsets, which asks with If-Modified-Since, and the lines of firehol.conf that use it.',
-        notes: ['IPv4 alone: iprange, which it uses, reads no IPv6.'],
+        intro: 'A definition for update-ipsets, and the lines of firehol.conf that use it.',
+        notes: ['IPv4 only: its iprange reads no IPv6.'],
       },
       rbldnsd: {
         title: 'DNS list with rbldnsd',
         intro:
-          'Answers 127.0.0.2 for a listed address, as mail servers expect. It looks at its files itself.',
+          'Answers 127.0.0.2 for a listed address, as mail servers expect. It reloads its files by itself.',
         notes: [],
       },
       unbound: {
         title: 'Resolver policy with unbound',
         intro:
-          'A response policy zone: names that lead to a listed address do not exist for those who ask this resolver. It fetches the zone itself, every quarter of an hour.',
+          'A response policy zone: the resolver hides names that lead to a listed address. It fetches the zone every quarter of an hour.',
         notes: ['Over https it needs tls-cert-bundle, such as /etc/ssl/certs/ca-certificates.crt.'],
       },
     } satisfies Record<RecipeName, RecipeWords> as Record<RecipeName, RecipeWords>,
@@ -627,50 +625,49 @@ const fr: typeof en = {
     removal: {
       title: 'Demander le retrait',
       lede: 'C’est mon adresse',
-      note: 'Dites ce qui a changé : une machine nettoyée, une adresse nouvelle pour vous. L’opérateur le lit, et retire des signalements ou non. Aucun nom ni adresse de e-mail n’est gardé.',
-      reason: 'Que doit savoir l’opérateur ?',
-      hint: 'Le texte est gardé 90 jours au plus.',
+      note: 'Dites ce qui a changé : une machine nettoyée, une adresse nouvelle pour vous. L’opérateur lit et décide. Ni votre nom ni votre e-mail ne sont conservés.',
+      reason: 'Que doit savoir l’opérateur ?',
+      hint: 'Le texte est effacé après 90 jours.',
       wrong: (min, max) => `Écrivez de ${min} à ${max} caractères.`,
       challengeWrong: 'Ce n’était pas le mot. En voici un autre.',
       submit: 'Demander le retrait',
-      full: 'Trop de demandes attendent l’opérateur. Demandez à nouveau dans quelques jours.',
-      open: (day) =>
-        `La demande a été faite le ${day}. La décision se voit sur la page de l’adresse.`,
+      full: 'Trop de demandes sont en attente. Réessayez dans quelques jours.',
+      open: (day) => `Vous l’avez demandé le ${day}. La page de l’adresse montrera la décision.`,
       link: 'Demander le retrait',
-      nothing: 'Rien n’est dit ici de cette adresse : il n’y a rien à retirer.',
+      nothing: 'Aucune liste ni aucun signalement ne vise cette adresse : rien à retirer.',
     },
     report: {
       title: 'Signaler',
-      lede: 'Qu’a-t-elle fait ?',
+      lede: 'Qu’a-t-elle fait ?',
       categories: 'Catégories',
       noCategory: 'Choisissez-en au moins une.',
       comment: 'Commentaire',
       commentHint:
-        'Des lignes de journal aident le plus. Il est public ; adresses et mots de passe y sont masqués.',
+        'Des lignes de journal aident le plus. Tout le monde peut le lire ; adresses et mots de passe y sont masqués.',
       submit: 'Signaler',
       noKey:
-        'Votre compte n’a pas encore de clé d’API. Avec une clé, votre signalement compte aussitôt ; sans clé, il attend l’avis de l’opérateur.',
+        'Votre compte n’a pas encore de clé d’API. Avec une clé, votre signalement compte aussitôt. Sans clé, l’opérateur le lit d’abord.',
       makeKey: 'Créer une clé',
       noAccount:
-        'Sans compte, votre signalement attend l’avis de l’opérateur. Ni votre nom ni votre adresse ne sont gardés.',
+        'Sans compte, votre signalement est anonyme. L’opérateur le lit et décide. Ni votre nom ni votre adresse ne sont conservés.',
       signIn: 'Plutôt se connecter',
       tipHint:
-        'Des lignes de journal aident le plus. L’opérateur le lit ; il est gardé 90 jours au plus.',
+        'Des lignes de journal aident le plus. Seul l’opérateur le lit, et il est effacé après 90 jours.',
       challengeWrong: 'Ce n’était pas le mot. En voici un autre.',
-      submitTip: 'Envoyer à l’opérateur',
+      submitTip: 'Envoyer le signalement',
       sent: 'Merci. L’opérateur le lira.',
-      full: 'Trop d’avis attendent l’opérateur. Réessayez dans quelques jours.',
+      full: 'Trop de signalements sont en attente. Réessayez dans quelques jours.',
     },
   },
   feeds: {
     title: 'Des listes de blocage pour votre pare-feu',
-    lede: 'Toutes les adresses qu’une vérification dit malveillantes, prêtes pour l’outil que vous avez. Ni clé ni compte : prenez la liste, puis reprenez-la quand elle a changé.',
+    lede: 'Toutes les adresses malveillantes, au format de votre pare-feu. Sans clé ni compte.',
     description:
       'Listes de blocage d’adresses IP malveillantes en texte, CSV et JSON, prêtes pour votre pare-feu.',
     building:
       'Les listes sont en construction. Les tailles apparaîtront ici dans quelques secondes.',
     moreForms: 'Aussi pour FortiGate, Juniper, F5, AWS WAF, Suricata, Zeek, TAXII et MISP.',
-    moreFormsLink: 'Toutes les formes et les flux nommés',
+    moreFormsLink: 'Tous les formats et les listes nommées',
     tableTitle: 'Les listes',
     columns: {
       feed: 'Liste',
@@ -683,7 +680,7 @@ const fr: typeof en = {
     about: {
       'blocklist.txt': 'Une adresse ou une plage par ligne',
       'blocklist.csv': 'Avec score, pays, fournisseur et signalements',
-      'blocklist.json': 'La même chose, pour les programmes',
+      'blocklist.json': 'La même chose en JSON',
       'anon-exits.txt': 'Sorties de réseaux d’anonymisation',
       'blocklist.ipset': 'Pour ipset restore',
       'blocklist.nft': 'Ensembles nftables',
@@ -694,7 +691,7 @@ const fr: typeof en = {
       'blocklist.zone': 'Zone IPv4 pour rbldnsd',
       'blocklist.zone6': 'Zone IPv6 pour rbldnsd',
       'blocklist.rpz': 'Zone de politique de réponse pour unbound et BIND',
-      'changes.json': 'Ajouts et retraits depuis une version, pour les programmes',
+      'changes.json': 'Changements depuis une version, en JSON',
     },
     parametersTitle: 'Paramètres',
     parameters: {
@@ -702,16 +699,16 @@ const fr: typeof en = {
       minimumScore:
         'Les pires seulement : 75 (par défaut), 85 ou 95. Pour .txt, .csv, .json, .ipset, .nft, .haproxy et .rsc.',
       aggregate:
-        'Les voisines réunies en aussi peu de plages que possible, pour exactement les mêmes adresses. Pour les petits appareils ; pas pour .csv ni .json.',
+        'Réunit les voisines en aussi peu de plages que possible. Pour les petits appareils ; pas pour .csv ni .json.',
     },
     termsTitle: 'Conditions et limites',
     freeTerms: 'Utilisation libre pour protéger des réseaux et des services, sans garantie.',
     attribution: 'Noms des fournisseurs dans .csv et .json :',
     limits: (count) =>
-      `${count} requêtes par minute et par client. Une requête qui porte la date ou l’ETag de votre copie ne coûte presque rien : demandez toutes les dix minutes.`,
+      `${count} requêtes par minute et par client. Envoyez la date ou l’ETag de votre copie, et demandez toutes les dix minutes.`,
     setUpTitle: 'Mise en place',
     setUpText:
-      'Commencez par le script qui va chercher les listes : les pare-feux ci-dessous s’en servent. Tout se fait en root et peut être relancé sans risque. Placez avant ces règles celle des adresses que vous ne devez jamais enfermer dehors.',
+      'Commencez par le script de récupération : les pare-feux ci-dessous s’en servent. Tout se fait en root et peut être relancé sans risque. Ajoutez d’abord une règle pour les adresses à ne jamais bloquer.',
     places: {
       shell: 'En root',
       address: 'Adresse de la liste',
@@ -721,9 +718,9 @@ const fr: typeof en = {
       refresh: {
         title: 'cron et curl',
         intro:
-          'Va chercher une liste avec --time-cond : celle qui n’a pas changé n’est pas renvoyée. La nouvelle est mise en place entière, jamais à moitié.',
+          'Récupère une liste avec --time-cond : inchangée, elle n’est pas renvoyée. La nouvelle remplace l’ancienne d’un coup.',
         notes: [
-          'Votre outil n’est prévenu que d’une nouvelle liste, et une fois après un démarrage de la machine.',
+          'Votre outil recharge pour une nouvelle liste, et une fois après un redémarrage.',
           'En cas d’échec, l’essai suivant reprend.',
         ],
       },
@@ -748,9 +745,9 @@ const fr: typeof en = {
       nginx: {
         title: 'nginx',
         intro:
-          'Un seul include pour tous les serveurs. Ou un bloc geo, qui met $portcullis à 1 pour les adresses listées, à coût constant : à utiliser dans vos règles. Si la nouvelle liste échoue, nginx garde l’ancienne.',
+          'Un seul include pour tous les serveurs. Ou un bloc geo, qui met $portcullis à 1 pour les adresses listées : à utiliser dans vos règles. Si la nouvelle liste échoue, nginx garde l’ancienne.',
         notes: [
-          'Parcourt la liste à chaque requête : au-delà de quelques dizaines de milliers d’entrées, bloquez avec ipset ou nftables.',
+          'Les lignes deny sont lues à chaque requête. Au-delà de dix mille entrées, préférez ipset ou nftables.',
         ],
       },
       opnsense: {
@@ -786,7 +783,7 @@ const fr: typeof en = {
       unbound: {
         title: 'Politique de résolveur avec unbound',
         intro:
-          'Une zone de politique de réponse : les noms qui mènent à une adresse listée n’existent pas pour qui interroge ce résolveur. Il va chercher la zone lui-même, tous les quarts d’heure.',
+          'Une zone de politique de réponse : les noms qui mènent à une adresse listée n’existent pas pour qui interroge ce résolveur. Il va chercher la zone lui-même, tous les quarts d’heure.',
         notes: [
           'En https, il lui faut tls-cert-bundle, par exemple /etc/ssl/certs/ca-certificates.crt.',
         ],

@@ -98,20 +98,20 @@ const en = {
       language: 'en',
       title: 'Try it',
       key: 'API key',
-      keyHint: 'It goes to this server alone, and this page keeps nothing of it.',
+      keyHint: 'It goes only to this server, and the page does not store it.',
       keys: {
         shown: { text: 'Your own key is filled in.', link: '' },
         hidden: {
-          text: 'Your key is hidden until you show once more that it is you.',
+          text: 'Your key is hidden. Confirm that it’s you.',
           link: 'Fill in my key',
         },
-        none: { text: 'You have no API key yet.', link: 'Make one' },
-        'unknown-reader': { text: 'With an account your own key is filled in.', link: 'Sign in' },
+        none: { text: 'You have no API key yet.', link: 'Create a key' },
+        'unknown-reader': { text: 'Sign in to have your key filled in.', link: 'Sign in' },
       },
       send: 'Send',
       command: 'The same as a command',
       answer: (request: string) => `Answer (${request})`,
-      failed: 'No answer came. Look at the key and try again.',
+      failed: 'No answer came. Check the key and try again.',
     },
   },
   connect: {
@@ -152,7 +152,7 @@ const en = {
       gate: {
         short: 'asks about each visitor',
         text: 'Good visitors pass, suspects solve a challenge, malicious ones are blocked.',
-        note: 'A proxy on another machine asks this server by its own address. Add that proxy’s address to TRUSTED_PROXIES.',
+        note: 'A proxy on another machine asks this server from its own address. Add that address to TRUSTED_PROXIES.',
       },
       spoe: {
         short: 'asks about each visitor',
@@ -161,8 +161,8 @@ const en = {
       },
       bouncer: {
         short: 'fetches decisions',
-        text: 'Fetches decisions as from a CrowdSec local API, with a key of its own.',
-        note: 'Decisions start at score 75 and have no score of their own. The worst come first, up to the key’s limit.',
+        text: 'Fetches decisions as from a CrowdSec local API, with its own key.',
+        note: 'Decisions start at score 75 and carry no score. The worst come first, up to the key’s limit.',
       },
       dns: {
         short: 'asks over DNS',
@@ -186,7 +186,7 @@ const en = {
       },
       captcha: {
         short: 'one script, one element',
-        text: 'Most visitors see nothing of it. Whoever is suspect solves a moving picture.',
+        text: 'Most visitors never notice it. Suspects solve a moving picture.',
         note: 'Always check the receipt on your server. The widget alone proves nothing.',
       },
     },
@@ -241,12 +241,12 @@ const en = {
     },
     steps: {
       saveScript: ['Save this script', 'It fetches the list and keeps the last good one.'],
-      makeFolder: ['Make its folder', 'The list is stored there.'],
+      makeFolder: ['Create its folder', 'The list is stored there.'],
       saveRules: ['Save these rules', 'They drop packets from listed addresses.'],
       saveServerBlock: ['Save this file', 'It replaces this site’s part of the configuration.'],
-      saveFile: ['Save this file', 'Its place stands above the text.'],
-      addLines: ['Add these lines', 'Put them into the file named above the text.'],
-      load: ['Load the list', 'This also plans a look for a new list every ten minutes.'],
+      saveFile: ['Save this file', 'The path is above the text.'],
+      addLines: ['Add these lines', 'The file is named above the text.'],
+      load: ['Load the list', 'It also checks for a new list every ten minutes.'],
       fetch: ['Fetch the list', 'It is stored in the folder you made.'],
       trust: ['Trust your proxy', 'Add this to the settings, then restart Portcullis.'],
       reload: ['Test and reload', 'Reload happens only if the test passes.'],
@@ -257,12 +257,12 @@ const en = {
       ],
       mikrotik: ['Paste into the router', 'It fetches the list now and every hour.'],
       askDns: ['Ask once', 'An answer such as 127.0.0.4 means that it works.'],
-      saveZone: ['Tell your resolver', 'unbound then knows where the zone is asked.'],
+      saveZone: ['Tell your resolver', 'unbound then knows where to ask for the zone.'],
       restartResolver: ['Restart the resolver', 'Restart happens only if the test passes.'],
       setKey: ['Set your key', 'Each request carries it.'],
-      ask: ['Ask once', 'The answer shows that key and address are right.'],
-      report: ['Report an address', 'Replace 127.0.0.1, which is for trying and is not kept.'],
-      makeAction: ['Make the action', 'It copies Debian’s action, with this server’s address.'],
+      ask: ['Ask once', 'The answer shows that key and address work.'],
+      report: ['Report an address', 'Replace 127.0.0.1, a test address that is not stored.'],
+      makeAction: ['Create the action', 'It copies Debian’s action, with this server’s address.'],
       addJail: ['Add it to a jail', 'Every ban of this jail is reported.'],
       restart: ['Test and restart', 'Restart happens only if the test passes.'],
       changeUrl: ['Change the base URL', 'Replace it wherever your tool has the old one.'],
@@ -271,12 +271,12 @@ const en = {
         'Upload and activate it',
         'Plugins › Add New Plugin › Upload Plugin, then “Activate”.',
       ],
-      fillIn: ['Fill in three values', 'Settings › Portcullis. The address stands there already.'],
+      fillIn: ['Fill in three values', 'Settings › Portcullis. The address is already there.'],
       addButton: ['Add the button', 'A link is enough.'],
       begin: ['Save the sign-in', 'It sends visitors here and reads their profile.'],
       callback: ['Save the callback', 'Visitors come back to it.'],
       start: ['Start it', 'Then open /login on your domain.'],
-      siteKey: ['Make a site key', 'It names the pages that may show the widget.'],
+      siteKey: ['Create a site key', 'It names the pages that may show the widget.'],
       addWidget: ['Add the widget', 'Put it into your form, with your site key.'],
       verify: ['Check the receipt', 'Refuse the form unless $solved is true.'],
       formsOn: ['Choose your forms', 'Settings › Portcullis: site key, then tick the forms.'],
@@ -285,14 +285,14 @@ const en = {
     openLink: (domain: string) => `Open ${domain}`,
     showAll: (lines: string) => `Show all ${lines} lines`,
     download: 'Download the plugin',
-    makeSiteKey: 'Make a site key',
+    makeSiteKey: 'Create a site key',
     make: {
       title: 'Your values',
       text: 'Three values that the plugin asks for.',
       address: 'Address',
       key: 'API key',
       siteKey: 'Site key',
-      button: 'Make my keys',
+      button: 'Create my keys',
     },
     places: {
       shell: 'Terminal, as root',
@@ -312,7 +312,7 @@ const en = {
       'unknown-reader': { text: 'You need a key. Sign in to have it filled in.', link: 'Sign in' },
     },
     bouncerKey: {
-      text: 'A bouncer needs a key of its own. Choose only “fetch decisions as a bouncer”.',
+      text: 'A bouncer needs its own key. Choose only “fetch decisions as a bouncer”.',
       link: 'Create a key',
     },
     live: {
@@ -327,7 +327,7 @@ const en = {
       fix: 'Add this setting, then restart Portcullis',
       notes: {
         stranger: {
-          title: (about: string) => `A request came from ${about}, which is no trusted proxy.`,
+          title: (about: string) => `A request came from ${about}, which is not a trusted proxy.`,
           text: 'No visitor gets a verdict until you fix it.',
         },
         silent: {
@@ -335,7 +335,7 @@ const en = {
           text: 'Let the proxy set X-Forwarded-For, as in the text.',
         },
         unreadable: {
-          title: (about: string) => `${about} sends something that is no address.`,
+          title: (about: string) => `${about} sends something that isn’t an address.`,
           text: 'Let the proxy set X-Forwarded-For to the visitor’s address.',
         },
         contradictory: {
@@ -344,11 +344,11 @@ const en = {
         },
         policy: {
           title: (about: string) => `The policy has a mistake: ${about}.`,
-          text: 'Answered 422. Copy the address of the gate anew.',
+          text: 'Answered 422. Copy the gate’s address again.',
         },
         query: {
           title: (about: string) => `The list’s address has a mistake: ${about}.`,
-          text: 'Answered 422. Copy the address of the list anew.',
+          text: 'Answered 422. Copy the list’s address again.',
         },
         client: {
           title: () => 'A query came from a machine that may not ask.',
@@ -356,7 +356,7 @@ const en = {
         },
         key: {
           title: () => 'A request came with a key that is not valid.',
-          text: 'Answered 401. Copy the key anew.',
+          text: 'Answered 401. Copy the key again.',
         },
         scope: {
           title: () => 'A request came with a key that may not do this.',
@@ -364,10 +364,10 @@ const en = {
         },
         parameter: {
           title: (about: string) => `A request was not understood: ${about}.`,
-          text: 'Answered 422. Look at what your tool sends.',
+          text: 'Answered 422. Check what your tool sends.',
         },
         quota: {
-          title: () => 'A request came over the quota of your key.',
+          title: () => 'A request exceeded your key’s quota.',
           text: 'Answered 429. Wait a minute, or ask less often.',
         },
       },
@@ -382,8 +382,9 @@ const en = {
       },
     },
     aboutMark: {
-      query: 'The mark in the text tells this page of your request. It ends after two hours.',
-      dns: 'The mark in the last step tells this page of your query. It ends after two hours.',
+      query:
+        'The mark in the text lets this page recognise your request. It expires after two hours.',
+      dns: 'The mark in the last step lets this page recognise your query. It expires after two hours.',
     },
     moreTitle: 'Good to know',
     more: 'Read the docs',
@@ -504,7 +505,7 @@ const fr: Words = {
         systemNear: 'pages d’AS, par /24 IPv4 ou /48 IPv6',
         feeds: 'listes',
         decisions:
-          'recherches par clé de bouncer, serveurs de messagerie compris ; au-delà, toute adresse est inconnue',
+          'recherches par clé de bouncer, serveurs de messagerie compris ; au-delà, toute adresse est inconnue',
         decisionsWhole: 'listes entières par clé de bouncer',
         decisionsStream: 'changements de liste et mesures par clé de bouncer',
         agentLogin: 'connexions d’agents avec un mauvais mot de passe',
@@ -528,7 +529,7 @@ const fr: Words = {
         authorize: 'pages qui mènent à l’accord pour un site',
         consent: 'la suite, hors connexion',
         captchaNew: 'nouveaux défis',
-        captchaVerify: 'réponses aux défis ; une fausse compte triple',
+        captchaVerify: 'réponses aux défis ; une fausse compte triple',
         captchaImage: 'images de défis',
         captchaAudio: 'sons de défis',
         captchaFree: 'les quatre ensemble, pour un navigateur dans sa propre part',

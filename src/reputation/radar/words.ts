@@ -2,7 +2,7 @@
 
 export const radarEn = {
   title: 'Radar',
-  description: 'What this server sees: addresses that are known, and reports as they come.',
+  description: 'What this server sees: known addresses, and reports as they arrive.',
   live: 'Live',
   refresh: 'Refresh',
   updated: (moment: string) => `As of ${moment}`,
@@ -22,14 +22,14 @@ export const radarEn = {
   },
   map: {
     title: 'All of IPv4, one dot a /16',
-    hint: 'Hilbert curve · choose a square to go in',
-    alt: 'Map of IPv4 along the Hilbert curve: 256 squares, one for each /8, of 256 dots each. The table below has the same.',
-    none: 'There is no map at this moment. Try again later.',
+    hint: 'Hilbert curve · select a square to zoom in',
+    alt: 'Map of IPv4 along the Hilbert curve: 256 squares, one per /8, with 256 dots each. The table below shows the same.',
+    none: 'The map is not ready. Try again later.',
     legend: { known: 'known', suspect: 'suspect', malicious: 'malicious' },
-    shades: 'stronger: more of them',
+    shades: 'darker: more addresses',
     square: (network: string, known: string, suspect: string, malicious: string) =>
       `${network}: ${known} known, ${suspect} suspect, ${malicious} malicious`,
-    tableLabel: 'The map as a table',
+    tableLabel: 'Show the map as a table',
     tableCaption: 'Entries by network',
     columns: { network: 'Network', all: 'All', suspect: 'Suspect', malicious: 'Malicious' },
   },
@@ -37,9 +37,9 @@ export const radarEn = {
     title: (network: string) => `Map of ${network}`,
     heading: 'Map of',
     pieces: (length: number) => `Its 256 networks of /${length}`,
-    hint: 'Placed along the Hilbert curve, as on the map of all.',
-    empty: 'Nothing is known of it.',
-    part: 'It has more entries than are counted here.',
+    hint: 'Along the Hilbert curve, as on the full map.',
+    empty: 'Nothing known here.',
+    part: 'It has more entries than this count shows.',
     back: 'Back',
     list: 'Open its page',
   },
@@ -49,7 +49,7 @@ export const radarEn = {
     label: 'Period',
     summary: (count: number, formatted: string, period: string) =>
       count === 1 ? `1 report in ${period}` : `${formatted} reports in ${period}`,
-    table: 'Numbers as a table',
+    table: 'Show as a table',
     columns: { time: 'From (UTC)', reports: 'Reports' },
   },
   latest: {
@@ -62,16 +62,16 @@ export const radarEn = {
   networks: 'Networks',
   countries: 'Countries',
   categories: 'Categories',
-  noReports: 'No report in this time.',
+  noReports: 'No reports in this period.',
   unknown: 'Unknown',
 };
 
 export const radarFr: typeof radarEn = {
   title: 'Radar',
-  description: 'Ce que voit ce serveur : les adresses connues, et les signalements à mesure.',
+  description: 'Ce que voit ce serveur : les adresses connues et les derniers signalements.',
   live: 'En direct',
   refresh: 'Actualiser',
-  updated: (moment) => `État : ${moment}`,
+  updated: (moment) => `État : ${moment}`,
   numbers: {
     label: 'En chiffres',
     known: 'adresses et réseaux connus',
@@ -88,14 +88,14 @@ export const radarFr: typeof radarEn = {
   },
   map: {
     title: 'Tout IPv4, un point par /16',
-    hint: 'Courbe de Hilbert · choisissez un carré pour y entrer',
-    alt: 'Carte d’IPv4 le long de la courbe de Hilbert : 256 carrés, un par /8, de 256 points chacun. Le tableau ci-dessous dit la même chose.',
-    none: 'Il n’y a pas de carte en ce moment. Réessayez plus tard.',
+    hint: 'Courbe de Hilbert · choisissez un carré pour agrandir',
+    alt: 'Carte d’IPv4 le long de la courbe de Hilbert : 256 carrés, un par /8, de 256 points chacun. Le tableau ci-dessous dit la même chose.',
+    none: 'La carte n’est pas prête. Réessayez plus tard.',
     legend: { known: 'connu', suspect: 'suspect', malicious: 'malveillant' },
-    shades: 'plus vif : plus nombreux',
+    shades: 'plus foncé : plus d’adresses',
     square: (network, known, suspect, malicious) =>
-      `${network} : ${known} connus, ${suspect} suspects, ${malicious} malveillants`,
-    tableLabel: 'La carte en tableau',
+      `${network} : ${known} connus, ${suspect} suspects, ${malicious} malveillants`,
+    tableLabel: 'Afficher la carte en tableau',
     tableCaption: 'Entrées par réseau',
     columns: { network: 'Réseau', all: 'Total', suspect: 'Suspects', malicious: 'Malveillants' },
   },
@@ -103,11 +103,11 @@ export const radarFr: typeof radarEn = {
     title: (network) => `Carte de ${network}`,
     heading: 'Carte de',
     pieces: (length) => `Ses 256 réseaux en /${length}`,
-    hint: 'Placés le long de la courbe de Hilbert, comme sur la carte de tout.',
-    empty: 'On n’en sait rien.',
-    part: 'Il a plus d’entrées que celles comptées ici.',
+    hint: 'Placés le long de la courbe de Hilbert, comme sur la carte entière.',
+    empty: 'Rien de connu ici.',
+    part: 'Il contient plus d’entrées que ce décompte.',
     back: 'Retour',
-    list: 'Tout ce qu’on en sait',
+    list: 'Ouvrir sa page',
   },
   curve: {
     title: 'Signalements',
@@ -117,7 +117,7 @@ export const radarFr: typeof radarEn = {
       count <= 1
         ? `${formatted} signalement en ${period}`
         : `${formatted} signalements en ${period}`,
-    table: 'Les chiffres en tableau',
+    table: 'Afficher le tableau',
     columns: { time: 'Depuis (UTC)', reports: 'Signalements' },
   },
   latest: {

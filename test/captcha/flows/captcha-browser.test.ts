@@ -116,7 +116,7 @@ describe('captcha page in a browser', () => {
         const command = page.locator('#captcha-redeem');
         await live.getByText('You’re verified').waitFor();
         assert.equal(media.length, 1, 'it works in the background');
-        await live.getByText('The widget brought a receipt').waitFor();
+        await live.getByText('The widget made a receipt').waitFor();
         const receipt = /^RECEIPT=(pc[rs]2\.\S+)$/m.exec((await command.textContent())!)?.[1];
         assert.ok(receipt, 'the command holds the receipt');
         const redeem = () =>

@@ -78,8 +78,8 @@ it('says why a known-good address is malicious all the same', () => {
 });
 
 it('says when the chart is of the latest reports only', () => {
-  assert.doesNotMatch(page(suspectAddress), /Made of the latest/);
-  assert.match(page(maliciousAddress), /Made of the latest 2,000 reports\./);
+  assert.doesNotMatch(page(suspectAddress), /From the latest/);
+  assert.match(page(maliciousAddress), /From the latest 2,000 reports\./);
 });
 
 it('begins the timeline where knowledge begins', () => {
@@ -99,7 +99,7 @@ it('folds a long comment, masked before it is cut', () => {
   const text = `${'word '.repeat(30)}from ${address} ${'and on '.repeat(40)}`;
   const folded = page({ ...suspectAddress, comments: [{ text, at: nowMs, categories: ['SSH'] }] });
   assert.ok(!folded.includes('45.148'));
-  assert.match(folded, /<details class="comment-more"><summary>Show all of it<\/summary>/);
+  assert.match(folded, /<details class="comment-more"><summary>Show all<\/summary>/);
   assert.equal(page(suspectAddress).includes('comment-more'), false);
   // A pair of surrogates is not torn.
   const smiles = '😀'.repeat(400);

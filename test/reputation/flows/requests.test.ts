@@ -115,10 +115,10 @@ it('a report without an account is a tip that changes nothing, and a page tells 
 it('nobody asks to remove what is not said', async () => {
   const path = '/removal?address=45.30.9.9';
   const page = await person.get(path);
-  assert.match(page.body, /Nothing is said of this address/);
+  assert.match(page.body, /No list or report names this address/);
   const { csrf } = hiddenOf(await person.get('/account'), '/signout');
   const form = new URLSearchParams({ csrf: csrf!, address: '45.30.9.9', reason });
-  assert.match((await person.post('/removal', form.toString())).body, /Nothing is said/);
+  assert.match((await person.post('/removal', form.toString())).body, /No list or report names/);
   assert.deepEqual(await server.cliJson('removals', 'list'), []);
 });
 
@@ -130,7 +130,7 @@ it('who is signed in asks without a challenge, and the operator accepts', async 
   assert.match(short.body, /Write 10 to 1000 characters/);
   const sent = await person.submit(page, '/removal', { reason });
   assert.deepEqual([sent.status, sent.headers.location], [303, `/removal?address=${address}`]);
-  assert.match((await person.get(`/removal?address=${address}`)).body, /The operator was asked on/);
+  assert.match((await person.get(`/removal?address=${address}`)).body, /You asked on/);
   const [open, ...others] = await server.cliJson('removals', 'list');
   assert.deepEqual(others, []);
   const { at, ...rest } = open;
@@ -170,8 +170,8 @@ it('others solve a challenge; from the address itself is noted, and a refusal ch
   const [open] = await server.cliJson('removals', 'list');
   assert.deepEqual([open.fromAddress, open.signedIn], [true, false]);
   // Somebody else is told that it was asked for, signed in or not, and can't ask in its place.
-  assert.match((await person.get(path)).body, /The operator was asked on/);
+  assert.match((await person.get(path)).body, /You asked on/);
   assert.deepEqual(await server.cliJson('removals', 'refuse', other), { address: other });
   assert.deepEqual(await server.cliJson('removals', 'list'), []);
-  assert.doesNotMatch((await visitor.get(path)).body, /The operator was asked on/);
+  assert.doesNotMatch((await visitor.get(path)).body, /You asked on/);
 });

@@ -136,7 +136,7 @@ describe('connect', () => {
   it('the keys of the plugin are made on its page, by a form of its own', async () => {
     const eve = await people.signIn('eve@mail.example');
     const before = (await eve.get('/connect/wordpress')).body;
-    assert.match(before, /Make my keys/);
+    assert.match(before, /Create my keys/);
     const stranger = await server.fetch('/connect/values', { method: 'POST' });
     assert.match(stranger.headers.location!, /^\/signin/);
     for (const target of ['nope', 'nginx', '']) {
@@ -148,7 +148,7 @@ describe('connect', () => {
     const { body } = await eve.get('/connect/wordpress');
     const [, own] = /<code id="plugin-key">(pcl_[^<]+)</.exec(body)!;
     assert.match(body, /<code id="plugin-site-key">pcs_/);
-    assert.doesNotMatch(body, /Make my keys/);
+    assert.doesNotMatch(body, /Create my keys/);
     const report = (key: string, ip: string) =>
       server.fetch('/api/v2/report', {
         method: 'POST',
