@@ -138,6 +138,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     sources: state.sources,
     check,
     contributions: state.entries.contributions,
+    peers: state.entries.peers,
   });
   const { rdns, rdnsResolvers } = config;
   const hostnames = createHostnames({

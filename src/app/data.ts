@@ -337,8 +337,8 @@ export async function withMemory<T>(
     const { index, sources } = state;
     const { counts } = state.counting;
     const check = openCheck({ index, geo: createGeoFragments(openGeoReader(tables)) });
-    const { contributions } = state.entries;
-    const evidence = createEvidence({ index, contributions, sources, check });
+    const { contributions, peers } = state.entries;
+    const evidence = createEvidence({ index, contributions, sources, check, peers });
     return read({ check, evidence, counts });
   } finally {
     await state.follower.stop();

@@ -188,7 +188,7 @@ function ownName({ group }: Evidence['lists'][number]): string {
 }
 
 function evidenceLines(evidence: Evidence): string[] {
-  const { decidedBy, lists, reports, networks, fallsBelowAt } = evidence;
+  const { decidedBy, lists, reports, networks, peers, fallsBelowAt } = evidence;
   return [
     ...lists.map((list) => {
       const { name, kind, confidence, entry, since, loadedAt, endsAt } = list;
@@ -211,6 +211,11 @@ function evidenceLines(evidence: Evidence): string[] {
       const where = parts === undefined ? '' : ` in ${parts} of its 16 parts`;
       const most = parts === undefined ? 'its reports count whole' : `at most ${ceiling}`;
       return `network ${entry}: ${grouped(hosts)} reported hosts${where}: ${score}, ${most}`;
+    }),
+    ...peers.map(({ entry, score, groups, units, lastSeenAt, reason }) => {
+      const voices = `${groups} groups of peers vote with ${units} units`;
+      const counts = reason === undefined ? 'counted' : `not counted: ${reason}`;
+      return `peers name ${entry}: ${voices}, seen ${dateText(lastSeenAt)}: ${score}, ${counts}`;
     }),
     decidedBy === undefined ? 'no entry decides: not observed' : `decided by ${decidedBy}`,
     ...(fallsBelowAt === undefined

@@ -133,6 +133,16 @@ const en = {
       networkParts: (parts: number, all: number, ceiling: number) =>
         `in ${parts} of its ${all} parts · ${ceiling} at most`,
       networkWhole: 'Its reports count whole, not half.',
+      peers: 'Other servers',
+      peerGroups: (count: number, formatted: string) =>
+        count === 1 ? '1 of them votes' : `${formatted} of them vote`,
+      peerSeen: (day: string) => `Last seen there ${day}.`,
+      peerReasons: {
+        alone: 'One alone stays below 50.',
+        no_budget: 'Its votes are used up.',
+        silent: 'Its word does not count now.',
+        no_vote: 'It carries no vote.',
+      },
       noEffect: 'No effect: the address is known good.',
       noReports: 'No reports.',
       noLists: 'On no list.',
@@ -527,6 +537,16 @@ const fr: typeof en = {
       networkParts: (parts, all, ceiling) =>
         `dans ${parts} de ses ${all} parties · ${ceiling} au plus`,
       networkWhole: 'Ses signalements comptent en entier, non pour moitié.',
+      peers: 'D’autres serveurs',
+      peerGroups: (count, formatted) =>
+        count < 2 ? `${formatted} d’entre eux vote` : `${formatted} d’entre eux votent`,
+      peerSeen: (day) => `Vue là-bas le ${day}.`,
+      peerReasons: {
+        alone: 'Un seul reste sous 50.',
+        no_budget: 'Ses votes sont épuisés.',
+        silent: 'Son avis ne compte pas pour l’instant.',
+        no_vote: 'Il ne porte aucun vote.',
+      },
       noEffect: 'Sans effet : l’adresse est réputée sûre.',
       noReports: 'Aucun signalement.',
       noLists: 'Sur aucune liste.',

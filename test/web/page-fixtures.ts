@@ -78,7 +78,14 @@ export const cleanAddress: IpPageData = {
   allowlisted: false,
   observed: false,
   hostnames: [],
-  evidence: { decidedBy: undefined, lists: [], reports: [], networks: [], fallsBelowAt: undefined },
+  evidence: {
+    decidedBy: undefined,
+    lists: [],
+    reports: [],
+    networks: [],
+    peers: [],
+    fallsBelowAt: undefined,
+  },
   reports: 0,
   listReports: 0,
   distinctReporters: 0,
@@ -114,6 +121,7 @@ export const suspectAddress: IpPageData = {
         endsAt: nowMs + 5 * dayMs,
       },
     ],
+    peers: [],
     networks: [{ entry: '198.51.100.0/24', score: 40, ceiling: 74, hosts: 23, parts: 11 }],
     reports: [
       {

@@ -24,7 +24,13 @@ import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { maliciousScore } from '../check/score.ts';
 import { risingParts } from '../votes/network-rise.ts';
 import { type Catalogue, frameText } from '../words.ts';
-import type { Evidence, ListEvidence, NetworkEvidence, ReportEvidence } from './evidence.ts';
+import type {
+  Evidence,
+  ListEvidence,
+  NetworkEvidence,
+  PeerEvidence,
+  ReportEvidence,
+} from './evidence.ts';
 import type { AddressCell, KnownName, Survey } from './known.ts';
 import { maskComment } from './mask.page.ts';
 import { type Attribution, addressPicture, attributionLine, worstTable } from './network.page.tsx';
@@ -240,6 +246,29 @@ function networkRow(risen: NetworkEvidence, scene: AddressScene): ShareRow {
   };
 }
 
+function peerRow(said: PeerEvidence, scene: AddressScene): ShareRow {
+  const { text, format } = scene;
+  const words = text.ip.evidence;
+  const hasNoEffect = isKnownGood(scene.data);
+  return {
+    name: (
+      <>
+        <strong>{words.peers}</strong>{' '}
+        <span class="fact-note">{words.peerGroups(said.groups, format.number(said.groups))}</span>
+      </>
+    ),
+    value: hasNoEffect ? 0 : said.score,
+    formatted: hasNoEffect ? '–' : String(said.score),
+    note: (
+      <>
+        {entryLink(said.entry, scene)}
+        {words.peerSeen(format.day(said.lastSeenAt))}
+        {said.reason !== undefined && ` ${words.peerReasons[said.reason]}`}
+      </>
+    ),
+  };
+}
+
 /** The sentences below: what limits the reports, whose score it is, and when it falls. */
 function whyNotes({ data, text, format }: AddressScene): string[] {
   const { why } = data;
@@ -257,13 +286,13 @@ function whyNotes({ data, text, format }: AddressScene): string[] {
 function evidence(scene: AddressScene): Html {
   const { data, text, format } = scene;
   const words = text.ip.evidence;
-  const { lists, reports, networks } = data.evidence;
+  const { lists, reports, networks, peers } = data.evidence;
   const notes = whyNotes(scene);
   return (
     <Card
       title={words.title(data.score)}
       aside={
-        lists.length + reports.length + networks.length > 1 && (
+        lists.length + reports.length + networks.length + peers.length > 1 && (
           <span class="card-aside">{words.highest}</span>
         )
       }
@@ -273,6 +302,7 @@ function evidence(scene: AddressScene): Html {
           ...lists.map((list) => listRow(list, scene)),
           ...reports.map((said) => reportRow(said, scene)),
           ...networks.map((risen) => networkRow(risen, scene)),
+          ...peers.map((said) => peerRow(said, scene)),
         ]}
         whole={100}
       />
@@ -781,7 +811,8 @@ export function ipPage(frame: PageFrame, data: IpPageData, bar?: Html): string {
   const text = frameText(frame);
   const scene: AddressScene = { data, text, format: formatFor(frame.language) };
   const word = text.score.words[scoreBand(data.score)];
-  const { lists, reports, networks } = data.evidence;
+  const { lists, reports, networks, peers } = data.evidence;
+  const hasEvidence = lists.length + reports.length + networks.length + peers.length > 0;
   return renderDocument(frame, {
     title: text.ip.title(data.address),
     description: isUnseen(data)
@@ -796,7 +827,7 @@ export function ipPage(frame: PageFrame, data: IpPageData, bar?: Html): string {
         {verdict(scene)}
         {bar}
         <div class="columns">
-          {lists.length + reports.length + networks.length > 0 && evidence(scene)}
+          {hasEvidence && evidence(scene)}
           {history(scene)}
         </div>
         <div class="columns">

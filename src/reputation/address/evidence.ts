@@ -30,6 +30,7 @@ import {
 } from '../check/score.ts';
 import { type ServiceName, serviceNames, serviceOf } from '../lists/import/rows.ts';
 import { foreverDays, groupOfList, type Sources } from '../lists/sources.ts';
+import { categoriesOf } from '../reports/categories.ts';
 import { category } from '../reports/report.ts';
 import {
   type Contributions,
@@ -39,6 +40,7 @@ import {
   unitsIn,
 } from '../state/contributions.ts';
 import { risenCounts } from '../votes/network-rise.ts';
+import { type PeerVotesTable, uncountedReasons } from '../votes/peer-votes.ts';
 import { unitsOf } from '../votes/quorum.ts';
 
 /** One list's row of the address, or of a network around it. */
@@ -102,11 +104,27 @@ export interface Evidence {
   readonly lists: readonly ListEvidence[];
   readonly reports: readonly ReportEvidence[];
   readonly networks: readonly NetworkEvidence[];
+  readonly peers: readonly PeerEvidence[];
   /**
    * Ms since 1970: without new reports, and with lists as they are, the score is below 75 from then
    * on. Undefined: it is below already, or a list keeps it up.
    */
   readonly fallsBelowAt: number | undefined;
+}
+
+/** The word of peers on one entry, servers of other owners. */
+export interface PeerEvidence {
+  readonly entry: string;
+  /** The part of the entry's score that it gives, 0 to 100. */
+  readonly score: number;
+  /** Groups that vote, and their units. */
+  readonly groups: number;
+  readonly units: number;
+  /** Ms since 1970. */
+  readonly lastSeenAt: number;
+  readonly categories: number[];
+  /** The reason why it lifts nothing; undefined: it counts. */
+  readonly reason: (typeof uncountedReasons)[number] | undefined;
 }
 
 /** A group ends on the day on which its list does, at the latest. */
@@ -131,8 +149,10 @@ export function createEvidence(options: {
   contributions: Parameters<typeof partsOf>[0] & Pick<Contributions, 'listed'>;
   sources: Pick<Sources, 'list'>;
   check: Pick<Check, 'judge'>;
+  /** Absent: there are none. */
+  peers?: Pick<PeerVotesTable, 'size' | 'describe' | 'evidenceOf'>;
 }) {
-  const { index, contributions, sources, check } = options;
+  const { index, contributions, sources, check, peers } = options;
   const { records } = index;
   const covering = new Int32Array(COVERING_MAX);
 
@@ -191,7 +211,8 @@ export function createEvidence(options: {
     const now = { ms: nowMs, halfLives: halfLivesAt(nowMs) };
     const ceiling = ceilingOf(metaOf(records, entry));
     const strength = strengthOf(records, entry);
-    const score = entryScore(0, ceiling, strength, now.halfLives);
+    const whole = entryScore(0, ceiling, strength, now.halfLives);
+    const score = whole - (peersIn(entry, now.halfLives)[0]?.score ?? 0);
     return [
       {
         entry: nameOf(entry),
@@ -205,6 +226,24 @@ export function createEvidence(options: {
         parts: partsOf(contributions, entry, score, now),
       },
     ];
+  }
+
+  function peersIn(entry: number, nowHalfLives: number) {
+    if (peers === undefined || peers.size() === 0) return [];
+    const found = peers.describe(entry, lastReportedAtOf(records, entry));
+    if (found === undefined) return [];
+    const { lastSeen, categories, groups, units, reason } = found;
+    const strength = strengthOf(records, entry);
+    const whole = entryScore(0, ceilingOf(metaOf(records, entry)), strength, nowHalfLives);
+    const part = 2 ** Math.min(0, peers.evidenceOf(entry) - strength);
+    const score = Number.isNaN(part) ? 0 : Math.round(whole * part);
+    const said = {
+      groups,
+      units,
+      lastSeenAt: 1_000 * lastSeen,
+      categories: categoriesOf(categories),
+    };
+    return [{ entry: nameOf(entry), score, ...said, reason }];
   }
 
   function networkIn(entry: number, nowHalfLives: number) {
@@ -233,6 +272,7 @@ export function createEvidence(options: {
       lists,
       reports: entries.flatMap((entry) => reportsIn(entry, nowMs)),
       networks: entries.flatMap((entry) => networkIn(entry, halfLivesAt(nowMs))),
+      peers: entries.flatMap((entry) => peersIn(entry, halfLivesAt(nowMs))),
       fallsBelowAt:
         malicious && !isHeldByList && !knownGood ? Math.max(...times, nowMs) : undefined,
     };
@@ -293,6 +333,20 @@ export const shownEvidence = v.strictObject({
       parts: v.nullable(count),
     }),
   ),
+  /** Absent where no peer names it. */
+  peers: v.optional(
+    v.array(
+      v.strictObject({
+        entry: v.string(),
+        score,
+        groups: count,
+        units: v.number(),
+        lastSeenAt: dateTime,
+        categories: v.array(category),
+        reason: v.nullable(v.picklist(uncountedReasons)),
+      }),
+    ),
+  ),
 });
 
 export function whyJson({
@@ -301,6 +355,7 @@ export function whyJson({
   lists,
   reports,
   networks,
+  peers,
 }: Evidence): v.InferOutput<typeof shownEvidence> {
   const date = (ms: number) => isoSeconds(Math.floor(ms / 1_000));
   return {
@@ -335,6 +390,15 @@ export function whyJson({
       }),
     ),
     networks: networks.map((one) => ({ ...one, parts: one.parts ?? null })),
+    ...(peers.length === 0
+      ? {}
+      : {
+          peers: peers.map((one) => ({
+            ...one,
+            lastSeenAt: date(one.lastSeenAt),
+            reason: one.reason ?? null,
+          })),
+        }),
   };
 }
 

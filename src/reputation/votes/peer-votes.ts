@@ -35,6 +35,7 @@ import {
   type PeerVotes,
   type Policy,
   quartersOfPeer,
+  quartersPerUnit,
   voteDayOf,
   voteDays,
   voteNetworkOf,
@@ -328,8 +329,28 @@ export function createPeerVotes(options: {
     for (let left = input.u8(); left > 0 && !input.failed(); left--) set(readTerms(input));
   }
 
+  /** Returns what peers say of an entry, and whether it counts; undefined where none says anything. */
+  function describe(entry: number, lastReportedAt: number): PeersOnEntry | undefined {
+    let [categories, lastSeen] = [0, 0];
+    let [isHeard, isRefused] = [false, false];
+    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+      if (kindOf(c.tag[node]!) !== contributionKinds.peer) continue;
+      categories |= c.detail[node]! & peerSaid.categories;
+      lastSeen = Math.max(lastSeen, c.newest[node]!);
+      isHeard ||= voteOf(node).quarters > 0;
+      isRefused ||= (c.detail[node]! & peerSaid.refused) !== 0;
+    }
+    if (lastSeen === 0) return undefined;
+    count(scratch, entry, dayOf(newestOn(entry, lastReportedAt)));
+    const { groups, quarters, anchors, networks } = scratch.count;
+    const isAlone = groups === 1 && anchors + networks === 0;
+    const reason = reasonOf({ isHeard, isRefused, isAlone, hasVote: groups + anchors > 0 });
+    return { categories, lastSeen, groups, units: quarters / quartersPerUnit, reason };
+  }
+
   return {
     set,
+    describe,
     forget,
     get: (peer: number): PeerTerms | undefined => peers.get(peer)?.terms,
     size: () => peers.size,
@@ -418,6 +439,32 @@ function loadBudget(found: Peer | undefined, bytes: Uint8Array): boolean {
     return true;
   });
   return read === true;
+}
+
+export const uncountedReasons = ['alone', 'no_budget', 'silent', 'no_vote'] as const;
+
+interface PeersOnEntry {
+  /** Bit n for category n. */
+  readonly categories: number;
+  /** Seconds since 1970. */
+  readonly lastSeen: number;
+  /** Groups of peers that vote, and their units. */
+  readonly groups: number;
+  readonly units: number;
+  /** The reason why their votes lift nothing; undefined: they count. */
+  readonly reason: (typeof uncountedReasons)[number] | undefined;
+}
+
+function reasonOf(of: {
+  readonly isHeard: boolean;
+  readonly isRefused: boolean;
+  readonly isAlone: boolean;
+  readonly hasVote: boolean;
+}): PeersOnEntry['reason'] {
+  if (!of.isHeard) return 'silent';
+  if (of.isRefused && (of.isAlone || !of.hasVote)) return 'no_budget';
+  if (!of.hasVote) return 'no_vote';
+  return of.isAlone ? 'alone' : undefined;
 }
 
 export function writeTerms(out: Writer, { peer, quarters, group, isOwn, budget }: PeerTerms): void {

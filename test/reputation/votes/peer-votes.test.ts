@@ -6,9 +6,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
+import { createEvidence, whyJson } from '../../../src/reputation/address/evidence.ts';
 import { communityScore } from '../../../src/reputation/check/score.ts';
 import { ceilingFor, createCount, type Policy } from '../../../src/reputation/votes/quorum.ts';
-import { openWorld, type World } from '../reports/report-world.ts';
+import { addressOf, openWorld, type World } from '../reports/report-world.ts';
 
 const dayMs = 86_400_000;
 const forged = { categories: (1 << 4) | (1 << 14) };
@@ -315,4 +316,36 @@ it('no row of a peer lowers a score while time passes, and a start reads the sam
       w.entries.peers.budget(peer, w.at.now),
     );
   }
+});
+
+it('why says how many groups vote, and why their word lifts nothing', async () => {
+  const w = openWorld();
+  for (const peer of [1, 2]) await w.peer(peer, { quarters: 12, budget: 1 });
+  const { index, sources, check, entries } = w;
+  const evidence = createEvidence({
+    index,
+    sources,
+    check,
+    contributions: entries.contributions,
+    peers: entries.peers,
+  });
+  const why = (ip: string) => {
+    const { family, words } = addressOf(ip);
+    return whyJson(evidence.of(family, words, w.at.now)).peers?.map((one) => [
+      one.groups,
+      one.units,
+      one.score,
+      one.reason,
+    ]);
+  };
+  assert.equal(why('45.1.1.1'), undefined);
+  await w.peerSays(1, ['45.1.1.1', '45.1.2.1']);
+  assert.deepEqual(why('45.1.1.1'), [[1, 3, 35, 'alone']]);
+  await w.peerSays(2, ['45.1.1.1', '45.1.2.1']);
+  assert.deepEqual(why('45.1.1.1'), [[2, 6, 59, null]]);
+  assert.equal(why('45.1.2.1')?.[0]?.[3], 'no_budget');
+  await w.peerSays(1, ['45.1.3.1'], forged);
+  assert.equal(why('45.1.3.1')?.[0]?.[3], 'no_vote');
+  await w.peer(1, { quarters: 0 });
+  assert.equal(why('45.1.3.1')?.[0]?.[3], 'silent');
 });

@@ -187,7 +187,7 @@ export const addPeer = operation({
       : []),
     number === null
       ? 'Nothing is added yet: --yes adds it.'
-      : `It is peer ${number}; the running server reads it within seconds. It has half of its weight for 14 days.`,
+      : `It is peer ${number}; the running server reads it within seconds.${own ? '' : ' It has half of its weight for 14 days.'}`,
   ],
 });
 
