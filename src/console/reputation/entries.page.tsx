@@ -81,9 +81,15 @@ function addForm(frame: PageFrame, view: EntriesView): Html {
 }
 
 /** A country has no page of its own. */
-function pageOf(prefix: string): string {
-  if (/^AS\d/.test(prefix)) return `/as/${prefix.slice(2)}`;
-  return /^[A-Z]/.test(prefix) ? '/admin/entries' : `/ip/${prefix.replace(/\/(32|128)$/, '')}`;
+function rangeLink(prefix: string): Html {
+  if (/^[A-Z]{2}$/.test(prefix)) return <span class="mono whole">{prefix}</span>;
+  const isSystem = /^AS\d/.test(prefix);
+  const page = isSystem ? `/as/${prefix.slice(2)}` : `/ip/${prefix.replace(/\/(32|128)$/, '')}`;
+  return (
+    <Link class="mono whole" href={page}>
+      {prefix}
+    </Link>
+  );
 }
 
 function found(frame: PageFrame, view: EntriesView): Html {
@@ -91,17 +97,17 @@ function found(frame: PageFrame, view: EntriesView): Html {
   const all = frameText(frame).console;
   const text = all.entries;
   const format = formatFor(frame.language);
-  const rows = entries.slice(0, rowsMax).map(({ prefix, score, category, note, setAt, endsAt }) => [
-    <Link class="mono whole" href={pageOf(prefix)}>
-      {prefix}
-    </Link>,
-    format.number(score),
-    category === 0 ? all.none : namesText([category], categoryNames),
-    <span class="breaks">{note}</span>,
-    format.day(setAt),
-    endsAt === 0 ? all.never : format.time(endsAt),
-    <ActButton view={view} of={entryActs} does="remove" about={{ prefix }} label={text.remove} />,
-  ]);
+  const rows = entries
+    .slice(0, rowsMax)
+    .map(({ prefix, score, category, note, setAt, endsAt }) => [
+      rangeLink(prefix),
+      format.number(score),
+      category === 0 ? all.none : namesText([category], categoryNames),
+      <span class="breaks">{note}</span>,
+      format.day(setAt),
+      endsAt === 0 ? all.never : format.time(endsAt),
+      <ActButton view={view} of={entryActs} does="remove" about={{ prefix }} label={text.remove} />,
+    ]);
   const titles = [text.category, text.note, text.set, text.until, text.actions];
   const columns = [text.prefix, { title: text.score, numeric: true }, ...titles];
   return (

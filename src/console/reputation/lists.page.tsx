@@ -237,9 +237,11 @@ function Secrets({
     <details open={isOpen}>
       <summary>{text.asks}</summary>
       {isOpen && <p class="card-note">{text.typeAgain}</p>}
-      {fields.map(({ name, ...field }) => (
-        <Field id={`${at}-${name}`} name={name} {...field} autocomplete="off" mono />
-      ))}
+      <div class="field-grid">
+        {fields.map(({ name, ...field }) => (
+          <Field id={`${at}-${name}`} name={name} {...field} autocomplete="off" mono />
+        ))}
+      </div>
     </details>
   );
 }
