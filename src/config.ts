@@ -414,6 +414,10 @@ export interface Config {
   readonly federationBlocks: boolean;
   /** Addresses and prefixes of which reports have no effect, besides the bundled ones. */
   readonly knownGood: readonly string[];
+  /** Accounts behind a row that is published to peers, at least. */
+  readonly federationLeast: number;
+  /** The readers of what is published to peers. */
+  readonly federationAccess: 'peers' | 'open';
   /** Lists may be fetched from addresses that are not public. */
   readonly sourceAllowPrivate: boolean;
   /** Suffixes of an intranet under which there may be clients of sign-on; `.`: single labels. */
@@ -541,6 +545,8 @@ const schema = v.object({
   RDNS_RESOLVER: v.optional(resolverList, ''),
   KNOWN_GOOD: v.optional(list, ''),
   SOURCE_ALLOW_PRIVATE: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
+  FEDERATION_LEAST: v.optional(integer(1, 10)),
+  FEDERATION_ACCESS: v.optional(v.picklist(['peers', 'open'], 'must be peers or open'), 'peers'),
   CLIENT_SUFFIXES: v.optional(suffixList, ''),
   BACKUP_FOLDER: v.optional(path),
   BACKUP_EVERY: v.optional(duration, '24h'),
@@ -671,6 +677,10 @@ export function readConfig(
     federationAgree: s.FEDERATION_AGREE,
     federationBlocks: s.FEDERATION_BLOCKS === 'on',
     knownGood: Object.freeze(s.KNOWN_GOOD),
+    federationLeast:
+      s.FEDERATION_LEAST ??
+      ((s.REPUTATION ?? (s.REGISTRATION === 'open' ? 'public' : 'private')) === 'public' ? 2 : 1),
+    federationAccess: s.FEDERATION_ACCESS,
     sourceAllowPrivate: s.SOURCE_ALLOW_PRIVATE === 'on',
     clientSuffixes: Object.freeze(s.CLIENT_SUFFIXES),
     backupFolder: s.BACKUP_FOLDER,

@@ -115,6 +115,12 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       good: [['CC0 1.0', 'CC0 1.0']],
       bad: ['two\nlines', 'é', 'x'.repeat(301)],
     },
+    FEDERATION_LEAST: { field: 'federationLeast', good: [['3', 3]], bad: ['0', '11', 'many'] },
+    FEDERATION_ACCESS: {
+      field: 'federationAccess',
+      good: [['open', 'open']],
+      bad: ['on', 'Peers'],
+    },
     TRUSTED_PROXIES: {
       field: 'trustedProxies',
       good: [

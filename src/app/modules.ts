@@ -30,6 +30,8 @@ import { checkEndpoints, openCheckReads } from '../reputation/check/module.ts';
 import { maliciousBy, maliciousScore } from '../reputation/check/score.ts';
 import { openCounts } from '../reputation/counts/module.ts';
 import { statsEndpoint } from '../reputation/counts/stats.route.ts';
+import { federationEndpoints } from '../reputation/federation/federation.route.ts';
+import { openFederation } from '../reputation/federation/module.ts';
 import type { Hostnames } from '../reputation/hostnames/hostnames.ts';
 import { createAllowlist, createOwnEntries } from '../reputation/lists/operator-ranges.ts';
 import { openRadar } from '../reputation/radar/module.ts';
@@ -63,6 +65,7 @@ export const endpoints: readonly Endpoint[] = [
   ...addressEndpoints,
   ...requestEndpoints, // GET /removal, POST /removal, GET /report, POST /report
   ...blocklistEndpoints,
+  ...federationEndpoints, // GET /.well-known/portcullis-federation, /federation/*
   statsEndpoint, // GET /api/v2/stats
   ...radarEndpoints, // GET /radar, /radar/map.png, /radar/events, /radar/8/:octet, /radar/16/:network
   ...checkEndpoints,
@@ -157,7 +160,6 @@ export async function openModules(
   const { quotaGuard, check, geo } = frontEnd;
   const { idOf: accountOf, newAddresses, generationOf, standingOf } = state.access;
   const { catchUpTo } = state.follower;
-  /** For most modules. */
   const ground = { store, maintenance, clock, random, log, masterKey, config };
   const turns = createTurns(clock.monotonicMs);
   const serverAddresses = machineAddresses();
@@ -329,6 +331,7 @@ export async function openModules(
       release: parts.releaseFeeds,
     }),
   );
+  host.add(openFederation({ ...ground, guard, state }));
   host.add(
     await openCrowdsec({
       ...ground,

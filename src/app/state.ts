@@ -114,6 +114,8 @@ export interface State {
   start(): void;
   /** Ends what is due now: lists that were not refreshed in time, keys replaced long enough ago. */
   housekeep(): Promise<void>;
+  /** Adds work that housekeeping does from now on, on the node that does it for all. */
+  alsoHousekeep(work: () => Promise<void>): void;
   /** Once the journal is applied: the settings of this server. */
   setPolicy(policy: Policy): Promise<void>;
   readonly policy: () => Policy;
@@ -414,6 +416,7 @@ export async function openState(options: StateOptions): Promise<State> {
     log.info(facts, 'reputation: settings changed');
   }
 
+  const housekeeping: (() => Promise<void>)[] = [];
   function housekeep(): Promise<void> {
     return asMaintenance(maintenance, async () => {
       await lists.expire();
@@ -422,6 +425,7 @@ export async function openState(options: StateOptions): Promise<State> {
       await reconcile();
       const released = await slots.release();
       if (released > 0) log.info({ slots: released }, 'slots: released');
+      for (const work of housekeeping) await work();
     });
   }
 
@@ -442,6 +446,7 @@ export async function openState(options: StateOptions): Promise<State> {
     checkpoint,
     withoutCheckpoint,
     housekeep,
+    alsoHousekeep: (work) => void housekeeping.push(work),
     setPolicy,
     policy: policy.get,
     reconcile,

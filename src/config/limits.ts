@@ -23,6 +23,8 @@ export const clientLimits = {
   /** Pages of autonomous systems, of an IPv4 /24 or IPv6 /48: each looks at thousands of ranges. */
   systemNear: { max: 120, windowMs: minuteMs },
   feeds: { max: 60, windowMs: minuteMs },
+  /** Heads, segments and snapshots that peers read. */
+  federation: { max: 30, windowMs: minuteMs },
   // Bouncers are counted by key and address, their look-ups by key alone.
   /** Beyond it an address counts as unknown: no limit bans anybody. */
   decisions: { max: 20_000, windowMs: 10_000 },

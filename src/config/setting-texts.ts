@@ -118,6 +118,11 @@ export const settingGroups: Readonly<Record<string, Group>> = {
     SOURCE_ALLOW_PRIVATE: {
       text: '`on`: lists may be fetched from your own network, webhooks and notices sent there',
     },
+    FEDERATION_LEAST: {
+      text: 'accounts behind each row that [peers](FEDERATION.md) read; one of the staff is always enough',
+      unset: '2 in public, 1 in private',
+    },
+    FEDERATION_ACCESS: { text: '`peers` or `open`: who reads what is published to peers' },
     FEED_INTERVAL_SECONDS: { text: 'least time between two builds of the feeds' },
     FEED_LICENCE: {
       text: 'terms of your blocklists, in their heads and on `/feeds`',

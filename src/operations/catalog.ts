@@ -5,6 +5,7 @@ import * as keys from '../access/keys/operations.ts';
 import * as service from '../app/operations.ts';
 import type { AnyOperation } from '../contracts/operation.ts';
 import * as feeds from '../reputation/blocklists/named/operations.ts';
+import * as federation from '../reputation/federation/operations.ts';
 import * as peers from '../reputation/federation/subscribe/operations.ts';
 import * as lists from '../reputation/lists/operations.ts';
 import type { MemoryReading } from '../reputation/operations.ts';
@@ -18,6 +19,7 @@ export type WorkspaceOperation = AnyOperation<Workspace, MemoryReading>;
 const exported = {
   ...accounts,
   ...feeds,
+  ...federation,
   ...keys,
   ...lists,
   ...peers,

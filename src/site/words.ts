@@ -60,6 +60,7 @@ const en = {
         ipPage: 'address pages',
         systemNear: 'AS pages, from an IPv4 /24 or IPv6 /48',
         feeds: 'feeds',
+        federation: 'what is published to peers',
         decisions:
           'look-ups by one bouncer key, mail servers too; beyond it every address is unknown',
         decisionsWhole: 'whole lists for one bouncer key',
@@ -504,6 +505,7 @@ const fr: Words = {
         ipPage: 'pages d’adresses',
         systemNear: 'pages d’AS, par /24 IPv4 ou /48 IPv6',
         feeds: 'listes',
+        federation: 'ce qui est publié pour les pairs',
         decisions:
           'recherches par clé de bouncer, serveurs de messagerie compris ; au-delà, toute adresse est inconnue',
         decisionsWhole: 'listes entières par clé de bouncer',

@@ -164,6 +164,10 @@ export const namespaces = {
   siteNews: 0x83,
   siteNotice: 0x84,
   trustedBrowser: 0x85,
+  federationKey: 0x90,
+  federationPublication: 0x91,
+  federationSegment: 0x92,
+  federationSnapshot: 0x93,
   scratch: 0xf0,
 } as const;
 
@@ -222,11 +226,12 @@ export function readProjectionPageKey(key: Uint8Array) {
 }
 
 /**
- * 04 table-name 00: how many entries a bounded table has (ledger.ts), or feeds a restore left
- * behind.
+ * 04 table-name 00: how many entries a bounded table has (ledger.ts), or that a restore left feeds
+ * or what is published to peers behind.
  */
 export const ledgerKey = (table: string): Key => encodeKey(namespaces.ledger, text(table));
 export const feedsBehindKey = (): Key => ledgerKey('feeds_behind');
+export const federationBehindKey = (): Key => ledgerKey('federation_behind');
 
 /** 05 name 00: which node does a work that one does for all (nodes/lease.ts). */
 export const leaseKey = (name: string): Key => encodeKey(namespaces.lease, text(name));
@@ -389,6 +394,25 @@ export const feedFollowedKey = (): Key => encodeKey(namespaces.feedFollowed);
 /** 54 name 00: a feed that the operator named (reputation/blocklists/named/named-feeds.ts). */
 export const namedFeedKey = (name: string): Key => encodeKey(namespaces.namedFeed, text(name));
 export const namedFeedPrefix = (): Key => encodeKey(namespaces.namedFeed);
+
+/** 90: the key of this server among its peers, sealed (reputation/federation/publish/stored.ts). */
+export const federationKeyKey = (): Key => encodeKey(namespaces.federationKey);
+
+/** 91: how far this server has published, and the head as it was signed. */
+export const federationPublicationKey = (): Key => encodeKey(namespaces.federationPublication);
+
+/** 92 seq:u64: a segment of what this server publishes, oldest first. */
+export const federationSegmentKey = (seq: number): Key =>
+  encodeKey(namespaces.federationSegment, u64(BigInt(seq)));
+export const federationSegmentPrefix = (): Key => encodeKey(namespaces.federationSegment);
+
+/** 93 seq:u64 part:u16: a snapshot of it, in parts. */
+export const federationSnapshotKey = (seq: number, part: number): Key =>
+  encodeKey(namespaces.federationSnapshot, u64(BigInt(seq)), u16(part));
+export const federationSnapshotPrefix = (seq?: number): Key =>
+  encodeKey(namespaces.federationSnapshot, ...(seq === undefined ? [] : [u64(BigInt(seq))]));
+/** Returns the number in the key of a segment or of a part of a snapshot. */
+export const readFederationSeq = (key: Uint8Array): number => Number(viewOf(key).getBigUint64(1));
 
 function viewOf(key: Uint8Array): DataView {
   return new DataView(key.buffer, key.byteOffset, key.byteLength);

@@ -86,6 +86,13 @@ it('the encodings on disk stay what they are', () => {
     [keys.feedHeadKey(), '50'],
     [keys.feedStepKey(258), '510000000000000102'],
     [keys.feedBaseKey(258, 3), '5200000000000001020003'],
+    [keys.federationKeyKey(), '90'],
+    [keys.federationPublicationKey(), '91'],
+    [keys.federationSegmentKey(258), '920000000000000102'],
+    [keys.federationSegmentPrefix(), '92'],
+    [keys.federationSnapshotKey(258, 3), '9300000000000001020003'],
+    [keys.federationSnapshotPrefix(258), '930000000000000102'],
+    [keys.federationSnapshotPrefix(), '93'],
     [keys.profileKey('x'), '607800'],
     [keys.consentKey('x', 'a.b', 'c'), '617800612e62006300'],
     [keys.consentPrefix('x'), '617800'],
@@ -157,6 +164,12 @@ it('the versions in keys of feeds are read back', () => {
   const version = 1_795_245_917_104;
   assert.equal(keys.readFeedVersion(keys.feedStepKey(version)), version);
   assert.equal(keys.readFeedVersion(keys.feedBaseKey(version, 7)), version);
+});
+
+it('the numbers in keys of segments and snapshots are read back', () => {
+  const seq = 2 ** 40;
+  assert.equal(keys.readFederationSeq(keys.federationSegmentKey(seq)), seq);
+  assert.equal(keys.readFederationSeq(keys.federationSnapshotKey(seq, 7)), seq);
 });
 
 it('the end of a prefix is after every key under it and before all others', () => {

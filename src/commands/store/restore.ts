@@ -35,6 +35,8 @@ import { makeFileOnce, syncPath } from '../../storage/files.ts';
 import type { RewoundRows } from '../../storage/journal/define-event.ts';
 import { checkpointRowKey, checkpointSeqIn } from '../../storage/journal/projection.ts';
 import {
+  federationBehindKey,
+  federationPublicationKey,
   feedHeadKey,
   feedsBehindKey,
   journalRowKey,
@@ -281,6 +283,7 @@ async function finish(
   const store = await openStore({ ...place, ...(key === undefined ? {} : { masterKey: key }) });
   try {
     await forget(store, dropped);
+    await setFederationBehind(store);
     const command = { name: `restore ${about.seq}` };
     const audit = createAudit({ store, clock, random });
     const begun = await audit.begin(command, {}, operatorName());
@@ -425,6 +428,12 @@ async function setFeedsBehind(store: Store): Promise<void> {
   const head = await store.get(feedHeadKey());
   if (head === undefined) return;
   await write(store, { set: [{ key: feedsBehindKey(), value: head.value }] });
+}
+
+/** Peers may have more than the backup has: what is published goes on with a number that none of them knows. */
+async function setFederationBehind(store: Store): Promise<void> {
+  if ((await store.get(federationPublicationKey())) === undefined) return;
+  await write(store, { set: [{ key: federationBehindKey(), value: new Uint8Array() }] });
 }
 
 async function write(store: Store, commit: Commit): Promise<void> {

@@ -38,6 +38,7 @@ const tables = [
     'passkey_queue',
     'report_walks',
     'blacklist_queue',
+    'federation_snapshots',
     'bulk_reports',
   ],
   ...['address_pages', 'address_pages_bytes'],

@@ -31,6 +31,9 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/docs\/[\w-]+(\.fr)?\.md$/,
     /^GET \/(llms|robots)\.txt$/,
     /^GET \/\.well-known\/(security\.txt|change-password|passkey-endpoints|jwks\.json)$/,
+    // What peers read: signed notes and lines.
+    /^GET \/\.well-known\/portcullis-federation$/,
+    /^GET \/federation\/(head|segments\/:seq|snapshot\/:seq)$/,
     /^GET \/(healthz|metrics)$/,
     // As any method: a proxy asks by that of its visitor.
     /^GET \/gate\/envoy\/\*$/,

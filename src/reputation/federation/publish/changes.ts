@@ -1,0 +1,224 @@
+/**
+ * Looks for what has changed between the rows that are out and what reports say now: rows that go, rows that are said
+ * again once a day, and new ones, each of which waits for a random part of five minutes, so that the segment
+ * that brings it tells nobody when it was met. It works in slices, and no more than a hundredth of the time.
+ */
+
+import type { Clock } from '../../../core/clock.ts';
+import type { Random } from '../../../core/random.ts';
+import { createTurns } from '../../../core/scheduling.ts';
+import { minuteMs } from '../../../core/time.ts';
+import type { IpIndex } from '../../../index/ip-index.ts';
+import type { IndexPrefix } from '../../../index/prefix.ts';
+import { reportByAddressPrefix } from '../../../storage/keys.ts';
+import type { Store } from '../../../storage/store.ts';
+import { addressBytes, decodeRow } from '../../reports/store/report-rows.ts';
+import {
+  type AddressRef,
+  compareAddresses,
+  goneLine,
+  type RowFacts,
+  saidLine,
+  snapshotRowsMax,
+} from '../document/segment.ts';
+import { addressAt, createRowList, newAddress, ROW, rowCount, saidAt } from './rows.ts';
+import type { CountedRow, Selection } from './selection.ts';
+
+export const waitMsMax = 5 * minuteMs;
+/** Beyond so many that wait, a row goes out at once. */
+const waitingMax = 10_000;
+/** A row is said again when its last report is so much newer. */
+const renewedHours = 24;
+/** A hundredth of a core goes into looking for changes at most. */
+const restRatio = 100;
+const entriesPerStep = 250;
+const rowsPerLook = 64;
+const all: readonly IndexPrefix[] = [
+  { family: 4, words: new Uint32Array(4), length: 0 },
+  { family: 6, words: new Uint32Array(4), length: 0 },
+];
+
+interface NewRow {
+  readonly address: AddressRef;
+  readonly said: RowFacts;
+}
+
+/** The rows as they are behind a segment, and its lines. */
+interface FoundChanges {
+  readonly rows: Uint32Array;
+  readonly lines: readonly string[];
+}
+
+export function createChanges(options: {
+  readonly index: Pick<IpIndex, 'walk' | 'prefixOf'>;
+  readonly selection: Selection;
+  /** Returns the position of the journal in memory: while it stays, no address is new. */
+  readonly position: () => bigint;
+  /** Returns the categories of the address's reports, bit n for category n; 0: none is known any more. */
+  readonly categoriesOf: (address: AddressRef) => Promise<number>;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly random: Random;
+}) {
+  const { index, selection, position, categoriesOf, clock, random } = options;
+  /** New rows that wait, with the time from which they go out. */
+  const waiting = new Map<string, number>();
+  let walkedTo = -1n;
+  let restsUntilMs = 0;
+
+  function forget(): void {
+    waiting.clear();
+    walkedTo = -1n;
+  }
+
+  /** Adds the row's categories. Undefined: the reports' details are gone, so there is nothing to say. */
+  async function whole(address: AddressRef, counted: CountedRow): Promise<RowFacts | undefined> {
+    const categories = await categoriesOf(address);
+    return categories === 0 ? undefined : { ...counted, categories };
+  }
+
+  function isWaiting(address: AddressRef, now: number): boolean {
+    const place = `${address.words.join(' ')} ${address.length}`;
+    const until = waiting.get(place);
+    if (until === undefined) {
+      if (waiting.size >= waitingMax) return false;
+      const [high = 0, low = 0] = random.bytes(2);
+      waiting.set(place, now + (waitMsMax * (256 * high + low)) / 65_536);
+      return true;
+    }
+    // An address that was taken back meanwhile is forgotten some time later.
+    if (now < until) return true;
+    waiting.delete(place);
+    return false;
+  }
+
+  /** Walks all entries for rows that are not out yet, in their order. */
+  async function newRows(rows: Uint32Array, now: number, mayWait: boolean): Promise<NewRow[]> {
+    const turns = createTurns();
+    const found: NewRow[] = [];
+    const out = newAddress();
+    const room = snapshotRowsMax - rowCount(rows);
+    let next = 0;
+    /** Returns whether the address is out. */
+    function isOut(address: AddressRef): boolean {
+      for (; next < rowCount(rows); next++) {
+        const order = compareAddresses(addressAt(rows, next, out), address);
+        if (order >= 0) return order === 0;
+      }
+      return false;
+    }
+    for (const within of all) {
+      let after: IndexPrefix | undefined;
+      do {
+        const seen: { readonly address: AddressRef; readonly counted: CountedRow }[] = [];
+        after = index.walk(
+          within,
+          (entry) => {
+            const counted = selection.judge(entry, false, now);
+            if (counted === undefined) return;
+            const prefix = index.prefixOf(entry)!;
+            const words = new Uint32Array(4);
+            words.set(prefix.words);
+            const address = { family: prefix.family, words, length: prefix.length };
+            if (!isOut(address)) seen.push({ address, counted });
+          },
+          { after, limit: entriesPerStep },
+        );
+        for (const { address, counted } of seen) {
+          if (found.length >= room) break;
+          if (mayWait && isWaiting(address, now)) continue;
+          const said = await whole(address, counted);
+          if (said !== undefined) found.push({ address, said });
+        }
+        if (turns.isOver()) await turns.next();
+      } while (after !== undefined);
+    }
+    for (const [place, until] of waiting) if (until + waitMsMax < now) waiting.delete(place);
+    return found;
+  }
+
+  /**
+   * Compares the rows that are out with what the reports say now.
+   * @param isDue new rows and renewed ones go out too, not only those that go
+   */
+  async function find(rows: Uint32Array, isDue: boolean, now: number): Promise<FoundChanges> {
+    const turns = createTurns();
+    const at = position();
+    const isNews = isDue && (at !== walkedTo || waiting.size > 0);
+    const added = isNews ? await newRows(rows, now, true) : [];
+    if (isNews) walkedTo = at;
+    const list = createRowList();
+    const lines: string[] = [];
+    const address = newAddress();
+    let next = 0;
+    /** Adds the new rows that lie before an address. */
+    function addBefore(before: AddressRef | undefined): void {
+      for (; next < added.length; next++) {
+        const one = added[next]!;
+        if (before !== undefined && compareAddresses(one.address, before) >= 0) return;
+        list.add(one.address, one.said);
+        lines.push(saidLine(one.address, one.said));
+      }
+    }
+    for (let row = 0; row < rowCount(rows); row++) {
+      addressAt(rows, row, address);
+      addBefore(address);
+      const counted = selection.judgeOut(address, now);
+      const before = rows[row * ROW + 6]!;
+      if (counted === undefined) lines.push(goneLine(address));
+      else if (isDue && counted.lastHour - before >= renewedHours) {
+        const former = saidAt(rows, row);
+        const said = (await whole(address, counted)) ?? {
+          ...counted,
+          categories: former.categories,
+        };
+        list.add(address, said);
+        lines.push(saidLine(address, said));
+      } else list.copy(rows, row);
+      if (row % rowsPerLook === 0 && turns.isOver()) await turns.next();
+    }
+    addBefore(undefined);
+    restsUntilMs = clock.monotonicMs() + restRatio * turns.workedMs();
+    return { rows: list.finish(), lines };
+  }
+
+  /** Returns all rows as they are now; none waits. */
+  async function everything(now: number): Promise<Uint32Array> {
+    forget();
+    const at = position();
+    const list = createRowList();
+    for (const { address, said } of await newRows(new Uint32Array(), now, false)) {
+      list.add(address, said);
+    }
+    walkedTo = at;
+    return list.finish();
+  }
+
+  return {
+    find,
+    all: everything,
+    forget,
+    /** The last look was long enough ago for what it cost. */
+    mayLook: () => clock.monotonicMs() >= restsUntilMs,
+    waiting: () => waiting.size,
+  };
+}
+
+export type RowChanges = ReturnType<typeof createChanges>;
+
+/** The newest reports of an address that are read for their categories. */
+const reportsRead = 100;
+
+/** Returns the categories of the newest reports of an address or a /64, bit n for category n. */
+export async function categoriesIn(
+  store: Pick<Store, 'scan'>,
+  { family, words, length }: AddressRef,
+): Promise<number> {
+  const bytes = addressBytes(family, words).subarray(0, family === 4 ? 17 : 1 + length / 8);
+  let categories = 0;
+  for (const { key, value } of await store.scan(reportByAddressPrefix(bytes), {
+    limit: reportsRead,
+  })) {
+    categories |= decodeRow(key, value)?.categories ?? 0;
+  }
+  return categories;
+}

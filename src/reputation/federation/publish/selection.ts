@@ -1,0 +1,126 @@
+/**
+ * Chooses what this server says to others: first-hand alone. An address, or an IPv6 /64, goes out when its own reports,
+ * without lists, own entries and other servers, come to 75 with a voice of staff or a member among them, and
+ * enough accounts stand behind it. It stays until they come to less than 50, nobody vouched is left, it is allowed or
+ * known good, or its last report is 30 days old.
+ */
+
+import { entryFlags } from '../../../contracts/reputation.ts';
+import { dayMs, hourSeconds } from '../../../core/time.ts';
+import type { IpIndex } from '../../../index/ip-index.ts';
+import {
+  firstReportedAtOf,
+  flagsOf,
+  lastReportedAtOf,
+  metaOf,
+  reportsOf,
+} from '../../../index/records.ts';
+import { COVERING_MAX } from '../../../index/trie/layout.ts';
+import { translated } from '../../../ip/special.ts';
+import {
+  communityEvidence,
+  communityScore,
+  halfLivesAt,
+  maliciousScore,
+} from '../../check/score.ts';
+import {
+  type Contributions,
+  contributionKinds,
+  kindOf,
+  unitsIn,
+} from '../../state/contributions.ts';
+import {
+  ceilingFor,
+  createCount,
+  dayOf,
+  type Policy,
+  unitsOf,
+  voteDayOf,
+  voteDays,
+  voteNetworkOf,
+} from '../../votes/quorum.ts';
+import { type AddressRef, type RowFacts, reportsShown } from '../document/segment.ts';
+
+/** It leaves below this score. */
+const leavesBelow = 50;
+export const keptMs = 30 * dayMs;
+const immune = entryFlags.allowlisted | entryFlags.knownGood;
+const shownMax = 3;
+
+/** All that is said of an address but its categories, which stand in the reports themselves. */
+export type CountedRow = Omit<RowFacts, 'categories'>;
+
+export function createSelection(options: {
+  readonly index: Pick<IpIndex, 'records' | 'covering' | 'prefixOf' | 'get'>;
+  readonly contributions: Contributions;
+  readonly policy: () => Policy;
+  /** Accounts behind a row at least; one of the staff is always enough. */
+  readonly least: number;
+}) {
+  const { index, contributions: c, policy, least } = options;
+  const { records } = index;
+  const covering = new Int32Array(COVERING_MAX);
+  const count = createCount();
+
+  function isImmune(family: 4 | 6, words: Uint32Array): boolean {
+    const found = index.covering(family, words, covering);
+    for (let i = 0; i < found; i++) {
+      if ((flagsOf(metaOf(records, covering[i]!)) & immune) !== 0) return true;
+    }
+    const stoodFor = translated(family, words);
+    return stoodFor !== undefined && isImmune(4, stoodFor);
+  }
+
+  /**
+   * Returns what goes out of an entry, undefined when nothing does.
+   * @param isOut it went out before and was not taken back
+   */
+  function judge(entry: number, isOut: boolean, now: number): CountedRow | undefined {
+    const reports = reportsOf(records, entry);
+    const lastSecond = lastReportedAtOf(records, entry);
+    if (reports === 0 || lastSecond * 1_000 <= now - keptMs) return undefined;
+    const oldest = dayOf(lastSecond) - voteDays;
+    const halfLives = halfLivesAt(now);
+    let evidence = 0;
+    const voices = { staff: 0, members: 0, earned: 0 };
+    count.clear();
+    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+      if (kindOf(c.tag[node]!) !== contributionKinds.reports) continue;
+      evidence += communityEvidence(c.strength[node]!, halfLives);
+      const vote = c.vote[node]!;
+      if (vote === 0 || voteDayOf(vote) <= oldest) continue;
+      const units = unitsIn(c.detail[node]!);
+      count.add(units, voteNetworkOf(vote));
+      if (units === unitsOf.staff) voices.staff++;
+      else if (units === unitsOf.member) voices.members++;
+      else voices.earned++;
+    }
+    if (count.count.anchors === 0) return undefined;
+    const accounts = voices.staff + voices.members + voices.earned;
+    if (voices.staff === 0 && accounts < least) return undefined;
+    const { ceiling } = ceilingFor(count.count, 0, policy());
+    const score = Math.round(communityScore(evidence, ceiling));
+    if (score < (isOut ? leavesBelow : maliciousScore)) return undefined;
+    const prefix = index.prefixOf(entry);
+    if (prefix === undefined || isImmune(prefix.family, prefix.words)) return undefined;
+    return {
+      firstHour: Math.floor(firstReportedAtOf(records, entry) / hourSeconds),
+      lastHour: Math.floor(lastSecond / hourSeconds),
+      reports: reportsShown(reports),
+      staff: Math.min(shownMax, voices.staff),
+      members: Math.min(shownMax, voices.members),
+      earned: Math.min(shownMax, voices.earned),
+    };
+  }
+
+  return {
+    judge,
+    /** Does the same for an address that went out before, whatever became of its entry. */
+    judgeOut({ family, words, length }: AddressRef, now: number): CountedRow | undefined {
+      const entry = index.get({ family, words, length });
+      return entry === 0 ? undefined : judge(entry, true, now);
+    },
+  };
+}
+
+export type Selection = ReturnType<typeof createSelection>;
