@@ -173,6 +173,24 @@ it('a node that slept through the upgrade says so once, is not ready, writes not
   );
 });
 
+it('a node whose settings not all nodes can read starts without them, and with them once all agree', async () => {
+  const url = await database.createDatabase();
+  const own = { DATABASE_URL: url, NETWORK_RISE: 'on' };
+  const first = await cluster!.startNode('first', { env: { ...own, NETWORK_RISE: 'off' } });
+  await first.stop();
+  await database.ask(url, "update meta set value = '1' where name = 'write_version'");
+  const waits = await cluster!.startNode('first', { env: own });
+  assert.match(waits.stderr(), /policy\.changed needs event version 2, the nodes agreed on 1/);
+  assert.doesNotMatch(waits.stderr(), /"rising":true/);
+  await waits.stop();
+  const settings = { ...env, ...own, DATA_DIR: waits.dataDir };
+  const raised = await runCli(['cluster', 'upgrade'], settings, '');
+  assert.equal(raised.code, 0, raised.stderr);
+  const rises = await cluster!.startNode('first', { env: own });
+  assert.match(rises.stderr(), /"rising":true/);
+  await rises.stop();
+});
+
 it('a node goes on beside tables with more in them, and stops to write once it is too old for them', async () => {
   const { DATABASE_URL: url } = env;
   const [clock, log] = [systemClock(), createLog('silent')];
