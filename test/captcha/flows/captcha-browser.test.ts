@@ -96,7 +96,7 @@ describe('captcha page in a browser', () => {
         assert.notEqual(await page.locator('[name=captcha_token]').inputValue(), before);
         await page.getByRole('textbox', { name: 'Type the letters you see moving' }).fill('wrong');
         await page.keyboard.press('Enter');
-        await outcome(page).filter({ hasText: 'Not right' }).waitFor();
+        await outcome(page).filter({ hasText: 'Wrong, or too late' }).waitFor();
         await answerRightly(page);
         assert.equal(page.url(), `${server.baseUrl}/captcha/`);
         await page.screenshot({
