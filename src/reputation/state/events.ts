@@ -129,7 +129,7 @@ export interface ExpiredReports extends Reported {
 export interface PeerRows {
   /** Number of the peer. */
   readonly peer: number;
-  /** The peer's own number of what it published. */
+  /** The peer's own number of what it published; 0 in a first load, which says nothing of who was first. */
   readonly seq: number;
   readonly added: readonly PeerRow[];
   readonly removed: readonly IndexPrefix[];

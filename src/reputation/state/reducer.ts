@@ -327,17 +327,22 @@ function createPeerReducer(options: {
   }
 
   /** Takes rows back, then adds some, until the slice is over. @returns the first that is left */
-  function peerSlice({ peer, added, removed }: PeerRows, from: number, at: number): number {
+  function peerSlice({ peer, seq, added, removed }: PeerRows, from: number, at: number): number {
     const sliceEnd = performance.now() + sliceMs;
     for (let i = from; i < removed.length + added.length; i++) {
       if (i % rowsPerSlice === 0 && i > from && performance.now() > sliceEnd) return i;
       if (i < removed.length) takePeerRow(removed[i]!, peer, at);
-      else putPeerRow(added[i - removed.length]!, peer, at);
+      else putPeerRow(added[i - removed.length]!, peer, { at, isFirstLoad: seq === 0 });
     }
     return removed.length + added.length;
   }
 
-  function putPeerRow(row: PeerRow, peer: number, at: number): void {
+  function putPeerRow(
+    row: PeerRow,
+    peer: number,
+    when: { readonly at: number; readonly isFirstLoad: boolean },
+  ): void {
+    const { at } = when;
     const { family, words: address, length } = row;
     // Neither evidence nor a vote: nothing is kept.
     if (reports.isImmune(family, address)) return;
@@ -346,7 +351,7 @@ function createPeerReducer(options: {
       refusals.count('rows');
       return;
     }
-    if (entries.peers.put(entry, peer, row, at) === 0) {
+    if (entries.peers.put(entry, peer, row, when) === 0) {
       refusals.count('rows');
       entries.settle(entry);
       return;

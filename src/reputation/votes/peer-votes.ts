@@ -156,14 +156,19 @@ export function createPeerVotes(options: {
   /**
    * Puts a peer's row on an entry. @returns the node, 0 when the peers' part of the contributions is used up
    */
-  function put(entry: number, peer: number, row: PeerRow, at: number): number {
+  function put(
+    entry: number,
+    peer: number,
+    row: PeerRow,
+    { at, isFirstLoad }: { readonly at: number; readonly isFirstLoad: boolean },
+  ): number {
     const tag = tagOf(contributionKinds.peer, peer);
     let node = c.find(entry, tag);
     if (node === 0) {
       if (c.ofPeers() >= options.contributionsMax / contributionsShare) return 0;
       node = c.add(entry, tag);
       if (node === 0) return 0;
-      c.listed[node] = Math.floor(at / hourMs);
+      c.listed[node] = isFirstLoad ? 0 : Math.floor(at / hourMs);
     }
     const seen = Math.min(3_600 * row.lastHour, Math.floor(at / 1_000));
     c.newest[node] = Math.max(c.newest[node]!, seen);

@@ -8,10 +8,11 @@ import { it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createEvidence, whyJson } from '../../../src/reputation/address/evidence.ts';
 import { communityScore } from '../../../src/reputation/check/score.ts';
+import { followedBy } from '../../../src/reputation/federation/subscribe/module.ts';
 import { ceilingFor, createCount, type Policy } from '../../../src/reputation/votes/quorum.ts';
 import { addressOf, openWorld, type World } from '../reports/report-world.ts';
 
-const dayMs = 86_400_000;
+const [hourMs, dayMs] = [3_600_000, 86_400_000];
 const forged = { categories: (1 << 4) | (1 << 14) };
 const policies: readonly Policy[] = [true, false].flatMap((isPrivate) =>
   [true, false].flatMap((isAnchored) => [
@@ -348,4 +349,22 @@ it('why says how many groups vote, and why their word lifts nothing', async () =
   assert.equal(why('45.1.3.1')?.[0]?.[3], 'no_vote');
   await w.peer(1, { quarters: 0 });
   assert.equal(why('45.1.3.1')?.[0]?.[3], 'silent');
+});
+
+it('a mirror follows another peer, an honest one of the same size does not', async () => {
+  const w = openWorld({ entriesMax: 4_000 });
+  for (const peer of [1, 2, 3]) await w.peer(peer);
+  const ip = (i: number) => `45.${1 + (i >> 8)}.${i & 255}.1`;
+  for (let i = 0; i < 600; i++) {
+    w.at.now += hourMs / 2;
+    // The second repeats the first within hours; the third is as often ahead of it as behind.
+    const [first, then] = i % 2 === 0 ? [1, 3] : [3, 1];
+    await w.peerSays(first!, [ip(i)]);
+    if (i % 3 === 0) await w.peerSays(then!, [ip(i)]);
+    if (i >= 4 && (i - 4) % 2 === 0) await w.peerSays(2, [ip(i - 4)]);
+  }
+  const { signal } = new AbortController();
+  assert.deepEqual([...(await followedBy(w.entries, w.at.now, signal))], [[2, 1]]);
+  w.at.now += 15 * dayMs;
+  assert.equal((await followedBy(w.entries, w.at.now, signal)).size, 0);
 });

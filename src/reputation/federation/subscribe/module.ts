@@ -97,6 +97,8 @@ export function createPeerPoller(options: PollOptions) {
   const { store, entries, clock, random, log } = options;
   const running = new Map<number, Promise<void>>();
   const stopping = new AbortController();
+  /** The day, since 1970, for which it is known who follows whom. */
+  let mirrorsOf = 0;
 
   const newEventId = () => createEventId(clock, random);
   const taker = createTaker(options, stopping.signal);
@@ -115,6 +117,20 @@ export function createPeerPoller(options: PollOptions) {
       if (!wanted.has(number)) events.push(peerCleared.encode(newEventId(), { peer: number }));
     }
     if (events.length > 0) await options.catchUpTo(await taker.commit(events));
+  }
+
+  /** Once a day: who follows whom. The groups that come of it are told by the next poll. */
+  async function findMirrors(peers: readonly StoredPeer[]): Promise<void> {
+    const today = Math.floor(clock.now() / dayMs);
+    if (peers.length < 2 || mirrorsOf === today) return;
+    mirrorsOf = today;
+    const followed = await followedBy(entries, clock.now(), stopping.signal);
+    for (const { number, follows } of peers) {
+      const next = followed.get(number) ?? 0;
+      if (next === follows) continue;
+      await changePeer(store, number, () => ({ follows: next }));
+      log.info({ peer: number, follows: next }, 'peers: whom a peer follows has changed');
+    }
   }
 
   function readerOf(peer: StoredPeer, signer: SigningKey | undefined) {
@@ -238,7 +254,10 @@ export function createPeerPoller(options: PollOptions) {
   async function poll(): Promise<readonly StoredPeer[]> {
     const peers = await listPeers(store);
     if (!options.isMine() || stopping.signal.aborted) return peers;
-    if (running.size === 0) await tellWorth(peers);
+    if (running.size === 0) {
+      await findMirrors(peers);
+      await tellWorth(peers);
+    }
     const now = clock.now();
     const due = peers
       .filter((one) => one.state === 'active' && !running.has(one.number) && isDue(one, now))
@@ -323,7 +342,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
       at = { seq: segment.seq, chain: segment.chain };
       counts = judged.counts;
       const cursor = { ...at, readSeq: at.seq, readChain: at.chain };
-      await writeRows(peer, segment.seq, judged.taken, segment.removed, cursor);
+      await writeRows(peer, isFirst ? 0 : segment.seq, judged.taken, segment.removed, cursor);
     }
     return counts;
   }
@@ -347,7 +366,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     }
     // The newest rows of a first load get budget first.
     const taken = await newestFirst(judged.taken);
-    await writeRows(peer, seq, taken, removed, { seq, chain, ...read });
+    await writeRows(peer, isFirst ? 0 : seq, taken, removed, { seq, chain, ...read });
     // The segments behind it come at once.
     return { ...judged.counts, ...(seq < head.seq ? { dueAt: 0 } : {}) };
   }
@@ -512,6 +531,72 @@ function createJudge({ entries, index, clock }: PollOptions, signal: AbortSignal
   }
 
   return judge;
+}
+
+const followHours = 48;
+const followDays = 14;
+const followRowsMin = 200;
+const followShare = 0.6;
+/** A peer that is first so often, of what both have, is no mirror. */
+const firstShare = 0.2;
+
+/**
+ * Finds peers that repeat another one: over 14 days most of their rows come within 48 hours behind the other's, and of
+ * what both have they are seldom first. Rows of a first load are left out.
+ * @returns the peer that each of them follows
+ */
+export async function followedBy(
+  { contributions: c }: Pick<Entries, 'contributions'>,
+  now: number,
+  signal: AbortSignal,
+): Promise<Map<number, number>> {
+  const since = now / hourMs - 24 * followDays;
+  const size = peersMax + 1;
+  const rows = new Uint32Array(size);
+  const late = new Uint32Array(size);
+  /** By peer and another one: rows that both have, and those where the peer came first or soon behind. */
+  const [both, ahead, behind] = [0, 1, 2].map(() => new Uint32Array(size * size)) as Uint32Array[];
+  await stepInSlices(
+    c.highest(),
+    (i) => {
+      const node = i + 1;
+      if (c.owner[node] === 0 || kindOf(c.tag[node]!) !== contributionKinds.peer) return;
+      const hour = c.listed[node]!;
+      if (hour === 0 || hour < since) return;
+      const peer = refOf(c.tag[node]!);
+      rows[peer]!++;
+      let [isBefore, isLate] = [true, false];
+      for (let other = c.first(c.owner[node]!); other !== 0; other = c.next[other]!) {
+        if (other === node) isBefore = false;
+        const came = c.listed[other]!;
+        const isOther = other !== node && kindOf(c.tag[other]!) === contributionKinds.peer;
+        if (!isOther || came === 0) continue;
+        const pair = peer * size + refOf(c.tag[other]!);
+        both![pair]!++;
+        // Nodes are in the order in which they came.
+        if (!isBefore) ahead![pair]!++;
+        else if (hour - came <= followHours) {
+          behind![pair]!++;
+          isLate = true;
+        }
+      }
+      if (isLate) late[peer]!++;
+    },
+    signal,
+  );
+  const found = new Map<number, number>();
+  for (let peer = 1; peer < size; peer++) {
+    if (rows[peer]! < followRowsMin || late[peer]! < followShare * rows[peer]!) continue;
+    let leader = 0;
+    for (let other = 1; other < size; other++) {
+      const pair = peer * size + other;
+      const most = leader === 0 ? 0 : behind![peer * size + leader]!;
+      const isSeldomFirst = ahead![pair]! < firstShare * both![pair]!;
+      if (isSeldomFirst && behind![pair]! > most) leader = other;
+    }
+    if (leader !== 0) found.set(peer, leader);
+  }
+  return found;
 }
 
 async function stepInSlices(
