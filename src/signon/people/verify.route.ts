@@ -304,6 +304,15 @@ export function verifyRoutes(
       if (renewed !== undefined) {
         return pageBuilder.signedIn(context, { token: renewed, browser }, targetOf(onward, true));
       }
+      // In the browser that registered the person is known: the password was typed there, or the passkey made.
+      if (browser !== undefined && session === undefined) {
+        const own = { ...visitor, browser };
+        const signedIn = await signon.signIn.afterVerification(done.value.accountId, own);
+        if (signedIn !== undefined) {
+          const target = await onwards.entered(context, onward, signedIn);
+          return pageBuilder.signedIn(context, signedIn, target);
+        }
+      }
       return pageBuilder.go(
         context,
         onwardHref('/signin', onward, {

@@ -359,6 +359,13 @@ export function createSignIn(options: SignInOptions) {
     /** Opens the session for a proof that was checked elsewhere (a passkey). `sign_in_refused`. */
     proven: (person: Person, method: SessionMethod, visitor: Visitor): Promise<Result<SignedIn>> =>
       open(person, method, visitor),
+    /** Opens the session in the browser that registered, once its link was used there. Undefined: it can't be opened now. */
+    async afterVerification(accountId: string, visitor: Visitor) {
+      const person = await people.byId(accountId);
+      if (person === undefined || (await secondFactors.isEnabled(accountId))) return undefined;
+      const done = await open(person, 'link', visitor);
+      return done.ok ? done.value : undefined;
+    },
     /** The requests for links to sign in that are counted, and the accounts at which proofs fail. */
     tables: [signInLinks.table, failureNotices.table],
     reauthenticate: createReauthenticate({ people, sessions, attempts, secondFactors, proofs }),

@@ -98,7 +98,9 @@ describe('a passkey in place of a password', () => {
       const link = await mailedLink(server, email, '/verify');
       await page.goto(link.href);
       await page.getByRole('button', { name: 'Confirm my address' }).click();
-      await page.waitForURL(/\/signin\?return=.*done=verified/);
+      await page.waitForURL(`${baseUrl}/account/security`);
+      await page.context().clearCookies({ name: 'session' });
+      await page.goto(`${baseUrl}/signin?return=%2Faccount%2Fsecurity`);
       await page.getByRole('button', { name: 'Use a passkey' }).click();
       await page.waitForURL(`${baseUrl}/account/security`);
       assert.match((await page.textContent('main')) ?? '', /Chrome, Linux/);

@@ -51,11 +51,14 @@ for (const threads of threadCounts) {
       const refused = await mallory.submit(opened, '/verify', { password: 'not the password' });
       assert.equal(refused.status, 422);
       const verified = await ada.submit(page, '/verify');
-      assert.equal(doneWay(verified), '/signin?hint=ada%40portcullis.example&done=verified');
-      const next = await ada.get(verified.headers.location!);
-      assert.match(next.body, /Your address is confirmed/);
-      assert.match(next.body, /name="email"[^>]*value="ada@portcullis\.example"/);
+      assert.equal(verified.headers.location, '/account', 'signed in where it was registered');
+      assert.equal((await ada.get('/account')).status, 200);
+      const own = (await ada.get('/account/security')).body;
+      assert.match(own, /link by mail/);
+      assert.match(own, /class="fresh-wanted"/, 'the link is no proof of identity');
       assert.equal((await ada.get(pathname + search)).status, 400, 'no button where none works');
+      assert.equal((await ada.submit(page, '/verify')).status, 403, 'a form of before the sign-in');
+      ada.cookies.delete('session');
       assert.equal((await ada.submit(page, '/verify')).status, 400, 'once');
 
       const inside = await ada.signIn(email, password);
@@ -84,7 +87,6 @@ for (const threads of threadCounts) {
       for (const [who, href] of [
         [stranger, changed.headers.location!],
         [reset, '/signin?done=reset'],
-        [reset, verified.headers.location!],
       ] as const) {
         const page = await who.get(href);
         assert.equal(page.status, 200, href);

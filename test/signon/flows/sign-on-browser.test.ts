@@ -138,7 +138,8 @@ it('a person signs in to a site', { timeout: 600_000 }, async () => {
     await page.goto((await mailedLink(server, email, '/verify')).href);
     await look('verify');
     await page.locator('main form button[type=submit]').first().click();
-    await page.waitForURL(/signin/);
+    await page.waitForURL(/\/account$/);
+    await context.clearCookies({ name: 'session' });
 
     await page.goto(site.start(scopes));
     await page.getByRole('link', { name: 'Sign in' }).click();
