@@ -69,6 +69,7 @@ export function createCheckEngine(entries: number): CheckEngine {
         hasProxies: true,
         siteName: undefined,
         accent: undefined,
+        captchaFrom: 0,
         baseUrl: 'http://localhost',
       },
     },

@@ -404,6 +404,8 @@ export interface Config {
   readonly reputationAnchored: boolean;
   /** Networks rise by their hosts. */
   readonly networkRise: boolean;
+  /** Score from which look-ups of bouncers tell a captcha, below that of a ban; 0: never. */
+  readonly decisionsCaptchaFrom: number;
   /** Host names by reverse DNS are told to nobody, to readers of pages, or to verbose checks too. */
   readonly rdns: RdnsMode;
   /** Addresses of the resolvers that are asked, with or without a port; empty: those of the system. */
@@ -541,6 +543,7 @@ const schema = v.object({
   FEDERATION_BLOCKS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'on'),
   REPUTATION_ANCHORED: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
   NETWORK_RISE: v.optional(v.picklist(['on', 'off'], 'must be on or off')),
+  DECISIONS_CAPTCHA_FROM: v.optional(integer(0, 74), '0'),
   RDNS: v.optional(v.picklist(rdnsModes, `must be ${rdnsModes.join(', ')}`), 'off'),
   RDNS_RESOLVER: v.optional(resolverList, ''),
   KNOWN_GOOD: v.optional(list, ''),
@@ -672,6 +675,7 @@ export function readConfig(
     reputation,
     networkRise: s.NETWORK_RISE === undefined ? reputation === 'private' : s.NETWORK_RISE === 'on',
     reputationAnchored: s.REPUTATION_ANCHORED === 'on',
+    decisionsCaptchaFrom: s.DECISIONS_CAPTCHA_FROM,
     rdns: s.RDNS,
     rdnsResolvers: Object.freeze(s.RDNS_RESOLVER),
     federationAgree: s.FEDERATION_AGREE,

@@ -276,6 +276,11 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
     FEDERATION_BLOCKS: { field: 'federationBlocks', good: [['off', false]], bad: ['no', '1'] },
     REPUTATION_ANCHORED: { field: 'reputationAnchored', good: [['on', true]], bad: ['yes', '1'] },
     NETWORK_RISE: { field: 'networkRise', good: [['on', true]], bad: ['yes', 'ON'] },
+    DECISIONS_CAPTCHA_FROM: {
+      field: 'decisionsCaptchaFrom',
+      good: [['50', 50]],
+      bad: ['75', '-1', 'on'],
+    },
     RDNS: {
       field: 'rdns',
       good: [

@@ -48,11 +48,18 @@ function indexOf(more: object): object {
 function live(more: object) {
   const counted: string[] = [];
   const logged: string[] = [];
-  const verdict = { malicious: true, decidedBy: 0, allowlisted: false, knownGood: false };
+  const verdict = {
+    score: 90,
+    malicious: true,
+    decidedBy: 0,
+    allowlisted: false,
+    knownGood: false,
+  };
   const options = {
     ...{ quotaGuard: { authenticate: () => 3 }, check: { judge: () => verdict }, clock },
     ...{ index: indexOf({}), maliciousBy: () => 0 },
     ...{
+      captchaFrom: 0,
       spares: () => false,
       bans: { endOf: () => 0, lengthBelow: () => -1 },
       isSpent: () => false,

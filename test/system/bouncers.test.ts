@@ -183,6 +183,35 @@ it('the firewall bouncer keeps the sets of ipset as the feed is', async (context
   await firewall(context, 'ipset', prepare, lists, '45.21.0.1');
 });
 
+it('the custom bouncer with filters gets what the operator says alone, countries too', async (context) => {
+  if (!hasTool(context, 'crowdsec-custom-bouncer') || !hasNetworkNamespace(context)) return;
+  await server.cliJson('entry', 'add', '45.23.0.1');
+  await server.cliJson('entry', 'add', 'JP');
+  const network = await openNetwork(socket);
+  const [config, program, lines] = ['yaml', 'sh', 'out'].map(
+    (end) => `${directory.path}/hand.${end}`,
+  );
+  writeFileSync(program!, `#!/bin/sh\nexec cat >> ${lines}\n`, { mode: 0o755 });
+  writeFileSync(lines!, '');
+  const text = bouncerConfig('stdin', await makeKey());
+  const filters = 'scopes: [ip, country]\norigins: [cscli]\n';
+  writeFileSync(config!, `${text.replace('/usr/local/bin/on-decision', program!)}${filters}`);
+  const bouncer = network.spawn('crowdsec-custom-bouncer', '-c', config!);
+  const held = () =>
+    new Set(
+      [...readFileSync(lines!, 'utf8').matchAll(/"value":"([^"]+)"/g)].map(([, value]) => value!),
+    );
+  try {
+    await within(async () => held().size >= 2, 'both');
+    assert.deepEqual(sorted(held()), ['45.23.0.1', 'JP']);
+  } finally {
+    await stopChild(bouncer);
+    await network.close();
+    await server.cliJson('entry', 'remove', 'JP');
+    await server.cliJson('entry', 'remove', '45.23.0.1');
+  }
+});
+
 it('the custom bouncer hands its program what the feed is', async (context) => {
   if (!hasTool(context, 'crowdsec-custom-bouncer') || !hasNetworkNamespace(context)) return;
   const network = await openNetwork(socket);

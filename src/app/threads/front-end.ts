@@ -72,6 +72,8 @@ export interface IntegrationMemory {
   readonly baseUrl: string;
   readonly siteName: string | undefined;
   readonly accent: Accent | undefined;
+  /** See `LiveOptions`. */
+  readonly captchaFrom: number;
 }
 
 /** Opens the memory that front ends read; the main thread's heartbeat and the shared time go on in it until the end. */
@@ -84,6 +86,7 @@ export function openFrontEndMemory(needs: {
     readonly baseUrl: string;
     readonly siteName: string | undefined;
     readonly siteAccent: Accent | undefined;
+    readonly decisionsCaptchaFrom: number;
   };
   readonly shared: SharedState;
   readonly geo: SharedArrayBuffer;
@@ -113,6 +116,7 @@ export function openFrontEndMemory(needs: {
       baseUrl: config.baseUrl,
       siteName: config.siteName,
       accent: config.siteAccent,
+      captchaFrom: config.decisionsCaptchaFrom,
     },
   };
   return {
@@ -183,6 +187,7 @@ export function createFrontEnd(options: {
         clock,
         log,
         bans: openBanReader(memory.bans),
+        captchaFrom: memory.integrations.captchaFrom,
         maliciousBy: (entry) => maliciousBy(index, entry),
         spares: (entry) =>
           ((metaOf(index.records, entry) >>> 8) &

@@ -39,6 +39,7 @@ import {
   networkOf,
   readFilter,
   saidByAgent,
+  saidByReports,
   sayerOf,
 } from './decisions.ts';
 
@@ -47,7 +48,7 @@ export interface LiveOptions {
   readonly check: {
     judge(
       ...asked: Parameters<Judge>
-    ): Pick<Verdict, 'malicious' | 'decidedBy' | 'allowlisted' | 'knownGood'>;
+    ): Pick<Verdict, 'score' | 'malicious' | 'decidedBy' | 'allowlisted' | 'knownGood'>;
   };
   readonly index: Pick<IndexView, 'readPrefix' | 'walk' | 'covering' | 'listNames'>;
   /** Returns the number of the list that makes an entry malicious by itself, 0 where reports do. */
@@ -58,6 +59,8 @@ export interface LiveOptions {
   readonly spares: (entry: number) => boolean;
   /** Reads the decisions of agents; each account's bouncers get those of its own agents alone. */
   readonly bans: BanReader;
+  /** Score from which an address that is not malicious has a captcha; 0: never. */
+  readonly captchaFrom: number;
   readonly clock: Clock;
   readonly log: Pick<Log, 'error'>;
   /** Counts one look-up of a key; true: it is beyond its budget. */
@@ -140,8 +143,8 @@ interface Bad {
 }
 
 export function liveRoute(options: LiveOptions): HotRoute {
-  const { quotaGuard, check, index, maliciousBy, spares, bans, clock, log, isSpent, count } =
-    options;
+  const { quotaGuard, check, index, maliciousBy, spares, bans, captchaFrom, clock, log } = options;
+  const { isSpent, count } = options;
   const address = new Uint32Array(4);
   const network = new Uint32Array(4);
   const covering = new Int32Array(COVERING_MAX);
@@ -161,6 +164,16 @@ export function liveRoute(options: LiveOptions): HotRoute {
       rows = withComma(rows, tell(entry, family, words, length, filter));
     }
     return rows;
+  }
+
+  /** Returns the captcha of an address by its score; empty: it has none that is wanted. */
+  function suspected(family: 4 | 6, words: Uint32Array, length: number, filter?: Filter): string {
+    if (length !== widthOf(family) || !isListable(family, words)) return '';
+    const { score, malicious, allowlisted, knownGood } = check.judge(family, words, clock.now());
+    if (score < captchaFrom || malicious || allowlisted || knownGood) return '';
+    const value = formatIp(family, words);
+    const isWanted = filter === undefined || isListWanted(filter, value, saidByScore);
+    return isWanted ? decisionText(value, captchaDuration, saidByScore) : '';
   }
 
   /** Returns an entry's decision on a prefix; empty: it has none that is wanted. */
@@ -200,11 +213,12 @@ export function liveRoute(options: LiveOptions): HotRoute {
   }
 
   /** Returns what everybody may know, and what the account's own agents decided: all that match, bans first. */
-  function decided(slot: number, asked: Prefix, filter?: Filter): string {
-    const { family, words, length } = asked;
+  function decided(slot: number, prefix: Prefix, filter?: Filter): string {
+    const { family, words, length } = prefix;
     const known = listed(family, words, length, filter);
-    const { ban, captcha } = ofAgents(slot, asked, filter);
-    const rows = withComma(withComma(known, ban), captcha);
+    const { ban, captcha } = ofAgents(slot, prefix, filter);
+    const asked = captchaFrom > 0 && known === '' ? suspected(family, words, length, filter) : '';
+    const rows = withComma(withComma(withComma(known, ban), captcha), asked);
     return rows === '' ? unknown : `[${rows}]`;
   }
 
@@ -291,6 +305,9 @@ export function liveRoute(options: LiveOptions): HotRoute {
 }
 
 const none = { ban: '', captcha: '' } as const;
+const saidByScore = { ...saidByReports, type: 'captcha' } as const;
+/** Scores change, and clients keep what they are told. */
+const captchaDuration = '0h10m0s';
 
 function withComma(rows: string, more: string): string {
   return rows === '' || more === '' ? rows + more : `${rows},${more}`;

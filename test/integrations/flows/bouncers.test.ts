@@ -35,7 +35,7 @@ let server: TestServer;
 let key = '';
 
 // The feed is asked again and again until it is as wanted.
-const env = { CLIENT_LIMITS: 'off' };
+const env = { CLIENT_LIMITS: 'off', DECISIONS_CAPTCHA_FROM: '50' };
 const start = () => startTestServer({ threads: 2, demo: false, dataDir: data.path, env });
 
 async function seed(name: string, rows: readonly string[]): Promise<void> {
@@ -365,6 +365,31 @@ it('who has what the operator says alone hears of an entry on the list, and of i
     return words.size > 0;
   }, 'the rule');
   assert.deepEqual(sorted(words), sorted([byHand, ofList]));
+});
+
+it('an address that is suspect has a captcha by a look-up, where the operator set a score', async () => {
+  const ask = async (query: string) =>
+    JSON.parse((await get(`/v1/decisions?${query}`)).body) as Decision[] | null;
+  for (const [ip, score] of [
+    ['45.55.0.1', '50'],
+    ['45.55.0.2', '49'],
+    ['45.55.0.3', '60'],
+  ] as const) {
+    await server.cliJson('entry', 'add', ip, '--score', score);
+  }
+  await server.cliJson('allow', 'add', '45.55.0.3');
+  await within(async () => (await ask('ip=45.55.0.1')) !== null, 'the captcha');
+  const [{ id: _, ...told } = assert.fail()] = (await ask('ip=45.55.0.1'))!;
+  const words = { origin: 'portcullis', scenario: 'portcullis', duration: '0h10m0s' };
+  assert.deepEqual(told, { ...words, type: 'captcha', scope: 'Ip', value: '45.55.0.1' });
+  for (const none of [
+    ...['ip=45.55.0.2', 'ip=45.55.0.3', 'ip=9.9.9.9', 'range=45.55.0.1/32&types=ban'],
+    ...['ip=45.55.0.1&type=ban', 'ip=45.55.0.1&origins=lists', 'range=45.55.0.0/24'],
+  ]) {
+    assert.equal(await ask(none), null, none);
+  }
+  const { new: streamed } = await stream('?startup=true', { 'User-Agent': 'suspect' });
+  assert.ok(!streamed.some(({ type }) => type === 'captcha'));
 });
 
 it('nothing is lost over a kill: who follows gets the list and what was removed', async () => {
