@@ -24,6 +24,7 @@ import { unixSockets } from './http/unix-socket.ts';
 import { openControl } from './operations/control.ts';
 import { openOperations } from './operations/serve.ts';
 import { createEvidence } from './reputation/address/evidence.ts';
+import { signingKeyOf } from './reputation/federation/publish/stored.ts';
 import { openPeers } from './reputation/federation/subscribe/module.ts';
 import { createHostnames, systemResolver } from './reputation/hostnames/hostnames.ts';
 import { openDestinations } from './reputation/lists/import/download.ts';
@@ -205,7 +206,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const systems = systemSource(config.geoAsnMmdb);
   const lists = { state, maintenance, clock, random, log, allowPrivate };
   host.add(openSubscriptions({ ...lists, geo: data.geo, systems, masterKey }));
-  const signer = async () => undefined;
+  const signer = () => signingKeyOf({ store, masterKey, clock });
   host.add(await openPeers({ state, maintenance, clock, random, log, config, signer }));
   tables.register(metrics);
   closers.add(tables.watch());

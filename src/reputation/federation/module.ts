@@ -17,13 +17,15 @@ import type { Store } from '../../storage/store.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { Contributions } from '../state/contributions.ts';
 import type { Policy } from '../votes/quorum.ts';
+import { keyIdOf } from './document/signed-get.ts';
 import { federationRoutes } from './federation.route.ts';
 import { categoriesIn, createChanges } from './publish/changes.ts';
 import { createPublisher } from './publish/publisher.ts';
 import { createSelection } from './publish/selection.ts';
 import type { WrittenSnapshot } from './publish/snapshot.ts';
 import type { SnapshotJob } from './publish/snapshot.worker.ts';
-import { readKeys } from './publish/stored.ts';
+import { signingKeyOf } from './publish/stored.ts';
+import { keyOfPeer, listPeers } from './subscribe/peers.ts';
 
 /** One snapshot is made at a time. */
 const waitingMax = 2;
@@ -46,7 +48,7 @@ export function openFederation(needs: {
     alsoHousekeep(work: () => Promise<void>): void;
   };
 }) {
-  const { store, clock, masterKey, config, state } = needs;
+  const { store, config, state } = needs;
   const { index, policy } = state;
   const { contributions } = state.entries;
   const worker = new URL('./publish/snapshot.worker.js', import.meta.url);
@@ -78,12 +80,11 @@ export function openFederation(needs: {
   state.alsoHousekeep(publisher.tick);
   const served = federationRoutes({
     ...needs,
-    // There are no peers yet.
-    peerKey: async () => undefined,
-    async keyLine() {
-      const keys = await readKeys(store, masterKey, clock.now());
-      return keys?.ok === true ? keys.value.key.line : undefined;
+    async peerKey(keyId) {
+      const keys = (await listPeers(store)).map(keyOfPeer);
+      return keys.find((key) => keyIdOf(key) === keyId);
     },
+    keyLine: async () => (await signingKeyOf(needs))?.line,
   });
   return {
     routes: served.routes,

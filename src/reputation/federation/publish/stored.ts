@@ -7,6 +7,7 @@
  */
 
 import { type MasterKey, open, seal } from '../../../access/keys/master-key.ts';
+import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
 import {
@@ -77,6 +78,16 @@ export async function readKeys(
     row.former.length === 0 || formerUntil <= now ? undefined : opened(masterKey, name, row.former);
   if (former?.ok === false) return former;
   return ok({ key: key.value, former: former?.value, formerUntil, madeAt });
+}
+
+/** Returns the key that signs what this server asks its peers for; undefined before it has one. */
+export async function signingKeyOf(tools: {
+  readonly store: Pick<Store, 'get'>;
+  readonly masterKey: MasterKey;
+  readonly clock: Pick<Clock, 'now'>;
+}): Promise<SigningKey | undefined> {
+  const keys = await readKeys(tools.store, tools.masterKey, tools.clock.now());
+  return keys?.ok === true ? keys.value.key : undefined;
 }
 
 /**

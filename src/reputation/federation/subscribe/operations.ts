@@ -20,7 +20,8 @@ import { openDestinations, sourceFault } from '../../lists/import/download.ts';
 import { listSubscriptions } from '../../lists/subscriptions/subscriptions.ts';
 import { peerCleared, peerSet } from '../../state/events.ts';
 import { faultOfHead } from '../document/head.ts';
-import { parseKeyLine, type SigningKey } from '../document/key.ts';
+import { parseKeyLine } from '../document/key.ts';
+import { signingKeyOf } from '../publish/stored.ts';
 import { openPeerReader, peerUrlFault } from './fetch.ts';
 import {
   addPeer as addRow,
@@ -79,11 +80,6 @@ const named = {
   kept: true,
 } as const;
 
-/** Returns the key that signs this server's requests, undefined before it has one. */
-async function signerOf(): Promise<SigningKey | undefined> {
-  return undefined;
-}
-
 async function peerNamed({ store }: Pick<OperationTools, 'store'>, name: string) {
   const found = await findPeer(store, name);
   if (found === undefined) refuse(fail('not_found', `there is no peer '${name}'`));
@@ -130,7 +126,7 @@ export const addPeer = operation({
     const url = new URL(input.url).origin;
     const destination = await sourceFault(new URL(url), openDestinations({ allowPrivate }));
     if (destination !== undefined) throw new OperatorError(destination);
-    const signer = await signerOf();
+    const signer = await signingKeyOf(w);
     if (signer?.line === input.key) {
       throw new OperatorError('this is the key of this server itself');
     }
