@@ -234,10 +234,7 @@ export function createPeerPoller(options: PollOptions) {
       log.warn({ ...facts, reason: peer.failure }, 'peers: a peer was not read');
     }
     if (peer.key !== before.key) {
-      log.warn(
-        { ...facts, reason: 'it has a new key, which the old one signed' },
-        'peers: key changed',
-      );
+      log.warn({ ...facts, reason: 'the old key signed a new one' }, 'peers: key changed');
     }
   }
 
