@@ -22,7 +22,7 @@ import { peerCleared, peerSet } from '../../state/events.ts';
 import { faultOfHead } from '../document/head.ts';
 import { parseKeyLine } from '../document/key.ts';
 import { signingKeyOf } from '../publish/stored.ts';
-import { openPeerReader, peerUrlFault } from './fetch.ts';
+import { openPeerReader, PeerFault, peerUrlFault } from './fetch.ts';
 import {
   addPeer as addRow,
   changePeer,
@@ -138,15 +138,22 @@ export const addPeer = operation({
     }
     const now = w.clock.now;
     const reader = openPeerReader({ url, allowPrivate, signer, now, signal: call.signal });
-    const head = await reader.head(pinned);
-    const refused = faultOfHead(head, undefined, now());
+    // The first of two that add each other is a stranger to the second until that has added it.
+    let unread: string | null = null;
+    const head = await reader.head(pinned).catch((error: unknown) => {
+      if (!(error instanceof OperatorError) || error instanceof PeerFault) throw error;
+      unread = error.message;
+      return undefined;
+    });
+    const refused = head && faultOfHead(head, undefined, now());
     if (refused !== undefined) throw new OperatorError(`its head is refused (${refused})`);
     const about = {
       name: pinned.name,
       url,
-      rows: head.snapshot?.rows ?? 0,
-      least: head.least,
-      licence: head.licence,
+      rows: head?.snapshot?.rows ?? 0,
+      least: head?.least ?? null,
+      licence: head?.licence ?? null,
+      unread,
     };
     if (!input.yes) return { ...about, number: null, peers: known.length };
     const added = expect(
@@ -173,8 +180,10 @@ export const addPeer = operation({
   undo: ({ number, name }) =>
     number === null ? undefined : { operation: 'peer remove', input: { peer: name } },
   outcome: ({ number }) => (number === null ? 'looked at' : 'added'),
-  lines: ({ name, rows, least, licence, number, peers }, { own, weight: heavy }) => [
-    `${name}: ${grouped(rows)} rows in its snapshot, ${least} accounts or more behind each, licence ${licence}`,
+  lines: ({ name, rows, least, licence, unread, number, peers }, { own, weight: heavy }) => [
+    unread === null
+      ? `${name}: ${grouped(rows)} rows in its snapshot, ${least} accounts or more behind each, licence ${licence}`
+      : `${name}: not read yet, it may have to add this server first. ${unread}`,
     ...(own ? ["It counts as staff: whoever takes it takes this server's list."] : []),
     ...(peers >= 8 && Number(heavy) > 0.5
       ? [
