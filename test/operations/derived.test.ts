@@ -67,6 +67,9 @@ it('a command refuses what it is not told, or told twice', async () => {
   await assert.rejects(both, /say one of --staff, --member and --none/);
 });
 
+/** The line of a key: `federation key` prints such a one. */
+const peerKey = 'b.example+4ea9a8b6+AepKbGPinFIKvvVQexMuxfmVR3auvr57kkIe6mkURtIs';
+
 it('what a command hands on without options is what its operation and its schema take', async () => {
   const ajv = new Ajv({ strict: false });
   const values: Record<string, string> = { prefix: '9.9.9.9', address: '9.9.9.9', role: 'member' };
@@ -81,12 +84,15 @@ it('what a command hands on without options is what its operation and its schema
       'sitekey set': ['--pass-clean', 'on'],
       'account vouch': ['--none'],
       'removals reopen': ['--reason', 'it is ours now'],
+      'peer add': ['--key', peerKey],
+      'peer rekey': ['--key', peerKey],
       'tips reopen': ['--categories', '18'],
     };
     if (name === 'mail test') args[0] = 'ada@example.org';
     const hasUrl = name === 'source add' || name === 'source preview';
     if (hasUrl) args[0] = 'https://lists.example/a.txt';
     if (name === 'source on') args[0] = 'ipsum';
+    if (name === 'federation publish') args[0] = 'on';
     const given = await typed(name, ...args, ...(options[name] ?? []));
     const schema: object = input;
     assert.ok(ajv.validate(schema, given), `${name}: ${ajv.errorsText()}`);

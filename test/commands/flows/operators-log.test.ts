@@ -61,7 +61,7 @@ describe('logs for operators', () => {
     const held = all.filter(({ event }) => event === 'held_back');
     assert.ok(held.some(({ account, status }) => account === id && status === 429));
     const came = (await signIns()).filter(({ event }) => event === 'signed_in');
-    assert.equal(came.length, 1, 'who signed in');
+    assert.equal(came.length, 2, 'by the link of the registration, and by the password');
     const strangers = all.filter(({ account }) => account === '');
     assert.ok(strangers.length >= 3);
     assert.ok(!JSON.stringify(all).includes('nobody'), 'nothing that was typed is kept');

@@ -95,6 +95,8 @@ export function webVisitor(server: TestServer, more: Readonly<Record<string, str
       throw new Error('no challenge was solved');
     },
     async signIn(email, password) {
+      // The link of a registration signed in already.
+      for (const name of [...cookies.keys()]) if (/(^|-)session$/.test(name)) cookies.delete(name);
       const page = await visitor.get('/signin');
       return visitor.submit(page, '/signin', { email, password });
     },
