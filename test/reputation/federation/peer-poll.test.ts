@@ -34,6 +34,7 @@ import {
   listPeers,
   type PeerInput,
   readCursor,
+  removePeer,
   type StoredPeer,
 } from '../../../src/reputation/federation/subscribe/peers.ts';
 import { loadList } from '../../../src/reputation/lists/load-list.ts';
@@ -280,6 +281,34 @@ it('rows and place are written together: what a kill cut short is read again', a
   again.failing.from = Number.POSITIVE_INFINITY;
   await again.poll();
   assert.deepEqual([again.rows(), w.rows()], [400, 400]);
+});
+
+it('a peer that is removed or decided on while it is read leaves nothing behind, and its number begins anew', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  from.says(['45.1.1.1']);
+  const { number } = await w.add(from, old);
+  /** Lets the operator act between a poll's question for segments and its answer. */
+  const during = (act: () => Promise<unknown>) =>
+    from.answers((path, response) => {
+      if (!path.includes('segments')) return false;
+      from.answers(undefined);
+      act().then(() =>
+        response.end(writeBatch(from.segments().map((bytes, i) => ({ seq: 1 + i, bytes })))),
+      );
+      return true;
+    });
+  during(() => removePeer(w.store, number, []));
+  await w.poll();
+  assert.deepEqual([w.rows(), await readCursor(w.store, number)], [0, undefined]);
+  w.clock.advance(1);
+  assert.equal((await w.add(from, { addedAt: w.clock.now() })).number, number);
+  during(() => changePeer(w.store, number, () => ({ acceptedSeq: 1 })));
+  await w.poll();
+  assert.deepEqual([w.rows(), await readCursor(w.store, number)], [0, undefined]);
+  during(() => changePeer(w.store, number, () => ({ weight: 2 })));
+  await w.poll();
+  assert.deepEqual([w.rows(), (await readCursor(w.store, number))?.seq], [1, 1]);
 });
 
 it('a head that is replayed, of the future, of another history or too far ahead is refused', async () => {

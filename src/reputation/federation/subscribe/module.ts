@@ -4,7 +4,8 @@
  *
  * Invariants: rows are events of the journal, and how far the peer was read is in one commit with the last of them; cut
  * short before, the same rows are read again, which changes nothing. New rows that look like a mistake or like poison
- * wait for the operator, and what the peer takes back is taken back meanwhile. Every poll compares what the journal says
+ * wait for the operator, and what the peer takes back is taken back meanwhile. Each commit checks the row of the peer, so
+ * nothing is written of one that was removed while it was read. Every poll compares what the journal says
  * of the peers' worth with what they are worth now, so a peer that is new no longer, or whose head is over, is told
  * to all nodes by an event.
  *
@@ -20,13 +21,15 @@ import { every, type Loop } from '../../../core/every.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Metrics } from '../../../core/metrics.ts';
 import type { Random } from '../../../core/random.ts';
+import { fail, ok } from '../../../core/result.ts';
 import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import { flagsOf, metaOf } from '../../../index/records.ts';
 import { COVERING_MAX } from '../../../index/trie/layout.ts';
+import { untilUndisturbed } from '../../../storage/change.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
 import { LeaseLostError, type Maintenance } from '../../../storage/maintenance.ts';
-import type { NewEvent, Store } from '../../../storage/store.ts';
+import type { NewEvent, SetRow, Store } from '../../../storage/store.ts';
 import { serviceNames, serviceNumber } from '../../lists/import/rows.ts';
 import { contributionKinds, kindOf, refOf, tagOf } from '../../state/contributions.ts';
 import type { Entries } from '../../state/entries.ts';
@@ -47,6 +50,7 @@ import {
   nameOf,
   type PeerCursor,
   readCursor,
+  readPeer,
   type StoredPeer,
   termsOf,
 } from './peers.ts';
@@ -195,7 +199,8 @@ export function createPeerPoller(options: PollOptions) {
     try {
       change = { failures: 0, failure: '', ...(await refresh(peer)) };
     } catch (error) {
-      if (error instanceof LeaseLostError || stopping.signal.aborted) return;
+      if (error instanceof PeerChangedError || error instanceof LeaseLostError) return;
+      if (stopping.signal.aborted) return;
       if (!(error instanceof OperatorError))
         log.error({ err: error }, 'peers: a peer was not read');
       const isStrange = error instanceof PeerFault && error.isStrangeKey;
@@ -282,10 +287,27 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
   const newEventId = () => createEventId(clock, random);
   const inSlices = (count: number, step: (i: number) => void) => stepInSlices(count, step, signal);
 
-  async function commit(events: readonly NewEvent[], more: Parameters<Store['commit']>[0] = {}) {
-    const done = await store.commit({ ...more, events: [...events] });
+  async function commit(events: readonly NewEvent[]) {
+    const done = await store.commit({ events: [...events] });
     if (!done.ok) throw new Error(`a peer's rows were not written: ${done.error}`);
     return done.seq;
+  }
+
+  /** Writes what was read of a peer, unless it was removed or judged otherwise meanwhile: then nothing. */
+  async function commitFor(
+    peer: StoredPeer,
+    events: readonly NewEvent[],
+    set: readonly SetRow[] = [],
+  ): Promise<void> {
+    const done = await untilUndisturbed(async () => {
+      const found = await readPeer(store, peer.number);
+      if (found === undefined || !isSamePeer(found.peer, peer)) throw new PeerChangedError();
+      const written = await store.commit({ check: [found.check], set, events: [...events] });
+      if (written.ok) return ok(written.seq);
+      return written.error === 'check_failed' ? 'lost' : fail('store_unavailable');
+    });
+    if (!done.ok) throw new Error(`a peer's rows were not written: ${done.error}`);
+    await options.catchUpTo(done.value);
   }
 
   /** The rest of a hold is the operator's: rows behind the cursor wait, tombstones don't. */
@@ -386,12 +408,13 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
    * once more, which changes nothing.
    */
   async function writeRows(
-    { number: peer }: StoredPeer,
+    peer: StoredPeer,
     seq: number,
     added: readonly PeerRow[],
     removed: readonly AddressRef[],
     cursor: PeerCursor,
   ): Promise<void> {
+    const { number } = peer;
     let events: NewEvent[] = [];
     const size = peerRowsPerEventMax;
     const steps = Math.ceil((added.length + removed.length) / size);
@@ -401,13 +424,13 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
       const first = Math.max(0, from - removed.length);
       const room = size - gone.length;
       const more = from + size <= removed.length ? [] : added.slice(first, first + room);
-      events.push(peerRows.encode(newEventId(), { peer, seq, added: more, removed: gone }));
+      events.push(peerRows.encode(newEventId(), { peer: number, seq, added: more, removed: gone }));
       if (events.length < eventsPerCommit) continue;
-      await options.catchUpTo(await commit(events));
+      await commitFor(peer, events);
       signal.throwIfAborted();
       events = [];
     }
-    await options.catchUpTo(await commit(events, { set: [cursorRow(peer, cursor)] }));
+    await commitFor(peer, events, [cursorRow(number, cursor)]);
   }
 
   /** Returns what a peer says here and is not among these rows, which are sorted by address. */
@@ -645,6 +668,17 @@ function rotated({ key }: StoredPeer, { keys }: FederationHead): Partial<StoredP
 /** A clock that was set back must not hold a peer up. */
 function isDue({ dueAt }: StoredPeer, now: number): boolean {
   return dueAt <= now || dueAt - now > 2 * retryMsMax;
+}
+
+/** The operator removed the peer, pinned another key, or decided on what was held, while it was read. */
+class PeerChangedError extends Error {
+  override readonly name = 'PeerChangedError';
+}
+
+function isSamePeer(stored: StoredPeer, read: StoredPeer): boolean {
+  return (['addedAt', 'key', 'held', 'acceptedSeq'] as const).every(
+    (field) => stored[field] === read[field],
+  );
 }
 
 function isSameTerms(known: PeerTerms | undefined, terms: PeerTerms): boolean {

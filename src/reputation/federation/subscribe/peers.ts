@@ -236,7 +236,8 @@ export function changePeer(
   });
 }
 
-async function readPeer(
+/** Returns a peer with the check that nobody has changed it since. */
+export async function readPeer(
   store: Pick<Store, 'get'>,
   number: number,
 ): Promise<{ readonly peer: StoredPeer; readonly check: RowCheck } | undefined> {
