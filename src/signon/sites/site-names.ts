@@ -23,18 +23,26 @@ const pageBytesMax = 512 * 1_024;
 const manifestBytesMax = 64 * 1_024;
 const nameCharsMax = 40;
 
+/** Full stops of other scripts, which the usual forms (NFKC) do not make one. */
+const otherDots = /[\u06d4\u0701\u0702\u3002\ua4f8]/g;
+
 /** Returns the name as it may be shown; undefined for one that may not. */
 export function shownName(name: unknown, registrable: string): string | undefined {
   if (typeof name !== 'string' || name.length > 1_000) return undefined;
   const text = name
     .normalize('NFC')
-    .replace(/[\t\n\r ]+/g, ' ')
+    .replaceAll('\ufe0f', '')
+    .replace(/[\t\n\r\p{Zs}]+/gu, ' ')
     .trim();
   // Marks of direction, controls and what is invisible; letters under piles of marks.
-  if (text === '' || /[\p{C}\p{Zl}\p{Zp}]|\p{M}{3}/u.test(text)) return undefined;
-  if (!/[\p{L}\p{N}]/u.test(text) || /[@/\\:]/.test(text)) return undefined;
+  const hidden = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|\p{M}{3}/u;
+  if (text === '' || hidden.test(text)) return undefined;
+  // Letters of other forms are read as the usual ones.
+  const plain = text.normalize('NFKC');
+  if (!/[\p{L}\p{N}]/u.test(plain) || /[@/\\:]/.test(plain)) return undefined;
+  if (/[\u2044\u2215\u29f8]/.test(text)) return undefined;
   // A part that looks like a domain must be the site's own; other full stops pass for a dot.
-  const domains = text.match(/[^\s.。．｡]+(?:[.。．｡][^\s.。．｡]+)+/gu) ?? [];
+  const domains = plain.replace(otherDots, '.').match(/[^\s.]+(?:\.[^\s.]+)+/gu) ?? [];
   if (domains.some((found) => found.toLowerCase() !== registrable)) return undefined;
   const letters = [...text];
   return letters.length > nameCharsMax ? `${letters.slice(0, nameCharsMax - 1).join('')}…` : text;
@@ -43,7 +51,8 @@ export function shownName(name: unknown, registrable: string): string | undefine
 /** Returns the address of the web manifest that a page names, if it is of the page's own origin. */
 export function manifestOf(html: string, origin: string): URL | undefined {
   const head = html.slice(0, html.search(/<\/head|<body/i) >>> 0);
-  for (const [tag] of head.matchAll(/<link\s[^>]{0,2000}>/gi)) {
+  // Another tag ends one, or a page of tags without an end would be read anew from each.
+  for (const [tag] of head.matchAll(/<link\s[^<>]{0,2000}>/gi)) {
     const attribute = (name: string) => {
       const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i').exec(
         tag,

@@ -126,6 +126,8 @@ it('a name that could mislead is none', () => {
     ['Café Zoë & Söhne', 'Café Zoë & Söhne'],
     ['متجر', 'متجر'],
     ['St. John’s', 'St. John’s'],
+    ['Café ❤\uFE0F ½', 'Café ❤ ½'],
+    ['Col·lecció', 'Col·lecció'],
     ['x'.repeat(41), `${'x'.repeat(39)}…`],
   ];
   for (const [name, shown] of good) assert.equal(shownName(name, 'shop.com'), shown);
@@ -151,6 +153,8 @@ it('a name that could mislead is none', () => {
       'e\u0301\u0301\u0301\u0301',
     ],
     ...['paypal。com', 'x'.repeat(1_001), 7, null, undefined, {}],
+    ...['paypal\u2024com', 'paypal\uFE52com', 'paypal\uA4F8com', 'paypal\u0701com'],
+    ...['𝗽𝗮𝘆𝗽𝗮𝗹.𝗰𝗼𝗺', 'x\u2044y', 'x\u2215y', '\u3164', '\u115F\u1160', 'pay\u034Fpal', 'a\u2800'],
   ];
   for (const name of bad.filter((one) => one !== 'ﬁne＠x')) {
     assert.equal(shownName(name, 'shop.com'), undefined, JSON.stringify(name));
@@ -167,6 +171,8 @@ it('a manifest is the one that the page links to, on its own origin', () => {
     '<link rel=manifest href="https://evil.example/a">',
     '<link rel=manifest href="javascript:1">',
     '</head><link rel=manifest href=/a>',
+    // Tags that never end are read once each, and not to the end from each.
+    '<link href=/a <link rel=manifest>',
   ]) {
     assert.equal(at(html), undefined, html);
   }
