@@ -356,6 +356,8 @@ for (const demo of [true, false])
 
       // test/site/flows/readme-site.test.ts runs it.
       scripts.take('docs/SIGNON.md, Trying it', 'js');
+      // test/signon/sites/notify-sites.test.ts runs it.
+      scripts.take('docs/SIGNON.md, Notices to your site', 'js');
       // test/signon/flows/account-webhooks.test.ts works by both.
       scripts.take('docs/WEBHOOKS.md, Verify', 'js');
       documents.take('docs/WEBHOOKS.md, Webhooks', 'json');
