@@ -348,6 +348,7 @@ export const accountEn = {
       sign_in_link_sent: 'Link to sign in sent',
       webhook_made: 'Webhook made',
       webhook_removed: 'Webhook removed',
+      browser_trusted: 'Browser trusted for 30 days',
     },
   },
   confirm: {
@@ -761,6 +762,7 @@ export const accountFr: AccountCatalogue = {
       sign_in_link_sent: 'Lien de connexion envoyé',
       webhook_made: 'Webhook créé',
       webhook_removed: 'Webhook retiré',
+      browser_trusted: 'Navigateur de confiance pour 30 jours',
     },
   },
   confirm: {

@@ -24,7 +24,7 @@ import { pagesUnder, type Store } from '../../storage/store.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import { openPeople } from '../people.ts';
 import { factorStateOf, passkeysOf } from '../proofs/factor-rows.ts';
-import { trustKeysOf } from '../proofs/trusted-browsers.ts';
+import { trustKeysOf, trustLifeMs, trustsOf } from '../proofs/trusted-browsers.ts';
 import { createSecurityLog, type SecurityLog } from '../sessions/security-log.ts';
 import { createSessions, type Sessions, sessionIdsOf } from '../sessions/sessions.ts';
 import { signInLogData } from '../sessions/sign-in-log.ts';
@@ -106,11 +106,16 @@ function secondFactorData(store: Store): PersonalData {
   };
 }
 
-/** A copy of the data leaves them out: they say no more than the sessions do. */
+/** A copy has those that ended by a change too, as long as they are kept. */
 function trustedBrowserData(store: Store): PersonalData {
   return {
     name: 'trustedBrowsers',
-    exportOf: async () => undefined,
+    async exportOf(accountId) {
+      return (await trustsOf(store, accountId)).map(({ trust: { since, agent, country } }) => {
+        const times = { since: dateText(since), endsAt: dateText(since + trustLifeMs) };
+        return { ...times, agent, country };
+      });
+    },
     erase: async (accountId) => deleteRows(store, await trustKeysOf(store, accountId)),
   };
 }

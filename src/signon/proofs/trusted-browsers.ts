@@ -77,17 +77,6 @@ export function createTrustedBrowsers(options: {
     return Math.abs(age) < trustLifeMs && trust.epoch === epoch && trust.factors === factors;
   }
 
-  async function all(accountId: string) {
-    const found = await store.scan(trustedBrowserPrefix(accountId), {
-      limit: 2 * trustedBrowsersMax,
-    });
-    return found.flatMap(({ key, value, version }) => {
-      const trust = rows.decode(value);
-      const id = Buffer.from(key.subarray(-idBytes)).toString('base64url');
-      return trust === undefined ? [] : [{ key, version, id, trust }];
-    });
-  }
-
   /** Returns whether the person may be offered it, and be trusted. */
   async function isOffered(accountId: string): Promise<boolean> {
     return isOn && (await roleOf(store, accountId)) !== 'operator';
@@ -126,7 +115,7 @@ export function createTrustedBrowsers(options: {
     ) {
       if (!(await isOffered(accountId))) return undefined;
       const mark = browserHash(accountId, browser);
-      const present = await all(accountId);
+      const present = await trustsOf(store, accountId);
       // A browser is in the list once, and those that ended make room.
       const over = present.filter(
         ({ trust }) =>
@@ -152,7 +141,7 @@ export function createTrustedBrowsers(options: {
     /** Returns those that stand, the newest first. */
     async list(person: Person) {
       if (!(await isOffered(person.id))) return [];
-      const standing = (await all(person.id)).filter(({ trust }) =>
+      const standing = (await trustsOf(store, person.id)).filter(({ trust }) =>
         stands(trust, person.credentials),
       );
       return standing
@@ -163,12 +152,23 @@ export function createTrustedBrowsers(options: {
     },
     /** `not_found` also for somebody else's. */
     async end(accountId: string, id: string): Promise<Result<void>> {
-      const found = (await all(accountId)).find((one) => one.id === id);
+      const found = (await trustsOf(store, accountId)).find((one) => one.id === id);
       if (found === undefined) return fail('not_found');
       const done = await store.commit({ del: [found.key] });
       return done.ok ? ok(undefined) : fail('store_unavailable');
     },
   };
+}
+
+/** Returns all rows of an account; two at once may have made more than its limit. */
+export async function trustsOf(store: Store, accountId: string) {
+  const limit = 2 * trustedBrowsersMax;
+  const found = await store.scan(trustedBrowserPrefix(accountId), { limit });
+  return found.flatMap(({ key, value, version }) => {
+    const trust = rows.decode(value);
+    const id = Buffer.from(key.subarray(-idBytes)).toString('base64url');
+    return trust === undefined ? [] : [{ key, version, id, trust }];
+  });
 }
 
 /** Returns the keys of all of an account's, for its deletion. */

@@ -42,6 +42,7 @@ export const securityEvents = [
   'sign_in_link_sent',
   'webhook_made',
   'webhook_removed',
+  'browser_trusted',
 ] as const;
 
 export type SecurityEvent = (typeof securityEvents)[number];

@@ -232,9 +232,16 @@ export function createSignIn(options: SignInOptions) {
       if (!person || person.account.disabled || !sameProof(person, proven)) {
         return fail('sign_in_refused');
       }
+      // A factor changed since the trust was found.
+      const stands =
+        trust === undefined || person.credentials.factors === proven.credentials.factors;
+      if (!stands) return fail('invalid_link');
       const begun = trusts
         ? await options.trustedBrowsers.begin(person, browser, visitor)
         : undefined;
+      const logged = begun
+        ? await options.securityLog.entry(person.id, 'browser_trusted', visitor)
+        : nothing;
       const opened = await sessions.open({
         person,
         credentials: withBrowser({ ...person.credentials, ...change }, mark),
@@ -247,9 +254,9 @@ export function createSignIn(options: SignInOptions) {
           ? {}
           : {
               also: {
-                check: also.check,
-                set: [...(also.set ?? []), ...(begun?.set ?? [])],
-                del: [...also.del, ...(begun?.del ?? [])],
+                check: [...also.check, ...logged.check],
+                set: [...(also.set ?? []), ...(begun?.set ?? []), ...logged.set],
+                del: [...also.del, ...(begun?.del ?? []), ...logged.del],
               },
             }),
       });

@@ -4,10 +4,12 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { roleRow } from '../../../src/access/accounts/records.ts';
+import { dateText } from '../../../src/contracts/personal-data.ts';
+import { credentialsRow } from '../../../src/signon/people.ts';
 import { trustedBrowsersMax, trustLifeMs } from '../../../src/signon/proofs/trusted-browsers.ts';
 import type { SignedIn } from '../../../src/signon/sessions/sign-in.ts';
 import type { Visitor } from '../../../src/signon/visitor.ts';
-import { trustedBrowserPrefix } from '../../../src/storage/keys.ts';
+import { type Key, trustedBrowserPrefix } from '../../../src/storage/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
@@ -20,7 +22,7 @@ let secret = '';
 let count = 0;
 
 before(() => {
-  bench = openBench('trusted', {}, { trustedBrowsers: true });
+  bench = openBench('trusted', {}, { trustedBrowsers: true, requireSecondFactor: 'operators' });
   off = openBench('untrusted');
 });
 after(async () => {
@@ -167,6 +169,48 @@ it('an account has ten, the oldest gives way, and a browser is there once', asyn
     trustedBrowsersMax,
   );
   void again;
+});
+
+it('the security log and a copy of the data say that a browser is trusted', async () => {
+  const { trusted } = await trusting();
+  const logged = (await bench.signon.securityLog.list(id)).map(({ event }) => event);
+  assert.equal(logged.filter((event) => event === 'browser_trusted').length, 1);
+  const { trustedBrowsers } = value(await bench.signon.deletion.exportOf(id));
+  assert.deepEqual(trustedBrowsers, [
+    {
+      since: dateText(bench.clock.now()),
+      endsAt: dateText(bench.clock.now() + trustLifeMs),
+      agent: 'Firefox, Linux',
+      country: 'FR',
+    },
+  ]);
+  assert.equal(JSON.stringify(trustedBrowsers).includes(trusted!.slice(0, 22)), false);
+});
+
+it('who becomes an operator in a trusted browser owes the code', async () => {
+  const signedIn = await withPassword(cookiesOf(await trusting()));
+  assert.ok(signedIn.kind === 'signed_in');
+  const due = async () => (await bench.signon.sessions.find(signedIn.token))!.factorDue;
+  assert.equal(await due(), undefined);
+  assert.ok((await bench.store.commit(roleRow(id, 'operator'))).ok);
+  assert.equal(await due(), 'weak');
+});
+
+it('a factor that changes once the trust is found makes the sign-in ask for the code', async (t) => {
+  const first = await trusting();
+  const { store, signon } = bench;
+  const prefix = Buffer.from(trustedBrowserPrefix(id));
+  const get = store.get.bind(store);
+  t.mock.method(store, 'get', async (key: Key) => {
+    const row = await get(key);
+    if (!Buffer.from(key).subarray(0, prefix.length).equals(prefix)) return row;
+    const person = (await signon.people.byId(id))!;
+    const { credentials } = person;
+    const changed = { ...credentials, factors: credentials.factors + 1 };
+    assert.ok((await store.commit({ set: [credentialsRow(person, changed)] })).ok);
+    return row;
+  });
+  assert.equal(await isTrusted(cookiesOf(first)), false);
 });
 
 it('operators are always asked, and so is everybody where the setting is off', async () => {
