@@ -21,6 +21,7 @@ import type { ConsolePeople, ConsoleSites } from '../console/people/people.route
 import type { BarFacts } from '../console/reputation/address-bar.page.tsx';
 import type { ShownFeed } from '../console/reputation/feeds.page.tsx';
 import type { FetchedList, LoadedList } from '../console/reputation/lists.page.tsx';
+import type { ShownPeer } from '../console/reputation/peers.page.tsx';
 import type { ConsoleReports } from '../console/reputation/screens.route.ts';
 import type { ConsoleChecklist } from '../console/service/service.route.ts';
 import type { ServiceFacts } from '../console/service/system.page.tsx';
@@ -42,6 +43,9 @@ import { listNamedFeeds, type NamedFeed } from '../reputation/blocklists/named/n
 import type { Check } from '../reputation/check/check.ts';
 import { type AddressDecision, createDryRun } from '../reputation/check/dry-run.ts';
 import type { CountsModule } from '../reputation/counts/module.ts';
+import { readPublication } from '../reputation/federation/publish/stored.ts';
+import { stateOf as peerState } from '../reputation/federation/subscribe/operations.ts';
+import { isNew, listPeers, nameOf } from '../reputation/federation/subscribe/peers.ts';
 import { offeredLists } from '../reputation/lists/catalogue.ts';
 import { urlLabel } from '../reputation/lists/import/download.ts';
 import { createAllowlist, createOwnEntries } from '../reputation/lists/operator-ranges.ts';
@@ -165,6 +169,17 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
       list: async () => (await listNamedFeeds(store)).map(shownFeed),
       most: capacities.namedFeeds,
       lists: () => listsOfFeeds(state).sort(),
+    },
+    peers: {
+      list: () => shownPeers(store, state, clock.now()),
+      async waiting() {
+        const [peers, { publication }] = await Promise.all([
+          listPeers(store),
+          readPublication(store),
+        ]);
+        if (peers.length === 0 && !publication.isOn) return undefined;
+        return peers.filter(({ held }) => held !== 'none').length;
+      },
     },
     reports: consoleReports(ofPeople),
     people: consolePeople(ofPeople),
@@ -421,6 +436,43 @@ function shownList(row: Subscription): FetchedList {
   const { name, rows, added, removed, freshAt, failures, failure, heldRows } = row;
   const facts = { name, rows, added, removed, freshAt, failures, failure, heldRows };
   return { ...facts, from: urlLabel(new URL(row.url)), state: sourceState(row) };
+}
+
+async function shownPeers(
+  store: Store,
+  { entries }: Pick<State, 'entries'>,
+  now: number,
+): Promise<ShownPeer[]> {
+  const peers = await listPeers(store);
+  return peers.map((peer) => {
+    const { number, url, held, isOwn, freshAt, headEndsAt, failure } = peer;
+    const leader = peers.find((one) => one.number === peer.follows);
+    const {
+      open = 0,
+      limit = 0,
+      refused = 0,
+      confirmed = 0,
+    } = entries.peers.budget(number, now) ?? {};
+    return {
+      url,
+      held,
+      isOwn,
+      freshAt,
+      headEndsAt,
+      failure,
+      open,
+      refused,
+      confirmed,
+      name: nameOf(peer),
+      state: peerState(peer, now),
+      weight: peer.weight / 4,
+      isNew: isNew(peer, now),
+      follows: leader === undefined || peer.isIndependent ? '' : nameOf(leader),
+      rows: entries.contributions.ofPeer(number),
+      budget: limit,
+      knownGood: peer.goodEver,
+    };
+  });
 }
 
 interface ConsolePeopleParts {

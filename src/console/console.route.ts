@@ -74,11 +74,12 @@ export function consoleRoutes(
   const { audit, operations, categoryNames } = of;
 
   async function waits(): Promise<ConsoleView['waits']> {
-    const [removals, tips, lists, budgets] = await Promise.all([
+    const [removals, tips, lists, budgets, peers] = await Promise.all([
       of.removals.list(),
       of.anonymousReports.list(),
       of.lists.list(),
       of.inbox.budgets(),
+      of.peers.waiting(),
     ]);
     const failing = lists.filter(needsDecision).length;
     return {
@@ -86,6 +87,7 @@ export function consoleRoutes(
       removals: removals.length,
       tips: tips.length,
       lists: failing,
+      ...(peers === undefined ? {} : { peers }),
     };
   }
 

@@ -28,6 +28,7 @@ export const consolePaths: Readonly<Record<ConsoleSection, string>> = {
   tips: '/admin/tips',
   lists: '/admin/lists',
   feeds: '/admin/feeds',
+  peers: '/admin/peers',
   reports: '/admin/reports',
   entries: '/admin/entries',
   allow: '/admin/allow',
@@ -69,7 +70,7 @@ export interface ConsoleView {
   /** A change was just made. */
   readonly done: boolean;
   readonly did?: ShownDone | undefined;
-  /** The navigation shows how many things wait for a decision, by section. */
+  /** The navigation shows how many things wait for a decision, by section; without that of peers it leaves them out. */
   readonly waits: Readonly<Partial<Record<ConsoleSection, number>>>;
   /** The names of the categories of reports; category 1 has the first one. */
   readonly categoryNames: readonly string[];
@@ -90,9 +91,12 @@ export function consolePage(
   { section, title, lede, body }: ConsolePageOptions,
 ): string {
   const text = frameText(frame).console;
-  return sectionPage(frame, {
+  const { peers: _, ...mostPaths } = consolePaths;
+  // Most servers have nothing to do with others.
+  const hasPeers = waits.peers !== undefined || section === 'peers';
+  return sectionPage<ConsoleSection>(frame, {
     navigation: text.navigation,
-    paths: consolePaths,
+    paths: hasPeers ? consolePaths : mostPaths,
     names: text.sections,
     counts: waits,
     counted: text.waiting,

@@ -136,10 +136,11 @@ function aboutOf({
   name,
   domain,
   email,
+  peer,
 }: Readonly<
-  Partial<Record<'address' | 'prefix' | 'name' | 'domain' | 'email', string | undefined>>
+  Partial<Record<'address' | 'prefix' | 'name' | 'domain' | 'email' | 'peer', string | undefined>>
 >): string {
-  return address ?? prefix ?? name ?? domain ?? email ?? '';
+  return address ?? prefix ?? name ?? domain ?? email ?? peer ?? '';
 }
 
 /** The page shows the button for ten seconds; whoever has no script may press it a while longer. */

@@ -10,6 +10,7 @@ import { siteActs } from '../../src/console/people/sites.page.tsx';
 import { addressActs } from '../../src/console/reputation/address-bar.page.tsx';
 import { allowActs, entriesPage, entryActs } from '../../src/console/reputation/entries.page.tsx';
 import { listActs } from '../../src/console/reputation/lists.page.tsx';
+import { peerActs, peersPage, type ShownPeer } from '../../src/console/reputation/peers.page.tsx';
 import { reportActs } from '../../src/console/reputation/reports.page.tsx';
 import { checklistActs } from '../../src/console/service/checklist.page.tsx';
 import { formFieldsOf } from '../../src/contracts/operation.ts';
@@ -27,6 +28,7 @@ const tables: readonly SectionActs[] = [
   anonymousReportActs,
   entryActs,
   listActs,
+  peerActs,
   siteActs,
   addressActs,
 ];
@@ -76,6 +78,32 @@ it('a form hands on its own fields alone, by the names of the parameters, and wh
   } as const;
   const typed = paramsOf('reads=5&writes=6&id=ada&readPerMinute=9&since=2020-01-01&csrf=x');
   assert.deepEqual(typedFields(row, typed), { readPerMinute: '5', writes: '7', email: 'ada' });
+});
+
+it('a peer offers what may be decided of it: what is held, unless its key is strange, and pause or resume', () => {
+  const peer: ShownPeer = {
+    ...{ name: 'b.example:8443', url: 'https://b.example:8443', state: 'held' },
+    ...{ held: 'many new rows', weight: 0.5, isNew: true, isOwn: false, follows: '' },
+    ...{ rows: 1_234, open: 3.2, budget: 500, refused: 7, confirmed: 2, knownGood: 1 },
+    ...{ freshAt: 0, headEndsAt: 0, failure: '' },
+  };
+  const view = {
+    ...{ csrf: 'token', waits: {}, now: 0, done: false, categoryNames: [], formFields },
+    peer: peer.name,
+  };
+  const offered = (more: Partial<ShownPeer>, language: 'en' | 'fr' = 'en') =>
+    [
+      ...peersPage(testFrame(language), { ...view, peers: [{ ...peer, ...more }] }).matchAll(
+        /name="do" value="(\w+)"/g,
+      ),
+    ].map(([, does]) => does);
+  assert.deepEqual(offered({}), ['accept', 'drop', 'pause', 'remove']);
+  assert.deepEqual(offered({ held: 'strange key' }, 'fr'), ['pause', 'remove']);
+  assert.deepEqual(offered({ held: 'none', state: 'paused' }), ['resume', 'remove']);
+  const table = peersPage(testFrame('en'), { ...view, peer: '', peers: [peer] });
+  for (const part of ['?peer=b.example%3A8443', 'Many more new rows', '1,234', '>7<']) {
+    assert.ok(table.includes(part), part);
+  }
 });
 
 it('fields are as the parameters of the act say: limits, first values, what may stay empty', () => {

@@ -1,5 +1,5 @@
 /**
- * GET /admin/removals, /admin/tips, /admin/lists, /admin/feeds, /admin/entries and /admin/allow, and the change of each: a list
+ * GET /admin/removals, /admin/tips, /admin/lists, /admin/feeds, /admin/peers, /admin/entries and /admin/allow, and the change of each: a list
  * of what the service says of addresses, with the acts on it.
  */
 
@@ -55,6 +55,7 @@ import {
   previewPath,
   type ShownPreview,
 } from './lists.page.tsx';
+import { peerActs, peersPage, type ShownPeer } from './peers.page.tsx';
 import { anonymousReportsPage, removalsPage } from './queues.page.tsx';
 import { type ReporterFacts, reportActs, reportsPage, type ShownReport } from './reports.page.tsx';
 
@@ -67,6 +68,7 @@ const at = {
   tips: endpointsOf('tips'),
   lists: endpointsOf('lists'),
   feeds: endpointsOf('feeds'),
+  peers: endpointsOf('peers'),
   entries: endpointsOf('entries'),
   allow: endpointsOf('allow'),
 };
@@ -102,6 +104,11 @@ export interface AddressScreens {
     readonly most: number;
     /** Returns the names of the lists that a feed may be of. */
     lists(): readonly string[];
+  };
+  readonly peers: {
+    list(): Promise<readonly ShownPeer[]>;
+    /** Counts those that are held; undefined where this server has no peer and publishes nothing. */
+    waiting(): Promise<number | undefined>;
   };
   readonly entries: {
     /** @param part of the range or of the note, or an address in the range; empty: all */
@@ -196,6 +203,10 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
     ...screen(at.feeds, feedActs, feedsPage, async () => {
       const { most, lists } = of.feeds;
       return { feeds: await of.feeds.list(), most, lists: lists() };
+    }),
+    ...screen(at.peers, peerActs, peersPage, async (query) => {
+      const peer = plainPasted(query.get('peer') ?? '').slice(0, 260);
+      return { peers: await of.peers.list(), peer };
     }),
     ...screen(at.entries, entryActs, entriesPage, async (query) => {
       const part = plainPasted(query.get('part') ?? '').slice(0, 200);

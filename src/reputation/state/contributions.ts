@@ -147,6 +147,8 @@ export interface Contributions {
   readonly own: ReadonlySet<number>;
   /** Counts the words of all peers. */
   ofPeers(): number;
+  /** Counts those of one, by its number. */
+  ofPeer(number: number): number;
   /** Counts the nodes of kind `reports` of an account's slot. */
   heldBy(slot: number): number;
   /** Views of the used parts of the arrays, for the start's snapshot. */
@@ -187,14 +189,17 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
   const held = new Uint32Array(slotsMax);
   let rules = 0;
   let ofPeers = 0;
+  const byPeer = new Map<number, number>();
   const own = new Set<number>();
 
   function countHeld(node: number, by: 1 | -1): void {
     const nodeTag = tag[node]!;
     if (kindOf(nodeTag) === contributionKinds.reports) held[refOf(nodeTag)]! += by;
     else if (nodeTag === ruleTag) rules += by;
-    else if (kindOf(nodeTag) === contributionKinds.peer) ofPeers += by;
-    else if (kindOf(nodeTag) !== contributionKinds.own) return;
+    else if (kindOf(nodeTag) === contributionKinds.peer) {
+      ofPeers += by;
+      byPeer.set(refOf(nodeTag), (byPeer.get(refOf(nodeTag)) ?? 0) + by);
+    } else if (kindOf(nodeTag) !== contributionKinds.own) return;
     else if (by > 0) own.add(node);
     else own.delete(node);
   }
@@ -298,6 +303,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     count: () => count,
     rules: () => rules,
     ofPeers: () => ofPeers,
+    ofPeer: (number) => byPeer.get(number) ?? 0,
     own,
     heldBy: (slot) => held[slot]!,
     image,

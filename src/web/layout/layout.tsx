@@ -512,7 +512,7 @@ interface SectionPageOptions<Section extends string> {
   /** Names the list of sections for who hears the page. */
   readonly navigation: string;
   /** The list shows them in this order. */
-  readonly paths: Readonly<Record<Section, string>>;
+  readonly paths: Readonly<Partial<Record<Section, string>>>;
   readonly names: Readonly<Record<Section, string>>;
   /** Shown beside a name, unless it is 0. */
   readonly counts?: Readonly<Partial<Record<Section, number>>> | undefined;
@@ -549,7 +549,7 @@ export function sectionPage<Section extends string>(
               const count = counts?.[name] ?? 0;
               return (
                 <li>
-                  <Link href={paths[name]} aria-current={name === section ? 'page' : undefined}>
+                  <Link href={paths[name]!} aria-current={name === section ? 'page' : undefined}>
                     {names[name]}
                     {count > 0 && (
                       <>

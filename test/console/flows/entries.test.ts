@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { seededRandom } from '../../../src/core/random.ts';
+import { makeKey } from '../../../src/reputation/federation/document/key.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
 import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
@@ -13,7 +15,12 @@ let people: People;
 let ada: OwnBrowser;
 before(async () => {
   server = await startTestServer({
-    ...{ threads: 1, demo: false, withKey: true, env: { CLIENT_LIMITS: 'off' } },
+    ...{
+      threads: 1,
+      demo: false,
+      withKey: true,
+      env: { CLIENT_LIMITS: 'off', SOURCE_ALLOW_PRIVATE: 'on' },
+    },
   });
   people = openPeopleOf(server);
   await people.register(operator);
@@ -194,4 +201,24 @@ it('a feed is named on its own screen, shown with what it takes, and removed', a
   assert.equal(wrong.status, 422);
   await ada.post(`${at}/change`, { do: 'remove', name: 'ssh' });
   assert.match((await ada.get(at)).body, /No named feeds yet/);
+});
+
+it('a peer is paused, resumed and removed on its screen, which the navigation names while there is one', async () => {
+  const at = '/admin/peers';
+  assert.doesNotMatch((await ada.get('/admin/lists')).body, /href="\/admin\/peers"/);
+  assert.match((await ada.get(at)).body, /No peers yet/);
+  const key = makeKey('b.example', seededRandom(1)).line;
+  const add = ['peer', 'add', 'http://127.0.0.1:9', '--key', key, '--yes'];
+  assert.match((await server.cliJson(...add)).unread, /./);
+  assert.match((await ada.get('/admin/lists')).body, /href="\/admin\/peers"/);
+  const act = async (does: string) => {
+    const done = await ada.post(`${at}/change`, { do: does, peer: 'b.example' });
+    return (await ada.get(done.headers.location!)).body;
+  };
+  assert.match(await act('pause'), /You paused b\.example.*>paused</s);
+  assert.match((await ada.get(`${at}?peer=b.example`)).body, /value="resume"/);
+  assert.match(await act('resume'), /You resumed b\.example/);
+  const refused = await ada.post(`${at}/change`, { do: 'accept', peer: 'b.example' });
+  assert.match(refused.body, /nothing of it is held/i);
+  assert.match(await act('remove'), /No peers yet/);
 });

@@ -695,20 +695,6 @@ function networkName({ family, words }: AddressRef): string {
   return family === 4 ? `${words[0]! >>> 8}` : `${words[0]}/${words[1]! >>> 16}`;
 }
 
-/** Counts the rows of each peer. */
-export function rowsByPeer({
-  contributions: c,
-}: Pick<Entries, 'contributions'>): Map<number, number> {
-  const found = new Map<number, number>();
-  if (c.ofPeers() === 0) return found;
-  for (let node = 1; node <= c.highest(); node++) {
-    if (c.owner[node] === 0 || kindOf(c.tag[node]!) !== contributionKinds.peer) continue;
-    const peer = refOf(c.tag[node]!);
-    found.set(peer, (found.get(peer) ?? 0) + 1);
-  }
-  return found;
-}
-
 const pollMs = 2_000;
 
 export async function openPeers(needs: {
@@ -784,11 +770,8 @@ function registerMetrics(
       read().map((peer): [string, number] => [String(peer.number), of(peer)]),
     );
   const budget = ({ number }: StoredPeer) => entries.peers.budget(number, clock.now());
-  metrics.gaugeBy(
-    'portcullis_peer_rows',
-    'Addresses that a peer names, by its number.',
-    'peer',
-    () => [...rowsByPeer(entries)].map(([peer, count]): [string, number] => [String(peer), count]),
+  gauge('rows', 'Addresses that a peer names.', ({ number }) =>
+    entries.contributions.ofPeer(number),
   );
   gauge('open', 'Votes of a peer that are open.', (peer) => budget(peer)?.open ?? 0);
   gauge('held', 'Whether new rows of a peer wait for the operator.', ({ held }) =>

@@ -434,7 +434,11 @@ export function shown(peer: StoredPeer, now: number) {
   };
 }
 
-function stateOf(peer: StoredPeer, now: number): string {
+/** Returns in one word how it stands with a peer. */
+export function stateOf(
+  peer: StoredPeer,
+  now: number,
+): 'paused' | 'held' | 'stale' | 'failing' | 'new' | 'active' {
   if (peer.state === 'paused') return 'paused';
   if (peer.held !== 'none') return 'held';
   if (isSilent(peer, now)) return 'stale';
