@@ -297,6 +297,12 @@ it('a list of one’s own is previewed before anything is loaded, loaded, and un
     assert.match(shown.body, /93\.184\.217\.0\/30/);
     assert.deepEqual(await server.cliJson('source', 'list'), []);
     const terms = { do: 'add', url, format: 'ipsum', source: 'own', every: '6h' };
+    const secrets = { header: 'X-Key: hush-hush', user: 'ada:hush-hush' };
+    const wrong = { ...terms, ...secrets, source: 'Not a name!' };
+    const refused = await ada.post('/admin/lists/change', wrong);
+    assert.equal(refused.status, 422);
+    assert.match(refused.body, /value="Not a name!"/);
+    assert.doesNotMatch(refused.body, /hush-hush/, 'a secret never comes back');
     const added = await ada.post('/admin/lists/change', terms);
     assert.equal(added.status, 303, added.body);
     await within(async () => {

@@ -3,7 +3,7 @@
  * former session, or that was not sent at all, because the reader chose another language or theme without a
  * script. It is carried in the address of the form's page (`unsaved`), sealed for this browser, so
  * nothing is stored for somebody who is not signed in; the page shows it in its form again, and the person
- * sends it anew. Passwords, codes and files are not kept, nor is what is longer than an address may be:
+ * sends it anew. Passwords, other secrets, codes and files are not kept, nor is what is longer than an address may be:
  * then the page says that nothing was saved.
  */
 
@@ -18,8 +18,8 @@ export const unsavedBytesMax = 2_500;
 export const unsavedLifeMs = hourMs;
 /** A sealed value is another one in each page. */
 const sealed = /^[\w-]{60,}$/;
-/** Secrets, and what belongs to the page. */
-const leftOut = /^(csrf|username|password|code|answer|confirm|captcha_\w+)$/;
+/** Secrets (`header` and `user` open the server of a list), and what belongs to the page. */
+const leftOut = /^(csrf|username|password|header|user|code|answer|confirm|captcha_\w+)$/;
 
 export interface UnsavedSeals {
   /** Returns undefined for a text that is too long to be kept. */
