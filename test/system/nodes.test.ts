@@ -123,7 +123,7 @@ it('the status shows both nodes, how far they are, and that one does the upkeep'
   const { stdout } = await runCli(['cluster', 'status'], env);
   assert.match(
     stdout,
-    /^journal \S{36}: \d+ events up to version 1, removed up to 0\nnode {2}name/,
+    /^journal \S{36}: \d+ events up to version 2, removed up to 0\nnode {2}name/,
   );
   assert.match(stdout, /\n1 .* up .* yes\n2 .* up [^\n]* 0 +[a-z]+\n$/);
   const alone = await runCli(['cluster', 'status'], { DATA_DIR: `${directory.path}/alone` });
