@@ -204,6 +204,17 @@ async function askingEnds(path: string, form: Record<string, string>): Promise<v
   await ends(1, posts({ visitor, csrf: csrf! }, path, form));
 }
 
+/** A look-up over the limit says that nothing is decided, and that it is limited. */
+async function saysNothing(path: string): Promise<void> {
+  const ask = await bouncer(path);
+  const answers = [await ask(), await ask()];
+  const said = answers.map(({ status, headers }) => [status, headers['x-portcullis-limited']]);
+  assert.deepEqual(said, [
+    [200, undefined],
+    [200, '1'],
+  ]);
+}
+
 const ways: Readonly<Record<string, () => Promise<void>>> = {
   'GET /ip/:address ipPage': () => ends(1, asked('/ip/192.0.2.9')),
   'GET /ip ipPage': () => ends(1, asked('/ip?address=x')),
@@ -376,15 +387,8 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
     assert.equal(answers[0]!.body, '{"status":0,"msg":""}');
     assert.match(answers[1]!.body, /^\{"status":0,"msg":"this key asks too often/);
   },
-  'GET /v1/decisions decisionsStream': async () => {
-    const ask = await bouncer('/v1/decisions?type=captcha');
-    const answers = [await ask(), await ask()];
-    const said = answers.map(({ status, headers }) => [status, headers['x-portcullis-limited']]);
-    assert.deepEqual(said, [
-      [200, undefined],
-      [200, '1'],
-    ]);
-  },
+  'GET /v1/decisions decisionsStream': async () => saysNothing('/v1/decisions?type=captcha'),
+  'GET /v1/decisions decisionsWhole': async () => saysNothing('/v1/decisions'),
   'GET /v1/decisions/stream decisionsWhole': async () =>
     ends(1, await bouncer('/v1/decisions/stream?startup=true')),
   'GET /v1/decisions/stream decisionsStream': async () => {
@@ -403,6 +407,9 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
   },
   'GET /v1/heartbeat agentCalls': async () => (await agent()).refuses('/v1/heartbeat'),
   'GET /v1/alerts agentCalls': async () => (await agent()).refuses('/v1/alerts'),
+  'GET /v1/alerts/:id agentCalls': async () => (await agent()).refuses('/v1/alerts/1'),
+  'GET /v1/allowlists/:name agentCalls': async () =>
+    (await agent()).refuses('/v1/allowlists/portcullis'),
   'GET /v1/allowlists agentCalls': async () => (await agent()).refuses('/v1/allowlists'),
   'GET /v1/allowlists/check/:value agentCalls': async () =>
     (await agent()).refuses('/v1/allowlists/check/8.8.8.8'),
