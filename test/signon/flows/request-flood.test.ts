@@ -8,7 +8,12 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { hiddenOf } from '../../support/browser/web-visitor.ts';
 import { holdersOf } from '../../support/server/data-files.ts';
-import { type Answer, startTestServer, type TestServer } from '../../support/server/server.ts';
+import {
+  type Answer,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../../support/server/server.ts';
 import { isShared } from '../../support/server/shared-store.ts';
 import { stored } from '../../support/server/stored-rows.ts';
 import {
@@ -66,6 +71,8 @@ describe("a flood of sites' requests", () => {
     );
     // So that what a first use makes is there.
     for (const path of paths) await server.fetch(path);
+    // What sites are to be told of the new profile is looked at once, and gone.
+    await within(async () => (await stored(server)).rows.siteNews === 0);
     const before = await stored(server);
     const statuses = new Set<number>();
     await flood(requestsInAll, async (i) => {

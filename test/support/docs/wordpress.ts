@@ -165,7 +165,11 @@ export async function startWordPress(): Promise<WordPress> {
       const text = errors + (existsSync(log) ? readFileSync(log, 'utf8') : '');
       return text
         .split('\n')
-        .filter((line) => line.includes(pluginName) && /PHP |Notice|Warning|Fatal/.test(line));
+        .filter(
+          (line) =>
+            line.includes(pluginName) &&
+            /PHP |\b(Notice|Warning|Deprecated|Fatal error): /.test(line),
+        );
     },
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');
