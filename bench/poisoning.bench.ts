@@ -15,6 +15,7 @@ import { ceilingOf, metaOf, seedScoreOf, strengthOf } from '../src/index/records
 import { openCheck } from '../src/reputation/check/check.ts';
 import {
   communityEvidence,
+  communityScore,
   entryScore,
   halfLivesAt,
   maliciousScore,
@@ -26,7 +27,7 @@ import { entryPages } from '../src/reputation/state/entry-pages.ts';
 import type { ListRef } from '../src/reputation/state/events.ts';
 import { createPolicyKeeper, createReducer } from '../src/reputation/state/reducer.ts';
 import { createReportReducer } from '../src/reputation/state/report-reducer.ts';
-import type { Policy } from '../src/reputation/votes/quorum.ts';
+import { ceilingFor, type Policy } from '../src/reputation/votes/quorum.ts';
 import { applyEvent } from '../test/support/reputation/events.ts';
 import type { BenchRow } from './row.ts';
 
@@ -188,7 +189,62 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     count('poisoned in 21 days: a hijacked member, 2 helpers', hijacked.poisoned, hijacked.bound),
     ...ownSensors(s),
     ...(await networks(s)),
+    ...capturedPeers(),
   ];
+}
+
+/** Captured peers of the same weight that name a victim daily, beside what we have of it: the highest score. */
+function capturedPeers(): BenchRow[] {
+  const none: Policy = { isPrivate: false, isAnchored: false };
+  const beside = { networks: 0, list: 0, policy: none };
+  const cases: readonly (typeof beside & {
+    name: string;
+    peers: readonly [number, number, number][];
+  })[] = [
+    {
+      ...beside,
+      name: 'nothing of ours',
+      peers: [
+        [1, 0.5, 49],
+        [1, 1, 49],
+        [2, 0.5, 74],
+        [2, 1, 74],
+        [3, 0.5, 74],
+        [3, 1, 84],
+      ],
+    },
+    { ...beside, name: 'a list of 37', list: 37, peers: [[2, 1, 74]] },
+    { ...beside, name: 'one farmed account', networks: 1, peers: [[1, 1, 74]] },
+    { ...beside, name: 'two farmed accounts', networks: 2, peers: [[1, 1, 84]] },
+    { ...beside, name: 'two, anchored', networks: 2, policy: anchored, peers: [[3, 1, 74]] },
+    {
+      ...beside,
+      name: 'nothing, FEDERATION_BLOCKS=off',
+      policy: { ...none, neverByPeers: true },
+      peers: [[5, 1, 74]],
+    },
+    {
+      ...beside,
+      name: 'nothing, FEDERATION_AGREE=4',
+      policy: { ...none, agree: 4 },
+      peers: [[3, 1, 74]],
+    },
+  ];
+  return cases.flatMap(({ name, networks, list, policy, peers }) =>
+    peers.map(([groups, weight, most]) => {
+      const count = { anchors: 0, networks, groups, quarters: 24 * weight * groups };
+      const { ceiling } = ceilingFor(count, list, policy);
+      // The accounts' reports are told by the rows above: here is what the peers' evidence can fill.
+      const score = Math.round(Math.max(list, communityScore(3 * weight * groups, ceiling)));
+      return {
+        name: `peers: ${groups} captured of weight ${weight}, ${name}`,
+        unit: 'score',
+        ours: score,
+        goal: `<= ${most}`,
+        ok: score <= most,
+      };
+    }),
+  );
 }
 
 function day(name: string, ours: number, least: number): BenchRow {

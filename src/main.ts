@@ -9,6 +9,7 @@ import { openFigures } from './app/figures.ts';
 import { createHost, openIntegrationThreads, openModules } from './app/modules.ts';
 import { openExchange } from './app/nodes/module.ts';
 import { type OwnBackups, startOwnBackups } from './app/own-backups.ts';
+import { createPeerMails } from './app/peer-mails.ts';
 import type { State } from './app/state.ts';
 import { createFrontEnd, openFrontEndMemory } from './app/threads/front-end.ts';
 import { type Listening, listen } from './app/threads/threads.ts';
@@ -207,7 +208,9 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const lists = { state, maintenance, clock, random, log, allowPrivate };
   host.add(openSubscriptions({ ...lists, geo: data.geo, systems, masterKey }));
   const signer = () => signingKeyOf({ store, masterKey, clock });
-  host.add(await openPeers({ state, maintenance, clock, random, log, config, signer }));
+  const { secureUrl } = config;
+  const onHeld = createPeerMails({ store, people, mailer, log, secureUrl });
+  host.add(await openPeers({ state, maintenance, clock, random, log, config, signer, onHeld }));
   tables.register(metrics);
   closers.add(tables.watch());
 

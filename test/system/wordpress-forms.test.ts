@@ -308,7 +308,7 @@ withPhp('deleting the plugin in a network forgets each site', async () => {
   );
   const { output } = await runCode('php', [file]);
   directory.remove();
-  assert.equal(output, '[151,"portcullis_sign_in_id",1]');
+  assert.equal(output, '[153,"portcullis_sign_in_changed",1]');
 });
 
 withPhp('the picture on the sign-in page has two pixels for each dot, or more', async () => {

@@ -1,18 +1,16 @@
 /**
- * The crawlers of search engines by the domain of their host names, as the engines' own pages tell to verify them: the
- * name of the address, confirmed by its own record. Domains of which strangers get names are left out, though an
- * engine names them too: anybody has a machine under googleusercontent.com.
+ * The crawlers of search engines by the domain of their host names. The table is kept by hand and short: it holds
+ * domains in which an engine names machines that crawl, and nothing else as far as is known. A domain in which an
+ * engine also names offices, mail servers or the machines of customers is left out, and so is one of which it is not
+ * sure: an address without a crawler's name is only shown without one.
  */
 
-/** Domains whose every name is the engine's. */
+/** Domains in which machines that crawl have their names. */
 const crawlers: readonly (readonly [crawler: string, ...domains: string[]])[] = [
-  ['Googlebot', 'googlebot.com', 'google.com'],
+  ['Googlebot', 'googlebot.com'],
   ['Bingbot', 'search.msn.com'],
   ['Applebot', 'applebot.apple.com'],
-  ['YandexBot', 'yandex.ru', 'yandex.net', 'yandex.com'],
   ['Baiduspider', 'crawl.baidu.com', 'crawl.baidu.jp'],
-  ['PetalBot', 'petalsearch.com'],
-  ['SeznamBot', 'seznam.cz'],
   ['Yahoo! Slurp', 'crawl.yahoo.net'],
 ];
 

@@ -52,6 +52,7 @@ const kindOf: Readonly<Record<MailName, MailKind>> = {
   newSignIn: 'notice',
   failedSignIns: 'notice',
   budgetNear: 'notice',
+  peerHeld: 'notice',
   changed: 'change',
   accountDeleted: 'farewell',
   test: 'notice',

@@ -42,6 +42,8 @@ export interface MailCatalogue {
   changed(values: ChangedValues): MailText;
   /** `limit`: open votes that the account may have. */
   budgetNear(values: { limit: number }): MailText;
+  /** To operators. `link`: of the peer on the console. `isStrangeKey`: nothing of it counts any more. */
+  peerHeld(values: { link: string; peer: string; isStrangeKey: boolean }): MailText;
   accountDeleted(values: object): MailText;
   /** An operator sends it to see that mails arrive. */
   test(values: { link: string }): MailText;
@@ -245,6 +247,22 @@ back when it is confirmed, and half of what is open lapses in 14 days.
 
 If you did not send so many reports, somebody may have your API key: revoke it
 on the page of your keys.`,
+  }),
+  peerHeld: ({ link, peer, isStrangeKey }) => ({
+    subject: `The peer ${peer} waits for you`,
+    text: `${
+      isStrangeKey
+        ? `A key that you did not pin signs what
+${peer}
+publishes. Nothing that it said counts until you pin a new key.
+Ask its operator by another way first.`
+        : `New rows of
+${peer}
+look like a mistake or like poison, so they wait. What it takes back still
+goes. Look at them, then accept or drop them:`
+    }
+
+${link}`,
   }),
   accountDeleted: () => ({
     subject: 'Your account was deleted',
@@ -477,6 +495,22 @@ s’éteint en 14 jours.
 
 Si vous n’avez pas envoyé tant de signalements, quelqu’un a peut-être votre
 clé d’API : révoquez-la sur la page de vos clés.`,
+  }),
+  peerHeld: ({ link, peer, isStrangeKey }) => ({
+    subject: `Le pair ${peer} attend votre décision`,
+    text: `${
+      isStrangeKey
+        ? `Une clé que vous n’avez pas fixée signe ce que publie
+${peer}.
+Rien de lui ne compte tant que vous n’avez pas fixé une nouvelle clé.
+Demandez-la d’abord à son exploitant par une autre voie.`
+        : `De nouvelles lignes de
+${peer}
+ressemblent à une erreur ou à un empoisonnement : elles attendent. Ce qu’il
+retire disparaît quand même. Regardez-les, puis acceptez-les ou écartez-les :`
+    }
+
+${link}`,
   }),
   accountDeleted: () => ({
     subject: 'Votre compte a été supprimé',

@@ -225,6 +225,9 @@ it('a crawler is known by a domain of its engine, not by a name that only looks 
     'notgooglebot.com',
     'googlebot.com',
     '1.bc.googleusercontent.com',
+    'mail-wr1-f41.google.com',
+    'forward101.mail.yandex.net',
+    'mxd.seznam.cz',
     'mail.msn.com',
   ]) {
     assert.equal(crawlerOf(other), undefined, other);

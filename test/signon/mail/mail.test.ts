@@ -233,6 +233,9 @@ it('every mail in every language is plain, short of line, and holds its link who
   for (const name of names) {
     if (name !== 'changed') cases.push({ name, values: { ...facts, limit: 20_000 } });
   }
+  for (const isStrangeKey of [true, false]) {
+    cases.push({ name: 'peerHeld', values: { link, peer: 'b.example', isStrangeKey } });
+  }
   const paced = { ...facts, worksFrom: '2026-11-22 07:35 UTC', choose: true };
   cases.push({ name: 'verify', values: paced });
   for (const [language, catalogue] of Object.entries(mailCatalogues)) {
