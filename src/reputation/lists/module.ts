@@ -66,7 +66,7 @@ export function openSubscriptions(needs: {
     isImmediate: true,
     onFailure(err) {
       if (err instanceof LeaseLostError) return;
-      log.warn({ err }, 'lists: groups of networks not looked at, tried again later');
+      log.warn({ err }, 'lists: pass over groups of networks failed, will retry');
     },
   });
   return {

@@ -10,6 +10,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createTurns } from '../../core/scheduling.ts';
 import type { IndexPrefix } from '../../index/prefix.ts';
 import type { Reader, Writer } from '../../storage/codec.ts';
 import { halfLivesAt } from '../check/score.ts';
@@ -155,12 +156,9 @@ export function createReducer(options: {
     const tag = tagOf(contributionKinds[list], sourceNumber);
     const { owner, tag: tags, listed } = contributions;
     // A slice's duration has no influence on the result: no other event comes in between.
-    let sliceEnd = performance.now() + sliceMs;
+    const turns = createTurns();
     for (let node = 1; node <= contributions.highest(); node++) {
-      if (node % nodesPerSlice === 0 && performance.now() > sliceEnd) {
-        await nextTurn();
-        sliceEnd = performance.now() + sliceMs;
-      }
+      if (node % nodesPerSlice === 0 && turns.isOver()) await turns.next();
       const entry = owner[node]!;
       if (entry === 0 || tags[node] !== tag || listed[node]! >>> 8 === keep) continue;
       entries.touch(entry);
@@ -188,12 +186,9 @@ export function createReducer(options: {
   async function changePolicy(next: Policy): Promise<void> {
     policy.set(next);
     const { owner, tag: tags } = contributions;
-    let sliceEnd = performance.now() + sliceMs;
+    const turns = createTurns();
     for (let node = 1; node <= contributions.highest(); node++) {
-      if (node % nodesPerSlice === 0 && performance.now() > sliceEnd) {
-        await nextTurn();
-        sliceEnd = performance.now() + sliceMs;
-      }
+      if (node % nodesPerSlice === 0 && turns.isOver()) await turns.next();
       const entry = owner[node]!;
       if (entry === 0) continue;
       if (kindOf(tags[node]!) === contributionKinds.rise && !next.isRising) entries.sink(node);
@@ -281,12 +276,9 @@ function createPeerReducer(options: {
   async function forEachOf(peer: number, change: (entry: number, node: number) => void) {
     const tag = tagOf(contributionKinds.peer, peer);
     const { owner, tag: tags } = contributions;
-    let sliceEnd = performance.now() + sliceMs;
+    const turns = createTurns();
     for (let node = 1; node <= contributions.highest(); node++) {
-      if (node % nodesPerSlice === 0 && performance.now() > sliceEnd) {
-        await nextTurn();
-        sliceEnd = performance.now() + sliceMs;
-      }
+      if (node % nodesPerSlice === 0 && turns.isOver()) await turns.next();
       const entry = owner[node]!;
       if (entry === 0 || tags[node] !== tag) continue;
       entries.touch(entry);

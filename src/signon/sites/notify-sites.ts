@@ -310,7 +310,7 @@ export function createSiteNotifier(options: {
   function noteFailure(error: unknown): void {
     // Another node does it now.
     if (error instanceof LeaseLostError || signal.aborted) return;
-    log.warn({ err: error }, 'site notices: not looked at, tried again later');
+    log.warn({ err: error }, 'site notices: pass failed, will retry');
   }
 
   async function poll(): Promise<void> {

@@ -12,7 +12,6 @@
  * Bounds: two peers at a time, five minutes between polls, after failures up to an hour.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Config } from '../../../config.ts';
 import { entryFlags } from '../../../contracts/reputation.ts';
 import type { Clock } from '../../../core/clock.ts';
@@ -22,6 +21,7 @@ import type { Log } from '../../../core/log.ts';
 import type { Metrics } from '../../../core/metrics.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok } from '../../../core/result.ts';
+import { createTurns } from '../../../core/scheduling.ts';
 import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import { flagsOf, metaOf } from '../../../index/records.ts';
@@ -74,7 +74,6 @@ const networkRowsHeld = 64;
 const aheadMsMax = hourMs;
 /** The service of a bundled range that resolvers and root servers belong to. */
 const resolvers = serviceNumber(serviceNames[3]) - 1;
-const sliceMs = 3;
 const rowsPerSlice = 64;
 
 export interface PollOptions {
@@ -624,12 +623,11 @@ async function stepInSlices(
   step: (i: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  let sliceEnd = performance.now() + sliceMs;
+  const turns = createTurns();
   for (let i = 0; i < count; i++) {
-    if (i % rowsPerSlice === 0 && performance.now() > sliceEnd) {
-      await nextTurn();
+    if (i % rowsPerSlice === 0 && turns.isOver()) {
+      await turns.next();
       signal.throwIfAborted();
-      sliceEnd = performance.now() + sliceMs;
     }
     step(i);
   }
@@ -740,7 +738,7 @@ export async function openPeers(needs: {
   function begin(): void {
     loop ??= every(pollMs, poll, {
       isImmediate: true,
-      onFailure: (err) => log.warn({ err }, 'peers: not looked at, tried again later'),
+      onFailure: (err) => log.warn({ err }, 'peers: pass failed, will retry'),
     });
   }
 

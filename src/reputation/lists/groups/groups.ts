@@ -6,11 +6,11 @@
  * is in memory already is not written again. A group whose networks have no room is tried again each minute.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log.ts';
 import { openLoneThread } from '../../../core/lone-thread.ts';
 import type { Random } from '../../../core/random.ts';
+import { createTurns } from '../../../core/scheduling.ts';
 import { dayMs, minuteMs } from '../../../core/time.ts';
 import { groupIn, type NetworkGroup } from '../../../geo/network-groups.ts';
 import type { GeoSource } from '../../../geo/sources.ts';
@@ -26,7 +26,6 @@ import type { ExpandJob } from './expand.worker.ts';
 
 const againMs = minuteMs;
 /** Others get their turn after this long, looked at every so many rows. */
-const sliceMs = 3;
 const rowsPerSlice = 64;
 
 /** A group as a row of own entries or of the allowlist names it. */
@@ -101,12 +100,9 @@ export function createGroupKeeper(options: {
     if (row.rows !== rows.count || !endsAsWanted(source, endsAt)) return false;
     const { contributions, get } = state.entries;
     const tag = tagOf(contributionKinds[list], source.number);
-    let sliceEnd = performance.now() + sliceMs;
+    const turns = createTurns();
     for (let i = 0; i < rows.count; i++) {
-      if (i % rowsPerSlice === 0 && performance.now() > sliceEnd) {
-        await nextTurn();
-        sliceEnd = performance.now() + sliceMs;
-      }
+      if (i % rowsPerSlice === 0 && turns.isOver()) await turns.next();
       const words = rows.words.subarray(4 * i, 4 * i + 4);
       const entry = get(rows.families[i] === 4 ? 4 : 6, words, rows.lengths[i]!);
       const node = entry === 0 ? 0 : contributions.find(entry, tag);

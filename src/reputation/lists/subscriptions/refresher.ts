@@ -12,12 +12,12 @@
  * when to come back is not asked sooner, for a day at most.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Random } from '../../../core/random.ts';
 import { ok, type Result } from '../../../core/result.ts';
+import { createTurns } from '../../../core/scheduling.ts';
 import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
 import type { GeoSource } from '../../../geo/sources.ts';
 import { LeaseLostError } from '../../../storage/maintenance.ts';
@@ -272,8 +272,7 @@ export function createRefresher(options: {
   return { poll, idle, stop };
 }
 
-/** Others get their turn after this long, looked at every so many rows. */
-const sliceMs = 3;
+/** Rows between two looks at the clock. */
 const rowsPerSlice = 64;
 
 /** Counts the rows of a new list that its former one had, before the journal replaces them. */
@@ -287,13 +286,10 @@ export async function countKnownRows(
   const tag = tagOf(contributionKinds[list], former.number);
   const words = new Uint32Array(4);
   let known = 0;
-  let sliceEnd = performance.now() + sliceMs;
+  const turns = createTurns();
   for (const batch of batches) {
     for (let i = 0; i < batch.count; i++) {
-      if (i % rowsPerSlice === 0 && performance.now() > sliceEnd) {
-        await nextTurn();
-        sliceEnd = performance.now() + sliceMs;
-      }
+      if (i % rowsPerSlice === 0 && turns.isOver()) await turns.next();
       for (let word = 0; word < 4; word++) words[word] = batch.words[4 * i + word]!;
       const entry = entries.get(batch.families[i] === 4 ? 4 : 6, words, batch.lengths[i]!);
       if (entry !== 0 && entries.contributions.find(entry, tag) !== 0) known += 1;
