@@ -206,8 +206,8 @@ export function readDecisions(body: Uint8Array): readonly Wanted[] | string {
   }
   const wanted: Wanted[] = [];
   for (const [at, row] of rows.entries()) {
-    const given = (row as { value?: unknown } | null)?.value;
-    const value = typeof given === 'string' ? canonicalValue(given) : undefined;
+    const text = (row as { value?: unknown } | null)?.value;
+    const value = typeof text === 'string' ? canonicalValue(text) : undefined;
     const scope = value && scopeOf(value);
     const decision = decisionIn({ type: 'ban', scope, ...(row as object) });
     if (decision === undefined) {

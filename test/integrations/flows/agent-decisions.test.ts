@@ -467,6 +467,10 @@ it('who may manage sets and ends own entries as an operator does, and reads the 
     ['x', /decision 1/],
     [Array(101).fill({ value: ip, duration: '4h' }), /1 to 100/],
     [{ value: ip }, /decision 1/],
+    ...[null, 1, [], [ip], { toString: 1 }].map(
+      (value) => [{ value, duration: '4h' }, /decision 1/] as const,
+    ),
+    [[null], /decision 1/],
     [{ value: ip, duration: 'soon' }, /decision 1/],
     [{ value: 'x', duration: '4h' }, /decision 1/],
     [{ value: ip, scope: 'Country', duration: '4h' }, /decision 1/],

@@ -228,6 +228,15 @@ async function subscriber() {
 /** A server that was added long ago, so that its weight is whole. */
 const old = { addedAt: start - 30 * dayMs };
 
+/** A peer of long ago that names an address, not read yet. */
+async function followed() {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  from.says(['45.1.1.1']);
+  await w.add(from, old);
+  return { w, from };
+}
+
 it('rows come with segments and go with tombstones, and how far it was read goes along', async () => {
   const w = await subscriber();
   const from = await publisher(w.clock);
@@ -338,10 +347,7 @@ it('a head that is replayed, of the future, of another history or too far ahead 
 });
 
 it('a peer that is gone counts nothing once its head was over for a day, and counts again later', async () => {
-  const w = await subscriber();
-  const from = await publisher(w.clock);
-  from.says(['45.1.1.1']);
-  await w.add(from, old);
+  const { w, from } = await followed();
   await w.poll();
   from.answers((_, response) => response.writeHead(500).end() !== undefined);
   w.clock.advance(47 * hourMs);
@@ -405,10 +411,7 @@ it('what looks like poison waits, what is taken back meanwhile goes, and the ope
 });
 
 it('a row from the future waits, and one that is wider than a host is refused with its segment', async () => {
-  const w = await subscriber();
-  const from = await publisher(w.clock);
-  from.says(['45.1.1.1']);
-  await w.add(from, old);
+  const { w, from } = await followed();
   await w.poll();
   from.says(['45.1.2.1'], Math.floor(start / hourMs) + 3);
   assert.equal((await w.poll()).held, 'rows from the future');
@@ -421,10 +424,7 @@ it('a row from the future waits, and one that is wider than a host is refused wi
 });
 
 it('hostile answers are cut off: bombs, endless bodies, other hosts, changed bytes', async () => {
-  const w = await subscriber();
-  const from = await publisher(w.clock);
-  from.says(['45.1.1.1']);
-  await w.add(from, old);
+  const { w, from } = await followed();
   const bomb = gzipSync(Buffer.alloc(64 * 1_048_576));
   const lies: readonly [(path: string, response: ServerResponse) => boolean, RegExp][] = [
     [(_, response) => response.end(bomb) !== undefined, /larger than 4096 bytes/],
@@ -471,11 +471,26 @@ it('hostile answers are cut off: bombs, endless bodies, other hosts, changed byt
   assert.equal(w.rows(), 1);
 });
 
-it('a key that the old one signed is followed; another one holds the peer, and nothing of it counts', async () => {
+it('segments of more rows than a peer may have are left, and its snapshot is read', async () => {
   const w = await subscriber();
   const from = await publisher(w.clock);
-  from.says(['45.1.1.1']);
+  const lines = Array.from(
+    { length: 2 ** 18 },
+    (_, i) => `- 45.${i >> 16}.${(i >> 8) & 255}.${i & 255}`,
+  );
+  for (let i = 0; i < 4; i++) from.publish(lines);
+  from.answers((path, response) => {
+    const seq = Number(/segments\/(\d+)/.exec(path)?.[1]);
+    if (!(seq > 0)) return false;
+    response.end(gzipSync(writeBatch([{ seq, bytes: from.segments()[seq - 1]! }])));
+    return true;
+  });
   await w.add(from, old);
+  assert.match((await w.poll()).failure, /no snapshot yet/);
+});
+
+it('a key that the old one signed is followed; another one holds the peer, and nothing of it counts', async () => {
+  const { w, from } = await followed();
   await w.poll();
   from.rotate(true);
   assert.equal((await w.poll()).key, from.key().line);

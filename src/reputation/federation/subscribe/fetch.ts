@@ -7,6 +7,7 @@
  */
 
 import { OperatorError } from '../../../core/errors.ts';
+import { createTurns, type Pace } from '../../../core/scheduling.ts';
 import { minuteMs } from '../../../core/time.ts';
 import { type Destinations, openDestinations } from '../../lists/import/download.ts';
 import { openList } from '../../lists/import/open-list.ts';
@@ -29,8 +30,13 @@ import { signGet } from '../document/signed-get.ts';
 
 /** Segments of one poll; a peer that is further behind takes the snapshot. */
 export const segmentsMax = 4_096;
-/** Bytes of the segments of one poll: they are in memory until all are verified. */
+/**
+ * Bytes of the segments of one poll: they are in memory until all are verified. Their rows are no more than a peer may
+ * have at all.
+ */
 const pollBytesMax = 64 * 1_048_576;
+/** Bytes of a segment that are parsed in one go: some hundreds of lines. */
+const pieceBytes = 32_768;
 const waitMsMax = 30_000;
 const fetchMsMax = 10 * minuteMs;
 
@@ -57,7 +63,7 @@ export interface FetchOptions {
 }
 
 /** One segment as it was read. */
-export type ReadSegment = ReturnType<typeof segmentOf>;
+export type ReadSegment = Awaited<ReturnType<typeof segmentOf>>;
 
 /** @returns why a peer at such an address is not read */
 export function peerUrlFault(text: string, allowPrivate: boolean): string | undefined {
@@ -131,7 +137,8 @@ export function openPeerReader(options: FetchOptions) {
     if (after.seq + 1 < of.oldest || of.seq - after.seq > segmentsMax) return undefined;
     const found: ReadSegment[] = [];
     let { seq, chain } = after;
-    let bytes = 0;
+    const turns = createTurns();
+    let [bytes, rows] = [0, 0];
     while (seq < of.seq) {
       const to = Math.min(of.seq, seq + segmentsPerAnswer);
       const body = await whole(`/federation/segments/${seq + 1}?to=${to}`, batchBytesMax);
@@ -143,7 +150,10 @@ export function openPeerReader(options: FetchOptions) {
       if (bytes > pollBytesMax) return undefined;
       for (const one of batch) {
         chain = chainAfter(chain, one.bytes);
-        found.push(segmentOf(one, chain, base.host));
+        const read = await segmentOf(one, chain, { host: base.host, turns });
+        rows += read.added.length + read.removed.length;
+        if (rows > snapshotRowsMax) return undefined;
+        found.push(read);
         seq = one.seq;
       }
     }
@@ -179,7 +189,11 @@ export function openPeerReader(options: FetchOptions) {
   return { head, segments, snapshot };
 }
 
-function segmentOf({ seq, bytes }: NumberedSegment, chain: string, host: string) {
+async function segmentOf(
+  { seq, bytes }: NumberedSegment,
+  chain: string,
+  { host, turns }: { readonly host: string; readonly turns: Pace },
+) {
   const added: PeerRow[] = [];
   const removed: AddressRef[] = [];
   const reader = createSegmentReader({
@@ -189,7 +203,11 @@ function segmentOf({ seq, bytes }: NumberedSegment, chain: string, host: string)
       else added.push(rowOf(row));
     },
   });
-  const fault = reader.push(bytes) ?? reader.end();
+  for (let from = 0; from < bytes.length; from += pieceBytes) {
+    if (turns.isOver()) await turns.next();
+    if (reader.push(bytes.subarray(from, from + pieceBytes)) !== undefined) break;
+  }
+  const fault = reader.end();
   if (fault === undefined) return { seq, chain, added, removed };
   throw new PeerFault(`${host}: line ${fault.line} of its segment ${seq}: ${fault.reason}`);
 }
