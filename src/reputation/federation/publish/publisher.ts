@@ -62,6 +62,12 @@ const leapMax = 1_400;
 const partsPerCommit = 8;
 const segmentsPerTrim = 256;
 const pack = promisify(gzip);
+
+/** Returns the keys that sign a head: in a rotation both. */
+function signersOf({ key, former }: FederationKeys) {
+  return former === undefined ? [key] : [key, former];
+}
+
 export function createPublisher(options: {
   /** The maintenance's: a node that lost the lease writes nothing with it. */
   readonly store: Store;
@@ -97,7 +103,7 @@ export function createPublisher(options: {
     more: { readonly set?: readonly SetRow[]; readonly del?: readonly Key[] } = {},
   ): Promise<ReadPublication | undefined> {
     const { snapshotAt, snapshotSeq: seq, snapshotSha256: sha256, snapshotBytes: bytes } = next;
-    const signers = keys.former === undefined ? [keys.key] : [keys.key, keys.former];
+    const signers = signersOf(keys);
     const madeAt = Math.max(clock.now(), next.headAt);
     const head = writeHead(
       {
@@ -282,7 +288,7 @@ export function createPublisher(options: {
 
   async function signWhenDue(read: ReadPublication, keys: FederationKeys, now: number) {
     const { headAt, headKeys } = read.publication;
-    const signers = keys.former === undefined ? [keys.key] : [keys.key, keys.former];
+    const signers = signersOf(keys);
     const isOther = headKeys !== signers.map(({ id }) => id).join(' ');
     if (!isOther && now - headAt < publishBounds.headMs) return;
     const { del, oldest, segmentBytes } = await trimmed(read.publication, now);
