@@ -6,6 +6,8 @@ export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
 export const hourSeconds = 3_600;
+/** The last hour since 1970 whose seconds fit into 32 bits. */
+export const lastHour32 = Math.floor(0xffff_ffff / hourSeconds);
 export const daySeconds = 24 * hourSeconds;
 
 const unitMs = { s: 1_000, m: minuteMs, h: hourMs, d: dayMs } as const;

@@ -17,7 +17,6 @@ import type { Store } from '../../storage/store.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { Contributions } from '../state/contributions.ts';
 import type { Policy } from '../votes/quorum.ts';
-import { keyIdOf } from './document/signed-get.ts';
 import { federationRoutes } from './federation.route.ts';
 import { categoriesIn, createChanges } from './publish/changes.ts';
 import { createPublisher } from './publish/publisher.ts';
@@ -81,8 +80,8 @@ export function openFederation(needs: {
   const served = federationRoutes({
     ...needs,
     async peerKey(keyId) {
-      const keys = (await listPeers(store)).map(keyOfPeer);
-      return keys.find((key) => keyIdOf(key) === keyId);
+      const found = (await listPeers(store)).find(({ key }) => key.startsWith(`${keyId}+`));
+      return found && keyOfPeer(found);
     },
     keyLine: async () => (await signingKeyOf(needs))?.line,
   });

@@ -81,6 +81,8 @@ export interface Entries {
   claim(family: 4 | 6, words: Uint32Array, length: number): number;
   /** Returns true when a report of the address can be recorded after those that are under way. */
   hasRoomFor(family: 4 | 6, words: Uint32Array): boolean;
+  /** Returns true while a peer's word may bring an address that nobody else names: a third is kept for ours. */
+  hasRoomForPeers(): boolean;
   /** Returns the entry of exactly this prefix, 0 for none. */
   get(family: 4 | 6, words: Uint32Array, length: number): number;
   /** Marks the entry's page as changing. Must come before the change. */
@@ -207,8 +209,7 @@ export function createEntries(options: {
   }
 
   function voteCountOf(entry: number): VoteCount {
-    const newest = peers.newestOn(entry, lastReportedAtOf(records, entry));
-    peers.count(count, entry, dayOf(newest));
+    peers.count(count, entry, dayOf(peers.newestOn(entry, lastReportedAtOf(records, entry))));
     return count.count;
   }
 
@@ -418,6 +419,7 @@ export function createEntries(options: {
     reviewPeers: (entry, at) => peers.review(entry, lastReportedAtOf(records, entry), at),
     claim,
     hasRoomFor,
+    hasRoomForPeers: () => index.size() <= (2 / 3) * options.entriesMax,
     get: (family, words, length) => index.get({ family, words, length }),
     touch,
     settle: rise.settle,

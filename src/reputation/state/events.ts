@@ -3,6 +3,7 @@
  * comment, nothing of a person that would have to be deleted later.
  */
 
+import { lastHour32 } from '../../core/time.ts';
 import { bitsOf, hostMask, type IndexPrefix } from '../../index/prefix.ts';
 import { formatPrefix } from '../../ip/prefix.ts';
 import type { Reader, Writer } from '../../storage/codec.ts';
@@ -492,6 +493,8 @@ function writePeerRows(out: Writer, { peer, seq, added, removed }: PeerRows): vo
   }
   out.u8(peer).varint(seq).u16(added.length);
   for (const { family, words, length, firstHour, lastHour, categories } of added) {
+    // An event that can't be read would stop every node for good.
+    if (lastHour > lastHour32) throw new RangeError(`a peer's row of hour ${lastHour}`);
     writePrefix(out, family, words, 0, length);
     out.varint(lastHour).varint(lastHour - firstHour);
     out.varint(categories);
@@ -511,7 +514,7 @@ function readPeerRows(input: Reader): PeerRows {
     const lastHour = input.varint();
     const firstHour = lastHour - input.varint();
     const categories = input.varint();
-    if (firstHour < 0 || lastHour > hourMax || categories > peerSaid.categories) input.reject();
+    if (firstHour < 0 || lastHour > lastHour32 || categories > peerSaid.categories) input.reject();
     return { family, words, length, firstHour, lastHour, categories };
   });
   const removed = Array.from({ length: countOfRows(input) }, () => {
@@ -520,9 +523,6 @@ function readPeerRows(input: Reader): PeerRows {
   });
   return { peer, seq, added, removed };
 }
-
-/** The last hour that fits into seconds of 32 bits. */
-const hourMax = Math.floor(0xffff_ffff / 3_600);
 
 /** Returns true for a host and for an IPv6 /64, which are all that a peer may name. */
 export function isPeerPrefix(family: 4 | 6, length: number): boolean {

@@ -343,6 +343,11 @@ function createPeerReducer(options: {
       refusals.count('rows');
       return;
     }
+    if (contributions.first(entry) === 0 && !entries.hasRoomForPeers()) {
+      refusals.count('rows');
+      entries.settle(entry);
+      return;
+    }
     if (entries.peers.put(entry, peer, row, when) === 0) {
       refusals.count('rows');
       entries.settle(entry);

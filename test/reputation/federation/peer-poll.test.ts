@@ -26,6 +26,7 @@ import {
   chainStart,
   writeBatch,
 } from '../../../src/reputation/federation/document/segment.ts';
+import { openPeerReader } from '../../../src/reputation/federation/subscribe/fetch.ts';
 import { createPeerPoller } from '../../../src/reputation/federation/subscribe/module.ts';
 import {
   addPeer,
@@ -206,6 +207,8 @@ async function subscriber() {
       await poller.idle();
       return (await listPeers(store))[0]!;
     },
+    /** As the server looks every two seconds. */
+    look: poller.poll,
     score(ip: string) {
       const words = new Uint32Array(4);
       const family = parseIp(ip, words);
@@ -420,7 +423,81 @@ it('a row from the future waits, and one that is wider than a host is refused wi
   wide.publish(['+ 45.0.0.0/8 1 1 18 1 s1']);
   await other.add(wide, old);
   assert.match((await other.poll()).failure, /not a line of this format/);
+  wide.restore(0);
+  wide.publish(['+ 45.1.1.1 1 1193047 18 1 s1']);
+  assert.match((await other.poll()).failure, /not a line of this format/);
   assert.equal(other.rows(), 0);
+});
+
+it('of addresses that nobody meets nothing is taken, not even from an own server', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  from.says(['10.0.0.5', '127.0.0.1', '198.51.100.7', '64:ff9b::/64', '64:ff9b:1::/64', 'fe80::1']);
+  await w.add(from, { ...old, isOwn: true });
+  assert.equal((await w.poll()).failure, '');
+  assert.equal(w.rows(), 1);
+  assert.deepEqual(['10.0.0.5', '64:ff9b::101:101', '198.51.100.7'].map(w.score), [0, 0, 91]);
+});
+
+it('what says nothing new is not written, and snapshots without end are read as seldom as heads', async () => {
+  const { w, from } = await followed();
+  await w.poll();
+  const before = await w.store.lastSeq();
+  from.publish(Array.from({ length: 3_000 }, (_, i) => `- 46.1.${i >> 8}.${i & 255}`));
+  from.says(['45.1.1.1'], Math.floor(start / hourMs) + 1);
+  from.snapshot(['45.1.1.1']);
+  from.says([]);
+  assert.equal((await w.poll()).failure, '');
+  from.says([]);
+  from.oldest.value = 6;
+  assert.ok((await w.poll()).dueAt > w.clock.now() + 60_000);
+  assert.ok(from.asked.at(-1)!.includes('snapshot'));
+  assert.equal(await w.store.lastSeq(), before);
+});
+
+it('peers leave a third of all addresses to those that others name', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  from.says(Array.from({ length: 14_000 }, (_, i) => `45.${i >> 8}.${i & 255}.1`));
+  await w.add(from, old);
+  await w.poll();
+  assert.equal(w.rows(), 13_333);
+  assert.ok(w.state.entries.hasRoomFor(4, Uint32Array.of(0x01010101)));
+});
+
+it('a peer that is paused counts nothing from the next moment, though its poll hangs', async () => {
+  const { w, from } = await followed();
+  const { number } = await w.poll();
+  from.says(['45.1.2.1']);
+  let answer: () => void = () => {};
+  const asked = new Promise<void>((resolve) => {
+    from.answers((path, response) => {
+      if (!path.includes('segments')) return false;
+      answer = () => response.writeHead(500).end();
+      resolve();
+      return true;
+    });
+  });
+  const polled = w.poll();
+  await asked;
+  await changePeer(w.store, number, () => ({ state: 'paused' }));
+  await w.look();
+  assert.equal(w.score('45.1.1.1'), 0);
+  answer();
+  await polled;
+});
+
+it('bytes that come too slowly for a poll end it', async () => {
+  const from = await publisher(manualClock(start));
+  from.answers((_, response) => response.write('x'));
+  const reader = openPeerReader({
+    url: from.url,
+    allowPrivate: true,
+    signer: undefined,
+    now: () => start,
+    deadlineMs: 20,
+  });
+  await assert.rejects(reader.head(from.key()), /reading it takes longer/);
 });
 
 it('hostile answers are cut off: bombs, endless bodies, other hosts, changed bytes', async () => {
@@ -494,9 +571,13 @@ it('a key that the old one signed is followed; another one holds the peer, and n
   await w.poll();
   from.rotate(true);
   assert.equal((await w.poll()).key, from.key().line);
+  const own = from.head();
   from.rotate(false);
   const held = await w.poll();
   assert.deepEqual([held.held, w.score('45.1.1.1')], ['strange key', 0]);
+  from.answers((path, response) => path.endsWith('head') && response.end(own) !== undefined);
+  const again = await w.poll();
+  assert.deepEqual([again.failure, again.held], ['', 'strange key'], 'until the operator says so');
 });
 
 it('a new peer has half of its weight for 14 days, then whole; peers of one host are one voice', async () => {

@@ -105,7 +105,7 @@ const wrong: readonly (readonly [string, SegmentFault['reason']])[] = [
   ['+ 192.0.2.1  490000 490001 18 8 m1\n', 'not a line of this format'],
   ['+ 192.0.2.1 490000 489999 18 8 m1\n', 'not a line of this format'],
   ['+ 192.0.2.1 0490000 490001 18 8 m1\n', 'not a line of this format'],
-  ['+ 192.0.2.1 490000 9999999 18 8 m1\n', 'not a line of this format'],
+  ['+ 192.0.2.1 490000 1193047 18 8 m1\n', 'not a line of this format'],
   ['+ 192.0.2.1 490000 490001 18,18 8 m1\n', 'not a line of this format'],
   ['+ 192.0.2.1 490000 490001 22,18 8 m1\n', 'not a line of this format'],
   ['+ 192.0.2.1 490000 490001 18, 8 m1\n', 'not a line of this format'],

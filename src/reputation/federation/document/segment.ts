@@ -13,6 +13,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { lastHour32 } from '../../../core/time.ts';
 import { formatIp, type IpFamily, parseIpBytes } from '../../../ip/address.ts';
 import { categoriesOf, categoryMax } from '../../reports/categories.ts';
 
@@ -21,7 +22,6 @@ export const snapshotBytesMax = 256 * 1_048_576;
 export const snapshotRowsMax = 1_000_000;
 /** A host of 39 characters and all 23 categories is shorter. */
 const lineBytesMax = 192;
-const hourMax = 2 ** 21;
 const countMax = 2 ** 20;
 /** Three stands for three or more. */
 const reportersMax = 3;
@@ -230,9 +230,9 @@ function readLine(from: Uint8Array, start: number, end: number, row: FilledRow):
     return at === end;
   }
   if (!nextField(from)) return false;
-  row.firstHour = readNumber(from, end, hourMax);
+  row.firstHour = readNumber(from, end, lastHour32);
   if (row.firstHour < 0 || !nextField(from)) return false;
-  row.lastHour = readNumber(from, end, hourMax);
+  row.lastHour = readNumber(from, end, lastHour32);
   if (row.lastHour < row.firstHour || !nextField(from)) return false;
   row.categories = readCategories(from, end);
   if (row.categories <= 0 || !nextField(from)) return false;

@@ -38,7 +38,8 @@ const pollBytesMax = 64 * 1_048_576;
 /** Bytes of a segment that are parsed in one go: some hundreds of lines. */
 const pieceBytes = 32_768;
 const waitMsMax = 30_000;
-const fetchMsMax = 10 * minuteMs;
+/** All questions of one poll together: few peers are polled at a time, and others wait. */
+const pollMsMax = 10 * minuteMs;
 
 /** An answer of a peer is not right: nothing of it was taken. */
 export class PeerFault extends OperatorError {
@@ -58,6 +59,8 @@ export interface FetchOptions {
   readonly signer: SigningKey | undefined;
   readonly now: () => number;
   readonly signal?: AbortSignal;
+  /** Bound on all reading together, ms; absent: that of a poll. */
+  readonly deadlineMs?: number;
   /** Absent: as the system resolves names. */
   readonly destinations?: Destinations;
 }
@@ -81,6 +84,10 @@ export function peerUrlFault(text: string, allowPrivate: boolean): string | unde
 export function openPeerReader(options: FetchOptions) {
   const { allowPrivate, signer, now } = options;
   const base = new URL(options.url);
+  const { deadlineMs = pollMsMax } = options;
+  const deadline = AbortSignal.timeout(deadlineMs);
+  const signals = options.signal === undefined ? [deadline] : [deadline, options.signal];
+  const signal = AbortSignal.any(signals);
   const destinations = options.destinations ?? openDestinations({ allowPrivate });
   /** Redirects stay on the peer's host. */
   const own: Destinations = {
@@ -96,18 +103,23 @@ export function openPeerReader(options: FetchOptions) {
     maxBytes: number,
     onChunk: (chunk: Uint8Array) => void,
   ): Promise<void> {
-    const opened = await openList(new URL(path, base).href, {
-      maxBytes,
-      timeoutMs: waitMsMax,
-      deadlineMs: fetchMsMax,
-      destinations: own,
-      headersFor: (url) => (signer === undefined ? {} : signGet(url, signer, now())),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
-    });
     try {
-      for await (const chunk of opened.chunks) onChunk(chunk);
-    } finally {
-      await opened.close();
+      const opened = await openList(new URL(path, base).href, {
+        maxBytes,
+        timeoutMs: waitMsMax,
+        deadlineMs,
+        destinations: own,
+        headersFor: (url) => (signer === undefined ? {} : signGet(url, signer, now())),
+        signal,
+      });
+      try {
+        for await (const chunk of opened.chunks) onChunk(chunk);
+      } finally {
+        await opened.close();
+      }
+    } catch (error) {
+      if (!deadline.aborted) throw error;
+      throw new PeerFault(`${base.host}: reading it takes longer than ${deadlineMs / 1_000} s`);
     }
   }
 

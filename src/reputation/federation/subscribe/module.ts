@@ -22,14 +22,16 @@ import type { Metrics } from '../../../core/metrics.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok } from '../../../core/result.ts';
 import { createTurns } from '../../../core/scheduling.ts';
-import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
+import { dayMs, hourMs, hourSeconds, minuteMs } from '../../../core/time.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import { flagsOf, metaOf } from '../../../index/records.ts';
 import { COVERING_MAX } from '../../../index/trie/layout.ts';
+import { specialUse } from '../../../ip/special.ts';
 import { untilUndisturbed } from '../../../storage/change.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
 import { LeaseLostError, type Maintenance } from '../../../storage/maintenance.ts';
 import type { NewEvent, SetRow, Store } from '../../../storage/store.ts';
+import { isMet } from '../../address/known.ts';
 import { serviceNames, serviceNumber } from '../../lists/import/rows.ts';
 import { contributionKinds, kindOf, refOf, tagOf } from '../../state/contributions.ts';
 import type { Entries } from '../../state/entries.ts';
@@ -164,7 +166,9 @@ export function createPeerPoller(options: PollOptions) {
     };
     await options.catchUpTo(await store.lastSeq());
     const cursor = await readCursor(store, peer.number);
-    const isHeld = peer.held !== 'none' && peer.held !== 'strange key';
+    // Only the operator knows whose key it was.
+    if (peer.held === 'strange key') return change;
+    const isHeld = peer.held !== 'none';
     const last = { seq: cursor?.readSeq ?? 0, chain: cursor?.readChain ?? chainStart };
     if (cursor !== undefined && isHeld) {
       if (head.seq === last.seq) return change;
@@ -255,10 +259,9 @@ export function createPeerPoller(options: PollOptions) {
   async function poll(): Promise<readonly StoredPeer[]> {
     const peers = await listPeers(store);
     if (!options.isMine() || stopping.signal.aborted) return peers;
-    if (running.size === 0) {
-      await findMirrors(peers);
-      await tellWorth(peers);
-    }
+    if (running.size === 0) await findMirrors(peers);
+    // Beside a poll that takes long too: a peer that is paused counts nothing from now on.
+    await tellWorth(peers);
     const now = clock.now();
     const due = peers
       .filter((one) => one.state === 'active' && !running.has(one.number) && isDue(one, now))
@@ -385,8 +388,8 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     // The newest rows of a first load get budget first.
     const taken = await newestFirst(judged.taken);
     await writeRows(peer, isFirst ? 0 : seq, taken, removed, { seq, chain, ...read });
-    // The segments behind it come at once.
-    return { ...judged.counts, ...(seq < head.seq ? { dueAt: 0 } : {}) };
+    // The segments behind a first one come at once. Later ones wait: a peer could name snapshots without end.
+    return { ...judged.counts, ...(isFirst && seq < head.seq ? { dueAt: 0 } : {}) };
   }
 
   /** Sorts by day, in slices: a whole sort would hold up everybody. */
@@ -410,26 +413,39 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     peer: StoredPeer,
     seq: number,
     added: readonly PeerRow[],
-    removed: readonly AddressRef[],
+    gone: readonly AddressRef[],
     cursor: PeerCursor,
   ): Promise<void> {
     const { number } = peer;
     let events: NewEvent[] = [];
+    const removed = await saidOf(number, gone);
     const size = peerRowsPerEventMax;
     const steps = Math.ceil((added.length + removed.length) / size);
     for (let step = 0; step < steps; step++) {
       const from = step * size;
-      const gone = removed.slice(from, from + size);
+      const less = removed.slice(from, from + size);
       const first = Math.max(0, from - removed.length);
-      const room = size - gone.length;
+      const room = size - less.length;
       const more = from + size <= removed.length ? [] : added.slice(first, first + room);
-      events.push(peerRows.encode(newEventId(), { peer: number, seq, added: more, removed: gone }));
+      events.push(peerRows.encode(newEventId(), { peer: number, seq, added: more, removed: less }));
       if (events.length < eventsPerCommit) continue;
       await commitFor(peer, events);
       signal.throwIfAborted();
       events = [];
     }
     await commitFor(peer, events, [cursorRow(number, cursor)]);
+  }
+
+  /** Returns those that the peer says here: tombstones of strangers would be written without end. */
+  async function saidOf(peer: number, gone: readonly AddressRef[]): Promise<AddressRef[]> {
+    const tag = tagOf(contributionKinds.peer, peer);
+    const found: AddressRef[] = [];
+    await inSlices(gone.length, (i) => {
+      const { family, words, length } = gone[i]!;
+      const entry = entries.get(family, words, length);
+      if (entry !== 0 && entries.contributions.find(entry, tag) !== 0) found.push(gone[i]!);
+    });
+    return found;
   }
 
   /** Returns what a peer says here and is not among these rows, which are sorted by address. */
@@ -458,6 +474,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
 
 /** Looks for what a mistake or a captured peer would bring. */
 function createJudge({ entries, index, clock }: PollOptions, signal: AbortSignal) {
+  const { contributions: c } = entries;
   const covering = new Int32Array(COVERING_MAX);
   const inSlices = (count: number, step: (i: number) => void) => stepInSlices(count, step, signal);
 
@@ -469,6 +486,7 @@ function createJudge({ entries, index, clock }: PollOptions, signal: AbortSignal
     isAccepted: boolean,
   ): Promise<{ reason: HoldReason; counts: Counts; taken: readonly PeerRow[] }> {
     const tag = tagOf(contributionKinds.peer, peer.number);
+    const thisHour = Math.floor(clock.now() / hourMs);
     const latest = Math.floor((clock.now() + aheadMsMax) / hourMs);
     const limit = newRowsLimit(before.days);
     const inNetworks = new Map<string, number>();
@@ -484,13 +502,15 @@ function createJudge({ entries, index, clock }: PollOptions, signal: AbortSignal
       if (row.lastHour > latest) isRefused.future = true;
       const flags = flagsAt(row);
       if (flags.isResolver) isRefused.resolver = true;
-      if (flags.isImmune) {
+      if (flags.isImmune || !isMet(specialUse(row.family, row.words))) {
         good++;
         return;
       }
       const entry = entries.get(row.family, row.words, row.length);
-      const isKnown = entry !== 0 && entries.contributions.find(entry, tag) !== 0;
-      if (!isKnown) {
+      const node = entry === 0 ? 0 : c.find(entry, tag);
+      // Said again without news: it would be written without end.
+      if (node !== 0 && Math.min(row.lastHour, thisHour) <= hourOf(c.newest[node]!)) return;
+      if (node === 0) {
         fresh++;
         const network = networkName(row);
         const count = (inNetworks.get(network) ?? rowsIn(row, tag)) + 1;
@@ -520,7 +540,6 @@ function createJudge({ entries, index, clock }: PollOptions, signal: AbortSignal
   function flagsAt({ family, words }: AddressRef) {
     const count = index.covering(family, words, covering);
     let [isImmune, isResolver] = [false, false];
-    const { contributions: c } = entries;
     for (let i = 0; i < count; i++) {
       const entry = covering[i]!;
       const flags = flagsOf(metaOf(index.records, entry));
@@ -687,6 +706,10 @@ function isSameTerms(known: PeerTerms | undefined, terms: PeerTerms): boolean {
     known.isOwn === terms.isOwn &&
     known.budget === terms.budget
   );
+}
+
+function hourOf(second: number): number {
+  return Math.floor(second / hourSeconds);
 }
 
 function networkName({ family, words }: AddressRef): string {

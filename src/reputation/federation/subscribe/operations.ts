@@ -17,10 +17,11 @@ import { columnsOr, grouped } from '../../../core/text-table.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
 import { peerCursorKey } from '../../../storage/keys.ts';
 import { openDestinations, sourceFault } from '../../lists/import/download.ts';
+import { escapeControls } from '../../lists/import/rows.ts';
 import { listSubscriptions } from '../../lists/subscriptions/subscriptions.ts';
 import { peerCleared, peerSet } from '../../state/events.ts';
 import { faultOfHead } from '../document/head.ts';
-import { parseKeyLine } from '../document/key.ts';
+import { type FederationKey, parseKeyLine } from '../document/key.ts';
 import { signingKeyOf } from '../publish/stored.ts';
 import { openPeerReader, PeerFault, peerUrlFault } from './fetch.ts';
 import {
@@ -96,6 +97,13 @@ async function refuseSource(w: OperationTools, url: string): Promise<void> {
   );
 }
 
+/** A key of this server's name is its own, or one that it had or that a copy of it made. */
+function refuseOwn(signer: Pick<FederationKey, 'name'> | undefined, name: string): void {
+  if (signer?.name === name) {
+    throw new OperatorError(`${name} is this server itself: its word would be its own come back`);
+  }
+}
+
 export const addPeer = operation({
   name: 'peer add',
   purpose: 'take the word of another server; without --yes it is looked at and nothing is kept',
@@ -127,12 +135,10 @@ export const addPeer = operation({
     const destination = await sourceFault(new URL(url), openDestinations({ allowPrivate }));
     if (destination !== undefined) throw new OperatorError(destination);
     const signer = await signingKeyOf(w);
-    if (signer?.line === input.key) {
-      throw new OperatorError('this is the key of this server itself');
-    }
+    const pinned = parseKeyLine(input.key)!;
+    refuseOwn(signer, pinned.name);
     await refuseSource(w, url);
     const known = await listPeers(w.store);
-    const pinned = parseKeyLine(input.key)!;
     if (known.some((one) => nameOf(one) === pinned.name)) {
       refuse(fail('conflict', `there is a peer ${pinned.name} already`));
     }
@@ -152,7 +158,7 @@ export const addPeer = operation({
       url,
       rows: head?.snapshot?.rows ?? 0,
       least: head?.least ?? null,
-      licence: head?.licence ?? null,
+      licence: head === undefined ? null : escapeControls(head.licence),
       unread,
     };
     if (!input.yes) return { ...about, number: null, peers: known.length };
@@ -279,6 +285,12 @@ export const resumePeer = act(
   'peer pause',
 );
 
+/** Returns why an operator can't decide on rows that wait. */
+function faultOfDecision({ held }: StoredPeer): string | undefined {
+  if (held === 'none') return 'nothing of it is held';
+  return held === 'strange key' ? 'it has another key: peer rekey' : undefined;
+}
+
 export const acceptPeer = operation({
   name: 'peer accept',
   purpose: 'take the rows that were held, as they are',
@@ -291,11 +303,7 @@ export const acceptPeer = operation({
     const done = await changePeer(
       w.store,
       number,
-      (one) => {
-        if (one.held === 'none') return 'nothing of it is held';
-        if (one.held === 'strange key') return 'it has another key: peer rekey';
-        return { held: 'none', acceptedSeq: one.headSeq, dueAt: 0 };
-      },
+      (one) => faultOfDecision(one) ?? { held: 'none', acceptedSeq: one.headSeq, dueAt: 0 },
       also,
     );
     return shown(expect(done), w.clock.now());
@@ -318,7 +326,7 @@ export const dropHeld = operation({
     const done = await changePeer(
       w.store,
       number,
-      (one) => (one.held === 'none' ? 'nothing of it is held' : { held: 'none', dueAt: 0 }),
+      (one) => faultOfDecision(one) ?? { held: 'none', dueAt: 0 },
       { set: [cursorRow(number, behind)] },
     );
     return shown(expect(done), w.clock.now());
@@ -366,6 +374,7 @@ export const rekeyPeer = operation({
     const { number } = await peerNamed(w, peer);
     const others = (await listPeers(w.store)).filter((one) => one.number !== number);
     const { name } = parseKeyLine(line)!;
+    refuseOwn(await signingKeyOf(w), name);
     if (others.some((one) => nameOf(one) === name)) {
       refuse(fail('conflict', `there is a peer ${name} already`));
     }
