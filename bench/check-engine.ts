@@ -17,6 +17,7 @@ import { createIpIndex } from '../src/index/ip-index.ts';
 import { packMeta, setListSource, setMeta } from '../src/index/records.ts';
 import { createIntegrationCounters } from '../src/integrations/counters.ts';
 import { createBanTable } from '../src/integrations/crowdsec/ban-table.ts';
+import { createSettledMemory } from '../src/integrations/crowdsec/settled.ts';
 import { hostScore, makeCheckTable } from './check-table.ts';
 
 export interface CheckEngine {
@@ -65,6 +66,7 @@ export function createCheckEngine(entries: number): CheckEngine {
       integrations: {
         counters: createIntegrationCounters(1).buffer,
         threads: 1,
+        settled: createSettledMemory(),
         passKey: new Uint8Array(32),
         hasProxies: true,
         siteName: undefined,

@@ -12,6 +12,7 @@ import { packMeta, setMeta, setReportedAt, setReports } from '../src/index/recor
 import {
   type Built,
   createFeedBuilder,
+  type FeedBuilder,
   scoreMin,
 } from '../src/reputation/blocklists/builder/build.ts';
 import { collect } from '../src/reputation/blocklists/builder/collect.ts';
@@ -47,10 +48,10 @@ export function createFeedTable(entries: number): FeedTable {
   return { index, geo: geo.shared };
 }
 
-/** In this thread, from nothing. */
-export async function buildOnce({ index, geo: shared }: FeedTable): Promise<Built> {
+/** Builds in the thread that calls. */
+export function createBuilder({ index, geo: shared }: FeedTable): FeedBuilder {
   const geo = openGeoReader(shared);
-  const builder = createFeedBuilder({
+  return createFeedBuilder({
     collect: (hourMs) =>
       collect({
         index,
@@ -72,7 +73,11 @@ export async function buildOnce({ index, geo: shared }: FeedTable): Promise<Buil
     restored: undefined,
     entriesMax: 2_000_000,
   });
-  const built = await builder.build(Date.now());
+}
+
+/** In this thread, from nothing. */
+export async function buildOnce(table: FeedTable): Promise<Built> {
+  const built = await createBuilder(table).build(Date.now());
   if (built === undefined) throw new Error('nothing was built');
   return built;
 }

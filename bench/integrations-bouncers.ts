@@ -25,7 +25,7 @@ const sizes = {
 } as const;
 type Size = (typeof sizes)[keyof typeof sizes];
 
-const goals = { fullMs: 50, pollUs: 25, timesPeer: 300 } as const;
+const goals = { fullMs: 50, pollUs: 15, timesPeer: 300 } as const;
 const agent = { 'User-Agent': 'bench/1.0' };
 /** Asked in turn by the load generator, which has each request ready. */
 const askedFor = 2_000;

@@ -162,7 +162,6 @@ export async function openModules(
   const { catchUpTo } = state.follower;
   const ground = { store, maintenance, clock, random, log, masterKey, config };
   const turns = createTurns(clock.monotonicMs);
-  const serverAddresses = machineAddresses();
   const slotOf = (account: string) => standingOf(account)?.slot;
   const catchUp = async () => catchUpTo(await store.lastSeq());
   /** Yields the entries that the operator made by hand. */
@@ -245,7 +244,7 @@ export async function openModules(
     geo,
     slotOf,
     catchUpTo,
-    serverAddresses,
+    serverAddresses: machineAddresses(),
     allowDocumentation: demo,
   };
   const reporting = host.add(
@@ -345,6 +344,7 @@ export async function openModules(
       manualEntries,
       bans: data.bans,
       counters: parts.integrationCounters,
+      settled: memory.integrations.settled,
       blocklist: feeds.blocklist,
       accountOf,
       slotOf,
@@ -352,7 +352,7 @@ export async function openModules(
       allowChanges: state.reducer.allowChanges,
       report: reporting.sendAlerts,
       operator: operatorOf(ground, parts.onConsole.run),
-      serverAddresses,
+      serverAddresses: machineAddresses(),
     }),
   );
   host.add(

@@ -24,7 +24,9 @@ import type { IndexView } from '../../index/reader.ts';
 import { metaOf } from '../../index/records.ts';
 import { createIntegrationCounters } from '../../integrations/counters.ts';
 import { openBanReader } from '../../integrations/crowdsec/ban-table.ts';
+import { pollRoute } from '../../integrations/crowdsec/bouncers.route.ts';
 import { liveRoute, upRoute } from '../../integrations/crowdsec/live.route.ts';
+import { createSettledMemory, openSettledPolls } from '../../integrations/crowdsec/settled.ts';
 import {
   createLoginFairShare,
   createPolicyIntegration,
@@ -65,6 +67,8 @@ export interface IntegrationMemory {
   /** Memory of `createIntegrationCounters`: a row for each front end. */
   readonly counters: SharedArrayBuffer;
   readonly threads: number;
+  /** See integrations/crowdsec/settled.ts. */
+  readonly settled: SharedArrayBuffer;
   /** 32 bytes that passes are signed with. Secret. */
   readonly passKey: Uint8Array;
   /** True if TRUSTED_PROXIES names any address. */
@@ -111,6 +115,7 @@ export function openFrontEndMemory(needs: {
     integrations: {
       counters: integrationCounters.buffer,
       threads: config.httpThreads,
+      settled: createSettledMemory(),
       passKey: deriveKey(masterKey, passKeyPurpose),
       hasProxies: config.trustedProxies.length > 0,
       baseUrl: config.baseUrl,
@@ -138,6 +143,8 @@ export function createFrontEnd(options: {
   limits?: ClientLimits<ClientLimitName> | undefined;
   /** Which front end it is; the main thread, which answers nothing of it, stands in for the first. */
   thread?: number;
+  /** Returns the version of the list of feeds that the thread serves; left out: it serves none. */
+  feedVersion?: () => number | undefined;
   /** Around each look at the index that comes later than its request. */
   within?: <T>(work: () => T) => T;
 }) {
@@ -167,6 +174,7 @@ export function createFrontEnd(options: {
     ...(options.within === undefined ? {} : { within: options.within }),
   });
   const count = counted.recorder('dovecot', thread);
+  const bans = openBanReader(memory.bans);
   const spotMark = createMarkSpotter(memory.marks, clock);
   const shares = createLoginFairShare(clock, Buffer.from(random.bytes(4)).readUInt32BE(0));
   return {
@@ -186,7 +194,7 @@ export function createFrontEnd(options: {
         index,
         clock,
         log,
-        bans: openBanReader(memory.bans),
+        bans,
         captchaFrom: memory.integrations.captchaFrom,
         maliciousBy: (entry) => maliciousBy(index, entry),
         spares: (entry) =>
@@ -195,6 +203,13 @@ export function createFrontEnd(options: {
           0,
         isSpent,
         count: counted.recorder('decisions', thread),
+      }),
+      pollRoute({
+        quotaGuard,
+        callers,
+        settled: openSettledPolls(memory.integrations.settled, clock),
+        bans,
+        version: options.feedVersion ?? (() => undefined),
       }),
       ...gateRoutes({
         check,

@@ -86,6 +86,7 @@ async function run(setup: ThreadSetup): Promise<void> {
   const records = openLimitRecords(memory.limits);
   const limits = bounds && createClientLimits(bounds, records);
   const within = duringTurn(reader);
+  let held: Served = {};
   const frontEnd = createFrontEnd({
     memory,
     index: reader,
@@ -93,9 +94,9 @@ async function run(setup: ThreadSetup): Promise<void> {
     log,
     thread: setup.thread,
     within,
+    feedVersion: () => held.feeds?.changes.version,
     ...(limits === undefined ? {} : { limits }),
   });
-  let held: Served = {};
   const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
   const count = counters.recorder(setup.thread);
   const timings = createTimings(setup.threads + 1, setup.timings);

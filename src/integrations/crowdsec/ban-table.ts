@@ -4,7 +4,8 @@
  *
  *   word 0     changes so far; odd while one is under way
  *   word 1     how many there are
- *   word 2     of IPv4, and words 3 to 6 of IPv6: a bit for each length of which there are networks
+ *   word 2     of IPv4, and words 3 to 7 of IPv6: a bit for each length of which there are networks
+ *   word 8     position of the last change of any account's bans: see bans.ts
  *   then cells of 28 words, open addressing with linear probing, half of them free at least:
  *              slot · 2 + 2, plus 1 for IPv6 (0: free) · address (4) · end, seconds since 1970 ·
  *              characters of the scenario · length, type and characters of the origin, a byte each ·
@@ -24,6 +25,7 @@ import {
 } from './decisions.ts';
 
 const headerWords = 16;
+const positionWord = 8;
 const cellWords = 28;
 const endWord = 5;
 const lengthWord = 6;
@@ -46,6 +48,8 @@ export interface BanTable extends BanReader {
     length?: number,
   ): boolean;
   remove(slot: number, family: 4 | 6, words: Uint32Array, length?: number): void;
+  /** Tells the readers that the bans of some account have changed. */
+  moveTo(position: number): void;
   readonly size: number;
 }
 
@@ -148,6 +152,8 @@ export function openBanReader(buffer: SharedArrayBuffer) {
       }
       return 0;
     },
+    /** Position of the last change among the bans of all accounts. */
+    position: (): number => Atomics.load(shared, positionWord),
     /** The greatest length below this one of which there are networks, of whichever account; −1: none. */
     lengthBelow(family: 4 | 6, length: number): number {
       for (let longest = length - 1; longest >= 0; ) {
@@ -213,6 +219,8 @@ export function createBanTable(capacity: number): BanTable {
   return {
     endOf: reader.endOf,
     lengthBelow: reader.lengthBelow,
+    position: reader.position,
+    moveTo: (position) => void Atomics.store(shared, positionWord, position),
     get type() {
       return reader.type;
     },

@@ -119,6 +119,11 @@ export function createBans(options: {
   const most = { active: new MaxByCountSet<Account>(), ended: new MaxByCountSet<Account>() };
   let position = 0;
 
+  function nextPosition(): number {
+    shared.moveTo(++position);
+    return position;
+  }
+
   /** False: it is not there. */
   function take(account: Account, which: 'active' | 'ended', value: string): boolean {
     const before = account[which].size;
@@ -164,7 +169,7 @@ export function createBans(options: {
     const ban = account.active.get(value);
     if (ban === undefined) return;
     take(account, 'active', value);
-    account.lastPosition = ++position;
+    account.lastPosition = nextPosition();
     forget(account, value);
     most.ended.more(account, account.ended.size);
     account.ended.set(value, {
@@ -265,7 +270,7 @@ export function createBans(options: {
         const isMilder = decision.type === 'captcha' && account.ended.get(value)?.type === 'ban';
         if (!isMilder) forget(account, value);
         idle.delete(`${id} ${value}`);
-        account.lastPosition = ++position;
+        account.lastPosition = nextPosition();
         most.active.more(account, account.active.size);
         account.active.set(value, {
           type: decision.type,

@@ -1,7 +1,8 @@
 /**
  * Answers what bouncers ask in addition to look-ups: the stream of decisions, and their reports of
  * what they stopped. The main thread answers: it has the cursors, and the bodies are ready in
- * shared memory.
+ * shared memory. A poll that it has answered with nothing new is answered by the front ends while nothing
+ * changes: see settled.ts.
  */
 
 import * as v from 'valibot';
@@ -11,16 +12,18 @@ import type { ClientLimitName } from '../../config/limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { optionalText } from '../../core/schema.ts';
+import { renderHead } from '../../http/answer/head.ts';
 import { acceptedEncodings } from '../../http/answer/negotiate.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
-import type { PlainRoute } from '../../http/router.ts';
+import type { HotRoute, PlainRoute } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import type { Callers } from '../../web/guard/callers.ts';
-import { endpoint } from '../../web/guard/endpoint.ts';
+import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
+import type { BanReader } from './ban-table.ts';
 import type { AgentCallers, BouncerUses } from './callers.route.ts';
 import { type Filter, letsNoListThrough, readFilter } from './decisions.ts';
 import {
@@ -32,7 +35,14 @@ import {
   liveEndpoint,
 } from './live.route.ts';
 import type { createGroupDecisions } from './manage.ts';
-import { type ByHand, type DecisionStream, decisionsOf, type OwnDecisions } from './stream.ts';
+import type { Poll, SettledPolls } from './settled.ts';
+import {
+  type ByHand,
+  type DecisionStream,
+  decisionsOf,
+  nothingNew,
+  type OwnDecisions,
+} from './stream.ts';
 
 const headers = ['x-api-key', 'user-agent', 'accept-encoding'] as const;
 const usageBytesMax = 256 * 1_024;
@@ -43,7 +53,7 @@ export const streamEndpoint = endpoint({
   path: '/v1/decisions/stream',
   who: 'bouncer',
   shape: 'bouncer',
-  thread: 'main',
+  thread: 'any',
   headers,
   handlerLimits: ['decisionsWhole', 'decisionsStream'],
   errors: ['overloaded', 'store_unavailable'],
@@ -127,6 +137,7 @@ export interface BouncerRouteOptions {
   /** Agents say what they read by the same call. */
   readonly agents: Pick<AgentCallers, 'admit'>;
   readonly stream: DecisionStream;
+  readonly settled: Pick<SettledPolls, 'note'>;
   readonly uses: Pick<BouncerUses, 'note'>;
   /** Returns the decisions of an account's agents by its slot; undefined: it had none for a day. */
   readonly ownOf: (slot: number) => OwnDecisions | undefined;
@@ -146,6 +157,43 @@ const notBuilt = {
 };
 
 const forbidden = fail('forbidden', forbiddenDetail);
+
+const nothingHead = renderHead(200, [jsonType, noStore]);
+
+/** Clients of one key on several machines, or with several programs, are clients of their own. */
+const agentCharsMax = 200;
+
+/** Answers a poll that brings nothing new in the turn in which it comes; the main thread answers all others. */
+export function pollRoute(options: {
+  readonly quotaGuard: QuotaGuard;
+  readonly callers: Pick<Callers, 'takeFor' | 'clientOf'>;
+  readonly settled: Pick<SettledPolls, 'has'>;
+  readonly bans: Pick<BanReader, 'position'>;
+  /** Returns the version of the list that this thread holds; undefined: none yet. */
+  readonly version: () => number | undefined;
+}): HotRoute {
+  const { quotaGuard, callers, settled, bans } = options;
+  return {
+    kind: 'hot',
+    ...routeFacts(streamEndpoint),
+    method: 'GET',
+    handle(request) {
+      const [keyText, agent = ''] = request.values;
+      const version = options.version();
+      const slot = quotaGuard.authenticate(keyText, bitsFor('decisions'));
+      if (keyText === undefined || slot < 0 || version === undefined) return request.defer();
+      const keyId = keyIdOf(keyText);
+      const clientIp = request.client().ip;
+      const { query } = request;
+      const poll = { keyId, slot, address: clientIp, agent: agent.slice(0, agentCharsMax), query };
+      if (!settled.has(poll, { version, bans: bans.position() })) return request.defer();
+      // The main thread tells who asks too often how long to wait.
+      const name = `${keyId} ${callers.clientOf({ clientIp })}`;
+      if (callers.takeFor('decisionsStream', name) > 0) return request.defer();
+      request.answer(nothingHead, nothingNew);
+    },
+  };
+}
 
 export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
   const { guard, quotaGuard, callers, stream, uses } = options;
@@ -170,7 +218,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
 
   /** Returns how to look up an account's decisions, with the operator's where the filter asks for such scopes. */
   async function ownFor(filter: Filter): Promise<BouncerRouteOptions['ownOf']> {
-    if (filter.countries !== true && filter.systems !== true) return options.ownOf;
+    if (!hasGroups(filter)) return options.ownOf;
     await options.groups.refresh();
     return (slot) => options.groups.beside(options.ownOf(slot));
   }
@@ -209,7 +257,14 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       const query = parseQuery(request.query);
       if (!query.ok) return fail('bad_request', badQuery);
       const { agent, address } = seen(request);
-      const client = `${keyId} ${address} ${agent.slice(0, 200)}`;
+      const poll: Poll = {
+        keyId,
+        slot,
+        address,
+        agent: agent.slice(0, agentCharsMax),
+        query: request.query,
+      };
+      const client = `${keyId} ${address} ${poll.agent}`;
       const filter = readFilter(query.value);
       if (typeof filter === 'string') return fail('bad_request', filter);
       const isStart = query.value.get('startup') === 'true';
@@ -233,6 +288,9 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       });
       if (answer === undefined) return notBuilt;
       uses.note(keyId, { agent, address });
+      if (answer.settledAt !== undefined && !hasGroups(filter)) {
+        options.settled.note(poll, answer.settledAt);
+      }
       return replyOf(answer.parts, answer.isGzip);
     }),
     guard.open(usageEndpoint, async (request): Promise<Answer> => {
@@ -257,6 +315,11 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       });
     }),
   ];
+}
+
+/** Returns whether it lets through what the operator says of systems and countries, which has no position. */
+function hasGroups({ countries, systems }: Filter): boolean {
+  return countries === true || systems === true;
 }
 
 /** Undefined: it is no number of entries. */

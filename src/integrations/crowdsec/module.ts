@@ -37,6 +37,7 @@ import {
 import { allSaid, sayerOf } from './decisions.ts';
 import { liveEndpoint, upEndpoint } from './live.route.ts';
 import { createGroupDecisions, createManager, type OperatorActs } from './manage.ts';
+import { openSettledPolls } from './settled.ts';
 import { type ByHand, createDecisionStream, createListWords, type DecisionList } from './stream.ts';
 
 export const crowdsecEndpoints: readonly Endpoint[] = [
@@ -81,6 +82,8 @@ export async function openCrowdsec(needs: {
   readonly manualEntries: () => Iterable<number>;
   readonly bans: Bans;
   readonly counters: IntegrationCounters;
+  /** Memory of `createSettledMemory`, which front ends read. */
+  readonly settled: SharedArrayBuffer;
   /** The list that the stream is made of. */
   readonly blocklist: {
     list(waitMs: number): Promise<DecisionList | undefined>;
@@ -193,6 +196,7 @@ export async function openCrowdsec(needs: {
       callers,
       agents: agentCallers,
       stream,
+      settled: openSettledPolls(needs.settled, clock),
       uses,
       ownOf,
       groups,

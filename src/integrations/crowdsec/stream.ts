@@ -26,6 +26,7 @@ import {
   saidByReports,
   sharedBytes,
 } from './decisions.ts';
+import type { ListState } from './settled.ts';
 
 const cursorsMax = 10_000;
 const perKeyMax = 1_000;
@@ -160,6 +161,8 @@ export interface StreamAsked {
 export interface StreamAnswer {
   readonly parts: readonly Uint8Array[];
   readonly isGzip: boolean;
+  /** Nothing is new, and nothing will be until one of these moves. */
+  readonly settledAt?: ListState;
 }
 
 /** Some clients delete only what was told in the same words; these are never others. */
@@ -208,7 +211,8 @@ interface Body {
 /** The first list of a start takes a moment; a client that gets an error to its first question ends. */
 const firstWaitMs = 8_000;
 const keptMax = 16;
-const nothing = sharedBytes('{"new":null,"deleted":null}');
+export const nothingNew = '{"new":null,"deleted":null}';
+const nothing = sharedBytes(nothingNew);
 /** Smaller ones are sent as they are. */
 const gzipFrom = 1_000;
 
@@ -264,7 +268,7 @@ export function createDecisionStream(options: {
     const hasNews = current !== undefined && current.lastPosition > place.bansSince;
     if (!isWhole && !hasNews && place.since === version) {
       move();
-      return { parts: [nothing], isGzip: false };
+      return { parts: [nothing], isGzip: false, settledAt: { version, bans } };
     }
     // A whole list heals whatever got lost, so it says all removals that are known.
     const since = isWhole ? 0 : at;

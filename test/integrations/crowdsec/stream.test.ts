@@ -7,9 +7,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
+import { keyIdOf, makeKey } from '../../../src/access/keys/key-format.ts';
 import { manualClock } from '../../../src/core/clock.ts';
+import { systemRandom } from '../../../src/core/random.ts';
 import { parseQuery } from '../../../src/http/request/query.ts';
-import { readUsage } from '../../../src/integrations/crowdsec/bouncers.route.ts';
+import type { HotRequest } from '../../../src/http/router.ts';
+import { pollRoute, readUsage } from '../../../src/integrations/crowdsec/bouncers.route.ts';
 import {
   decisionText,
   isListWanted,
@@ -17,6 +20,10 @@ import {
   renderDecisions,
   saidByReports,
 } from '../../../src/integrations/crowdsec/decisions.ts';
+import {
+  createSettledMemory,
+  openSettledPolls,
+} from '../../../src/integrations/crowdsec/settled.ts';
 import { createCursors, createDecisionStream } from '../../../src/integrations/crowdsec/stream.ts';
 import { createList } from '../../support/integrations/changing-list.ts';
 import { toldIn } from '../../support/integrations/told.ts';
@@ -40,16 +47,21 @@ it('who follows ends with what the list holds, though answers get lost and nodes
       const clock = manualClock(0);
       const open = () => createDecisionStream({ list: list.now, clock });
       const nodes = [open(), open()];
+      const settled = nodes.map(() => openSettledPolls(createSettledMemory(), clock));
+      const asked = { keyId: 'k', slot: 1, address: '192.0.2.9', agent: 'go', query: '' };
       let node = 0;
       const held = new Set<string>();
       let lostInARow = 0;
 
       async function poll(isStart: boolean, isLost: boolean): Promise<void> {
+        const { version } = (await list.now())!.changes;
+        if (!isStart && settled[node]!.has(asked, { version, bans: 0 })) return;
         const answer = await nodes[node]!.answer({
           ...{ client: 'c', isStart, filter: everything, gzip: false },
           entriesMax: async () => 1_000,
           isGone: () => false,
         });
+        if (answer!.settledAt !== undefined) settled[node]!.note(asked, answer!.settledAt);
         const text = Buffer.concat(answer!.parts).toString();
         const { new: added, deleted } = toldIn<{ value: string }>(text);
         const values = new Set(added.map((row) => row.value));
@@ -79,6 +91,52 @@ it('who follows ends with what the list holds, though answers get lost and nodes
     }),
     { numRuns: 300 },
   );
+});
+
+it('a front end answers a poll that brings nothing new, until anything that it depends on moves', () => {
+  const clock = manualClock(0);
+  const memory = createSettledMemory();
+  const keyText = makeKey(systemRandom()).text;
+  const world = { version: 2 ** 41 + 3, bans: 5, slot: 7, waitSeconds: 0 };
+  const route = pollRoute({
+    quotaGuard: { authenticate: (text: string) => (text === keyText ? world.slot : -1) } as never,
+    callers: { takeFor: () => world.waitSeconds, clientOf: ({ clientIp }) => clientIp },
+    settled: openSettledPolls(memory, clock),
+    bans: { position: () => world.bans },
+    version: () => world.version,
+  });
+  function ask(over: { key?: string; agent?: string; ip?: string; query?: string } = {}): string {
+    const { key = keyText, agent = 'go', ip = '192.0.2.1', query = 'startup=false' } = over;
+    let said = '';
+    route.handle({
+      ...{ values: [key, agent], query, client: () => ({ ip }) },
+      answer: (_: unknown, body: string) => (said = body),
+      defer: () => (said = 'main'),
+    } as unknown as HotRequest);
+    return said;
+  }
+  const nothing = '{"new":null,"deleted":null}';
+  assert.equal(ask(), 'main');
+  const poll = { keyId: keyIdOf(keyText), slot: 7, address: '192.0.2.1', agent: 'go' };
+  const note = () =>
+    openSettledPolls(memory, clock).note({ ...poll, query: 'startup=false' }, { ...world });
+  note();
+  assert.equal(ask(), nothing);
+  for (const other of [{ key: 'x' }, { agent: 'lua' }, { ip: '192.0.2.2' }, { query: '' }]) {
+    assert.equal(ask(other), 'main', JSON.stringify(other));
+  }
+  const moved = { version: 2 ** 41 + 4, bans: 6, slot: 8, waitSeconds: 1 };
+  for (const [name, value] of Object.entries(moved)) {
+    const before = { ...world };
+    Object.assign(world, { [name]: value });
+    assert.equal(ask(), 'main', name);
+    Object.assign(world, before);
+  }
+  assert.equal(ask(), nothing);
+  clock.advance(45_000);
+  assert.equal(ask(), 'main', 'its client must be seen to follow');
+  note();
+  assert.equal(ask(), nothing);
 });
 
 it('at the bound the client that was quiet longest is unknown, and gets the whole list', () => {
