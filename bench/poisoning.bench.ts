@@ -5,150 +5,21 @@
  * assumed (see each attack): compare rows, don't quote them as forecasts. docs/SCORING.md.
  */
 
-import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
-import { createAccessReducer } from '../src/access/accounts/reducer.ts';
 import type { Vouched } from '../src/access/quota/points.ts';
 import { seededRandom } from '../src/core/random.ts';
-import type { GeoFragments } from '../src/geo/reader.ts';
-import { createIpIndex } from '../src/index/ip-index.ts';
-import { ceilingOf, metaOf, seedScoreOf, strengthOf } from '../src/index/records.ts';
-import { openCheck } from '../src/reputation/check/check.ts';
+import { maliciousScore } from '../src/reputation/check/score.ts';
+import type { Policy } from '../src/reputation/votes/quorum.ts';
+import { peerRows } from './poisoning-peers.ts';
 import {
-  communityEvidence,
-  communityScore,
-  entryScore,
-  halfLivesAt,
-  maliciousScore,
-} from '../src/reputation/check/score.ts';
-import { createSources } from '../src/reputation/lists/sources.ts';
-import { createRefusals } from '../src/reputation/reports/refusals.ts';
-import { createEntries } from '../src/reputation/state/entries.ts';
-import { entryPages } from '../src/reputation/state/entry-pages.ts';
-import type { ListRef } from '../src/reputation/state/events.ts';
-import { createPolicyKeeper, createReducer } from '../src/reputation/state/reducer.ts';
-import { createReportReducer } from '../src/reputation/state/report-reducer.ts';
-import { ceilingFor, type Policy } from '../src/reputation/votes/quorum.ts';
-import { applyEvent } from '../test/support/reputation/events.ts';
+  anchored,
+  dayMs,
+  findTogether,
+  hourMs,
+  openPoisoningWorld,
+  type PoisoningWorld,
+  victim,
+} from './poisoning-world.ts';
 import type { BenchRow } from './row.ts';
-
-// The fold of reports with accounts, lists and a clock of its own, for simulations: the code that
-// runs in the server, without store and HTTP. Addresses are numbers, IPv4.
-
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
-const entriesMax = 200_000;
-const bruteForce = 1 << 18;
-
-interface PoisoningWorld {
-  /** Milliseconds since 1970; turned by hand. */
-  readonly at: { now: number };
-  account(id: string, vouched?: Vouched): void;
-  /** @param network of the account, see reputation/votes/client-network.ts */
-  report(id: string, address: number, network: number): void;
-  /** Reports an address of a /64, by its last word. */
-  report6(id: string, last: number, network: number): void;
-  /** Puts addresses on a list; those on it before stay. */
-  list(rows: ReadonlyMap<number, number>): Promise<void>;
-  score(address: number): number;
-  /** The score as a check gives it, by networks too. */
-  judged(address: number): number;
-  judged6(last: number): number;
-  /** The same evidence by the rule of before: without ceiling, and added to the list's. */
-  formerScore(address: number): number;
-}
-
-function openPoisoningWorld(policy?: Policy): PoisoningWorld {
-  const index = createIpIndex({ entriesMax });
-  const keeper = createPolicyKeeper(() => {});
-  if (policy !== undefined) keeper.set(policy);
-  const entries = createEntries({
-    index,
-    entriesMax,
-    contributionsMax: 4 * entriesMax,
-    touchPage: () => {},
-    policy: keeper.get,
-  });
-  const accountsMax = 2_048;
-  const table = createAccountsTable(accountsMax);
-  const access = createAccessReducer({
-    tables: {
-      addKey: () => true,
-      revokeKey: () => {},
-      setAccount: table.set,
-      clearAccount: table.clear,
-    },
-    accountsMax,
-    firstPage: entryPages,
-    touchPage: () => {},
-    touchHeader: () => {},
-    heldBy: entries.contributions.heldBy,
-  });
-  const refusals = createRefusals(() => {});
-  const { reporters } = access;
-  const reports = createReportReducer({ entries, index, reporters, policy: keeper.get, refusals });
-  const sources = createSources(250, () => {}, index);
-  const fold = createReducer({ entries, sources, reports, policy: keeper, refusals });
-  const at = { now: Date.UTC(2026, 0, 1) };
-  const words = new Uint32Array(4);
-  const geo: GeoFragments = { write: (_view, to) => to, writeUsage: (_view, to) => to };
-  const check = openCheck({ index, geo });
-  const sixOf = (last: number) => Uint32Array.of(0x2a10_0001, 5, 0, last);
-  const ref: ListRef = { list: 'seed', source: 'list', run: 'only' };
-  void applyEvent(fold, { kind: 'list.begun', ref, holdDays: 3_650 }, at.now);
-
-  function entryOf(address: number): number {
-    words[0] = address;
-    return index.get({ family: 4, words, length: 32 });
-  }
-
-  function report(id: string, place: { family: 4 | 6; words: Uint32Array }, network: number): void {
-    const reportedSecond = Math.floor(at.now / 1_000);
-    const said = { account: id, reportedSecond, network, categories: bruteForce };
-    void applyEvent(fold, { kind: 'report.added', ...place, ...said }, at.now);
-  }
-
-  return {
-    at,
-    account(id, vouched = 'none') {
-      const made = { kind: 'account.created', account: id, verified: true, slot: 'now' } as const;
-      applyEvent(access, made, at.now);
-      if (vouched !== 'none')
-        applyEvent(access, { kind: 'account.vouched', account: id, vouched }, at.now);
-    },
-    report: (id, address, network) =>
-      report(id, { family: 4, words: Uint32Array.of(address, 0, 0, 0) }, network),
-    report6: (id, last, network) => report(id, { family: 6, words: sixOf(last) }, network),
-    judged: (address) => check.judge(4, Uint32Array.of(address, 0, 0, 0), at.now).score,
-    judged6: (last) => check.judge(6, sixOf(last), at.now).score,
-    async list(rows) {
-      const all = [...rows];
-      const batch = {
-        count: all.length,
-        families: new Uint8Array(all.length).fill(4),
-        words: new Uint32Array(4 * all.length),
-        lengths: new Uint8Array(all.length).fill(32),
-        scores: Uint8Array.from(all, ([, score]) => score),
-      };
-      for (const [i, [address]] of all.entries()) batch.words[4 * i] = address;
-      await applyEvent(fold, { kind: 'list.rows', ref, rows: batch }, at.now);
-    },
-    score(address) {
-      const entry = entryOf(address);
-      if (entry === 0) return 0;
-      const meta = metaOf(index.records, entry);
-      const strength = strengthOf(index.records, entry);
-      return entryScore(seedScoreOf(meta), ceilingOf(meta), strength, halfLivesAt(at.now));
-    },
-    formerScore(address) {
-      const entry = entryOf(address);
-      if (entry === 0) return 0;
-      const strength = strengthOf(index.records, entry);
-      const evidence = communityEvidence(strength, halfLivesAt(at.now));
-      const seed = seedScoreOf(metaOf(index.records, entry)) / 100;
-      return Math.round(100 * (1 - (1 - Math.min(seed, 0.9999)) * Math.exp(-evidence / 2.5)));
-    },
-  };
-}
 
 const sizes = {
   tiny: { days: 24, triesPerDay: 40, findsPerDay: 10, hijackTries: 400, attackers: 40 },
@@ -156,8 +27,6 @@ const sizes = {
 } as const;
 type Size = (typeof sizes)[keyof typeof sizes];
 
-const victim = 0x0900_0001;
-const anchored: Policy = { isPrivate: false, isAnchored: true };
 /** Shown in place of a day that never came. */
 const never = 999;
 
@@ -189,62 +58,8 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     count('poisoned in 21 days: a hijacked member, 2 helpers', hijacked.poisoned, hijacked.bound),
     ...ownSensors(s),
     ...(await networks(s)),
-    ...capturedPeers(),
+    ...(await peerRows(s)),
   ];
-}
-
-/** Captured peers of the same weight that name a victim daily, beside what we have of it: the highest score. */
-function capturedPeers(): BenchRow[] {
-  const none: Policy = { isPrivate: false, isAnchored: false };
-  const beside = { networks: 0, list: 0, policy: none };
-  const cases: readonly (typeof beside & {
-    name: string;
-    peers: readonly [number, number, number][];
-  })[] = [
-    {
-      ...beside,
-      name: 'nothing of ours',
-      peers: [
-        [1, 0.5, 49],
-        [1, 1, 49],
-        [2, 0.5, 74],
-        [2, 1, 74],
-        [3, 0.5, 74],
-        [3, 1, 84],
-      ],
-    },
-    { ...beside, name: 'a list of 37', list: 37, peers: [[2, 1, 74]] },
-    { ...beside, name: 'one farmed account', networks: 1, peers: [[1, 1, 74]] },
-    { ...beside, name: 'two farmed accounts', networks: 2, peers: [[1, 1, 84]] },
-    { ...beside, name: 'two, anchored', networks: 2, policy: anchored, peers: [[3, 1, 74]] },
-    {
-      ...beside,
-      name: 'nothing, FEDERATION_BLOCKS=off',
-      policy: { ...none, neverByPeers: true },
-      peers: [[5, 1, 74]],
-    },
-    {
-      ...beside,
-      name: 'nothing, FEDERATION_AGREE=4',
-      policy: { ...none, agree: 4 },
-      peers: [[3, 1, 74]],
-    },
-  ];
-  return cases.flatMap(({ name, networks, list, policy, peers }) =>
-    peers.map(([groups, weight, most]) => {
-      const count = { anchors: 0, networks, groups, quarters: 24 * weight * groups };
-      const { ceiling } = ceilingFor(count, list, policy);
-      // The accounts' reports are told by the rows above: here is what the peers' evidence can fill.
-      const score = Math.round(Math.max(list, communityScore(3 * weight * groups, ceiling)));
-      return {
-        name: `peers: ${groups} captured of weight ${weight}, ${name}`,
-        unit: 'score',
-        ours: score,
-        goal: `<= ${most}`,
-        ok: score <= most,
-      };
-    }),
-  );
 }
 
 function day(name: string, ours: number, least: number): BenchRow {
@@ -290,26 +105,6 @@ async function onList(): Promise<{ ours: number; former: number }> {
     for (let again = 0; again < 20; again++) world.report(id, victim, 1);
   }
   return { ours: world.score(victim), former: world.formerScore(victim) };
-}
-
-/** All three report true finds, each first in its turn, before a list names them the next day. */
-async function findTogether(
-  world: PoisoningWorld,
-  ids: readonly string[],
-  finds: number,
-  from: number,
-): Promise<void> {
-  const found = new Map<number, number>();
-  for (let i = 0; i < finds; i++) {
-    const address = from + i;
-    found.set(address, 75);
-    for (let k = 0; k < ids.length; k++) {
-      const who = (i + k) % ids.length;
-      world.report(ids[who]!, address, who + 1);
-    }
-  }
-  world.at.now += dayMs;
-  await world.list(found);
 }
 
 /** @returns the day on which the victim is malicious */

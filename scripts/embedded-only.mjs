@@ -11,6 +11,7 @@ export const embeddedOnly = {
   'commands/flows/backup-swapped.test.ts': 'restores into an embedded store, beside its own list',
   'commands/flows/permissions.test.ts': 'takes rights from the files of the embedded store',
   'operations/commands.test.ts': 'looks at the one process that has the embedded store open',
+  'reputation/flows/federation.test.ts': 'restores one of its servers into an embedded store',
   'reputation/flows/private-attack.test.ts': 'ends with verify, which reads the embedded store',
   'reputation/flows/report-crash.test.ts': 'counts in the files of the embedded store',
   'reputation/flows/report-damaged.test.ts': 'damages rows of the embedded store',

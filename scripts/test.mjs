@@ -45,6 +45,7 @@ const longFiles = [
   'integrations/flows/restarts',
   'operations/commands',
   'operations/kills',
+  'reputation/flows/federation',
   'reputation/flows/report-flood',
   'signon/flows/deletion-crash',
   'signon/flows/request-flood',

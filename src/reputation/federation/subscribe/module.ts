@@ -473,7 +473,14 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
 }
 
 /** Looks for what a mistake or a captured peer would bring. */
-function createJudge({ entries, index, clock }: PollOptions, signal: AbortSignal) {
+export function createJudge(
+  {
+    entries,
+    index,
+    clock,
+  }: Pick<PollOptions, 'entries' | 'index'> & { readonly clock: Pick<Clock, 'now'> },
+  signal: AbortSignal,
+) {
   const { contributions: c } = entries;
   const covering = new Int32Array(COVERING_MAX);
   const inSlices = (count: number, step: (i: number) => void) => stepInSlices(count, step, signal);
@@ -655,14 +662,17 @@ async function stepInSlices(
 type Counts = Pick<StoredPeer, 'day' | 'newToday' | 'goodToday' | 'goodEver' | 'days'>;
 
 /** Returns the counts of today: at a new day those of the day before become one of the days. */
-function countsOf({ day, newToday, goodToday, goodEver, days }: StoredPeer, now: number): Counts {
+export function countsOf(
+  { day, newToday, goodToday, goodEver, days }: StoredPeer,
+  now: number,
+): Counts {
   const today = Math.floor(now / dayMs);
   if (day === today) return { day, newToday, goodToday, goodEver, days };
   const kept = day === 0 ? [] : [...days, newToday].slice(-daysKept);
   return { day: today, newToday: 0, goodToday: 0, goodEver, days: kept };
 }
 
-function newRowsLimit(days: readonly number[]): number {
+export function newRowsLimit(days: readonly number[]): number {
   const sorted = [...days].sort((a, b) => a - b);
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
   return Math.max(newRowsMin, newRowsFactor * median);
