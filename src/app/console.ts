@@ -48,13 +48,13 @@ import { stateOf as peerState } from '../reputation/federation/subscribe/operati
 import { isNew, listPeers, nameOf } from '../reputation/federation/subscribe/peers.ts';
 import { offeredLists } from '../reputation/lists/catalogue.ts';
 import { urlLabel } from '../reputation/lists/import/download.ts';
-import { createAllowlist, createOwnEntries } from '../reputation/lists/operator-ranges.ts';
 import { groupOfList, type Source } from '../reputation/lists/sources.ts';
 import {
   listSubscriptions,
   type Subscription,
   sourceState,
 } from '../reputation/lists/subscriptions/subscriptions.ts';
+import { createAllowlist, createOwnEntries } from '../reputation/ranges/operator-ranges.ts';
 import { categoriesOf } from '../reputation/reports/categories.ts';
 import type { OwnReports } from '../reputation/reports/store/account-reports.ts';
 import type { StoredReport } from '../reputation/reports/store/report-rows.ts';

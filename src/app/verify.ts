@@ -33,7 +33,7 @@ import {
 } from '../reputation/blocklists/builder/history.ts';
 import { compareRows, ROW, type Rows } from '../reputation/blocklists/builder/rows.ts';
 import { entryScore, halfLivesAt } from '../reputation/check/score.ts';
-import { isGroup } from '../reputation/lists/operator-ranges.ts';
+import { isGroup } from '../reputation/ranges/operator-ranges.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
 import { everybody, isWholeIndex } from '../reputation/reports/store/account-reports.ts';
 import {

@@ -2,6 +2,7 @@
 
 import * as v from 'valibot';
 import { dateIn } from '../core/dates.ts';
+import { dayMs } from '../core/time.ts';
 import { groupIn, groupName } from '../geo/network-groups.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { formatPrefix } from '../ip/prefix.ts';
@@ -109,3 +110,26 @@ export const listedName = {
   isArgument: true,
   kept: true,
 } as const satisfies Parameter;
+
+/** A note that operators alone see. */
+export const note = {
+  schema: v.optional(textOf(10_000), ''),
+  value: 'text',
+  control: { maxLength: 200 },
+} as const satisfies Parameter;
+
+/** An address that a command names, of which nothing need be known. */
+export const anyAddress = { ...address, help: 'IPv4 or IPv6' } as const satisfies Parameter;
+
+/** The parameters of operations that read a log. */
+export const lastDays = {
+  days: {
+    schema: v.optional(wholeNumber(1, 36_500)),
+    value: 'n',
+    help: 'only of the last days',
+  },
+} as const satisfies Record<string, Parameter>;
+
+/** @returns milliseconds since 1970; 0 without a number of days */
+export const sinceDays = (now: number, days: number | undefined): number =>
+  days === undefined ? 0 : now - days * dayMs;

@@ -72,6 +72,16 @@ export function lookBehind<F extends 0 | IpFamily>(family: F, words: Uint32Array
   return 4;
 }
 
+/** Reads what stands behind an address. @param text canonical */
+export function readBehind(text: string): {
+  readonly family: IpFamily;
+  readonly words: Uint32Array;
+} {
+  const words = new Uint32Array(4);
+  const family = lookBehind(parseIp(text, words) as IpFamily, words);
+  return { family, words };
+}
+
 /** The canonical text of what stands behind an address; any other text as it is. */
 export function textBehind(text: string): string {
   const words = new Uint32Array(4);

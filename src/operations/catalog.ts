@@ -2,15 +2,21 @@
 
 import type * as v from 'valibot';
 import * as keys from '../access/keys/operations.ts';
+import * as audit from '../access/operations.ts';
 import * as service from '../app/operations.ts';
 import type { AnyOperation } from '../contracts/operation.ts';
 import * as feeds from '../reputation/blocklists/named/operations.ts';
+import type { MemoryReading } from '../reputation/check/operations.ts';
+import * as check from '../reputation/check/operations.ts';
 import * as federation from '../reputation/federation/operations.ts';
 import * as peers from '../reputation/federation/subscribe/operations.ts';
 import * as lists from '../reputation/lists/operations.ts';
-import type { MemoryReading } from '../reputation/operations.ts';
-import * as reputation from '../reputation/operations.ts';
+import * as ranges from '../reputation/ranges/operations.ts';
+import * as reports from '../reputation/reports/operations.ts';
+import * as requests from '../reputation/requests/operations.ts';
+import * as mail from '../signon/mail/operations.ts';
 import * as accounts from '../signon/people/operations.ts';
+import * as sessions from '../signon/sessions/operations.ts';
 import * as sites from '../signon/sites/operations.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -18,13 +24,19 @@ export type WorkspaceOperation = AnyOperation<Workspace, MemoryReading>;
 
 const exported = {
   ...accounts,
+  ...audit,
+  ...check,
   ...feeds,
   ...federation,
   ...keys,
   ...lists,
+  ...mail,
   ...peers,
-  ...reputation,
+  ...ranges,
+  ...reports,
+  ...requests,
   ...service,
+  ...sessions,
   ...sites,
 };
 type Exported = (typeof exported)[keyof typeof exported];

@@ -14,7 +14,7 @@ import {
 } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
 import { fail, ok, type Result } from '../core/result.ts';
-import type { MemoryReading } from '../reputation/operations.ts';
+import type { MemoryReading } from '../reputation/check/operations.ts';
 import type { Audit, AuditFacts } from './audit.ts';
 import { operations, type WorkspaceOperation } from './catalog.ts';
 import type { Workspace } from './workspace.ts';

@@ -18,8 +18,8 @@ import { createLog } from '../core/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
 import { readEndpoint } from '../integrations/thread.ts';
 import { readPrefix } from '../ip/written.ts';
+import type { Memory, MemoryReading } from '../reputation/check/operations.ts';
 import type { ListTools } from '../reputation/lists/operations.ts';
-import type { Memory, MemoryReading } from '../reputation/operations.ts';
 import type { TakenBack } from '../reputation/votes/retract.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import type { Deletion } from '../signon/people/deletion.ts';
@@ -27,6 +27,7 @@ import type { Invitations } from '../signon/people/invitations.ts';
 import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
 import type { ResetLinks } from '../signon/people/recovery.ts';
 import { suffixFault } from '../signon/sites/client-id.ts';
+import type { SiteTools } from '../signon/sites/operations.ts';
 import { type InheritedClaim, inheritable } from '../storage/lmdb/claim.ts';
 import { openTables } from '../storage/lmdb/environment.ts';
 import { hadStore, refuseLostStore, storePath } from '../storage/lmdb/presence.ts';
@@ -40,6 +41,7 @@ export interface StoreTools extends OperationTools {
   readonly apiKeys: ApiKeys;
   readonly profiles: Profiles;
   readonly readList: ListTools['readList'];
+  readonly signInsOf: SiteTools['signInsOf'];
   readonly retract: (account: string, since: number, penalty: boolean) => Promise<TakenBack>;
   readonly withDeletion: <T>(run: (deletion: Deletion) => Promise<T>) => Promise<T>;
 }
@@ -182,9 +184,13 @@ export function storeTools(
     apiKeys: createApiKeys({ ...parts, accounts, by: 'operator' }),
     profiles,
     readList: (how, call) => runTask('list', how, call),
-    // Both are loaded when they are needed: few commands delete or take back.
+    // These are loaded when they are needed: few commands count, delete or take back.
+    async signInsOf(nowMs) {
+      const { readSignInCounts, signInsPage } = await import('../app/counting.ts');
+      return (await readSignInCounts(parts.store, signInsPage))?.sums(nowMs);
+    },
     async retract(account, since, penalty) {
-      const { retract } = await import('../reputation/operations.ts');
+      const { retract } = await import('../reputation/reports/operations.ts');
       return retract(parts, account, since, penalty);
     },
     async withDeletion(run) {

@@ -316,7 +316,7 @@ export const removalPrefix = (): Key => encodeKey(namespaces.removal);
 export const tipKey = (address: string): Key => encodeKey(namespaces.tip, text(address));
 export const tipPrefix = (): Key => encodeKey(namespaces.tip);
 
-/** 25 CIDR: what the operator says of it by hand, in canonical text (reputation/lists/operator-ranges.ts). */
+/** 25 CIDR: what the operator says of it by hand, in canonical text (reputation/ranges/operator-ranges.ts). */
 export const ownEntryKey = (cidr: string): Key => encodeKey(namespaces.ownEntry, text(cidr));
 export const ownEntryPrefix = (): Key => encodeKey(namespaces.ownEntry);
 

@@ -9,7 +9,7 @@ import { seededRandom } from '../../src/core/random.ts';
 import { createBanTable } from '../../src/integrations/crowdsec/ban-table.ts';
 import { createBanStore, createBans } from '../../src/integrations/crowdsec/bans.ts';
 import { agentEvents } from '../../src/integrations/crowdsec/events.ts';
-import { createAllowlist, createOwnEntries } from '../../src/reputation/lists/operator-ranges.ts';
+import { createAllowlist, createOwnEntries } from '../../src/reputation/ranges/operator-ranges.ts';
 import { readLedger } from '../../src/storage/ledger.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import { value } from '../support/house/result.ts';

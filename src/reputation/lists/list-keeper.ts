@@ -11,10 +11,10 @@ import { formatPrefix } from '../../ip/prefix.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import { readLedger } from '../../storage/ledger.ts';
 import type { Store } from '../../storage/store.ts';
+import { createOwnEntries } from '../ranges/operator-ranges.ts';
 import type { Contributions } from '../state/contributions.ts';
 import { listExpired } from '../state/events.ts';
 import { findList } from './load-list.ts';
-import { createOwnEntries } from './operator-ranges.ts';
 import { type Fill, fillRow } from './room.ts';
 import type { Sources } from './sources.ts';
 

@@ -12,7 +12,7 @@ import type { Metrics } from '../../core/metrics.ts';
 import type { Random } from '../../core/random.ts';
 import type { GeoSource } from '../../geo/sources.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
-import { createGroupKeeper, openExpansion } from './groups/groups.ts';
+import { createGroupKeeper, openExpansion } from '../ranges/groups.ts';
 import { openCredentials } from './subscriptions/credentials.ts';
 import { countKnownRows, createRefresher, fetchInThread } from './subscriptions/refresher.ts';
 import type { Subscription } from './subscriptions/subscriptions.ts';

@@ -25,6 +25,7 @@ import { systemSource } from '../../geo/sources.ts';
 import { sourceSecretPrefix } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/store.ts';
 import { listPeers } from '../federation/subscribe/peers.ts';
+import { createAllowlist } from '../ranges/operator-ranges.ts';
 import { offeredLists } from './catalogue.ts';
 import { openDestinations, sourceFault, urlLabel } from './import/download.ts';
 import {
@@ -38,7 +39,6 @@ import {
 } from './import/parse.ts';
 import { type ImportStats, type ServiceName, serviceNames } from './import/rows.ts';
 import { findList, loadList } from './load-list.ts';
-import { createAllowlist } from './operator-ranges.ts';
 import { previewList } from './preview.ts';
 import {
   headerCharsMax,

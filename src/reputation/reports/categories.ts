@@ -27,6 +27,7 @@ export const categoryNames = [
 ] as const;
 
 export const categoryMax = categoryNames.length;
+export const categoryFault = `It must be a number from 1 to ${categoryMax}, or a name.`;
 
 /** Categories as a set of bits, bit n for category n. */
 export function categoryMask(numbers: readonly number[]): number {

@@ -23,7 +23,7 @@ import { addWithin, type BoundedRows, commitOnce, written } from '../../storage/
 import { type Key, removalKey, removalPrefix, tipKey, tipPrefix } from '../../storage/keys.ts';
 import { bareRecord, fixed, flag, oneOf, text, time, u32 } from '../../storage/record.ts';
 import { pagesUnder, type Store } from '../../storage/store.ts';
-import { createAllowlist } from '../lists/operator-ranges.ts';
+import { createAllowlist } from '../ranges/operator-ranges.ts';
 import type { StoredReport } from '../reports/store/report-rows.ts';
 import { createReportStore } from '../reports/store/report-store.ts';
 

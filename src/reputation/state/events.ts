@@ -32,7 +32,7 @@ import {
   varint,
 } from '../../storage/record.ts';
 import { pagesUnder } from '../../storage/store.ts';
-import { allowRow, ownEntryRow } from '../lists/range-rows.ts';
+import { allowRow, ownEntryRow } from '../ranges/range-rows.ts';
 import { categoryMax } from '../reports/categories.ts';
 import { addressBytes, decodeRow, keysOfStored } from '../reports/store/report-rows.ts';
 import { changeTail, tailOf, withoutReport } from '../reports/store/tails.ts';

@@ -1,11 +1,13 @@
-/** Operations on groups of accounts, and on who may use which site. */
+/** Operations on sites: which there are, which are blocked, and which groups of accounts may use them. */
 
 import * as v from 'valibot';
 import type { Accounts } from '../../access/accounts/accounts.ts';
 import { accountEmail } from '../../access/accounts/accounts.ts';
 import { expect, type OperationTools, operationsOn, refuse } from '../../contracts/operation.ts';
 import { account, shortText, textOf } from '../../contracts/operation-parameters.ts';
+import { dateText } from '../../core/dates.ts';
 import { fail } from '../../core/result.ts';
+import { createTurns } from '../../core/scheduling.ts';
 import { columnsOr } from '../../core/text-table.ts';
 import type { Store } from '../../storage/store.ts';
 import { createClientSuffixes, parseClientId } from './client-id.ts';
@@ -17,16 +19,23 @@ import {
   listRules,
   removeFromGroup,
 } from './groups.ts';
-import { type BlockedSites, createBlockedSites } from './site-list.ts';
+import {
+  type BlockedSites,
+  createBlockedSites,
+  createSiteList,
+  type SignInSums,
+} from './site-list.ts';
 
-interface SiteTools extends OperationTools {
+export interface SiteTools extends OperationTools {
   readonly accounts: Accounts;
+  /** Counts sign-ins by site. Undefined: this machine can't say it. */
+  readonly signInsOf: (nowMs: number) => Promise<ReadonlyMap<string, SignInSums> | undefined>;
 }
 
 const operation = operationsOn<SiteTools>();
 
 /** The rules of sites by their domains. Names of this machine are sites of the demo alone. */
-export function blockedSites({ store, clock, config }: OperationTools): BlockedSites {
+function blockedSites({ store, clock, config }: OperationTools): BlockedSites {
   return createBlockedSites({ store, clock, rules: clientRules(config) });
 }
 
@@ -38,7 +47,7 @@ const clientRules = ({ clientSuffixes }: Pick<OperationTools['config'], 'clientS
 const domainShape = /^[a-z0-9.-]{1,253}$/;
 const groupShape = /^[a-z0-9-]{1,32}$/;
 /** The log keeps no text that is not a name: it may be a mail address. */
-export const siteDomain = {
+const siteDomain = {
   schema: v.pipe(shortText, v.trim(), v.toLowerCase()),
   value: 'domain',
   help: 'such as shop.example.com; names below it go with it',
@@ -46,6 +55,83 @@ export const siteDomain = {
   kept: (text: string) => (domainShape.test(text) ? text : '(not a domain)'),
   control: { mono: true, maxLength: 253, autocomplete: 'off' },
 } as const;
+
+export const listSites = operation({
+  name: 'site list',
+  purpose: 'visitors and sign-ins of each lately, and what is blocked',
+  parameters: {
+    part: {
+      schema: v.optional(shortText, ''),
+      value: 'part',
+      help: 'of the domain',
+      isArgument: true,
+    },
+  },
+  async run(w, { part }) {
+    const list = createSiteList({
+      ...w,
+      blocked: blockedSites(w),
+      signIns: w.signInsOf,
+      pace: () => createTurns(),
+    });
+    const limit = Number.MAX_SAFE_INTEGER;
+    const { sites, isCut } = await list.page({ part: part.trim().toLowerCase(), skip: 0, limit });
+    return {
+      isCut,
+      sites: sites.map(({ signIns, lastUsedAt, blockedBy, ...site }) => ({
+        ...site,
+        signIns: signIns ?? null,
+        lastUsedAt: lastUsedAt === undefined ? null : dateText(lastUsedAt),
+        blockedBy: blockedBy ?? null,
+      })),
+    };
+  },
+  lines: ({ sites, isCut }) => [
+    ...columnsOr(
+      'there is no such site',
+      ['domain', 'visitors', '24 h', '7 days', 'sign-ins', 'last used', 'state'],
+      sites.map(({ domain: name, visitors, day, week, signIns, lastUsedAt, blockedBy }) => [
+        name,
+        String(visitors),
+        String(day),
+        String(week),
+        signIns === null
+          ? 'not known here'
+          : `today ${signIns.today}, 7 days ${signIns.week}, 30 days ${signIns.month}`,
+        lastUsedAt ?? 'never',
+        blockedBy === null ? 'open' : `blocked${blockedBy === name ? '' : ` with ${blockedBy}`}`,
+      ]),
+    ),
+    ...(isCut ? ['there are more sites than are counted'] : []),
+  ],
+  json: ({ sites }) => sites,
+});
+
+export const blockSite = operation({
+  name: 'site block',
+  purpose: 'a domain gets no code and no profile, from the next request on',
+  parameters: { domain: siteDomain },
+  audit: 'required',
+  async run(w, { domain: name }) {
+    const done = expect(await blockedSites(w).block(name));
+    return { domain: done.domain, blockedAt: dateText(done.blockedAt) };
+  },
+  outcome: (done) => `${done.domain} blocked`,
+  lines: (done) => [`${done.domain} is blocked, with all names below it`],
+});
+
+export const unblockSite = operation({
+  name: 'site unblock',
+  purpose: 'let a blocked domain work again',
+  parameters: { domain: { ...siteDomain, help: 'as it was blocked' } },
+  audit: 'required',
+  async run(w, { domain: name }) {
+    const done = expect(await blockedSites(w).unblock(name));
+    return { domain: done.domain };
+  },
+  outcome: (done) => `${done.domain} unblocked`,
+  lines: (done) => [`${done.domain} is not blocked any more`],
+});
 
 const group = {
   schema: v.pipe(textOf(100), v.trim()),

@@ -14,7 +14,7 @@ import { loadList } from '../../../src/reputation/lists/load-list.ts';
 import {
   createAllowlist,
   createOwnEntries,
-} from '../../../src/reputation/lists/operator-ranges.ts';
+} from '../../../src/reputation/ranges/operator-ranges.ts';
 import type { RowBatch } from '../../../src/reputation/state/events.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';

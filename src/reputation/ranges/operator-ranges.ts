@@ -6,7 +6,7 @@
  * index has capacity for it.
  *
  * A row may name a group of networks in place of a range: an autonomous system or a country. It has no event of its
- * own: the server writes the networks of the group as a list (groups/groups.ts), which goes with the row.
+ * own: the server writes the networks of the group as a list (groups.ts), which goes with the row.
  *
  * An entry that ends is ended by an event, so that every node ends it at the same place.
  */
@@ -38,6 +38,10 @@ import {
   type SetRow,
   type Store,
 } from '../../storage/store.ts';
+import { createRowSink } from '../lists/import/rows.ts';
+import { findList, loadList } from '../lists/load-list.ts';
+import { askRoom } from '../lists/room.ts';
+import { listOfGroup } from '../lists/sources.ts';
 import { categoryMax } from '../reports/categories.ts';
 import {
   allowAdded,
@@ -46,11 +50,7 @@ import {
   entrySet,
   type OwnEntryFacts,
 } from '../state/events.ts';
-import { createRowSink } from './import/rows.ts';
-import { findList, loadList } from './load-list.ts';
 import { type AllowRow, allowRow, type OwnRow, type OwnTerms, ownEntryRow } from './range-rows.ts';
-import { askRoom } from './room.ts';
-import { listOfGroup } from './sources.ts';
 
 interface RangeParts {
   readonly store: Store;

@@ -13,13 +13,13 @@ import { parseIp } from '../../../src/ip/address.ts';
 import { parseRange } from '../../../src/ip/prefix.ts';
 import { createEvidence } from '../../../src/reputation/address/evidence.ts';
 import { openCheck } from '../../../src/reputation/check/check.ts';
-import { createGroupKeeper } from '../../../src/reputation/lists/groups/groups.ts';
 import { joinRows, sortRows } from '../../../src/reputation/lists/import/parse.ts';
 import { createRowSink } from '../../../src/reputation/lists/import/rows.ts';
+import { createGroupKeeper } from '../../../src/reputation/ranges/groups.ts';
 import {
   createAllowlist,
   createOwnEntries,
-} from '../../../src/reputation/lists/operator-ranges.ts';
+} from '../../../src/reputation/ranges/operator-ranges.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { nowhere } from '../../support/reputation/geo.ts';

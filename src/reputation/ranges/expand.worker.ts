@@ -1,15 +1,15 @@
 /** The thread that writes a group of networks out as rows: the ranges of a system or a country as prefixes. */
 
 import { isMainThread } from 'node:worker_threads';
-import { yieldToRequests } from '../../../core/threads.ts';
-import { type NetworkGroup, rangesOfCountry } from '../../../geo/network-groups.ts';
-import type { GeoSource } from '../../../geo/sources.ts';
-import { openSystemIndex, type SystemIndex } from '../../../geo/systems/system-index.ts';
-import buildSystems from '../../../geo/systems/systems.worker.ts';
-import type { IpRange } from '../../../ip/prefix.ts';
-import type { RowBatch } from '../../state/events.ts';
-import { joinRows, sortRows } from '../import/parse.ts';
-import { createRowSink } from '../import/rows.ts';
+import { yieldToRequests } from '../../core/threads.ts';
+import { type NetworkGroup, rangesOfCountry } from '../../geo/network-groups.ts';
+import type { GeoSource } from '../../geo/sources.ts';
+import { openSystemIndex, type SystemIndex } from '../../geo/systems/system-index.ts';
+import buildSystems from '../../geo/systems/systems.worker.ts';
+import type { IpRange } from '../../ip/prefix.ts';
+import { joinRows, sortRows } from '../lists/import/parse.ts';
+import { createRowSink } from '../lists/import/rows.ts';
+import type { RowBatch } from '../state/events.ts';
 
 export interface ExpandJob {
   readonly group: NetworkGroup;

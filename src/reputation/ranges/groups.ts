@@ -6,23 +6,29 @@
  * is in memory already is not written again. A group whose networks have no room is tried again each minute.
  */
 
-import type { Clock } from '../../../core/clock.ts';
-import type { Log } from '../../../core/log.ts';
-import { openLoneThread } from '../../../core/lone-thread.ts';
-import type { Random } from '../../../core/random.ts';
-import { createTurns } from '../../../core/scheduling.ts';
-import { dayMs, minuteMs } from '../../../core/time.ts';
-import { groupIn, type NetworkGroup } from '../../../geo/network-groups.ts';
-import type { GeoSource } from '../../../geo/sources.ts';
-import type { RowCheck, Store } from '../../../storage/store.ts';
-import { contributionKinds, tagOf } from '../../state/contributions.ts';
-import type { Entries } from '../../state/entries.ts';
-import type { RowBatch } from '../../state/events.ts';
-import { splitRows } from '../import/parse.ts';
-import { findList, loadList } from '../load-list.ts';
-import { createAllowlist, createOwnEntries, retractGroup } from '../operator-ranges.ts';
-import { foreverDays, groupOfList, listOfGroup, type Source, type Sources } from '../sources.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
+import { openLoneThread } from '../../core/lone-thread.ts';
+import type { Random } from '../../core/random.ts';
+import { createTurns } from '../../core/scheduling.ts';
+import { dayMs, minuteMs } from '../../core/time.ts';
+import { groupIn, type NetworkGroup } from '../../geo/network-groups.ts';
+import type { GeoSource } from '../../geo/sources.ts';
+import type { RowCheck, Store } from '../../storage/store.ts';
+import { splitRows } from '../lists/import/parse.ts';
+import { findList, loadList } from '../lists/load-list.ts';
+import {
+  foreverDays,
+  groupOfList,
+  listOfGroup,
+  type Source,
+  type Sources,
+} from '../lists/sources.ts';
+import { contributionKinds, tagOf } from '../state/contributions.ts';
+import type { Entries } from '../state/entries.ts';
+import type { RowBatch } from '../state/events.ts';
 import type { ExpandJob } from './expand.worker.ts';
+import { createAllowlist, createOwnEntries, retractGroup } from './operator-ranges.ts';
 
 const againMs = minuteMs;
 /** Others get their turn after this long, looked at every so many rows. */

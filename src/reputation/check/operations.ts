@@ -1,0 +1,160 @@
+/** The operation that says what is known of an address. */
+
+import { looksWith, type Reading } from '../../contracts/operation.ts';
+import { anyAddress, flag } from '../../contracts/operation-parameters.ts';
+import { dateText } from '../../core/dates.ts';
+import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
+import { columns, grouped } from '../../core/text-table.ts';
+import { readBehind } from '../../ip/behind.ts';
+import { type Evidence, type EvidenceReader, whyJson } from '../address/evidence.ts';
+import type { ReportCounts } from '../counts/report-counts.ts';
+import type { Hostnames } from '../hostnames/hostnames.ts';
+import type { Check } from './check.ts';
+
+/** The memory that a server answers from. */
+export interface Memory {
+  readonly check: Check;
+  readonly evidence: EvidenceReader;
+  readonly counts: ReportCounts;
+}
+
+/** Reading with the memory as of the journal's end. It may be looked at until `read` returns. */
+export interface MemoryReading extends Reading {
+  withMemory<T>(read: (memory: Memory) => T): Promise<T>;
+  /** Present in a server: asks for the host names of an address, if its settings let it. */
+  readonly hostOf?: Hostnames['ask'];
+}
+
+export const checkAddress = looksWith<MemoryReading>()({
+  name: 'check',
+  asksNode: true,
+  purpose: 'the score of an address and what is known of it, as GET /api/v2/check says it',
+  parameters: {
+    address: anyAddress,
+    verbose: {
+      schema: flag,
+      help: 'also why: lists, reports, the entry that decided, and until when',
+    },
+  },
+  async run(reading, { address: text, verbose }) {
+    const { family, words } = readBehind(text);
+    const host = await reading.hostOf?.(family, words);
+    return reading.withMemory(({ check, evidence: reader }) => {
+      const now = reading.clock.now();
+      const plain = JSON.parse(check.toJson(text, now)!) as CheckFacts;
+      const facts = { ...plain, hostnames: host?.names ?? [] };
+      const crawler = host?.crawler ?? null;
+      return { facts, crawler, evidence: reader.of(family, words, now), isVerbose: verbose };
+    });
+  },
+  lines: ({ facts, crawler, evidence, isVerbose }) => [
+    verdictLine(facts),
+    ...factLines(facts, crawler, evidence),
+    ...(isVerbose ? ['', ...evidenceLines(evidence)] : []),
+  ],
+  json: ({ facts, crawler, evidence, isVerbose }) =>
+    isVerbose ? { ...facts, crawler, why: whyJson(evidence) } : facts,
+});
+
+/** The fields of a check's answer that a person reads. */
+interface CheckFacts {
+  readonly ipAddress: string;
+  readonly abuseConfidenceScore: number;
+  readonly countryCode: string;
+  readonly isp: string;
+  readonly isAnon: boolean;
+  readonly isTor: boolean;
+  readonly isPublic: boolean;
+  readonly isWhitelisted: boolean;
+  readonly malicious: boolean;
+  readonly usageType: string;
+  readonly domain: string | null;
+  readonly hostnames: readonly string[];
+}
+
+const bandWords: Readonly<Record<ScoreBand, string>> = {
+  clean: 'clean',
+  low: 'low',
+  suspect: 'suspect, not blocked',
+  malicious: 'malicious, blocked',
+};
+
+/** Says first what somebody who asks wants to know. */
+function verdictLine(facts: CheckFacts): string {
+  const { ipAddress, abuseConfidenceScore: score, isWhitelisted, malicious } = facts;
+  const band = malicious ? 'malicious' : scoreBand(score);
+  const allowed = isWhitelisted && !malicious ? ', on the allowlist or known good' : '';
+  return `${ipAddress}: ${score} of 100, ${bandWords[band]}${allowed}`;
+}
+
+/** Says each fact on a line of its own, and nothing of what is not known. */
+function factLines(
+  facts: CheckFacts,
+  crawler: string | null,
+  { lists, reports }: Evidence,
+): readonly string[] {
+  const names = [
+    ...new Set(lists.map((one) => (one.kind === 'own' ? ownName(one) : one.name))),
+  ].join(', ');
+  const count = reports.reduce((sum, one) => sum + one.reports, 0);
+  const last = Math.max(0, ...reports.map(({ lastReportedAt }) => lastReportedAt));
+  const rows: [string, string | null | false][] = [
+    ['Country', facts.countryCode !== 'ZZ' && facts.countryCode],
+    ['Network', facts.isp !== 'Unknown' && facts.isp],
+    ['Usage', facts.usageType !== 'Unknown' && facts.usageType],
+    ['Domain', facts.domain],
+    ['Host names', facts.hostnames.join(', ')],
+    ['Crawler', crawler && `${crawler}, confirmed by its host name`],
+    ['Anonymous exit', facts.isAnon && (facts.isTor ? 'yes, of Tor' : 'yes')],
+    ['Public', !facts.isPublic && 'no'],
+    ['Known good', facts.isWhitelisted && 'yes: reports have no effect; a list may still block it'],
+    ['Lists', names],
+    ['Reports', count > 0 && `${grouped(count)}, the last ${dateText(last)}`],
+  ];
+  return columns(
+    rows.flatMap(([name, value]) =>
+      value === false || value === null || value === '' ? [] : [[`  ${name}`, value]],
+    ),
+  );
+}
+
+function ownName({ group }: Evidence['lists'][number]): string {
+  return group === undefined ? 'own entry' : `own entry ${group}`;
+}
+
+function evidenceLines(evidence: Evidence): string[] {
+  const { decidedBy, lists, reports, networks, peers, fallsBelowAt } = evidence;
+  return [
+    ...lists.map((list) => {
+      const { name, kind, confidence, entry, since, loadedAt, endsAt } = list;
+      const score = confidence === undefined ? kind : `confidence ${confidence}`;
+      const end = endsAt === undefined ? 'does not end' : `ends ${dateText(endsAt)}`;
+      if (kind === 'own') {
+        const of =
+          list.group === undefined ? `own entry ${entry}` : `${ownName(list)} holds ${entry}`;
+        return `${of}: score ${confidence}, set ${dateText(loadedAt)}, ${end}`;
+      }
+      if (kind === 'allow') return `the allowlist has ${name}, which holds ${entry}`;
+      const times = `known since ${dateText(since)}, loaded ${dateText(loadedAt)}, ${end}`;
+      return `list ${name} names ${entry}: ${score}, ${times}`;
+    }),
+    ...reports.map(({ entry, score, reports: count, reporters, lastReportedAt }) => {
+      const who = `${grouped(count)} by ${grouped(reporters)} accounts`;
+      return `reports of ${entry}: ${who}, the last ${dateText(lastReportedAt)}: ${score}`;
+    }),
+    ...networks.map(({ entry, score, ceiling, hosts, parts }) => {
+      const where = parts === undefined ? '' : ` in ${parts} of its 16 parts`;
+      const most = parts === undefined ? 'its reports count whole' : `at most ${ceiling}`;
+      return `network ${entry}: ${grouped(hosts)} reported hosts${where}: ${score}, ${most}`;
+    }),
+    ...peers.map(({ entry, score, groups, units, lastSeenAt, reason }) => {
+      const voices = `${groups} groups of peers vote with ${units} units`;
+      const counts = reason === undefined ? 'counted' : `not counted: ${reason}`;
+      return `peers name ${entry}: ${voices}, seen ${dateText(lastSeenAt)}: ${score}, ${counts}`;
+    }),
+    decidedBy === undefined ? 'no entry decides: not observed' : `decided by ${decidedBy}`,
+    ...(fallsBelowAt === undefined
+      ? []
+      : [`without new reports below 75 from ${dateText(fallsBelowAt)} on`]),
+  ];
+}

@@ -1,0 +1,226 @@
+/** Operations on reports. */
+
+import * as v from 'valibot';
+import type { Accounts } from '../../access/accounts/accounts.ts';
+import { expect, type OperationTools, operationsOn } from '../../contracts/operation.ts';
+import {
+  account,
+  address,
+  anyAddress,
+  shortText,
+  textOf,
+  typedDate,
+  wholeNumber,
+} from '../../contracts/operation-parameters.ts';
+import { dateIn, dateText } from '../../core/dates.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { createSemaphore, createTurns } from '../../core/scheduling.ts';
+import { columnsOr } from '../../core/text-table.ts';
+import { formatIp } from '../../ip/address.ts';
+import { readBehind, textBehind } from '../../ip/behind.ts';
+import { retractAll } from '../requests/queue.ts';
+import { retractReport, retractReports, type TakenBack } from '../votes/retract.ts';
+import { categoriesOf } from './categories.ts';
+import { createOwnReports } from './store/account-reports.ts';
+import type { OwnReport, StoredReport } from './store/report-rows.ts';
+import { createReportStore, restoreReports } from './store/report-store.ts';
+
+interface ReportTools extends OperationTools {
+  readonly accounts: Accounts;
+}
+
+const operation = operationsOn<ReportTools>();
+
+const listedMax = 10_000;
+/** Newest first; an operator who needs more of one address asks for more. */
+const listedDefault = '100';
+
+function shownReport({ id, account: by, reporter, reportedAt, categories, comment }: StoredReport) {
+  return {
+    id,
+    reportedAt: dateText(reportedAt),
+    account: by,
+    reporterId: reporter,
+    categories: categoriesOf(categories),
+    comment,
+  };
+}
+
+export const listReports = operation({
+  name: 'report list',
+  purpose: 'the reports of an address, or of an account, with their ids, newest first',
+  parameters: {
+    address: { ...anyAddress, schema: v.optional(address.schema) },
+    account: {
+      schema: v.optional(account.schema),
+      value: 'email',
+      help: 'in place of an address: what this account reported',
+    },
+    limit: {
+      schema: v.optional(wholeNumber(1, listedMax), listedDefault),
+      value: 'n',
+      help: 'at most so many',
+    },
+  },
+  async run(w, { address: text, account: email, limit }) {
+    if ((text === undefined) === (email === undefined)) {
+      throw new OperatorError('name either an address or --account <email>');
+    }
+    if (text !== undefined) {
+      const { family, words } = readBehind(text);
+      const found = await createReportStore(w).list(family, words, 0, limit);
+      return { of: text, by: false, reports: found.map(shownReport) };
+    }
+    // By the index that the account's own page reads; it is made where there is none.
+    const { id, email: of, createdAt } = expect(await w.accounts.find(email!));
+    const walks = createSemaphore({ runningMax: 1, waitingMax: 0 });
+    const own = createOwnReports({ ...w, walks, pace: () => createTurns() });
+    const found: OwnReport[] = [];
+    let after: string | undefined;
+    do {
+      const page = expect(await own.page({ id, createdAt }, after));
+      found.push(...page.reports);
+      after = page.next;
+    } while (after !== undefined && found.length < limit);
+    const reports = found
+      .slice(0, limit)
+      .map((one) => ({ address: formatIp(one.family, one.words), ...shownReport(one) }));
+    return { of, by: true, reports };
+  },
+  lines: ({ of, by, reports }) =>
+    columnsOr(
+      `there are no reports ${by ? 'by' : 'of'} ${of}`,
+      ['id', 'reported', by ? 'address' : 'account', 'categories', 'comment'],
+      reports.map((row) => [
+        row.id,
+        row.reportedAt,
+        'address' in row ? String(row.address) : row.account,
+        row.categories.join(),
+        row.comment,
+      ]),
+    ),
+  json: ({ reports }) => reports,
+});
+
+/** Reports as the way back from a retraction takes them: all fields of their rows. */
+export const storedReports = v.pipe(
+  textOf(1_000_000),
+  v.parseJson(),
+  v.array(
+    v.strictObject({
+      id: v.pipe(v.string(), v.regex(/^[\w-]{22}$/)),
+      account: v.pipe(v.string(), v.maxLength(100)),
+      reporter: v.pipe(v.number(), v.integer(), v.minValue(0)),
+      country: v.pipe(v.string(), v.maxLength(2)),
+      categories: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff_ffff)),
+      comment: v.string(),
+      reportedAt: v.pipe(v.number(), v.integer(), v.minValue(0)),
+    }),
+  ),
+);
+
+export const retractOperation = operation({
+  name: 'report retract',
+  purpose: "take back all that a report's account said of its address; it loses trust",
+  parameters: {
+    id: {
+      schema: v.optional(shortText),
+      value: 'id',
+      help: 'id of the report, as list shows it',
+      isArgument: true,
+      kept: true,
+    },
+    account: {
+      schema: v.optional(account.schema),
+      value: 'email',
+      help: 'in place of an id: all that this account reported, of any address',
+      kept: 'account',
+    },
+    address: {
+      schema: v.optional(address.schema),
+      value: 'address',
+      help: 'in place of an id: all reports of this address, at no cost of trust',
+      kept: true,
+    },
+    since: {
+      schema: v.optional(typedDate),
+      value: 'date',
+      help: 'with --account: reports dated earlier stay',
+      kept: true,
+    },
+  },
+  audit: 'required',
+  async run(w, { id, account: email, address: named, since }) {
+    if ([id, email, named].filter((one) => one !== undefined).length !== 1) {
+      throw new OperatorError('name the id of a report, --account <email> or --address <address>');
+    }
+    if (since !== undefined && email === undefined) {
+      throw new OperatorError('--since goes with --account <email>');
+    }
+    if (named !== undefined) {
+      const ofAddress = textBehind(named);
+      return { ofAddress: { address: ofAddress, ...expect(await retractAll(w, ofAddress)) } };
+    }
+    if (email !== undefined) {
+      const found = expect(await w.accounts.find(email));
+      const from = since === undefined ? 0 : dateIn(since)!;
+      const gone = await retract(w, found.id, from, true);
+      return { ofAccount: { email: found.email, account: found.id, ...gone } };
+    }
+    const {
+      address: of,
+      account: by,
+      removed,
+    } = expect(await retractReport(createReportStore(w), id!));
+    return { ofReport: { address: of, account: by, removed } };
+  },
+  undo: ({ ofAddress }) =>
+    ofAddress?.reports && {
+      operation: 'report restore',
+      input: { address: ofAddress.address, reports: JSON.stringify(ofAddress.reports) },
+    },
+  outcome: ({ ofAccount, ofReport, ofAddress }) =>
+    ofAddress !== undefined
+      ? `${ofAddress.removed} reports of ${ofAddress.address} taken back`
+      : ofReport === undefined
+        ? `${ofAccount.reports} reports of ${ofAccount.addresses} addresses taken back`
+        : `${ofReport.removed} reports of ${ofReport.address} by ${ofReport.account} taken back`,
+  lines: ({ ofAccount, ofReport, ofAddress }) => [
+    ofAddress !== undefined
+      ? `${ofAddress.removed} reports of ${ofAddress.address} are taken back`
+      : ofReport === undefined
+        ? `${ofAccount.reports} reports of ${ofAccount.addresses} addresses by ${ofAccount.email} are taken back`
+        : `${ofReport.removed} reports of ${ofReport.address} by account ${ofReport.account} are taken back`,
+  ],
+  json({ ofAccount, ofReport, ofAddress }) {
+    if (ofAddress !== undefined) return { address: ofAddress.address, removed: ofAddress.removed };
+    if (ofReport !== undefined) return ofReport;
+    const { email: _, ...gone } = ofAccount;
+    return gone;
+  },
+});
+
+/** The way back from a retraction; it is no command. */
+export const restoreOperation = operation({
+  name: 'report restore',
+  parameters: { address, reports: { schema: storedReports } },
+  audit: 'required',
+  async run(w, { address: of, reports }) {
+    expect(await restoreReports(w, readBehind(of), reports));
+    return { address: of, restored: reports.length };
+  },
+  outcome: ({ restored }) => `${restored} reports put back`,
+});
+
+/** Takes back what an account reported, as `account disable` and `report retract` do. */
+export async function retract(
+  workspace: OperationTools,
+  account: string,
+  since: number,
+  penalty: boolean,
+): Promise<TakenBack> {
+  const reports = createReportStore(workspace);
+  const pace = createTurns();
+  const { store } = workspace;
+  return expect(await retractReports({ store, reports, account, since, penalty, pace }));
+}

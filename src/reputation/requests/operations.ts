@@ -1,0 +1,249 @@
+/** Operations on what people ask for: removals, and addresses that are reported without an account. */
+
+import * as v from 'valibot';
+import { expect, type OperationTools, operationsOn } from '../../contracts/operation.ts';
+import { address, flag, note, textOf } from '../../contracts/operation-parameters.ts';
+import { dateText } from '../../core/dates.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { columnsOr } from '../../core/text-table.ts';
+import { readBehind } from '../../ip/behind.ts';
+import { addEntry } from '../ranges/operations.ts';
+import { createAllowlist, createOwnEntries } from '../ranges/operator-ranges.ts';
+import { categoriesOf, categoryFault, categoryMax } from '../reports/categories.ts';
+import { storedReports } from '../reports/operations.ts';
+import { restoreReports } from '../reports/store/report-store.ts';
+import {
+  type AnonymousReport,
+  acceptRemoval,
+  createAnonymousReports,
+  createRemovals,
+  type Removal,
+  standingOf,
+  unknownNetwork,
+} from './queue.ts';
+
+const operation = operationsOn<OperationTools>();
+
+export const listRemovals = operation({
+  name: 'removals list',
+  purpose: 'what is asked for, the oldest first',
+  parameters: {},
+  run: async (w) =>
+    (await createRemovals(w).list()).map((one) => ({ ...one, at: dateText(one.at) })),
+  lines: (rows) =>
+    columnsOr(
+      'nobody asks for a removal',
+      ['address', 'asked', 'asked from it', 'account', 'reason'],
+      rows.map(({ address: of, at, fromAddress, signedIn, reason }) => [
+        of,
+        at,
+        fromAddress ? 'yes' : 'no',
+        signedIn ? 'signed in' : '-',
+        reason,
+      ]),
+    ),
+});
+
+export const acceptRemovalOf = operation({
+  name: 'removals accept',
+  purpose: 'take back all reports of the address, at no cost of trust; lists stay',
+  parameters: {
+    address,
+    allow: {
+      schema: flag,
+      help: 'put it on the allowlist too, so that no list blocks it',
+      kept: true,
+    },
+  },
+  audit: 'required',
+  async run(w, { address: of, allow }) {
+    const accepted = expect(await acceptRemoval(w, of, allow));
+    const { removed, request, reports, isNewRule } = accepted;
+    return { address: of, removed, allowed: allow, request: asked(request), reports, isNewRule };
+  },
+  undo: ({ address: of, request, reports, isNewRule }) =>
+    reports && {
+      operation: 'removals reopen',
+      input: {
+        ...reopenInput(of, request),
+        ...(isNewRule ? { disallow: true } : {}),
+        reports: JSON.stringify(reports),
+      },
+    },
+  json: ({ address: of, removed, allowed }) => ({ address: of, removed, allowed }),
+  outcome: ({ removed }) => `${removed} reports taken back`,
+  lines: (done) => [`${done.removed} reports of ${done.address} are taken back`],
+});
+
+/** Leaves out the mark of the network. */
+function asked({ reason, at, fromAddress, signedIn }: Removal) {
+  return { reason, at, fromAddress, signedIn };
+}
+
+function reopenInput(of: string, { reason, at, fromAddress, signedIn }: ReturnType<typeof asked>) {
+  return { address: of, reason, at: String(at), fromAddress, signedIn };
+}
+
+export const refuseRemoval = operation({
+  name: 'removals refuse',
+  purpose: 'leave everything as it is; the address may be asked for again',
+  parameters: { address },
+  audit: 'required',
+  async run(w, { address: of }) {
+    return { address: of, request: asked(expect(await createRemovals(w).remove(of))) };
+  },
+  undo: ({ address: of, request }) => ({
+    operation: 'removals reopen',
+    input: reopenInput(of, request),
+  }),
+  json: ({ address: of }) => ({ address: of }),
+  outcome: () => 'refused',
+  lines: (done) => [`the request for ${done.address} is refused`],
+});
+
+/** Milliseconds since 1970, in digits. */
+const waitsSince = {
+  schema: v.optional(v.pipe(v.string(), v.regex(/^\d{1,15}$/), v.transform(Number))),
+  value: 'ms',
+  help: 'since when it waits, in milliseconds since 1970 (default: now)',
+} as const;
+
+export const reopenRemoval = operation({
+  name: 'removals reopen',
+  purpose: 'put a request into the queue, as it was before it was decided',
+  parameters: {
+    address,
+    reason: { ...note, help: 'in the words of who asked', schema: textOf(10_000) },
+    at: waitsSince,
+    fromAddress: { schema: flag, help: 'it was asked for from the address itself' },
+    signedIn: { schema: flag, help: 'it was asked for by somebody with an account' },
+    disallow: { schema: flag, help: 'take the address off the allowlist', kept: true },
+    reports: {
+      schema: v.optional(storedReports),
+      value: 'json',
+      help: 'reports that were retracted, with all fields of their rows: they count again',
+    },
+  },
+  audit: 'required',
+  async run(w, { address: of, reason, at, fromAddress, signedIn, disallow, reports = [] }) {
+    if (disallow) {
+      const gone = await createAllowlist(w).remove(of);
+      if (!gone.ok && gone.error !== 'not_found') expect(gone);
+    }
+    if (reports.length > 0) expect(await restoreReports(w, readBehind(of), reports));
+    const from = { fromAddress, signedIn };
+    const asker = { standing: standingOf(from), network: unknownNetwork };
+    expect(await createRemovals(w).add(of, { reason, ...from }, asker, at));
+    return { address: of, restored: reports.length };
+  },
+  outcome: ({ restored }) => `waits again, ${restored} reports put back`,
+  lines: (done) => [`the request for ${done.address} waits for a decision`],
+});
+
+export const listAnonymousReports = operation({
+  name: 'tips list',
+  purpose: 'what waits for you, the oldest first; a tip counts for nothing until you report',
+  parameters: {},
+  run: async (w) =>
+    (await createAnonymousReports(w).list()).map(({ at, categories, ...report }) => ({
+      ...report,
+      at: dateText(at),
+      categories: categoriesOf(categories),
+    })),
+  lines: (rows) =>
+    columnsOr(
+      'no tip waits',
+      ['address', 'sent', 'categories', 'comment'],
+      rows.map(({ address: of, at, categories, comment }) => [of, at, categories.join(), comment]),
+    ),
+});
+
+/** Leaves out the mark of the network. */
+function fieldsOf({ at, categories, comment }: AnonymousReport) {
+  return { at: String(at), categories: categoriesOf(categories).join(), comment };
+}
+
+export const removeAnonymousReport = operation({
+  name: 'tips remove',
+  purpose: 'forget a tip, once you have reported the address or decided otherwise',
+  parameters: { address },
+  audit: 'required',
+  async run(w, { address: of }) {
+    return { address: of, report: fieldsOf(expect(await createAnonymousReports(w).remove(of))) };
+  },
+  undo: ({ address: of, report }) => ({
+    operation: 'tips reopen',
+    input: { address: of, ...report },
+  }),
+  json: ({ address: of }) => ({ address: of }),
+  outcome: () => 'forgotten',
+  lines: (done) => [`the tip about ${done.address} is removed`],
+});
+
+export const acceptAnonymousReport = operation({
+  name: 'tips accept',
+  purpose: 'believe a tip: the address gets a score of your own, and the tip is forgotten',
+  parameters: {
+    address,
+    score: { ...addEntry.parameters.score, help: '1 to 100; from 75 on it is blocked' },
+  },
+  audit: 'required',
+  async run(w, { address: of, score }) {
+    const waiting = createAnonymousReports(w);
+    const report = await waiting.find(of);
+    if (report === undefined) throw new OperatorError(`nothing waits for ${of}`);
+    const [category = 0] = categoriesOf(report.categories);
+    const terms = { score, category, note: 'by an anonymous report', endsAt: 0 };
+    const { former, ...set } = expect(await createOwnEntries(w).add(of, terms));
+    expect(await waiting.remove(of));
+    return {
+      address: of,
+      score: set.score,
+      report: fieldsOf(report),
+      hadEntry: former !== undefined,
+    };
+  },
+  // An entry of before is not known well enough to be set again.
+  undo: ({ address: of, report, hadEntry }) =>
+    hadEntry
+      ? undefined
+      : { operation: 'tips reopen', input: { address: of, ...report, unset: true } },
+  json: ({ address: of, score }) => ({ address: of, score }),
+  outcome: ({ score }) => `score ${score}`,
+  lines: (done) => [`${done.address} has score ${done.score} as an own entry`],
+});
+
+export const reopenAnonymousReport = operation({
+  name: 'tips reopen',
+  purpose: 'put a tip into the queue, as it was before it was decided',
+  parameters: {
+    address,
+    categories: {
+      schema: v.pipe(
+        v.string(),
+        v.regex(/^\d{1,2}(?:,\d{1,2})*$/, 'It must be numbers such as 18,22.'),
+        v.transform((text) => text.split(',').map(Number)),
+        v.check((all) => all.every((one) => one >= 1 && one <= categoryMax), categoryFault),
+      ),
+      value: 'numbers',
+      help: 'of the categories, such as 18,22',
+      kept: (numbers: readonly number[]) => numbers.join(),
+    },
+    comment: { ...note, help: 'in the words of who reported' },
+    at: waitsSince,
+    unset: { schema: flag, help: 'take your own entry for the address back', kept: true },
+  },
+  audit: 'required',
+  async run(w, { address: of, categories, comment, at, unset }) {
+    if (unset) {
+      const gone = await createOwnEntries(w).remove(of);
+      if (!gone.ok && gone.error !== 'not_found') expect(gone);
+    }
+    const mask = categories.reduce((bits, one) => bits | (1 << one), 0) >>> 0;
+    const waiting = createAnonymousReports(w);
+    expect(await waiting.add(of, { categories: mask, comment }, undefined, at));
+    return { address: of };
+  },
+  outcome: () => 'waits again',
+  lines: (done) => [`the tip about ${done.address} waits for a decision`],
+});
