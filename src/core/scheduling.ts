@@ -8,7 +8,8 @@
  * would still hold the loop for a hundred slices.)
  *
  * Of heavy work so many pieces run at a time and so many wait, in order (`createSemaphore`). Whoever comes beyond that
- * is refused at once with `overloaded`, instead of making everybody slower.
+ * is refused at once with `overloaded`, instead of making everybody slower. Work that a poll begins and does not wait for
+ * is one job for each thing at a time (`createJobs`).
  */
 
 import type { BoundedTable } from './bounded-tables.ts';
@@ -87,3 +88,46 @@ export function createSemaphore(options: { runningMax: number; waitingMax: numbe
 }
 
 export type Semaphore = ReturnType<typeof createSemaphore>;
+
+/**
+ * Jobs that run beside their beginner: one for each key, and so many at a time. What does not begin is begun by a
+ * later poll.
+ * @param onFailure called with what a job threw
+ */
+export function createJobs<Id extends string | number>(
+  runningMax: number,
+  onFailure: (error: unknown, id: Id) => void,
+) {
+  const running = new Map<Id, Promise<void>>();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  /** Resolves when nothing is under way. */
+  async function idle(): Promise<void> {
+    while (running.size > 0) await Promise.all(running.values());
+  }
+
+  return {
+    /** Aborts when the jobs are stopped. */
+    signal,
+    has: (id: Id) => running.has(id),
+    count: () => running.size,
+    isFull: () => running.size >= runningMax,
+    /** Begins the work, unless it is under way, no more may run, or all is stopped. @returns whether it began */
+    begin(id: Id, work: () => Promise<void>): boolean {
+      // Work that begins after a stop would find a store that is closed.
+      if (signal.aborted || running.size >= runningMax || running.has(id)) return false;
+      const job = work()
+        .catch((error: unknown) => onFailure(error, id))
+        .finally(() => running.delete(id));
+      running.set(id, job);
+      return true;
+    },
+    idle,
+    /** Cuts short what is under way, as far as it heeds the signal, and waits for its end. */
+    async stop(): Promise<void> {
+      stopping.abort();
+      await idle();
+    },
+  };
+}

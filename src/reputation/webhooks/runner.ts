@@ -12,7 +12,7 @@ import { createHmac } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { requestOnce } from '../../core/outgoing.ts';
 import type { Random } from '../../core/random.ts';
-import type { Turns } from '../../core/scheduling.ts';
+import { createJobs, type Turns } from '../../core/scheduling.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
@@ -53,9 +53,10 @@ export function createWebhookRunner(options: {
   turns: Turns;
 }) {
   const { hooks, maintenance, index, check, destinations, clock, random, turns } = options;
-  const running = new Map<string, Promise<void>>();
-  const stopping = new AbortController();
-  const { signal } = stopping;
+  const jobs = createJobs<string>(deliveriesMax, () => {
+    // The outcome is unknown when it fails: the event is sent once more.
+  });
+  const { signal } = jobs;
   let count = 0;
 
   /** Returns the highest score of an address in the network. */
@@ -172,31 +173,13 @@ export function createWebhookRunner(options: {
       await watch(hook, seen);
     }
     const due = (await hooks.all())
-      .filter((hook) => hook.waiting.length > 0 && isDue(hook) && !running.has(hook.id))
+      .filter((hook) => hook.waiting.length > 0 && isDue(hook))
       // The hook tried longest ago goes first: one with many events keeps no other waiting.
       .sort((a, b) => a.triedAt - b.triedAt);
-    // A delivery that begins after a stop would work on a store that is closed.
-    if (signal.aborted) return;
-    for (const hook of due.slice(0, Math.max(0, deliveriesMax - running.size))) {
-      // The outcome is unknown when it fails: the event is sent once more.
-      const work = deliver(hook)
-        .catch(() => {})
-        .finally(() => running.delete(hook.id));
-      running.set(hook.id, work);
-    }
+    for (const hook of due) jobs.begin(hook.id, () => deliver(hook));
   }
 
-  /** Resolves when nothing is under way. */
-  async function idle(): Promise<void> {
-    while (running.size > 0) await Promise.all(running.values());
-  }
-
-  async function stop(): Promise<void> {
-    stopping.abort();
-    await idle();
-  }
-
-  return { poll, idle, stop, count: () => count };
+  return { poll, idle: jobs.idle, stop: jobs.stop, count: () => count };
 }
 
 const waitMsMax = 10_000;

@@ -18,6 +18,7 @@ import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import { type OutgoingRules, requestOnce } from '../../core/outgoing.ts';
 import type { Random } from '../../core/random.ts';
+import { createJobs } from '../../core/scheduling.ts';
 import { hourMs } from '../../core/time.ts';
 import { createTotals } from '../../core/totals.ts';
 import { type Key, siteNewsPrefix, siteNoticeEnd, siteNoticePrefix } from '../../storage/keys.ts';
@@ -139,10 +140,9 @@ export function createSiteNotifier(options: {
   const { store } = maintenance;
   const known = new Map<string, KnownSite>();
   /** The work under way, by registrable domain. */
-  const running = new Map<string, Promise<void>>();
+  const jobs = createJobs<string>(workersMax, noteFailure);
+  const { signal } = jobs;
   const outcomes = createTotals<Outcome>();
-  const stopping = new AbortController();
-  const { signal } = stopping;
   let cursor: Key | undefined;
 
   function remember(origin: string, change: Partial<KnownSite>): void {
@@ -281,7 +281,7 @@ export function createSiteNotifier(options: {
   /** Looks at sites that are waited for, from where the last poll ended, and begins with those that are due. */
   async function serveDue(): Promise<void> {
     for (let looked = 0; looked < sitesPerPoll; looked++) {
-      if (running.size >= workersMax || signal.aborted) return;
+      if (jobs.isFull() || signal.aborted) return;
       const after = cursor === undefined ? {} : { after: cursor };
       const [entry] = await store.scan(siteNoticePrefix(), { ...after, limit: 1 });
       if (entry === undefined) {
@@ -295,15 +295,12 @@ export function createSiteNotifier(options: {
       }
       const place = placeOf(notice);
       const [domain] = place;
-      if (running.has(domain) || !isDue(notice.origin)) {
+      if (jobs.has(domain) || !isDue(notice.origin)) {
         cursor = siteNoticeEnd(...place);
         continue;
       }
       cursor = siteNoticeEnd(domain);
-      const work = serve(place)
-        .catch((error: unknown) => noteFailure(error))
-        .finally(() => running.delete(domain));
-      running.set(domain, work);
+      jobs.begin(domain, () => serve(place));
     }
   }
 
@@ -327,14 +324,8 @@ export function createSiteNotifier(options: {
 
   return {
     poll,
-    /** Resolves when nothing is under way. */
-    async idle(): Promise<void> {
-      while (running.size > 0) await Promise.all(running.values());
-    },
-    async stop(): Promise<void> {
-      stopping.abort();
-      await Promise.all(running.values());
-    },
+    idle: jobs.idle,
+    stop: jobs.stop,
     outcomes: outcomes.read,
     table: { name: 'notified_sites', used: () => known.size, limit: knownSitesMax } as BoundedTable,
   };

@@ -11,6 +11,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { type OutgoingRules, requestOnce } from '../../core/outgoing.ts';
+import { createJobs } from '../../core/scheduling.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 
 const nameLifeMs = dayMs;
@@ -78,9 +79,10 @@ export function createSiteNames(options: {
 }) {
   const { clock, destinations, isOn } = options;
   const known = new Map<string, { readonly name: string | undefined; readonly until: number }>();
-  const running = new Map<string, Promise<void>>();
-  const stopping = new AbortController();
-  const { signal } = stopping;
+  const jobs = createJobs<string>(underWayMax, () => {
+    // A name that was not read is looked up again for a later page.
+  });
+  const { signal } = jobs;
   let begun: number[] = [];
 
   async function read(url: URL, bytesMax: number): Promise<string | undefined> {
@@ -115,13 +117,8 @@ export function createSiteNames(options: {
   function begin(origin: string, registrable: string): void {
     const now = clock.monotonicMs();
     begun = begun.filter((at) => now - at < minuteMs);
-    const isFull = running.size >= underWayMax || begun.length >= perMinuteMax;
-    if (isFull || running.has(registrable) || signal.aborted) return;
-    begun.push(now);
-    const work = learn(origin, registrable)
-      .catch(() => {})
-      .finally(() => running.delete(registrable));
-    running.set(registrable, work);
+    if (begun.length >= perMinuteMax) return;
+    if (jobs.begin(registrable, () => learn(origin, registrable))) begun.push(now);
   }
 
   return {
@@ -132,13 +129,8 @@ export function createSiteNames(options: {
       if (found === undefined || clock.monotonicMs() >= found.until) begin(origin, registrable);
       return found?.name;
     },
-    async idle(): Promise<void> {
-      while (running.size > 0) await Promise.all(running.values());
-    },
+    idle: jobs.idle,
     table: { name: 'site_names', used: () => known.size, limit: sitesMax },
-    async close(): Promise<void> {
-      stopping.abort();
-      await Promise.all(running.values());
-    },
+    close: jobs.stop,
   };
 }

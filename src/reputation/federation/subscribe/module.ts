@@ -21,7 +21,7 @@ import type { Log } from '../../../core/log.ts';
 import type { Metrics } from '../../../core/metrics.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok } from '../../../core/result.ts';
-import { createTurns } from '../../../core/scheduling.ts';
+import { createJobs, createTurns } from '../../../core/scheduling.ts';
 import { dayMs, hourMs, hourSeconds, minuteMs } from '../../../core/time.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import { flagsOf, metaOf } from '../../../index/records.ts';
@@ -100,13 +100,15 @@ export type PeerPoller = ReturnType<typeof createPeerPoller>;
 
 export function createPeerPoller(options: PollOptions) {
   const { store, entries, clock, random, log } = options;
-  const running = new Map<number, Promise<void>>();
-  const stopping = new AbortController();
+  const jobs = createJobs<number>(pollsMax, (error) => {
+    if (!(error instanceof LeaseLostError)) log.warn({ err: error }, 'peers: not polled');
+  });
+  const { signal } = jobs;
   /** The day, since 1970, for which it is known who follows whom. */
   let mirrorsOf = 0;
 
   const newEventId = () => createEventId(clock, random);
-  const taker = createTaker(options, stopping.signal);
+  const taker = createTaker(options, signal);
   const fraction = () => Buffer.from(random.bytes(4)).readUInt32BE() / 2 ** 32;
 
   /** Tells the journal what the peers are worth now, where that is news. */
@@ -129,7 +131,7 @@ export function createPeerPoller(options: PollOptions) {
     const today = Math.floor(clock.now() / dayMs);
     if (peers.length < 2 || mirrorsOf === today) return;
     mirrorsOf = today;
-    const followed = await followedBy(entries, clock.now(), stopping.signal);
+    const followed = await followedBy(entries, clock.now(), signal);
     for (const { number, follows } of peers) {
       const next = followed.get(number) ?? 0;
       if (next === follows) continue;
@@ -145,7 +147,7 @@ export function createPeerPoller(options: PollOptions) {
       allowPrivate,
       signer,
       now: clock.now,
-      signal: stopping.signal,
+      signal,
       ...(destinations === undefined ? {} : { destinations }),
     });
   }
@@ -203,7 +205,7 @@ export function createPeerPoller(options: PollOptions) {
       change = { failures: 0, failure: '', ...(await refresh(peer)) };
     } catch (error) {
       if (error instanceof PeerChangedError || error instanceof LeaseLostError) return;
-      if (stopping.signal.aborted) return;
+      if (signal.aborted) return;
       if (!(error instanceof OperatorError))
         log.error({ err: error }, 'peers: a peer was not read');
       const isStrange = error instanceof PeerFault && error.isStrangeKey;
@@ -246,40 +248,22 @@ export function createPeerPoller(options: PollOptions) {
     }
   }
 
-  function begin(peer: StoredPeer): void {
-    const work = run(peer)
-      .catch((error: unknown) => {
-        if (!(error instanceof LeaseLostError)) log.warn({ err: error }, 'peers: not polled');
-      })
-      .finally(() => running.delete(peer.number));
-    running.set(peer.number, work);
-  }
-
   /** Begins what is due. @returns all peers as they are stored */
   async function poll(): Promise<readonly StoredPeer[]> {
     const peers = await listPeers(store);
-    if (!options.isMine() || stopping.signal.aborted) return peers;
-    if (running.size === 0) await findMirrors(peers);
+    if (!options.isMine() || signal.aborted) return peers;
+    if (jobs.count() === 0) await findMirrors(peers);
     // Beside a poll that takes long too: a peer that is paused counts nothing from now on.
     await tellWorth(peers);
     const now = clock.now();
     const due = peers
-      .filter((one) => one.state === 'active' && !running.has(one.number) && isDue(one, now))
+      .filter((one) => one.state === 'active' && isDue(one, now))
       .sort((a, b) => a.dueAt - b.dueAt);
-    for (const peer of due.slice(0, Math.max(0, pollsMax - running.size))) begin(peer);
+    for (const peer of due) jobs.begin(peer.number, () => run(peer));
     return peers;
   }
 
-  async function idle(): Promise<void> {
-    while (running.size > 0) await Promise.all(running.values());
-  }
-
-  async function stop(): Promise<void> {
-    stopping.abort();
-    await idle();
-  }
-
-  return { poll, idle, stop };
+  return { poll, idle: jobs.idle, stop: jobs.stop };
 }
 
 /** Writes what was read of a peer, and judges it before. */

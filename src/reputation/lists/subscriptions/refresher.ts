@@ -17,7 +17,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Random } from '../../../core/random.ts';
 import { ok, type Result } from '../../../core/result.ts';
-import { createTurns } from '../../../core/scheduling.ts';
+import { createJobs, createTurns } from '../../../core/scheduling.ts';
 import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
 import type { GeoSource } from '../../../geo/sources.ts';
 import { LeaseLostError } from '../../../storage/maintenance.ts';
@@ -96,8 +96,10 @@ export function createRefresher(options: {
   ) => Promise<number>;
 }) {
   const { store, isMine, clock, random, log } = options;
-  const running = new Map<string, Promise<void>>();
-  const stopping = new AbortController();
+  const jobs = createJobs<string>(fetchesMax, () => {
+    // The store can't write: the list is due again when it can.
+  });
+  const { signal } = jobs;
 
   const fraction = () => Buffer.from(random.bytes(4)).readUInt32BE() / 2 ** 32;
 
@@ -133,9 +135,9 @@ export function createRefresher(options: {
         credentials: opened.value,
         known: canAsk ? { etag, lastModified } : undefined,
       },
-      stopping.signal,
+      signal,
     );
-    if (stopping.signal.aborted || !isMine()) return;
+    if (signal.aborted || !isMine()) return;
     const change = await outcomeOf(row, before, answer);
     if (change === undefined) return;
     await note(row, change, 'failed' in answer ? answer.waitMs : 0);
@@ -202,7 +204,7 @@ export function createRefresher(options: {
       batches,
       unlessChanged: found.check,
       // A run that never ends takes nothing back, and the next start tries again.
-      onRows: () => stopping.signal.throwIfAborted(),
+      onRows: () => signal.throwIfAborted(),
     });
     if (!done.ok) {
       if (done.error === 'conflict') return undefined;
@@ -234,42 +236,27 @@ export function createRefresher(options: {
   }
 
   function begin(row: Subscription): void {
-    const work = refresh(row)
-      .catch(async (error: unknown) => {
-        if (error instanceof LeaseLostError || stopping.signal.aborted) return;
+    jobs.begin(row.name, () =>
+      refresh(row).catch(async (error: unknown) => {
+        if (error instanceof LeaseLostError || signal.aborted) return;
         log.error({ source: row.name, err: error }, 'lists: source not refreshed');
         await note(row, failed(row, 'an unexpected error, which the log has'));
-      })
-      // The store can't write: the list is due again when it can.
-      .catch(() => {})
-      .finally(() => running.delete(row.name));
-    running.set(row.name, work);
+      }),
+    );
   }
 
   /** Begins what is due. @returns all subscriptions as they are stored */
   async function poll(): Promise<readonly Subscription[]> {
     const rows = await listSubscriptions(store);
-    if (!isMine() || stopping.signal.aborted) return rows;
+    if (!isMine() || signal.aborted) return rows;
     // The one that has waited longest goes first.
-    const due = rows
-      .filter((row) => isDue(row, clock.now()) && !running.has(row.name))
-      .sort((a, b) => a.dueAt - b.dueAt);
-    for (const row of due.slice(0, fetchesMax - running.size)) begin(row);
+    const due = rows.filter((row) => isDue(row, clock.now())).sort((a, b) => a.dueAt - b.dueAt);
+    for (const row of due) begin(row);
     return rows;
   }
 
-  /** Resolves when nothing is under way. */
-  async function idle(): Promise<void> {
-    while (running.size > 0) await Promise.all(running.values());
-  }
-
-  /** Cuts short what is under way; it is done again later. */
-  async function stop(): Promise<void> {
-    stopping.abort();
-    await idle();
-  }
-
-  return { poll, idle, stop };
+  // What a stop cuts short is done again later.
+  return { poll, idle: jobs.idle, stop: jobs.stop };
 }
 
 /** Rows between two looks at the clock. */
