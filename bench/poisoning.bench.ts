@@ -122,7 +122,7 @@ async function farm({ days }: Size, policy: Policy | undefined): Promise<number>
 
 /**
  * After 21 days of finds, for 14 days: as many victims as they can name, and finds that give them
- * budget. A find that three report allows 3·(1 + ½ + ¼) voices, and a victim takes three.
+ * budget. A find that three report allows 3·(1 + ½ + ¼) votes, and a victim takes three.
  */
 async function manyVictims(s: Size): Promise<{ poisoned: number; bound: number }> {
   const world = openPoisoningWorld();
@@ -158,7 +158,7 @@ async function hijack(s: Size): Promise<{ poisoned: number; bound: number }> {
   for (let today = 0; today < 21; today++) {
     for (let i = 0; i < perDay; i++) {
       const address = 0x2000_0000 + today * perDay + i;
-      // What the member says confirms the helpers, who get their voices back.
+      // What the member says confirms the helpers, who get their votes back.
       for (const [who, id] of [...helpers, 'member', ...helpers].entries()) {
         world.report(id, address, 1 + (who % 3));
       }

@@ -260,12 +260,12 @@ const entriesMost = 32_000_000;
 /** The row of an entry, its share of the index, and one contribution. */
 const bytesPerEntry = 110;
 /** The rest of a full process: feeds of their most entries, code, heaps. */
-const bytesBeside = 1_536 * 1_048_576;
+const otherBytes = 1_536 * 1_048_576;
 const shareOfMemory = 0.7;
 
 /** Returns how many entries a machine has room for. What is not used yet costs address space alone. */
 export function entriesThatFit(memoryBytes: number): number {
-  const room = Math.floor((shareOfMemory * memoryBytes - bytesBeside) / bytesPerEntry);
+  const room = Math.floor((shareOfMemory * memoryBytes - otherBytes) / bytesPerEntry);
   return Math.min(entriesMost, Math.max(entriesLeast, room));
 }
 
@@ -610,9 +610,9 @@ export function readConfig(
   const s = parsed.output;
   for (const name of ['TRUSTED_PROXIES', 'KNOWN_GOOD', 'DNS_ALLOW'] as const) {
     const isWord = (text: string) => name === 'TRUSTED_PROXIES' && text === 'unix';
-    const stranger = s[name].find((text) => !isWord(text) && !isPrefix(text));
-    if (stranger === undefined) continue;
-    throw settingError(name, `holds '${quoted(stranger)}', not an address or prefix`);
+    const unexpected = s[name].find((text) => !isWord(text) && !isPrefix(text));
+    if (unexpected === undefined) continue;
+    throw settingError(name, `holds '${quoted(unexpected)}', not an address or prefix`);
   }
   for (const suffix of s.CLIENT_SUFFIXES) {
     const fault = suffixFault(suffix);

@@ -132,7 +132,7 @@ function showState(state, note) {
     check.classList.toggle('is-bad', i === failing);
   }
   for (const step of document.querySelectorAll('#steps > li')) {
-    const isBad = note?.name === 'stranger' && step.dataset.step === 'trust';
+    const isBad = note?.name === 'untrusted' && step.dataset.step === 'trust';
     step.classList.toggle('is-bad', isBad);
     if (state === 'working') step.classList.add('is-ok');
     else if (isBad) step.classList.remove('is-ok');

@@ -210,7 +210,7 @@ function registerMetrics(metrics: Metrics, state: State, store: Store): void {
   );
   metrics.counterBy(
     'portcullis_voices_refused_total',
-    "Reports whose voice did not count because their account's budget was used up, since the start.",
+    "Reports whose vote did not count because their account's budget was used up, since the start.",
     [],
     () => [[{}, state.reducer.refusedVotes()]],
   );

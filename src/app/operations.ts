@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import * as v from 'valibot';
 import { capacities } from '../config.ts';
-import { looksWith, type OperationCall, type Reading } from '../contracts/operation.ts';
+import { type OperationCall, queriesOn, type Reading } from '../contracts/operation.ts';
 import { shortText, textOf } from '../contracts/operation-parameters.ts';
 import { dateText } from '../core/dates.ts';
 import { OperatorError } from '../core/errors.ts';
@@ -19,7 +19,7 @@ import { activitiesOf, createActivityCounters } from './activity-counters.ts';
 import { loadActivityCounters } from './figures.ts';
 import { runTask } from './tasks.ts';
 
-const look = looksWith<MemoryReading>();
+const look = queriesOn<MemoryReading>();
 
 export const backupStore = look({
   name: 'backup',

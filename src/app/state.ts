@@ -352,7 +352,7 @@ export async function openState(options: StateOptions): Promise<State> {
     ...(options.slotRestMs === undefined ? {} : { restMs: options.slotRestMs }),
   });
 
-  const beside = () => (maintenance.isShared ? markRows(last) : []);
+  const extraRows = () => (maintenance.isShared ? markRows(last) : []);
   /** True when an event failed half-way, not while one is under way. */
   const isBroken = () => isPartial && applying === undefined;
 
@@ -360,7 +360,7 @@ export async function openState(options: StateOptions): Promise<State> {
   async function checkpoint(): Promise<void> {
     while (applying !== undefined) await applying;
     if (isPartial) throw new Error('an event was applied in part: the state is not written');
-    writing ??= projection.checkpoint(last.seq, beside()).finally(() => {
+    writing ??= projection.checkpoint(last.seq, extraRows()).finally(() => {
       writing = undefined;
     });
     await writing;

@@ -147,7 +147,7 @@ export function startBudgetMails(options: {
     metrics: (metrics: Metrics): void =>
       metrics.gauge(
         'portcullis_voice_budgets_near_limit',
-        'Accounts that have used four fifths of their budget of open voices.',
+        'Accounts that have used four fifths of their budget of open votes.',
         () => budgetsNearLimit(state, clock.now()),
       ),
     close: loop.stop,

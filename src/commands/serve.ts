@@ -268,7 +268,7 @@ const passwordPurpose = 'portcullis demo password v1';
 async function loadDemo(tools: DemoTools): Promise<DemoKeys> {
   await loadDemoList(tools, 'seed', 'demo.csv', 'csv');
   await loadDemoList(tools, 'anon', 'demo-anon.txt', 'anon');
-  const accounts = createAccounts({ ...tools, beside: createProfiles(tools).created });
+  const accounts = createAccounts({ ...tools, extraRows: createProfiles(tools).created });
   const found = await accounts.find(demoEmail);
   const account = found.ok
     ? found.value
@@ -290,7 +290,7 @@ async function loadDemo(tools: DemoTools): Promise<DemoKeys> {
 
 /** Its account is an operator's in the demo alone: its password stood on a terminal. */
 async function endDemo(tools: DemoTools, log: Log): Promise<void> {
-  const accounts = createAccounts({ ...tools, beside: createProfiles(tools).created });
+  const accounts = createAccounts({ ...tools, extraRows: createProfiles(tools).created });
   const found = await accounts.find(demoEmail);
   if (!found.ok || (await roleOf(tools.store, found.value.id)) !== 'operator') return;
   await createDirectory({ ...tools, accounts }).setRole(demoEmail, 'member');

@@ -102,7 +102,7 @@ export const settingGroups: Readonly<Record<string, Group>> = {
       text: 'so many groups of peers must agree before peers alone block, 3 to 8',
     },
     FEDERATION_BLOCKS: { text: '`off`: peers alone never block' },
-    REPUTATION_ANCHORED: { text: '`on`: earned voices alone never block' },
+    REPUTATION_ANCHORED: { text: '`on`: earned votes alone never block' },
     NETWORK_RISE: {
       text: '`on`: many reported hosts lift their network ([scores](SCORING.md))',
       unset: '`on` where private',

@@ -212,7 +212,7 @@ const consoleEn = {
       'Check time by minute, last 24 hours (UTC). Half stay below p50, 99 in 100 below p99.',
     did: 'What this server has done',
     what: 'What',
-    deeds: {
+    activities: {
       'challenges:given': 'Challenges given',
       'challenges:solved': 'Challenges solved',
       'challenges:failed': 'Challenges with a wrong answer',
@@ -884,7 +884,7 @@ const consoleFr: ConsoleCatalogue = {
       'Durée des vérifications, sur 24 heures (UTC). La moitié reste sous p50, 99 sur 100 sous p99.',
     did: 'Ce que ce serveur a fait',
     what: 'Événement',
-    deeds: {
+    activities: {
       'challenges:given': 'Défis posés',
       'challenges:solved': 'Défis résolus',
       'challenges:failed': 'Défis échoués',

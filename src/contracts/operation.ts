@@ -184,7 +184,7 @@ export function operationsOn<Tools>() {
 }
 
 /** The same for operations that only read. */
-export function looksWith<Tools>() {
+export function queriesOn<Tools>() {
   return <const Name extends string, const P extends Parameters, Output>(
     act: ReadingAct<Tools, Name, P, Values<P>, Output>,
   ): WithInput<Look<ReadingAct<Tools, Name, P, Values<P>, Output>>, InputSchema<P>> => ({

@@ -83,7 +83,7 @@ function asksNode(operation: string): boolean {
 
 async function runOrder(order: Order, asking: Asking): Promise<unknown> {
   const { dataDir, isShared } = placeOfData();
-  if (isShared && !asksNode(order.operation)) return runBeside(dataDir, order, asking);
+  if (isShared && !asksNode(order.operation)) return runWithoutServer(dataDir, order, asking);
   const startMs = performance.now();
   for (;;) {
     const socket = await connectTo(dataDir);
@@ -115,7 +115,7 @@ class UngreetedError extends OperatorError {
 }
 
 /** On a shared store. What was changed is in the memory of the node on this directory before it is done. */
-async function runBeside(dataDir: string, order: Order, asking: Asking): Promise<unknown> {
+async function runWithoutServer(dataDir: string, order: Order, asking: Asking): Promise<unknown> {
   const { output, grownTo } = await runHere(order, asking);
   if (grownTo !== undefined) await waitForNode(dataDir, grownTo);
   return output;

@@ -177,7 +177,7 @@ export function storeTools(
   inServer = false,
 ): StoreTools {
   const profiles = createProfiles(parts);
-  const accounts = createAccounts({ ...parts, beside: profiles.created });
+  const accounts = createAccounts({ ...parts, extraRows: profiles.created });
   return {
     ...parts,
     accounts,

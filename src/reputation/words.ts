@@ -146,7 +146,7 @@ const en = {
       noEffect: 'No effect: the address is known good.',
       noReports: 'No reports.',
       noLists: 'On no list.',
-      voices: {
+      votes: {
         staff: (_count: number, formatted: string) => `${formatted} staff`,
         member: (_count: number, formatted: string) => `${formatted} trusted`,
         earned: (_count: number, formatted: string) => `${formatted} with a good record`,
@@ -268,9 +268,10 @@ const en = {
       noAccount:
         'Without an account, your report is anonymous. The operator reads it and decides. Your name and address are not stored.',
       signIn: 'Sign in instead',
-      tipHint: 'Log lines help most. Only the operator reads it, and it is deleted after 90 days.',
+      anonymousHint:
+        'Log lines help most. Only the operator reads it, and it is deleted after 90 days.',
       challengeWrong: 'That wasn’t the word. Here is a new one.',
-      submitTip: 'Send the report',
+      submitAnonymous: 'Send the report',
       sent: 'Thank you. The operator will read it.',
       full: 'Too many reports are waiting. Try again in a few days.',
     },
@@ -550,7 +551,7 @@ const fr: typeof en = {
       noEffect: 'Sans effet : l’adresse est réputée sûre.',
       noReports: 'Aucun signalement.',
       noLists: 'Sur aucune liste.',
-      voices: {
+      votes: {
         staff: (_count, formatted) => `${formatted} de l’équipe`,
         member: (_count, formatted) => `${formatted} de confiance`,
         earned: (_count, formatted) => `${formatted} au bon passé`,
@@ -671,10 +672,10 @@ const fr: typeof en = {
       noAccount:
         'Sans compte, votre signalement est anonyme. L’opérateur le lit et décide. Ni votre nom ni votre adresse ne sont conservés.',
       signIn: 'Plutôt se connecter',
-      tipHint:
+      anonymousHint:
         'Des lignes de journal aident le plus. Seul l’opérateur le lit, et il est effacé après 90 jours.',
       challengeWrong: 'Ce n’était pas le mot. En voici un autre.',
-      submitTip: 'Envoyer le signalement',
+      submitAnonymous: 'Envoyer le signalement',
       sent: 'Merci. L’opérateur le lira.',
       full: 'Trop de signalements sont en attente. Réessayez dans quelques jours.',
     },

@@ -112,7 +112,7 @@ async function start(options: SignonNeeds, closers: Closers) {
   closers.add(siteNotices.close);
   const siteNames = createSiteNames({ ...options, isOn: config.consentSiteNames });
   closers.add(siteNames.close);
-  const accounts = createAccounts({ ...options, beside: profiles.created });
+  const accounts = createAccounts({ ...options, extraRows: profiles.created });
   const apiKeys = createApiKeys({ ...options, accounts });
   const images = createAvatarImages();
   const avatars = createAvatars({ ...options, profiles, images });
@@ -124,7 +124,10 @@ async function start(options: SignonNeeds, closers: Closers) {
     consents,
     webhooks: options.webhooks,
   });
-  const rowsOfStrangers = () => [authorization.transactions.waiting(), ...signon.rowsOfStrangers()];
+  const unauthenticatedRows = () => [
+    authorization.transactions.waiting(),
+    ...signon.unauthenticatedRows(),
+  ];
   const given = {
     signon,
     authorization,
@@ -168,15 +171,15 @@ async function start(options: SignonNeeds, closers: Closers) {
       { name: 'mails', used: () => signon.mailer.waiting, limit: mailsWaitingMax },
       { name: 'sign_in_log', used: () => signInLog.waiting, limit: signInLogWaitingMax },
       ...signon.tables,
-      ...rowsOfStrangers().map(({ kind, max }) => ({
+      ...unauthenticatedRows().map(({ kind, max }) => ({
         name: kind,
-        used: () => rowsOfStrangers().find((one) => one.kind === kind)?.rows ?? 0,
+        used: () => unauthenticatedRows().find((one) => one.kind === kind)?.rows ?? 0,
         limit: max,
       })),
     ],
     counts: { sign_on: events.read, consents: answers.read },
     metrics(metrics: Metrics): void {
-      registerMetrics(metrics, rowsOfStrangers, signon.pacing);
+      registerMetrics(metrics, unauthenticatedRows, signon.pacing);
       registerNoticeMetrics(metrics, siteNotices.outcomes);
     },
     close: closers.closeAll,

@@ -253,7 +253,7 @@ export function openSignon(options: SignonOptions) {
       hasReviewable: (person) => hasReviewable(store, person),
     }),
     /** Returns the counts and limits of rows that unauthenticated clients caused. */
-    rowsOfStrangers: () => [...links.stats(), pendingAccounts.stats()],
+    unauthenticatedRows: () => [...links.stats(), pendingAccounts.stats()],
     /** Counts the rows that are there, and gives stored backup codes their key. The serving process calls it. */
     async restore(): Promise<void> {
       await links.restore();
@@ -275,11 +275,11 @@ function openErasures(
   deletionNotice: DeletionNotice | undefined,
 ) {
   const { maintenance, personalData, log } = options;
-  function over(store: Store, told?: Store): Deletion {
+  function over(store: Store, noticeStore?: Store): Deletion {
     return createDeletion({
       ...options,
       store,
-      told,
+      noticeStore,
       deletionNotice,
       onNoticeDropped: noDeletionNotice(log),
       data: [

@@ -164,8 +164,8 @@ export const { encode: encodeCredentials, decode: decodeCredentials } = record<C
 });
 
 // The row that stands for a deletion from its first commit on, under the account's id, in four
-// states. `told` and `untold`: the account is there, closed, and its rows are being deleted; at the
-// end the person gets a deletion notice (`told`) or not. `farewell`: only what this notice needs is
+// states. `notify` and `silent`: the account is there, closed, and its rows are being deleted; at the
+// end the person gets a deletion notice (`notify`) or not. `notice_due`: only what this notice needs is
 // left of the person. `over`: nothing is left at all.
 //
 // Every commit that adds a row for an account checks that there is none (`notErased`): a request
@@ -173,16 +173,16 @@ export const { encode: encodeCredentials, decode: decodeCredentials } = record<C
 // outlives the requests; it names a random id that leads to nobody.
 
 type ErasureMark =
-  | { readonly state: 'told' | 'untold' | 'over' }
-  | { readonly state: 'farewell'; readonly email: string; readonly language: StoredLanguage };
+  | { readonly state: 'notify' | 'silent' | 'over' }
+  | { readonly state: 'notice_due'; readonly email: string; readonly language: StoredLanguage };
 
 /** A mail that could not be sent in a day is no news any more. */
 const deletionNoticeLifeMs = dayMs;
 /** The time is longer than any request takes. */
 const overLifeMs = hourMs;
 
-/** The order is on disk; the rows of `told` and `untold` are the byte alone. */
-const states = ['untold', 'told', 'farewell', 'over'] as const;
+/** The order is on disk; the rows of `notify` and `silent` are the byte alone. */
+const states = ['silent', 'notify', 'notice_due', 'over'] as const;
 
 /** Returns the check for every commit that writes rows of an account without a check of the account's own row. */
 export function notErased(accountId: string): RowCheck {
@@ -201,12 +201,12 @@ export function markRow(accountId: string, mark: ErasureMark, clock: Clock): Set
   const key = erasureKey(accountId);
   const out = createWriter(64).u8(states.indexOf(mark.state));
   switch (mark.state) {
-    case 'told':
-    case 'untold':
+    case 'notify':
+    case 'silent':
       return { key, value: out.finish() };
     case 'over':
       return { key, value: out.finish(), expiresAt: Math.floor(clock.now()) + overLifeMs };
-    case 'farewell': {
+    case 'notice_due': {
       const value = out.u8(languages.indexOf(mark.language)).text(mark.email).finish();
       return { key, value, expiresAt: Math.floor(clock.now()) + deletionNoticeLifeMs };
     }
@@ -221,7 +221,7 @@ export function readMark(value: Uint8Array): ErasureMark | undefined {
   return decode<ErasureMark>(value, (input) => {
     const state = states[input.u8()];
     if (state === undefined) input.reject();
-    if (state !== 'farewell') return { state: state ?? 'over' };
+    if (state !== 'notice_due') return { state: state ?? 'over' };
     const language = languages[input.u8()] ?? 'en';
     return { state, language, email: input.text() };
   });

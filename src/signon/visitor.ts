@@ -30,7 +30,7 @@ export interface Visitor {
 }
 
 /** The visitor of an act of the operator has neither a browser nor a country. */
-export const operatorsVisit: Visitor = {
+export const operatorsClient: Visitor = {
   network: '',
   country: 'ZZ',
   userAgent: '',

@@ -25,11 +25,11 @@ import { openSamples, openTargets, type TargetFacts } from './connect/targets.ts
 import { docsEndpoints } from './docs/docs.route.ts';
 import { docsFolder } from './docs/library.ts';
 import {
+  appearanceEndpoint,
+  appearanceRoute,
   faviconEndpoint,
   type HomeOptions,
   homeEndpoint,
-  looksEndpoint,
-  looksRoute,
   pageRoutes,
   staticFiles,
 } from './home/home.route.ts';
@@ -42,7 +42,7 @@ export const siteEndpoints: readonly Endpoint[] = [
   homeEndpoint, // GET /
   staticEndpoint, // GET /static/*
   faviconEndpoint, // GET /favicon.ico
-  looksEndpoint, // POST /looks
+  appearanceEndpoint, // POST /looks
   ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen, /connect/seen/:target, /connect/key, POST /connect/values
   ...docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
@@ -139,7 +139,7 @@ export function openSite(needs: {
       },
     }),
     ...kitRoutes(kit, guard),
-    looksRoute({ guard, cookies, endpoints, baseUrl, withTyped: pageBuilder.withTyped }),
+    appearanceRoute({ guard, cookies, endpoints, baseUrl, withTyped: pageBuilder.withTyped }),
   ];
   return {
     routes,

@@ -57,7 +57,7 @@ const reasons: Readonly<Record<number, string>> = {
 };
 
 /** Said once for all paths, in the description: no endpoint repeats them. */
-const saidOnce: readonly number[] = [404, 405, 500];
+const commonStatuses: readonly number[] = [404, 405, 500];
 
 /** The JSON schemas of those that stand in descriptions, and of those that have a name. */
 interface JsonSchemas {
@@ -123,7 +123,7 @@ function operationOf(declared: Endpoint, described: Described, json: JsonSchemas
   const parameters = [...parametersIn('path', path, json), ...parametersIn('query', query, json)];
   const own = declared.errors.map(statusOf);
   const all = [...errorsOf(declared)].map(statusOf);
-  const statuses = [...new Set(all)].filter((s) => !saidOnce.includes(s) || own.includes(s));
+  const statuses = [...new Set(all)].filter((s) => !commonStatuses.includes(s) || own.includes(s));
   const content = described.refusals ?? refusalOf[declared.shape];
   const responses: Record<string, DescribedAnswer> = {};
   for (const status of statuses.sort((a, b) => a - b)) {

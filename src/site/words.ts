@@ -324,10 +324,10 @@ const en = {
       arrived: 'Your request arrived. It works.',
       late: 'This page has waited for an hour.',
       lookAgain: 'Look again',
-      looksOn: 'Checks by itself every few seconds.',
+      pollsOn: 'Checks by itself every few seconds.',
       fix: 'Add this setting, then restart Portcullis',
       notes: {
-        stranger: {
+        untrusted: {
           title: (about: string) => `A request came from ${about}, which is not a trusted proxy.`,
           text: 'No visitor gets a verdict until you fix it.',
         },
@@ -801,10 +801,10 @@ const fr: Words = {
       arrived: 'Votre requête est arrivée. Tout fonctionne.',
       late: 'Cette page attend depuis une heure.',
       lookAgain: 'Regarder encore',
-      looksOn: 'Vérifie toute seule, toutes les quelques secondes.',
+      pollsOn: 'Vérifie toute seule, toutes les quelques secondes.',
       fix: 'Ajoutez ce réglage, puis redémarrez Portcullis',
       notes: {
-        stranger: {
+        untrusted: {
           title: (about: string) =>
             `Une requête vient de ${about}, qui n’est pas un proxy de confiance.`,
           text: 'Aucun visiteur n’obtient de verdict avant la correction.',

@@ -94,7 +94,7 @@ export const namespaces = {
   projectionPage: 0x03,
   ledger: 0x04,
   lease: 0x05,
-  tallies: 0x06,
+  counters: 0x06,
   bound: 0x07,
   account: 0x10,
   accountByEmail: 0x11,
@@ -237,7 +237,7 @@ export const federationBehindKey = (): Key => ledgerKey('federation_behind');
 export const leaseKey = (name: string): Key => encodeKey(namespaces.lease, text(name));
 
 /** 06: what this machine's server did, counted (app/activity-counters.ts). */
-export const activityKey = (): Key => encodeKey(namespaces.tallies);
+export const activityKey = (): Key => encodeKey(namespaces.counters);
 
 /** 07 rows-name 00 [account-id 00]: changed by each commit that adds a row under a bound (change.ts). */
 export const boundKey = (rows: string, accountId?: string): Key =>
@@ -313,8 +313,9 @@ export const removalKey = (address: string): Key => encodeKey(namespaces.removal
 export const removalPrefix = (): Key => encodeKey(namespaces.removal);
 
 /** 24 address 00: what a visitor says of it (reputation/requests/queue.ts). */
-export const tipKey = (address: string): Key => encodeKey(namespaces.tip, text(address));
-export const tipPrefix = (): Key => encodeKey(namespaces.tip);
+export const anonymousReportKey = (address: string): Key =>
+  encodeKey(namespaces.tip, text(address));
+export const anonymousReportPrefix = (): Key => encodeKey(namespaces.tip);
 
 /** 25 CIDR: what the operator says of it by hand, in canonical text (reputation/ranges/operator-ranges.ts). */
 export const ownEntryKey = (cidr: string): Key => encodeKey(namespaces.ownEntry, text(cidr));

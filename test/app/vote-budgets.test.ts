@@ -1,4 +1,4 @@
-/** The mail about a budget of voices: once at 80 %, again after 60 %, bounded, over a restart too. */
+/** The mail about a budget of votes: once at 80 %, again after 60 %, bounded, over a restart too. */
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -53,7 +53,7 @@ function open(name: string, t: { after(end: () => Promise<void>): void }) {
 
 async function told(bench: Bench): Promise<string[]> {
   await Promise.all([bench.signon.mailer.idle(), bench.other.mailer.idle()]);
-  return bench.mails.filter(({ text }) => text.includes('30 open voices')).map(({ to }) => to);
+  return bench.mails.filter(({ text }) => text.includes('30 open votes')).map(({ to }) => to);
 }
 
 it('tells an account once at 80 %, and again only after it was below 60 %', async (t) => {

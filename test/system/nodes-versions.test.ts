@@ -103,7 +103,7 @@ async function statusOf(): Promise<Status> {
 }
 
 /** That it is too old, in its log. */
-async function saidOnce(node: TestServer): Promise<void> {
+async function commonStatuses(node: TestServer): Promise<void> {
   const said = () => node.stderr().match(/"msg":"node: this program is too old[^"]*"/g)?.length;
   await within(() => said() !== undefined, 'the line in the log');
   assert.equal(said(), 1);
@@ -162,7 +162,7 @@ it('a node that slept through the upgrade says so once, is not ready, writes not
   assert.equal(await report(older, 5), 503);
   assert.equal(await report(newer, 5), 200);
   await within(async () => (await statusOf()).nodes[0]!.behind > 0);
-  await saidOnce(older);
+  await commonStatuses(older);
   assert.deepEqual([older.child.process.exitCode, older.child.process.signalCode], [null, null]);
   assert.equal((await ready(newer)).status, 200);
   await older.stop();
@@ -216,5 +216,5 @@ it('a node goes on beside tables with more in them, and stops to write once it i
   assert.equal((await ready(newer)).status, 503);
   assert.equal(await seen(newer, 5), 1);
   assert.equal(await report(newer, 6), 503);
-  await saidOnce(newer);
+  await commonStatuses(newer);
 });

@@ -106,8 +106,10 @@ async function doerOf(): Promise<number> {
     ...env,
     DATA_DIR: nodes[0]!.dataDir,
   });
-  const status = JSON.parse(stdout) as { nodes: { id: number; hasUpkeep: boolean }[] };
-  return status.nodes.sort((a, b) => a.id - b.id).findIndex(({ hasUpkeep }) => hasUpkeep);
+  const status = JSON.parse(stdout) as { nodes: { id: number; doesMaintenance: boolean }[] };
+  return status.nodes
+    .sort((a, b) => a.id - b.id)
+    .findIndex(({ doesMaintenance }) => doesMaintenance);
 }
 
 const toldOf = (address: string) =>

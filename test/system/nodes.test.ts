@@ -105,7 +105,7 @@ it('the status shows both nodes, how far they are, and that one does the upkeep'
   const env = { ...environment(), DATA_DIR: nodes[0]!.dataDir };
   interface Status {
     readonly lastSeq: number;
-    readonly nodes: { id: number; state: string; behind: number; hasUpkeep: boolean }[];
+    readonly nodes: { id: number; state: string; behind: number; doesMaintenance: boolean }[];
   }
   let status!: Status;
   await within(async () => {
@@ -114,7 +114,7 @@ it('the status shows both nodes, how far they are, and that one does the upkeep'
   });
   assert.ok(status.lastSeq > 0);
   assert.deepEqual(
-    status.nodes.map(({ id, state, hasUpkeep }) => [id, state, hasUpkeep]),
+    status.nodes.map(({ id, state, doesMaintenance }) => [id, state, doesMaintenance]),
     [
       [1, 'up', true],
       [2, 'up', false],

@@ -48,7 +48,7 @@ export function createAccounts(options: {
   clock: Clock;
   random: Random;
   /** Further rows to write in the commit that makes an account. */
-  beside?: (accountId: string, email: string) => readonly SetRow[];
+  extraRows?: (accountId: string, email: string) => readonly SetRow[];
 }) {
   const { store, clock, random } = options;
 
@@ -91,7 +91,7 @@ export function createAccounts(options: {
         { key: byEmail, value: Buffer.from(id) },
         { key: accountKey(id), value: encodeAccount(record) },
         ...(vouched === 'none' ? [] : [vouchedRow(id, vouched)]),
-        ...(options.beside?.(id, normal) ?? []),
+        ...(options.extraRows?.(id, normal) ?? []),
       ],
       [accountCreated.encode(eventId(), { account: id, verified: true, slot: 'first_key' })],
     );

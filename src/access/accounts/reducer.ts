@@ -18,7 +18,6 @@ import {
   confirm,
   countNewAddress,
   earnAccepted,
-  giveBack,
   hasEarned,
   hasWithdrawn,
   newAddressesOn,
@@ -26,6 +25,7 @@ import {
   penalise,
   type Rank,
   readQuota,
+  refund,
   rememberWithdrawn,
   reportWeight,
   type Standing,
@@ -62,7 +62,7 @@ export interface ReportersView {
   confirm(slot: number, rank: number, at: number): boolean | undefined;
   unconfirm(slot: number, confirmed: Confirmed, at: number): void;
   charge(slot: number, cost: number, base: number, at: number): boolean;
-  giveBack(slot: number, cost: number, at: number): void;
+  refund(slot: number, cost: number, at: number): void;
   budget(slot: number, base: number, at: number): { open: number; limit: number };
   countNewAddress(slot: number, at: number): void;
   penalise(slot: number): void;
@@ -226,9 +226,9 @@ export function createAccessReducer(options: {
       touchPage(pageOf(slot));
       return charge(bySlot[slot]!.standing, cost, base, at);
     },
-    giveBack(slot, cost, at) {
+    refund(slot, cost, at) {
       touchPage(pageOf(slot));
-      giveBack(bySlot[slot]!.standing, cost, at);
+      refund(bySlot[slot]!.standing, cost, at);
     },
     budget: (slot, base, at) => budgetAt(bySlot[slot]!.standing, base, at),
     countNewAddress(slot, at) {

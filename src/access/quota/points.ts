@@ -276,7 +276,7 @@ export function charge(standing: Standing, cost: number, base: number, at: numbe
   return true;
 }
 
-export function giveBack(standing: Standing, cost: number, at: number): boolean {
+export function refund(standing: Standing, cost: number, at: number): boolean {
   decayBudget(standing, at);
   standing.open = Math.max(0, standing.open - cost);
   return true;

@@ -56,9 +56,9 @@ export async function openAdminListener(options: {
       return { status: 204, headers: [allow] };
     }
     const route = routes.get(path);
-    if (route === undefined) return said(404, 'There is nothing at this path.');
+    if (route === undefined) return reply(404, 'There is nothing at this path.');
     if (method !== 'GET' && method !== 'HEAD') {
-      return said(405, 'GET, HEAD and OPTIONS are possible here.', [allow]);
+      return reply(405, 'GET, HEAD and OPTIONS are possible here.', [allow]);
     }
     return route.handle(requestOf(request, method, path, query, route), { onGone() {} });
   }
@@ -160,6 +160,6 @@ function requestOf(
   };
 }
 
-function said(status: number, detail: string, headers: readonly Header[] = []): Reply {
+function reply(status: number, detail: string, headers: readonly Header[] = []): Reply {
   return { status, headers: [textType, noStore, ...headers], body: `${detail}\n` };
 }

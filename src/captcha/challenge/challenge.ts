@@ -162,7 +162,7 @@ function createFetching(parts: {
     // Asked before a place is taken: who is refused for this reason costs nothing.
     const room = sharesOn ? waiting.room(network) : 'free';
     if (room === 'full') return fail('overloaded');
-    if (room === 'greedy') {
+    if (room === 'over_share') {
       heldBack++;
       return waitingFailure;
     }
@@ -325,7 +325,7 @@ function createChallengeTable(options: ChallengeTableOptions) {
     const victim = sharesOn
       ? admission
       : ({ kind: 'evict', item: shares.oldest(network)! } as const);
-    if (victim.kind === 'greedy') return refusedFor(network);
+    if (victim.kind === 'over_share') return refusedFor(network);
     if (victim.kind !== 'evict') return fail('overloaded');
     evicted++;
     end(victim.item);
@@ -368,7 +368,7 @@ function createChallengeTable(options: ChallengeTableOptions) {
     },
     /** Returns the seconds until the network may hope for a place; 0 when one is to be had. */
     waitSeconds(network: Network): number {
-      if (!sharesOn || shares.admission(network).kind !== 'greedy') return 0;
+      if (!sharesOn || shares.admission(network).kind !== 'over_share') return 0;
       overShare++;
       return secondsLeft(network);
     },
@@ -485,14 +485,14 @@ function createWaiting(max: number) {
   const narrow = new CountsByKey();
   const wide = new CountsByKey();
   return {
-    /** `greedy`: as many as this network may have wait already. `full`: all places are taken. */
-    room(network: Network): 'free' | 'greedy' | 'full' {
+    /** `over_share`: as many as this network may have wait already. `full`: all places are taken. */
+    room(network: Network): 'free' | 'over_share' | 'full' {
       const free = max - wide.total;
       if (free <= 0) return 'full';
       const isWithin =
         withinShrinkingShare(narrow.of(network.narrow), free, narrowFactor) &&
         withinShrinkingShare(wide.of(network.wide), free, wideFactor);
-      return isWithin ? 'free' : 'greedy';
+      return isWithin ? 'free' : 'over_share';
     },
     /** Counts the network as waiting until the work is over. */
     async during<T>(network: Network, work: () => Promise<T>): Promise<T> {
@@ -515,12 +515,12 @@ interface FairShareOptions {
 }
 
 /**
- * `evict`: remove this item first. `greedy`: the network is at its own bound. `full`: all is full.
+ * `evict`: remove this item first. `over_share`: the network is at its own bound. `full`: all is full.
  */
 type FairShareAdmission<T> =
   | { readonly kind: 'free' }
   | { readonly kind: 'evict'; readonly item: T }
-  | { readonly kind: 'greedy' }
+  | { readonly kind: 'over_share' }
   | { readonly kind: 'full' };
 
 function createNetworkFairShare<T>({ max, narrowMax, wideMax }: FairShareOptions) {
@@ -531,7 +531,7 @@ function createNetworkFairShare<T>({ max, narrowMax, wideMax }: FairShareOptions
   function within(
     { held }: ShareWhole<T>,
     own: number,
-    refusal: 'greedy' | 'full',
+    refusal: 'over_share' | 'full',
   ): FairShareAdmission<T> {
     const largest = held.largest();
     if (largest === undefined || largest.items.size <= own + 1) return { kind: refusal };
@@ -547,14 +547,16 @@ function createNetworkFairShare<T>({ max, narrowMax, wideMax }: FairShareOptions
       const wide = shares.find(network.wide);
       const all = wide?.held.total ?? 0;
       const own = partOf(network)?.items.size ?? 0;
-      if (own >= narrowMax) return { kind: 'greedy' };
-      if (wide !== undefined && all >= wideMax) return within(wide, own, 'greedy');
+      if (own >= narrowMax) return { kind: 'over_share' };
+      if (wide !== undefined && all >= wideMax) return within(wide, own, 'over_share');
       if (shares.size < max) return { kind: 'free' };
       const largest = shares.largest();
       if (largest !== undefined && largest.held.total > all + 1) {
         return { kind: 'evict', item: newestOf(largest.held.largest()!) };
       }
-      return wide === undefined ? { kind: 'full' } : within(wide, own, own > 0 ? 'greedy' : 'full');
+      return wide === undefined
+        ? { kind: 'full' }
+        : within(wide, own, own > 0 ? 'over_share' : 'full');
     },
     add({ wide, narrow }: Network, item: T): void {
       shares.add(shares.open(wide, narrow), item);

@@ -92,7 +92,7 @@ export async function showStatus(flags: { json?: boolean }): Promise<void> {
     `${node.seenSecondsAgo} s ago`,
     grouped(node.behind),
     node.memory,
-    node.hasUpkeep ? 'yes' : '',
+    node.doesMaintenance ? 'yes' : '',
   ]);
   if (nodes.length === 0) output.line('no node has joined yet');
   else for (const line of columns([heads, ...rows])) output.line(line.trimEnd());

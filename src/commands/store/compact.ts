@@ -1,6 +1,6 @@
 /**
  * `portcullis compact`: the store written anew, without what was removed. A running server has
- * claimed the directory, so while one runs a wish is left there, which the next start fulfils
+ * claimed the directory, so while one runs an order is left there, which the next start fulfils
  * before it opens the store.
  */
 
@@ -21,8 +21,8 @@ export interface CompactFlags {
   readonly json?: boolean;
 }
 
-/** In the data directory: the wish. */
-const wishFile = 'compact-at-next-start';
+/** In the data directory: the order. */
+const orderFile = 'compact-at-next-start';
 
 export async function compactNow(flags: CompactFlags): Promise<void> {
   const output = createOutput(flags.json === true);
@@ -46,10 +46,10 @@ export async function compactNow(flags: CompactFlags): Promise<void> {
 
 /** For a server that has claimed the directory, before it opens its store. What goes wrong is logged: the store is as it was. */
 export async function compactIfWished({ dataDir }: Config, log: Log): Promise<void> {
-  const wish = join(dataDir, wishFile);
-  if (!existsSync(wish)) return;
+  const order = join(dataDir, orderFile);
+  if (!existsSync(order)) return;
   // Before it begins: what ends the process, or fails for want of room, must not be met at each start.
-  rmSync(wish);
+  rmSync(order);
   log.info('store: compaction begins');
   try {
     log.info(await compact(), 'store: compacted');
@@ -62,7 +62,7 @@ export async function compactIfWished({ dataDir }: Config, log: Log): Promise<vo
 }
 
 function makeWish(dataDir: string): void {
-  writeFileSync(join(dataDir, wishFile), '', { mode: 0o600 });
+  writeFileSync(join(dataDir, orderFile), '', { mode: 0o600 });
 }
 
 async function compactAlone() {

@@ -95,7 +95,7 @@ type Load = (source: RowSource, onProgress: OnProgress) => Promise<readonly RowD
 export async function restore(file: string, flags: RestoreFlags): Promise<void> {
   const { config, opening } = openingOf();
   const { dataDir, databaseUrl: url } = config;
-  const check = () => (url === undefined ? refuseStrangers(dataDir) : refuseStore(dataDir));
+  const check = () => (url === undefined ? refuseOtherFiles(dataDir) : refuseStore(dataDir));
   // Before the claim too: a folder that is not ours gets no file.
   check();
   const { release } = claimDataDir(dataDir, 'restore');
@@ -111,11 +111,11 @@ export async function restore(file: string, flags: RestoreFlags): Promise<void> 
   }
 }
 
-function refuseStrangers(dataDir: string): void {
-  const stranger = readdirSync(dataDir).find((name) => !welcome.has(name));
-  if (stranger === undefined) return;
+function refuseOtherFiles(dataDir: string): void {
+  const unexpected = readdirSync(dataDir).find((name) => !welcome.has(name));
+  if (unexpected === undefined) return;
   throw new OperatorError(
-    `DATA_DIR ${dataDir} is not empty (${stranger}): a backup is restored into an empty one`,
+    `DATA_DIR ${dataDir} is not empty (${unexpected}): a backup is restored into an empty one`,
   );
 }
 

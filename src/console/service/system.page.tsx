@@ -130,7 +130,7 @@ function countsTable(
   titles: readonly [string, ...string[]],
   rows: readonly (readonly [name: string, ...counts: number[]])[],
   format: Format,
-  voice: 'mono breaks' | 'breaks' = 'mono breaks',
+  className: 'mono breaks' | 'breaks' = 'mono breaks',
 ): Html {
   const [first, ...others] = titles;
   return (
@@ -138,7 +138,7 @@ function countsTable(
       caption={caption}
       columns={[{ title: first }, ...others.map((title) => ({ title, numeric: true }))]}
       rows={rows.map(([name, ...counts]) => [
-        <span class={voice}>{name}</span>,
+        <span class={className}>{name}</span>,
         ...counts.map((count) => format.number(count)),
       ])}
       stack
@@ -313,7 +313,7 @@ export type EventNames = Readonly<Record<string, string>>;
  */
 export function activityLabel(frame: PageFrame, eventNames: EventNames, name: string): string {
   const text = frameText(frame).console.system;
-  const own: Readonly<Record<string, string>> = text.deeds;
+  const own: Readonly<Record<string, string>> = text.activities;
   if (Object.hasOwn(own, name)) return own[name]!;
   const [kind, what = ''] = name.split(':');
   if (kind === 'sign_on' && Object.hasOwn(eventNames, what)) return eventNames[what]!;

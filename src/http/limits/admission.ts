@@ -149,7 +149,7 @@ export class Admission {
       const refusal = refusalOf(arrival, route, busy, this.#options.limits);
       if (refusal !== undefined) {
         if (!exchange.isBodyRead) discardBody(arrival.wire, exchange);
-        this.#tellRefusal(exchange, slot, arrival, refusal, busy);
+        this.#sendRefusal(exchange, slot, arrival, refusal, busy);
       } else if (route?.kind === 'stream') this.#receiveStream(exchange, slot, arrival, route);
       else if (route?.kind === 'plain') this.#receivePlain(exchange, slot, arrival, route);
       else throw new Error('a hot route was reached by the slow lane');
@@ -211,7 +211,7 @@ export class Admission {
   }
 
   /** Refuses by the route for it, where the reader may be signed in and there is a place; else at once. */
-  #tellRefusal(
+  #sendRefusal(
     exchange: Exchange,
     slot: RequestSlot,
     arrival: Arrival,
@@ -278,7 +278,7 @@ export class Admission {
     }
     exchange.isBodyRead = false;
     // A small body mostly comes with its head, in the same turn: only one that does not takes a slot.
-    if (this.#begun.push({ exchange, slot, arrival, route }) === 1) setImmediate(this.#seatBegun);
+    if (this.#begun.push({ exchange, slot, arrival, route }) === 1) setImmediate(this.#admitBegun);
     let share: BodyShare | undefined;
     const rules = {
       ...this.#intakeRules(exchange, arrival, bytesMax),
@@ -301,7 +301,7 @@ export class Admission {
   }
 
   /** Gives a slot and a watch to each body that is not whole at the end of the turn in which it began. */
-  readonly #seatBegun = (): void => {
+  readonly #admitBegun = (): void => {
     const begun = this.#begun;
     this.#begun = [];
     for (const { exchange, slot, arrival, route } of begun) {

@@ -85,7 +85,7 @@ export interface ForwardingLines {
  * peer is no trusted proxy (`stranger`), sends no header (`silent`), names no readable address
  * (`unreadable`) or two different ones (`contradictory`).
  */
-export type ClientStanding = 'named' | 'stranger' | 'silent' | 'unreadable' | 'contradictory';
+export type ClientStanding = 'named' | 'untrusted' | 'silent' | 'unreadable' | 'contradictory';
 
 export interface ResolvedClient {
   /** Canonical text; `unixPeer` where a peer of a Unix-domain socket names nobody. */
@@ -99,7 +99,7 @@ export function resolveClient(
   rules: AddressRules,
 ): ResolvedClient {
   const { xForwardedFor, forwarded } = lines;
-  if (!rules.hasProxies || !rules.isTrusted(peer)) return { ip: peer, standing: 'stranger' };
+  if (!rules.hasProxies || !rules.isTrusted(peer)) return { ip: peer, standing: 'untrusted' };
   const hasX = xForwardedFor.length > 0;
   if (!hasX && forwarded.length === 0) return { ip: peer, standing: 'silent' };
   const named = hasX ? walk(peer, hopsOf(xForwardedFor), addressOfHop, rules) : undefined;

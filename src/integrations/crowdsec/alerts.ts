@@ -14,6 +14,7 @@ import { dayMs } from '../../core/time.ts';
 import type { Prefix } from '../../ip/prefix.ts';
 import {
   badPlace,
+  byAgent,
   canonicalValue,
   covers,
   type DecisionType,
@@ -25,7 +26,6 @@ import {
   networkOf,
   originCharsMax,
   readDuration,
-  saidByAgent,
   scenarioCharsMax,
   scopeOf,
   shownText,
@@ -378,31 +378,31 @@ export function alertsText(
   nowMs: number,
 ): string {
   const { isAny, network, named, scope, origin, type, scenario, since, until, limit } = filter;
-  const told: string[] = [];
+  const texts: string[] = [];
   // The oldest comes first.
   for (const [value, ban] of [...(own?.active ?? [])].reverse()) {
-    if (!isAny || told.length >= limit) break;
+    if (!isAny || texts.length >= limit) break;
     const { atMs } = ban;
     if (ban.untilMs <= nowMs || atMs < since || atMs > until) continue;
-    const said = saidByAgent(ban);
-    if (scenario !== undefined && said.scenario !== scenario) continue;
+    const attribution = byAgent(ban);
+    if (scenario !== undefined && attribution.scenario !== scenario) continue;
     if (scope !== undefined && scopeOf(value).toLowerCase() !== scope) continue;
-    if (origin !== undefined && said.origin.toLowerCase() !== origin) continue;
-    if (type !== undefined && said.type !== type) continue;
+    if (origin !== undefined && attribution.origin.toLowerCase() !== origin) continue;
+    if (type !== undefined && attribution.type !== type) continue;
     if (named !== undefined && named !== value) continue;
     const prefix = networkOf(value);
     if (network !== undefined) {
       if (prefix === undefined || !(covers(network, prefix) || covers(prefix, network))) continue;
     }
-    told.push(alertText(value, ban, nowMs));
+    texts.push(alertText(value, ban, nowMs));
   }
-  return told.length === 0 ? 'null' : `[${told.join(',')}]`;
+  return texts.length === 0 ? 'null' : `[${texts.join(',')}]`;
 }
 
 type Ban = OwnDecisions['active'] extends ReadonlyMap<string, infer One> ? One : never;
 
 function alertText(value: string, ban: Ban, nowMs: number): string {
-  const said = saidByAgent(ban);
+  const attribution = byAgent(ban);
   const time = new Date(ban.atMs).toISOString();
   const scope = scopeOf(value);
   const shown = shownValue(value, scope);
@@ -414,17 +414,17 @@ function alertText(value: string, ban: Ban, nowMs: number): string {
   };
   // `cscli decisions list` ends where it is missing.
   const simulated = ',"simulated":false}';
-  const row = decisionText(value, durationText(ban.untilMs - nowMs), said);
+  const row = decisionText(value, durationText(ban.untilMs - nowMs), attribution);
   const decision = `${row.slice(0, -1)}${simulated}`;
   const alert = {
     id: idOf(value),
     created_at: time,
     start_at: time,
     stop_at: time,
-    scenario: said.scenario,
+    scenario: attribution.scenario,
     scenario_version: '',
     scenario_hash: '',
-    message: `${scope} ${shown} performed '${said.scenario}'`,
+    message: `${scope} ${shown} performed '${attribution.scenario}'`,
     events_count: 1,
     capacity: 0,
     leakspeed: '',

@@ -34,7 +34,7 @@ const textWord = 8;
 const textBytes = scenarioCharsMax + originCharsMax;
 const looksMax = 16;
 
-type Said = Pick<Decision, 'type' | 'origin' | 'scenario'>;
+type DecisionAttribution = Pick<Decision, 'type' | 'origin' | 'scenario'>;
 
 export interface BanTable extends BanReader {
   readonly buffer: SharedArrayBuffer;
@@ -44,7 +44,7 @@ export interface BanTable extends BanReader {
     family: 4 | 6,
     words: Uint32Array,
     untilMs: number,
-    said: Said,
+    attribution: DecisionAttribution,
     length?: number,
   ): boolean;
   remove(slot: number, family: 4 | 6, words: Uint32Array, length?: number): void;

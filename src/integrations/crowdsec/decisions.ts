@@ -97,55 +97,57 @@ const earlyMs = 5_000;
 const listsMax = 1_024;
 
 /** The type of a decision and its source, as a bouncer reads them. */
-export interface Said {
+export interface DecisionAttribution {
   readonly type: DecisionType;
   readonly origin: string;
   readonly scenario: string;
 }
 /** Reports decided; or what is on the list is there for a reason that is not known. */
-export const saidByReports: Said = { type: 'ban', origin: scenario, scenario };
-export const saidByHand: Said = {
+export const byReports: DecisionAttribution = { type: 'ban', origin: scenario, scenario };
+export const byOperator: DecisionAttribution = {
   type: 'ban',
   origin: 'cscli',
   scenario: "manual 'ban' from 'portcullis'",
 };
 
 /** @param maliciousBy the number of the list that makes an entry malicious by itself, 0 where reports do */
-export function sayerOf(
+export function attributionsOf(
   { listNames }: Pick<IndexView, 'listNames'>,
   maliciousBy: (entry: number) => number,
-): (entry: number) => Said {
-  const known = new Map<string, Said>();
+): (entry: number) => DecisionAttribution {
+  const known = new Map<string, DecisionAttribution>();
   return (entry) => {
     const number = maliciousBy(entry);
-    if (number === ownEntriesList) return saidByHand;
+    if (number === ownEntriesList) return byOperator;
     const name = number === 0 ? '' : listName(listNames, number);
-    if (name === '') return saidByReports;
-    const said = known.get(name) ?? saidByNamed(name);
+    if (name === '') return byReports;
+    const attribution = known.get(name) ?? byList(name);
     // Names are as many as lists, but lists come and go.
     if (known.size >= listsMax) known.clear();
-    known.set(name, said);
-    return said;
+    known.set(name, attribution);
+    return attribution;
   };
 }
 
-function saidByNamed(name: string): Said {
+function byList(name: string): DecisionAttribution {
   const shown = shownText(name, scenarioCharsMax);
   // Filters have commas between origins.
   return { type: 'ban', origin: `${ofLists}:${shown.replaceAll(',', '_')}`, scenario: shown };
 }
 
 /** Returns what the lists of this moment, the operator and reports may say. */
-export function allSaid({ listNames }: Pick<IndexView, 'listNames'>): Said[] {
-  const named: Said[] = [];
+export function allAttributions({
+  listNames,
+}: Pick<IndexView, 'listNames'>): DecisionAttribution[] {
+  const named: DecisionAttribution[] = [];
   for (let number = 1; number < ownEntriesList; number++) {
     const name = listName(listNames, number);
-    if (name !== '') named.push(saidByNamed(name));
+    if (name !== '') named.push(byList(name));
   }
-  return [saidByReports, saidByHand, ...named];
+  return [byReports, byOperator, ...named];
 }
 /** Describes an agent's decision for bouncers; the list's scenario replaces an unknown one. */
-export function saidByAgent(by: Pick<Decision, 'type' | 'origin' | 'scenario'>): Said {
+export function byAgent(by: Pick<Decision, 'type' | 'origin' | 'scenario'>): DecisionAttribution {
   return { type: by.type, origin: by.origin, scenario: by.scenario || scenario };
 }
 
@@ -181,12 +183,17 @@ const filterOfScope = {
 } as const satisfies Record<DecisionScope, keyof Filter>;
 
 /** @param names of the scenario, in lower case */
-function passes(filter: Filter, value: string, said: Said, names: readonly string[]): boolean {
+function passes(
+  filter: Filter,
+  value: string,
+  attribution: DecisionAttribution,
+  names: readonly string[],
+): boolean {
   const { types, origins, containing, excluded, place } = filter;
   if (filter[filterOfScope[scopeOf(value)]] !== true) return false;
   if (filter.value !== undefined && filter.value !== value) return false;
-  if (types?.includes(said.type) === false) return false;
-  if (origins !== undefined && !isOfOrigin(said.origin.toLowerCase(), origins)) return false;
+  if (types?.includes(attribution.type) === false) return false;
+  if (origins !== undefined && !isOfOrigin(attribution.origin.toLowerCase(), origins)) return false;
   if (!isNamed({ containing, excluded }, names)) return false;
   return place === undefined || isPlaced(value, place.network, place.isHeld);
 }
@@ -216,9 +223,13 @@ function isNamed(
 const families = { 4: `${scenario}-ipv4`, 6: `${scenario}-ipv6` } as const;
 
 /** Returns whether the list's decision on a value passes. */
-export function isListWanted(filter: Filter, value: string, said: Said = saidByReports): boolean {
+export function isListWanted(
+  filter: Filter,
+  value: string,
+  attribution: DecisionAttribution = byReports,
+): boolean {
   const family = families[value.includes(':') ? 6 : 4];
-  return passes(filter, value, said, [said.scenario.toLowerCase(), family]);
+  return passes(filter, value, attribution, [attribution.scenario.toLowerCase(), family]);
 }
 
 /**
@@ -230,8 +241,8 @@ export function isBanWanted(
   value: string,
   decision: Pick<Decision, 'type' | 'origin' | 'scenario'>,
 ): boolean {
-  const said = saidByAgent(decision);
-  return passes(filter, value, said, [said.scenario.toLowerCase()]);
+  const attribution = byAgent(decision);
+  return passes(filter, value, attribution, [attribution.scenario.toLowerCase()]);
 }
 
 /** Returns whether no decision can pass, as when the filter asks for names of users only. */
@@ -248,11 +259,11 @@ export function letsNothingThrough(filter: Filter): boolean {
 export function letsNoListThrough(filter: Filter, index: Pick<IndexView, 'listNames'>): boolean {
   const { value, place: _, ...rest } = filter;
   if (value !== undefined && networkOf(value) === undefined) return true;
-  return !allSaid(index).some(
-    (said) =>
-      said.origin !== saidByHand.origin &&
+  return !allAttributions(index).some(
+    (attribution) =>
+      attribution.origin !== byOperator.origin &&
       ['192.0.2.1', '192.0.2.0/24', '2001:db8::1', '2001:db8::/32'].some((one) =>
-        isListWanted(rest, one, said),
+        isListWanted(rest, one, attribution),
       ),
   );
 }
@@ -271,11 +282,11 @@ export function durationText(leftMs: number): string {
 export function decisionText(
   value: string,
   duration: string = lifetime,
-  said: Said = saidByReports,
+  attribution: DecisionAttribution = byReports,
 ): string {
   const scope = scopeOf(value);
   const shown = shownValue(value, scope);
-  return `{"id":${idOf(value)},"origin":"${said.origin}","type":"${said.type}","scope":"${scope}","value":"${shown}","duration":"${duration}","scenario":"${said.scenario}"}`;
+  return `{"id":${idOf(value)},"origin":"${attribution.origin}","type":"${attribution.type}","scope":"${scope}","value":"${shown}","duration":"${duration}","scenario":"${attribution.scenario}"}`;
 }
 
 /**
@@ -355,11 +366,11 @@ const pieceChars = 1 << 18;
 /**
  * Decisions on these values with commas between them, in pieces of shared memory that every thread can
  * send; others get their turn meanwhile.
- * @param saidOf the words of each row of a value; none: it does not pass the filter. `entriesMax` values come
+ * @param attributionOf the words of each row of a value; none: it does not pass the filter. `entriesMax` values come
  */
 export async function renderDecisions(
   values: Iterable<string>,
-  saidOf: (value: string) => readonly Said[],
+  attributionOf: (value: string) => readonly DecisionAttribution[],
   {
     isGone = false,
     entriesMax = Number.POSITIVE_INFINITY,
@@ -373,11 +384,11 @@ export async function renderDecisions(
   let seen = 0;
   for (const value of values) {
     if (++seen % rowsPerSlice === 0 && turns.isOver()) await turns.next();
-    const all = saidOf(value);
+    const all = attributionOf(value);
     if (all.length === 0) continue;
     if (rows >= entriesMax) break;
-    for (const [i, said] of all.entries()) {
-      text += `${rows + i > 0 ? ',' : ''}${decisionText(value, durationOf(value), said)}`;
+    for (const [i, attribution] of all.entries()) {
+      text += `${rows + i > 0 ? ',' : ''}${decisionText(value, durationOf(value), attribution)}`;
     }
     rows++;
     if (text.length < pieceChars) continue;
@@ -489,11 +500,12 @@ export function readDecisionFilter(params: {
   const [scenario, origin, value] = [given('scenario'), given('origin', 'origins'), given('value')];
   const oneValue = value && (canonicalValue(value) ?? value);
   return (name, decision) => {
-    const said = saidByAgent(decision);
+    const attribution = byAgent(decision);
     if (scope !== undefined && scopeOf(name).toLowerCase() !== scope) return false;
-    if (type !== undefined && said.type !== type) return false;
-    if (scenario !== undefined && said.scenario !== scenario) return false;
-    if (origin !== undefined && said.origin.toLowerCase() !== origin.toLowerCase()) return false;
+    if (type !== undefined && attribution.type !== type) return false;
+    if (scenario !== undefined && attribution.scenario !== scenario) return false;
+    if (origin !== undefined && attribution.origin.toLowerCase() !== origin.toLowerCase())
+      return false;
     if (oneValue !== undefined && name !== oneValue) return false;
     return networks.every((network) => isPlaced(name, network!, isContaining));
   };

@@ -28,7 +28,10 @@ import type { IntegrationOutcome } from '../counters.ts';
 import { isListable } from '../listable.ts';
 import type { BanReader } from './ban-table.ts';
 import {
+  attributionsOf,
   badPlace,
+  byAgent,
+  byReports,
   decisionText,
   decisionTypes,
   durationText,
@@ -38,9 +41,6 @@ import {
   letsNothingThrough,
   networkOf,
   readFilter,
-  saidByAgent,
-  saidByReports,
-  sayerOf,
 } from './decisions.ts';
 
 export interface LiveOptions {
@@ -148,7 +148,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
   const address = new Uint32Array(4);
   const network = new Uint32Array(4);
   const covering = new Int32Array(COVERING_MAX);
-  const saidOf = sayerOf(index, maliciousBy);
+  const attributionOf = attributionsOf(index, maliciousBy);
   const around = new Uint32Array(4);
 
   /** Writes the decisions on all of a prefix, the one that decides first; empty: there is none. */
@@ -172,8 +172,8 @@ export function liveRoute(options: LiveOptions): HotRoute {
     const { score, malicious, allowlisted, knownGood } = check.judge(family, words, clock.now());
     if (score < captchaFrom || malicious || allowlisted || knownGood) return '';
     const value = formatIp(family, words);
-    const isWanted = filter === undefined || isListWanted(filter, value, saidByScore);
-    return isWanted ? decisionText(value, captchaDuration, saidByScore) : '';
+    const isWanted = filter === undefined || isListWanted(filter, value, byScore);
+    return isWanted ? decisionText(value, captchaDuration, byScore) : '';
   }
 
   /** Returns an entry's decision on a prefix; empty: it has none that is wanted. */
@@ -189,14 +189,14 @@ export function liveRoute(options: LiveOptions): HotRoute {
     // An entry for a part of the network says nothing of the whole.
     if (covers < 0 || covers > length) return '';
     const whole = { family, words: network, length: covers };
-    const said = saidOf(entry);
-    const told = (value: string) =>
-      filter === undefined || isListWanted(filter, value, said)
-        ? decisionText(value, undefined, said)
+    const attribution = attributionOf(entry);
+    const textFor = (value: string) =>
+      filter === undefined || isListWanted(filter, value, attribution)
+        ? decisionText(value, undefined, attribution)
         : '';
-    if (covers === widthOf(family) || !hasHole(whole)) return told(formatNetwork(whole));
+    if (covers === widthOf(family) || !hasHole(whole)) return textFor(formatNetwork(whole));
     // Clients keep what they are given: a network would block those in it that the operator vouches for.
-    return length === widthOf(family) ? told(formatIp(family, words)) : '';
+    return length === widthOf(family) ? textFor(formatIp(family, words)) : '';
   }
 
   /** Somebody in it is never blocked, or there are too many to look at. */
@@ -239,7 +239,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
       if (untilMs <= nowMs) continue;
       const value = formatNetwork({ family, words: around, length: bits });
       if (filter !== undefined && !isBanWanted(filter, value, bans)) continue;
-      const row = decisionText(value, durationText(untilMs - nowMs), saidByAgent(bans));
+      const row = decisionText(value, durationText(untilMs - nowMs), byAgent(bans));
       rows[bans.type] = withComma(rows[bans.type], row);
     }
     if (rows.ban === '' && rows.captcha === '') return none;
@@ -305,7 +305,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
 }
 
 const none = { ban: '', captcha: '' } as const;
-const saidByScore = { ...saidByReports, type: 'captcha' } as const;
+const byScore = { ...byReports, type: 'captcha' } as const;
 /** Scores change, and clients keep what they are told. */
 const captchaDuration = '0h10m0s';
 

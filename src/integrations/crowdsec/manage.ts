@@ -14,10 +14,10 @@ import type { Store } from '../../storage/store.ts';
 import { alertDecision, decisionIn } from './alerts.ts';
 import type { Bans } from './bans.ts';
 import {
+  byOperator,
   canonicalValue,
   type IsMeant,
   outweighs,
-  saidByHand,
   scopeOf,
   shownText,
   type Wanted,
@@ -84,7 +84,7 @@ export function createManager(options: {
       const value = canonicalValue(prefix);
       if (score < operator.maliciousScore || value === undefined) continue;
       const untilMs = endsAt === 0 ? clock.now() + endlessMs : endsAt;
-      found.set(value, { ...saidByHand, prefix, atMs: setAt, untilMs, position: 0 });
+      found.set(value, { ...byOperator, prefix, atMs: setAt, untilMs, position: 0 });
     }
     return found;
   }

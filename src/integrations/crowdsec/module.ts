@@ -34,7 +34,7 @@ import {
   createAgentTokens,
   startBouncerUses,
 } from './callers.route.ts';
-import { allSaid, sayerOf } from './decisions.ts';
+import { allAttributions, attributionsOf } from './decisions.ts';
 import { liveEndpoint, upEndpoint } from './live.route.ts';
 import { createGroupDecisions, createManager, type OperatorActs } from './manage.ts';
 import { openSettledPolls } from './settled.ts';
@@ -105,13 +105,13 @@ export async function openCrowdsec(needs: {
 }) {
   const { store, clock, random, log, quotaGuard, guard, callers, index, judge, bans } = needs;
   const { accountOf, catchUpTo, maliciousBy, turns } = needs;
-  const saidOf = sayerOf(index, maliciousBy);
+  const attributionOf = attributionsOf(index, maliciousBy);
   const listWords = createListWords({
-    all: () => allSaid(index),
-    saidOf(value) {
+    all: () => allAttributions(index),
+    attributionOf(value) {
       const prefix = parsePrefix(value);
       const entry = prefix.ok ? decidedBy(prefix.value) : 0;
-      return entry === 0 ? undefined : saidOf(entry);
+      return entry === 0 ? undefined : attributionOf(entry);
     },
   });
 
@@ -143,7 +143,7 @@ export async function openCrowdsec(needs: {
       const whole = { ...prefix, words };
       if (!isListableNetwork(whole) || sparesAnyIn(whole, index)) continue;
       if (!judge(whole.family, words, clock.now()).malicious) continue;
-      found.push([formatNetwork(whole), saidOf(entry)]);
+      found.push([formatNetwork(whole), attributionOf(entry)]);
     }
     return found;
   }

@@ -13,7 +13,10 @@ import { CountsByKey } from '../../core/fair-share.ts';
 import { createTurns } from '../../core/scheduling.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
 import {
+  byAgent,
+  byReports,
   type Decision,
+  type DecisionAttribution,
   durationText,
   type Filter,
   filterName,
@@ -21,9 +24,6 @@ import {
   isListWanted,
   quotedBehind,
   renderDecisions,
-  type Said,
-  saidByAgent,
-  saidByReports,
   sharedBytes,
 } from './decisions.ts';
 import type { ListState } from './settled.ts';
@@ -166,15 +166,15 @@ export interface StreamAnswer {
 }
 
 /** Some clients delete only what was told in the same words; these are never others. */
-const saidAlike: ListWords = {
-  live: () => saidByReports,
-  now: () => saidByReports,
-  before: () => [saidByReports],
-  all: () => [saidByReports],
+const sameWords: ListWords = {
+  live: () => byReports,
+  now: () => byReports,
+  before: () => [byReports],
+  all: () => [byReports],
 };
 
 /** Values whose words are kept. */
-const toldMax = 200_000;
+const sentMax = 200_000;
 
 /**
  * The words in which values of the list were told by this process, the newest last. A value may be on the list
@@ -182,23 +182,23 @@ const toldMax = 200_000;
  */
 export function createListWords(options: {
   /** Undefined: nothing makes it malicious any more. */
-  saidOf: (value: string) => Said | undefined;
-  all: () => readonly Said[];
+  attributionOf: (value: string) => DecisionAttribution | undefined;
+  all: () => readonly DecisionAttribution[];
 }): ListWords {
-  const told = new Map<string, readonly Said[]>();
-  const alike = (one: Said) => (other: Said) =>
+  const sent = new Map<string, readonly DecisionAttribution[]>();
+  const alike = (one: DecisionAttribution) => (other: DecisionAttribution) =>
     one.origin === other.origin && one.scenario === other.scenario;
   return {
-    live: options.saidOf,
+    live: options.attributionOf,
     now(value) {
-      const before = told.get(value);
-      const said = options.saidOf(value) ?? before?.at(-1) ?? saidByReports;
-      if (before?.some(alike(said))) return said;
-      if (before === undefined && told.size >= toldMax) told.delete(told.keys().next().value!);
-      told.set(value, [...(before ?? []), said]);
-      return said;
+      const before = sent.get(value);
+      const attribution = options.attributionOf(value) ?? before?.at(-1) ?? byReports;
+      if (before?.some(alike(attribution))) return attribution;
+      if (before === undefined && sent.size >= sentMax) sent.delete(sent.keys().next().value!);
+      sent.set(value, [...(before ?? []), attribution]);
+      return attribution;
     },
-    before: (value) => told.get(value),
+    before: (value) => sent.get(value),
     all: options.all,
   };
 }
@@ -228,7 +228,7 @@ export function createDecisionStream(options: {
   words?: ListWords;
 }) {
   const { list, clock, cursors = createCursors() } = options;
-  const { banPosition = () => 0, isListed = () => false, words = saidAlike } = options;
+  const { banPosition = () => 0, isListed = () => false, words = sameWords } = options;
   let keptOf: DecisionList['changes'] | undefined;
   let kept = new Map<string, Promise<Body>>();
 
@@ -273,22 +273,24 @@ export function createDecisionStream(options: {
     // A whole list heals whatever got lost, so it says all removals that are known.
     const since = isWhole ? 0 : at;
     const name = `${filterName(filter)} ${since} ${isWhole ? max : 'changes'}`;
-    const said = {
-      ...(isWhole ? wholeSaid(now, since, max) : changesSaid(now, since)),
+    const changes = {
+      ...(isWhole ? wholeChanges(now, since, max) : changesSince(now, since)),
       words,
     };
     // Bans count even if they have not changed: one may be on a value that the list removed.
     const own = current && copyOf(current);
     const mixed =
       own &&
-      (await withOwnBans(own, said, filter, {
+      (await withOwnBans(own, changes, filter, {
         since: isWhole ? -1 : place.bansSince,
         isWhole,
         isListed,
         nowMs: clock.now(),
       }));
     const body: Body =
-      mixed === undefined ? await bodyOf(now, name, () => bodyOfList(said, filter)) : framed(mixed);
+      mixed === undefined
+        ? await bodyOf(now, name, () => bodyOfList(changes, filter))
+        : framed(mixed);
     const isGzip = asked.gzip && sizeOf(body.parts) >= gzipFrom;
     if (isGzip) body.gzip ??= compress(body.parts);
     const parts = isGzip ? await body.gzip! : body.parts;
@@ -312,16 +314,17 @@ export function createDecisionStream(options: {
     const byHand = new Map(manual);
     function* values(): Generator<string> {
       yield* byHand.keys();
-      for (const value of wholeSaid(now!, 0, entriesMax).added) if (!byHand.has(value)) yield value;
+      for (const value of wholeChanges(now!, 0, entriesMax).added)
+        if (!byHand.has(value)) yield value;
     }
     let rows = 0;
-    const saidOf = (value: string) => {
-      const said = byHand.get(value) ?? words.live(value);
-      if (said === undefined || !isListWanted(filter, value, said)) return [];
+    const attributionOf = (value: string) => {
+      const attribution = byHand.get(value) ?? words.live(value);
+      if (attribution === undefined || !isListWanted(filter, value, attribution)) return [];
       rows++;
-      return [said];
+      return [attribution];
     };
-    const listed = await renderDecisions(values(), saidOf, { entriesMax });
+    const listed = await renderDecisions(values(), attributionOf, { entriesMax });
     const left = Math.max(0, entriesMax - rows);
     return arrayOf(joined(listed, await renderOwn(own, filter, clock.now(), left)));
   }
@@ -340,11 +343,11 @@ export function createDecisionStream(options: {
 export type DecisionStream = ReturnType<typeof createDecisionStream>;
 
 /** The worst first, with what was removed since. */
-function wholeSaid(
+function wholeChanges(
   { parts, changes: list }: DecisionList,
   since: number,
   entriesMax: number,
-): Omit<ListSaid, 'words'> {
+): Omit<ListChanges, 'words'> {
   function* addresses() {
     for (const part of parts) yield* quotedBehind(part, '{"ipAddress":');
   }
@@ -352,7 +355,7 @@ function wholeSaid(
   return { added: addresses(), removed: quotedBehind(removed, ''), entriesMax };
 }
 
-function changesSaid({ changes: list }: DecisionList, since: number): Omit<ListSaid, 'words'> {
+function changesSince({ changes: list }: DecisionList, since: number): Omit<ListChanges, 'words'> {
   const added = list.added.subarray(0, list.addedBytes[since]);
   const removed = list.removed.subarray(0, list.removedBytes[since]);
   return {
@@ -362,11 +365,11 @@ function changesSaid({ changes: list }: DecisionList, since: number): Omit<ListS
   };
 }
 
-async function bodyOfList(said: ListSaid, filter: Filter): Promise<Body> {
-  const rows = listRows(filter, said.words);
-  const added = await renderDecisions(said.added, rows.added, { entriesMax: said.entriesMax });
+async function bodyOfList(list: ListChanges, filter: Filter): Promise<Body> {
+  const rows = listRows(filter, list.words);
+  const added = await renderDecisions(list.added, rows.added, { entriesMax: list.entriesMax });
   function* removed(): Generator<string> {
-    yield* said.removed;
+    yield* list.removed;
     yield* rows.lost;
   }
   return framed({
@@ -435,7 +438,7 @@ export interface OwnDecisions {
 }
 
 /** The operator banned it by hand. */
-export type ByHand = readonly [value: string, said: Said];
+export type ByHand = readonly [value: string, attribution: DecisionAttribution];
 
 /** Writes those of an account's decisions that last and pass the filter, bans first. */
 async function renderOwn(
@@ -451,7 +454,7 @@ async function renderOwn(
   }
   return renderDecisions(
     [...values.ban, ...values.captcha],
-    (value) => [saidByAgent(active.get(value)!)],
+    (value) => [byAgent(active.get(value)!)],
     { entriesMax, durationOf: (value) => durationText(active.get(value)!.untilMs - nowMs) },
   );
 }
@@ -530,7 +533,7 @@ interface OwnAsked {
   readonly nowMs: number;
 }
 
-interface ListSaid {
+interface ListChanges {
   /** Values that the list has, or added; the worst first. */
   readonly added: Iterable<string>;
   readonly removed: Iterable<string>;
@@ -538,16 +541,16 @@ interface ListSaid {
   readonly words: ListWords;
 }
 
-/** The words in which the list's decisions are told. */
+/** The words in which the list's decisions are sent. */
 interface ListWords {
   /** Returns those of now, told or not; undefined: nothing makes the value malicious any more. */
-  live(value: string): Said | undefined;
-  /** Returns those of now, and notes that they are told. */
-  now(value: string): Said;
+  live(value: string): DecisionAttribution | undefined;
+  /** Returns those of now, and notes that they are sent. */
+  now(value: string): DecisionAttribution;
   /** Returns all in which the value was told; undefined: not known any more. */
-  before(value: string): readonly Said[] | undefined;
+  before(value: string): readonly DecisionAttribution[] | undefined;
   /** Returns all that there may be. */
-  all(): readonly Said[];
+  all(): readonly DecisionAttribution[];
 }
 
 /** Rows, in one answer, of values whose words are not known: each is told in all that there may be. */
@@ -557,26 +560,26 @@ const guessedRowsMax = 10_000;
 function listRows(filter: Filter, { now, before, all }: ListWords) {
   /** On the list for another reason than before, which the filter does not let through. */
   const lost: string[] = [];
-  let guesses: readonly Said[] | undefined;
+  let guesses: readonly DecisionAttribution[] | undefined;
   let guessesLeft = guessedRowsMax;
 
-  function guess(): readonly Said[] {
+  function guess(): readonly DecisionAttribution[] {
     guesses ??= all();
     guessesLeft -= guesses.length;
-    return guessesLeft < 0 ? [saidByReports] : guesses;
+    return guessesLeft < 0 ? [byReports] : guesses;
   }
 
-  function gone(value: string): readonly Said[] {
+  function gone(value: string): readonly DecisionAttribution[] {
     const words = before(value) ?? guess();
-    return words.filter((said) => isListWanted(filter, value, said));
+    return words.filter((attribution) => isListWanted(filter, value, attribution));
   }
 
   return {
     lost,
     gone,
-    added(value: string): readonly Said[] {
-      const said = now(value);
-      if (isListWanted(filter, value, said)) return [said];
+    added(value: string): readonly DecisionAttribution[] {
+      const attribution = now(value);
+      if (isListWanted(filter, value, attribution)) return [attribution];
       if (gone(value).length > 0) lost.push(value);
       return [];
     },
@@ -589,11 +592,11 @@ function listRows(filter: Filter, { now, before, all }: ListWords) {
  */
 async function withOwnBans(
   own: OwnDecisions,
-  list: ListSaid,
+  list: ListChanges,
   filter: Filter,
   asked: OwnAsked,
 ): Promise<{ added: Uint8Array[]; deleted: Uint8Array[]; position: number | undefined }> {
-  const said = new Set<string>();
+  const inBoth = new Set<string>();
   const rows = listRows(filter, list.words);
   const isInList = (value: string) => isListWanted(filter, value, list.words.now(value));
   const byAgents = wantedBans(own, filter);
@@ -601,39 +604,39 @@ async function withOwnBans(
     for (const value of list.added) {
       yield value;
       // Asked for the next one: this one is in the answer, if the filter lets it through.
-      if ((own.active.has(value) || own.ended.has(value)) && isInList(value)) said.add(value);
+      if ((own.active.has(value) || own.ended.has(value)) && isInList(value)) inBoth.add(value);
     }
   }
   const { entriesMax } = list;
   const listed = await renderDecisions(noted(), rows.added, { entriesMax });
   const isListed = (value: string) => asked.isListed(value) && isInList(value);
   const { removed: letGo, released } = await whatIsReleased(byAgents, list.removed);
-  const isSaid = (value: string) => said.has(value);
+  const isSaid = (value: string) => inBoth.has(value);
   const values = ownValues(byAgents, isSaid, released, { ...asked, isListed });
-  const told = new Set([...values.banned, ...values.back, ...values.gone]);
+  const sent = new Set([...values.banned, ...values.back, ...values.gone]);
   function* letGoOrLost(): Generator<string> {
     yield* letGo;
     yield* rows.lost;
   }
   function* removed(): Generator<string> {
     for (const value of letGoOrLost()) {
-      if (byAgents.active.get(value)?.type !== 'ban' && !told.has(value)) yield value;
+      if (byAgents.active.get(value)?.type !== 'ban' && !sent.has(value)) yield value;
     }
   }
   const durationOf = (value: string) =>
     durationText((own.active.get(value)?.untilMs ?? 0) - asked.nowMs);
-  const saidNow = (value: string) => [saidByAgent(own.active.get(value)!)];
-  const saidBefore = (value: string) => [saidByAgent(own.ended.get(value)!)];
+  const attributionsNow = (value: string) => [byAgent(own.active.get(value)!)];
+  const attributionsBefore = (value: string) => [byAgent(own.ended.get(value)!)];
   return {
     position: values.position,
     added: joined(
       listed,
-      await renderDecisions(values.banned, saidNow, { durationOf }),
+      await renderDecisions(values.banned, attributionsNow, { durationOf }),
       await renderDecisions(values.back, rows.added),
     ),
     deleted: joined(
       await renderDecisions(removed(), rows.gone, { isGone: true }),
-      await renderDecisions(values.gone, saidBefore, { isGone: true }),
+      await renderDecisions(values.gone, attributionsBefore, { isGone: true }),
     ),
   };
 }

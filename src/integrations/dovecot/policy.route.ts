@@ -130,15 +130,15 @@ interface FailedLogin {
   readonly ip: string;
 }
 
-const said = (status: number, msg = ''): Reply => ({
+const reply = (status: number, msg = ''): Reply => ({
   status: 200,
   headers: [jsonType, noStore],
   body: policyBody(status, msg),
 });
-const letIn = said(0);
-const delayed = said(delaySeconds);
-const refused = said(-1, 'Access refused: this address has a bad name.');
-const overLimit = said(0, 'this key asks too often: everybody is let in');
+const letIn = reply(0);
+const delayed = reply(delaySeconds);
+const refused = reply(-1, 'Access refused: this address has a bad name.');
+const overLimit = reply(0, 'this key asks too often: everybody is let in');
 const forbidden = fail('forbidden', forbiddenDetail);
 const noReporter = fail('forbidden', wrongScopeDetail('mail'));
 const badCommand = fail('bad_request', 'the command must be allow or report');

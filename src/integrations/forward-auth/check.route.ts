@@ -109,11 +109,14 @@ export const envoyEndpoint = endpoint({
 });
 
 const scoreField = numberField('X-Portcullis-Score');
-const said = (verdict: GateVerdict): Header[] => [noStore, ['X-Portcullis-Verdict', verdict]];
+const verdictHeaders = (verdict: GateVerdict): Header[] => [
+  noStore,
+  ['X-Portcullis-Verdict', verdict],
+];
 
-const allowHead = renderHead(200, said('allow'));
-const blockHead = renderHead(403, [jsonType, ...said('block')]);
-const challengeHead = renderHead(403, [jsonType, ...said('challenge')]);
+const allowHead = renderHead(200, verdictHeaders('allow'));
+const blockHead = renderHead(403, [jsonType, ...verdictHeaders('block')]);
+const challengeHead = renderHead(403, [jsonType, ...verdictHeaders('challenge')]);
 const badHead = renderHead(422, [jsonType, noStore]);
 const blockBody = '{"error":"blocked"}';
 const mend =
@@ -128,7 +131,7 @@ function unnamed({ ip, standing }: ResolvedClient, hasProxies: boolean): string 
   switch (standing) {
     case 'named':
       return undefined;
-    case 'stranger':
+    case 'untrusted':
       return hasProxies
         ? `The gate judges whom a proxy of TRUSTED_PROXIES names, and ${ip} is none of them.`
         : 'The gate judges whom a proxy names: set TRUSTED_PROXIES to the address that it asks from.';
@@ -153,7 +156,7 @@ interface Asked {
 
 export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOptions): HotRoute[] {
   const { clock } = given;
-  const blockPageHead = renderHead(403, [...blocked.headers, ...said('block')]);
+  const blockPageHead = renderHead(403, [...blocked.headers, ...verdictHeaders('block')]);
   const { policyOf, decide, refuse } = createDecider({ ...given, readParams: parseQuery });
   const words = new Uint32Array(4);
   let warnAtMs = 0;
@@ -254,6 +257,6 @@ function toChallenge(
     return;
   }
   const status = mode === 'nginx' ? 401 : 302;
-  const head: Head = renderHead(status, [['Location', url], ...said('challenge')]);
+  const head: Head = renderHead(status, [['Location', url], ...verdictHeaders('challenge')]);
   answer(withNumber(head, scoreField, score), '');
 }

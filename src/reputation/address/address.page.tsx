@@ -159,7 +159,7 @@ function partNote({ parts }: ReportEvidence, { text, format }: AddressScene): st
   const words = text.ip.evidence;
   return parts
     .map(({ voice, age, reporters, score }) =>
-      words.part(words.voices[voice](reporters, format.number(reporters)), words.ages[age], score),
+      words.part(words.votes[voice](reporters, format.number(reporters)), words.ages[age], score),
     )
     .join(' · ');
 }

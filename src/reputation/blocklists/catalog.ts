@@ -168,11 +168,11 @@ export function readChoice(
   feed: Feed,
   given: { all(name: string): readonly string[]; readonly names: readonly string[] },
 ): Result<Choice> {
-  const stranger = given.names.find((name) => !Object.hasOwn(linesParameters, name));
-  if (stranger !== undefined) {
+  const unexpected = given.names.find((name) => !Object.hasOwn(linesParameters, name));
+  if (unexpected !== undefined) {
     return refuse(
       'A feed takes ipVersion, minimumScore, aggregate, limit and mark, nothing else.',
-      stranger,
+      unexpected,
     );
   }
   const asked = readParameters(given);

@@ -237,9 +237,9 @@ const readParameters = queryReader(changesParameters);
 function readSince(raw: string, { version }: Changes): Result<number> {
   const query = parseQuery(raw);
   if (!query.ok) return query;
-  const stranger = query.value.names.find((name) => name !== 'since');
-  if (stranger !== undefined) {
-    return fail('invalid_parameter', 'changes.json takes since, nothing else.', stranger);
+  const unexpected = query.value.names.find((name) => name !== 'since');
+  if (unexpected !== undefined) {
+    return fail('invalid_parameter', 'changes.json takes since, nothing else.', unexpected);
   }
   const asked = readParameters(query.value);
   if (!asked.ok) return asked;

@@ -1,6 +1,6 @@
 /** The operation that says what is known of an address. */
 
-import { looksWith, type Reading } from '../../contracts/operation.ts';
+import { queriesOn, type Reading } from '../../contracts/operation.ts';
 import { anyAddress, flag } from '../../contracts/operation-parameters.ts';
 import { dateText } from '../../core/dates.ts';
 import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
@@ -25,7 +25,7 @@ export interface MemoryReading extends Reading {
   readonly hostOf?: Hostnames['ask'];
 }
 
-export const checkAddress = looksWith<MemoryReading>()({
+export const checkAddress = queriesOn<MemoryReading>()({
   name: 'check',
   asksNode: true,
   purpose: 'the score of an address and what is known of it, as GET /api/v2/check says it',
@@ -148,9 +148,9 @@ function evidenceLines(evidence: Evidence): string[] {
       return `network ${entry}: ${grouped(hosts)} reported hosts${where}: ${score}, ${most}`;
     }),
     ...peers.map(({ entry, score, groups, units, lastSeenAt, reason }) => {
-      const voices = `${groups} groups of peers vote with ${units} units`;
+      const votes = `${groups} groups of peers vote with ${units} units`;
       const counts = reason === undefined ? 'counted' : `not counted: ${reason}`;
-      return `peers name ${entry}: ${voices}, seen ${dateText(lastSeenAt)}: ${score}, ${counts}`;
+      return `peers name ${entry}: ${votes}, seen ${dateText(lastSeenAt)}: ${score}, ${counts}`;
     }),
     decidedBy === undefined ? 'no entry decides: not observed' : `decided by ${decidedBy}`,
     ...(fallsBelowAt === undefined

@@ -154,7 +154,7 @@ export const publish = operation({
 /** The operator reads it before anybody else reads the addresses. */
 function toldAtStart(least: number, access: string): string[] {
   return [
-    'What goes out: addresses whose own reports come to 75 with a voice of staff or a member among them; with',
+    'What goes out: addresses whose own reports come to 75 with a vote of staff or a member among them; with',
     'each the hours of its first and last report, its categories, a power of 2 of its reports, and how many of',
     'your staff, members and accounts reported it (3 is three or more). Nothing else: no comments, ports, names,',
     'sensors, lists, own entries or tips.',

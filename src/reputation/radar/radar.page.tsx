@@ -50,18 +50,18 @@ export function radarNumbers(
   const words = frameText(frame).radar.numbers;
   const { number, ago } = formatFor(frame.language);
   const bands = figures.entries()?.bands;
-  const told = (value: number | undefined) => (value === undefined ? notYet : number(value));
+  const known = (value: number | undefined) => (value === undefined ? notYet : number(value));
   const size = index.size();
   const minute = figures.minutes().at(-1);
   const lists = sources.list();
   const newest = Math.max(0, ...lists.map(({ refreshedAtMs }) => refreshedAtMs));
   const v6 = ofIpv4 === undefined ? undefined : Math.max(0, size - ofIpv4);
   return [
-    { value: number(size), label: words.known, note: words.knownNote(told(v6)) },
+    { value: number(size), label: words.known, note: words.knownNote(known(v6)) },
     {
-      value: told(bands?.malicious),
+      value: known(bands?.malicious),
       label: words.blocked,
-      note: words.blockedNote(told(bands?.suspect)),
+      note: words.blockedNote(known(bands?.suspect)),
     },
     {
       value: number(figures.reports.sum('quarter', now).reports),

@@ -20,7 +20,13 @@ import { parseIp } from '../../ip/address.ts';
 import { textBehind } from '../../ip/behind.ts';
 import { networksOf } from '../../ip/networks.ts';
 import { addWithin, type BoundedRows, commitOnce, written } from '../../storage/change.ts';
-import { type Key, removalKey, removalPrefix, tipKey, tipPrefix } from '../../storage/keys.ts';
+import {
+  anonymousReportKey,
+  anonymousReportPrefix,
+  type Key,
+  removalKey,
+  removalPrefix,
+} from '../../storage/keys.ts';
 import { bareRecord, fixed, flag, oneOf, text, time, u32 } from '../../storage/record.ts';
 import { pagesUnder, type Store } from '../../storage/store.ts';
 import { createAllowlist } from '../ranges/operator-ranges.ts';
@@ -42,7 +48,7 @@ const queueBounds = { max: 1_000, perNetworkMax: 20 } as const;
 const markBytes = 8;
 /** The mark of a row that is of a network of its own. */
 export const unknownNetwork: Uint8Array = new Uint8Array(markBytes);
-const stranger: Asker = { standing: 'anyone', network: unknownNetwork };
+const anyone: Asker = { standing: 'anyone', network: unknownNetwork };
 
 /** Fields of the asker at the end of a row. */
 const askerFields = {
@@ -123,7 +129,7 @@ function createAddressQueue<T extends Kept>(
   function add(
     address: string,
     row: Omit<T, keyof Kept>,
-    from: Asker = stranger,
+    from: Asker = anyone,
     at = clock.now(),
   ): Promise<Result<void>> {
     return addWithin(store, [{ rows: rows.name }], async (held) => {
@@ -268,7 +274,7 @@ const anonymousReportRow = bareRecord<AnonymousReport>({
 });
 
 export function createAnonymousReports(options: QueueOptions) {
-  const rows = { name: 'tips', keyOf: tipKey, prefix: tipPrefix } as const;
+  const rows = { name: 'tips', keyOf: anonymousReportKey, prefix: anonymousReportPrefix } as const;
   return createAddressQueue<AnonymousReport>(options, { ...rows, codec: anonymousReportRow });
 }
 

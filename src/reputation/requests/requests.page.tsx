@@ -224,7 +224,7 @@ export function reportPage(frame: PageFrame, data: ReportPageData): string {
         name: 'comment',
         label: words.comment,
         value: comment,
-        hint: account === 'keyed' ? words.commentHint : words.tipHint,
+        hint: account === 'keyed' ? words.commentHint : words.anonymousHint,
         max: commentCharactersMax,
         required: false,
       })}
@@ -235,7 +235,7 @@ export function reportPage(frame: PageFrame, data: ReportPageData): string {
           error={data.isChallengeWrong ? words.challengeWrong : undefined}
         />
       )}
-      <Button label={account === 'keyed' ? words.submit : words.submitTip} icon="flag" />
+      <Button label={account === 'keyed' ? words.submit : words.submitAnonymous} icon="flag" />
     </Form>
   );
   return aboutAddress(

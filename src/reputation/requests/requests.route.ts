@@ -198,8 +198,8 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
 
   function askerIn(context: PersonRequest, { ip }: Asked) {
     const clientIp = textBehind(context.request.clientIp);
-    const told = { fromAddress: clientIp === ip, signedIn: isVerified(context) };
-    return { told, from: { standing: standingOf(told), network: networkMark(clientIp) } };
+    const origin = { fromAddress: clientIp === ip, signedIn: isVerified(context) };
+    return { origin, from: { standing: standingOf(origin), network: networkMark(clientIp) } };
   }
 
   async function show(context: PersonRequest, asked: Asked, reason = '', wrong?: Wrong) {
@@ -235,8 +235,8 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     const waitSeconds = callers.take('removal', context.request);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
     if (!isSpokenOf(asked)) return show(context, asked, reason);
-    const { told, from } = askerIn(context, asked);
-    const done = await removals.add(asked.ip, { reason, ...told }, from);
+    const { origin, from } = askerIn(context, asked);
+    const done = await removals.add(asked.ip, { reason, ...origin }, from);
     if (done.ok) return pageBuilder.go(context, `/removal?address=${asked.ip}`);
     const isFull = done.error === 'capacity_exceeded';
     return isFull ? show(context, asked, reason, 'full') : pageBuilder.problem(context, done);

@@ -49,7 +49,7 @@ export const contributionKinds = {
   /**
    * A peer's word. ref: number of the peer; listed: hour since 1970 at which it came (votes/peer-votes.ts), 0 with the
    * peer's first rows; newest: when the peer saw the address last, seconds since 1970; detail: see
-   * `peerSaid`.
+   * `peerDetail`.
    */
   peer: 7,
   /**
@@ -60,7 +60,7 @@ export const contributionKinds = {
 } as const;
 
 /** The detail of a peer's word, beside its categories, bit n for category n. */
-export const peerSaid = {
+export const peerDetail = {
   categories: 0xff_ffff,
   /** Its vote stands against the peer's budget. */
   charged: 1 << 24,
@@ -75,7 +75,7 @@ export const peerSaid = {
  * reported the address first, 7 for the seventh and all behind. `unpaid`: it was confirmed when the
  * account had earned all that a day gives.
  */
-export const said = {
+export const reportDetail = {
   confirmed: 1,
   charged: 2,
   unitsShift: 2,
@@ -90,15 +90,15 @@ export const said = {
 } as const;
 
 export function countIn(detail: number): number {
-  return (detail & ~said.unpaid) >>> said.countShift;
+  return (detail & ~reportDetail.unpaid) >>> reportDetail.countShift;
 }
 
 export function unitsIn(detail: number): number {
-  return (detail & said.unitsMask) >>> said.unitsShift;
+  return (detail & reportDetail.unitsMask) >>> reportDetail.unitsShift;
 }
 
 export function rankIn(detail: number): number {
-  return (detail & said.rankMask) >>> said.rankShift;
+  return (detail & reportDetail.rankMask) >>> reportDetail.rankShift;
 }
 
 /** Account slots that a contribution can name. */

@@ -44,7 +44,7 @@ import {
   writeTerms,
 } from '../votes/peer-votes.ts';
 import { groupsAgree, type Policy } from '../votes/quorum.ts';
-import { peerSaid } from './contributions.ts';
+import { peerDetail } from './contributions.ts';
 
 /** A list's rows, packed: one array a field, as the parsers make them. */
 export interface RowBatch {
@@ -514,7 +514,8 @@ function readPeerRows(input: Reader): PeerRows {
     const lastHour = input.varint();
     const firstHour = lastHour - input.varint();
     const categories = input.varint();
-    if (firstHour < 0 || lastHour > lastHour32 || categories > peerSaid.categories) input.reject();
+    if (firstHour < 0 || lastHour > lastHour32 || categories > peerDetail.categories)
+      input.reject();
     return { family, words, length, firstHour, lastHour, categories };
   });
   const removed = Array.from({ length: countOfRows(input) }, () => {

@@ -362,7 +362,7 @@ function createPeerReducer(options: {
     const node = entry && contributions.find(entry, tagOf(contributionKinds.peer, peer));
     if (node === 0) return;
     entries.touch(entry);
-    entries.peers.giveBack(node, at);
+    entries.peers.refund(node, at);
     contributions.remove(node);
     entries.settle(entry, { kind: 'taking_back' });
   }

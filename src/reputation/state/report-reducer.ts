@@ -40,9 +40,9 @@ import {
   createVotes,
   type Reporters,
   type Vote,
-  type Wish,
+  type VoteRequest,
 } from '../votes/votes.ts';
-import { contributionKinds, countIn, kindOf, said, tagOf } from './contributions.ts';
+import { contributionKinds, countIn, kindOf, reportDetail, tagOf } from './contributions.ts';
 import type { Entries } from './entries.ts';
 import type { AddedReport, ExpiredReports, Reported, WithdrawnReports } from './events.ts';
 
@@ -90,7 +90,7 @@ interface Cover {
   readonly listScore: number;
 }
 
-type ReportStart = Omit<Wish, 'network' | 'categories'>;
+type ReportStart = Omit<VoteRequest, 'network' | 'categories'>;
 
 /** Exactly one prefix of the index. */
 interface Place {
@@ -144,7 +144,7 @@ export function createReportReducer(options: {
     const now = halfLivesAt(at);
     const isFirst = countIn(c.detail[node]!) === 0;
     if (isFirst && reporters.hasWithdrawn(slot, () => markOf(place), at)) {
-      c.detail[node]! |= said.confirmed;
+      c.detail[node]! |= reportDetail.confirmed;
     }
     const held = isFirst ? 0 : communityEvidence(c.strength[node]!, now);
     // An old report adds what is left today of what it would have added then.
@@ -153,7 +153,7 @@ export function createReportReducer(options: {
     // Left alone when nothing is added: another rounding must not lower it.
     if (isFirst || added > 0) c.strength[node] = strengthOf(held + added, now);
     c.newest[node] = Math.max(c.newest[node]!, second);
-    if (countIn(c.detail[node]!) < reportsMax) c.detail[node]! += said.report;
+    if (countIn(c.detail[node]!) < reportsMax) c.detail[node]! += reportDetail.report;
     if (vote !== undefined) putVote(node, vote);
     const first = firstReportedAtOf(records, entry);
     const last = lastReportedAtOf(records, entry);
@@ -172,18 +172,23 @@ export function createReportReducer(options: {
   /** Adds a node, with the account's rank among those who reported the entry. */
   function addNode(entry: number, tag: number): number {
     let rank = 1;
-    for (let node = c.first(entry); node !== 0 && rank < said.rankMax; node = c.next[node]!) {
+    for (
+      let node = c.first(entry);
+      node !== 0 && rank < reportDetail.rankMax;
+      node = c.next[node]!
+    ) {
       if (kindOf(c.tag[node]!) === contributionKinds.reports) rank++;
     }
     const node = c.add(entry, tag);
-    if (node !== 0) c.detail[node] = rank << said.rankShift;
+    if (node !== 0) c.detail[node] = rank << reportDetail.rankShift;
     return node;
   }
 
   function putVote(node: number, { units, vote, isCharged }: Vote): void {
     c.vote[node] = vote;
-    const kept = c.detail[node]! & ~(said.unitsMask | said.charged);
-    c.detail[node] = (kept | (units << said.unitsShift) | (isCharged ? said.charged : 0)) >>> 0;
+    const kept = c.detail[node]! & ~(reportDetail.unitsMask | reportDetail.charged);
+    c.detail[node] =
+      (kept | (units << reportDetail.unitsShift) | (isCharged ? reportDetail.charged : 0)) >>> 0;
   }
 
   function voteOf(
@@ -247,7 +252,7 @@ export function createReportReducer(options: {
     setReports(records, entry, Math.max(0, reportsOf(records, entry) - taken));
     if (taken === held) c.remove(node);
     else {
-      c.detail[node]! -= taken * said.report;
+      c.detail[node]! -= taken * reportDetail.report;
       if (evidence === 'shrunk') c.strength[node]! += shrinkOf(held, held - taken);
     }
     if (reportsOf(records, entry) === 0) setReportedAt(records, entry, 0, 0);
@@ -272,15 +277,16 @@ export function createReportReducer(options: {
     entries.touch(c.owner[node]!);
     const z = c.detail[node]!;
     const isLast = countIn(z) <= reports;
-    if ((z & said.confirmed) !== 0 && isLast) reporters.rememberWithdrawn(slot, markOf(place), at);
+    if ((z & reportDetail.confirmed) !== 0 && isLast)
+      reporters.rememberWithdrawn(slot, markOf(place), at);
     confirmation.retract(node, at);
-    if ((z & said.charged) !== 0 && !isPaid) {
-      reporters.giveBack(slot, chargedPart(c.vote[node]!, at), at);
+    if ((z & reportDetail.charged) !== 0 && !isPaid) {
+      reporters.refund(slot, chargedPart(c.vote[node]!, at), at);
     }
     // Only older reports of an address are left; those of a /64 may be as new as the ones that go.
     if (place.length !== networkLength) {
       c.vote[node] = 0;
-      c.detail[node]! &= ~(said.unitsMask | said.charged);
+      c.detail[node]! &= ~(reportDetail.unitsMask | reportDetail.charged);
     }
     take(place, slot, reports, 'shrunk');
   }

@@ -2,7 +2,7 @@
  * What peers say of addresses: servers of other owners, whose weight, group and budget the journal's events set.
  *
  * A peer's row is a yes with a date. Its evidence is that of a member's reports, by the peer's weight, and halves every
- * 14 days from the moment at which the peer saw the address. Peers of one group are one voice, the heaviest. A vote is
+ * 14 days from the moment at which the peer saw the address. Peers of one group are one vote, the heaviest. A vote is
  * charged to the peer's budget when it first lifts a ceiling, so a peer that nobody agrees with costs nothing and does
  * nothing; it is given back when staff, a member or a list confirms the row, or when four groups vote. Without budget
  * the row is evidence and no vote.
@@ -21,7 +21,7 @@ import {
   type Contributions,
   contributionKinds,
   kindOf,
-  peerSaid,
+  peerDetail,
   refOf,
   tagOf,
   unitsIn,
@@ -59,7 +59,7 @@ export interface PeerTerms {
   readonly peer: number;
   /** Four times its units, 0 to 24. 0: what it says counts nothing. */
   readonly quarters: number;
-  /** The number of one of the peers that are one voice. */
+  /** The number of one of the peers that are one vote. */
   readonly group: number;
   /** The operator's own server: it counts as staff. */
   readonly isOwn: boolean;
@@ -173,12 +173,12 @@ export function createPeerVotes(options: {
     const seen = Math.min(3_600 * row.lastHour, Math.floor(at / 1_000));
     c.newest[node] = Math.max(c.newest[node]!, seen);
     c.detail[node] =
-      ((c.detail[node]! & ~peerSaid.categories) | (row.categories & peerSaid.categories)) >>> 0;
+      ((c.detail[node]! & ~peerDetail.categories) | (row.categories & peerDetail.categories)) >>> 0;
     const day = dayOf(c.newest[node]!);
     const isVote = !isSpoofable(row.categories) && day > dayOf(at / 1_000) - voteDays;
     if (isVote && voteDayOf(c.vote[node]!) < day) {
       c.vote[node] = packDays(day, chargeDayOf(c.vote[node]!));
-      c.detail[node] = (c.detail[node]! & ~peerSaid.refused) >>> 0;
+      c.detail[node] = (c.detail[node]! & ~peerDetail.refused) >>> 0;
     }
     return node;
   }
@@ -214,13 +214,13 @@ export function createPeerVotes(options: {
     return newest;
   }
 
-  function giveBack(node: number, at: number): void {
+  function refund(node: number, at: number): void {
     const peer = of(node);
-    if (peer === undefined || (c.detail[node]! & peerSaid.charged) === 0) return;
+    if (peer === undefined || (c.detail[node]! & peerDetail.charged) === 0) return;
     touch(peer.terms.peer);
     decay(peer, at);
     peer.open = Math.max(0, peer.open - chargedLeft(c.vote[node]!, at));
-    c.detail[node] = (c.detail[node]! & ~peerSaid.charged) >>> 0;
+    c.detail[node] = (c.detail[node]! & ~peerDetail.charged) >>> 0;
   }
 
   /**
@@ -241,14 +241,14 @@ export function createPeerVotes(options: {
     const day = dayOf(newestOn(entry, lastReportedAt));
     count(scratch, entry, day);
     if (scratch.count.groups >= groupsFree) {
-      for (const node of voting) giveBack(node, at);
+      for (const node of voting) refund(node, at);
       return;
     }
     let { ceiling } = ceilingFor(scratch.count, seedScore, policy());
     for (const node of voting) {
       const peer = of(node);
-      if (peer === undefined || (c.detail[node]! & peerSaid.confirmed) !== 0) continue;
-      const isCharged = (c.detail[node]! & peerSaid.charged) !== 0;
+      if (peer === undefined || (c.detail[node]! & peerDetail.confirmed) !== 0) continue;
+      const isCharged = (c.detail[node]! & peerDetail.charged) !== 0;
       const today = dayOf(at / 1_000);
       if (isCharged && chargeDayOf(c.vote[node]!) >= voteDayOf(c.vote[node]!)) continue;
       count(scratch, entry, day, node);
@@ -259,12 +259,12 @@ export function createPeerVotes(options: {
       if (hasBudget(peer, cost, at)) {
         peer.open += cost;
         c.vote[node] = packDays(voteDayOf(c.vote[node]!), today);
-        c.detail[node] = (c.detail[node]! | peerSaid.charged) >>> 0;
+        c.detail[node] = (c.detail[node]! | peerDetail.charged) >>> 0;
         continue;
       }
       peer.refused++;
       c.vote[node] = 0;
-      c.detail[node] = ((c.detail[node]! | peerSaid.refused) & ~peerSaid.charged) >>> 0;
+      c.detail[node] = ((c.detail[node]! | peerDetail.refused) & ~peerDetail.charged) >>> 0;
       ceiling = without;
     }
   }
@@ -280,15 +280,15 @@ export function createPeerVotes(options: {
       if (kindOf(c.tag[node]!) !== contributionKinds.peer) continue;
       const peer = of(node);
       if (peer === undefined || isSilent(peer.terms)) continue;
-      if ((c.detail[node]! & peerSaid.confirmed) !== 0) continue;
+      if ((c.detail[node]! & peerDetail.confirmed) !== 0) continue;
       if (at - c.newest[node]! * 1_000 > withinMs || !mayConfirm(peer, network, at)) continue;
       touch(peer.terms.peer);
-      giveBack(node, at);
+      refund(node, at);
       decay(peer, at);
       peer.confirmations += 1;
       peer.confirmedEver++;
       peer.confirmed.set(network, dayOf(at / 1_000));
-      c.detail[node] = (c.detail[node]! | peerSaid.confirmed) >>> 0;
+      c.detail[node] = (c.detail[node]! | peerDetail.confirmed) >>> 0;
     }
   }
 
@@ -297,11 +297,11 @@ export function createPeerVotes(options: {
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
       if (kindOf(c.tag[node]!) !== contributionKinds.peer) continue;
       const peer = of(node);
-      if (peer === undefined || (c.detail[node]! & peerSaid.confirmed) === 0) continue;
+      if (peer === undefined || (c.detail[node]! & peerDetail.confirmed) === 0) continue;
       touch(peer.terms.peer);
       decay(peer, at);
       peer.confirmations = Math.max(0, peer.confirmations - 1);
-      c.detail[node] = (c.detail[node]! & ~peerSaid.confirmed) >>> 0;
+      c.detail[node] = (c.detail[node]! & ~peerDetail.confirmed) >>> 0;
     }
   }
 
@@ -340,10 +340,10 @@ export function createPeerVotes(options: {
     let [isHeard, isRefused] = [false, false];
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
       if (kindOf(c.tag[node]!) !== contributionKinds.peer) continue;
-      categories |= c.detail[node]! & peerSaid.categories;
+      categories |= c.detail[node]! & peerDetail.categories;
       lastSeen = Math.max(lastSeen, c.newest[node]!);
       isHeard ||= voteOf(node).quarters > 0;
-      isRefused ||= (c.detail[node]! & peerSaid.refused) !== 0;
+      isRefused ||= (c.detail[node]! & peerDetail.refused) !== 0;
     }
     if (lastSeen === 0) return undefined;
     count(scratch, entry, dayOf(newestOn(entry, lastReportedAt)));
@@ -366,7 +366,7 @@ export function createPeerVotes(options: {
     review,
     confirm,
     unconfirm,
-    giveBack,
+    refund,
     evidenceOf,
     strengthOf,
     voteOf,

@@ -23,7 +23,7 @@ import {
   kindOf,
   rankIn,
   refOf,
-  said,
+  reportDetail,
   unitsIn,
 } from '../state/contributions.ts';
 import type { Entries } from '../state/entries.ts';
@@ -61,7 +61,7 @@ export interface Reporters {
   ): void;
   /** Charges an open vote, or a part of one. @returns false when the budget does not allow it */
   charge(slot: number, cost: number, base: number, at: number): boolean;
-  giveBack(slot: number, cost: number, at: number): void;
+  refund(slot: number, cost: number, at: number): void;
   /** Counts an address that a report of the account has brought into the index. */
   countNewAddress(slot: number, at: number): void;
   penalise(slot: number): void;
@@ -85,7 +85,7 @@ export function budgetBaseOf(rank: Rank, { isPrivate }: Policy): number {
 }
 
 /** A report that asks for a vote. */
-export interface Wish {
+export interface VoteRequest {
   readonly slot: number;
   readonly rank: Rank;
   /**
@@ -119,12 +119,12 @@ export function createVotes(options: {
    * Returns undefined when the report carries no vote. @param node the account's node at the entry, 0
    * for none
    */
-  function castVote(node: number, wish: Wish): Vote | undefined {
-    const units = unitsOf[wish.rank];
-    if (units === 0 || isSpoofable(wish.categories)) return undefined;
-    const day = dayOf(wish.second);
+  function castVote(node: number, request: VoteRequest): Vote | undefined {
+    const units = unitsOf[request.rank];
+    if (units === 0 || isSpoofable(request.categories)) return undefined;
+    const day = dayOf(request.second);
     // Too old to count for anything.
-    if (day <= dayOf(wish.at / 1_000) - voteDays) return undefined;
+    if (day <= dayOf(request.at / 1_000) - voteDays) return undefined;
     const former = node === 0 ? 0 : c.vote[node]!;
     const z = node === 0 ? 0 : c.detail[node]!;
     const isAlive = former !== 0 && voteDayOf(former) > day - voteDays;
@@ -132,12 +132,13 @@ export function createVotes(options: {
     // give now.
     if (isAlive && unitsIn(z) > units) return undefined;
     if (former !== 0 && voteDayOf(former) >= day && unitsIn(z) === units) return undefined;
-    const vote = packVote(day, wish.network);
-    const isFree = wish.listScore >= maliciousScore || (isAlive && (z & said.confirmed) !== 0);
+    const vote = packVote(day, request.network);
+    const isFree =
+      request.listScore >= maliciousScore || (isAlive && (z & reportDetail.confirmed) !== 0);
     if (isFree) return { units, vote, isCharged: false };
-    const isOpen = (z & said.charged) !== 0;
-    const cost = isOpen ? 1 - chargedPart(former, wish.at) : 1;
-    if (!reporters.charge(wish.slot, cost, budgetBaseOf(wish.rank, policy()), wish.at)) {
+    const isOpen = (z & reportDetail.charged) !== 0;
+    const cost = isOpen ? 1 - chargedPart(former, request.at) : 1;
+    if (!reporters.charge(request.slot, cost, budgetBaseOf(request.rank, policy()), request.at)) {
       refused++;
       return undefined;
     }
@@ -169,13 +170,14 @@ export function createConfirmation(options: {
   function confirmNode(node: number, at: number): void {
     const slot = refOf(c.tag[node]!);
     const z = c.detail[node]!;
-    if ((z & said.charged) !== 0) {
-      reporters.giveBack(slot, chargedPart(c.vote[node]!, at), at);
-      c.detail[node]! &= ~said.charged;
+    if ((z & reportDetail.charged) !== 0) {
+      reporters.refund(slot, chargedPart(c.vote[node]!, at), at);
+      c.detail[node]! &= ~reportDetail.charged;
     }
-    if ((z & said.confirmed) !== 0) return;
+    if ((z & reportDetail.confirmed) !== 0) return;
     const isPaid = reporters.confirm(slot, Math.max(1, rankIn(z)), at);
-    if (isPaid !== undefined) c.detail[node]! |= said.confirmed | (isPaid ? 0 : said.unpaid);
+    if (isPaid !== undefined)
+      c.detail[node]! |= reportDetail.confirmed | (isPaid ? 0 : reportDetail.unpaid);
   }
 
   /**
@@ -227,11 +229,12 @@ export function createConfirmation(options: {
       if (kindOf(c.tag[other]!) !== contributionKinds.reports) continue;
       looked++;
       const z = c.detail[other]!;
-      if (other === node || (z & said.confirmed) === 0 || isSupported(entry, node, other)) continue;
-      c.detail[other]! &= ~(said.confirmed | said.unpaid);
+      if (other === node || (z & reportDetail.confirmed) === 0 || isSupported(entry, node, other))
+        continue;
+      c.detail[other]! &= ~(reportDetail.confirmed | reportDetail.unpaid);
       const given = {
         rank: Math.max(1, rankIn(z)),
-        isPaid: (z & said.unpaid) === 0,
+        isPaid: (z & reportDetail.unpaid) === 0,
         reportedAt: c.newest[other]! * 1_000,
       };
       reporters.unconfirm(refOf(c.tag[other]!), given, at);

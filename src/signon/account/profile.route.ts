@@ -221,9 +221,9 @@ export function profileRoutes(area: AccountArea, tools: PageTools): PlainRoute[]
   function keep(
     accountId: string,
     change: (profile: Profile) => Profile,
-    beside: (before: Profile) => readonly SetRow[],
+    extraRows: (before: Profile) => readonly SetRow[],
   ): Promise<Result<Profile>> {
-    const rows = (before: Profile) => ({ set: beside(before), del: [] });
+    const rows = (before: Profile) => ({ set: extraRows(before), del: [] });
     return profiles.update(accountId, (profile) => ok(change(profile)), rows);
   }
 

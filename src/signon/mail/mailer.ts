@@ -31,7 +31,7 @@ export interface MailTransport {
  * whoever answers a challenge at a sign-in that is limited; it has a limit of its own. `notice`:
  * informs an owner of what was done in the account; mails that others ask for must not use up its
  * limit. `change`: of a completed change, which nothing may hold back; account-changes.ts bounds
- * the changes. `farewell`: the notice of a deletion, which whoever took an account over must not be
+ * the changes. `deletion`: the notice of a deletion, which whoever took an account over must not be
  * able to suppress by causing notices first.
  */
 export type MailKind =
@@ -40,7 +40,7 @@ export type MailKind =
   | 'signInLink'
   | 'notice'
   | 'change'
-  | 'farewell';
+  | 'deletion';
 
 const kindOf: Readonly<Record<MailName, MailKind>> = {
   verify: 'verification',
@@ -54,7 +54,7 @@ const kindOf: Readonly<Record<MailName, MailKind>> = {
   budgetNear: 'notice',
   peerHeld: 'notice',
   changed: 'change',
-  accountDeleted: 'farewell',
+  accountDeleted: 'deletion',
   test: 'notice',
 };
 
@@ -150,7 +150,7 @@ export function createMailer(options: {
     [to, language, name, values, account]: Asked<Name>,
     ended?: Job['ended'],
   ): Delivery | undefined {
-    const isKept = kindOf[name] === 'change' || kindOf[name] === 'farewell';
+    const isKept = kindOf[name] === 'change' || kindOf[name] === 'deletion';
     if (closed || held() >= mailsWaitingMax + (isKept ? reservedMax : 0)) {
       log.error({ mail: name }, 'mail: dropped, the queue is full');
       return 'not_now';
@@ -213,7 +213,7 @@ function reasonOf(error: unknown): string {
 // The limits of mails that an address gets in an hour. Anybody who names the address can have five
 // sent in all, and at most three of one kind: so whoever asks for confirmations again and again
 // leaves the owner two links for a new password, and the other way round. Links to sign in (three,
-// sign-in.ts), notices and deletion notices (`farewell`) have a limit each of their own. A mail
+// sign-in.ts), notices and deletion notices (`deletion`) have a limit each of their own. A mail
 // about a completed change is never refused: the changes are bounded instead (account-changes.ts).
 
 /** The limit of the two kinds that anybody can ask for, together. */
@@ -234,7 +234,7 @@ export function createMailBudget(shares: Pick<DistributedLimits, 'room'>) {
       recovery: ofKind,
       signInLink: ofKind,
       notice: unasked,
-      farewell: unasked,
+      deletion: unasked,
     },
     shares.room('mails', subjectsMax),
   );

@@ -236,13 +236,13 @@ The link works once. If you did not ask for it, ignore this mail.`,
 ${former ? formerEndEn : presentEndEn(link)}`,
   }),
   budgetNear: ({ limit }) => ({
-    subject: 'Your reports will soon carry no voice',
-    text: `Your account may have ${limit} open voices: addresses that it reported
+    subject: 'Your reports will soon carry no vote',
+    text: `Your account may have ${limit} open votes: addresses that it reported
 and that no list and nobody vouched for has confirmed yet. Four fifths of them
 are used.
 
 Once they are used up, your reports still count as evidence, but they carry no
-voice: alone they no longer bring an address to the blocklist. A voice comes
+vote: alone they no longer bring an address to the blocklist. A vote comes
 back when it is confirmed, and half of what is open lapses in 14 days.
 
 If you did not send so many reports, somebody may have your API key: revoke it

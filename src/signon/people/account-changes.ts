@@ -168,8 +168,8 @@ export function createAccountChanges(options: {
       counted = true;
       const logged = await securityLog.entry(person.id, event, visitor);
       const notice = notices.about({ ...person, credentials }, event, visitor, request.alsoTo);
-      const told = endsOthers ? [signedOutNews(person.id, clock.now())] : [];
-      const own = [credentialsRow(person, credentials), ...notice.set, ...told];
+      const news = endsOthers ? [signedOutNews(person.id, clock.now())] : [];
+      const own = [credentialsRow(person, credentials), ...notice.set, ...news];
       const done = await commitOnce(store, {
         check: [...unchanged(person), ...kept.check, ...logged.check, ...check],
         set: [...own, ...kept.set, ...logged.set, ...set],

@@ -65,11 +65,12 @@ export function createDeletion(options: {
    * The store that records that a mail went, where `store` is fenced by a lease: the record stays true whoever has
    * the lease by then. Before it, a commit to `store` shows that this node still has the lease.
    */
-  told?: Store | undefined;
+  noticeStore?: Store | undefined;
   /** Called when an account was erased without the notice that its person would have got. */
   onNoticeDropped?: (() => void) | undefined;
 }) {
-  const { store, clock, random, data, deletionNotice, erased, onNoticeDropped, told } = options;
+  const { store, clock, random, data, deletionNotice, erased, onNoticeDropped, noticeStore } =
+    options;
   const people = openPeople(store);
   const keys = createKeyRecords(options);
 
@@ -91,7 +92,7 @@ export function createDeletion(options: {
         set: [
           erasedRow(id, at),
           // No mail goes to an address that its claimant never confirmed.
-          markRow(id, { state: isVerified(now) ? 'told' : 'untold' }, clock),
+          markRow(id, { state: isVerified(now) ? 'notify' : 'silent' }, clock),
           // The row must not expire: half-way it would leave the rest behind.
           accountRow(id, { ...account, disabled: true, pendingUntil: 0 }),
           { key: accountByEmailKey(account.email), value: Buffer.from(id) },
@@ -177,7 +178,7 @@ export function createDeletion(options: {
     const nameRow = accountByEmailKey(account.email);
     const owner = await store.get(nameRow);
     const own = owner !== undefined && Buffer.from(owner.value).toString('utf8') === id;
-    const isNoticeDue = (await markOf(id))?.state === 'told';
+    const isNoticeDue = (await markOf(id))?.state === 'notify';
     const { language } = credentials;
     const sendsNotice = isNoticeDue && deletionNotice !== undefined;
     const done = await commitOnce(store, {
@@ -188,7 +189,7 @@ export function createDeletion(options: {
       set: [
         markRow(
           id,
-          sendsNotice ? { state: 'farewell', email, language } : { state: 'over' },
+          sendsNotice ? { state: 'notice_due', email, language } : { state: 'over' },
           clock,
         ),
       ],
@@ -214,8 +215,8 @@ export function createDeletion(options: {
     const mark = await markOf(id);
     if (mark === undefined || mark.state === 'over') return ok(undefined);
     const check = [{ key: erasureKey(id), version: mark.version }];
-    if (mark.state === 'farewell' && deletionNotice !== undefined) {
-      const own = told === undefined ? ok(undefined) : await commitOnce(store, { check });
+    if (mark.state === 'notice_due' && deletionNotice !== undefined) {
+      const own = noticeStore === undefined ? ok(undefined) : await commitOnce(store, { check });
       // Another process has sent the mail.
       if (own === 'lost') return ok(undefined);
       if (!own.ok) return own;
@@ -225,7 +226,7 @@ export function createDeletion(options: {
       return fail('store_unavailable', 'the account is not erased yet');
     }
     const over = markRow(id, { state: 'over' }, clock);
-    const done = await commitOnce(told ?? store, { check, set: [over] });
+    const done = await commitOnce(noticeStore ?? store, { check, set: [over] });
     // Another process has sent the mail.
     return done === 'lost' ? ok(undefined) : done;
   }

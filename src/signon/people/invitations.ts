@@ -18,7 +18,7 @@ import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { credentialsRow, isVerified, noCredentials, type People, unchanged } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
-import { operatorsVisit, type StoredLanguage } from '../visitor.ts';
+import { operatorsClient, type StoredLanguage } from '../visitor.ts';
 import { invitedAccounts, type Links, newResetData, type PageLinks } from './links.ts';
 import { emailRow, givingWay, pendingLifeMs, pendingRow } from './pending.ts';
 import type { RowCounter } from './row-counter.ts';
@@ -73,12 +73,12 @@ export function createInvitations(options: {
       };
       const credentials = { ...(person?.credentials ?? noCredentials), language };
       // Without a browser the link works in any, and whoever opens it chooses.
-      const data = newResetData(id, operatorsVisit, '');
+      const data = newResetData(id, operatorsClient, '');
       const link = links.make('invite', { account: id, data, epoch: credentials.epoch });
       if (link.isFull) return fail('capacity_exceeded', 'too many invitations are open');
       const logged =
         person === undefined
-          ? await securityLog.entry(id, 'registered', operatorsVisit, until)
+          ? await securityLog.entry(id, 'registered', operatorsClient, until)
           : { check: [], set: [], del: [] };
       const done = await commitOnce(store, {
         check: person ? unchanged(person) : [{ key: accountByEmailKey(email), version: null }],

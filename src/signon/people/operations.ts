@@ -238,7 +238,7 @@ export const disableAccount = operation({
     email: account,
     abuse: {
       schema: flag,
-      help: 'take back what it reported, its voices and what it alone confirmed',
+      help: 'take back what it reported, its votes and what it alone confirmed',
     },
     since: {
       schema: v.optional(typedDate),
@@ -361,13 +361,13 @@ export const resetFactor = operation({
   parameters: oneAccount,
   audit: 'required',
   async run(w, { email }) {
-    const { value, sent: told } = await withNotices(w, async (notices) =>
+    const { value, sent } = await withNotices(w, async (notices) =>
       expect(await createOperator(w).resetFactor(email, notices)),
     );
-    return { ...value, told };
+    return { ...value, sent };
   },
-  lines({ email, told }) {
-    const end = told ? 'a mail tells the owner' : 'the mail to the owner could not be sent';
+  lines({ email, sent }) {
+    const end = sent ? 'a mail tells the owner' : 'the mail to the owner could not be sent';
     return [`account ${email}: the second factor is off, all sessions ended; ${end}`];
   },
 });
@@ -379,12 +379,12 @@ export const sendReset = operation({
   audit: 'required',
   async run(w, { email }) {
     const { id, email: address } = expect(await w.accounts.find(email));
-    const { sent: told } = expect(await sendResetLink(w, id));
-    return { email: address, told };
+    const { sent } = expect(await sendResetLink(w, id));
+    return { email: address, sent };
   },
-  outcome: ({ told }) => (told ? 'mailed' : 'not mailed'),
-  lines: ({ email, told }) => [
-    `account ${email}: the mail with a link for a new password ${told ? 'is on its way' : 'could not be sent'}`,
+  outcome: ({ sent }) => (sent ? 'mailed' : 'not mailed'),
+  lines: ({ email, sent }) => [
+    `account ${email}: the mail with a link for a new password ${sent ? 'is on its way' : 'could not be sent'}`,
   ],
 });
 
@@ -410,12 +410,12 @@ export const inviteAccount = operation({
   },
   audit: 'required',
   async run(w, { email, language }) {
-    const { invitation, sent: told } = expect(await sendInvitation(w, email, language));
-    return { ...shownInvitation(invitation), told };
+    const { invitation, sent } = expect(await sendInvitation(w, email, language));
+    return { ...shownInvitation(invitation), sent };
   },
-  outcome: ({ told }) => (told ? 'mailed' : 'not mailed'),
-  lines: ({ email, until, told }) => [
-    told
+  outcome: ({ sent }) => (sent ? 'mailed' : 'not mailed'),
+  lines: ({ email, until, sent }) => [
+    sent
       ? `${email} is invited: the link works until ${until}`
       : `${email} is invited, but the mail could not be sent: invite it again`,
   ],

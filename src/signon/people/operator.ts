@@ -15,7 +15,7 @@ import { loadFactor } from '../proofs/factor-rows.ts';
 import type { NewPasswords } from '../proofs/new-password.ts';
 import { createSecurityLog } from '../sessions/security-log.ts';
 import { signedOutNews } from '../sites/site-news.ts';
-import { operatorsVisit } from '../visitor.ts';
+import { operatorsClient } from '../visitor.ts';
 import type { Plan, Profile } from './profile/profile.ts';
 import type { Profiles } from './profile/profile-store.ts';
 import { hasReviewable } from './review.ts';
@@ -107,8 +107,8 @@ export function createOperator(options: {
           browsers: [],
           reviewSince: isDue ? clock.now() : 0,
         };
-        const logged = await securityLog.entry(person.id, 'factor_reset', operatorsVisit);
-        const notice = isVerified(person) && notices.about(person, 'factor_reset', operatorsVisit);
+        const logged = await securityLog.entry(person.id, 'factor_reset', operatorsClient);
+        const notice = isVerified(person) && notices.about(person, 'factor_reset', operatorsClient);
         const mails = notice ? notice.set : [];
         const done = await commitOnce(store, {
           check: [...unchanged(person), { key, version }, ...logged.check],

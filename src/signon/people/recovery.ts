@@ -24,7 +24,7 @@ import { turnOf } from '../proofs/passwords.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Renewed, Session } from '../sessions/sessions.ts';
 import { signedOutNews } from '../sites/site-news.ts';
-import { operatorsVisit, type Visitor } from '../visitor.ts';
+import { operatorsClient, type Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
 import {
   type FoundLink,
@@ -238,7 +238,7 @@ export function createResetLinks(options: {
         return fail('conflict', `${person.account.email} is disabled or not verified`);
       }
       // Without a browser the link works in any, with no way on.
-      const sent = await send(person, operatorsVisit, '');
+      const sent = await send(person, operatorsClient, '');
       if (!sent.ok) return sent;
       return sent.value ? ok(undefined) : fail('client_limit_exceeded');
     },

@@ -227,7 +227,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     const request = { email, password, visitor: context.visitor, onward: keptOnward(held) };
     const done = await signon.registration.register(request);
     if (done.ok) return sent(context, held, done.value);
-    signon.keptForms.giveBack(solved);
+    signon.keptForms.release(solved);
     return refused(context, done, filled, kept);
   }
 

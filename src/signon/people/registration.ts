@@ -227,7 +227,7 @@ export function createRegistration(options: RegistrationOptions) {
     // The place is reserved before the account is looked up: a refusal reveals nothing of it.
     const room = pendingAccounts.reserve(visitor.network);
     if (room === undefined) return fail('overloaded');
-    const done = await placeIn(room, email, given, visitor).finally(room.giveBack);
+    const done = await placeIn(room, email, given, visitor).finally(room.release);
     const { browserId } = visitor;
     if (done.ok && browserId !== undefined) {
       registeredLately.set(browserId, { email, chosen: { ...given, onward: '' } });
@@ -277,7 +277,7 @@ export function createRegistration(options: RegistrationOptions) {
   ): Promise<Change<void>> {
     const { chosen } = asked;
     const pendingUntil = clock.now() + pendingLifeMs;
-    room.giveBack();
+    room.release();
     if (!pendingAccounts.admit(email, visitor.network, pendingUntil)) return fail('overloaded');
     const id = randomToken(random, idBytes);
     const account: AccountRecord = {
@@ -810,7 +810,7 @@ export function createKeptForms(options: { masterKey: MasterKey; clock: Clock; r
     /** Uses the name up. False: it was never solved, was used before, or is over. */
     take: (solved: string): boolean => names.take(solved) === true,
     /** Gives back a name that was taken for a registration that failed. It lasts as long as a new one. */
-    giveBack: (solved: string): void => names.set(solved, true),
+    release: (solved: string): void => names.set(solved, true),
     /** @param browserId the request's: no other browser can open it */
     seal({ password, solved }: KeptForm, browserId: string): string {
       return texts.seal(plains.encode({ keptAt: clock.now(), password, solved }), browserId);

@@ -10,7 +10,7 @@ import type { Clock } from '../../core/clock.ts';
 
 export interface Reservation {
   /** May be called more than once. */
-  giveBack(): void;
+  release(): void;
 }
 
 export interface RowCounterStats {
@@ -100,7 +100,7 @@ export function createRowCounter(options: {
       count(subject, 1);
       let isHeld = true;
       return {
-        giveBack() {
+        release() {
           if (!isHeld) return;
           isHeld = false;
           reserved--;

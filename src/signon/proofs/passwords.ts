@@ -149,7 +149,7 @@ export function createPasswordQueue(options: {
         return false;
       }
     }
-    return lane.length < waitingMax || evictGreedy(lane, turn);
+    return lane.length < waitingMax || evictLargest(lane, turn);
   }
 
   return {
@@ -185,7 +185,7 @@ function held(lane: readonly Waiting[], name: keyof typeof queueShares, value: s
 }
 
 /** Evicts a call of the neighbourhood that holds the most, for one of a neighbourhood that holds fewer. */
-function evictGreedy(lane: Waiting[], turn: Turn): boolean {
+function evictLargest(lane: Waiting[], turn: Turn): boolean {
   const counts = new Map<string | undefined, number>();
   for (const { turn: waiting } of lane) {
     counts.set(waiting.neighbourhood, (counts.get(waiting.neighbourhood) ?? 0) + 1);

@@ -79,12 +79,12 @@ export interface SecurityLogEntry {
 
 export const securityLogMax = 200;
 /** Anybody can cause as many of these as they like, so they have a bound of their own. */
-const strangersEvents: readonly SecurityEvent[] = [
+const unauthenticatedEvents: readonly SecurityEvent[] = [
   'registration_repeated',
   'sign_in_failed',
   'reset_requested',
 ];
-export const strangersLogMax = 20;
+export const unauthenticatedLogMax = 20;
 /** The bound of changes; other events, however many, can't push them out. */
 export const changesLogMax = 80;
 /** The rows that are deleted at a time; the bound may be exceeded by as many for a moment. */
@@ -178,13 +178,13 @@ export type SecurityLog = ReturnType<typeof createSecurityLog>;
 type Kind = 'strangers' | 'changes' | 'rest';
 
 const maxOf: Readonly<Record<Kind, number>> = {
-  strangers: strangersLogMax,
+  strangers: unauthenticatedLogMax,
   changes: changesLogMax,
-  rest: securityLogMax - strangersLogMax - changesLogMax,
+  rest: securityLogMax - unauthenticatedLogMax - changesLogMax,
 };
 
 function kindOf(event: SecurityEvent): Kind {
-  if (strangersEvents.includes(event)) return 'strangers';
+  if (unauthenticatedEvents.includes(event)) return 'strangers';
   return (changeEvents as readonly SecurityEvent[]).includes(event) ? 'changes' : 'rest';
 }
 

@@ -184,7 +184,7 @@ export interface OpenRequest {
 }
 
 /** `renewed`: the session is alive under another cookie. `ended`: it ended by something outside of its browser. */
-export type SessionFate = 'renewed' | 'ended' | 'unknown';
+export type SessionStatus = 'renewed' | 'ended' | 'unknown';
 
 export interface CarriedOver {
   /** The new cookie, once the commit is done. */
@@ -393,7 +393,7 @@ export function createSessions(options: {
   }
 
   /** Returns the state of a cookie for which `find` has nothing. */
-  async function statusOf(token: string): Promise<SessionFate> {
+  async function statusOf(token: string): Promise<SessionStatus> {
     const [, id, secret = ''] = tokenPattern.exec(token) ?? [];
     const found = id === undefined ? undefined : await load(id);
     if (found === undefined) return 'unknown';

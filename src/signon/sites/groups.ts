@@ -75,11 +75,11 @@ export function createSiteAccess(store: Store, namesOver: (clientId: string) => 
       return fail('invalid_parameter', `a site is open to at most ${groupsPerSiteMax} groups`);
     }
     const known = names.length === 0 ? new Map() : await listGroups(store);
-    const stranger = names.find((name) => !known.has(name));
-    if (stranger !== undefined) {
+    const unexpected = names.find((name) => !known.has(name));
+    if (unexpected !== undefined) {
       return fail(
         'conflict',
-        `nobody is in a group ${stranger}: add its first member before`,
+        `nobody is in a group ${unexpected}: add its first member before`,
         'groups',
       );
     }

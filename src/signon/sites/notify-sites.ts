@@ -253,15 +253,15 @@ export function createSiteNotifier(options: {
 
   /** Makes notices of an account's news, one for each site that it is about. */
   async function spreadNews(entry: Entry): Promise<void> {
-    const told = readNews(entry);
-    const subject = told && (await subjectOf(store, told.accountId));
-    if (told !== undefined && subject !== undefined) {
-      const { kind, at, accountId } = told;
+    const news = readNews(entry);
+    const subject = news && (await subjectOf(store, news.accountId));
+    if (news !== undefined && subject !== undefined) {
+      const { kind, at, accountId } = news;
       const isOf = ({ granted, lastUsedAt }: ConnectedSite) =>
         lastUsedAt !== undefined &&
         (kind !== 'changed' ||
           [...storedFieldsOf(granted)].some(
-            (field) => (told.fields & (1 << profileFields[field].bit)) !== 0,
+            (field) => (news.fields & (1 << profileFields[field].bit)) !== 0,
           ));
       const sites = (await consents.list(accountId)).filter(isOf);
       for (let from = 0; from < sites.length; from += rowsPerCommit) {

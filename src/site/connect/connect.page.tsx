@@ -463,7 +463,7 @@ function stepList(data: ConnectData, text: Catalogue): Html {
   const { connect } = text;
   const { target, filling, watch, trustsLoopback } = data;
   const steps = target.steps({ ...filling, slot }).filter(isShown(target));
-  const isBad = watch?.hasArrived === false && watch.note?.name === 'stranger';
+  const isBad = watch?.hasArrived === false && watch.note?.name === 'untrusted';
   return (
     <ol class="connect-steps" id="steps" data-all={connect.showAll('{}')}>
       {valuesStep(data, connect)}
@@ -513,7 +513,7 @@ function checksOf(integration: Integration): readonly CheckName[] {
 
 /** The check that a note says no to. */
 const failsAt: Readonly<Record<NoteName, CheckName>> = {
-  stranger: 'trusted',
+  untrusted: 'trusted',
   silent: 'address',
   unreadable: 'address',
   contradictory: 'address',
@@ -546,7 +546,7 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
   const failing = note === undefined ? -1 : checks.indexOf(failsAt[note.name]);
   const state = hasArrived ? 'working' : note === undefined ? 'waiting' : 'failing';
   const again = <Link href={samePath(data)}>{live.lookAgain}</Link>;
-  const setting = `TRUSTED_PROXIES=${note?.name === 'stranger' ? note.about : '127.0.0.1'}`;
+  const setting = `TRUSTED_PROXIES=${note?.name === 'untrusted' ? note.about : '127.0.0.1'}`;
   return (
     <section
       class={`card live-card is-${state}`}
@@ -582,7 +582,7 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
             <p>
               <strong data-about={title('{}')}>{title(note?.about ?? '')}</strong> {mend}
             </p>
-            {name === 'stranger' && (
+            {name === 'untrusted' && (
               <CodeBlock id="mend" title={live.fix} code={setting} text={text} />
             )}
           </div>
@@ -603,7 +603,7 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
       </ul>
       <p class="live-foot">
         <span data-when="looking" hidden>
-          {live.looksOn}
+          {live.pollsOn}
         </span>
         <span data-when="late" hidden>
           {live.late} {again}

@@ -9,7 +9,12 @@ import { firstHeader, type Header, type Reply, type Request } from '../../http/r
 import { parseQuery } from '../../http/request/query.ts';
 import { createRouter, type PlainRoute } from '../../http/router.ts';
 import type { Assets } from '../../web/assets.ts';
-import { type Appearance, looksOf, looksText, themes } from '../../web/guard/appearance.ts';
+import {
+  type Appearance,
+  appearanceOf,
+  appearanceText,
+  themes,
+} from '../../web/guard/appearance.ts';
 import type { Cookies } from '../../web/guard/cookies.ts';
 import { type Endpoint, openFile, openPage } from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';
@@ -36,7 +41,7 @@ const backCharsMax = 16_384;
 const pairsMax = 256;
 const keptSeconds = 400 * daySeconds;
 
-export const looksEndpoint = openPage('/looks', {
+export const appearanceEndpoint = openPage('/looks', {
   method: 'POST',
   headers: [
     'content-type',
@@ -52,7 +57,7 @@ export const looksEndpoint = openPage('/looks', {
   robots: 'disallow',
 });
 
-export function looksRoute(options: {
+export function appearanceRoute(options: {
   guard: Guard;
   cookies: Cookies;
   baseUrl: string;
@@ -64,7 +69,7 @@ export function looksRoute(options: {
   const { guard, cookies, baseUrl, endpoints, withTyped } = options;
   const backOf = createBackOf(endpoints);
 
-  return guard.open(looksEndpoint, (request): Reply | ReturnType<typeof fail> => {
+  return guard.open(appearanceEndpoint, (request): Reply | ReturnType<typeof fail> => {
     if (!isOwnOrigin(request, baseUrl)) return fail('foreign_form');
     // A button of the page's own form sends that form, and its choice in the address.
     const query = parseQuery(request.query, { charsMax: bodyBytesMax });
@@ -74,7 +79,7 @@ export function looksRoute(options: {
     if (!form.ok || !query.ok) return fail('bad_request');
     const choice = action === undefined ? form.value : query.value;
     const [language, theme] = [choice.get('language'), choice.get('theme')];
-    const known: Appearance = looksOf(cookies, request);
+    const known: Appearance = appearanceOf(cookies, request);
     const chosen: Appearance = {
       language: languages.find((one) => one === language) ?? known.language,
       theme: theme === 'auto' ? undefined : (themes.find((one) => one === theme) ?? known.theme),
@@ -83,7 +88,7 @@ export function looksRoute(options: {
       value !== undefined && !values.includes(value);
     if (isUnknown(language, languages)) return fail('invalid_parameter', undefined, 'language');
     if (isUnknown(theme, [...themes, 'auto'])) return fail('invalid_parameter', undefined, 'theme');
-    const text = looksText(chosen);
+    const text = appearanceText(chosen);
     // A page with an address of its own says it; a browser leaves out a long one of itself.
     const page = ownPath(choice.get('back'), backCharsMax) ?? backOf(request);
     const typed = action && withTyped(request, page, { action, form: form.value });

@@ -105,7 +105,7 @@ const strange: ErasedFile = {
 };
 
 /** Time that a start or a command waits for the folder of backups, milliseconds. */
-const besideMsMax = 5_000;
+const copyMsMax = 5_000;
 
 /**
  * Opens the lists in the data directory and next to the backups of the server.
@@ -124,7 +124,7 @@ export function openErasedList(options: {
   const { store, seal, config, clock, random, log, inChild = false } = options;
   const { dataDir } = config;
   const own = `${dataDir}/${erasedFile}`;
-  const beside = config.backupFolder && `${config.backupFolder}/${erasedFile}`;
+  const copy = config.backupFolder && `${config.backupFolder}/${erasedFile}`;
   /** Deletions of this process that are not in the file yet. */
   let added = new Map<string, number>();
   let known: ReadonlyMap<string, number> = new Map();
@@ -140,16 +140,16 @@ export function openErasedList(options: {
     known = ids;
     known = await refreshErasedFile({ file: own, ids, seal, nowMs, dataDir, isOwn: true }, random);
   });
-  const writeBeside = oneAtATime(async () => {
-    if (beside === undefined) return;
+  const writeCopy = oneAtATime(async () => {
+    if (copy === undefined) return;
     const nowMs = clock.now();
-    const writing = { file: beside, ids: known, seal, nowMs, dataDir, isOwn: false };
-    const late = sleep(besideMsMax, undefined, { ref: false }).then(() => {
-      if (!isDone && !inChild) fail(beside, new Error('the folder does not answer'));
+    const writing = { file: copy, ids: known, seal, nowMs, dataDir, isOwn: false };
+    const late = sleep(copyMsMax, undefined, { ref: false }).then(() => {
+      if (!isDone && !inChild) fail(copy, new Error('the folder does not answer'));
     });
     let isDone = false;
     const written = inChild ? leaveToChild(writing) : refreshErasedFile(writing, random);
-    await written.catch((error) => fail(beside, error)).finally(() => (isDone = true));
+    await written.catch((error) => fail(copy, error)).finally(() => (isDone = true));
     void late;
   });
   return {
@@ -161,13 +161,13 @@ export function openErasedList(options: {
     async add(id: string, atMs: number): Promise<void> {
       added.set(id, atMs);
       await writeOwn().catch((error) => fail(own, error));
-      void writeBeside();
+      void writeCopy();
     },
     /** Writes both files anew: what a process that was killed left out, a folder that is new, how old they are. */
     async sync(): Promise<void> {
       await removeLeftovers(dataDir);
       await writeOwn().catch((error) => fail(own, error));
-      await Promise.race([writeBeside(), sleep(besideMsMax, undefined, { ref: false })]);
+      await Promise.race([writeCopy(), sleep(copyMsMax, undefined, { ref: false })]);
     },
   };
 }
@@ -211,7 +211,7 @@ function leaveToChild(writing: ErasedWriting): Promise<void> {
       if (child.connected) child.disconnect();
       child.unref();
       reject(new Error('the folder does not answer'));
-    }, besideMsMax);
+    }, copyMsMax);
     child.on('error', reject);
     child.once('message', (failed) => (failed === '' ? resolve() : reject(new Error(`${failed}`))));
     child.once('exit', () => {

@@ -400,7 +400,7 @@ async function load(
 
 /** Returns false for the counts of what one machine's server did: they are not the cluster's. */
 function isShared({ key }: BackupRow): boolean {
-  return key[0] !== namespaces.tallies;
+  return key[0] !== namespaces.counters;
 }
 
 async function withDatabase<T>(

@@ -185,7 +185,7 @@ export function createProjection(options: {
     await flush(seq);
   }
 
-  async function checkpoint(appliedSeq: bigint, beside: readonly SetRow[] = []): Promise<void> {
+  async function checkpoint(appliedSeq: bigint, extraRows: readonly SetRow[] = []): Promise<void> {
     if (running) throw new Error('a checkpoint is running already');
     if (appliedSeq === checkpointSeq || (dirty.length === 0 && !headerDirty)) return;
     running = true;
@@ -197,7 +197,7 @@ export function createProjection(options: {
     try {
       await writePages(pages, appliedSeq);
       const record = encodeRecord(appliedSeq, headerBytes ?? encodeHeader());
-      await write(store, { set: [{ key: checkpointRowKey, value: record }, ...beside] });
+      await write(store, { set: [{ key: checkpointRowKey, value: record }, ...extraRows] });
       checkpointSeq = appliedSeq;
     } catch (error) {
       // Without the record the pages count as changed again; loading ignores versions beyond the record.
@@ -290,7 +290,7 @@ export function createProjection(options: {
     load,
     /**
      * Writes the state as of `appliedSeq`, the last event applied. One at a time.
-     * @param beside written in one commit with the record
+     * @param extraRows written in one commit with the record
      */
     checkpoint,
     /** Which versions of pages stand in the store, for the start's snapshot. */

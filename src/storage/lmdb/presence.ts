@@ -34,7 +34,7 @@ const idPattern = /^[0-9a-f]{32}\n$/;
 /** Returns whether the directory has, or once had, a store. @param path the store's directory */
 export function hadStore(dataDir: string, path: string): boolean {
   const { kind } = stateOf(path);
-  return (kind !== 'missing' && kind !== 'empty') || companionIn(dataDir) !== undefined;
+  return (kind !== 'missing' && kind !== 'empty') || traceIn(dataDir) !== undefined;
 }
 
 /**
@@ -80,11 +80,11 @@ export function refuseHalfRestored(dataDir: string, path?: string): void {
 export function refuseLostStore(dataDir: string, path: string): void {
   const { kind } = stateOf(path);
   if (kind !== 'missing' && kind !== 'empty') return;
-  const companion = companionIn(dataDir);
-  if (companion === undefined) return;
+  const trace = traceIn(dataDir);
+  if (trace === undefined) return;
   throw new OperatorError(
-    `the store is lost: ${path}/data.mdb is ${kind}, and ${companion} shows that there was one. ` +
-      `Put it back or restore a backup; to begin with an empty store, remove ${companion}`,
+    `the store is lost: ${path}/data.mdb is ${kind}, and ${trace} shows that there was one. ` +
+      `Put it back or restore a backup; to begin with an empty store, remove ${trace}`,
   );
 }
 
@@ -166,7 +166,7 @@ export function watchPresence(
   };
 }
 
-function companionIn(dataDir: string): string | undefined {
+function traceIn(dataDir: string): string | undefined {
   return companions.map((name) => join(dataDir, name)).find((path) => existsSync(path));
 }
 

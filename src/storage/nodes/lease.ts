@@ -61,7 +61,7 @@ export function createLease(options: {
       held = undefined;
     },
     /** Gives the lease back, so that another node can take it at once. */
-    async giveBack(): Promise<void> {
+    async release(): Promise<void> {
       const check = held?.check;
       held = undefined;
       if (check !== undefined) await store.commit({ check: [check], del: [key] });

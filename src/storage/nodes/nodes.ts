@@ -93,7 +93,7 @@ export interface NodeRow extends NodeIdentity, NodePositions, NodeEvents {
   /** Compared with the nodes that are up. */
   readonly memory: MemoryVerdict;
   /** It does the work that one node does for all. */
-  readonly hasUpkeep: boolean;
+  readonly doesMaintenance: boolean;
 }
 
 export interface JoinOptions {
@@ -246,7 +246,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
     if (isSent) {
       await agreement.poll();
       // An agreement is never undone, so another node has to do the maintenance.
-      if (agreement.outdated() !== undefined) return lease.giveBack();
+      if (agreement.outdated() !== undefined) return lease.release();
       await lease.poll(sinceMs);
       return compareMemories();
     }
@@ -303,7 +303,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
       if (hasLeft) return;
       hasLeft = true;
       try {
-        await lease.giveBack();
+        await lease.release();
         await sendReport(true);
       } catch (error) {
         log.debug({ err: error }, 'node: left without notice');
@@ -378,7 +378,7 @@ export async function readNodes(
       memory: own === undefined ? 'unknown' : judge(own, others),
       appliedSeq: BigInt(row.applied_seq),
       checkpointSeq: BigInt(row.checkpoint_seq),
-      hasUpkeep: row.boot === holder,
+      doesMaintenance: row.boot === holder,
     };
   });
 }
@@ -392,7 +392,7 @@ export async function readNodes(
 const ownNamespaces: ReadonlySet<number> = new Set([
   namespaces.checkpoint,
   namespaces.projectionPage,
-  namespaces.tallies,
+  namespaces.counters,
 ]);
 
 export function splitStore(shared: Store, local: Store): Store {

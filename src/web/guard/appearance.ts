@@ -49,7 +49,7 @@ export interface Appearance {
 
 const unset = '-';
 
-export function looksOf(cookies: Cookies, request: Request): Appearance {
+export function appearanceOf(cookies: Cookies, request: Request): Appearance {
   const [first, second] = cookies.read(request, 'looks')?.split('.') ?? [];
   return {
     language: languages.find((one) => one === first),
@@ -58,7 +58,7 @@ export function looksOf(cookies: Cookies, request: Request): Appearance {
 }
 
 /** Returns the cookie's value; undefined when there is nothing to keep. */
-export function looksText({ language, theme }: Appearance): string | undefined {
+export function appearanceText({ language, theme }: Appearance): string | undefined {
   if (language === undefined && theme === undefined) return undefined;
   return `${language ?? unset}.${theme ?? unset}`;
 }
@@ -70,13 +70,13 @@ export function appearance(cookies: Cookies): Hook {
     appliesTo: isPage,
     headers: ['cookie', 'accept-language'],
     onRequest(request) {
-      const { language, theme } = looksOf(cookies, request);
+      const { language, theme } = appearanceOf(cookies, request);
       const headers = language && { ...request.headers, 'accept-language': [language] };
       const asked = headers === undefined ? request : { ...request, headers };
       return theme === undefined ? asked : unconditional(asked);
     },
     onResponse(reply, request) {
-      const { theme } = looksOf(cookies, request);
+      const { theme } = appearanceOf(cookies, request);
       return theme === undefined ? reply : themed(reply, theme);
     },
   };

@@ -25,8 +25,8 @@ export type CookieName =
 /** The shape of every cookie's value, but for those in `shapes`. */
 const valueShape = /^[0-9A-Za-z_.-]{22,90}$/;
 const askedShape = /^[0-9A-Za-z_-]{22,1500}$/;
-const looksShape = /^[a-z-]{1,5}\.[a-z-]{1,5}$/;
-const shapes: Partial<Record<CookieName, RegExp>> = { asked: askedShape, looks: looksShape };
+const appearanceShape = /^[a-z-]{1,5}\.[a-z-]{1,5}$/;
+const shapes: Partial<Record<CookieName, RegExp>> = { asked: askedShape, looks: appearanceShape };
 const shapeOf = (name: CookieName) => shapes[name] ?? valueShape;
 const pairsMax = 100;
 

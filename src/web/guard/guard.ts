@@ -128,16 +128,16 @@ export function createGuard(options: GuardOptions): Guard {
       headers = [['Access-Control-Expose-Headers', cors.exposeHeaders.join(', ')], ...headers];
     }
     if (shape !== 'page') return failureBody(shape, failure, headers);
-    const told = failureBody('text', failure, headers);
-    const page = renderPage(told.status, String(told.body).trimEnd(), {
+    const plain = failureBody('text', failure, headers);
+    const page = renderPage(plain.status, String(plain.body).trimEnd(), {
       code: failure.error,
       acceptLanguage: request && firstHeader(request, 'accept-language'),
       waitSeconds: failure.retryAfterSeconds,
     });
     const isWait = ([name]: Header) => name === 'Retry-After';
-    const wait = headers.some(isWait) ? [] : told.headers.filter(isWait);
+    const wait = headers.some(isWait) ? [] : plain.headers.filter(isWait);
     return {
-      status: told.status,
+      status: plain.status,
       headers: [...page.headers, ...headers, ...wait],
       body: page.html,
     };
@@ -192,7 +192,7 @@ export function createGuard(options: GuardOptions): Guard {
     return { call };
   }
 
-  function told(
+  function replyOf(
     declared: Endpoint,
     answer: Answer,
     headers: readonly Header[],
@@ -211,7 +211,7 @@ export function createGuard(options: GuardOptions): Guard {
       async handle(request, caller) {
         const failure = limited(declared, request);
         if (failure !== undefined) return failureReply(declared, failure, [], request);
-        return told(declared, await handle(request, caller), [], request);
+        return replyOf(declared, await handle(request, caller), [], request);
       },
     }),
     keyed: (declared, read, handle, unitsOf, known = parametersOf(declared)) => ({
@@ -235,7 +235,7 @@ export function createGuard(options: GuardOptions): Guard {
           const call = ignored === undefined ? admitted.call : withHeader(admitted.call, ignored);
           const asked = held.asked!;
           const answer = asked.ok ? await handle(asked.value, call, caller) : asked;
-          return told(declared, answer, call.headers, request);
+          return replyOf(declared, answer, call.headers, request);
         }
         // Nothing is unpacked for an unauthenticated client.
         const isKnown =
@@ -259,7 +259,7 @@ export function createGuard(options: GuardOptions): Guard {
           const { call } = admitted;
           const answer = fields.ok ? await handle(fields.value, call, caller) : fields;
           if ('ok' in answer && answer.error !== 'unauthenticated') onRefused?.(answer);
-          return told(declared, answer, call.headers, request);
+          return replyOf(declared, answer, call.headers, request);
         }),
     }),
   };

@@ -121,7 +121,7 @@ export function createRequestContexts<Session extends SessionLike>(
     const token = cookies.read(request, 'session');
     const session = token === undefined ? undefined : await sessions.find(token);
     const isDead = token !== undefined && session === undefined;
-    const fate = isDead ? await sessions.statusOf(token) : undefined;
+    const ended = isDead ? await sessions.statusOf(token) : undefined;
     const known = cookies.read(request, 'form');
     const form = known ?? randomToken(random, secretBytes);
     const language = languageOf(request);
@@ -139,7 +139,7 @@ export function createRequestContexts<Session extends SessionLike>(
       request,
       endpoint,
       session,
-      isRenewed: fate === 'renewed',
+      isRenewed: ended === 'renewed',
       isCookieless: token === undefined && known === undefined,
       language,
       visitor: {
@@ -162,7 +162,7 @@ export function createRequestContexts<Session extends SessionLike>(
         ...(known === undefined ? [cookies.set('form', form)] : []),
         // One that is over would only be sent again and again. But this answer may come after the
         // one that brings the browser its session's next cookie, and would take that one away.
-        ...(fate === 'ended' ? [cookies.clear('session')] : []),
+        ...(ended === 'ended' ? [cookies.clear('session')] : []),
       ],
     };
   };

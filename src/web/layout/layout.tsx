@@ -247,7 +247,7 @@ function signOutForm(frame: PageFrame, person: FramePerson): Html {
 }
 
 /** Matches the parts of a stranger's header, whose place those of a person take. */
-const strangersParts =
+const signedOutParts =
   /<a class="[^"]* site-sign-in"[^>]*>.*?<\/a>(.*?)<summary.*?<\/summary>(.*?)<a class="[^"]* menu-sign-in"[^>]*>.*?<\/a>(.*?<\/form>)(.*?<\/details>)/s;
 
 const bodyTag = /<body(?: class="([^"]*)")?>/;
@@ -256,15 +256,15 @@ const bodyTag = /<body(?: class="([^"]*)")?>/;
 export function withPersonMenu(markup: string, frame: PageFrame): string {
   const { person } = frame;
   // A page that was made for one person has the menu.
-  if (person === undefined || !markup.includes('site-menu is-strangers')) return markup;
+  if (person === undefined || !markup.includes('site-menu is-signed-out')) return markup;
   const appearance = person.prefersGlass
     ? markup.replace(bodyTag, (_tag, own) => `<body class="${classes(own, glassClass)}">`)
     : markup;
   return appearance.replace(
-    strangersParts,
+    signedOutParts,
     (_all, before: string, above: string, looks: string, end: string) =>
       [
-        before.replace('site-menu is-strangers', 'site-menu'),
+        before.replace('site-menu is-signed-out', 'site-menu'),
         renderHtml(menuOpener(frame)),
         above,
         renderHtml(personLinks(frame, person)),
@@ -325,7 +325,7 @@ function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
             <span class="visually-hidden">{text.lookup.short}</span>
           </a>
         )}
-        <details class={person ? 'site-menu' : 'site-menu is-strangers'}>
+        <details class={person ? 'site-menu' : 'site-menu is-signed-out'}>
           {menuOpener(frame)}
           <div class="menu">
             {items.length > 0 && (
@@ -334,7 +334,7 @@ function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
               </nav>
             )}
             {person ? personLinks(frame, person) : signInLink(frame, 'menu-sign-in', 'primary')}
-            {looksForm(frame)}
+            {appearanceForm(frame)}
             {person && signOutForm(frame, person)}
           </div>
         </details>
@@ -349,7 +349,7 @@ const languageNames: Readonly<Record<Language, string>> = { en: 'English', fr: '
  * The chosen theme is known when the page is finished (web/guard/appearance.ts): the style marks
  * it.
  */
-function looksForm(frame: PageFrame): Html {
+function appearanceForm(frame: PageFrame): Html {
   const { looks: text } = frameText(frame);
   return (
     <form class="site-looks" method="post" action="/looks">
@@ -401,7 +401,7 @@ function documentFooter(frame: PageFrame): Html {
             <ul>{items}</ul>
           </nav>
         )}
-        {looksForm(frame)}
+        {appearanceForm(frame)}
       </div>
     </footer>
   );
@@ -423,7 +423,7 @@ function bareFooter(frame: PageFrame): Html {
   }
   return (
     <footer class="bare-foot">
-      {looksForm(frame)}
+      {appearanceForm(frame)}
       {brand(frame)}
       {docs && <Link href={docs}>{text.links.help}</Link>}
       {frame.person && (

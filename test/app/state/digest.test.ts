@@ -4,7 +4,11 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { State } from '../../../src/app/state.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { contributionKinds, kindOf, said } from '../../../src/reputation/state/contributions.ts';
+import {
+  contributionKinds,
+  kindOf,
+  reportDetail,
+} from '../../../src/reputation/state/contributions.ts';
 import {
   createDigestRing,
   decodeDigests,
@@ -126,7 +130,7 @@ it('one report more in one row makes another digest, and a state alone on its st
       (one, at) => owner[at] !== 0 && kindOf(one) === contributionKinds.reports,
     );
     assert.ok(node > 0);
-    detail[node]! += said.report;
+    detail[node]! += reportDetail.report;
     assert.notEqual(await digestOf(broken), digest);
     const alone = await fixture.open();
     assert.equal(alone.digest, undefined);

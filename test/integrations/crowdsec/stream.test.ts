@@ -14,11 +14,11 @@ import { parseQuery } from '../../../src/http/request/query.ts';
 import type { HotRequest } from '../../../src/http/router.ts';
 import { pollRoute, readUsage } from '../../../src/integrations/crowdsec/bouncers.route.ts';
 import {
+  byReports,
   decisionText,
   isListWanted,
   readFilter,
   renderDecisions,
-  saidByReports,
 } from '../../../src/integrations/crowdsec/decisions.ts';
 import {
   createSettledMemory,
@@ -195,7 +195,7 @@ it('a filter may name one family; the plain name of the scenario names both', as
     const filter = readFilter(params.value);
     assert.ok(typeof filter === 'object');
     const pieces = await renderDecisions(values, (value) =>
-      isListWanted(filter, value) ? [saidByReports] : [],
+      isListWanted(filter, value) ? [byReports] : [],
     );
     const text = `[${Buffer.concat(pieces).toString()}]`;
     return (JSON.parse(text) as { value: string }[]).map(({ value }) => value);

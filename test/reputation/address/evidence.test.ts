@@ -8,7 +8,7 @@ import { halfLivesAt, strengthOf } from '../../../src/reputation/check/score.ts'
 import {
   contributionKinds,
   createContributions,
-  said,
+  reportDetail,
   tagOf,
 } from '../../../src/reputation/state/contributions.ts';
 import { nowMs } from '../../web/page-fixtures.ts';
@@ -29,7 +29,7 @@ function worldOf(reporters: readonly Said[]) {
     const node = contributions.add(1, tagOf(contributionKinds.reports, slot));
     contributions.strength[node] = strengthOf(evidence, now.halfLives);
     contributions.newest[node] = nowMs / 1_000 - ageDays * day;
-    contributions.detail[node] = (units << said.unitsShift) | said.report;
+    contributions.detail[node] = (units << reportDetail.unitsShift) | reportDetail.report;
   }
   return contributions;
 }

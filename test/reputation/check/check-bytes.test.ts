@@ -212,7 +212,7 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
       get query() {
         return query;
       },
-      ...{ values, fields, client: () => ({ ip: '', standing: 'stranger' }) },
+      ...{ values, fields, client: () => ({ ip: '', standing: 'untrusted' }) },
       answer(head, body) {
         said.status = statusOf(head);
         said.head = head + fields;

@@ -580,7 +580,7 @@ it('a key that the old one signed is followed; another one holds the peer, and n
   assert.deepEqual([again.failure, again.held], ['', 'strange key'], 'until the operator says so');
 });
 
-it('a new peer has half of its weight for 14 days, then whole; peers of one host are one voice', async () => {
+it('a new peer has half of its weight for 14 days, then whole; peers of one host are one vote', async () => {
   const w = await subscriber();
   const from = await publisher(w.clock);
   from.says(['45.1.1.1']);

@@ -206,7 +206,7 @@ test('addresses go out that staff, or two members, reported first-hand; nothing 
   server.does((w) => {
     w.report('staff', '198.18.1.1');
     for (const id of ['m0', 'm1']) w.report(id, '198.18.1.2');
-    // One member is no quorum, and newcomers are no voice, however many.
+    // One member is no quorum, and newcomers are no vote, however many.
     w.report('m0', '198.18.1.3');
     for (let i = 0; i < 10; i++) w.report(`n${i}`, '198.18.1.4');
     // A list lifts the member's ceiling, and is a list all the same.

@@ -15,9 +15,9 @@ import {
   type RowFacts,
   readBatch,
   reportsShown,
+  rowLine,
   type SegmentFault,
   type SegmentRow,
-  saidLine,
   writeBatch,
 } from '../../../src/reputation/federation/document/segment.ts';
 
@@ -68,7 +68,7 @@ test('random rows are read as they were written, whatever pieces they come in', 
       said: below(4) === 0 ? undefined : randomSaid(),
     }));
     const text = rows
-      .map(({ address, said }) => (said ? saidLine(address, said) : goneLine(address)))
+      .map(({ address, said }) => (said ? rowLine(address, said) : goneLine(address)))
       .join('');
     const bytes = Buffer.from(text);
     const pieces: Buffer[] = [];
@@ -81,7 +81,7 @@ test('random rows are read as they were written, whatever pieces they come in', 
     assert.equal(found.fault, undefined);
     assert.equal(found.sha256, createHash('sha256').update(bytes).digest('hex'));
     const again = found.rows
-      .map((row) => (row.isGone ? goneLine(row) : saidLine(row, row)))
+      .map((row) => (row.isGone ? goneLine(row) : rowLine(row, row)))
       .join('');
     assert.equal(again, text);
     assert.deepEqual(

@@ -61,10 +61,10 @@ function shown({ contributions }: Entries, index: IpIndex): string[] {
   for (const family of [4, 6] as const) {
     index.walk({ family, words: new Uint32Array(4), length: 0 }, (entry) => {
       const said: string[] = [];
-      const { tag, listed, newest, detail, vote: voice, next, owner } = contributions;
+      const { tag, listed, newest, detail, vote, next, owner } = contributions;
       for (let n = contributions.first(entry); n !== 0; n = next[n]!) {
         assert.equal(owner[n], entry);
-        said.push(`${tag[n]}:${listed[n]}:${newest[n]}:${detail[n]}:${voice[n]}`);
+        said.push(`${tag[n]}:${listed[n]}:${newest[n]}:${detail[n]}:${vote[n]}`);
       }
       const of = [metaOf, reportsOf, strengthOf, firstReportedAtOf, lastReportedAtOf];
       const fields = of.map((field) => field(records, entry));

@@ -152,7 +152,7 @@ it("an operator's own server blocks alone, as staff does", async () => {
   assert.deepEqual([w.score('45.1.1.1'), w.score('2a10:1::7')], [91, 91]);
 });
 
-it('peers of one group are one voice, the heaviest, in units and in evidence', async () => {
+it('peers of one group are one vote, the heaviest, in units and in evidence', async () => {
   const w = openWorld();
   for (const peer of [1, 2, 3, 4]) await w.peer(peer, { group: 1, quarters: 6 * peer });
   for (const peer of [4, 3, 2, 1]) await w.peerSays(peer, ['45.1.1.1']);

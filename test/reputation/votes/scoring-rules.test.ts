@@ -118,7 +118,7 @@ it('seven accounts made at once leave a public resolver where it was', async () 
   assert.equal(w.score('8.8.4.4'), 0, 'what was reported before has no effect either');
 });
 
-it('categories whose source can be forged carry no voice, nor confirm anybody', () => {
+it('categories whose source can be forged carry no vote, nor confirm anybody', () => {
   const w = openWorld();
   const [n] = newcomers(w, 1);
   w.report(n!, '9.9.9.1');
@@ -132,19 +132,19 @@ it('categories whose source can be forged carry no voice, nor confirm anybody', 
   assert.ok(w.score('9.9.9.1') >= maliciousScore, 'beside another category they do');
 });
 
-it("an earned account without confirmations has 30 open voices: the 31st doesn't count", () => {
+it("an earned account without confirmations has 30 open votes: the 31st doesn't count", () => {
   const w = openWorld();
   earned(w, ['a']);
   w.at.now += 9 * dayMs;
   for (let i = 1; i <= 31; i++) {
     w.report('a', `9.9.9.${i}`);
-    assert.equal(w.ceiling(`9.9.9.${i}`), i <= 30 ? 74 : 49, `voice ${i}`);
+    assert.equal(w.ceiling(`9.9.9.${i}`), i <= 30 ? 74 : 49, `vote ${i}`);
   }
   assert.equal(w.open('a'), 30);
   assert.ok(w.score('9.9.9.31') > 0, 'the report counts');
 });
 
-it('a confirmed voice is given back, and each confirmation allows three more', () => {
+it('a confirmed vote is given back, and each confirmation allows three more', () => {
   const w = openWorld();
   earned(w, ['a']);
   vouched(w, 's', 'staff');
@@ -155,7 +155,7 @@ it('a confirmed voice is given back, and each confirmation allows three more', (
   assert.equal(budget().limit, 33);
 });
 
-it('three earned accounts of three networks block; of one network they are one voice', () => {
+it('three earned accounts of three networks block; of one network they are one vote', () => {
   const w = openWorld();
   const ids = ['a', 'b', 'c'];
   earned(w, ids);
@@ -166,7 +166,7 @@ it('three earned accounts of three networks block; of one network they are one v
   w.at.now += 365 * dayMs;
 });
 
-it('anchored, earned voices need a list or somebody vouched; private, they count nothing', async () => {
+it('anchored, earned votes need a list or somebody vouched; private, they count nothing', async () => {
   for (const [policy, ceiling] of [
     [{ isPrivate: false, isAnchored: true }, 74],
     [{ isPrivate: true, isAnchored: false }, 49],
@@ -293,7 +293,7 @@ it('rebuilt pages give the same ceiling, budget and score, and go on alike', () 
   }
 });
 
-it('a voice that stays at a /64 stays paid for when its address is taken back', () => {
+it('a vote that stays at a /64 stays paid for when its address is taken back', () => {
   const w = openWorld();
   earned(w, ['a']);
   for (let i = 1; i <= 60; i++) {
@@ -312,7 +312,7 @@ it('a voice that stays at a /64 stays paid for when its address is taken back', 
   assert.equal(raised.filter((networks) => networks > 0).length, 30);
 });
 
-it('a voice on the only address of a /64 is given back when it is taken back', () => {
+it('a vote on the only address of a /64 is given back when it is taken back', () => {
   const w = openWorld();
   earned(w, ['a']);
   w.report('a', '2001:db8:1:1::1');

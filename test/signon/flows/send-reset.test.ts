@@ -54,5 +54,5 @@ it('beside a server and without one it mails the link, counts it, logs it, and s
   assert.equal(alone.code, 0, alone.stderr);
   assert.equal(mails().length, 4);
   const json = await runCli(['account', 'send-reset', email, '--json'], env);
-  assert.deepEqual(JSON.parse(json.stdout), { email, told: true });
+  assert.deepEqual(JSON.parse(json.stdout), { email, sent: true });
 });

@@ -79,7 +79,7 @@ async function openWorld() {
     log,
     profiles,
   });
-  const accounts = createAccounts({ ...tools, beside: profiles.created });
+  const accounts = createAccounts({ ...tools, extraRows: profiles.created });
   const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
   const apiKeys = createApiKeys({ ...tools, masterKey, accounts });
   return {

@@ -44,7 +44,7 @@ test('a solved challenge counts once', () => {
   const solved = forms.solved();
   assert.equal(forms.take(solved), true);
   assert.equal(forms.take(solved), false);
-  forms.giveBack(solved);
+  forms.release(solved);
   assert.equal(forms.take(solved), true);
   assert.equal(forms.take(''), false);
   assert.equal(forms.take('never solved'), false);

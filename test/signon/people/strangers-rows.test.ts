@@ -63,7 +63,7 @@ async function together<T>(count: number, ask: (n: number) => Promise<T>): Promi
 }
 
 function rowsOfKind(kind: string) {
-  return bench.signon.rowsOfStrangers().find((stats) => stats.kind === kind)!;
+  return bench.signon.unauthenticatedRows().find((stats) => stats.kind === kind)!;
 }
 
 async function allRows(): Promise<number> {
@@ -167,7 +167,7 @@ it('an account that registers anew is counted for as long as it waits, also afte
   assert.ok((await bench.signon.people.byEmail(again.email)) !== undefined, 'it waits');
   assert.equal(rowsOfKind('pending_account').rows, 1);
   await bench.other.restore();
-  const after = bench.other.rowsOfStrangers().find(({ kind }) => kind === 'pending_account');
+  const after = bench.other.unauthenticatedRows().find(({ kind }) => kind === 'pending_account');
   assert.equal(after?.rows, 1);
   bench.clock.advance(dayMs);
   assert.equal(rowsOfKind('pending_account').rows, 0);
@@ -188,7 +188,7 @@ it('what was there before a restart is counted after it', async () => {
   }
   await bench.other.restore();
   const rows = (all: typeof bench.other) =>
-    all.rowsOfStrangers().map(({ kind, rows }) => [kind, rows]);
+    all.unauthenticatedRows().map(({ kind, rows }) => [kind, rows]);
   assert.deepEqual(rows(bench.other), rows(bench.signon));
   assert.deepEqual(rows(bench.other), [
     ['verify_link', 600],

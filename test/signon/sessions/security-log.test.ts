@@ -6,7 +6,7 @@ import { pendingLifeMs } from '../../../src/signon/people/pending.ts';
 import {
   changesLogMax,
   securityLogMax,
-  strangersLogMax,
+  unauthenticatedLogMax,
 } from '../../../src/signon/sessions/security-log.ts';
 import { agentName, browserHash, countryOf } from '../../../src/signon/visitor.ts';
 import { value } from '../../support/house/result.ts';
@@ -23,7 +23,7 @@ it('entries are shown newest first, the oldest beyond the bound go', async () =>
   }
   await securityLog.add('somebody else', 'verified', visitor);
   const entries = await securityLog.list('somebody');
-  assert.equal(entries.length, securityLogMax - strangersLogMax - changesLogMax);
+  assert.equal(entries.length, securityLogMax - unauthenticatedLogMax - changesLogMax);
   assert.ok(entries.every((entry, i) => i === 0 || entry.at < entries[i - 1]!.at));
   assert.deepEqual(entries[0], {
     at: bench.clock.now(),
@@ -47,7 +47,7 @@ it('what strangers cause has a bound of its own and drives nothing else out', as
     await securityLog.add('somebody', caused[i % 3]!, visitor);
   }
   const entries = await securityLog.list('somebody');
-  assert.equal(entries.length, strangersLogMax + 1);
+  assert.equal(entries.length, unauthenticatedLogMax + 1);
   assert.equal(entries.at(-1)!.event, 'password_changed');
   await bench.close();
 });

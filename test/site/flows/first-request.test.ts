@@ -109,7 +109,7 @@ it('a gate asked by a proxy that is not trusted is named on its screen, with the
   const asked = await server.fetch(`/gate/check?mode=nginx&mark=${mark}`, { headers });
   assert.equal(asked.status, 422);
   await within(async () => (await lookOf(ada, 'nginx')).note !== undefined, 'it is told');
-  assert.deepEqual((await lookOf(ada, 'nginx')).note, { name: 'stranger', about: '127.0.0.1' });
+  assert.deepEqual((await lookOf(ada, 'nginx')).note, { name: 'untrusted', about: '127.0.0.1' });
   assert.equal((await lookOf(eve, 'nginx')).note, undefined);
   const { body } = await ada.get('/connect/nginx');
   assert.match(body, /A request came from 127\.0\.0\.1, which is not a trusted proxy\./);

@@ -79,12 +79,12 @@ it('a row changes hands when its holder is gone, and only from the holder that w
   assert.equal(holder(), 'two');
   assert.deepEqual(commits.at(-1)!.check, [{ key, version: 8 }], 'of the row that was read');
   // Given back by who has it no more: the next one keeps it.
-  await one.giveBack();
+  await one.release();
   assert.equal(holder(), 'two');
   alive.add('two');
   await one.poll(clock.monotonicMs());
   assert.equal(one.fence(), undefined);
-  await two.giveBack();
+  await two.release();
   assert.equal(holder(), undefined);
 });
 

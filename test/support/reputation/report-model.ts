@@ -9,10 +9,10 @@
  *   staff's 6; trust = 100·(1 − e^(−points/200));
  * - an IPv6 report counts for its /64 too, at half weight and with a contribution of its own;
  * - evidence is the sum over accounts; the score C·(1 − e^(−40·R/C)) under the ceiling C of the
- *   voices of the 30 days up to the last report; a report lowers no score;
+ *   votes of the 30 days up to the last report; a report lowers no score;
  * - points: +1 for a report (20 a UTC day, 60 in all), 10/2^k (10 a day) once per address for the
- *   k-th reporter when somebody vouched reports it within seven days with a voice;
- * - a voice is charged 1, and what has come free of it when it is renewed.
+ *   k-th reporter when somebody vouched reports it within seven days with a vote;
+ * - a vote is charged 1, and what has come free of it when it is renewed.
  */
 
 type Rank = 'newcomer' | 'earned' | 'member' | 'staff';
@@ -41,7 +41,7 @@ export interface ReportModel {
   /** In the order of the journal. */
   add(report: ModelReport): void;
   points(account: string): number;
-  /** Voices that wait for confirmation. */
+  /** Votes that wait for confirmation. */
   open(account: string, now: number): number;
   /** 0..100, not rounded. */
   score(family: 4 | 6, words: Uint32Array, now: number): number;
@@ -54,7 +54,7 @@ interface Kept {
   readonly weight: number;
 }
 
-interface Voice {
+interface Vote {
   readonly day: number;
   readonly units: number;
   readonly network: number;
@@ -65,7 +65,7 @@ interface Voice {
 interface Place {
   readonly reports: Kept[];
   /** By account, in the order in which they came. */
-  readonly voices: Map<string, Voice>;
+  readonly votes: Map<string, Vote>;
   readonly confirmed: Set<string>;
   ceiling: number;
 }
@@ -98,7 +98,7 @@ export function createReportModel(): ReportModel {
   function placeOf(name: string): Place {
     const place = places.get(name) ?? {
       reports: [],
-      voices: new Map(),
+      votes: new Map(),
       confirmed: new Set(),
       ceiling: 0,
     };
@@ -141,11 +141,11 @@ export function createReportModel(): ReportModel {
       const own = place.reports.filter((report) => report.account === account);
       const newest = Math.max(...own.map(({ happenedAt }) => secondOf(happenedAt) * 1_000));
       if (account === by || at - newest > weekMs) continue;
-      const voice = place.voices.get(account);
-      if (voice?.charged) {
-        const left = decay(at - voice.day * dayMs);
+      const vote = place.votes.get(account);
+      if (vote?.charged) {
+        const left = decay(at - vote.day * dayMs);
         person.open = { value: Math.max(0, now(person.open, at) - left), at };
-        voice.charged = false;
+        vote.charged = false;
       }
       if (place.confirmed.has(account)) continue;
       place.confirmed.add(account);
@@ -159,31 +159,31 @@ export function createReportModel(): ReportModel {
     }
   }
 
-  function raise(place: Place, report: ModelReport, rank: Rank): Voice | undefined {
+  function raise(place: Place, report: ModelReport, rank: Rank): Vote | undefined {
     const { account, at, ageSeconds, network, categories } = report;
     const said = Array.from({ length: 24 }, (_, n) => n).filter((n) => categories & (1 << n));
     if (rank === 'newcomer' || said.every((n) => spoofable.includes(n))) return undefined;
     const day = Math.floor((at - ageSeconds * 1_000) / dayMs);
     if (day <= Math.floor(at / dayMs) - 30) return undefined;
-    const former = place.voices.get(account);
+    const former = place.votes.get(account);
     const isAlive = former !== undefined && former.day > day - 30;
     if (isAlive && former.units > units[rank]) return undefined;
     if (former !== undefined && former.day >= day && former.units === units[rank]) return undefined;
-    const voice = { day, units: units[rank], network };
-    if (isAlive && place.confirmed.has(account)) return { ...voice, charged: false };
+    const vote = { day, units: units[rank], network };
+    if (isAlive && place.confirmed.has(account)) return { ...vote, charged: false };
     const cost = former?.charged ? 1 - decay(at - former.day * dayMs) : 1;
     const person = people.get(account)!;
     const open = now(person.open, at);
     const limit = base[rank] + 3 * now(person.confirmations, at);
     if (open + cost > limit) return undefined;
     person.open = { value: open + cost, at };
-    return { ...voice, charged: true };
+    return { ...vote, charged: true };
   }
 
   function quorumCeiling(place: Place): number {
     const last = Math.max(...place.reports.map(({ happenedAt }) => secondOf(happenedAt)));
     const oldest = Math.floor(last / 86_400) - 30;
-    const alive = [...place.voices.values()].filter(({ day }) => day > oldest);
+    const alive = [...place.votes.values()].filter(({ day }) => day > oldest);
     const anchors = sum(alive.filter((one) => one.units > 4).map((one) => one.units));
     const networks = new Set(alive.filter((one) => one.units === 4).map((one) => one.network));
     const quorum = anchors + 4 * networks.size;
@@ -193,10 +193,10 @@ export function createReportModel(): ReportModel {
   }
 
   /** The report into a place; the ceiling is held where its quorum has lapsed. */
-  function put(place: Place, report: Kept, voice: Voice | undefined, share: number): void {
+  function put(place: Place, report: Kept, vote: Vote | undefined, share: number): void {
     const before = scoreUnder(place.ceiling || 1, evidence(place, share, report.at));
     place.reports.push(report);
-    if (voice !== undefined) place.voices.set(report.account, voice);
+    if (vote !== undefined) place.votes.set(report.account, vote);
     const former = place.ceiling;
     place.ceiling = quorumCeiling(place);
     const after = evidence(place, share, report.at);
@@ -209,13 +209,13 @@ export function createReportModel(): ReportModel {
     if (person === undefined) throw new Error(`unknown account ${account}`);
     const place = placeOf(addressOf(family, words));
     const rank = rankOf(person, at);
-    const voice = raise(place, report, rank);
-    if (voice !== undefined && voice.units >= 6) confirmOthers(place, account, at);
+    const vote = raise(place, report, rank);
+    if (vote !== undefined && vote.units >= 6) confirmOthers(place, account, at);
     const weight = weightOf(account, rank);
     const kept = { account, at, happenedAt: at - ageSeconds * 1_000, weight };
-    put(place, kept, voice, 1);
+    put(place, kept, vote, 1);
     if (family === 6) {
-      put(placeOf(networkOf(words)), kept, voice && { ...voice, charged: false }, 0.5);
+      put(placeOf(networkOf(words)), kept, vote && { ...vote, charged: false }, 0.5);
     }
     person.reported.push(at);
   }

@@ -41,7 +41,7 @@ export async function pruneToCheckpoint(url: string, dataDir: string): Promise<v
     });
     assert.ok(events > 0);
     assert.equal((await store.head()).prunedThrough, seq);
-    await lease.giveBack();
+    await lease.release();
   } finally {
     await Promise.all([store.close(), local.close()]);
   }

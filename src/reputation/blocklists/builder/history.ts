@@ -145,7 +145,7 @@ function difference(
       i >= before.length ? 1 : j >= after.length ? -1 : compareRows(before, i, after, j);
     if (order < 0) removed.push(prefixText(before, i));
     // A word of the operator, or its end, is news of an entry that stays.
-    else if (order > 0 || isOtherwiseSaid(before, i, after, j)) added.push(prefixText(after, j));
+    else if (order > 0 || hasOtherFacts(before, i, after, j)) added.push(prefixText(after, j));
     if (order <= 0) i += ROW;
     if (order >= 0) j += ROW;
     if (added.length + removed.length > historyLimits.stepEntriesMax) return 'too large';
@@ -154,7 +154,7 @@ function difference(
   return { version, added, removed };
 }
 
-function isOtherwiseSaid(before: Rows, i: number, after: Rows, j: number): boolean {
+function hasOtherFacts(before: Rows, i: number, after: Rows, j: number): boolean {
   const [former, present] = [flagsOf(before, i), flagsOf(after, j)];
   return (former & rowFlags.ownUnknown) === 0 && ((former ^ present) & rowFlags.own) !== 0;
 }

@@ -77,15 +77,15 @@ export function namedFeedRoute(options: {
     const query = parseQuery(request.query);
     if (!query.ok) return query;
     const taken = extension === 'ros' ? ['mark', 'of', 'part'] : ['mark'];
-    const stranger = query.value.names.find((one) => !taken.includes(one));
+    const unexpected = query.value.names.find((one) => !taken.includes(one));
     const asked = readParameters(query.value);
     const mark = query.value.get('mark');
-    const note = stranger === undefined ? '' : `query ${stranger}`;
+    const note = unexpected === undefined ? '' : `query ${unexpected}`;
     if (mark !== undefined)
       spotMark(mark, { family: parseIp(request.clientIp, words), words }, note);
-    if (stranger !== undefined) {
+    if (unexpected !== undefined) {
       const detail = 'A named feed takes mark, nothing else: what it holds is part of its name.';
-      return fail('invalid_parameter', detail, stranger);
+      return fail('invalid_parameter', detail, unexpected);
     }
     if (!asked.ok) return asked;
     const { of, part } = asked.value;

@@ -70,13 +70,13 @@ async function refuseUnknownLists(store: Store, lists: readonly string[]): Promi
       if (kind === 'seed' && listNameShape.test(name)) known.add(name);
     }
   }
-  const stranger = lists.find((name) => !known.has(name));
-  if (stranger === undefined) return;
+  const unexpected = lists.find((name) => !known.has(name));
+  if (unexpected === undefined) return;
   const names = [...known].sort();
   const more = names.length > knownShown ? ` and ${names.length - knownShown} more` : '';
   const all =
     names.length === 0 ? 'none is' : `${names.slice(0, knownShown).join(', ')}${more} are`;
-  refuse(fail('invalid_parameter', `there is no list ${stranger}; ${all} known`, 'list'));
+  refuse(fail('invalid_parameter', `there is no list ${unexpected}; ${all} known`, 'list'));
 }
 
 export const addFeed = operation({

@@ -105,18 +105,18 @@ export function taxiiRoutes(options: TaxiiOptions): PlainRoute[] {
   async function answer(path: string, params: Params, call: KeyedCall): Promise<Result<Reply>> {
     if (path === '') {
       const title = `Feeds of ${new URL(secureUrl).host}`;
-      return said({ title, default: rootUrl, api_roots: [rootUrl] });
+      return reply({ title, default: rootUrl, api_roots: [rootUrl] });
     }
     if (path === 'feeds/') {
-      return said({ title: 'Feeds', versions: [mediaType], max_content_length: contentMax });
+      return reply({ title: 'Feeds', versions: [mediaType], max_content_length: contentMax });
     }
     if (path === 'feeds/collections/') {
-      return said({ collections: (await options.feeds()).map(collection) });
+      return reply({ collections: (await options.feeds()).map(collection) });
     }
     const [, id, rest] = /^feeds\/collections\/([\w-]{1,64})\/(.*)$/.exec(path) ?? [];
     const feed = id === undefined ? undefined : await find(id);
     if (feed === undefined) return fail('not_found', 'There is no such collection.');
-    if (rest === '') return said(collection(feed));
+    if (rest === '') return reply(collection(feed));
     const [, objectId, versions] =
       /^objects\/(?:([\w-]{1,100})\/(versions\/)?)?$/.exec(rest!) ?? [];
     const isManifest = rest === 'manifest/';
@@ -144,10 +144,10 @@ export function taxiiRoutes(options: TaxiiOptions): PlainRoute[] {
             ['X-TAXII-Date-Added-Last', stamp],
           ];
     const more = page.next === undefined ? {} : { more: true, next: page.next };
-    if (versions !== undefined) return said({ ...more, versions: [stamp] }, dates);
-    if (page.objects.length === 0) return said({}, dates);
+    if (versions !== undefined) return reply({ ...more, versions: [stamp] }, dates);
+    if (page.objects.length === 0) return reply({}, dates);
     const objects = isManifest ? page.objects.map((one) => manifestOf(one, stamp)) : page.objects;
-    return said({ ...more, objects }, dates);
+    return reply({ ...more, objects }, dates);
   }
 
   function handle(declared: (typeof taxiiEndpoints)[keyof typeof taxiiEndpoints]) {
@@ -170,7 +170,7 @@ export function taxiiRoutes(options: TaxiiOptions): PlainRoute[] {
 
 const notAcceptable = fail('bad_request', `The Accept header must allow ${mediaType}.`);
 
-function said(body: object, headers: readonly Header[] = []): Result<Reply> {
+function reply(body: object, headers: readonly Header[] = []): Result<Reply> {
   const all = [taxiiType, noStore, ...headers];
   return ok({ status: 200, headers: all, body: JSON.stringify(body) });
 }
@@ -242,9 +242,13 @@ const taken = [
 ];
 
 function readAsked(params: Params, objectId: string | undefined): Result<Asked> {
-  const stranger = params.names.find((name) => !taken.includes(name));
-  if (stranger !== undefined) {
-    return fail('invalid_parameter', `There is no parameter ${stranger.slice(0, 40)}.`, stranger);
+  const unexpected = params.names.find((name) => !taken.includes(name));
+  if (unexpected !== undefined) {
+    return fail(
+      'invalid_parameter',
+      `There is no parameter ${unexpected.slice(0, 40)}.`,
+      unexpected,
+    );
   }
   const limitText = params.get('limit') ?? String(pageDefault);
   if (!/^[1-9]\d{0,8}$/.test(limitText)) {

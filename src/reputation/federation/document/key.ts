@@ -1,5 +1,5 @@
 /**
- * Keys of servers that lend each other a voice: Ed25519 with a name, in the form of C2SP's signed notes, which
+ * Keys of servers that lend each other a vote: Ed25519 with a name, in the form of C2SP's signed notes, which
  * Go's packages read too: `name+id+key`. The id is made of name and key, so a key under another name is
  * another key.
  */

@@ -62,11 +62,11 @@ export function goneLine({ family, words, length }: AddressRef): string {
   return `- ${addressText(family, words, length)}\n`;
 }
 
-export function saidLine(address: AddressRef, said: RowFacts): string {
+export function rowLine(address: AddressRef, facts: RowFacts): string {
   const { family, words, length } = address;
   const place = `+ ${addressText(family, words, length)}`;
-  const hours = `${said.firstHour} ${said.lastHour}`;
-  return `${place} ${hours} ${categoriesText(said.categories)} ${said.reports} ${reportersText(said)}\n`;
+  const hours = `${facts.firstHour} ${facts.lastHour}`;
+  return `${place} ${hours} ${categoriesText(facts.categories)} ${facts.reports} ${reportersText(facts)}\n`;
 }
 
 function addressText(family: IpFamily, words: Uint32Array, length: number): string {

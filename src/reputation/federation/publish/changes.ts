@@ -18,10 +18,10 @@ import {
   compareAddresses,
   goneLine,
   type RowFacts,
-  saidLine,
+  rowLine,
   snapshotRowsMax,
 } from '../document/segment.ts';
-import { addressAt, createRowList, newAddress, ROW, rowCount, saidAt } from './rows.ts';
+import { addressAt, createRowList, factsAt, newAddress, ROW, rowCount } from './rows.ts';
 import type { CountedRow, Selection } from './selection.ts';
 
 export const waitMsMax = 5 * minuteMs;
@@ -40,7 +40,7 @@ const all: readonly IndexPrefix[] = [
 
 interface NewRow {
   readonly address: AddressRef;
-  readonly said: RowFacts;
+  readonly facts: RowFacts;
 }
 
 /** The rows as they are behind a segment, and its lines. */
@@ -126,8 +126,8 @@ export function createChanges(options: {
         for (const { address, counted } of seen) {
           if (found.length >= room) break;
           if (mayWait && isWaiting(address, now)) continue;
-          const said = await whole(address, counted);
-          if (said !== undefined) found.push({ address, said });
+          const facts = await whole(address, counted);
+          if (facts !== undefined) found.push({ address, facts });
         }
         if (turns.isOver()) await turns.next();
       } while (after !== undefined);
@@ -155,8 +155,8 @@ export function createChanges(options: {
       for (; next < added.length; next++) {
         const one = added[next]!;
         if (before !== undefined && compareAddresses(one.address, before) >= 0) return;
-        list.add(one.address, one.said);
-        lines.push(saidLine(one.address, one.said));
+        list.add(one.address, one.facts);
+        lines.push(rowLine(one.address, one.facts));
       }
     }
     for (let row = 0; row < rowCount(rows); row++) {
@@ -166,13 +166,13 @@ export function createChanges(options: {
       const before = rows[row * ROW + 6]!;
       if (counted === undefined) lines.push(goneLine(address));
       else if (isDue && counted.lastHour - before >= renewedHours) {
-        const former = saidAt(rows, row);
-        const said = (await whole(address, counted)) ?? {
+        const former = factsAt(rows, row);
+        const facts = (await whole(address, counted)) ?? {
           ...counted,
           categories: former.categories,
         };
-        list.add(address, said);
-        lines.push(saidLine(address, said));
+        list.add(address, facts);
+        lines.push(rowLine(address, facts));
       } else list.copy(rows, row);
       if (row % rowsPerLook === 0 && turns.isOver()) await turns.next();
     }
@@ -186,8 +186,8 @@ export function createChanges(options: {
     forget();
     const at = position();
     const list = createRowList();
-    for (const { address, said } of await newRows(new Uint32Array(), now, false)) {
-      list.add(address, said);
+    for (const { address, facts } of await newRows(new Uint32Array(), now, false)) {
+      list.add(address, facts);
     }
     walkedTo = at;
     return list.finish();

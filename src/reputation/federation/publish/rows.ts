@@ -34,7 +34,7 @@ export function addressAt(rows: Uint32Array, row: number, into: AddressView): Ad
   return into;
 }
 
-export function saidAt(rows: Uint32Array, row: number): RowFacts {
+export function factsAt(rows: Uint32Array, row: number): RowFacts {
   const at = row * ROW;
   const reporters = rows[at + 4]! >>> 8;
   return {
@@ -64,18 +64,18 @@ export function createRowList() {
   }
 
   return {
-    add(address: AddressRef, said: RowFacts): void {
+    add(address: AddressRef, facts: RowFacts): void {
       const at = room();
       const isFour = address.family === 4;
       for (let word = 0; word < 4; word++) {
         words[at + word] = isFour && word > 0 ? 0 : address.words[word]!;
       }
-      const reporters = said.staff | (said.members << 2) | (said.earned << 4);
+      const reporters = facts.staff | (facts.members << 2) | (facts.earned << 4);
       words[at + 4] = address.length | (reporters << 8);
-      words[at + 5] = said.firstHour;
-      words[at + 6] = said.lastHour;
-      words[at + 7] = said.categories;
-      words[at + 8] = said.reports;
+      words[at + 5] = facts.firstHour;
+      words[at + 6] = facts.lastHour;
+      words[at + 7] = facts.categories;
+      words[at + 8] = facts.reports;
     },
     /** Adds a row of another list as it is. */
     copy(rows: Uint32Array, row: number): void {

@@ -1,6 +1,6 @@
 /**
  * Chooses what this server says to others: first-hand alone. An address, or an IPv6 /64, goes out when its own reports,
- * without lists, own entries and other servers, come to 75 with a voice of staff or a member among them, and
+ * without lists, own entries and other servers, come to 75 with a vote of staff or a member among them, and
  * enough accounts stand behind it. It stays until they come to less than 50, nobody vouched is left, it is allowed or
  * known good, or its last report is 30 days old.
  */
@@ -82,7 +82,7 @@ export function createSelection(options: {
     const oldest = dayOf(lastSecond) - voteDays;
     const halfLives = halfLivesAt(now);
     let evidence = 0;
-    const voices = { staff: 0, members: 0, earned: 0 };
+    const votes = { staff: 0, members: 0, earned: 0 };
     count.clear();
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
       if (kindOf(c.tag[node]!) !== contributionKinds.reports) continue;
@@ -91,13 +91,13 @@ export function createSelection(options: {
       if (vote === 0 || voteDayOf(vote) <= oldest) continue;
       const units = unitsIn(c.detail[node]!);
       count.add(units, voteNetworkOf(vote));
-      if (units === unitsOf.staff) voices.staff++;
-      else if (units === unitsOf.member) voices.members++;
-      else voices.earned++;
+      if (units === unitsOf.staff) votes.staff++;
+      else if (units === unitsOf.member) votes.members++;
+      else votes.earned++;
     }
     if (count.count.anchors === 0) return undefined;
-    const accounts = voices.staff + voices.members + voices.earned;
-    if (voices.staff === 0 && accounts < least) return undefined;
+    const accounts = votes.staff + votes.members + votes.earned;
+    if (votes.staff === 0 && accounts < least) return undefined;
     const { ceiling } = ceilingFor(count.count, 0, policy());
     const score = Math.round(communityScore(evidence, ceiling));
     if (score < (isOut ? leavesBelow : maliciousScore)) return undefined;
@@ -107,9 +107,9 @@ export function createSelection(options: {
       firstHour: Math.floor(firstReportedAtOf(records, entry) / hourSeconds),
       lastHour: Math.floor(lastSecond / hourSeconds),
       reports: reportsShown(reports),
-      staff: Math.min(shownMax, voices.staff),
-      members: Math.min(shownMax, voices.members),
-      earned: Math.min(shownMax, voices.earned),
+      staff: Math.min(shownMax, votes.staff),
+      members: Math.min(shownMax, votes.members),
+      earned: Math.min(shownMax, votes.earned),
     };
   }
 

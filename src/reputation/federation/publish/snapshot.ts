@@ -10,9 +10,9 @@ import {
   compareAddresses,
   createSegmentReader,
   type RowFacts,
-  saidLine,
+  rowLine,
 } from '../document/segment.ts';
-import { addressAt, createRowList, newAddress, rowCount, saidAt } from './rows.ts';
+import { addressAt, createRowList, factsAt, newAddress, rowCount } from './rows.ts';
 
 /** Three quarters of the time of the default, for bytes that are a tenth more. */
 const level = 4;
@@ -32,7 +32,7 @@ export function writeSnapshot(rows: Uint32Array): WrittenSnapshot {
   for (let from = 0; from < count; from += rowsPerPiece) {
     let text = '';
     for (let row = from; row < Math.min(count, from + rowsPerPiece); row++) {
-      text += saidLine(addressAt(rows, row, address), saidAt(rows, row));
+      text += rowLine(addressAt(rows, row, address), factsAt(rows, row));
     }
     pieces.push(Buffer.from(text, 'latin1'));
   }
@@ -52,16 +52,16 @@ export function readPublished(
 ): Uint32Array | undefined {
   const changes = new Map<
     string,
-    { readonly address: AddressRef; readonly said: RowFacts | undefined }
+    { readonly address: AddressRef; readonly facts: RowFacts | undefined }
   >();
   for (const packed of segments) {
     const reader = createSegmentReader({
       kind: 'segment',
-      onRow({ isGone, family, words, length, ...said }) {
+      onRow({ isGone, family, words, length, ...facts }) {
         const address = { family, words: words.slice(), length };
         changes.set(`${words.subarray(0, family === 4 ? 1 : 4)} ${length}`, {
           address,
-          said: isGone ? undefined : said,
+          facts: isGone ? undefined : facts,
         });
       },
     });
@@ -73,10 +73,10 @@ export function readPublished(
   /** Adds the changes that lie before an address, and returns whether one is of this address. */
   function upTo(address: AddressRef | undefined): boolean {
     for (; next < sorted.length; next++) {
-      const { address: changed, said } = sorted[next]!;
+      const { address: changed, facts } = sorted[next]!;
       const order = address === undefined ? -1 : compareAddresses(changed, address);
       if (order > 0) return false;
-      if (said !== undefined) list.add(changed, said);
+      if (facts !== undefined) list.add(changed, facts);
       if (order < 0) continue;
       next++;
       return true;

@@ -112,7 +112,7 @@ export function createPeerPoller(options: PollOptions) {
   const fraction = () => Buffer.from(random.bytes(4)).readUInt32BE() / 2 ** 32;
 
   /** Tells the journal what the peers are worth now, where that is news. */
-  async function tellWorth(peers: readonly StoredPeer[]): Promise<void> {
+  async function publishTerms(peers: readonly StoredPeer[]): Promise<void> {
     const events: NewEvent[] = [];
     const wanted = termsOf(peers, options.policy(), clock.now());
     for (const [number, terms] of wanted) {
@@ -232,7 +232,7 @@ export function createPeerPoller(options: PollOptions) {
     });
     if (!done.ok) return;
     note(peer, done.value);
-    await tellWorth(await listPeers(store));
+    await publishTerms(await listPeers(store));
   }
 
   function note(before: StoredPeer, peer: StoredPeer): void {
@@ -254,7 +254,7 @@ export function createPeerPoller(options: PollOptions) {
     if (!options.isMine() || signal.aborted) return peers;
     if (jobs.count() === 0) await findMirrors(peers);
     // Beside a poll that takes long too: a peer that is paused counts nothing from now on.
-    await tellWorth(peers);
+    await publishTerms(peers);
     const now = clock.now();
     const due = peers
       .filter((one) => one.state === 'active' && isDue(one, now))

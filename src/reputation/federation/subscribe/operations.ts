@@ -4,9 +4,9 @@ import * as v from 'valibot';
 import type { MasterKey } from '../../../access/keys/master-key.ts';
 import {
   expect,
-  looksWith,
   type OperationTools,
   operationsOn,
+  queriesOn,
   refuse,
 } from '../../../contracts/operation.ts';
 import { choice, flag, textOf, wholeNumber } from '../../../contracts/operation-parameters.ts';
@@ -64,7 +64,7 @@ const weight = {
 const owner = {
   schema: v.optional(textOf(100)),
   value: 'name',
-  help: 'peers of one owner are one voice',
+  help: 'peers of one owner are one vote',
   kept: true,
 } as const;
 const budget = {
@@ -206,7 +206,7 @@ function policyOf({ config }: Pick<OperationTools, 'config'>) {
   return { isPrivate: config.reputation === 'private', isAnchored: config.reputationAnchored };
 }
 
-const looks = looksWith<OperationTools>();
+const looks = queriesOn<OperationTools>();
 
 export const listPeersNow = looks({
   name: 'peer list',
@@ -346,7 +346,7 @@ export const setPeer = operation({
     independent: {
       schema: v.optional(choice(['yes', 'no'])),
       value: 'yes|no',
-      help: 'a voice of its own, whoever it seems to follow',
+      help: 'a vote of its own, whoever it seems to follow',
       kept: true,
     },
   },

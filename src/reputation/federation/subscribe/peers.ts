@@ -45,12 +45,12 @@ export interface StoredPeer {
   readonly key: string;
   /** Quarters of a whole weight, 1 to 4. */
   readonly weight: number;
-  /** Peers of one owner are one voice; empty: by domain alone. */
+  /** Peers of one owner are one vote; empty: by domain alone. */
   readonly owner: string;
   readonly isOwn: boolean;
   /** Votes that may be open; 0: by its weight. */
   readonly budget: number;
-  /** The operator's word: it is a voice of its own, whoever it seems to follow. */
+  /** The operator's word: it is a vote of its own, whoever it seems to follow. */
   readonly isIndependent: boolean;
   readonly addedAt: number;
   readonly state: (typeof peerStates)[number];

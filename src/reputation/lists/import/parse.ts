@@ -285,7 +285,7 @@ function reportsOf(part: RowBatch, at: number): number {
 }
 
 /** Score and reports in the key of an IPv4 row. */
-const saidSize = 2 ** 15;
+const factsSize = 2 ** 15;
 
 /**
  * An IPv4 row fits one exact number, and numbers sort ten times faster than rows:
@@ -303,7 +303,7 @@ function sortV4(parts: readonly RowBatch[]): Float64Array {
     for (let i = 0; i < part.count; i++) {
       if (part.families[i] !== 4) continue;
       const prefix = part.words[4 * i]! * 64 + part.lengths[i]!;
-      keys[at++] = prefix * saidSize + part.scores[i]! * 256 + reportsOf(part, i);
+      keys[at++] = prefix * factsSize + part.scores[i]! * 256 + reportsOf(part, i);
     }
   }
   keys.sort();
@@ -316,17 +316,17 @@ function sortV4(parts: readonly RowBatch[]): Float64Array {
 }
 
 function prefixIn(key: number): number {
-  return Math.floor(key / saidSize);
+  return Math.floor(key / factsSize);
 }
 
 function fillV4(batch: RowBatch, i: number, key: number): void {
   const prefix = prefixIn(key);
-  const said = key % saidSize;
+  const facts = key % factsSize;
   batch.families[i] = 4;
   batch.words[4 * i] = Math.floor(prefix / 64);
   batch.lengths[i] = prefix % 64;
-  batch.scores[i] = said >>> 8;
-  if (batch.reports !== undefined) batch.reports[i] = said & 0xff;
+  batch.scores[i] = facts >>> 8;
+  if (batch.reports !== undefined) batch.reports[i] = facts & 0xff;
 }
 
 interface RowPlace {

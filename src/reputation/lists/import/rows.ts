@@ -39,7 +39,7 @@ const prefixLengthMin = { 4: 8, 6: 16 } as const;
 type FullBatch = Required<Omit<RowBatch, 'count'>>;
 
 /** Score and number of reports that a list gives an entry. */
-interface Said {
+interface RowScore {
   score: number;
   reports: number;
 }
@@ -88,7 +88,7 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
   const stats: ImportStats = { ...none, samples: [] };
   const scratch = new Uint32Array(4);
   /** Values of the entry being taken: one object for millions of them. */
-  const said: Said = { score: 0, reports: 1 };
+  const row: RowScore = { score: 0, reports: 1 };
   let batch = emptyBatch();
   let count = 0;
   let full: RowBatch[] = [];
@@ -99,7 +99,7 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
     return use.documentation && options.allowDocumentation;
   }
 
-  function put(family: IpFamily, words: Uint32Array, length: number, said: Said): void {
+  function put(family: IpFamily, words: Uint32Array, length: number, row: RowScore): void {
     const at = 4 * count;
     batch.families[count] = family;
     batch.words[at] = words[0]!;
@@ -109,8 +109,8 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
       batch.words[at + 3] = words[3]!;
     }
     batch.lengths[count] = length;
-    batch.scores[count] = said.score;
-    batch.reports[count] = said.reports;
+    batch.scores[count] = row.score;
+    batch.reports[count] = row.reports;
     stats.rows++;
     if (++count === batchRowsMax) {
       full.push({ ...batch, count });
@@ -119,15 +119,15 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
     }
   }
 
-  function putPrefix(prefix: Prefix, said: Said): void {
+  function putPrefix(prefix: Prefix, row: RowScore): void {
     if (isUsable(prefix.family, prefix.words) && !coversSpecialUse(prefix)) {
-      put(prefix.family, prefix.words, prefix.length, said);
+      put(prefix.family, prefix.words, prefix.length, row);
     } else {
       stats.notPublic++;
     }
   }
 
-  function prefixEntry(text: string, said: Said): string | undefined {
+  function prefixEntry(text: string, row: RowScore): string | undefined {
     let prefix = parsePrefix(text, 'refuse');
     let masked = false;
     if (!prefix.ok && prefix.error === 'prefix_host_bits') {
@@ -138,17 +138,17 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
       return prefix.detail?.startsWith('The mask') ? maskFaultOf(prefix) : 'not a prefix';
     if (isPrefixTooWide(prefix.value)) return tooWide;
     if (masked) stats.normalised++;
-    putPrefix(networkBehind(prefix.value), said);
+    putPrefix(networkBehind(prefix.value), row);
     return undefined;
   }
 
-  function rangeEntry(text: string, said: Said): string | undefined {
+  function rangeEntry(text: string, row: RowScore): string | undefined {
     const range = parseRange(text);
     if (!range.ok) return range.detail ?? 'not a range';
     if (isTooWide(range.value)) return tooWide;
     const { family, first, last } = range.value;
     for (const prefix of rangeToPrefixes(family, first, last)) {
-      putPrefix(networkBehind(prefix), said);
+      putPrefix(networkBehind(prefix), row);
     }
     return undefined;
   }
@@ -158,11 +158,11 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
    * several. What stands for IPv4 addresses is left out, since their own ranges say whose they are.
    */
   function range({ family, first, last }: IpRange, score: number): void {
-    said.score = score;
-    said.reports = 1;
+    row.score = score;
+    row.reports = 1;
     function putParts(prefix: Prefix): void {
       if (prefix.length >= prefixLengthMin[prefix.family] && !coversSpecialUse(prefix)) {
-        putPrefix(prefix, said);
+        putPrefix(prefix, row);
         return;
       }
       putParts(halfOf(prefix, 0));
@@ -174,20 +174,20 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
   }
 
   /** Returns false for a text that is no plain address. */
-  function putAddress(text: string, said: Said): boolean {
+  function putAddress(text: string, row: RowScore): boolean {
     const family = lookBehind(parseIp(text, scratch), scratch);
     if (family === 0) return false;
-    if (isUsable(family, scratch)) put(family, scratch, family === 4 ? 32 : 128, said);
+    if (isUsable(family, scratch)) put(family, scratch, family === 4 ? 32 : 128, row);
     else stats.notPublic++;
     return true;
   }
 
   /** Takes an entry that is no plain address. @returns the reason when it is no entry at all */
-  function otherEntry(raw: string, said: Said): string | undefined {
+  function otherEntry(raw: string, row: RowScore): string | undefined {
     const text = typedBytes(raw);
-    if (text !== raw && putAddress(text, said)) return undefined;
-    if (text.includes('/')) return prefixEntry(text, said);
-    if (text.includes('-')) return rangeEntry(text, said);
+    if (text !== raw && putAddress(text, row)) return undefined;
+    if (text.includes('/')) return prefixEntry(text, row);
+    if (text.includes('-')) return rangeEntry(text, row);
     return 'not an address';
   }
 
@@ -196,9 +196,9 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
    * @param reports as how many reports it counts; 255 at most are kept
    */
   function entry(text: string, score: number, reports = 1): string | undefined {
-    said.score = score;
-    said.reports = Math.max(1, Math.min(reports, rowReportsMax));
-    return putAddress(text, said) ? undefined : otherEntry(text, said);
+    row.score = score;
+    row.reports = Math.max(1, Math.min(reports, rowReportsMax));
+    return putAddress(text, row) ? undefined : otherEntry(text, row);
   }
 
   /** Counts a bad line (or, in JSON, the element of that number). `text` is a byte string. */

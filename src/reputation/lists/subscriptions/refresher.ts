@@ -255,7 +255,7 @@ export function createRefresher(options: {
     return rows;
   }
 
-  // What a stop cuts short is done again later.
+  // Work that a stop cuts short is done again later.
   return { poll, idle: jobs.idle, stop: jobs.stop };
 }
 

@@ -48,10 +48,10 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
       const changed = change(found.profile);
       if (!changed.ok) return changed;
       const { set, del } = extra(found.profile);
-      const told = await changedNews(store, accountId, [found.profile, changed.value], clock.now());
+      const news = await changedNews(store, accountId, [found.profile, changed.value], clock.now());
       const done = await commitOnce(store, {
         check: [{ key, version: found.version }],
-        set: [{ key, value: encodeProfile(changed.value) }, ...set, ...told],
+        set: [{ key, value: encodeProfile(changed.value) }, ...set, ...news],
         del,
       });
       return written(done, changed.value);
@@ -81,8 +81,8 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
       const check = [{ key, version: found?.version ?? null }];
       if (found === undefined) return { check, set: [newRow(accountId, email, true)] };
       const after = { ...found.profile, email, emailVerified: true };
-      const told = await changedNews(store, accountId, [found.profile, after], clock.now());
-      return { check, set: [{ key, value: encodeProfile(after) }, ...told] };
+      const news = await changedNews(store, accountId, [found.profile, after], clock.now());
+      return { check, set: [{ key, value: encodeProfile(after) }, ...news] };
     },
     /** Returns the profile, and makes it for an account from before there were profiles. */
     async ensure(

@@ -135,7 +135,7 @@ function filled(form: string, valuesOf: (name: string) => readonly string[]): st
 }
 
 /** A page may have it in its header and in its footer. */
-const looksForm = /<form class="site-looks".*?<\/form>/gs;
+const appearanceForm = /<form class="site-looks".*?<\/form>/gs;
 const typedInto = /^(?:text|email|tel|url|search|number|date|checkbox|radio)$/;
 
 /**
@@ -145,7 +145,7 @@ const typedInto = /^(?:text|email|tel|url|search|number|date|checkbox|radio)$/;
 export function carrying(markup: string): string {
   const forms = markup.match(wholeForm) ?? [];
   const main = forms.find((form) => attribute(form, 'method') === 'post' && isTypedInto(form));
-  const [looks] = markup.match(looksForm) ?? [];
+  const [looks] = markup.match(appearanceForm) ?? [];
   if (main === undefined || looks === undefined) return markup;
   const id = attribute(main, 'id') ?? 'typed-form';
   const named =
@@ -166,7 +166,7 @@ export function carrying(markup: string): string {
   };
   return markup
     .replace(main, () => named)
-    .replace(looksForm, (form) => form.replace(tagsOf('button'), carryingButton));
+    .replace(appearanceForm, (form) => form.replace(tagsOf('button'), carryingButton));
 }
 
 function isTypedInto(form: string): boolean {
