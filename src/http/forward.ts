@@ -11,21 +11,17 @@ import type { Log } from '../core/log.ts';
 import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import { StoreUnavailableError } from '../storage/store.ts';
 import { storeOutOfReach } from './answer/refusal.ts';
+import {
+  packToFront,
+  packToOwner,
+  type ToFront,
+  type ToOwner,
+  unpackToFront,
+  unpackToOwner,
+} from './crossing.ts';
 import { BodyAborted } from './request/intake.ts';
 import { logFieldsOf, type Reply, type Request } from './request/message.ts';
 import type { Caller } from './router.ts';
-
-/** `inPieces`: the body follows. */
-export type ToOwner =
-  | { readonly id: number; readonly request: Request; readonly inPieces?: true }
-  | { readonly id: number; readonly piece: Uint8Array }
-  | { readonly id: number; readonly isWhole: true }
-  | { readonly id: number; readonly gone: true };
-/** `taken`: bytes of the body that the handler has read. */
-export type ToFront =
-  | { readonly id: number; readonly reply: Reply }
-  | { readonly id: number; readonly failed: 'internal' | 'store_unavailable' }
-  | { readonly id: number; readonly taken: number };
 
 export interface ForwarderOptions {
   readonly port: MessagePort;
@@ -119,7 +115,7 @@ export function createForwarder(options: ForwarderOptions) {
   const { port } = options;
   const outstandingMax = Math.min(options.outstandingMax, slotsMax);
   const waiting = new NumberedSlots<Waiting>();
-  const send = openBatch<ToOwner>(port, ({ id }) => finish(id, failures.internal));
+  const send = openBatch<ToOwner>(port, packToOwner, ({ id }) => finish(id, failures.internal));
   let isClosed = false;
   let sweep: NodeJS.Timeout | undefined;
 
@@ -192,7 +188,7 @@ export function createForwarder(options: ForwarderOptions) {
     }
     if (waiting.get(id) !== undefined) send({ id, isWhole: true });
   }
-  port.on('message', (messages: readonly ToFront[]) => messages.forEach(receive));
+  port.on('message', (message) => unpackToFront(message).forEach(receive));
   port.on('close', close);
   return {
     forward: (request: Request, caller: Caller, timeoutMs: number): Promise<Result<Reply>> =>
@@ -223,11 +219,13 @@ export type Forwarder = ReturnType<typeof createForwarder>;
 /**
  * Sends many small messages to another thread as one: all of one turn of the event loop cross at
  * its end. A message of its own costs both threads several times what its content does.
+ * @param pack makes the message of what it has
  * @param onLost called for each item that can't be sent; the others of its turn are sent
  * @returns sends an item with all others of this turn, in their order
  */
-export function openBatch<Item>(
+function openBatch<Item>(
   port: Pick<MessagePort, 'postMessage'>,
+  pack: (items: readonly Item[]) => unknown,
   onLost: (item: Item, error: unknown) => void,
 ): (item: Item) => void {
   let waiting: Item[] = [];
@@ -236,7 +234,7 @@ export function openBatch<Item>(
     const items = waiting;
     waiting = [];
     try {
-      port.postMessage(items);
+      port.postMessage(pack(items));
     } catch {
       // One of them can't be copied: only that one is lost.
       for (const item of items) sendAlone(item);
@@ -244,7 +242,7 @@ export function openBatch<Item>(
   }
   function sendAlone(item: Item): void {
     try {
-      port.postMessage([item]);
+      port.postMessage(pack([item]));
     } catch (error) {
       onLost(item, error);
     }
@@ -271,7 +269,7 @@ export interface ServeForwardedOptions {
 /** The number of requests at work is bounded by the front ends. */
 export function serveForwarded({ port, log, handle }: ServeForwardedOptions): void {
   const working = new NumberedSlots<Work>();
-  const send = openBatch<ToFront>(port, ({ id }, error) => {
+  const send = openBatch<ToFront>(port, packToFront, ({ id }, error) => {
     log.error({ err: error }, 'a forwarded reply cannot cross');
     send({ id, failed: 'internal' });
   });
@@ -305,7 +303,7 @@ export function serveForwarded({ port, log, handle }: ServeForwardedOptions): vo
     else if ('piece' in message) known.body?.push(message.piece);
     else known.body?.finish('whole');
   }
-  port.on('message', (messages: readonly ToOwner[]) => messages.forEach(receive));
+  port.on('message', (message) => unpackToOwner(message).forEach(receive));
   port.on('close', () => {
     for (const known of working.all()) known.leave();
   });

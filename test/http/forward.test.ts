@@ -5,6 +5,14 @@ import { test } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { createLog } from '../../src/core/log.ts';
 import {
+  packToFront,
+  packToOwner,
+  type ToFront,
+  type ToOwner,
+  unpackToFront,
+  unpackToOwner,
+} from '../../src/http/crossing.ts';
+import {
   createForwarder,
   NumberedSlots,
   type ServeForwardedOptions,
@@ -147,8 +155,8 @@ test('a body in shared memory crosses without a copy', async () => {
 test('all requests of a turn cross as one message, and so do all answers', async () => {
   const { port1, port2 } = new MessageChannel();
   const crossed: Record<'there' | 'back', number[]> = { there: [], back: [] };
-  port2.on('message', (batch: unknown[]) => crossed.there.push(batch.length));
-  port1.on('message', (batch: unknown[]) => crossed.back.push(batch.length));
+  port2.on('message', (batch) => crossed.there.push(unpackToOwner(batch).length));
+  port1.on('message', (batch) => crossed.back.push(unpackToFront(batch).length));
   const handle = ({ query }: Request) => ({ status: 200, headers: [], body: query });
   serveForwarded({ port: port2, log: createLog('silent'), handle });
   const forwarder = createForwarder({ port: port1, outstandingMax: 3 });
@@ -157,6 +165,46 @@ test('all requests of a turn cross as one message, and so do all answers', async
   assert.deepEqual(bodies, ['a', 'b', 'c']);
   assert.deepEqual(crossed, { there: [3], back: [3] });
   port1.close();
+});
+
+test('whatever crosses is on the other side what it was', () => {
+  const bare = request('q');
+  const headers = { a: ['b'], many: ['1', '2'] };
+  const there: ToOwner[] = [
+    { id: 7, request: { ...bare, headers, body: Uint8Array.of(1, 2) } },
+    { id: 8, request: { ...bare, headers: {}, trace: 't' }, inPieces: true },
+    { id: 8, piece: Uint8Array.of(3) },
+    { id: 9, request: { ...bare, body: new Uint8Array(5_000).fill(4) } },
+    { id: 8, isWhole: true },
+    { id: 7, gone: true },
+    { id: 10, request: { ...bare, body: Uint8Array.of(5) } },
+  ];
+  const arrived = unpackToOwner(structuredClone(packToOwner(there)));
+  const shown = (items: readonly ToOwner[]) =>
+    items.map((item) =>
+      'request' in item
+        ? { ...item, request: { trace: undefined, ...item.request, body: [...item.request.body] } }
+        : item,
+    );
+  assert.deepEqual(shown(arrived), shown(there));
+  const back: ToFront[] = [
+    {
+      id: 7,
+      reply: {
+        status: 200,
+        headers: [
+          ['A', '1'],
+          ['A', '2'],
+        ],
+        body: 'text',
+      },
+    },
+    { id: 8, failed: 'internal' },
+    { id: 9, reply: { status: 204, headers: [] } },
+    { id: 9, taken: 65_536 },
+    { id: 10, reply: { status: 200, headers: [], body: [Uint8Array.of(1), Uint8Array.of(2)] } },
+  ];
+  assert.deepEqual(unpackToFront(structuredClone(packToFront(back))), back);
 });
 
 test('a reply that cannot cross fails alone', async () => {
