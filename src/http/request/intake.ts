@@ -31,9 +31,9 @@ export function collectBody(
   let store: Buffer | undefined;
   let length = 0;
   receive(wire, exchange, rules, (chunk, isLast) => {
-    // The usual case, a body in one piece: no more is kept than came.
+    // The usual case, a body in one piece: no more is kept than came, and a small one in memory that many share.
     if (isLast && store === undefined && chunk.length <= firstStoreBytes) {
-      done(chunk.slice());
+      done(Buffer.from(chunk));
       return;
     }
     store ??= Buffer.allocUnsafeSlow(Math.min(firstStoreBytes, rules.bytesMax));

@@ -101,8 +101,16 @@ export function listName(name: string, lists: readonly string[] | undefined): st
 }
 
 function repairComponent(raw: string): string {
-  const text = raw.replaceAll('+', ' ');
+  const text = raw.includes('+') ? raw.replaceAll('+', ' ') : raw;
   if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return repairEscapes(text);
+  }
+}
+
+function repairEscapes(text: string): string {
   const bytes = Buffer.from(text);
   let length = 0;
   for (let at = 0; at < bytes.length; at++) {

@@ -29,26 +29,34 @@ export function createUnpacking(
   > = defaultLimits,
 ) {
   const budget = createBodyBudget(limits);
+
+  async function wholeOfPacked<T>(
+    request: Request,
+    bytesMax: number,
+    use: (unpacked: Result<Request>) => T | Promise<T>,
+  ): Promise<T> {
+    const share = budget.open(networksOf(request.clientIp));
+    try {
+      const none = share.hold(bytesMax);
+      if (none !== undefined) return await use(failureOf(none));
+      const body = await unpacked(request.body, bytesMax);
+      return await use(body.ok ? ok({ ...request, body: body.value }) : body);
+    } finally {
+      share.release();
+    }
+  }
+
   return {
     /**
      * Unpacks the body and returns the result of `use` for the request with it. A body without a
-     * coding is passed on untouched.
+     * coding is passed on untouched, in the same turn.
      */
-    async whole<T>(
+    whole<T>(
       request: Request,
       bytesMax: number,
       use: (unpacked: Result<Request>) => T | Promise<T>,
-    ): Promise<T> {
-      if (!isPacked(request)) return use(ok(request));
-      const share = budget.open(networksOf(request.clientIp));
-      try {
-        const none = share.hold(bytesMax);
-        if (none !== undefined) return await use(failureOf(none));
-        const body = await unpacked(request.body, bytesMax);
-        return await use(body.ok ? ok({ ...request, body: body.value }) : body);
-      } finally {
-        share.release();
-      }
+    ): T | Promise<T> {
+      return isPacked(request) ? wholeOfPacked(request, bytesMax, use) : use(ok(request));
     },
   };
 }

@@ -248,7 +248,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
   const { guard, quotaGuard, callers, clock, tokens, agents } = options;
   const { keyOf, note, limited } = agents;
 
-  function login(request: Request): Promise<Answer> {
+  function login(request: Request): Answer | Promise<Answer> {
     return guard.unpacked(loginEndpoint, request, (whole) =>
       whole.ok ? letIn(whole.value) : whole,
     );

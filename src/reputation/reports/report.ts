@@ -10,7 +10,7 @@ import { dayMs, minuteMs } from '../../core/time.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import { specialUse } from '../../ip/special.ts';
-import { categoryMask, categoryMax } from './categories.ts';
+import { categoryMax } from './categories.ts';
 
 export interface Report {
   readonly family: 4 | 6;
@@ -119,8 +119,10 @@ function refusedAddress(
 function readCategories(input: ReportInput['categories']): Result<number> {
   const required = fail('invalid_parameter', 'The categories field is required.', 'categories');
   if (input === undefined || input === null || input === '') return required;
-  const items: readonly unknown[] = Array.isArray(input) ? input : [input];
-  const parts = items.flatMap((item) => (typeof item === 'string' ? item.split(',') : [item]));
+  const parts: readonly unknown[] =
+    typeof input === 'string'
+      ? input.split(',')
+      : [input].flat().flatMap((item) => (typeof item === 'string' ? item.split(',') : [item]));
   if (parts.length === 0) return required;
   if (parts.length > reportCategoriesMax) {
     return fail(
@@ -129,7 +131,7 @@ function readCategories(input: ReportInput['categories']): Result<number> {
       'categories',
     );
   }
-  const numbers: number[] = [];
+  let mask = 0;
   for (const part of parts) {
     const text = typeof part === 'number' || typeof part === 'string' ? String(part).trim() : '';
     const number = /^\d{1,3}$/.test(text) ? Number(text) : 0;
@@ -140,9 +142,9 @@ function readCategories(input: ReportInput['categories']): Result<number> {
         'categories',
       );
     }
-    numbers.push(number);
+    mask |= 1 << number;
   }
-  return ok(categoryMask(numbers));
+  return ok(mask >>> 0);
 }
 
 /** ISO 8601 date and time with an offset; without one it is UTC. */

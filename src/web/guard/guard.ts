@@ -78,7 +78,7 @@ export interface Guard {
     declared: Endpoint,
     request: Request,
     use: (unpacked: Result<Request>) => T | Promise<T>,
-  ): Promise<T>;
+  ): T | Promise<T>;
   /** The failure in the endpoint's shape. */
   failureReply(declared: Endpoint, failure: Failure, headers?: readonly Header[]): Reply;
   /**
@@ -110,7 +110,7 @@ export function createGuard(options: GuardOptions): Guard {
     declared: Endpoint,
     request: Request,
     use: (one: Result<Request>) => T | Promise<T>,
-  ): Promise<T> {
+  ): T | Promise<T> {
     return unpacking.whole(request, declared.body?.bytesMax ?? 0, (one) =>
       within(() => use(one.ok ? one : unreadable(declared, one))),
     );
@@ -248,7 +248,8 @@ export function createGuard(options: GuardOptions): Guard {
       ...routeFacts(declared, ['key', 'content-type']),
       handle: (request, caller) =>
         unpacked(declared, request, async (whole) => {
-          const fields = whole.ok ? await readFields(whole.value) : whole;
+          const read = whole.ok ? readFields(whole.value) : whole;
+          const fields = read instanceof Promise ? await read : read;
           const other =
             keyField !== undefined && fields.ok ? fields.value.text(keyField) : undefined;
           const admitted = admit(declared, request, keyOf(request, fields) ?? other);

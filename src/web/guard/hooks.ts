@@ -94,8 +94,10 @@ function around<Declared extends Place>(
     if (around === undefined) return handle(request, caller);
     return around(async (changed) => handle(changed, caller), request, declared);
   }
-  async function responded(request: Request, caller: Caller): Promise<Reply> {
-    return onResponse!(await rest(request, caller), request);
+  function responded(request: Request, caller: Caller): Answer {
+    const answer = rest(request, caller);
+    if (!(answer instanceof Promise)) return onResponse!(answer, request);
+    return answer.then((reply) => onResponse!(reply, request));
   }
   const inner = onResponse === undefined ? rest : responded;
   return (request, caller) => {

@@ -63,14 +63,24 @@ export function addressIn(fields: Fields): Result<string | undefined> {
   return ok(ip ?? ipAddress);
 }
 
-export async function readFields(request: Request): Promise<Result<Fields>> {
+/** Only a multipart form is read in steps: of all else the fields are there at once. */
+export function readFields(request: Request): Result<Fields> | Promise<Result<Fields>> {
   const values = new Map<string, unknown>();
   if (request.query !== '') {
     const query = parseQuery(request.query, rules);
     if (!query.ok) return query;
     addParams(values, query.value);
   }
-  const body = await readBody(request);
+  const body = readBody(request);
+  return body instanceof Promise
+    ? body.then((read) => withBody(values, read))
+    : withBody(values, body);
+}
+
+function withBody(
+  values: Map<string, unknown>,
+  body: Result<ReadonlyMap<string, unknown>>,
+): Result<Fields> {
   if (!body.ok) return body;
   if (values.size === 0) return ok(fieldsOf(body.value));
   for (const [name, value] of body.value) {
@@ -101,7 +111,9 @@ function addParams(values: Map<string, unknown>, params: Params): void {
   }
 }
 
-async function readBody(request: Request): Promise<Result<Map<string, unknown>>> {
+type Values = Result<Map<string, unknown>>;
+
+function readBody(request: Request): Values | Promise<Values> {
   const values = new Map<string, unknown>();
   const contentType = firstHeader(request, 'content-type');
   if (request.body.length === 0) return ok(values);
@@ -138,10 +150,7 @@ function readJson(body: Uint8Array): Result<JsonObject> {
 /** Stands for what was not UTF-8. */
 const mark = '\ufffd';
 
-async function readMultipart(
-  body: Uint8Array,
-  contentType: string,
-): Promise<Result<Map<string, unknown>>> {
+async function readMultipart(body: Uint8Array, contentType: string): Promise<Values> {
   // Checked here: the parser puts a replacement character for bad bytes, and reports nothing.
   const isDamaged = decodeUtf8(body) === undefined;
   const parts = await readParts(body, contentType);
