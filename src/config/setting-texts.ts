@@ -108,7 +108,7 @@ export const settingGroups: Readonly<Record<string, Group>> = {
       unset: '`on` where private',
     },
     DECISIONS_CAPTCHA_FROM: {
-      text: 'look-ups of bouncers tell a captcha from this score on, 1 to 74; 0: never',
+      text: 'bouncers are told a captcha from this score on, 1 to 74; 0: never',
     },
     RDNS: {
       text: 'host names by reverse DNS: on `pages`, in `verbose` checks too ([check](API.md))',

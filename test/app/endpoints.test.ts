@@ -18,6 +18,8 @@ import type { PlainRoute, Route } from '../../src/http/router.ts';
 import {
   alertsEndpoint,
   decideEndpoint,
+  takeAlertBackEndpoint,
+  takeAlertsBackEndpoint,
   takeBackEndpoint,
   takeBackOneEndpoint,
 } from '../../src/integrations/crowdsec/agents.route.ts';
@@ -92,6 +94,8 @@ const agentsThatPay: readonly Endpoint[] = [
   decideEndpoint,
   takeBackEndpoint,
   takeBackOneEndpoint,
+  takeAlertsBackEndpoint,
+  takeAlertBackEndpoint,
 ];
 
 it('every endpoint says who may call, has a shape, a bound, and errors that are in the table', () => {

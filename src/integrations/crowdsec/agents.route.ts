@@ -20,7 +20,7 @@ import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import type { Prefix } from '../../ip/prefix.ts';
 import type { Callers } from '../../web/guard/callers.ts';
-import { endpoint } from '../../web/guard/endpoint.ts';
+import { type Endpoint, endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
 import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
@@ -33,6 +33,7 @@ import {
   alertWithId,
   readAlertFilter,
   readAlerts,
+  readAlertsToDelete,
 } from './alerts.ts';
 import { type AgentCallers, type AgentTokens, wrongToken } from './callers.route.ts';
 import {
@@ -46,7 +47,13 @@ import {
   usualBan,
   type Wanted,
 } from './decisions.ts';
-import { type Manager, readDecisions, sentDecisions } from './manage.ts';
+import {
+  type Manager,
+  managedMax,
+  readDecisions,
+  sentDecisions,
+  tooManyManaged,
+} from './manage.ts';
 import type { OwnDecision, OwnDecisions } from './stream.ts';
 
 const loginBytesMax = 64 * 1_024;
@@ -147,7 +154,7 @@ const taking = {
   shape: 'bouncer',
   thread: 'main',
   headers,
-  cost: { quota: 'write' },
+  cost: { quota: 'write', more: 'for each own entry that ends' },
   // Clients send none.
   body: { types: ['json'], bytesMax: 1_024 },
   errors: ['store_unavailable'],
@@ -188,6 +195,43 @@ export const takeBackOneEndpoint = endpoint({
     tag,
     summary: "Ends one decision of the account's agents.",
     path: { id: text('As bouncers read it.') },
+    answers: takenBackAnswers,
+  },
+});
+
+export const takeAlertsBackEndpoint = endpoint({
+  ...taking,
+  path: '/v1/alerts',
+  docs: {
+    id: 'agentTakeAlertsBack',
+    tag,
+    summary: "Ends the decisions of the account's alerts that match, or of all of them.",
+    query: {
+      ip: optionalText('An address.'),
+      range: optionalText('A network.'),
+      contains: optionalText('`false`: what lies in it, not what it lies in.'),
+      value: optionalText('Exactly this address or network.'),
+      scope: optionalText('`ip` or `range`.'),
+      scenario: optionalText('The whole name of it.'),
+      origin: optionalText('`crowdsec`, `cscli` or another.'),
+      decision_type: optionalText('`ban` or `captcha`.'),
+      has_active_decision: optionalText('`false` has none.'),
+      since: optionalText('No older than this: `4h`.'),
+      until: optionalText('No younger than this.'),
+      limit: optionalText('`0` alone: all that match.'),
+    },
+    answers: takenBackAnswers,
+  },
+});
+
+export const takeAlertBackEndpoint = endpoint({
+  ...taking,
+  path: '/v1/alerts/:id',
+  docs: {
+    id: 'agentTakeAlertBack',
+    tag,
+    summary: "Ends the decision of one of the account's alerts.",
+    path: { id: text('As it was shown.') },
     answers: takenBackAnswers,
   },
 });
@@ -341,7 +385,10 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
       return refuse(fail('bad_request', `the body is no array of at most ${alertsMax} alerts`));
     }
     const decided = read.reduce((sum, { decisions = [] }) => sum + decisions.length, 0);
-    const cost = Math.ceil(Math.max(read.length, decided) / alertsPerWrite);
+    const isManager = agents.isManager(keyText);
+    if (isManager && decided > managedMax) return refuse(tooManyManaged);
+    // Own entries are paid for one by one.
+    const cost = Math.ceil(Math.max(read.length, decided) / (isManager ? 1 : alertsPerWrite));
     // The first was paid for when the key was seen.
     const unpaid = cost > 1 ? call.spend(cost - 1) : undefined;
     if (unpaid !== undefined) return refuse(unpaid);
@@ -350,7 +397,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     if (account === undefined || keyOf(request) === undefined) return refuse(wrongToken);
     const { clientIp } = request;
     const own = [jsonType, noStore, ...call.headers];
-    if (agents.isManager(keyText)) {
+    if (isManager) {
       const wanted = read.flatMap(({ decisions = [] }) => decisions);
       const set = await setEntries(wanted, keyText, request);
       if (!set.ok) return refuse(set);
@@ -411,7 +458,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
   }
 
   async function takenBack(
-    declared: typeof takeBackEndpoint | typeof takeBackOneEndpoint,
+    declared: Endpoint,
     request: Request,
     isMeant: IsMeant | string,
   ): Promise<Answer> {
@@ -425,13 +472,17 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     if (typeof isMeant === 'string') return refuse(fail('bad_request', isMeant));
     const account = options.accountOf(call.slot);
     if (account === undefined) return refuse(wrongToken);
+    const entries = agents.isManager(keyText) ? await options.manager.meant(isMeant) : ok([]);
+    if (!entries.ok) return refuse(entries);
+    const unpaid = entries.value.length > 1 ? call.spend(entries.value.length - 1) : undefined;
+    if (unpaid !== undefined) return refuse(unpaid);
     const done = await options.retract(account, isMeant);
     if (!done.ok) return refuse(done.error === 'unauthenticated' ? wrongToken : done);
     const by = { keyId: keyIdOf(keyText), clientIp: request.clientIp };
-    const entries = agents.isManager(keyText) ? await options.manager.retract(isMeant, by) : ok(0);
-    if (!entries.ok) return refuse(entries);
+    const ended = await options.manager.end(entries.value, by);
+    if (!ended.ok) return refuse(ended);
     note(keyText, request);
-    const body = JSON.stringify({ nbDeleted: String(done.value + entries.value) });
+    const body = JSON.stringify({ nbDeleted: String(done.value + ended.value) });
     return { status: 200, headers: [jsonType, noStore, ...call.headers], body };
   }
 
@@ -443,6 +494,16 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     }),
     guard.open(takeBackOneEndpoint, (request) =>
       takenBack(takeBackOneEndpoint, request, readDecisionId(request.param)),
+    ),
+    guard.open(takeAlertsBackEndpoint, (request) => {
+      const query = parseQuery(request.query);
+      const isMeant = query.ok
+        ? readAlertsToDelete(query.value, clock.now())
+        : 'the query can’t be read';
+      return takenBack(takeAlertsBackEndpoint, request, isMeant);
+    }),
+    guard.open(takeAlertBackEndpoint, (request) =>
+      takenBack(takeAlertBackEndpoint, request, readDecisionId(request.param)),
     ),
     guard.open(loginEndpoint, login),
     guard.open(heartbeatEndpoint, (request): Answer => {

@@ -21,10 +21,12 @@ import {
   decisionText,
   decisionTypes,
   durationText,
+  type IsMeant,
   idOf,
   isCountryOrSystem,
   networkOf,
   originCharsMax,
+  readDecisionFilter,
   readDuration,
   scenarioCharsMax,
   scopeOf,
@@ -357,6 +359,35 @@ export function readAlertFilter(
     since: Number.isNaN(since) ? Number.NEGATIVE_INFINITY : nowMs - since,
     until: Number.isNaN(until) ? Number.POSITIVE_INFINITY : nowMs - until,
   };
+}
+
+const filtersOfDecisions = ['contains', 'ip', 'origin', 'range', 'scenario', 'scope', 'value'];
+const filtersOfAlerts = ['decision_type', 'has_active_decision', 'limit', 'since', 'until'];
+
+/**
+ * Reads which decisions go with alerts that are deleted: as those of decisions, an unknown filter must not mean all.
+ * The text says what is wrong.
+ */
+export function readAlertsToDelete(
+  params: { get(name: string): string | undefined; readonly names: Iterable<string> },
+  nowMs: number,
+): IsMeant | string {
+  const names = [...params.names];
+  const unknown = names.find((name) => ![...filtersOfDecisions, ...filtersOfAlerts].includes(name));
+  if (unknown !== undefined) return `${unknown.slice(0, 40)} is no filter of alerts`;
+  const empty = names.find((name) => !params.get(name)?.trim());
+  if (empty !== undefined) return `${empty} is empty`;
+  if (Number(params.get('limit') ?? 0) !== 0) return 'limit is 0 where alerts are deleted';
+  const read = readAlertFilter(params, nowMs);
+  if (typeof read === 'string') return read;
+  const isMeant = readDecisionFilter({
+    get: (name) => params.get(name === 'type' ? 'decision_type' : name),
+    names: names.filter((name) => filtersOfDecisions.includes(name)),
+  });
+  if (typeof isMeant === 'string') return isMeant;
+  const { isAny, since, until } = read;
+  return (value, decision) =>
+    isAny && decision.atMs >= since && decision.atMs <= until && isMeant(value, decision);
 }
 
 /** Returns the alert of this id; undefined: there is none. */

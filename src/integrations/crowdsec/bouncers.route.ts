@@ -34,7 +34,6 @@ import {
   limitedHeader,
   liveEndpoint,
 } from './live.route.ts';
-import type { createGroupDecisions } from './manage.ts';
 import type { Poll, SettledPolls } from './settled.ts';
 import {
   type ByHand,
@@ -139,10 +138,15 @@ export interface BouncerRouteOptions {
   readonly stream: DecisionStream;
   readonly settled: Pick<SettledPolls, 'note'>;
   readonly uses: Pick<BouncerUses, 'note'>;
-  /** Returns the decisions of an account's agents by its slot; undefined: it had none for a day. */
-  readonly ownOf: (slot: number) => OwnDecisions | undefined;
-  /** The systems and countries that the operator blocks. */
-  readonly groups: Pick<ReturnType<typeof createGroupDecisions>, 'refresh' | 'beside'>;
+  /**
+   * Returns how to look up the decisions of an account's agents by its slot, with those for everybody that the filter
+   * asks for; undefined: there was none for a day.
+   */
+  readonly decisionsFor: (filter: Filter) => Promise<{
+    of(slot: number): OwnDecisions | undefined;
+    /** Some are read when somebody asks: no answer holds until the bans change. */
+    readonly areRead: boolean;
+  }>;
   /** Returns what the operator banned by hand. */
   readonly manual: () => Promise<readonly ByHand[]>;
   readonly index: Pick<IndexView, 'listNames'>;
@@ -216,13 +220,6 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
     return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
   }
 
-  /** Returns how to look up an account's decisions, with the operator's where the filter asks for such scopes. */
-  async function ownFor(filter: Filter): Promise<BouncerRouteOptions['ownOf']> {
-    if (!hasGroups(filter)) return options.ownOf;
-    await options.groups.refresh();
-    return (slot) => options.groups.beside(options.ownOf(slot));
-  }
-
   return [
     // Only what the front ends hand on: what is no question about one address or network.
     guard.open(liveEndpoint, async (request): Promise<Answer> => {
@@ -240,7 +237,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       }
       if (request.method === 'HEAD') return replyOf([], false);
       const manual = await options.manual();
-      const own = (await ownFor(filter))(bouncer.slot);
+      const own = (await options.decisionsFor(filter)).of(bouncer.slot);
       if (isShort) {
         return replyOf(await decisionsOf(own, manual, filter, options.clock.now()), false);
       }
@@ -275,20 +272,20 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       caller.onGone(() => {
         isGone = true;
       });
-      const own = await ownFor(filter);
+      const own = await options.decisionsFor(filter);
       const gzip = acceptedEncodings(firstHeader(request, 'accept-encoding')).has('gzip');
       const answer = await stream.answer({
         client,
         isStart,
         filter,
         gzip,
-        own: () => own(slot),
+        own: () => own.of(slot),
         entriesMax: () => options.entriesMaxOf(keyId),
         isGone: () => isGone,
       });
       if (answer === undefined) return notBuilt;
       uses.note(keyId, { agent, address });
-      if (answer.settledAt !== undefined && !hasGroups(filter)) {
+      if (answer.settledAt !== undefined && !own.areRead) {
         options.settled.note(poll, answer.settledAt);
       }
       return replyOf(answer.parts, answer.isGzip);
@@ -315,11 +312,6 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       });
     }),
   ];
-}
-
-/** Returns whether it lets through what the operator says of systems and countries, which has no position. */
-function hasGroups({ countries, systems }: Filter): boolean {
-  return countries === true || systems === true;
 }
 
 /** Undefined: it is no number of entries. */

@@ -104,6 +104,8 @@ export interface DecisionAttribution {
 }
 /** Reports decided; or what is on the list is there for a reason that is not known. */
 export const byReports: DecisionAttribution = { type: 'ban', origin: scenario, scenario };
+/** The score is suspect. */
+export const byScore: DecisionAttribution = { ...byReports, type: 'captcha' };
 export const byOperator: DecisionAttribution = {
   type: 'ban',
   origin: 'cscli',
@@ -233,7 +235,7 @@ export function isListWanted(
 }
 
 /**
- * Returns whether an agent's decision passes. It is compared as bouncers read it, origin and
+ * Returns whether an agent's decision, or one by a score, passes. It is compared as bouncers read it, origin and
  * scenario without case.
  */
 export function isBanWanted(
@@ -242,7 +244,9 @@ export function isBanWanted(
   decision: Pick<Decision, 'type' | 'origin' | 'scenario'>,
 ): boolean {
   const attribution = byAgent(decision);
-  return passes(filter, value, attribution, [attribution.scenario.toLowerCase()]);
+  const names = [attribution.scenario.toLowerCase()];
+  if (attribution.origin === scenario) names.push(families[value.includes(':') ? 6 : 4]);
+  return passes(filter, value, attribution, names);
 }
 
 /** Returns whether no decision can pass, as when the filter asks for names of users only. */
@@ -424,7 +428,7 @@ export function* quotedBehind(part: Uint8Array, marker: string): Generator<strin
 
 export type IsMeant = (
   value: string,
-  decision: Pick<Decision, 'type' | 'origin' | 'scenario'>,
+  decision: Pick<Decision, 'type' | 'origin' | 'scenario' | 'atMs'>,
 ) => boolean;
 
 /** @returns undefined where the text is neither an address nor a network */

@@ -31,7 +31,7 @@ import {
   attributionsOf,
   badPlace,
   byAgent,
-  byReports,
+  byScore,
   decisionText,
   decisionTypes,
   durationText,
@@ -305,7 +305,6 @@ export function liveRoute(options: LiveOptions): HotRoute {
 }
 
 const none = { ban: '', captcha: '' } as const;
-const byScore = { ...byReports, type: 'captcha' } as const;
 /** Scores change, and clients keep what they are told. */
 const captchaDuration = '0h10m0s';
 

@@ -9,13 +9,13 @@ import type { Clock } from '../../core/clock.ts';
 import { dateText } from '../../core/dates.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { createTurns } from '../../core/scheduling.ts';
-import { dayMs } from '../../core/time.ts';
 import type { Store } from '../../storage/store.ts';
 import { alertDecision, decisionIn } from './alerts.ts';
 import type { Bans } from './bans.ts';
 import {
   byOperator,
   canonicalValue,
+  type Decision,
   type IsMeant,
   outweighs,
   scopeOf,
@@ -26,8 +26,7 @@ import type { OwnDecision, OwnDecisions } from './stream.ts';
 
 /** Each is three commits, one after the other, of one request. */
 export const managedMax = 100;
-/** An entry without an end is told as one that lasts so long. */
-const endlessMs = 366 * dayMs;
+export const tooManyManaged = fail('bad_request', `a request has at most ${managedMax} decisions`);
 const scoreOfBan = '100';
 const noteCharsMax = 64;
 
@@ -72,6 +71,14 @@ export function createManager(options: {
   readonly clock: Pick<Clock, 'now'>;
 }) {
   const { operator, store, clock } = options;
+  let working: Promise<unknown> = Promise.resolve();
+
+  /** One request after the other: each looks at what stands, and then writes. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = working.then(work);
+    working = done.catch(() => {});
+    return done;
+  }
 
   /** Returns the own entries that are decisions, as those of agents, by value. */
   async function entries(
@@ -83,7 +90,7 @@ export function createManager(options: {
       if (turns.isOver()) await turns.next();
       const value = canonicalValue(prefix);
       if (score < operator.maliciousScore || value === undefined) continue;
-      const untilMs = endsAt === 0 ? clock.now() + endlessMs : endsAt;
+      const untilMs = endsAt === 0 ? Number.POSITIVE_INFINITY : endsAt;
       found.set(value, { ...byOperator, prefix, atMs: setAt, untilMs, position: 0 });
     }
     return found;
@@ -118,25 +125,27 @@ export function createManager(options: {
      * `bad_request`: none of them is made where one is no ban, and none after one that is refused.
      */
     async ban(wanted: readonly Wanted[], by: ManagedBy): Promise<Result<void>> {
-      if (wanted.length > managedMax) {
-        return fail('bad_request', `a request has at most ${managedMax} decisions`);
-      }
+      if (wanted.length > managedMax) return tooManyManaged;
       if (wanted.some(({ type }) => type !== 'ban')) {
         return fail('bad_request', 'an own entry is a ban: type captcha is for agents');
       }
-      const standing = await entries();
-      for (const [at, { value, durationMs, scenario }] of wanted.entries()) {
-        const untilMs = Math.ceil((clock.now() + durationMs) / 1_000) * 1_000;
-        if (!outweighs({ type: 'ban', untilMs }, standing.get(value))) continue;
-        const note = scenario || 'by the local API';
-        const fields = { prefix: value, score: scoreOfBan, note, until: dateText(untilMs) };
-        const done = await run('entry add', fields, by);
-        if (!done.ok) return stopped(done, at, wanted.length);
-      }
-      return ok(undefined);
+      return inTurn(async () => {
+        const standing = new Map<string, Pick<OwnDecision, 'type' | 'untilMs'>>(await entries());
+        for (const [at, { value, durationMs, scenario }] of wanted.entries()) {
+          const untilMs = Math.ceil((clock.now() + durationMs) / 1_000) * 1_000;
+          const decided = { type: 'ban', untilMs } as const;
+          if (!outweighs(decided, standing.get(value))) continue;
+          const note = scenario || 'by the local API';
+          const fields = { prefix: value, score: scoreOfBan, note, until: dateText(untilMs) };
+          const done = await run('entry add', fields, by);
+          if (!done.ok) return stopped(done, at, wanted.length);
+          standing.set(value, decided);
+        }
+        return ok(undefined);
+      });
     },
-    /** Ends the own entries that are meant. @returns how many */
-    async retract(isMeant: IsMeant, by: ManagedBy): Promise<Result<number>> {
+    /** Returns the ranges of the own entries that are meant. `bad_request`: they are too many for a request. */
+    async meant(isMeant: IsMeant): Promise<Result<readonly string[]>> {
       const meant = [...(await entries())].filter(([value, one]) => isMeant(value, one));
       if (meant.length > managedMax) {
         return fail(
@@ -144,14 +153,20 @@ export function createManager(options: {
           `${meant.length} own entries are meant, of which a request ends ${managedMax} at most`,
         );
       }
-      let ended = 0;
-      for (const [at, [, { prefix }]] of meant.entries()) {
-        const done = await run('entry remove', { prefix }, by);
-        if (done.ok) ended++;
-        // Gone meanwhile is gone.
-        else if (done.error === 'store_unavailable') return stopped(done, at, meant.length);
-      }
-      return ok(ended);
+      return ok(meant.map(([, { prefix }]) => prefix));
+    },
+    /** Ends own entries. @returns how many */
+    async end(prefixes: readonly string[], by: ManagedBy): Promise<Result<number>> {
+      return inTurn(async () => {
+        let ended = 0;
+        for (const [at, prefix] of prefixes.entries()) {
+          const done = await run('entry remove', { prefix }, by);
+          if (done.ok) ended++;
+          // Gone meanwhile is gone.
+          else if (done.error === 'store_unavailable') return stopped(done, at, prefixes.length);
+        }
+        return ok(ended);
+      });
     },
     /** Writes the allowlist as the local API has its lists; with its rules where they are asked for. */
     async allowlist(name: string, withContent: boolean): Promise<string> {
@@ -218,45 +233,58 @@ export function readDecisions(body: Uint8Array): readonly Wanted[] | string {
   return wanted;
 }
 
-/** It holds what the operator says of systems and countries, beside the accounts of agents. */
-const operatorsName = '(operator)';
-/** A reading stands for so long. */
-const freshMs = 1_000;
-
 /**
- * Keeps the systems and countries that the operator blocks among the decisions in memory, for bouncers that ask for
- * such scopes: read when one asks, at most once a second, so nobody else pays for it.
+ * Decisions that no agent made, kept in memory beside those of agents' accounts under a name of their own, for bouncers
+ * that ask for such: read when one asks, and not more often than told, so nobody else pays for it. The store has none
+ * of them, so one that goes while no server runs is told to nobody: each is told for a while, and anew before it is over.
  */
-export function createGroupDecisions(options: {
-  readonly groups: Manager['groups'];
+export function createStandingDecisions(options: {
+  /** No account has such a name. */
+  readonly name: `(${string})`;
+  /** All there are, by value. */
+  readonly read: () => Promise<ReadonlyMap<string, Omit<OwnDecision, 'position'>>>;
+  /** A reading stands for so long. */
+  readonly freshMs: number;
+  /** A decision is told for so long at most, and anew when half of it is over. */
+  readonly lifeMs: number;
   readonly bans: Pick<Bans, 'add' | 'takeBack' | 'of'>;
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
 }) {
-  const { groups, bans, clock } = options;
+  const { name, freshMs, lifeMs, bans, clock } = options;
   let readAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
   async function read(): Promise<void> {
-    const wanted = await groups();
+    const turns = createTurns();
+    const wanted = await options.read();
     const atMs = clock.now();
-    const known = bans.of(operatorsName)?.active ?? new Map<string, OwnDecision>();
-    const isSame = (value: string, one: OwnDecision) =>
-      Math.abs((wanted.get(value)?.untilMs ?? 0) - one.untilMs) < dayMs;
-    const gone = [...known].filter(([value, one]) => !isSame(value, one));
-    const decided = (rows: Iterable<readonly [string, OwnDecision]>) => ({
-      account: operatorsName,
-      atMs,
-      decisions: Array.from(rows, ([value, { position: _, ...one }]) => ({ value, ...one })),
+    const known = bans.of(name)?.active ?? new Map<string, OwnDecision>();
+    const untilOf = (value: string) => wanted.get(value)?.untilMs ?? 0;
+    const gone = [...known].filter(
+      ([value, { untilMs, type }]) => untilMs > untilOf(value) || wanted.get(value)?.type !== type,
+    );
+    for (const some of slicesOf(gone)) {
+      bans.takeBack({ account: name, atMs, decisions: some });
+      if (turns.isOver()) await turns.next();
+    }
+    const left = bans.of(name)?.active;
+    const added = [...wanted].flatMap(([value, one]) => {
+      const untilMs = Math.min(one.untilMs, atMs + lifeMs);
+      const told = left?.get(value)?.untilMs ?? 0;
+      if (one.untilMs <= atMs) return [];
+      return told === one.untilMs || told - atMs > lifeMs / 2
+        ? []
+        : [[value, { ...one, untilMs }] as const];
     });
-    if (gone.length > 0) bans.takeBack(decided(gone));
-    const left = bans.of(operatorsName)?.active;
-    const added = [...wanted].filter(([value]) => left?.has(value) !== true);
-    if (added.length > 0) bans.add(decided(added));
+    for (const some of slicesOf(added)) {
+      bans.add({ account: name, atMs, decisions: some });
+      if (turns.isOver()) await turns.next();
+    }
     readAtMs = clock.monotonicMs();
   }
 
   return {
-    /** Resolves when memory holds what was stored a second ago. */
+    /** Resolves when memory holds what was there a moment ago. */
     async refresh(): Promise<void> {
       if (clock.monotonicMs() - readAtMs < freshMs) return;
       reading ??= read().finally(() => {
@@ -264,15 +292,35 @@ export function createGroupDecisions(options: {
       });
       await reading;
     },
-    /** Returns an account's decisions with those of the operator, which its own ones hide. */
-    beside(own: OwnDecisions | undefined): OwnDecisions | undefined {
-      const operators = bans.of(operatorsName);
-      if (operators === undefined || own === undefined) return own ?? operators;
-      return {
-        active: new Map<string, OwnDecision>([...operators.active, ...own.active]),
-        ended: new Map<string, OwnDecision>([...operators.ended, ...own.ended]),
-        lastPosition: Math.max(operators.lastPosition, own.lastPosition),
-      };
-    },
+    decisions: () => bans.of(name),
+  };
+}
+
+const rowsPerTurn = 250;
+
+function* slicesOf(
+  rows: readonly (readonly [value: string, one: Omit<OwnDecision, 'position'>])[],
+): Generator<Decision[]> {
+  for (let at = 0; at < rows.length; at += rowsPerTurn) {
+    const some = rows.slice(at, at + rowsPerTurn);
+    yield some.map(([value, one]) => ({ ...one, value }));
+  }
+}
+
+/** Returns the decisions of an account with others beside, of which it hides those on its own values. */
+export function beside(
+  own: OwnDecisions | undefined,
+  other: OwnDecisions | undefined,
+): OwnDecisions | undefined {
+  if (other === undefined || own === undefined) return own ?? other;
+  const ended = new Map<string, OwnDecision>(own.ended);
+  // A client that has the account's own decision on a value must not lose it by the end of another.
+  for (const [value, one] of other.ended) {
+    if (!own.active.has(value) && !own.ended.has(value)) ended.set(value, one);
+  }
+  return {
+    active: new Map<string, OwnDecision>([...other.active, ...own.active]),
+    ended,
+    lastPosition: Math.max(other.lastPosition, own.lastPosition),
   };
 }

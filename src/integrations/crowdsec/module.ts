@@ -6,12 +6,14 @@
 import { createKeyRecords } from '../../access/keys/api-keys.ts';
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
+import type { Config } from '../../config.ts';
 import { entryFlags, type Judge, type SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Random } from '../../core/random.ts';
 import type { Turns } from '../../core/scheduling.ts';
+import { dayMs, hourMs } from '../../core/time.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { ownEntriesList } from '../../index/list-names.ts';
@@ -26,7 +28,7 @@ import type { Guard } from '../../web/guard/guard.ts';
 import { type IntegrationCounters, labelled } from '../counters.ts';
 import { isListableNetwork } from '../listable.ts';
 import * as agents from './agents.route.ts';
-import { type Bans, createBanStore } from './bans.ts';
+import { type Bans, banBounds, createBanStore } from './bans.ts';
 import { bouncerRoutes, streamEndpoint, usageEndpoint } from './bouncers.route.ts';
 import {
   agentTokenKeyPurpose,
@@ -34,11 +36,18 @@ import {
   createAgentTokens,
   startBouncerUses,
 } from './callers.route.ts';
-import { allAttributions, attributionsOf } from './decisions.ts';
+import { allAttributions, attributionsOf, byScore, type Filter } from './decisions.ts';
 import { liveEndpoint, upEndpoint } from './live.route.ts';
-import { createGroupDecisions, createManager, type OperatorActs } from './manage.ts';
+import { beside, createManager, createStandingDecisions, type OperatorActs } from './manage.ts';
 import { openSettledPolls } from './settled.ts';
-import { type ByHand, createDecisionStream, createListWords, type DecisionList } from './stream.ts';
+import {
+  type ByHand,
+  createDecisionStream,
+  createListWords,
+  type DecisionList,
+  type OwnDecision,
+  type OwnDecisions,
+} from './stream.ts';
 
 export const crowdsecEndpoints: readonly Endpoint[] = [
   upEndpoint, // GET /health
@@ -51,6 +60,8 @@ export const crowdsecEndpoints: readonly Endpoint[] = [
   agents.decideEndpoint, // POST /v1/decisions
   agents.takeBackEndpoint, // DELETE /v1/decisions
   agents.takeBackOneEndpoint, // DELETE /v1/decisions/:id
+  agents.takeAlertsBackEndpoint, // DELETE /v1/alerts
+  agents.takeAlertBackEndpoint, // DELETE /v1/alerts/:id
   agents.ownAlertsEndpoint, // GET /v1/alerts
   agents.ownAlertEndpoint, // GET /v1/alerts/:id
   agents.allowlistsEndpoint, // GET /v1/allowlists
@@ -69,6 +80,7 @@ export async function openCrowdsec(needs: {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly config: Pick<Config, 'decisionsCaptchaFrom'>;
   readonly masterKey: MasterKey;
   readonly quotaGuard: QuotaGuard;
   readonly guard: Guard;
@@ -89,6 +101,12 @@ export async function openCrowdsec(needs: {
     list(waitMs: number): Promise<DecisionList | undefined>;
     /** From then on the list is built at once when it changes, while this says so. */
     buildImmediatelyWhile(isFollowed: () => boolean): void;
+    /** Returns the addresses and networks with such scores, the worst first. */
+    between(asked: {
+      readonly from: number;
+      readonly below: number;
+      readonly max: number;
+    }): Promise<readonly string[]>;
   };
   /** Account id by slot. */
   readonly accountOf: (slot: number) => string | undefined;
@@ -164,7 +182,7 @@ export async function openCrowdsec(needs: {
   needs.blocklist.buildImmediatelyWhile(() => stream.cursors.isFollowed(clock.monotonicMs()));
   const uses = startBouncerUses({ store, clock, log });
   const records = createKeyRecords({ store, clock, random });
-  function ownOf(slot: number) {
+  function ownOf(slot: number): OwnDecisions | undefined {
     const account = accountOf(slot);
     return account === undefined ? undefined : bans.of(account);
   }
@@ -187,7 +205,49 @@ export async function openCrowdsec(needs: {
   const tokens = createAgentTokens({ key, clock, random });
   const agentCallers = createAgentCallers({ quotaGuard, callers, tokens, uses });
   const manager = createManager({ operator: needs.operator, store, clock });
-  const groups = createGroupDecisions({ groups: manager.groups, bans, clock });
+  const groups = createStandingDecisions({
+    name: '(operator)',
+    read: manager.groups,
+    freshMs: 1_000,
+    lifeMs: 2 * dayMs,
+    bans,
+    clock,
+  });
+  const captchaFrom = needs.config.decisionsCaptchaFrom;
+  /** Returns what is suspect by its score, but for whoever is never blocked, and networks with such. */
+  async function suspects() {
+    const found = new Map<string, Omit<OwnDecision, 'position'>>();
+    const below = needs.operator.maliciousScore;
+    const asked = { from: captchaFrom, below, max: banBounds.perAccountMax };
+    const atMs = clock.now();
+    for (const value of await needs.blocklist.between(asked)) {
+      if (turns.isOver()) await turns.next();
+      const prefix = parsePrefix(value);
+      if (!prefix.ok || !isListableNetwork(prefix.value) || isSpared(prefix.value)) continue;
+      found.set(value, { ...byScore, atMs, untilMs: Number.POSITIVE_INFINITY });
+    }
+    return found;
+  }
+  const scores = createStandingDecisions({
+    name: '(scores)',
+    read: suspects,
+    freshMs: 2_000,
+    lifeMs: 4 * hourMs,
+    bans,
+    clock,
+  });
+  /** Returns how to look up an account's decisions with those that no agent made, as far as the filter asks for such. */
+  async function decisionsFor(filter: Filter) {
+    const wanted: (typeof groups)[] = [];
+    if (filter.countries === true || filter.systems === true) wanted.push(groups);
+    const isCaptcha = filter.types?.includes('captcha') !== false;
+    if (captchaFrom > 0 && isCaptcha && (filter.hosts || filter.networks)) wanted.push(scores);
+    for (const one of wanted) await one.refresh();
+    return {
+      of: (slot: number) => wanted.reduce((all, one) => beside(all, one.decisions()), ownOf(slot)),
+      areRead: wanted.length > 0,
+    };
+  }
   const routes: readonly PlainRoute[] = [
     ...bouncerRoutes({
       guard,
@@ -198,8 +258,7 @@ export async function openCrowdsec(needs: {
       stream,
       settled: openSettledPolls(needs.settled, clock),
       uses,
-      ownOf,
-      groups,
+      decisionsFor,
       manual,
       index,
       entriesMaxOf: async (keyId) =>

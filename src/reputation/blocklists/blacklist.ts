@@ -477,6 +477,23 @@ export async function selectRows(
   return selected.subarray(0, count);
 }
 
+/** Returns the addresses and networks that score from `from` on and less than `below`: the worst, at most so many. */
+export async function selectBetween(
+  { rows, order }: BlacklistSnapshot,
+  asked: { readonly from: number; readonly below: number; readonly max: number },
+): Promise<string[]> {
+  const turns = createTurns();
+  const selected: string[] = [];
+  for (let i = 0; i < order.length && selected.length < asked.max; i++) {
+    if (i % rowsPerSortLook === 0 && turns.isOver()) await turns.next();
+    const row = order[i]!;
+    if (rows.score[row]! < asked.from) break;
+    if (rows.score[row]! >= asked.below) continue;
+    if (selected.push(rows.text(row)) % piecesPerSlice === 0 && turns.isOver()) await turns.next();
+  }
+  return selected;
+}
+
 export const blacklistBounds = {
   /** A larger limit counts as this one. */
   limitMax: 500_000,

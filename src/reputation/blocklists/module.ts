@@ -13,7 +13,7 @@ import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { PageTools } from '../../web/page-tools.ts';
 import { blacklistEndpoint, blacklistRoute } from './blacklist.route.ts';
-import { createBlacklist } from './blacklist.ts';
+import { createBlacklist, selectBetween } from './blacklist.ts';
 import { type FeedRoutesOptions, feedEndpoints, feedRoutes } from './feeds.route.ts';
 import { feedsPageEndpoint, feedsPageRoutes, feedsSlashEndpoint } from './feeds-page.route.ts';
 import { createNamedBuilds } from './named/builds.ts';
@@ -123,6 +123,14 @@ export function openBlocklists(
     blocklist: {
       list: (waitMs: number) => decisionListOf(publisher, waitMs),
       buildImmediatelyWhile: publisher.buildImmediatelyWhile,
+      /** Returns what scores from `from` on and less than `below`: the worst, at most so many. */
+      async between(asked: {
+        readonly from: number;
+        readonly below: number;
+        readonly max: number;
+      }): Promise<readonly string[]> {
+        return selectBetween(await blacklist.snapshot(), asked);
+      },
     },
     /** Begins to build. */
     start: publisher.start,

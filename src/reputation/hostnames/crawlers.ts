@@ -1,22 +1,35 @@
 /**
- * The crawlers of search engines by the domain of their host names. The table is kept by hand and short: it holds
- * domains in which an engine names machines that crawl, and nothing else as far as is known. A domain in which an
- * engine also names offices, mail servers or the machines of customers is left out, and so is one of which it is not
- * sure: an address without a crawler's name is only shown without one.
+ * The crawlers of search engines by their host names. The table is kept by hand and short: it holds names that an
+ * engine gives to machines that crawl, and to nothing else as far as is known. An engine whose offices, mail servers or
+ * customers have names alike is left out: an address without a crawler's name is only shown without one.
  */
 
-/** Domains in which machines that crawl have their names. */
-const crawlers: readonly (readonly [crawler: string, ...domains: string[]])[] = [
-  ['Googlebot', 'googlebot.com'],
-  ['Bingbot', 'search.msn.com'],
-  ['Applebot', 'applebot.apple.com'],
-  ['Baiduspider', 'crawl.baidu.com', 'crawl.baidu.jp'],
-  ['Yahoo! Slurp', 'crawl.yahoo.net'],
+/**
+ * Names of machines that crawl, as each engine's own page has them: all in a domain, or those that begin so in one
+ * that the engine uses for other machines too.
+ */
+const crawlers: readonly (readonly [crawler: string, ...names: string[]])[] = [
+  ['Googlebot', '.googlebot.com'],
+  ['Bingbot', '.search.msn.com'],
+  ['Applebot', '.applebot.apple.com'],
+  ['YandexBot', '.spider.yandex.com', '.spider.yandex.net', '.spider.yandex.ru'],
+  ['Baiduspider', '.crawl.baidu.com', '.crawl.baidu.jp'],
+  ['PetalBot', 'petalbot-*.petalsearch.com'],
+  ['Qwantbot', 'qwantbot-*.qwant.com'],
+  ['SeznamBot', 'fulltextrobot-*.seznam.cz'],
+  ['Amazonbot', '.crawl.amazonbot.amazon'],
+  ['Yahoo! Slurp', '.crawl.yahoo.net'],
 ];
+
+function isNamedSo(name: string, pattern: string): boolean {
+  const [start = '', domain] = pattern.split('*');
+  if (domain === undefined) return name.endsWith(pattern);
+  // The star stands for a part of one label.
+  const isOneLabel = name.length - domain.length === name.indexOf('.');
+  return name.startsWith(start) && name.endsWith(domain) && isOneLabel;
+}
 
 /** @param name confirmed, in lower case */
 export function crawlerOf(name: string): string | undefined {
-  return crawlers.find(([, ...domains]) =>
-    domains.some((domain) => name.endsWith(`.${domain}`)),
-  )?.[0];
+  return crawlers.find(([, ...patterns]) => patterns.some((one) => isNamedSo(name, one)))?.[0];
 }

@@ -43,6 +43,8 @@ const askedBurst = 30;
 const entriesMax = 20_000;
 const keptMs = { least: 5 * minuteMs, most: 6 * hourMs, without: hourMs, failed: 5 * minuteMs };
 const timeoutMs = 2_000;
+/** Whoever runs a zone may answer late each time: no further name is asked about after this long. */
+const patienceMs = 5_000;
 const nothing: KnownHost = { names: [], crawler: undefined };
 
 /** @param servers addresses of resolvers, with or without a port; empty: those of the system */
@@ -88,12 +90,14 @@ export function createHostnames(options: {
 
   async function lookUp(from: NameResolver, text: string, words: Uint32Array): Promise<KnownHost> {
     const family = text.includes(':') ? 6 : 4;
+    const lastMs = clock.monotonicMs() + patienceMs;
     try {
       const pointed = await from.resolvePtr(reverseName(family, words));
       const candidates = [...new Set(pointed.map(hostName))].filter((name) => name !== undefined);
       const shown: string[] = [];
       let ttlMs: number = keptMs.most;
       for (const name of candidates.slice(0, hostNamesMax)) {
+        if (clock.monotonicMs() > lastMs) break;
         const ttl = await confirm(from, name, family, text);
         if (ttl === undefined) continue;
         shown.push(name);

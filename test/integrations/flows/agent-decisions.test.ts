@@ -374,7 +374,7 @@ it('the public importer of blocklists loads its lists by alerts, and sees them a
 });
 
 it('who may manage sets and ends own entries as an operator does, and reads the allowlist', async () => {
-  const { look, alerts: ofAgent, take: byAgent } = await owner('managed');
+  const { look, alerts: ofAgent, take: byAgent, send: sendMine } = await owner('managed');
   const key = (await server.cliJson('bouncer', 'add', 'managed@example.org', 'ui', '--manage'))
     .text;
   const headers = { 'X-Api-Key': key, 'Content-Type': 'application/json' };
@@ -444,6 +444,31 @@ it('who may manage sets and ends own entries as an operator does, and reads the 
     { nbDeleted: '3' },
   ]);
   assert.deepEqual(await entries(), []);
+  // What is refused ends nothing, of agents neither; alerts are deleted with their decisions.
+  await sendMine(byHand('Ip', '45.61.9.1'), byHand('Ip', '45.61.9.2', { type: 'captcha' }));
+  for (const [bad, what] of [
+    ['alerts?ips=45.61.9.1', 'ips is no filter of alerts'],
+    ['alerts?alert_source=', 'alert_source is no filter of alerts'],
+    ['alerts?scenario=', 'scenario is empty'],
+    ['alerts?limit=1', 'limit is 0 where alerts are deleted'],
+    ['alerts?since=soon', 'since and until are durations, as 4h'],
+    ['alerts/x', 'the id of a decision is a whole number'],
+  ] as const) {
+    assert.deepEqual(await ask(bad, 'DELETE'), [400, { message: what }]);
+  }
+  for (const [path, count] of [
+    ['alerts?has_active_decision=false', '0'],
+    ['alerts?since=1h&until=30m', '0'],
+    ['alerts?ip=45.61.9.2&decision_type=captcha&limit=0&since=1h', '1'],
+    ['alerts?range=45.61.0.0/16&contains=false', '1'],
+    ['alerts?range=45.61.0.0/16&contains=false&limit=0', '0'],
+  ] as const) {
+    assert.deepEqual(await ask(path, 'DELETE'), [200, { nbDeleted: count }], path);
+  }
+  await sendMine(byHand('Ip', '45.61.9.3'));
+  const [mine = assert.fail()] = (await ofAgent('ip=45.61.9.3')) as unknown as { id: number }[];
+  assert.deepEqual(await ask(`alerts/${mine.id}`, 'DELETE'), [200, { nbDeleted: '1' }]);
+  assert.deepEqual(await ofAgent(), []);
   const log = (await server.cliJson('audit')) as unknown as {
     user: string;
     command: string;

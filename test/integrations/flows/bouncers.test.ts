@@ -367,7 +367,7 @@ it('who has what the operator says alone hears of an entry on the list, and of i
   assert.deepEqual(sorted(words), sorted([byHand, ofList]));
 });
 
-it('an address that is suspect has a captcha by a look-up, where the operator set a score', async () => {
+it('an address that is suspect has a captcha by a look-up and in the stream, where the operator set a score', async () => {
   const ask = async (query: string) =>
     JSON.parse((await get(`/v1/decisions?${query}`)).body) as Decision[] | null;
   for (const [ip, score] of [
@@ -388,8 +388,29 @@ it('an address that is suspect has a captcha by a look-up, where the operator se
   ]) {
     assert.equal(await ask(none), null, none);
   }
-  const { new: streamed } = await stream('?startup=true', { 'User-Agent': 'suspect' });
-  assert.ok(!streamed.some(({ type }) => type === 'captcha'));
+  const captchas = (rows: readonly Decision[]) =>
+    rows.filter(({ type }) => type === 'captcha').map(({ value }) => value);
+  const suspect = { 'User-Agent': 'suspect' };
+  await server.cliJson('entry', 'add', '45.55.1.0/24', '--score', '55');
+  await within(async () => {
+    const { new: added } = await stream('?startup=true', suspect);
+    return String(sorted(captchas(added))) === '45.55.0.1,45.55.1.0/24';
+  }, 'those of the stream');
+  assert.deepEqual(captchas((await stream('?startup=true&type=ban', suspect)).new), []);
+  const listed = JSON.parse((await get('/v1/decisions?type=captcha')).body) as Decision[];
+  assert.deepEqual(sorted(captchas(listed)), ['45.55.0.1', '45.55.1.0/24']);
+  // One becomes a ban, the other nothing.
+  await server.cliJson('entry', 'add', '45.55.0.1', '--score', '90');
+  await server.cliJson('entry', 'remove', '45.55.1.0/24');
+  const saw = { new: new Set<string>(), deleted: new Set<string>() };
+  await within(async () => {
+    const said = await stream('', suspect);
+    for (const { type, value } of said.new) saw.new.add(`${type} ${value}`);
+    for (const { type, value } of said.deleted) saw.deleted.add(`${type} ${value}`);
+    return saw.new.has('ban 45.55.0.1') && saw.deleted.has('captcha 45.55.1.0/24');
+  }, 'the changes');
+  assert.ok(!saw.deleted.has('ban 45.55.0.1'));
+  await server.cliJson('entry', 'remove', '45.55.0.1');
 });
 
 it('nothing is lost over a kill: who follows gets the list and what was removed', async () => {

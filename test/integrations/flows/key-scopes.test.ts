@@ -62,6 +62,8 @@ const rows: readonly (Opened & { readonly method?: string })[] = [
   { ...manage, path: '/v1/decisions', method: 'POST', body: {} },
   { ...agent, path: '/v1/decisions', method: 'DELETE' },
   { ...agent, path: '/v1/decisions/:id', method: 'DELETE' },
+  { ...agent, path: '/v1/alerts', method: 'DELETE' },
+  { ...agent, path: '/v1/alerts/:id', method: 'DELETE' },
   { ...agent, path: '/v1/allowlists' },
   { ...agent, path: '/v1/allowlists/:name' },
   { ...agent, path: '/v1/allowlists/check/:value' },

@@ -200,6 +200,26 @@ it('whoever asks, so many are asked about at a time, so many a second, and each 
   for (const { name, used, limit } of hostnames.tables) assert.ok(used() <= limit, name);
 });
 
+it('a zone that answers late each time holds its place for some seconds, whatever it names', async () => {
+  const clock = manualClock(0);
+  let confirmed = 0;
+  const hostnames = createHostnames({
+    clock,
+    resolver: {
+      resolvePtr: async () => ['a.example.net', 'b.example.net', 'c.example.net', 'd.example.net'],
+      async resolve4() {
+        clock.advance(3_000);
+        confirmed++;
+        return [];
+      },
+      resolve6: async () => [],
+      cancel() {},
+    },
+  });
+  assert.deepEqual((await hostnames.ask(4, Uint32Array.of(0x0900_0000, 0, 0, 0))).names, []);
+  assert.equal(confirmed, 2);
+});
+
 it('the oldest of twenty thousand answers is forgotten', async () => {
   const clock = manualClock(0);
   const resolver: NameResolver = {
@@ -220,6 +240,11 @@ it('the oldest of twenty thousand answers is forgotten', async () => {
 it('a crawler is known by a domain of its engine, not by a name that only looks like one', () => {
   assert.equal(crawlerOf('msnbot-157-55-39-1.search.msn.com'), 'Bingbot');
   assert.equal(crawlerOf('17-58-1-1.applebot.apple.com'), 'Applebot');
+  assert.equal(crawlerOf('5-255-253-10.spider.yandex.com'), 'YandexBot');
+  assert.equal(crawlerOf('qwantbot-1-162-242-91.qwant.com'), 'Qwantbot');
+  assert.equal(crawlerOf('fulltextrobot-77-75-77-1.seznam.cz'), 'SeznamBot');
+  assert.equal(crawlerOf('petalbot-114-119-128-12.petalsearch.com'), 'PetalBot');
+  assert.equal(crawlerOf('12-34-56-78.crawl.amazonbot.amazon'), 'Amazonbot');
   for (const other of [
     'googlebot.com.example.net',
     'notgooglebot.com',
@@ -229,6 +254,12 @@ it('a crawler is known by a domain of its engine, not by a name that only looks 
     'forward101.mail.yandex.net',
     'mxd.seznam.cz',
     'mail.msn.com',
+    'petalbot-1.mail.petalsearch.com',
+    'www.petalsearch.com',
+    'petalbot-.petalsearch.com.example.net',
+    'fulltextrobot.seznam.cz.example.net',
+    'webmail.qwant.com',
+    'myspider.yandex.com',
   ]) {
     assert.equal(crawlerOf(other), undefined, other);
   }

@@ -179,8 +179,8 @@ function answerOf(
 /** A redirect may lead to another host, or port, which must not learn what this one asks for. */
 function isSameHost(start: URL, url: URL): boolean {
   if (start.origin === url.origin) return true;
-  const isSafer = start.protocol === 'http:' && url.protocol === 'https:' && url.port === '';
-  return isSafer && start.hostname === url.hostname;
+  const isSafer = start.protocol === 'http:' && url.protocol === 'https:';
+  return isSafer && start.hostname === url.hostname && start.port + url.port === '';
 }
 
 function redirectTarget(location: string, from: URL, label: string): URL {
