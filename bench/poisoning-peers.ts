@@ -11,6 +11,7 @@ import {
   faultOfHead,
   headLifeMs,
 } from '../src/reputation/federation/document/head.ts';
+import { createRowList } from '../src/reputation/federation/document/rows.ts';
 import {
   countsOf,
   createJudge,
@@ -255,15 +256,22 @@ async function lifted({ kind, policy, weight, count, usual, days }: Plan): Promi
       const size = Math.min(chunk, tries - tried);
       const said = Array.from({ length: size }, (_, i) => victimAt(named + i));
       named += size;
-      const rows = said.map((address) => ({
-        family: 4 as const,
-        words: Uint32Array.of(address, 0, 0, 0),
-        length: 32,
-        firstHour: 0,
-        lastHour: Math.floor(world.at.now / hourMs),
-        categories: 1 << 18,
-      }));
-      const judged = await judge(stored, stored, rows, false);
+      const rows = createRowList(size);
+      for (const address of said) {
+        rows.add(
+          { family: 4, words: Uint32Array.of(address), length: 32 },
+          {
+            firstHour: 0,
+            lastHour: Math.floor(world.at.now / hourMs),
+            categories: 1 << 18,
+            reports: 1,
+            staff: 1,
+            members: 0,
+            earned: 0,
+          },
+        );
+      }
+      const judged = await judge(stored, stored, rows.finish(), false);
       isHeld = judged.reason !== 'none';
       if (isHeld) break;
       stored = { ...stored, ...judged.counts };

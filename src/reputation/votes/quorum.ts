@@ -143,7 +143,7 @@ export function createCount() {
   /** As many networks as can matter: more don't change a ceiling. */
   const networks = new Int32Array(quorumFull / unitsOf.earned);
   function clear(): void {
-    Object.assign(count, noVotes());
+    count.anchors = count.networks = count.groups = count.quarters = 0;
     for (const group of voting) heaviest[group] = 0;
     voting.length = 0;
   }

@@ -13,6 +13,7 @@ import type { IndexPrefix } from '../../../index/prefix.ts';
 import { reportByAddressPrefix } from '../../../storage/keys.ts';
 import type { Store } from '../../../storage/store.ts';
 import { addressBytes, decodeRow } from '../../reports/store/report-rows.ts';
+import { addressAt, createRowList, factsAt, newAddress, ROW, rowCount } from '../document/rows.ts';
 import {
   type AddressRef,
   compareAddresses,
@@ -21,7 +22,6 @@ import {
   rowLine,
   snapshotRowsMax,
 } from '../document/segment.ts';
-import { addressAt, createRowList, factsAt, newAddress, ROW, rowCount } from './rows.ts';
 import type { CountedRow, Selection } from './selection.ts';
 
 export const waitMsMax = 5 * minuteMs;

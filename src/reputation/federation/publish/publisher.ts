@@ -24,9 +24,9 @@ import {
 } from '../../../storage/keys.ts';
 import type { SetRow, Store } from '../../../storage/store.ts';
 import { headLifeMs, writeHead } from '../document/head.ts';
+import { rowCount } from '../document/rows.ts';
 import { chainAfter, segmentBytesMax } from '../document/segment.ts';
 import type { RowChanges } from './changes.ts';
-import { rowCount } from './rows.ts';
 import type { WrittenSnapshot } from './snapshot.ts';
 import {
   type FederationKeys,

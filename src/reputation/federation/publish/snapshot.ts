@@ -5,6 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { addressAt, createRowList, factsAt, newAddress, rowCount } from '../document/rows.ts';
 import {
   type AddressRef,
   compareAddresses,
@@ -12,7 +13,6 @@ import {
   type RowFacts,
   rowLine,
 } from '../document/segment.ts';
-import { addressAt, createRowList, factsAt, newAddress, rowCount } from './rows.ts';
 
 /** Three quarters of the time of the default, for bytes that are a tenth more. */
 const level = 4;

@@ -11,17 +11,15 @@ import { createTurns, type Pace } from '../../../core/scheduling.ts';
 import { minuteMs } from '../../../core/time.ts';
 import { type Destinations, openDestinations } from '../../lists/import/download.ts';
 import { openList } from '../../lists/import/open-list.ts';
-import type { PeerRow } from '../../votes/peer-votes.ts';
 import { type FederationHead, headBytesMax, readHead } from '../document/head.ts';
 import type { FederationKey, SigningKey } from '../document/key.ts';
+import { createRowList, rowCount } from '../document/rows.ts';
 import {
-  type AddressRef,
   batchBytesMax,
   chainAfter,
   createSegmentReader,
   type NumberedSegment,
   readBatch,
-  type SegmentRow,
   segmentsPerAnswer,
   snapshotBytesMax,
   snapshotRowsMax,
@@ -163,7 +161,7 @@ export function openPeerReader(options: FetchOptions) {
       for (const one of batch) {
         chain = chainAfter(chain, one.bytes);
         const read = await segmentOf(one, chain, { host: base.host, turns });
-        rows += read.added.length + read.removed.length;
+        rows += rowCount(read.added) + rowCount(read.removed);
         if (rows > snapshotRowsMax) return undefined;
         found.push(read);
         seq = one.seq;
@@ -174,15 +172,19 @@ export function openPeerReader(options: FetchOptions) {
     return found;
   }
 
-  /** Reads the snapshot that the head names, in the order of its addresses. */
-  async function snapshot(of: FederationHead): Promise<PeerRow[]> {
+  /** Reads the snapshot that the head names, packed as document/rows.ts has it. */
+  async function snapshot(of: FederationHead): Promise<Uint32Array> {
     const named = of.snapshot;
     if (named === undefined) throw new PeerFault(`${base.host}: it has no snapshot yet`);
     if (named.rows > snapshotRowsMax || named.bytes > snapshotBytesMax) {
       throw new PeerFault(`${base.host}: its snapshot has ${named.rows} rows, which are too many`);
     }
-    const rows: PeerRow[] = [];
-    const reader = createSegmentReader({ kind: 'snapshot', onRow: (row) => rows.push(rowOf(row)) });
+    const rows = createRowList(named.rows);
+    const reader = createSegmentReader({
+      kind: 'snapshot',
+      onRow: (row) => rows.add(row, row),
+      rowsMax: named.rows,
+    });
     await read(`/federation/snapshot/${named.seq}`, named.bytes, (chunk) =>
       refuse(reader.push(chunk)),
     );
@@ -190,7 +192,7 @@ export function openPeerReader(options: FetchOptions) {
     if (reader.sha256() !== named.sha256 || reader.rows() !== named.rows) {
       throw new PeerFault(`${base.host}: its snapshot is not the one of its head`);
     }
-    return rows;
+    return rows.finish();
   }
 
   function refuse(fault: ReturnType<ReturnType<typeof createSegmentReader>['push']>): void {
@@ -206,30 +208,16 @@ async function segmentOf(
   chain: string,
   { host, turns }: { readonly host: string; readonly turns: Pace },
 ) {
-  const added: PeerRow[] = [];
-  const removed: AddressRef[] = [];
+  const [added, removed] = [createRowList(), createRowList()];
   const reader = createSegmentReader({
     kind: 'segment',
-    onRow(row) {
-      if (row.isGone) removed.push(addressOf(row));
-      else added.push(rowOf(row));
-    },
+    onRow: (row) => (row.isGone ? removed : added).add(row, row),
   });
   for (let from = 0; from < bytes.length; from += pieceBytes) {
     if (turns.isOver()) await turns.next();
     if (reader.push(bytes.subarray(from, from + pieceBytes)) !== undefined) break;
   }
   const fault = reader.end();
-  if (fault === undefined) return { seq, chain, added, removed };
+  if (fault === undefined) return { seq, chain, added: added.finish(), removed: removed.finish() };
   throw new PeerFault(`${host}: line ${fault.line} of its segment ${seq}: ${fault.reason}`);
-}
-
-/** The reader fills one object again and again. */
-function addressOf({ family, words, length }: SegmentRow): AddressRef {
-  return { family, words: words.slice(), length };
-}
-
-function rowOf(row: SegmentRow): PeerRow {
-  const { firstHour, lastHour, categories } = row;
-  return { ...addressOf(row), firstHour, lastHour, categories };
 }

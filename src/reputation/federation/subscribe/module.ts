@@ -22,7 +22,7 @@ import type { Metrics } from '../../../core/metrics.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok } from '../../../core/result.ts';
 import { createJobs, createTurns } from '../../../core/scheduling.ts';
-import { dayMs, hourMs, hourSeconds, minuteMs } from '../../../core/time.ts';
+import { dayMs, hourMs, hourSeconds, lastHour32, minuteMs } from '../../../core/time.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import { flagsOf, metaOf } from '../../../index/records.ts';
 import { COVERING_MAX } from '../../../index/trie/layout.ts';
@@ -36,12 +36,19 @@ import { serviceNames, serviceNumber } from '../../lists/import/rows.ts';
 import { contributionKinds, kindOf, refOf, tagOf } from '../../state/contributions.ts';
 import type { Entries } from '../../state/entries.ts';
 import { peerCleared, peerRows, peerRowsPerEventMax, peerSet } from '../../state/events.ts';
-import { type PeerRow, type PeerTerms, peersMax } from '../../votes/peer-votes.ts';
+import { networkOf, type PeerRow, type PeerTerms, peersMax } from '../../votes/peer-votes.ts';
 import type { Policy } from '../../votes/quorum.ts';
 import { type FederationHead, faultOfHead } from '../document/head.ts';
 import type { SigningKey } from '../document/key.ts';
-import type { AddressRef } from '../document/segment.ts';
-import { chainStart } from '../document/segment.ts';
+import {
+  addressAt,
+  addressIn,
+  createRowList,
+  factsAt,
+  newAddress,
+  rowCount,
+} from '../document/rows.ts';
+import { type AddressRef, chainStart, type RowFacts } from '../document/segment.ts';
 import { type FetchOptions, openPeerReader, PeerFault, type ReadSegment } from './fetch.ts';
 import {
   changePeer,
@@ -304,15 +311,15 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     cursor: PeerCursor,
   ): Promise<Partial<StoredPeer>> {
     const segments = await reader.segments(head, { seq: cursor.readSeq, chain: cursor.readChain });
-    let removed: readonly AddressRef[];
-    if (segments === undefined)
-      removed = await absentFrom(peer.number, await reader.snapshot(head));
-    else removed = segments.flatMap((one) => one.removed);
+    const removed =
+      segments === undefined
+        ? await absentFrom(peer.number, await reader.snapshot(head))
+        : joined(segments.map((one) => one.removed));
     const read =
       segments === undefined
         ? { readSeq: head.snapshot!.seq, readChain: head.snapshot!.chain }
         : { readSeq: head.seq, readChain: head.chain };
-    await writeRows(peer, head.seq, [], removed, { ...cursor, ...read });
+    await writeRows(peer, head.seq, { removed }, { ...cursor, ...read });
     return {};
   }
 
@@ -332,22 +339,17 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
         isFirst || segment.seq <= peer.acceptedSeq,
       );
       if (judged.reason !== 'none') {
-        const rest = segments.slice(i);
+        const removed = joined(segments.slice(i).map((one) => one.removed));
         const end = segments.at(-1)!;
         const cursor = { ...at, readSeq: end.seq, readChain: end.chain };
-        await writeRows(
-          peer,
-          end.seq,
-          [],
-          rest.flatMap((one) => one.removed),
-          cursor,
-        );
+        await writeRows(peer, end.seq, { removed }, cursor);
         return { ...counts, ...heldBy(judged.reason) };
       }
       at = { seq: segment.seq, chain: segment.chain };
       counts = judged.counts;
       const cursor = { ...at, readSeq: at.seq, readChain: at.chain };
-      await writeRows(peer, isFirst ? 0 : segment.seq, judged.taken, segment.removed, cursor);
+      const rows = { ...segment, taken: judged.taken };
+      await writeRows(peer, isFirst ? 0 : segment.seq, rows, cursor);
     }
     return counts;
   }
@@ -366,27 +368,30 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     const read = { readSeq: seq, readChain: chain };
     if (judged.reason !== 'none') {
       const cursor = (await readCursor(store, peer.number)) ?? { seq: 0, chain: chainStart };
-      await writeRows(peer, seq, [], removed, { ...cursor, ...read });
+      await writeRows(peer, seq, { removed }, { ...cursor, ...read });
       return { ...counts, ...heldBy(judged.reason) };
     }
     // The newest rows of a first load get budget first.
-    const taken = await newestFirst(judged.taken);
-    await writeRows(peer, isFirst ? 0 : seq, taken, removed, { seq, chain, ...read });
+    const taken = await newestFirst(rows, judged.taken);
+    const change = { added: rows, taken, removed };
+    await writeRows(peer, isFirst ? 0 : seq, change, { seq, chain, ...read });
     // The segments behind a first one come at once. Later ones wait: a peer could name snapshots without end.
     return { ...judged.counts, ...(isFirst && seq < head.seq ? { dueAt: 0 } : {}) };
   }
 
   /** Sorts by day, in slices: a whole sort would hold up everybody. */
-  async function newestFirst(found: readonly PeerRow[]): Promise<PeerRow[]> {
-    const byDay = new Map<number, PeerRow[]>();
-    await inSlices(found.length, (i) => {
-      const day = Math.floor(found[i]!.lastHour / 24);
-      const others = byDay.get(day);
-      if (others === undefined) byDay.set(day, [found[i]!]);
-      else others.push(found[i]!);
+  async function newestFirst(rows: Uint32Array, taken: Uint32Array): Promise<Uint32Array> {
+    const dayOf = (i: number) => Math.floor(factsAt(rows, taken[i]!).lastHour / 24);
+    /** The place of the next row of each day, counted from the newest on. */
+    const places = new Uint32Array(Math.floor(lastHour32 / 24) + 2);
+    const last = places.length - 2;
+    await inSlices(taken.length, (i) => places[last - dayOf(i) + 1]!++);
+    for (let place = 1; place < places.length; place++) places[place]! += places[place - 1]!;
+    const sorted = new Uint32Array(taken.length);
+    await inSlices(taken.length, (i) => {
+      sorted[places[last - dayOf(i)]!++] = taken[i]!;
     });
-    const days = [...byDay.keys()].sort((a, b) => b - a);
-    return days.flatMap((day) => byDay.get(day)!);
+    return sorted;
   }
 
   /**
@@ -396,22 +401,22 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
   async function writeRows(
     peer: StoredPeer,
     seq: number,
-    added: readonly PeerRow[],
-    gone: readonly AddressRef[],
+    change: RowChange,
     cursor: PeerCursor,
   ): Promise<void> {
     const { number } = peer;
+    const { added = none, taken = none } = change;
     let events: NewEvent[] = [];
-    const removed = await saidOf(number, gone);
-    const size = peerRowsPerEventMax;
-    const steps = Math.ceil((added.length + removed.length) / size);
-    for (let step = 0; step < steps; step++) {
-      const from = step * size;
-      const less = removed.slice(from, from + size);
-      const first = Math.max(0, from - removed.length);
-      const room = size - less.length;
-      const more = from + size <= removed.length ? [] : added.slice(first, first + room);
-      events.push(peerRows.encode(newEventId(), { peer: number, seq, added: more, removed: less }));
+    const removed = await saidOf(number, change.removed);
+    const [size, less] = [peerRowsPerEventMax, rowCount(removed)];
+    const turns = createTurns();
+    for (let from = 0; from < less + taken.length; from += size) {
+      const gone = addressesAt(removed, from, Math.min(less, from + size));
+      const first = Math.max(0, from - less);
+      const more = [...taken.subarray(first, Math.max(0, from + size - less))];
+      const rows = { added: more.map((row) => rowAt(added, row)), removed: gone };
+      events.push(peerRows.encode(newEventId(), { peer: number, seq, ...rows }));
+      if (turns.isOver()) await turns.next();
       if (events.length < eventsPerCommit) continue;
       await commitFor(peer, events);
       signal.throwIfAborted();
@@ -421,36 +426,38 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
   }
 
   /** Returns those that the peer says here: tombstones of strangers would be written without end. */
-  async function saidOf(peer: number, gone: readonly AddressRef[]): Promise<AddressRef[]> {
+  async function saidOf(peer: number, gone: Uint32Array): Promise<Uint32Array> {
     const tag = tagOf(contributionKinds.peer, peer);
-    const found: AddressRef[] = [];
-    await inSlices(gone.length, (i) => {
-      const { family, words, length } = gone[i]!;
-      const entry = entries.get(family, words, length);
-      if (entry !== 0 && entries.contributions.find(entry, tag) !== 0) found.push(gone[i]!);
+    const found = createRowList();
+    await inSlices(rowCount(gone), (i) => {
+      if (nodeAt(gone, i, tag) !== 0) found.copy(gone, i);
     });
-    return found;
+    return found.finish();
   }
 
-  /** Returns what a peer says here and is not among these rows, which are sorted by address. */
-  async function absentFrom(peer: number, rows: readonly PeerRow[]): Promise<AddressRef[]> {
-    const named = new Set<number>();
+  const place = newAddress();
+  function nodeAt(rows: Uint32Array, row: number, tag: number): number {
+    const { family, words, length } = addressAt(rows, row, place);
+    const entry = entries.get(family, words, length);
+    return entry === 0 ? 0 : entries.contributions.find(entry, tag);
+  }
+
+  /** Returns what a peer says here and is not among these rows. */
+  async function absentFrom(peer: number, rows: Uint32Array): Promise<Uint32Array> {
     const tag = tagOf(contributionKinds.peer, peer);
     const { contributions: c } = entries;
-    await inSlices(rows.length, (i) => {
-      const { family, words, length } = rows[i]!;
-      const entry = entries.get(family, words, length);
-      if (entry !== 0) named.add(entry);
+    const isNamed = new Uint8Array(1 + c.highest());
+    await inSlices(rowCount(rows), (i) => {
+      isNamed[nodeAt(rows, i, tag)] = 1;
     });
-    const found: AddressRef[] = [];
-    await inSlices(c.highest(), (i) => {
+    const found = createRowList();
+    await inSlices(isNamed.length - 1, (i) => {
       const node = i + 1;
       const entry = c.owner[node]!;
-      if (entry === 0 || c.tag[node] !== tag || named.has(entry)) return;
-      const { family, words, length } = index.prefixOf(entry)!;
-      found.push({ family, words: words.slice(), length });
+      if (entry === 0 || c.tag[node] !== tag || isNamed[node] !== 0) return;
+      found.add(index.prefixOf(entry)!, nothing);
     });
-    return found;
+    return found.finish();
   }
 
   return { commit, takeBackMeanwhile, takeSegments, takeSnapshot };
@@ -467,30 +474,34 @@ export function createJudge(
 ) {
   const { contributions: c } = entries;
   const covering = new Int32Array(COVERING_MAX);
+  const place = newAddress();
   const inSlices = (count: number, step: (i: number) => void) => stepInSlices(count, step, signal);
 
   /** Judges new rows. @param isAccepted the operator takes them as they are, or they are the first ones */
   async function judge(
     peer: StoredPeer,
     before: Counts,
-    added: readonly PeerRow[],
+    added: Uint32Array,
     isAccepted: boolean,
-  ): Promise<{ reason: HoldReason; counts: Counts; taken: readonly PeerRow[] }> {
+  ): Promise<{ reason: HoldReason; counts: Counts; taken: Uint32Array }> {
     const tag = tagOf(contributionKinds.peer, peer.number);
     const thisHour = Math.floor(clock.now() / hourMs);
     const latest = Math.floor((clock.now() + aheadMsMax) / hourMs);
     const limit = newRowsLimit(before.days);
-    const inNetworks = new Map<string, number>();
-    const taken: PeerRow[] = [];
+    /** Rows come sorted: those of one network follow one another. */
+    const near = { network: -1, rows: 0 };
+    const taken = new Uint32Array(rowCount(added));
+    let used = 0;
     const isRefused: Record<'resolver' | 'future' | 'crowded', boolean> = {
       resolver: false,
       future: false,
       crowded: false,
     };
     let [fresh, good] = [0, 0];
-    await inSlices(added.length, (i) => {
-      const row = added[i]!;
-      if (row.lastHour > latest) isRefused.future = true;
+    await inSlices(taken.length, (i) => {
+      const row = addressAt(added, i, place);
+      const { lastHour } = factsAt(added, i);
+      if (lastHour > latest) isRefused.future = true;
       const flags = flagsAt(row);
       if (flags.isResolver) isRefused.resolver = true;
       if (flags.isImmune || !isMet(specialUse(row.family, row.words))) {
@@ -500,16 +511,16 @@ export function createJudge(
       const entry = entries.get(row.family, row.words, row.length);
       const node = entry === 0 ? 0 : c.find(entry, tag);
       // Said again without news: it would be written without end.
-      if (node !== 0 && Math.min(row.lastHour, thisHour) <= hourOf(c.newest[node]!)) return;
+      if (node !== 0 && Math.min(lastHour, thisHour) <= hourOf(c.newest[node]!)) return;
       if (node === 0) {
         fresh++;
-        const network = networkName(row);
-        const count = (inNetworks.get(network) ?? rowsIn(row, tag)) + 1;
-        inNetworks.set(network, count);
-        if (count > networkRowsHeld) isRefused.crowded = true;
-        if (count > networkRowsMax) return;
+        const network = networkOf(row.family, row.words);
+        if (network !== near.network) Object.assign(near, { network, rows: rowsIn(row, tag) });
+        near.rows++;
+        if (near.rows > networkRowsHeld) isRefused.crowded = true;
+        if (near.rows > networkRowsMax) return;
       }
-      taken.push(row);
+      taken[used++] = i;
     });
     const counts = {
       ...before,
@@ -519,13 +530,14 @@ export function createJudge(
     };
     const goodMax = Math.max(goodRowsMin, goodShare * (counts.newToday + counts.goodToday));
     let reason: HoldReason = 'none';
-    if (isAccepted) return { reason, counts, taken };
+    const judged = { counts, taken: taken.subarray(0, used) };
+    if (isAccepted) return { reason, ...judged };
     if (isRefused.resolver) reason = 'a resolver or root server';
     else if (isRefused.future) reason = 'rows from the future';
     else if (counts.newToday > limit) reason = 'many new rows';
     else if (counts.goodToday > goodMax) reason = 'allowed or known good addresses';
     else if (isRefused.crowded) reason = 'many rows of one network';
-    return { reason, counts, taken };
+    return { reason, ...judged };
   }
 
   function flagsAt({ family, words }: AddressRef) {
@@ -706,8 +718,42 @@ function hourOf(second: number): number {
   return Math.floor(second / hourSeconds);
 }
 
-function networkName({ family, words }: AddressRef): string {
-  return family === 4 ? `${words[0]! >>> 8}` : `${words[0]}/${words[1]! >>> 16}`;
+/** A change says which rows of `added` are written, in this order, and what goes; packed as document/rows.ts has it. */
+interface RowChange {
+  readonly added?: Uint32Array;
+  readonly taken?: Uint32Array;
+  readonly removed: Uint32Array;
+}
+
+const none = new Uint32Array();
+const nothing: RowFacts = {
+  firstHour: 0,
+  lastHour: 0,
+  categories: 0,
+  reports: 0,
+  staff: 0,
+  members: 0,
+  earned: 0,
+};
+
+function joined(parts: readonly Uint32Array[]): Uint32Array {
+  const whole = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function addressesAt(rows: Uint32Array, from: number, to: number): AddressRef[] {
+  const count = Math.max(0, to - from);
+  return Array.from({ length: count }, (_, i) => addressIn(rows, from + i));
+}
+
+function rowAt(rows: Uint32Array, row: number): PeerRow {
+  const { firstHour, lastHour, categories } = factsAt(rows, row);
+  return { ...addressIn(rows, row), firstHour, lastHour, categories };
 }
 
 const pollMs = 2_000;

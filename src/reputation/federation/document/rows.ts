@@ -1,5 +1,5 @@
 /**
- * What this server says of addresses at one moment, packed in one array: nine words a row, sorted by address.
+ * What a server says of addresses, packed in one array: nine words a row, sorted by address.
  *
  *     words 0..3  address | 4  length and who reported | 5  first hour | 6  last hour | 7  categories | 8  reports
  *
@@ -7,7 +7,7 @@
  */
 
 import type { IpFamily } from '../../../ip/address.ts';
-import type { AddressRef, RowFacts } from '../document/segment.ts';
+import type { AddressRef, RowFacts } from './segment.ts';
 
 export const ROW = 9;
 const rowsBegin = 1_024;
@@ -34,6 +34,13 @@ export function addressAt(rows: Uint32Array, row: number, into: AddressView): Ad
   return into;
 }
 
+/** The same as an object of its own, with a view of the rows: a tenth of the time of a copy. */
+export function addressIn(rows: Uint32Array, row: number): AddressRef {
+  const at = row * ROW;
+  const length = rows[at + 4]! & 0xff;
+  return { family: length === 32 ? 4 : 6, words: rows.subarray(at, at + 4), length };
+}
+
 export function factsAt(rows: Uint32Array, row: number): RowFacts {
   const at = row * ROW;
   const reporters = rows[at + 4]! >>> 8;
@@ -48,9 +55,9 @@ export function factsAt(rows: Uint32Array, row: number): RowFacts {
   };
 }
 
-/** Gathers rows that come sorted. */
-export function createRowList() {
-  let words = new Uint32Array(rowsBegin * ROW);
+/** Gathers rows that come sorted. @param expected so many or fewer */
+export function createRowList(expected = rowsBegin) {
+  let words = new Uint32Array(Math.max(1, expected) * ROW);
   let used = 0;
 
   function room(): number {
@@ -84,7 +91,7 @@ export function createRowList() {
       words.set(rows.subarray(row * ROW, (row + 1) * ROW), at);
     },
     count: () => used / ROW,
-    /** A copy of its own size. */
-    finish: () => words.slice(0, used),
+    /** An array of their size. */
+    finish: () => (used === words.length ? words : words.slice(0, used)),
   };
 }
