@@ -209,8 +209,8 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   host.add(openSubscriptions({ ...lists, geo: data.geo, systems, masterKey }));
   const signer = () => signingKeyOf({ store, masterKey, clock });
   const { secureUrl } = config;
-  const onHeld = createPeerMails({ store, people, mailer, log, secureUrl });
-  host.add(await openPeers({ state, maintenance, clock, random, log, config, signer, onHeld }));
+  const onNotice = createPeerMails({ store, people, mailer, log, secureUrl });
+  host.add(await openPeers({ state, maintenance, clock, random, log, config, signer, onNotice }));
   tables.register(metrics);
   closers.add(tables.watch());
 

@@ -323,7 +323,7 @@ export function openOfflineState(
 /** @throws OperatorError when memory can't be brought up to the journal */
 export async function withMemory<T>(
   options: OfflineStateOptions & { readonly config: Config; readonly lastSeq: bigint },
-  read: (memory: Memory) => T,
+  read: (memory: Memory) => T | Promise<T>,
 ): Promise<T> {
   const { store, clock, random, config, lastSeq } = options;
   const { shared: tables } = openGeoTables({ config, log: createLog('silent') });
@@ -340,7 +340,7 @@ export async function withMemory<T>(
     const check = openCheck({ index, geo: createGeoFragments(openGeoReader(tables)) });
     const { contributions, peers } = state.entries;
     const evidence = createEvidence({ index, contributions, sources, check, peers });
-    return read({ check, evidence, counts });
+    return await read({ check, evidence, counts, peers: state });
   } finally {
     await state.follower.stop();
   }

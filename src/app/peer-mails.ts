@@ -1,15 +1,13 @@
 /**
- * Tells operators by mail that a peer waits for them: its new rows are held, or a strange key signs. Once for each time
- * that it begins, since the peer's row keeps what is held. Here the wings meet: reputation knows the peer, sign-on the address.
+ * Tells operators by mail of a peer: its new rows are held, a strange key signs, its head is over, its key rotated, or
+ * its budget is nearly used. How often at most, is kept in reputation/federation/subscribe/notices.ts. Here the wings meet:
+ * reputation knows the peer, sign-on the address.
  */
 
 import { activeOperators } from '../access/accounts/records.ts';
 import type { Log } from '../core/log.ts';
-import {
-  type HoldReason,
-  nameOf,
-  type StoredPeer,
-} from '../reputation/federation/subscribe/peers.ts';
+import type { NoticeKind } from '../reputation/federation/subscribe/notices.ts';
+import { nameOf, type StoredPeer } from '../reputation/federation/subscribe/peers.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import { isActive, type People } from '../signon/people.ts';
 import type { Store } from '../storage/store.ts';
@@ -26,18 +24,18 @@ export function createPeerMails(needs: {
 }) {
   const { store, people, mailer, log } = needs;
 
-  async function send(peer: StoredPeer, reason: HoldReason): Promise<void> {
+  async function send(peer: StoredPeer, notice: NoticeKind): Promise<void> {
     const name = nameOf(peer);
     const link = new URL(`/admin/peers?peer=${encodeURIComponent(name)}`, needs.secureUrl).href;
-    const values = { link, peer: name, isStrangeKey: reason === 'strange key' };
+    const values = { link, peer: name, notice };
     for (const id of (await activeOperators(store)).slice(0, operatorsMax)) {
       const person = await people.byId(id);
       if (person === undefined || !isActive(person)) continue;
-      mailer.post(person.account.email, person.credentials.language, 'peerHeld', values, id);
+      mailer.post(person.account.email, person.credentials.language, 'peerNotice', values, id);
     }
   }
 
-  return (peer: StoredPeer, reason: HoldReason): void => {
-    send(peer, reason).catch((err: unknown) => log.warn({ err }, 'peers: operators were not told'));
+  return (peer: StoredPeer, notice: NoticeKind): void => {
+    send(peer, notice).catch((err: unknown) => log.warn({ err }, 'peers: operators were not told'));
   };
 }

@@ -45,7 +45,8 @@ export function openOperations(opening: Opening, served: Served) {
   const workspace: Workspace = {
     ...storeTools({ config, clock, random, log, store, masterKey }, true),
     embedded: member === undefined ? embedded : undefined,
-    withMemory: async (read) => read({ check, evidence, counts: state.counting.counts }),
+    withMemory: async (read) =>
+      read({ check, evidence, counts: state.counting.counts, peers: state }),
     hostOf: served.hostnames.ask,
     catchUpTo: follower.catchUpTo,
     sendReset: served.sendReset,

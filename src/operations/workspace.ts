@@ -130,7 +130,7 @@ export async function withReading<T>(
 /** Memory that is loaded for this, as at the start of a server. */
 async function loadedMemory<T>(
   { config, clock, random, store }: Pick<MemoryReading, 'config' | 'clock' | 'random' | 'store'>,
-  read: (memory: Memory) => T,
+  read: (memory: Memory) => T | Promise<T>,
 ): Promise<T> {
   // Loaded here, because it brings most of the server with it.
   const { withMemory } = await import('../app/data.ts');

@@ -117,6 +117,7 @@ export const namespaces = {
   peer: 0x26,
   peerCursor: 0x27,
   sourceSecret: 0x28,
+  peerNotes: 0x29,
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
@@ -328,6 +329,10 @@ export const peerPrefix = (): Key => encodeKey(namespaces.peer);
 /** 27 number:u8: how far a peer was read; without it the peer is read whole. */
 export const peerCursorKey = (peer: number): Key => encodeKey(namespaces.peerCursor, u8(peer));
 export const peerCursorPrefix = (): Key => encodeKey(namespaces.peerCursor);
+
+/** 29 number:u8: what operators were told of a peer, and rows that wait (reputation/federation/subscribe/notices.ts). */
+export const peerNotesKey = (peer: number): Key => encodeKey(namespaces.peerNotes, u8(peer));
+export const peerNotesPrefix = (): Key => encodeKey(namespaces.peerNotes);
 
 /** 30 address:17 reported-at-descending:u48 id:16 — an address's reports, newest first. */
 export const reportByAddressKey = (address: Uint8Array, reportedAt: number, id: Uint8Array): Key =>

@@ -79,6 +79,7 @@ it('the encodings on disk stay what they are', () => {
     [keys.ownEntryKey('192.0.2.0/24'), '253139322e302e322e302f323400'],
     [keys.peerKey(3), '2603'],
     [keys.peerCursorKey(32), '2720'],
+    [keys.peerNotesKey(2), '2902'],
     [keys.sourceSecretKey('ab'), '28616200'],
     [keys.sourceSecretPrefix(), '28'],
     [keys.subscriptionKey('l'), '226c00'],

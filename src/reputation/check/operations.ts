@@ -8,6 +8,7 @@ import { columns, grouped } from '../../core/text-table.ts';
 import { readBehind } from '../../ip/behind.ts';
 import { type Evidence, type EvidenceReader, whyJson } from '../address/evidence.ts';
 import type { ReportCounts } from '../counts/report-counts.ts';
+import type { PeerMemory } from '../federation/subscribe/compare.ts';
 import type { Hostnames } from '../hostnames/hostnames.ts';
 import type { Check } from './check.ts';
 
@@ -16,11 +17,12 @@ export interface Memory {
   readonly check: Check;
   readonly evidence: EvidenceReader;
   readonly counts: ReportCounts;
+  readonly peers: PeerMemory;
 }
 
-/** Reading with the memory as of the journal's end. It may be looked at until `read` returns. */
+/** Reading with the memory as of the journal's end. It may be looked at until `read` is done. */
 export interface MemoryReading extends Reading {
-  withMemory<T>(read: (memory: Memory) => T): Promise<T>;
+  withMemory<T>(read: (memory: Memory) => T | Promise<T>): Promise<T>;
   /** Present in a server: asks for the host names of an address, if its settings let it. */
   readonly hostOf?: Hostnames['ask'];
 }

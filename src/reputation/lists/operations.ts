@@ -24,7 +24,7 @@ import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
 import { systemSource } from '../../geo/sources.ts';
 import { sourceSecretPrefix } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/store.ts';
-import { listPeers } from '../federation/subscribe/peers.ts';
+import { hostsOfPeers } from '../federation/subscribe/peers.ts';
 import { createAllowlist } from '../ranges/operator-ranges.ts';
 import { offeredLists } from './catalogue.ts';
 import { openDestinations, sourceFault, urlLabel } from './import/download.ts';
@@ -163,6 +163,10 @@ async function load(
   call: OperationCall,
 ) {
   const { label, source: name = listNameOf(label), hold: holdDays } = input;
+  if (/^https?:\/\//i.test(label) && URL.canParse(label)) {
+    const peerHosts = await hostsOfPeers(w.store);
+    await openDestinations({ allowPrivate: true, peerHosts }).admit(new URL(label));
+  }
   const { clock } = w;
   const startMs = clock.monotonicMs();
   const { format, confidence: score = 0, service: of } = kind;
@@ -338,13 +342,12 @@ function credentialsFor(w: ListTools, url: URL, given: Parameters<typeof readCre
   throw new OperatorError('a header or a password is sent over https alone');
 }
 
-/** A peer's blocklist holds our own word come back, with a list's units. */
-async function refusePeer({ store }: ListTools, { host }: URL): Promise<void> {
-  const peer = (await listPeers(store)).find((one) => new URL(one.url).host === host);
-  if (peer === undefined) return;
-  throw new OperatorError(
-    `${host} is peer ${peer.number}: its list would be our own word come back. Remove the peer first`,
-  );
+/** @throws OperatorError for an address that a list may not come from, such as a peer's: that is our own word come back */
+async function refuseFaulty({ store, config }: ListTools, url: URL): Promise<void> {
+  const peerHosts = await hostsOfPeers(store);
+  const destinations = openDestinations({ allowPrivate: config.sourceAllowPrivate, peerHosts });
+  const fault = await sourceFault(url, destinations);
+  if (fault !== undefined) throw new OperatorError(fault);
 }
 
 /** Has the running server fetch a list from now on. */
@@ -356,10 +359,7 @@ async function subscribe(w: ListTools, input: SourceInput) {
   if (input.hold * dayMs < 2 * everyMs) {
     throw new OperatorError('--hold must be twice as long as --every, or longer');
   }
-  const destinations = openDestinations({ allowPrivate: w.config.sourceAllowPrivate });
-  const fault = await sourceFault(url, destinations);
-  if (fault !== undefined) throw new OperatorError(fault);
-  await refusePeer(w, url);
+  await refuseFaulty(w, url);
   const terms = {
     name: input.source ?? listNameOf(url.href),
     url: url.href,
@@ -468,8 +468,7 @@ export const previewSource = operation({
   },
   async run(w, { url, confidence: score = confidenceDefault, ...given }, call) {
     const allowPrivate = w.config.sourceAllowPrivate;
-    const fault = await sourceFault(new URL(url), openDestinations({ allowPrivate }));
-    if (fault !== undefined) throw new OperatorError(fault);
+    await refuseFaulty(w, new URL(url));
     const allowed = (await createAllowlist(w).list()).map(({ prefix }) => prefix);
     const how = {
       url: new URL(url).href,
@@ -478,6 +477,7 @@ export const previewSource = operation({
       systems: systemSource(w.config.geoAsnMmdb),
       credentials: credentialsFor(w, new URL(url), given),
       allowPrivate,
+      peerHosts: await hostsOfPeers(w.store),
       allowed,
     } as const;
     return expect(await previewList(how, call.signal));

@@ -37,17 +37,18 @@ export async function previewList(
     readonly format: ListFormatName | 'auto';
     readonly confidence: number;
     readonly allowPrivate: boolean;
+    readonly peerHosts: readonly string[];
     readonly systems: FetchJob['systems'];
     readonly credentials: FetchJob['credentials'];
     readonly allowed: readonly string[];
   },
   signal: AbortSignal,
 ): Promise<Result<ListPreview>> {
-  const { url, format, confidence, allowPrivate, systems, credentials } = given;
+  const { url, format, confidence, allowPrivate, peerHosts, systems, credentials } = given;
   const terms = { url, format, confidence, allowDocumentation: false, service: undefined };
   const read = await previews.run(async () => {
     const answer = await fetchInThread(
-      { ...bounds, terms, allowPrivate, systems, credentials, known: undefined },
+      { ...bounds, terms, allowPrivate, peerHosts, systems, credentials, known: undefined },
       signal,
     );
     const clashes =

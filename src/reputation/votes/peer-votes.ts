@@ -202,12 +202,13 @@ export function createPeerVotes(options: {
   /**
    * Returns when somebody of ours or a peer saw the address last, seconds since 1970.
    * @param lastReportedAt by us, 0 for never
+   * @param without a node that is left out
    */
-  function newestOn(entry: number, lastReportedAt: number): number {
+  function newestOn(entry: number, lastReportedAt: number, without = 0): number {
     let newest = lastReportedAt;
     if (c.ofPeers() === 0) return newest;
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
-      if (kindOf(c.tag[node]!) === contributionKinds.peer) {
+      if (node !== without && kindOf(c.tag[node]!) === contributionKinds.peer) {
         newest = Math.max(newest, c.newest[node]!);
       }
     }
@@ -305,12 +306,15 @@ export function createPeerVotes(options: {
     }
   }
 
-  /** Adds up the evidence of an entry's peers: a group has that of its heaviest, in logarithms to 2. */
-  function evidenceOf(entry: number): number {
+  /**
+   * Adds up the evidence of an entry's peers: a group has that of its heaviest, in logarithms to 2.
+   * @param without a node that is left out
+   */
+  function evidenceOf(entry: number, without = 0): number {
     let strongest = Number.NEGATIVE_INFINITY;
     let words = 0;
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
-      if (kindOf(c.tag[node]!) !== contributionKinds.peer) continue;
+      if (node === without || kindOf(c.tag[node]!) !== contributionKinds.peer) continue;
       if (words++ === 0) strengths.fill(Number.NEGATIVE_INFINITY);
       const { group } = voteOf(node);
       strengths[group] = Math.max(strengths[group]!, strengthOf(node));

@@ -232,16 +232,20 @@ export interface PeerVotes {
   voteOf(node: number): { readonly day: number; readonly quarters: number; readonly group: number };
 }
 
-/** Returns the best count that the remaining votes of an entry ever made within 30 days. */
+/**
+ * Returns the best count that the remaining votes of an entry ever made within 30 days.
+ * @param without a node that is left out
+ */
 export function bestCount(
   contributions: Contributions,
   entry: number,
   peers: PeerVotes,
+  without = 0,
 ): VoteCount {
   const { vote, detail, next, tag } = contributions;
   const votes: { day: number; add: (count: Count) => void }[] = [];
   for (let node = contributions.first(entry); node !== 0; node = next[node]!) {
-    if (vote[node] === 0) continue;
+    if (vote[node] === 0 || node === without) continue;
     if (kindOf(tag[node]!) === contributionKinds.peer) {
       const { day, quarters, group } = peers.voteOf(node);
       votes.push({ day, add: (count) => count.addPeer(quarters, group) });

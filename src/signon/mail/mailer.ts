@@ -52,7 +52,7 @@ const kindOf: Readonly<Record<MailName, MailKind>> = {
   newSignIn: 'notice',
   failedSignIns: 'notice',
   budgetNear: 'notice',
-  peerHeld: 'notice',
+  peerNotice: 'notice',
   changed: 'change',
   accountDeleted: 'deletion',
   test: 'notice',

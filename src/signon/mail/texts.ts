@@ -42,14 +42,92 @@ export interface MailCatalogue {
   changed(values: ChangedValues): MailText;
   /** `limit`: open votes that the account may have. */
   budgetNear(values: { limit: number }): MailText;
-  /** To operators. `link`: of the peer on the console. `isStrangeKey`: nothing of it counts any more. */
-  peerHeld(values: { link: string; peer: string; isStrangeKey: boolean }): MailText;
+  /** To operators. `link`: of the peer on the console. */
+  peerNotice(values: { link: string; peer: string; notice: PeerNotice }): MailText;
   accountDeleted(values: object): MailText;
   /** An operator sends it to see that mails arrive. */
   test(values: { link: string }): MailText;
 }
 
 export type MailName = keyof MailCatalogue;
+
+type PeerNotice = 'held' | 'strange key' | 'stale' | 'rotated' | 'budget';
+
+type PeerNotices = Readonly<Record<PeerNotice, (peer: string) => MailText>>;
+
+const peerNoticesEn: PeerNotices = {
+  held: (peer) => ({
+    subject: `The peer ${peer} waits for you`,
+    text: `New rows of
+${peer}
+look like a mistake or like poison, so they wait. What it takes back still
+goes. Look at them, then accept or drop them:`,
+  }),
+  'strange key': (peer) => ({
+    subject: `A strange key signs for the peer ${peer}`,
+    text: `A key that you did not pin signs what
+${peer}
+publishes. Nothing that it said counts until you pin a new key.
+Ask its operator by another way first.`,
+  }),
+  stale: (peer) => ({
+    subject: `The peer ${peer} is out of date`,
+    text: `The last signature of
+${peer}
+has been over for a day. Nothing that it said counts until it signs again.
+Ask its operator, or see why it can’t be read:`,
+  }),
+  rotated: (peer) => ({
+    subject: `The peer ${peer} has a new key`,
+    text: `${peer}
+changed its key. The key that you had pinned signed the new one, so it is
+pinned now. You need do nothing. If its operator knows of no change, pause it:`,
+  }),
+  budget: (peer) => ({
+    subject: `The votes of the peer ${peer} are nearly used up`,
+    text: `${peer}
+has used 80 % of its open votes. Beyond all of them its word lifts no score.
+If you see far less than it does, raise its budget. Else look at what it says:`,
+  }),
+};
+
+const peerNoticesFr: PeerNotices = {
+  held: (peer) => ({
+    subject: `Le pair ${peer} attend votre décision`,
+    text: `De nouvelles lignes de
+${peer}
+ressemblent à une erreur ou à un empoisonnement : elles attendent. Ce qu’il
+retire disparaît quand même. Regardez-les, puis acceptez-les ou écartez-les :`,
+  }),
+  'strange key': (peer) => ({
+    subject: `Une clé inconnue signe pour le pair ${peer}`,
+    text: `Une clé que vous n’avez pas fixée signe ce que publie
+${peer}.
+Rien de lui ne compte tant que vous n’avez pas fixé une nouvelle clé.
+Demandez-la d’abord à son exploitant par une autre voie.`,
+  }),
+  stale: (peer) => ({
+    subject: `Le pair ${peer} est périmé`,
+    text: `La dernière signature de
+${peer}
+est échue depuis un jour. Rien de lui ne compte tant qu’il ne signe pas de
+nouveau. Demandez à son exploitant, ou voyez pourquoi il n’est pas lu :`,
+  }),
+  rotated: (peer) => ({
+    subject: `Le pair ${peer} a une nouvelle clé`,
+    text: `${peer}
+a changé de clé. La clé que vous aviez fixée a signé la nouvelle, qui est
+fixée maintenant. Vous n’avez rien à faire. Si son exploitant n’en sait rien,
+suspendez-le :`,
+  }),
+  budget: (peer) => ({
+    subject: `Le pair ${peer} a presque épuisé ses votes`,
+    text: `${peer}
+a utilisé 80 % de ses votes ouverts. Au-delà, sa parole ne relève aucun score.
+Si vous voyez bien moins que lui, augmentez son budget. Sinon, regardez ce
+qu’il dit :`,
+  }),
+};
 
 const changesEn: Readonly<Record<ChangeEvent, MailText>> = {
   password_changed: {
@@ -248,22 +326,10 @@ back when it is confirmed, and half of what is open lapses in 14 days.
 If you did not send so many reports, somebody may have your API key: revoke it
 on the page of your keys.`,
   }),
-  peerHeld: ({ link, peer, isStrangeKey }) => ({
-    subject: `The peer ${peer} waits for you`,
-    text: `${
-      isStrangeKey
-        ? `A key that you did not pin signs what
-${peer}
-publishes. Nothing that it said counts until you pin a new key.
-Ask its operator by another way first.`
-        : `New rows of
-${peer}
-look like a mistake or like poison, so they wait. What it takes back still
-goes. Look at them, then accept or drop them:`
-    }
-
-${link}`,
-  }),
+  peerNotice({ link, peer, notice }) {
+    const { subject, text } = peerNoticesEn[notice](peer);
+    return { subject, text: `${text}\n\n${link}` };
+  },
   accountDeleted: () => ({
     subject: 'Your account was deleted',
     text: `Your account was deleted, and with it everything that was kept about you. Its
@@ -496,22 +562,10 @@ s’éteint en 14 jours.
 Si vous n’avez pas envoyé tant de signalements, quelqu’un a peut-être votre
 clé d’API : révoquez-la sur la page de vos clés.`,
   }),
-  peerHeld: ({ link, peer, isStrangeKey }) => ({
-    subject: `Le pair ${peer} attend votre décision`,
-    text: `${
-      isStrangeKey
-        ? `Une clé que vous n’avez pas fixée signe ce que publie
-${peer}.
-Rien de lui ne compte tant que vous n’avez pas fixé une nouvelle clé.
-Demandez-la d’abord à son exploitant par une autre voie.`
-        : `De nouvelles lignes de
-${peer}
-ressemblent à une erreur ou à un empoisonnement : elles attendent. Ce qu’il
-retire disparaît quand même. Regardez-les, puis acceptez-les ou écartez-les :`
-    }
-
-${link}`,
-  }),
+  peerNotice({ link, peer, notice }) {
+    const { subject, text } = peerNoticesFr[notice](peer);
+    return { subject, text: `${text}\n\n${link}` };
+  },
   accountDeleted: () => ({
     subject: 'Votre compte a été supprimé',
     text: `Votre compte a été supprimé, et avec lui tout ce qui était gardé sur vous. Ses

@@ -220,5 +220,15 @@ it('a peer is paused, resumed and removed on its screen, which the navigation na
   assert.match(await act('resume'), /You resumed b\.example/);
   const refused = await ada.post(`${at}/change`, { do: 'accept', peer: 'b.example' });
   assert.match(refused.body, /nothing of it is held/i);
+  const shown = await server.cliJson('peer', 'show', 'b.example');
+  assert.deepEqual([shown.heldRows, shown.votes.open, shown.figures.rows], [0, 0, 0]);
+  const list = (url: string) => ['source', 'add', url, '--format', 'plain', '--every', '1d'];
+  const clash = await server.cli(...list('http://127.0.0.1.:7/blocklist.txt'));
+  assert.match(clash.stderr, /is the peer 127\.0\.0\.1: its list would be our own word come back/);
+  await server.cliJson(...list('http://192.0.2.7:1/list.txt'), '--source', 'theirs');
+  const other = makeKey('c.example', seededRandom(2)).line;
+  const back = await server.cli('peer', 'add', 'http://0xc0.0.2.7', '--key', other);
+  assert.match(back.stderr, /is the source 'theirs': its list holds our own word come back/);
+  await server.cliJson('source', 'remove', 'theirs');
   assert.match(await act('remove'), /No peers yet/);
 });

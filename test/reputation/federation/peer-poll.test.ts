@@ -29,6 +29,11 @@ import {
 import { openPeerReader } from '../../../src/reputation/federation/subscribe/fetch.ts';
 import { createPeerPoller } from '../../../src/reputation/federation/subscribe/module.ts';
 import {
+  heldRowsOf,
+  type NoticeKind,
+  tellNotices,
+} from '../../../src/reputation/federation/subscribe/notices.ts';
+import {
   addPeer,
   changePeer,
   findPeer,
@@ -39,6 +44,7 @@ import {
   type StoredPeer,
 } from '../../../src/reputation/federation/subscribe/peers.ts';
 import { loadList } from '../../../src/reputation/lists/load-list.ts';
+import { peerNotesPrefix } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { nowhere } from '../../support/reputation/geo.ts';
@@ -169,6 +175,7 @@ async function subscriber() {
     },
   };
   const check = openCheck({ index: state.index, geo: nowhere });
+  const told: NoticeKind[] = [];
   const poller = createPeerPoller({
     store,
     isMine: () => true,
@@ -181,6 +188,7 @@ async function subscriber() {
     random,
     log,
     signer: async () => undefined,
+    onNotice: (_, kind) => told.push(kind),
   });
   ends.push(poller.stop);
   return {
@@ -188,6 +196,7 @@ async function subscriber() {
     store,
     state,
     failing,
+    told,
     async add(from: { url: string; key(): SigningKey }, more: Partial<PeerInput> = {}) {
       const input = { url: from.url, key: from.key().line, weight: 4, owner: '', isOwn: false };
       const made = await addPeer(
@@ -578,6 +587,56 @@ it('a key that the old one signed is followed; another one holds the peer, and n
   from.answers((path, response) => path.endsWith('head') && response.end(own) !== undefined);
   const again = await w.poll();
   assert.deepEqual([again.failure, again.held], ['', 'strange key'], 'until the operator says so');
+});
+
+it('operators hear once of what begins, of each kind once a day at most, and of what still goes on then', async () => {
+  const { w, from } = await followed();
+  await w.good('8.8.8.0/24', 5);
+  await w.poll();
+  const heard = async () => {
+    await w.poll();
+    return w.told.splice(0);
+  };
+  assert.deepEqual(await heard(), []);
+  from.says(['8.8.8.8', '8.8.8.9']);
+  assert.deepEqual([await heard(), await heard()], [['held'], []]);
+  const [peer] = await listPeers(w.store);
+  assert.deepEqual(await heldRowsOf(w.store, peer!), {
+    count: 2,
+    examples: ['8.8.8.8', '8.8.8.9'],
+  });
+  const accept = () =>
+    changePeer(w.store, 1, (one) => ({ held: 'none', acceptedSeq: one.headSeq }));
+  // A day of a peer that flips each hour, in key and rows.
+  const all: NoticeKind[] = [];
+  for (let hour = 0; hour < 24; hour++) {
+    await accept();
+    all.push(...(await heard()));
+    from.says([`8.8.8.${10 + hour}`]);
+    from.rotate(true);
+    all.push(...(await heard()));
+    if (hour === 0) assert.deepEqual(all, ['rotated']);
+    w.clock.advance(hourMs);
+  }
+  assert.deepEqual(all, ['rotated']);
+  assert.deepEqual((await heard()).sort(), ['held', 'rotated']);
+  from.rotate(false);
+  assert.deepEqual([await heard(), await heard()], [['strange key'], []]);
+  await changePeer(w.store, 1, () => ({ held: 'none', key: from.key().line }));
+  from.answers((_, response) => response.writeHead(500).end() !== undefined);
+  w.clock.advance(49 * hourMs);
+  assert.deepEqual([await heard(), await heard()], [['stale'], []]);
+  const said: string[] = [];
+  for (const open of [799, 800, 900, 700, 800]) {
+    await tellNotices(w.store, await listPeers(w.store), {
+      now: w.clock.now(),
+      budgetOf: () => ({ open, limit: 1_000 }),
+      tell: (_, kind) => said.push(`${kind} ${open}`),
+    });
+  }
+  assert.deepEqual(said, ['budget 800']);
+  await removePeer(w.store, 1, []);
+  assert.equal((await w.store.scan(peerNotesPrefix(), { limit: 1 })).length, 0);
 });
 
 it('a new peer has half of its weight for 14 days, then whole; peers of one host are one vote', async () => {

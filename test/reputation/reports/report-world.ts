@@ -28,6 +28,7 @@ interface ReportMore {
 interface PeerSaid {
   readonly ageHours?: number;
   readonly categories?: number;
+  readonly isFirstLoad?: boolean;
 }
 
 function netOf(text: string) {
@@ -137,10 +138,10 @@ export function openWorld(limits: Parameters<typeof openFold>[0] = {}) {
     },
     /** A peer names addresses or /64s, seen so many hours ago. */
     async peerSays(peer: number, ips: readonly string[], more: PeerSaid = {}): Promise<void> {
-      const { ageHours = 0, categories = bruteForce } = more;
+      const { ageHours = 0, categories = bruteForce, isFirstLoad = false } = more;
       const lastHour = Math.floor(at.now / 3_600_000) - ageHours;
       const added = ips.map((ip) => ({ ...netOf(ip), firstHour: lastHour, lastHour, categories }));
-      const rows = { peer, seq: 1, added, removed: [] };
+      const rows = { peer, seq: isFirstLoad ? 0 : 1, added, removed: [] };
       await applyEvent(fixture.fold, { kind: 'peer.rows', ...rows }, at.now);
     },
     async peerTakesBack(peer: number, ips: readonly string[]): Promise<void> {

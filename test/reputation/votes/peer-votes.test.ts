@@ -8,6 +8,11 @@ import { it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createEvidence, whyJson } from '../../../src/reputation/address/evidence.ts';
 import { communityScore } from '../../../src/reputation/check/score.ts';
+import {
+  createOverlap,
+  figuresOf,
+  votesByPeer,
+} from '../../../src/reputation/federation/subscribe/compare.ts';
 import { followedBy } from '../../../src/reputation/federation/subscribe/module.ts';
 import { ceilingFor, createCount, type Policy } from '../../../src/reputation/votes/quorum.ts';
 import { addressOf, openWorld, type World } from '../reports/report-world.ts';
@@ -247,6 +252,7 @@ it('what a peer takes back leaves no ceiling that was held with it', async () =>
 });
 
 it('a peer that is removed or silent leaves what the journal without it makes', async () => {
+  let lifted = 0;
   const random = seededRandom(9);
   const below = (n: number) => Math.floor(random.next() * n);
   for (let round = 0; round < 40; round++) {
@@ -259,16 +265,29 @@ it('a peer that is removed or silent leaves what the journal without it makes', 
     }
     await with3.peer(3);
     const ips = Array.from({ length: 4 }, (_, i) => `45.1.${i}.1`);
+    const said = new Set<string>();
     for (let i = 0; i < 40; i++) {
       for (const w of both) w.at.now = with3.at.now;
       const ip = ips[below(4)]!;
       const what = below(6);
-      if (what === 0) await with3.peerSays(3, [ip]);
-      else if (what < 3) for (const w of both) await w.peerSays(what, [ip]);
-      else for (const w of both) w.report(['m', 'a', 'b'][what - 3]!, ip);
+      if (what === 0) {
+        await with3.peerSays(3, [ip]);
+        said.add(ip);
+      }
+      if (what > 0 && what < 3) for (const w of both) await w.peerSays(what, [ip]);
+      if (what >= 3) for (const w of both) w.report(['m', 'a', 'b'][what - 3]!, ip);
       with3.at.now += below(dayMs / 4);
       without.at.now = with3.at.now;
     }
+    const figures = await figuresOf({ ...with3, policy: with3.policy.get }, 3, with3.at.now);
+    const above = (w: World, least: number) =>
+      [...said].filter((ip) => w.score(ip) >= least).length;
+    const counted = [figures?.suspectWithout, figures?.suspect, figures?.maliciousWithout];
+    assert.deepEqual(
+      [...counted, figures?.malicious],
+      [above(without, 50), above(with3, 50), above(without, 75), above(with3, 75)],
+    );
+    lifted += figures!.suspect - figures!.suspectWithout;
     if (round % 2 === 0) await with3.removePeer(3);
     else await with3.peer(3, { quarters: 0 });
     for (const ip of ips) {
@@ -276,6 +295,36 @@ it('a peer that is removed or silent leaves what the journal without it makes', 
       assert.ok(Math.abs(with3.evidence(ip) - without.evidence(ip)) < 1e-4);
     }
   }
+  assert.ok(lifted > 0);
+});
+
+it('of rows that both named it is known who was first, and a first load is left out', async () => {
+  const w = openWorld();
+  await w.peer(1);
+  w.account('m');
+  w.vouch('m', 'member');
+  await w.peerSays(1, ['45.1.1.1', '45.1.2.1', '45.1.4.1']);
+  w.report('m', '45.1.1.1');
+  w.report('m', '45.1.3.1');
+  await w.peerSays(1, ['45.1.3.1']);
+  await w.peerSays(1, ['45.1.5.1'], { isFirstLoad: true });
+  w.report('m', '45.1.5.1');
+  await w.good('45.1.4.0/24');
+  const figures = await figuresOf({ ...w, policy: w.policy.get }, 1, w.at.now);
+  const { rows, votes, shared, peerFirst, oursFirst, confirmed } = figures!;
+  assert.deepEqual([rows, votes, shared, peerFirst, oursFirst, confirmed], [5, 5, 3, 1, 1, 2]);
+  assert.deepEqual([...(await votesByPeer(w.entries, w.at.now))], [[1, 5]]);
+  assert.deepEqual([...(await votesByPeer(w.entries, w.at.now + 30 * dayMs))], []);
+  const overlap = createOverlap({ ...w, policy: w.policy.get });
+  for (const ip of ['45.1.1.1', '45.1.4.1', '45.1.4.9', '45.9.9.9']) {
+    overlap.add({ ...addressOf(ip), length: 32 });
+  }
+  await w.seed('list', { '45.9.9.0/24': 40 });
+  overlap.add({ ...addressOf('45.9.9.9'), length: 32 });
+  assert.deepEqual(overlap.result(), {
+    ...{ rows: 5, reported: 1, listed: 1, good: 2, resolvers: 0 },
+    goodExamples: ['45.1.4.1', '45.1.4.9'],
+  });
 });
 
 it('no row of a peer lowers a score while time passes, and a start reads the same', async () => {

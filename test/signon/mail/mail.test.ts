@@ -231,10 +231,11 @@ it('every mail in every language is plain, short of line, and holds its link who
     return { name: 'changed', values: { ...facts, former: false, what } };
   });
   for (const name of names) {
-    if (name !== 'changed') cases.push({ name, values: { ...facts, limit: 20_000 } });
+    const isOne = name !== 'changed' && name !== 'peerNotice';
+    if (isOne) cases.push({ name, values: { ...facts, limit: 20_000 } });
   }
-  for (const isStrangeKey of [true, false]) {
-    cases.push({ name: 'peerHeld', values: { link, peer: 'b.example', isStrangeKey } });
+  for (const notice of ['held', 'strange key', 'stale', 'rotated', 'budget']) {
+    cases.push({ name: 'peerNotice', values: { link, peer: 'b.example', notice } });
   }
   const paced = { ...facts, worksFrom: '2026-11-22 07:35 UTC', choose: true };
   cases.push({ name: 'verify', values: paced });

@@ -90,9 +90,9 @@ export function openPeerReader(options: FetchOptions) {
   /** Redirects stay on the peer's host. */
   const own: Destinations = {
     ...destinations,
-    admit(url) {
+    async admit(url) {
       if (url.host !== base.host) throw new PeerFault(`${base.host}: redirects to another host`);
-      destinations.admit(url);
+      await destinations.admit(url);
     },
   };
 

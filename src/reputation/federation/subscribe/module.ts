@@ -13,10 +13,9 @@
  */
 
 import type { Config } from '../../../config.ts';
-import { entryFlags } from '../../../contracts/reputation.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { OperatorError } from '../../../core/errors.ts';
-import { every, type Loop } from '../../../core/every.ts';
+import { every, type Loop, type Run } from '../../../core/every.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Metrics } from '../../../core/metrics.ts';
 import type { Random } from '../../../core/random.ts';
@@ -24,15 +23,11 @@ import { fail, ok } from '../../../core/result.ts';
 import { createJobs, createTurns } from '../../../core/scheduling.ts';
 import { dayMs, hourMs, hourSeconds, lastHour32, minuteMs } from '../../../core/time.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
-import { flagsOf, metaOf } from '../../../index/records.ts';
-import { COVERING_MAX } from '../../../index/trie/layout.ts';
-import { specialUse } from '../../../ip/special.ts';
+import { formatNetwork } from '../../../ip/prefix.ts';
 import { untilUndisturbed } from '../../../storage/change.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
 import { LeaseLostError, type Maintenance } from '../../../storage/maintenance.ts';
 import type { NewEvent, SetRow, Store } from '../../../storage/store.ts';
-import { isMet } from '../../address/known.ts';
-import { serviceNames, serviceNumber } from '../../lists/import/rows.ts';
 import { contributionKinds, kindOf, refOf, tagOf } from '../../state/contributions.ts';
 import type { Entries } from '../../state/entries.ts';
 import { peerCleared, peerRows, peerRowsPerEventMax, peerSet } from '../../state/events.ts';
@@ -49,7 +44,9 @@ import {
   rowCount,
 } from '../document/rows.ts';
 import { type AddressRef, chainStart, type RowFacts } from '../document/segment.ts';
+import { createFlags, stepInSlices, votesByPeer } from './compare.ts';
 import { type FetchOptions, openPeerReader, PeerFault, type ReadSegment } from './fetch.ts';
+import { type HeldRows, type NoticeKind, notePeer, tellNotices } from './notices.ts';
 import {
   changePeer,
   cursorRow,
@@ -81,9 +78,6 @@ const goodShare = 0.002;
 const networkRowsMax = 16;
 const networkRowsHeld = 64;
 const aheadMsMax = hourMs;
-/** The service of a bundled range that resolvers and root servers belong to. */
-const resolvers = serviceNumber(serviceNames[3]) - 1;
-const rowsPerSlice = 64;
 
 export interface PollOptions {
   readonly store: Store;
@@ -98,8 +92,8 @@ export interface PollOptions {
   readonly log: Log;
   /** Returns the key that signs this server's requests. */
   readonly signer: () => Promise<SigningKey | undefined>;
-  /** Tells the operator of something that waits for them. */
-  readonly onHeld?: (peer: StoredPeer, reason: HoldReason) => void;
+  /** Tells operators what of a peer they should know. */
+  readonly onNotice?: (peer: StoredPeer, kind: NoticeKind) => void;
   readonly destinations?: FetchOptions['destinations'];
 }
 
@@ -159,7 +153,7 @@ export function createPeerPoller(options: PollOptions) {
     });
   }
 
-  async function refresh(peer: StoredPeer): Promise<Partial<StoredPeer>> {
+  async function refresh(peer: StoredPeer): Promise<Refreshed> {
     const reader = readerOf(peer, await options.signer());
     const key = keyOfPeer(peer);
     const head = await reader.head(key);
@@ -168,7 +162,7 @@ export function createPeerPoller(options: PollOptions) {
     const fault = faultOfHead(head, before, clock.now());
     if (fault === 'forked') return { ...headOf(head), ...heldBy('two histories') };
     if (fault !== undefined) throw new PeerFault(`${nameOf(peer)}: its head is refused (${fault})`);
-    const change: Partial<StoredPeer> = {
+    const change: Refreshed = {
       ...headOf(head),
       ...rotated(peer, head),
       freshAt: clock.now(),
@@ -208,8 +202,11 @@ export function createPeerPoller(options: PollOptions) {
 
   async function run(peer: StoredPeer): Promise<void> {
     let change: Partial<StoredPeer>;
+    let waiting: HeldRows | undefined;
     try {
-      change = { failures: 0, failure: '', ...(await refresh(peer)) };
+      const { waiting: held, ...refreshed } = await refresh(peer);
+      change = { failures: 0, failure: '', ...refreshed };
+      waiting = held;
     } catch (error) {
       if (error instanceof PeerChangedError || error instanceof LeaseLostError) return;
       if (signal.aborted) return;
@@ -238,21 +235,46 @@ export function createPeerPoller(options: PollOptions) {
       return { ...change, triedAt: now, dueAt, ...kept };
     });
     if (!done.ok) return;
-    note(peer, done.value);
-    await publishTerms(await listPeers(store));
+    await note(peer, done.value, waiting);
+    const peers = await listPeers(store);
+    await publishTerms(peers);
+    await tellOperators(peers);
   }
 
-  function note(before: StoredPeer, peer: StoredPeer): void {
+  async function note(
+    before: StoredPeer,
+    peer: StoredPeer,
+    waiting: HeldRows | undefined,
+  ): Promise<void> {
     const facts = { peer: peer.number, name: nameOf(peer) };
     if (peer.held !== before.held && peer.held !== 'none') {
-      log.warn({ ...facts, reason: peer.held }, 'peers: new rows wait for the operator');
-      options.onHeld?.(peer, peer.held);
+      const isStrange = peer.held === 'strange key';
+      const said = isStrange ? 'a strange key signs' : 'new rows wait for the operator';
+      log.warn({ ...facts, reason: peer.held }, `peers: ${said}`);
+      const { count = 0, examples = [] } = waiting ?? {};
+      await notePeer(store, peer, { heldCount: count, heldExamples: examples });
     } else if (peer.failure !== '' && peer.failure !== before.failure) {
       log.warn({ ...facts, reason: peer.failure }, 'peers: a peer was not read');
     }
     if (peer.key !== before.key) {
       log.warn({ ...facts, reason: 'the old key signed a new one' }, 'peers: key changed');
+      await notePeer(store, peer, { isRotated: true });
     }
+  }
+
+  /** Tells operators what is due; a hold, a key and a failure have lines of the log of their own. */
+  function tellOperators(peers: readonly StoredPeer[]): Promise<void> {
+    const now = clock.now();
+    return tellNotices(store, peers, {
+      now,
+      budgetOf: ({ number }) => entries.peers.budget(number, now),
+      tell(peer, kind) {
+        const facts = { peer: peer.number, name: nameOf(peer) };
+        if (kind === 'stale') log.warn(facts, 'peers: a head has been over for a day');
+        if (kind === 'budget') log.warn(facts, 'peers: 80 % of a budget are used');
+        options.onNotice?.(peer, kind);
+      },
+    });
   }
 
   /** Begins what is due. @returns all peers as they are stored */
@@ -262,6 +284,7 @@ export function createPeerPoller(options: PollOptions) {
     if (jobs.count() === 0) await findMirrors(peers);
     // Beside a poll that takes long too: a peer that is paused counts nothing from now on.
     await publishTerms(peers);
+    if (jobs.count() === 0) await tellOperators(peers);
     const now = clock.now();
     const due = peers
       .filter((one) => one.state === 'active' && isDue(one, now))
@@ -309,7 +332,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     reader: ReturnType<typeof openPeerReader>,
     head: FederationHead,
     cursor: PeerCursor,
-  ): Promise<Partial<StoredPeer>> {
+  ): Promise<Refreshed> {
     const segments = await reader.segments(head, { seq: cursor.readSeq, chain: cursor.readChain });
     const removed =
       segments === undefined
@@ -328,7 +351,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     segments: readonly ReadSegment[],
     start: { readonly seq: number; readonly chain: string },
     isFirst: boolean,
-  ): Promise<Partial<StoredPeer>> {
+  ): Promise<Refreshed> {
     let counts = countsOf(peer, clock.now());
     let at = start;
     for (const [i, segment] of segments.entries()) {
@@ -343,7 +366,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
         const end = segments.at(-1)!;
         const cursor = { ...at, readSeq: end.seq, readChain: end.chain };
         await writeRows(peer, end.seq, { removed }, cursor);
-        return { ...counts, ...heldBy(judged.reason) };
+        return { ...counts, ...heldBy(judged.reason), waiting: judged.waiting };
       }
       at = { seq: segment.seq, chain: segment.chain };
       counts = judged.counts;
@@ -359,7 +382,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     reader: ReturnType<typeof openPeerReader>,
     head: FederationHead,
     isFirst: boolean,
-  ): Promise<Partial<StoredPeer>> {
+  ): Promise<Refreshed> {
     const rows = await reader.snapshot(head);
     const { seq, chain } = head.snapshot!;
     const removed = await absentFrom(peer.number, rows);
@@ -369,7 +392,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     if (judged.reason !== 'none') {
       const cursor = (await readCursor(store, peer.number)) ?? { seq: 0, chain: chainStart };
       await writeRows(peer, seq, { removed }, { ...cursor, ...read });
-      return { ...counts, ...heldBy(judged.reason) };
+      return { ...counts, ...heldBy(judged.reason), waiting: judged.waiting };
     }
     // The newest rows of a first load get budget first.
     const taken = await newestFirst(rows, judged.taken);
@@ -473,7 +496,7 @@ export function createJudge(
   signal: AbortSignal,
 ) {
   const { contributions: c } = entries;
-  const covering = new Int32Array(COVERING_MAX);
+  const flagsAt = createFlags({ entries, index });
   const place = newAddress();
   const inSlices = (count: number, step: (i: number) => void) => stepInSlices(count, step, signal);
 
@@ -483,7 +506,12 @@ export function createJudge(
     before: Counts,
     added: Uint32Array,
     isAccepted: boolean,
-  ): Promise<{ reason: HoldReason; counts: Counts; taken: Uint32Array }> {
+  ): Promise<{
+    reason: HoldReason;
+    counts: Counts;
+    taken: Uint32Array;
+    waiting?: HeldRows;
+  }> {
     const tag = tagOf(contributionKinds.peer, peer.number);
     const thisHour = Math.floor(clock.now() / hourMs);
     const latest = Math.floor((clock.now() + aheadMsMax) / hourMs);
@@ -492,20 +520,21 @@ export function createJudge(
     const near = { network: -1, rows: 0 };
     const taken = new Uint32Array(rowCount(added));
     let used = 0;
-    const isRefused: Record<'resolver' | 'future' | 'crowded', boolean> = {
-      resolver: false,
-      future: false,
-      crowded: false,
+    const found = {
+      fresh: createHeldRows(),
+      good: createHeldRows(),
+      resolver: createHeldRows(),
+      future: createHeldRows(),
+      crowded: createHeldRows(),
     };
-    let [fresh, good] = [0, 0];
     await inSlices(taken.length, (i) => {
       const row = addressAt(added, i, place);
       const { lastHour } = factsAt(added, i);
-      if (lastHour > latest) isRefused.future = true;
+      if (lastHour > latest) found.future.add(row);
       const flags = flagsAt(row);
-      if (flags.isResolver) isRefused.resolver = true;
-      if (flags.isImmune || !isMet(specialUse(row.family, row.words))) {
-        good++;
+      if (flags.isResolver) found.resolver.add(row);
+      if (flags.isImmune) {
+        found.good.add(row);
         return;
       }
       const entry = entries.get(row.family, row.words, row.length);
@@ -513,47 +542,31 @@ export function createJudge(
       // Said again without news: it would be written without end.
       if (node !== 0 && Math.min(lastHour, thisHour) <= hourOf(c.newest[node]!)) return;
       if (node === 0) {
-        fresh++;
+        found.fresh.add(row);
         const network = networkOf(row.family, row.words);
         if (network !== near.network) Object.assign(near, { network, rows: rowsIn(row, tag) });
         near.rows++;
-        if (near.rows > networkRowsHeld) isRefused.crowded = true;
+        if (near.rows > networkRowsHeld) found.crowded.add(row);
         if (near.rows > networkRowsMax) return;
       }
       taken[used++] = i;
     });
     const counts = {
       ...before,
-      newToday: before.newToday + (isAccepted ? 0 : fresh),
-      goodToday: before.goodToday + good,
-      goodEver: before.goodEver + good,
+      newToday: before.newToday + (isAccepted ? 0 : found.fresh.count),
+      goodToday: before.goodToday + found.good.count,
+      goodEver: before.goodEver + found.good.count,
     };
     const goodMax = Math.max(goodRowsMin, goodShare * (counts.newToday + counts.goodToday));
-    let reason: HoldReason = 'none';
     const judged = { counts, taken: taken.subarray(0, used) };
-    if (isAccepted) return { reason, ...judged };
-    if (isRefused.resolver) reason = 'a resolver or root server';
-    else if (isRefused.future) reason = 'rows from the future';
-    else if (counts.newToday > limit) reason = 'many new rows';
-    else if (counts.goodToday > goodMax) reason = 'allowed or known good addresses';
-    else if (isRefused.crowded) reason = 'many rows of one network';
-    return { reason, ...judged };
-  }
-
-  function flagsAt({ family, words }: AddressRef) {
-    const count = index.covering(family, words, covering);
-    let [isImmune, isResolver] = [false, false];
-    for (let i = 0; i < count; i++) {
-      const entry = covering[i]!;
-      const flags = flagsOf(metaOf(index.records, entry));
-      if ((flags & (entryFlags.allowlisted | entryFlags.knownGood)) === 0) continue;
-      isImmune = true;
-      for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
-        const isGood = kindOf(c.tag[node]!) === contributionKinds.good;
-        if (isGood && c.detail[node] === resolvers) isResolver = true;
-      }
-    }
-    return { isImmune, isResolver };
+    const held = (reason: HoldReason, waiting: HeldRows) => ({ reason, waiting, ...judged });
+    if (isAccepted) return { reason: 'none', ...judged };
+    if (found.resolver.count > 0) return held('a resolver or root server', found.resolver);
+    if (found.future.count > 0) return held('rows from the future', found.future);
+    if (counts.newToday > limit) return held('many new rows', found.fresh);
+    if (counts.goodToday > goodMax) return held('allowed or known good addresses', found.good);
+    if (found.crowded.count > 0) return held('many rows of one network', found.crowded);
+    return { reason: 'none', ...judged };
   }
 
   /** Counts what the peer says already of a row's /24 or IPv6 /48. */
@@ -640,20 +653,22 @@ export async function followedBy(
   return found;
 }
 
-async function stepInSlices(
-  count: number,
-  step: (i: number) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const turns = createTurns();
-  for (let i = 0; i < count; i++) {
-    if (i % rowsPerSlice === 0 && turns.isOver()) {
-      await turns.next();
-      signal.throwIfAborted();
-    }
-    step(i);
-  }
+const examplesMax = 5;
+
+/** Counts rows that are a reason to wait, and keeps the first few. */
+function createHeldRows() {
+  const found = {
+    count: 0,
+    examples: [] as string[],
+    add(row: AddressRef): void {
+      if (found.count++ < examplesMax) found.examples.push(formatNetwork(row));
+    },
+  };
+  return found;
 }
+
+/** The change of a peer's row that a poll makes, and rows that wait since then. */
+type Refreshed = Partial<StoredPeer> & { readonly waiting?: HeldRows | undefined };
 
 type Counts = Pick<StoredPeer, 'day' | 'newToday' | 'goodToday' | 'goodEver' | 'days'>;
 
@@ -772,7 +787,7 @@ export async function openPeers(needs: {
   readonly config: Config;
   /** Returns the key that signs this server's requests, undefined before it has one. */
   readonly signer: PollOptions['signer'];
-  readonly onHeld?: PollOptions['onHeld'];
+  readonly onNotice?: PollOptions['onNotice'];
 }) {
   const { state, maintenance, clock, random, log, config } = needs;
   const { store } = maintenance;
@@ -789,13 +804,18 @@ export async function openPeers(needs: {
     random,
     log,
     signer: needs.signer,
-    ...(needs.onHeld === undefined ? {} : { onHeld: needs.onHeld }),
+    ...(needs.onNotice === undefined ? {} : { onNotice: needs.onNotice }),
   });
   let peers: readonly StoredPeer[] = await listPeers(store);
   let loop: Loop | undefined;
+  let votes: ReadonlyMap<number, number> = new Map();
+  let votesAt = Number.NEGATIVE_INFINITY;
 
-  async function poll(): Promise<void> {
+  async function poll({ signal }: Run): Promise<void> {
     if (store.writeState().available) peers = await poller.poll();
+    if (peers.length === 0 || clock.monotonicMs() - votesAt < everyMs) return;
+    votesAt = clock.monotonicMs();
+    votes = await votesByPeer(entries, clock.now(), signal);
   }
 
   function begin(): void {
@@ -812,7 +832,13 @@ export async function openPeers(needs: {
   });
   return {
     tables: [{ name: 'peers', used: () => peers.length, limit: peersMax }],
-    metrics: (metrics: Metrics) => registerMetrics(metrics, { entries, clock }, () => peers),
+    metrics: (metrics: Metrics) =>
+      registerMetrics(
+        metrics,
+        { entries, clock },
+        () => peers,
+        () => votes,
+      ),
     async close() {
       forget();
       await loop?.stop();
@@ -825,6 +851,7 @@ function registerMetrics(
   metrics: Metrics,
   { entries, clock }: { readonly entries: Entries; readonly clock: Clock },
   read: () => readonly StoredPeer[],
+  votes: () => ReadonlyMap<number, number>,
 ): void {
   const gauge = (name: string, help: string, of: (peer: StoredPeer) => number) =>
     metrics.gaugeBy(`portcullis_peer_${name}`, help, 'peer', () =>
@@ -833,6 +860,11 @@ function registerMetrics(
   const budget = ({ number }: StoredPeer) => entries.peers.budget(number, clock.now());
   gauge('rows', 'Addresses that a peer names.', ({ number }) =>
     entries.contributions.ofPeer(number),
+  );
+  gauge(
+    'votes',
+    'Addresses that a peer names with a vote of its own, as of the last five minutes.',
+    ({ number }) => votes().get(number) ?? 0,
   );
   gauge('open', 'Votes of a peer that are open.', (peer) => budget(peer)?.open ?? 0);
   gauge('held', 'Whether new rows of a peer wait for the operator.', ({ held }) =>

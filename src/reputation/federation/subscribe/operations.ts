@@ -13,17 +13,30 @@ import { choice, flag, textOf, wholeNumber } from '../../../contracts/operation-
 import { dateText } from '../../../core/dates.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { fail } from '../../../core/result.ts';
+import { createSemaphore } from '../../../core/scheduling.ts';
 import { columnsOr, grouped } from '../../../core/text-table.ts';
+import { formatNetwork } from '../../../ip/prefix.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
 import { peerCursorKey } from '../../../storage/keys.ts';
-import { openDestinations, sourceFault } from '../../lists/import/download.ts';
+import type { MemoryReading } from '../../check/operations.ts';
+import { openDestinations, plainHost, sameHost, sourceFault } from '../../lists/import/download.ts';
 import { escapeControls } from '../../lists/import/rows.ts';
 import { listSubscriptions } from '../../lists/subscriptions/subscriptions.ts';
 import { peerCleared, peerSet } from '../../state/events.ts';
-import { faultOfHead } from '../document/head.ts';
+import { type FederationHead, faultOfHead } from '../document/head.ts';
 import { type FederationKey, parseKeyLine } from '../document/key.ts';
+import { addressAt, newAddress, rowCount } from '../document/rows.ts';
+import { chainStart } from '../document/segment.ts';
 import { signingKeyOf } from '../publish/stored.ts';
+import {
+  createOverlap,
+  figuresOf,
+  type Overlap,
+  type PeerFigures,
+  stepInSlices,
+} from './compare.ts';
 import { openPeerReader, PeerFault, peerUrlFault } from './fetch.ts';
+import { budgetNearShare, heldRowsOf } from './notices.ts';
 import {
   addPeer as addRow,
   changePeer,
@@ -39,7 +52,7 @@ import {
   termsOf,
 } from './peers.ts';
 
-interface PeerTools extends OperationTools {
+interface PeerTools extends OperationTools, Pick<MemoryReading, 'withMemory'> {
   readonly masterKey: MasterKey;
 }
 
@@ -89,11 +102,16 @@ async function peerNamed({ store }: Pick<OperationTools, 'store'>, name: string)
 
 /** A source of lists and a peer are two kinds of words: the blocklist of a peer holds ours come back. */
 async function refuseSource(w: OperationTools, url: string): Promise<void> {
-  const { host } = new URL(url);
-  const same = (await listSubscriptions(w.store)).find((one) => new URL(one.url).host === host);
-  if (same === undefined) return;
+  const sources = (await listSubscriptions(w.store)).map((one) => ({
+    name: one.name,
+    host: plainHost(new URL(one.url)),
+  }));
+  const hosts = [...new Set(sources.map(({ host }) => host))];
+  const same = await sameHost(plainHost(new URL(url)), hosts);
+  const source = sources.find(({ host }) => host === same);
+  if (source === undefined) return;
   throw new OperatorError(
-    `${host} is the source '${same.name}': its list holds our own word come back. Remove the source first`,
+    `${new URL(url).host} is the source '${source.name}': its list holds our own word come back. Remove the source first`,
   );
 }
 
@@ -104,8 +122,80 @@ function refuseOwn(signer: Pick<FederationKey, 'name'> | undefined, name: string
   }
 }
 
+/** From so many peers of more than half a weight on, three captured ones are too likely. */
+const heavyPeersMany = 8;
+const agreeOfMany = 4;
+const agreeAdvice =
+  'Eight peers or more have a weight above 0.5. Set FEDERATION_AGREE=4: at 3, three captured ones of 0.75 block an address.';
+
+/** Returns whether the operator should ask for more agreement. @param peers as they are then */
+function needsAgreement(
+  { config }: Pick<OperationTools, 'config'>,
+  peers: readonly Pick<StoredPeer, 'weight' | 'isOwn'>[],
+): boolean {
+  const heavy = peers.filter(({ weight: quarters, isOwn }) => !isOwn && quarters > 2);
+  const blocks = config.federationBlocks && config.federationAgree < agreeOfMany;
+  return blocks && heavy.length >= heavyPeersMany;
+}
+
+/** One at a time: a snapshot may have a million rows. */
+const looksAhead = createSemaphore({ runningMax: 1, waitingMax: 1 });
+const lookMsMax = 60_000;
+
+/** Reads the rows that would come, and compares them with what is here. @returns the reason, where nobody can tell */
+async function overlapOf(
+  w: PeerTools,
+  reader: ReturnType<typeof openPeerReader>,
+  head: FederationHead,
+): Promise<Overlap | string> {
+  const done = await looksAhead
+    .run(() =>
+      w.withMemory(async ({ peers }) => {
+        const overlap = createOverlap(peers);
+        const place = newAddress();
+        if (head.snapshot !== undefined) {
+          const rows = await reader.snapshot(head);
+          await stepInSlices(rowCount(rows), (i) => overlap.add(addressAt(rows, i, place)));
+        } else {
+          const none = { seq: 0, chain: chainStart };
+          const segments = await reader.segments(head, none);
+          if (segments === undefined) return 'it has no snapshot yet';
+          /** The place at which each address was named last. */
+          const last = new Map<string, readonly [rows: Uint32Array, at: number]>();
+          for (const { added, removed } of segments) {
+            const nameAt = (rows: Uint32Array, i: number) =>
+              formatNetwork(addressAt(rows, i, place));
+            await stepInSlices(rowCount(added), (i) => last.set(nameAt(added, i), [added, i]));
+            await stepInSlices(rowCount(removed), (i) => last.delete(nameAt(removed, i)));
+          }
+          const left = [...last.values()];
+          await stepInSlices(left.length, (i) => overlap.add(addressAt(...left[i]!, place)));
+        }
+        return overlap.result();
+      }),
+    )
+    .catch((error: unknown) => {
+      if (error instanceof OperatorError) return error.message;
+      throw error;
+    });
+  if (typeof done === 'string') return done;
+  return done.ok ? done.value : 'another peer is being looked at: try again';
+}
+
+function overlapLines(overlap: Overlap): string[] {
+  const { rows, reported, listed, good, goodExamples, resolvers } = overlap;
+  return [
+    `  ${grouped(rows)} rows would come; your own reporters named ${grouped(reported)} of them, your lists and own entries ${grouped(listed)}`,
+    `  ${grouped(good)} are allowed, known good or special here and would change nothing${good === 0 ? '' : `: ${goodExamples.join(', ')}${good > goodExamples.length ? ' …' : ''}`}`,
+    ...(resolvers === 0
+      ? []
+      : [`  ${grouped(resolvers)} are resolvers or root servers: ask its operator why`]),
+  ];
+}
+
 export const addPeer = operation({
   name: 'peer add',
+  asksNode: true,
   purpose: 'take the word of another server; without --yes it is looked at and nothing is kept',
   parameters: {
     url: {
@@ -143,7 +233,9 @@ export const addPeer = operation({
       refuse(fail('conflict', `there is a peer ${pinned.name} already`));
     }
     const now = w.clock.now;
-    const reader = openPeerReader({ url, allowPrivate, signer, now, signal: call.signal });
+    const { signal } = call;
+    const deadlineMs = lookMsMax;
+    const reader = openPeerReader({ url, allowPrivate, signer, now, signal, deadlineMs });
     // The first of two that add each other is a stranger to the second until that has added it.
     let unread: string | null = null;
     const head = await reader.head(pinned).catch((error: unknown) => {
@@ -160,8 +252,17 @@ export const addPeer = operation({
       least: head?.least ?? null,
       licence: head === undefined ? null : escapeControls(head.licence),
       unread,
+      advisesAgree: needsAgreement(w, [
+        ...known,
+        { weight: 4 * Number(input.weight), isOwn: input.own },
+      ]),
     };
-    if (!input.yes) return { ...about, number: null, peers: known.length };
+    if (!input.yes) {
+      const overlap = head && (await overlapOf(w, reader, head));
+      const isTold = typeof overlap === 'object';
+      const told = { overlap: isTold ? overlap : null, untold: isTold ? null : (overlap ?? null) };
+      return { ...about, ...told, number: null };
+    }
     const added = expect(
       await addRow(
         w.store,
@@ -181,21 +282,22 @@ export const addPeer = operation({
         },
       ),
     );
-    return { ...about, number: added.number, peers: known.length + 1 };
+    return { ...about, overlap: null, untold: null, number: added.number };
   },
   undo: ({ number, name }) =>
     number === null ? undefined : { operation: 'peer remove', input: { peer: name } },
   outcome: ({ number }) => (number === null ? 'looked at' : 'added'),
-  lines: ({ name, rows, least, licence, unread, number, peers }, { own, weight: heavy }) => [
+  lines: (
+    { name, rows, least, licence, unread, overlap, untold, advisesAgree, number },
+    { own },
+  ) => [
     unread === null
       ? `${name}: ${grouped(rows)} rows in its snapshot, ${least} accounts or more behind each, licence ${licence}`
       : `${name}: not read yet, it may have to add this server first. ${unread}`,
+    ...(overlap === null ? [] : overlapLines(overlap)),
+    ...(untold === null ? [] : [`  What is here of them can't be told: ${untold}`]),
     ...(own ? ["It counts as staff: whoever takes it takes this server's list."] : []),
-    ...(peers >= 8 && Number(heavy) > 0.5
-      ? [
-          'With eight peers or more of such weight set FEDERATION_AGREE=4: three captured ones block.',
-        ]
-      : []),
+    ...(advisesAgree ? [agreeAdvice] : []),
     number === null
       ? 'Nothing is added yet: --yes adds it.'
       : `It is peer ${number}; the running server reads it within seconds.${own ? '' : ' It has half of its weight for 14 days.'}`,
@@ -214,7 +316,13 @@ export const listPeersNow = looks({
   parameters: {},
   async run(w) {
     const now = w.clock.now();
-    return (await listPeers(w.store)).map((peer) => shown(peer, now));
+    const peers = await listPeers(w.store);
+    return Promise.all(
+      peers.map(async (peer) => {
+        const { count, examples } = await heldRowsOf(w.store, peer);
+        return { ...shown(peer, now), heldRows: count, heldExamples: examples };
+      }),
+    );
   },
   lines: (peers) => [
     ...columnsOr(
@@ -232,22 +340,80 @@ export const listPeersNow = looks({
       ]),
     ),
     ...peers.flatMap((one) => [
-      ...(one.held === null ? [] : [`  ${one.name}: held: ${one.held}; peer accept or peer drop`]),
+      ...(one.held === null
+        ? []
+        : [
+            `  ${one.name}: held: ${one.held}; ${one.held === 'strange key' ? 'peer rekey' : 'peer accept or peer drop'}`,
+          ]),
+      ...(one.heldRows === 0 ? [] : [`    ${waitingText(one)}`]),
       ...(one.failure === null ? [] : [`  ${one.name}: ${one.failure}`]),
     ]),
   ],
 });
 
-export const showPeer = looks({
+export const showPeer = queriesOn<MemoryReading>()({
   name: 'peer show',
-  purpose: 'what is known of a peer',
+  asksNode: true,
+  purpose: 'what is known of a peer: its state, what waits, and what it is worth here',
   parameters: { peer: named },
-  async run(w, { peer }) {
-    return shown(await peerNamed(w, peer), w.clock.now());
+  async run(w, { peer: asked }, call) {
+    const peer = await peerNamed(w, asked);
+    const now = w.clock.now();
+    const waiting = await heldRowsOf(w.store, peer);
+    const counted = await w
+      .withMemory(async ({ peers }) => {
+        const {
+          open = 0,
+          limit = 0,
+          refused = 0,
+        } = peers.entries.peers.budget(peer.number, now) ?? {};
+        const votes = { open: Math.round(open), limit: Math.floor(limit), refused };
+        return { votes, figures: await figuresOf(peers, peer.number, now, call.signal) };
+      })
+      .catch((error: unknown) => {
+        if (error instanceof OperatorError) return undefined;
+        throw error;
+      });
+    return {
+      ...shown(peer, now),
+      heldRows: waiting.count,
+      heldExamples: waiting.examples,
+      votes: counted?.votes ?? null,
+      figures: counted?.figures ?? null,
+    };
   },
-  lines: (one) =>
-    Object.entries(one).map(([name, value]) => `${name}: ${value === null ? '-' : String(value)}`),
+  lines: ({ heldRows, heldExamples, votes, figures, ...one }) => [
+    ...Object.entries(one).map(
+      ([name, value]) => `${name}: ${value === null ? '-' : String(value)}`,
+    ),
+    ...(heldRows === 0 ? [] : [waitingText({ heldRows, heldExamples })]),
+    ...(votes === null
+      ? []
+      : [
+          `open votes: ${grouped(votes.open)} of ${grouped(votes.limit)}, ${grouped(votes.refused)} refused`,
+          ...(votes.open < budgetNearShare * votes.limit
+            ? []
+            : [
+                '  nearly used up: where you see far less than it, raise it with peer set --budget',
+              ]),
+        ]),
+    ...(figures === null ? ['What it is worth here can’t be counted now.'] : figureLines(figures)),
+  ],
 });
+
+function waitingText(of: { readonly heldRows: number; readonly heldExamples: readonly string[] }) {
+  const more = of.heldRows > of.heldExamples.length ? ' …' : '';
+  return `waiting: ${grouped(of.heldRows)} rows, such as ${of.heldExamples.join(', ')}${more}`;
+}
+
+function figureLines(of: PeerFigures): string[] {
+  return [
+    `rows: ${grouped(of.rows)}, ${grouped(of.votes)} with a vote, ${grouped(of.confirmed)} confirmed by yours`,
+    `named by your reporters too: ${grouped(of.shared)}; the peer was first ${grouped(of.peerFirst)} times, yours ${grouped(of.oursFirst)}`,
+    `of its rows score 50 or more: ${grouped(of.suspectWithout)} without it, ${grouped(of.suspect)} with it`,
+    `of its rows score 75 or more: ${grouped(of.maliciousWithout)} without it, ${grouped(of.malicious)} with it`,
+  ];
+}
 
 function act<const Name extends string>(
   name: Name,
@@ -359,10 +525,15 @@ export const setPeer = operation({
       budget: votes ?? one.budget,
       isIndependent: independent === undefined ? one.isIndependent : independent === 'yes',
     }));
-    return shown(expect(done), w.clock.now());
+    const changed = shown(expect(done), w.clock.now());
+    const advisesAgree = heavy !== undefined && needsAgreement(w, await listPeers(w.store));
+    return { ...changed, advisesAgree };
   },
   outcome: ({ state }) => state,
-  lines: ({ name, weight: heavy }) => [`${name}: weight ${heavy}`],
+  lines: ({ name, weight: heavy, advisesAgree }) => [
+    `${name}: weight ${heavy}`,
+    ...(advisesAgree ? [agreeAdvice] : []),
+  ],
 });
 
 export const rekeyPeer = operation({

@@ -12,10 +12,11 @@ import { getDomain } from 'tldts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { dayMs } from '../../../core/time.ts';
 import { addWithin, commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
-import { peerCursorKey, peerKey, peerPrefix } from '../../../storage/keys.ts';
+import { peerCursorKey, peerKey, peerNotesKey, peerPrefix } from '../../../storage/keys.ts';
 import { flag, list, oneOf, record, text, time, varint } from '../../../storage/record.ts';
 import type { Commit, RowCheck } from '../../../storage/store.ts';
 import { pagesUnder, type Store } from '../../../storage/store.ts';
+import { plainHost } from '../../lists/import/download.ts';
 import { type PeerTerms, peersMax } from '../../votes/peer-votes.ts';
 import type { Policy } from '../../votes/quorum.ts';
 import { budgetBaseOf } from '../../votes/votes.ts';
@@ -158,6 +159,11 @@ export async function listPeers(store: Pick<Store, 'scan'>): Promise<StoredPeer[
   return found;
 }
 
+/** Returns the hosts of all peers, in one spelling: no list may come from them. */
+export async function hostsOfPeers(store: Pick<Store, 'scan'>): Promise<string[]> {
+  return (await listPeers(store)).map(({ url }) => plainHost(new URL(url)));
+}
+
 /** Finds a peer by its name or number. */
 export async function findPeer(store: Pick<Store, 'scan'>, named: string) {
   const peers = await listPeers(store);
@@ -253,7 +259,7 @@ export async function removePeer(
   events: Commit['events'],
 ): Promise<Result<void>> {
   const done = await store.commit({
-    del: [peerKey(number), peerCursorKey(number)],
+    del: [peerKey(number), peerCursorKey(number), peerNotesKey(number)],
     events: events ?? [],
   });
   return done.ok ? ok(undefined) : fail('store_unavailable');
@@ -269,10 +275,14 @@ export function isNew({ addedAt }: StoredPeer, now: number): boolean {
   return now - addedAt < newMs;
 }
 
-/** Returns true for a peer whose word could not be taken back, which counts nothing. */
-export function isSilent({ state, held, headEndsAt, freshAt }: StoredPeer, now: number): boolean {
-  if (state !== 'active' || held === 'strange key') return true;
+/** Returns true for a peer whose head has been over for a day. */
+export function isOver({ headEndsAt, freshAt }: StoredPeer, now: number): boolean {
   return freshAt !== 0 && now - headEndsAt > silentAfterMs;
+}
+
+/** Returns true for a peer whose word could not be taken back, which counts nothing. */
+export function isSilent(peer: StoredPeer, now: number): boolean {
+  return peer.state !== 'active' || peer.held === 'strange key' || isOver(peer, now);
 }
 
 /** Returns what the peers are worth now, by their groups. */

@@ -10,7 +10,8 @@ import type { LookupFunction } from 'node:net';
 import { parseHttpDate } from '../../../core/dates.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { dayMs } from '../../../core/time.ts';
-import { parseIp } from '../../../ip/address.ts';
+import { formatIp, parseIp } from '../../../ip/address.ts';
+import { lookBehind, textBehind } from '../../../ip/behind.ts';
 import { isPublic } from '../../../ip/special.ts';
 import { escapeControls } from './rows.ts';
 
@@ -133,7 +134,7 @@ async function followRedirects(
     if (url.username !== '' || url.password !== '') {
       throw new OperatorError(`${label}: an address with a user name is not read`);
     }
-    options.destinations?.admit(url);
+    await options.destinations?.admit(url);
     const credentials = isSameHost(start, url) ? options.credentials : undefined;
     const response = await guard.wait(answerOf(url, guard.signal, { ...options, credentials }));
     const { location } = response.headers;
@@ -292,20 +293,59 @@ function refused(host: string): OperatorError {
 
 export type Destinations = ReturnType<typeof openDestinations>;
 
+/** Returns a host in one spelling: without port, last dot and `www.`; an address as this server writes it. */
+export function plainHost({ hostname }: URL): string {
+  const name = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
+  const words = new Uint32Array(4);
+  const family = lookBehind(parseIp(name, words), words);
+  return family === 0 ? name.replace(/^www\./, '') : formatIp(family, words);
+}
+
+const isLiteral = (host: string): boolean => parseIp(host, new Uint32Array(4)) !== 0;
+
+/** Returns the first of the hosts that is the other one: by its name, or by the address that one of the two is. */
+export async function sameHost(
+  host: string,
+  others: readonly string[],
+  resolve: Resolve = systemLookup as Resolve,
+): Promise<string | undefined> {
+  const leadsTo = (name: string, address: string) =>
+    new Promise<boolean>((done) => {
+      resolve(name, { all: true }, (error, found) =>
+        done(error === null && found.some((one) => textBehind(one.address) === address)),
+      );
+    });
+  for (const other of others) {
+    if (other === host) return other;
+    if (isLiteral(host) === isLiteral(other)) continue;
+    const [name, address] = isLiteral(host) ? [other, host] : [host, other];
+    if (await leadsTo(name, address)) return other;
+  }
+  return undefined;
+}
+
 /** The hosts that may be asked at all; every redirect is judged anew. */
 export function openDestinations(options: {
   allowPrivate: boolean;
+  /** Hosts of peers, as `plainHost` writes them: a list of theirs holds our own word come back. */
+  peerHosts?: readonly string[];
   /** Absent: as the system does it. */
   resolve?: Resolve;
 }) {
-  const { allowPrivate, resolve = systemLookup as Resolve } = options;
+  const { allowPrivate, peerHosts = [], resolve = systemLookup as Resolve } = options;
 
-  /** @throws OperatorError for an address that may not be asked */
-  function admit(url: URL): void {
+  /** Rejects with an OperatorError for an address that may not be asked. */
+  async function admit(url: URL): Promise<void> {
     // The parser of URLs has made one spelling of all forms: 0x7f.1 is 127.0.0.1 here.
     const host = url.hostname.replace(/^\[|\]$/g, '');
     const isAddress = parseIp(host, new Uint32Array(4)) !== 0;
     if (isAddress && !allowPrivate && !isPublicText(host)) throw refused(host);
+    if (peerHosts.length === 0) return;
+    const peer = await sameHost(plainHost(url), peerHosts, resolve);
+    if (peer === undefined) return;
+    throw new OperatorError(
+      `${host} is the peer ${peer}: its list would be our own word come back. Remove the peer first`,
+    );
   }
 
   /** Resolves names to addresses that may be asked; the connection goes to one of these. */
@@ -341,7 +381,7 @@ export async function sourceFault(
     return 'an address with a user name or a password is not read';
   }
   try {
-    destinations.admit(url);
+    await destinations.admit(url);
     const host = url.hostname;
     if (host.startsWith('[')) return undefined;
     await new Promise<void>((resolve, reject) => {

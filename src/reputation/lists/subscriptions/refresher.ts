@@ -22,6 +22,7 @@ import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
 import type { GeoSource } from '../../../geo/sources.ts';
 import { LeaseLostError } from '../../../storage/maintenance.ts';
 import type { Store } from '../../../storage/store.ts';
+import { hostsOfPeers } from '../../federation/subscribe/peers.ts';
 import { contributionKinds, tagOf } from '../../state/contributions.ts';
 import type { Entries } from '../../state/entries.ts';
 import type { ListRef, RowBatch } from '../../state/events.ts';
@@ -131,6 +132,7 @@ export function createRefresher(options: {
         ...fetchBounds,
         terms: row,
         allowPrivate: options.allowPrivate,
+        peerHosts: await hostsOfPeers(store),
         systems: options.systems,
         credentials: opened.value,
         known: canAsk ? { etag, lastModified } : undefined,
@@ -305,6 +307,8 @@ export interface FetchJob extends FetchBounds {
   readonly terms: Pick<SubscriptionTerms, 'url' | 'confidence' | 'allowDocumentation' | 'service'> &
     Pick<ParseOptions, 'format'>;
   readonly allowPrivate: boolean;
+  /** Hosts that the list may not come from, nor by a redirect. */
+  readonly peerHosts: readonly string[];
   readonly systems?: GeoSource | undefined;
   /** Headers for the host of the address alone. */
   readonly credentials?: SourceHeaders | undefined;

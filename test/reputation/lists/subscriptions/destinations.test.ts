@@ -8,10 +8,16 @@ import { after, test } from 'node:test';
 import { OperatorError } from '../../../../src/core/errors.ts';
 import {
   openDestinations,
+  plainHost,
   type Resolve,
+  sameHost,
   sourceFault,
 } from '../../../../src/reputation/lists/import/download.ts';
 import { openList } from '../../../../src/reputation/lists/import/open-list.ts';
+import {
+  fetchBounds,
+  fetchInThread,
+} from '../../../../src/reputation/lists/subscriptions/refresher.ts';
 
 /** A name of each address, as a hostile name server would give them out. */
 const names: Record<string, string[]> = {
@@ -144,7 +150,9 @@ test('no redirect leads to an address that is not public', async () => {
       resolve: (host, _, done) => done(null, [{ address: fakeNames[host]!, family: 4 }]),
     });
     // The first hop alone passes for a public one.
-    const admit = (url: URL) => (url.port === String(outer) ? undefined : real.admit(url));
+    const admit = async (url: URL) => {
+      if (url.port !== String(outer)) await real.admit(url);
+    };
     return { admit, lookup: real.lookup };
   };
   for (const host of ['127.0.0.1', '0x7f.1', '[::ffff:127.0.0.1]', 'inner.example']) {
@@ -160,6 +168,49 @@ test('no redirect leads to an address that is not public', async () => {
   });
   await list.close();
   assert.deepEqual(reached, [`inner.example:${inner}`]);
+});
+
+test('a host of a peer is known in each spelling, and no redirect leads to it', async () => {
+  const spellings = [
+    'B.Example',
+    'b.example.',
+    'www.b.example',
+    'b.example:8443',
+    'bücher.example',
+  ];
+  const plain = spellings.map((host) => plainHost(new URL(`https://${host}/list.txt`)));
+  assert.deepEqual(plain, [...Array(4).fill('b.example'), 'xn--bcher-kva.example']);
+  for (const host of ['192.0.2.7', '0xc0.0.2.7', '[::ffff:192.0.2.7]', '192.0.2.7.']) {
+    assert.equal(plainHost(new URL(`https://${host}/`)), '192.0.2.7', host);
+  }
+  const resolve: Resolve = (host, _, done) =>
+    done(null, [{ address: host === 'b.example' ? '192.0.2.7' : '192.0.2.9', family: 4 }]);
+  const others = ['a.example', 'b.example', '192.0.2.9'];
+  const found = (host: string) => sameHost(host, others, resolve);
+  assert.deepEqual(
+    await Promise.all(['b.example', '192.0.2.7', 'c.example', '192.0.2.8'].map(found)),
+    ['b.example', 'b.example', '192.0.2.9', undefined],
+  );
+  const asked: string[] = [];
+  const server = createServer((req, res) => {
+    asked.push(req.url!);
+    res.writeHead(302, { location: 'http://WWW.b.example.:81/blocklist.txt' }).end();
+  });
+  const url = `http://127.0.0.1:${await listen(server)}/list.txt`;
+  const destinations = openDestinations({ allowPrivate: true, peerHosts: ['b.example'] });
+  await assert.rejects(openList(url, { destinations }), /the peer b\.example: its list would be/);
+  const rest = { confidence: 80, allowDocumentation: false, service: undefined } as const;
+  const job = {
+    terms: { url, format: 'plain', ...rest },
+    allowPrivate: true,
+    known: undefined,
+  } as const;
+  const fetched = await fetchInThread(
+    { ...fetchBounds, ...job, peerHosts: ['b.example'] },
+    new AbortController().signal,
+  );
+  assert.match('failed' in fetched ? fetched.failed : '', /our own word come back/);
+  assert.deepEqual(asked, ['/list.txt', '/list.txt']);
 });
 
 /** Of localhost and 127.0.0.1, signed by itself. */

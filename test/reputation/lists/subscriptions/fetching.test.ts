@@ -79,7 +79,7 @@ function fetchPath(
   const url = origin + path;
   const terms = { url, format: 'plain', ...rest } as const;
   return fetchInThread(
-    { ...fetchBounds, terms, allowPrivate: true, known: undefined, ...over },
+    { ...fetchBounds, terms, allowPrivate: true, peerHosts: [], known: undefined, ...over },
     signal,
   );
 }

@@ -1,0 +1,250 @@
+/**
+ * Compares what a peer says with what is here: rows that would come before it is added, and afterwards who was first, and
+ * how many addresses are suspect or blocked with it and without it. All of it is read from the memory of a node, in slices.
+ */
+
+import { entryFlags } from '../../../contracts/reputation.ts';
+import { createSemaphore, createTurns } from '../../../core/scheduling.ts';
+import type { IpIndex } from '../../../index/ip-index.ts';
+import {
+  ceilingOf,
+  flagsOf,
+  lastReportedAtOf,
+  metaOf,
+  reportsOf,
+  seedScoreOf,
+  strengthOf,
+} from '../../../index/records.ts';
+import { COVERING_MAX } from '../../../index/trie/layout.ts';
+import { formatNetwork } from '../../../ip/prefix.ts';
+import { specialUse } from '../../../ip/special.ts';
+import { isMet } from '../../address/known.ts';
+import {
+  communityEvidence,
+  entryScore,
+  halfLivesAt,
+  maliciousScore,
+  strengthOf as strengthOfEvidence,
+} from '../../check/score.ts';
+import { serviceNames, serviceNumber } from '../../lists/import/rows.ts';
+import { contributionKinds, kindOf, peerDetail, refOf, tagOf } from '../../state/contributions.ts';
+import type { Entries } from '../../state/entries.ts';
+import type { PeerRow } from '../../votes/peer-votes.ts';
+import {
+  bestCount,
+  ceilingFor,
+  createCount,
+  dayOf,
+  type Policy,
+  voteDayOf,
+  voteDays,
+} from '../../votes/quorum.ts';
+
+/** The memory of a node, as far as peers are in it. */
+export interface PeerMemory {
+  readonly index: Pick<IpIndex, 'records' | 'covering'>;
+  readonly entries: Entries;
+  readonly policy: () => Policy;
+}
+
+const rowsPerSlice = 64;
+/** The service of a bundled range that resolvers and root servers belong to. */
+const resolvers = serviceNumber(serviceNames[3]) - 1;
+/** From here on the gate asks for a challenge. */
+const suspectScore = 50;
+const examplesMax = 5;
+
+/** Runs a step for each of 0 to count − 1, and lets others have their turn between. */
+export async function stepInSlices(
+  count: number,
+  step: (i: number) => void,
+  signal?: AbortSignal,
+): Promise<void> {
+  const turns = createTurns();
+  for (let i = 0; i < count; i++) {
+    if (i % rowsPerSlice === 0 && turns.isOver()) {
+      await turns.next();
+      signal?.throwIfAborted();
+    }
+    step(i);
+  }
+}
+
+/** Returns what looks up what stands over an address: allowed, known good or special, a resolver, a list or an own entry. */
+export function createFlags({ index, entries }: Pick<PeerMemory, 'index' | 'entries'>) {
+  const covering = new Int32Array(COVERING_MAX);
+  const { contributions: c } = entries;
+
+  return ({ family, words }: Pick<PeerRow, 'family' | 'words'>) => {
+    const count = index.covering(family, words, covering);
+    let [isImmune, isResolver, isListed] = [!isMet(specialUse(family, words)), false, false];
+    for (let i = 0; i < count; i++) {
+      const entry = covering[i]!;
+      const flags = flagsOf(metaOf(index.records, entry));
+      if ((flags & entryFlags.seeded) !== 0) isListed = true;
+      if ((flags & (entryFlags.allowlisted | entryFlags.knownGood)) === 0) continue;
+      isImmune = true;
+      for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+        const isGood = kindOf(c.tag[node]!) === contributionKinds.good;
+        if (isGood && c.detail[node] === resolvers) isResolver = true;
+      }
+    }
+    return { isImmune, isResolver, isListed };
+  };
+}
+
+/** Rows that a peer would bring, beside what is here. */
+export type Overlap = ReturnType<ReturnType<typeof createOverlap>['result']>;
+
+/**
+ * Counts rows that would come: `reported` by our own reporters too, `listed` by a list or an own entry, and `good`, which are allowed,
+ * known good or special and change nothing here, the first few as text.
+ */
+export function createOverlap(memory: PeerMemory) {
+  const { index, entries } = memory;
+  const flagsAt = createFlags(memory);
+  const found = { rows: 0, reported: 0, listed: 0, good: 0, resolvers: 0 };
+  const goodExamples: string[] = [];
+  return {
+    add(row: Pick<PeerRow, 'family' | 'words' | 'length'>): void {
+      found.rows++;
+      const entry = entries.get(row.family, row.words, row.length);
+      if (entry !== 0 && reportsOf(index.records, entry) > 0) found.reported++;
+      const { isImmune, isResolver, isListed } = flagsAt(row);
+      if (isListed) found.listed++;
+      if (isResolver) found.resolvers++;
+      if (isImmune && found.good++ < examplesMax) goodExamples.push(formatNetwork(row));
+    },
+    result: () => ({ ...found, goodExamples: goodExamples as readonly string[] }),
+  };
+}
+
+/** Counts the rows of each peer whose vote has not lapsed. */
+export async function votesByPeer(
+  { contributions: c }: Pick<Entries, 'contributions'>,
+  now: number,
+  signal?: AbortSignal,
+): Promise<Map<number, number>> {
+  const oldest = dayOf(now / 1_000) - voteDays;
+  const found = new Map<number, number>();
+  await stepInSlices(
+    c.ofPeers() === 0 ? 0 : c.highest(),
+    (i) => {
+      const node = i + 1;
+      if (c.owner[node] === 0 || kindOf(c.tag[node]!) !== contributionKinds.peer) return;
+      if (voteDayOf(c.vote[node]!) <= oldest) return;
+      const peer = refOf(c.tag[node]!);
+      found.set(peer, (found.get(peer) ?? 0) + 1);
+    },
+    signal,
+  );
+  return found;
+}
+
+/** Two peers are walked at a time; who comes then is told that it can't be counted now. */
+const walks = createSemaphore({ runningMax: 2, waitingMax: 8 });
+
+/** The worth of a peer here, in addresses. */
+export type PeerFigures = NonNullable<Awaited<ReturnType<typeof figuresOf>>>;
+
+/**
+ * Counts what a peer is worth. Scores are those of the address itself, as rows, votes and budgets stand now: a
+ * network over it and a vote that another peer would have paid for are left out.
+ */
+export async function figuresOf(
+  memory: PeerMemory,
+  peer: number,
+  now: number,
+  signal?: AbortSignal,
+) {
+  const done = await walks.run(() => walk(memory, peer, now, signal));
+  return done.ok ? done.value : undefined;
+}
+
+async function walk(
+  { index: { records }, entries, policy }: PeerMemory,
+  peer: number,
+  now: number,
+  signal: AbortSignal | undefined,
+) {
+  const { contributions: c, peers } = entries;
+  const tag = tagOf(contributionKinds.peer, peer);
+  const nowHalfLives = halfLivesAt(now);
+  const oldest = dayOf(now / 1_000) - voteDays;
+  const immune = entryFlags.allowlisted | entryFlags.knownGood;
+  const scratch = createCount();
+  const found = {
+    rows: 0,
+    /** Rows with a vote that has not lapsed. */
+    votes: 0,
+    /** Our own reporters named them too. Of those that came after the peer's first load it is known who was first. */
+    shared: 0,
+    peerFirst: 0,
+    oursFirst: 0,
+    /** Rows that ours confirmed. */
+    confirmed: 0,
+    /** Its rows that score 50 or more, and 75 or more, without it and with it. */
+    suspectWithout: 0,
+    suspect: 0,
+    maliciousWithout: 0,
+    malicious: 0,
+  };
+
+  function scoreWithout(entry: number, node: number): number {
+    const meta = metaOf(records, entry);
+    const seedScore = seedScoreOf(meta);
+    const lastReportedAt = lastReportedAtOf(records, entry);
+    peers.count(scratch, entry, dayOf(peers.newestOn(entry, lastReportedAt, node)), node);
+    let { ceiling } = ceilingFor(scratch.count, seedScore, policy());
+    const held = entries.heldCeiling(entry);
+    if (held !== 0) {
+      const best = ceilingFor(bestCount(c, entry, peers, node), seedScore, policy()).ceiling;
+      if (best > ceiling) ceiling = Math.max(ceiling, Math.min(held, best));
+    }
+    const whole = communityEvidence(strengthOf(records, entry), nowHalfLives);
+    const ofPeers = communityEvidence(peers.evidenceOf(entry), nowHalfLives);
+    const ofOthers = communityEvidence(peers.evidenceOf(entry, node), nowHalfLives);
+    const strength = strengthOfEvidence(whole - ofPeers + ofOthers, nowHalfLives);
+    return entryScore(seedScore, ceiling, strength, nowHalfLives);
+  }
+
+  function note(node: number): void {
+    found.rows++;
+    if (voteDayOf(c.vote[node]!) > oldest) found.votes++;
+    if ((c.detail[node]! & peerDetail.confirmed) !== 0) found.confirmed++;
+    const entry = c.owner[node]!;
+    // Nodes are in the order in which they came.
+    let [isBehind, isOurs, isOursFirst] = [false, false, false];
+    for (let other = c.first(entry); other !== 0; other = c.next[other]!) {
+      if (other === node) isBehind = true;
+      if (kindOf(c.tag[other]!) !== contributionKinds.reports) continue;
+      isOurs = true;
+      if (!isBehind) isOursFirst = true;
+    }
+    if (isOurs) {
+      found.shared++;
+      // Rows of a first load came all at once.
+      if (c.listed[node] !== 0) found[isOursFirst ? 'oursFirst' : 'peerFirst']++;
+    }
+    const meta = metaOf(records, entry);
+    if ((flagsOf(meta) & immune) !== 0) return;
+    const strength = strengthOf(records, entry);
+    const score = entryScore(seedScoreOf(meta), ceilingOf(meta), strength, nowHalfLives);
+    if (score < suspectScore) return;
+    const without = scoreWithout(entry, node);
+    found.suspect++;
+    if (score >= maliciousScore) found.malicious++;
+    if (without >= suspectScore) found.suspectWithout++;
+    if (without >= maliciousScore) found.maliciousWithout++;
+  }
+
+  await stepInSlices(
+    c.ofPeer(peer) === 0 ? 0 : c.highest(),
+    (i) => {
+      const node = i + 1;
+      if (c.tag[node] === tag && c.owner[node] !== 0) note(node);
+    },
+    signal,
+  );
+  return found;
+}

@@ -1,0 +1,166 @@
+/**
+ * Tells operators what of a peer waits for them: a hold, a strange key, a head that is over, a key that rotated, a
+ * budget that is nearly used. What was told stands in a row of the store, with examples of the rows that wait.
+ *
+ * Invariants: each kind is told once for each time that it begins, and at most once in 24 hours a peer; one that begins
+ * sooner is told when they are over, if it still goes on. So a peer that flips costs five mails a day at most.
+ */
+
+import { dayMs } from '../../../core/time.ts';
+import { commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
+import { peerNotesKey, peerNotesPrefix } from '../../../storage/keys.ts';
+import { flag, list, record, text, time, varint } from '../../../storage/record.ts';
+import { pagesUnder, type Store } from '../../../storage/store.ts';
+import { isOver, type StoredPeer } from './peers.ts';
+
+/** A kind has its place in the stored rows: a new one comes at the end. */
+export const noticeKinds = ['held', 'strange key', 'stale', 'rotated', 'budget'] as const;
+export type NoticeKind = (typeof noticeKinds)[number];
+
+/** A budget is nearly used from here on. */
+export const budgetNearShare = 0.8;
+const tellAgainMs = dayMs;
+
+/** Rows that wait for the operator. */
+export interface HeldRows {
+  /** The number of rows that are the reason. */
+  readonly count: number;
+  /** The first few, as text. */
+  readonly examples: readonly string[];
+}
+
+interface PeerNotes {
+  /** Tells the peer from another one that gets its number later. */
+  readonly addedAt: number;
+  /** By kind: when operators were told last, ms since 1970, 0 for never. */
+  readonly toldAt: readonly number[];
+  /** Bit n: kind n goes on since it was told. */
+  readonly told: number;
+  /** Its key rotated, and nobody was told yet. */
+  readonly isRotated: boolean;
+  readonly heldCount: number;
+  readonly heldExamples: readonly string[];
+}
+
+const rows = record<PeerNotes>(1, {
+  addedAt: time,
+  toldAt: list(time),
+  told: varint,
+  isRotated: flag,
+  heldCount: varint,
+  heldExamples: list(text),
+});
+
+const nothingTold = {
+  toldAt: [],
+  told: 0,
+  isRotated: false,
+  heldCount: 0,
+  heldExamples: [],
+} as const;
+
+function notesIn(value: Uint8Array | undefined, { addedAt }: StoredPeer): PeerNotes {
+  const found = value && rows.decode(value);
+  return found?.addedAt === addedAt ? found : { addedAt, ...nothingTold };
+}
+
+/** Returns the rows of a peer that wait, as they were when the hold began. */
+export async function heldRowsOf(store: Pick<Store, 'get'>, peer: StoredPeer): Promise<HeldRows> {
+  const found = await store.get(peerNotesKey(peer.number));
+  const { heldCount: count, heldExamples: examples } = notesIn(found?.value, peer);
+  return peer.held === 'none' ? { count: 0, examples: [] } : { count, examples };
+}
+
+/** Keeps of a peer what waits, or that its key rotated. */
+export function notePeer(
+  store: Store,
+  peer: StoredPeer,
+  change: Partial<Pick<PeerNotes, 'isRotated' | 'heldCount' | 'heldExamples'>>,
+) {
+  return untilUndisturbed(async () => {
+    const key = peerNotesKey(peer.number);
+    const found = await store.get(key);
+    const next = { ...notesIn(found?.value, peer), ...change };
+    const check = [{ key, version: found?.version ?? null }];
+    const done = await commitOnce(store, { check, set: [{ key, value: rows.encode(next) }] });
+    return written(done, undefined);
+  });
+}
+
+/** Returns what is to be told now, and what is known to be told then; undefined where nothing changes. */
+export function dueNotices(
+  notes: Pick<PeerNotes, 'toldAt' | 'told' | 'isRotated'>,
+  goesOn: ReadonlySet<NoticeKind>,
+  now: number,
+): (Pick<PeerNotes, 'toldAt' | 'told' | 'isRotated'> & { readonly due: NoticeKind[] }) | undefined {
+  const toldAt = noticeKinds.map((_, i) => notes.toldAt[i] ?? 0);
+  let { told, isRotated } = notes;
+  const due: NoticeKind[] = [];
+  for (const [i, kind] of noticeKinds.entries()) {
+    const bit = 1 << i;
+    const isWaiting = kind === 'rotated' ? isRotated : goesOn.has(kind) && (told & bit) === 0;
+    if (!goesOn.has(kind)) told &= ~bit;
+    // A clock that was set back must not keep it for long.
+    const isSoon = toldAt[i]! <= now && now - toldAt[i]! < tellAgainMs;
+    if (!isWaiting || isSoon) continue;
+    due.push(kind);
+    toldAt[i] = now;
+    if (kind === 'rotated') isRotated = false;
+    else told |= bit;
+  }
+  if (due.length === 0 && told === notes.told) return undefined;
+  return { toldAt, told, isRotated, due };
+}
+
+/** Returns what of a peer goes on that operators are told of. */
+function noticesOf(
+  peer: StoredPeer,
+  budget: { readonly open: number; readonly limit: number } | undefined,
+  now: number,
+): Set<NoticeKind> {
+  const found = new Set<NoticeKind>();
+  if (peer.state !== 'active') return found;
+  if (peer.held === 'strange key') found.add('strange key');
+  else if (peer.held !== 'none') found.add('held');
+  if (isOver(peer, now)) found.add('stale');
+  if (budget !== undefined && budget.limit > 0 && budget.open >= budgetNearShare * budget.limit) {
+    found.add('budget');
+  }
+  return found;
+}
+
+/** Tells what is due of all peers. @param tell is called when it is kept that it was told */
+export async function tellNotices(
+  store: Store,
+  peers: readonly StoredPeer[],
+  {
+    now,
+    budgetOf,
+    tell,
+  }: {
+    readonly now: number;
+    readonly budgetOf: (
+      peer: StoredPeer,
+    ) => { readonly open: number; readonly limit: number } | undefined;
+    readonly tell: (peer: StoredPeer, kind: NoticeKind) => void;
+  },
+): Promise<void> {
+  const known = new Map<number, { readonly value: Uint8Array; readonly version: number }>();
+  for await (const page of pagesUnder(store, peerNotesPrefix())) {
+    for (const { key, ...row } of page) known.set(key[1]!, row);
+  }
+  for (const peer of peers) {
+    const row = known.get(peer.number);
+    const notes = notesIn(row?.value, peer);
+    const next = dueNotices(notes, noticesOf(peer, budgetOf(peer), now), now);
+    if (next === undefined) continue;
+    const { due, ...change } = next;
+    const key = peerNotesKey(peer.number);
+    const done = await store.commit({
+      check: [{ key, version: row?.version ?? null }],
+      set: [{ key, value: rows.encode({ ...notes, ...change }) }],
+    });
+    // Another write was first: the next pass looks again.
+    if (done.ok) for (const kind of due) tell(peer, kind);
+  }
+}
