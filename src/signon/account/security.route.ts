@@ -177,9 +177,9 @@ export function securityRoutes(area: AccountArea): PlainRoute[] {
   async function endTrust(context: AccountRequest, form: Params): Promise<Reply> {
     const { accountId } = context.session;
     const done = await trustedBrowsers.end(accountId, form.get('id') ?? '');
-    return done.ok
-      ? area.back(context, 'security', 'trust_ended')
-      : area.refuse(context, 'security', done);
+    if (!done.ok) return area.refuse(context, 'security', done);
+    await securityLog.add(accountId, 'browser_untrusted', context.visitor);
+    return area.back(context, 'security', 'trust_ended');
   }
 
   return [

@@ -349,6 +349,7 @@ export const accountEn = {
       webhook_made: 'Webhook made',
       webhook_removed: 'Webhook removed',
       browser_trusted: 'Browser trusted for 30 days',
+      browser_untrusted: 'Browser no longer trusted',
     },
   },
   confirm: {
@@ -763,6 +764,7 @@ export const accountFr: AccountCatalogue = {
       webhook_made: 'Webhook créé',
       webhook_removed: 'Webhook retiré',
       browser_trusted: 'Navigateur de confiance pour 30 jours',
+      browser_untrusted: 'Navigateur qui n’est plus de confiance',
     },
   },
   confirm: {

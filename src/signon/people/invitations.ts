@@ -19,7 +19,7 @@ import type { Mailer } from '../mail/mailer.ts';
 import { credentialsRow, isVerified, noCredentials, type People, unchanged } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import { operatorsClient, type StoredLanguage } from '../visitor.ts';
-import { invitedAccounts, type Links, newResetData, type PageLinks } from './links.ts';
+import { invitedAccounts, type Links, newInvitationData, type PageLinks } from './links.ts';
 import { emailRow, givingWay, pendingLifeMs, pendingRow } from './pending.ts';
 import type { RowCounter } from './row-counter.ts';
 
@@ -72,8 +72,7 @@ export function createInvitations(options: {
         keys: [],
       };
       const credentials = { ...(person?.credentials ?? noCredentials), language };
-      // Without a browser the link works in any, and whoever opens it chooses.
-      const data = newResetData(id, operatorsClient, '');
+      const data = newInvitationData(until);
       const link = links.make('invite', { account: id, data, epoch: credentials.epoch });
       if (link.isFull) return fail('capacity_exceeded', 'too many invitations are open');
       const logged =
@@ -108,11 +107,12 @@ export type Invitations = ReturnType<typeof createInvitations>;
 /** Returns the open invitations, by address. */
 export async function listInvitations(store: Store): Promise<Invitation[]> {
   const found: Invitation[] = [];
-  for (const id of await invitedAccounts(store)) {
+  for (const [id, endsAt] of await invitedAccounts(store)) {
     const row = await store.get(accountKey(id));
     const account = row && decodeAccount(row.value);
     if (!account || account.pendingUntil === 0 || account.disabled) continue;
-    found.push({ id, email: account.email, until: account.pendingUntil });
+    // The account waits longer where somebody registers it meanwhile; the link does not.
+    found.push({ id, email: account.email, until: endsAt || account.pendingUntil });
   }
   return found.sort((a, b) => (a.email < b.email ? -1 : 1));
 }

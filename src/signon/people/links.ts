@@ -157,16 +157,17 @@ export function createLinks({
 
 export type Links = ReturnType<typeof createLinks>;
 
-/** Returns the accounts that open links of invitations lead to. */
-export async function invitedAccounts(store: Store): Promise<Set<string>> {
-  const ids = new Set<string>();
+/** Returns the accounts that open links of invitations lead to, with the end of the last one, ms since 1970. */
+export async function invitedAccounts(store: Store): Promise<Map<string, number>> {
+  const ends = new Map<string, number>();
   for await (const page of pagesUnder(store, signonLinkPrefix())) {
     for (const { value } of page) {
       const link = purposes[value[1] ?? 0] === 'invite' ? rows.decode(value) : undefined;
-      if (link !== undefined && link.account !== '') ids.add(link.account);
+      if (link === undefined || link.account === '') continue;
+      ends.set(link.account, Math.max(ends.get(link.account) ?? 0, readLinkData(link).endsAt));
     }
   }
-  return ids;
+  return ends;
 }
 
 function nameOf(key: Key): string {
@@ -220,6 +221,8 @@ interface LinkData {
   readonly tries: number;
   /** The time from which a link of registration works, ms since 1970; 0: at once. */
   readonly worksFrom: number;
+  /** The end of an invitation, ms since 1970; 0 for other links. */
+  readonly endsAt: number;
 }
 
 export type AskedLink = Pick<LinkData, 'chosen' | 'worksFrom'>;
@@ -239,7 +242,7 @@ const onwardShape = /^[\x21-\x7e]{0,4096}$/;
 export function newLinkData(accountId: string, visitor: Visitor, asked: AskedLink): string {
   const { chosen, worksFrom } = asked;
   if (!onwardShape.test(chosen.onward)) throw new TypeError('not a query');
-  return linkText({ chosen, browser: markOf(accountId, visitor), tries: 0, worksFrom });
+  return linkText({ chosen, browser: markOf(accountId, visitor), tries: 0, worksFrom, endsAt: 0 });
 }
 
 /** Returns the data of a link for a new password, which is chosen when the link is opened. */
@@ -248,17 +251,25 @@ export function newResetData(accountId: string, visitor: Visitor, onward: string
   return newLinkData(accountId, visitor, { chosen, worksFrom: 0 });
 }
 
-export function linkText({ chosen, browser, tries, worksFrom }: LinkData): string {
-  const passkey = chosen.passkey === undefined ? '' : pendingPasskeyText(chosen.passkey);
-  return `${chosen.passwordHash} ${browser} ${tries} ${chosen.onward} ${passkey} ${worksFrom}`;
+/** Returns the data of an invitation: it works in any browser, and whoever opens it chooses. */
+export function newInvitationData(endsAt: number): string {
+  const chosen = { passwordHash: '', passkey: undefined, onward: '' };
+  return linkText({ chosen, browser: '', tries: 0, worksFrom: 0, endsAt });
 }
 
-export function readLinkData(link: FoundLink): LinkData {
-  const [passwordHash = '', browser = '', tries, onward = '', passkey = '', worksFrom] =
+export function linkText({ chosen, browser, tries, worksFrom, endsAt }: LinkData): string {
+  const passkey = chosen.passkey === undefined ? '' : pendingPasskeyText(chosen.passkey);
+  const data = `${chosen.passwordHash} ${browser} ${tries} ${chosen.onward} ${passkey} ${worksFrom}`;
+  return endsAt === 0 ? data : `${data} ${endsAt}`;
+}
+
+export function readLinkData(link: Pick<FoundLink, 'data'>): LinkData {
+  const [passwordHash = '', browser = '', tries, onward = '', passkey = '', worksFrom, endsAt] =
     link.data.split(' ');
   const chosen = { passwordHash, passkey: readPendingPasskey(passkey), onward };
-  // Older links have no time.
-  return { chosen, browser, tries: Number(tries ?? 0), worksFrom: Number(worksFrom ?? 0) };
+  const numbers = { tries: Number(tries ?? 0), worksFrom: Number(worksFrom ?? 0) };
+  // Older links have no times.
+  return { chosen, browser, ...numbers, endsAt: Number(endsAt ?? 0) };
 }
 
 /**

@@ -43,6 +43,7 @@ export const securityEvents = [
   'webhook_made',
   'webhook_removed',
   'browser_trusted',
+  'browser_untrusted',
 ] as const;
 
 export type SecurityEvent = (typeof securityEvents)[number];

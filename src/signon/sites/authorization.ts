@@ -437,7 +437,7 @@ export function createAuthorization(options: {
           granted,
           today,
         );
-        const room = await consents.room(session.accountId, before);
+        const room = await consents.room(parties, before);
         if (room === undefined) return fail('too_many_sites');
         const { row, address } = codeFor(request, session, consent);
         const { check, del } = form.consume;
@@ -451,7 +451,7 @@ export function createAuthorization(options: {
             ...blocked.checks(parties.clientId),
             ...admission.check,
           ],
-          del: [del],
+          del: [del, ...room.del],
           set: [consentRow, row, ...room.set],
         };
         return ok({ commit, address });

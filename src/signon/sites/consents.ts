@@ -36,7 +36,7 @@ import {
   storedFields,
 } from '../people/profile/profile.ts';
 import { type Scope, scopeBits, scopesField, scopesOf } from './scopes.ts';
-import { type SiteNoticeKind, siteNoticeRow, subjectOf } from './site-news.ts';
+import { type SiteNoticeKind, siteNoticeKeyOf, siteNoticeRow, subjectOf } from './site-news.ts';
 
 /** The parties of a consent. */
 export interface ConsentParties {
@@ -138,14 +138,19 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
 
   /**
    * Returns the checks for the commit that adds a consent, so that the limit holds whoever races. Undefined: the limit
-   * is reached. A person who has agreed before needs none.
+   * is reached. A person who has agreed before needs none. In `del` are the notices that the consent makes untrue.
    */
-  async function room(accountId: string, before?: Consent): Promise<HeldBounds | undefined> {
-    if (before !== undefined) return { check: [], set: [] };
+  async function room(
+    parties: ConsentParties,
+    before?: Consent,
+  ): Promise<(HeldBounds & { readonly del: readonly Key[] }) | undefined> {
+    if (before !== undefined) return { check: [], set: [], del: [] };
+    const { accountId } = parties;
     const held = await holdBounds(store, [{ rows: 'consents', account: accountId }]);
     let count = 0;
     for await (const page of pages(consentPrefix(accountId))) count += page.length;
-    return count < consentsPerAccountMax ? held : undefined;
+    if (count >= consentsPerAccountMax) return undefined;
+    return { ...held, del: await undoneNotices(parties) };
   }
 
   async function lastUse(parties: ConsentParties): Promise<number | undefined> {
@@ -183,7 +188,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
   }
 
   /** Returns the notices to sites that the person was at: others know of nobody. */
-  async function farewells(
+  async function noticeRows(
     accountId: string,
     sites: readonly Omit<ConsentParties, 'accountId'>[],
     kind: SiteNoticeKind,
@@ -199,6 +204,12 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
       );
   }
 
+  /** Returns the key of the notice that a new consent makes untrue: that the one before was taken back. */
+  async function undoneNotices({ accountId, ...site }: ConsentParties): Promise<Key[]> {
+    const subject = await subjectOf(store, accountId);
+    return subject === undefined ? [] : [siteNoticeKeyOf({ ...site, subject, kind: 'withdrawn' })];
+  }
+
   /**
    * Revokes all origins of a client, or all clients; the sites get a notice. Returns how many consents were revoked.
    */
@@ -211,7 +222,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     for await (const page of pages(consentPrefix(accountId, clientId))) {
       const sites = page.map(({ value }) => rows.decode(value)).filter((row) => row !== undefined);
       const uses = sites.map((site) => useKeyOf({ accountId, ...site }));
-      const set = await farewells(accountId, sites, kind);
+      const set = await noticeRows(accountId, sites, kind);
       const del = [...page.map(({ key }) => key), ...uses];
       if (!(await store.commit({ del, set })).ok) return fail('store_unavailable');
       count += page.length;
@@ -219,7 +230,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     return ok(count);
   }
 
-  return { find, decided, room, useRow, list, revoke };
+  return { find, decided, room, useRow, list, undoneNotices, revoke };
 }
 
 export type Consents = ReturnType<typeof createConsents>;

@@ -6,8 +6,8 @@
  *
  * Notices are rows (`site-news.ts`), so none is lost with the process, and each goes out at least once, for three
  * days. A site that does not answer costs one request each time its wait is over, however many notices wait for
- * it; of one registrable domain one request is under way at a time. One server of several does this, the one
- * that holds the lease.
+ * it; of one registrable domain one request is under way at a time, and sites that are slow, or not known to be quick,
+ * have half of the workers together. One server of several does this, the one that holds the lease.
  */
 
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
@@ -55,7 +55,10 @@ const firstWaitMs = 30_000;
 const longestWaitMs = 6 * hourMs;
 /** Each wait is longer by up to a quarter, so that not all come at once. */
 const spread = 1_024;
-const workersMax = 4;
+const workersMax = 8;
+/** Workers for sites that did not answer within `quickMsMax` when they were asked last. */
+const slowWorkersMax = 4;
+const quickMsMax = 1_000;
 /** Sites that a poll looks at; the next one goes on behind them. */
 const sitesPerPoll = 500;
 const newsPerPoll = 20;
@@ -73,9 +76,17 @@ interface KnownSite {
   readonly until: number;
   readonly failures: number;
   readonly nextTryAt: number;
+  /** It took a notice within `quickMsMax` when it was asked last. */
+  readonly isQuick: boolean;
 }
 
-const unknownSite: KnownSite = { notices: undefined, until: 0, failures: 0, nextTryAt: 0 };
+const unknownSite: KnownSite = {
+  notices: undefined,
+  until: 0,
+  failures: 0,
+  nextTryAt: 0,
+  isQuick: false,
+};
 
 export type NoticeSigner = ReturnType<typeof createNoticeSigner>;
 
@@ -142,6 +153,8 @@ export function createSiteNotifier(options: {
   /** The work under way, by registrable domain. */
   const jobs = createJobs<string>(workersMax, noteFailure);
   const { signal } = jobs;
+  /** The registrable domains of those that count against `slowWorkersMax`. */
+  const slow = new Set<string>();
   const outcomes = createTotals<Outcome>();
   let cursor: Key | undefined;
 
@@ -159,7 +172,8 @@ export function createSiteNotifier(options: {
     const nextTryAt = clock.monotonicMs() + waitMs * (1 + random.bytes(1)[0]! / spread);
     // A path that is not there may have moved.
     const isGone = outcome === '404' || outcome === '410';
-    remember(origin, { failures, nextTryAt, ...(isGone ? { notices: undefined } : {}) });
+    const isQuick = false;
+    remember(origin, { failures, nextTryAt, isQuick, ...(isGone ? { notices: undefined } : {}) });
     if (failures === 1)
       log.info({ client: clientId, origin, detail: outcome }, 'site notices: not taken');
   }
@@ -206,12 +220,15 @@ export function createSiteNotifier(options: {
     const body = signer.sign(notice, clock.now());
     const headers = { 'content-type': 'application/secevent+jwt', accept: 'application/json' };
     const asked = { method: 'POST', headers, body, waitMsMax: requestMsMax, signal } as const;
+    const startMs = clock.monotonicMs();
     const { status, outcome } = await requestOnce(to, asked, destinations);
     if (signal.aborted) return false;
     if (status >= 200 && status < 300) {
-      remember(notice.origin, { failures: 0, nextTryAt: 0 });
+      // A slow site gets its next notice once others had their turn.
+      const isQuick = clock.monotonicMs() - startMs <= quickMsMax;
+      remember(notice.origin, { failures: 0, nextTryAt: 0, isQuick });
       await drop([entry], 'delivered');
-      return true;
+      return isQuick;
     }
     if (status === 400) {
       log.info({ client: notice.clientId, origin: notice.origin }, 'site notices: one was refused');
@@ -245,6 +262,8 @@ export function createSiteNotifier(options: {
     if (to === null) return drop(entries, 'unwanted');
     for (const { entry, notice } of found) {
       if (signal.aborted || !maintenance.isMine()) return;
+      // A new consent takes back the notice that the one before was withdrawn; others are written anew.
+      if ((await store.get(entry.key))?.version !== entry.version) continue;
       const isOld = Math.abs(clock.now() - notice.at) > siteNoticeLifeMs;
       if (isOld) await drop([entry], 'expired');
       else if (!(await deliver(entry, notice, to))) return;
@@ -295,12 +314,15 @@ export function createSiteNotifier(options: {
       }
       const place = placeOf(notice);
       const [domain] = place;
-      if (jobs.has(domain) || !isDue(notice.origin)) {
+      const isQuick = known.get(notice.origin)?.isQuick === true;
+      const mayBegin = isQuick || slow.size < slowWorkersMax;
+      if (jobs.has(domain) || !isDue(notice.origin) || !mayBegin) {
         cursor = siteNoticeEnd(...place);
         continue;
       }
       cursor = siteNoticeEnd(domain);
-      jobs.begin(domain, () => serve(place));
+      if (!isQuick) slow.add(domain);
+      jobs.begin(domain, () => serve(place).finally(() => slow.delete(domain)));
     }
   }
 

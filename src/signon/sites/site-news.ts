@@ -6,7 +6,13 @@
 
 import { type Random, randomToken } from '../../core/random.ts';
 import { dayMs } from '../../core/time.ts';
-import { profileKey, readSiteNewsKey, siteNewsKey, siteNoticeKey } from '../../storage/keys.ts';
+import {
+  type Key,
+  profileKey,
+  readSiteNewsKey,
+  siteNewsKey,
+  siteNoticeKey,
+} from '../../storage/keys.ts';
 import { oneOf, record, text, time, u16 } from '../../storage/record.ts';
 import type { Entry, SetRow, Store } from '../../storage/store.ts';
 import { changedFields, decodeProfile, type Profile } from '../people/profile/profile.ts';
@@ -97,8 +103,12 @@ export function placeOf({ clientId, origin }: Pick<SiteNotice, 'clientId' | 'ori
   return [registrableDomain(clientId) ?? clientId, clientId, origin] as const;
 }
 
+export function siteNoticeKeyOf(notice: Omit<SiteNotice, 'id' | 'at'>): Key {
+  return siteNoticeKey(placeOf(notice), notice.subject, kindNumber(notice.kind));
+}
+
 export function siteNoticeRow(notice: Omit<SiteNotice, 'id'>, random: Random): SetRow {
-  const key = siteNoticeKey(placeOf(notice), notice.subject, kindNumber(notice.kind));
+  const key = siteNoticeKeyOf(notice);
   const value = notices.encode({ ...notice, id: randomToken(random, idBytes) });
   return { key, value, expiresAt: expiryOf(notice.at) };
 }

@@ -86,6 +86,7 @@ describe('the proof that a change asks for', () => {
     const id = /trusted\/end"[\s\S]*?name="id" value="([^"]+)"/.exec(listed.body)![1]!;
     const ended = await owner.post('/account/security/trusted/end', { id });
     assert.match(ended.headers.location!, /^\/account\/security\?done=/);
+    assert.match((await owner.get('/account/security')).body, /Browser no longer trusted/);
     assert.equal((await owner.post('/account/security/trusted/end', { id })).status, 404);
     assert.equal((await signIn()).headers.location, '/signin/second-factor');
   });

@@ -117,6 +117,16 @@ it('a withdrawn invitation opens nothing, and one that nobody answers ends in a 
   assert.deepEqual(await invited(), []);
 });
 
+it('the end that is shown is the end of its link, also when the address registers meanwhile', async () => {
+  email = `guest${count}@example.com`;
+  const { until } = value(await invite());
+  bench.clock.advance(60_000);
+  value(await bench.signon.registration.register({ email, password, visitor }));
+  const [shown] = (await listInvitations(bench.store)).filter((one) => one.email === email);
+  assert.equal(shown!.until, until);
+  value(await withdraw());
+});
+
 it('of many uses at once, and of a use and a withdrawal, one works', async () => {
   value(await invite());
   const token = await bench.tokenTo(email);

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { linkLifeMs } from '../../../src/signon/people/links.ts';
 import { transactionLifeMs } from '../../../src/signon/sites/authorization.ts';
+import { siteNoticePrefix } from '../../../src/storage/keys.ts';
 import { filesOf } from '../../support/server/data-files.ts';
 import { goodParameters, openSignon, parametersOf, queryOf, startMs } from '../fixture.ts';
 
@@ -135,6 +136,17 @@ test('connected sites tell what each may read and when it last did; revoking end
   });
   assert.equal((await authorization.connectedSites(session.accountId)).length, 1);
   assert.equal(await next(signon), 'consent');
+});
+
+test('who agrees again takes back the notice that the consent was withdrawn', async () => {
+  await using signon = await openSignon();
+  const { authorization, session, store } = signon;
+  const notices = async () => (await store.scan(siteNoticePrefix(), { limit: 10 })).length;
+  await signon.exchange(await signon.codeFor());
+  assert.ok((await authorization.disconnect(session.accountId, 'example.com')).ok);
+  assert.equal(await notices(), 1);
+  await signon.codeFor();
+  assert.equal(await notices(), 0);
 });
 
 test('a form is answered once, by who saw it, within ten minutes', async () => {

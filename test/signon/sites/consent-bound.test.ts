@@ -50,18 +50,20 @@ it('a place that another node takes while one is counted is not given twice', as
   const { accountId } = session;
   await fill(signon, accountId, consentsPerAccountMax - 1);
   const consents = createConsents({ store, clock, random: seededRandom(6) });
-  const row = (clientId: string) => {
-    const parties = { accountId, clientId, origin: `https://${clientId}` };
-    return consents.decided(undefined, parties, ['openid'], ['openid']).row;
-  };
-  const [first, second] = [await consents.room(accountId), await consents.room(accountId)];
+  const at = (clientId: string) => ({ accountId, clientId, origin: `https://${clientId}` });
+  const row = (clientId: string) =>
+    consents.decided(undefined, at(clientId), ['openid'], ['openid']).row;
+  const [first, second] = [
+    await consents.room(at('a.example.com')),
+    await consents.room(at('zz.example.com')),
+  ];
   assert.ok(first && second);
   const take = (room: typeof first, clientId: string) =>
     store.commit({ check: room.check, set: [row(clientId), ...room.set] });
   // Before all others in the order of keys: in a page that the second one has read.
   assert.ok((await take(first, 'a.example.com')).ok);
   assert.ok(!(await take(second, 'zz.example.com')).ok);
-  assert.equal(await consents.room(accountId), undefined);
+  assert.equal(await consents.room(at('b.example.com')), undefined);
 });
 
 it('at the bound nothing is passed on, the form stays, and known sites and others go on', async () => {

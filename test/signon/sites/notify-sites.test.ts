@@ -23,7 +23,11 @@ import {
   siteEvents,
 } from '../../../src/signon/sites/notify-sites.ts';
 import type { Scope } from '../../../src/signon/sites/scopes.ts';
-import { signedOutNews, siteNoticeLifeMs } from '../../../src/signon/sites/site-news.ts';
+import {
+  signedOutNews,
+  siteNoticeLifeMs,
+  siteNoticeRow,
+} from '../../../src/signon/sites/site-news.ts';
 import { siteNewsPrefix, siteNoticePrefix } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
@@ -244,6 +248,28 @@ it('a site that fails costs one request each time its wait is over, and gets all
   assert.equal(await waiting(), 0);
 });
 
+it('a notice that was taken back while one before it went out is not sent', async () => {
+  const subject = await personAt('w', []);
+  const parties = { accountId: 'w', clientId: 'shop.example', origin };
+  onNotice = (response) => {
+    // The person agrees again while the site reads that the person signed out.
+    void consents
+      .undoneNotices(parties)
+      .then((del) => store.commit({ del }))
+      .then(() => response.writeHead(202).end());
+  };
+  const rows = [
+    { kind: 'signed_out', at: clock.now() - 1_000 },
+    { kind: 'withdrawn', at: clock.now() },
+  ] as const;
+  const set = rows.map((row) =>
+    siteNoticeRow({ ...row, subject, clientId: 'shop.example', origin }, random),
+  );
+  assert.ok((await store.commit({ set })).ok);
+  await polls(notifierOf());
+  assert.deepEqual([kindsTaken(), await waiting()], [['signed_out'], 0]);
+});
+
 it('what nobody took in three days is given up', async () => {
   await personAt('e', [{}]);
   await signOut('e');
@@ -372,6 +398,39 @@ it('a site that hangs keeps no other site waiting', async () => {
   );
   for (const response of held) response.writeHead(202).end();
   await notifier.idle();
+});
+
+it('slow sites, however many, leave half of the workers to sites that were quick', async () => {
+  await personAt('q', [{ client: 'quick.example' }]);
+  await signOut('q');
+  const notifier = notifierOf();
+  await polls(notifier);
+  assert.equal(taken.length, 1);
+  const elsewhere = origin.replace('127.0.0.1', 'localhost');
+  const slow = Array.from({ length: 9 }, (_, i) => `slow${i}.example`);
+  await personAt(
+    's',
+    slow.map((client) => ({ client, at: elsewhere })),
+  );
+  await signOut('s');
+  const held: ServerResponse[] = [];
+  onNotice = (response) => {
+    if (claimsOf(taken.at(-1)!.body).aud === 'quick.example') response.writeHead(202).end();
+    else held.push(response);
+  };
+  await notifier.poll();
+  while (held.length < 4) await new Promise((resolve) => setImmediate(resolve));
+  await signOut('q');
+  for (let i = 0; taken.length < 6 && i < 200; i++) {
+    await notifier.poll();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal(claimsOf(taken.at(-1)!.body).aud, 'quick.example');
+  assert.equal(held.length, 4);
+  onNotice = (response) => response.writeHead(202).end();
+  for (const response of held) response.writeHead(202).end();
+  await polls(notifier, 3);
+  assert.equal(taken.length, 11);
 });
 
 it('another node sends nothing, and news that comes while it is told is told again', async () => {
