@@ -99,6 +99,7 @@ it('a peer offers what may be decided of it: what is held, unless its key is str
     ].map(([, does]) => does);
   assert.deepEqual(offered({}), ['accept', 'drop', 'pause', 'remove']);
   assert.deepEqual(offered({ held: 'strange key' }, 'fr'), ['pause', 'remove']);
+  assert.deepEqual(offered({ held: 'two histories' }), ['accept', 'pause', 'remove']);
   assert.deepEqual(offered({ held: 'none', state: 'paused' }), ['resume', 'remove']);
   const table = peersPage(testFrame('en'), { ...view, peer: '', peers: [peer] });
   for (const part of ['?peer=b.example%3A8443', 'Many more new rows', '1,234', '>7<']) {

@@ -59,9 +59,10 @@ export interface PeersView extends ConsoleView {
 type Order = keyof typeof peerActs.acts;
 
 function ordersFor({ state, held }: ShownPeer): readonly Order[] {
-  const decides: readonly Order[] =
-    held === 'none' || held === 'strange key' ? [] : ['accept', 'drop'];
-  return [...decides, state === 'paused' ? 'resume' : 'pause', 'remove'];
+  const isDecided = held === 'none' || held === 'strange key';
+  // Nothing goes on behind another history.
+  const decides: readonly Order[] = held === 'two histories' ? ['accept'] : ['accept', 'drop'];
+  return [...(isDecided ? [] : decides), state === 'paused' ? 'resume' : 'pause', 'remove'];
 }
 
 function stateOf(text: ConsoleCatalogue['peers'], { state, held, failure }: ShownPeer): Html {

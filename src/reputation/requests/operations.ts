@@ -46,7 +46,7 @@ export const listRemovals = operation({
 
 export const acceptRemovalOf = operation({
   name: 'removals accept',
-  purpose: 'take back all reports of the address, at no cost of trust; lists stay',
+  purpose: 'take back all reports of the address, at no cost of trust; lists and peers stay',
   parameters: {
     address,
     allow: {

@@ -323,7 +323,7 @@ function createPeerReducer(options: {
     const sliceEnd = performance.now() + sliceMs;
     for (let i = from; i < removed.length + added.length; i++) {
       if (i % rowsPerSlice === 0 && i > from && performance.now() > sliceEnd) return i;
-      if (i < removed.length) takePeerRow(removed[i]!, peer, at);
+      if (i < removed.length) takePeerRow(removed[i]!, peer);
       else putPeerRow(added[i - removed.length]!, peer, { at, isFirstLoad: seq === 0 });
     }
     return removed.length + added.length;
@@ -357,12 +357,12 @@ function createPeerReducer(options: {
     entries.settle(entry, { kind: 'report', nowHalfLives: halfLivesAt(at) });
   }
 
-  function takePeerRow({ family, words: address, length }: IndexPrefix, peer: number, at: number) {
+  /** Its vote stays charged: else one budget would lift address after address for a day each. */
+  function takePeerRow({ family, words: address, length }: IndexPrefix, peer: number) {
     const entry = entries.get(family, address, length);
     const node = entry && contributions.find(entry, tagOf(contributionKinds.peer, peer));
     if (node === 0) return;
     entries.touch(entry);
-    entries.peers.refund(node, at);
     contributions.remove(node);
     entries.settle(entry, { kind: 'taking_back' });
   }

@@ -370,7 +370,6 @@ export function createPeerVotes(options: {
     review,
     confirm,
     unconfirm,
-    refund,
     evidenceOf,
     strengthOf,
     voteOf,

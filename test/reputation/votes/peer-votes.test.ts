@@ -216,6 +216,16 @@ it('a vote is charged when it lifts, refused without budget, and given back at f
   assert.equal(w.ceiling('45.1.1.1'), 84);
 });
 
+it('a vote that is taken back stays charged', async () => {
+  const w = openWorld();
+  for (const peer of [1, 2]) await w.peer(peer, { budget: 1 });
+  for (const ip of ['45.1.1.1', '45.1.2.1']) {
+    for (const peer of [1, 2]) await w.peerSays(peer, [ip]);
+    assert.equal(w.ceiling(ip), ip === '45.1.1.1' ? 74 : 49);
+    for (const peer of [1, 2]) await w.peerTakesBack(peer, [ip]);
+  }
+});
+
 it('staff, members and lists confirm a peer once a /24 in 14 days', async () => {
   const w = openWorld();
   await w.peer(1, { budget: 100 });

@@ -492,7 +492,11 @@ export const dropHeld = operation({
     const done = await changePeer(
       w.store,
       number,
-      (one) => faultOfDecision(one) ?? { held: 'none', dueAt: 0 },
+      (one) =>
+        faultOfDecision(one) ??
+        (one.held === 'two histories'
+          ? 'nothing goes on behind another history: peer accept reads it whole, peer remove ends it'
+          : { held: 'none', dueAt: 0 }),
       { set: [cursorRow(number, behind)] },
     );
     return shown(expect(done), w.clock.now());
