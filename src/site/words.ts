@@ -435,8 +435,8 @@ export type Words = typeof en;
 export const frenchCosts: Readonly<Record<string, string>> = {
   'for each address': 'par adresse',
   'for each 100 rows begun': 'par centaine de lignes entamée',
-  'for each decision': 'par décision',
-  'for each own entry that ends': 'par règle manuelle supprimée',
+  'for each 10 decisions begun': 'par dizaine de décisions entamée',
+  'for each 10 own entries begun': 'par dizaine de règles manuelles entamée',
   'for each 100 alerts or decisions begun': 'par centaine d’alertes ou de décisions entamée',
   'for each 1,000 rows, at least one': 'par millier de lignes, au moins une',
   'for each 1,000 objects, at least one': 'par millier d’objets, au moins une',

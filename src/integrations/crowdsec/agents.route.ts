@@ -60,6 +60,8 @@ const loginBytesMax = 64 * 1_024;
 const alertsBytesMax = 1_024 * 1_024;
 /** One write pays for so many alerts. */
 const alertsPerWrite = 100;
+/** The same of own entries: a request of the most must fit into a minute of an account. */
+const entriesPerWrite = 10;
 const headers = ['authorization', 'x-api-key', 'user-agent'] as const;
 const bodyHeaders = [...headers, 'content-type'] as const;
 
@@ -154,7 +156,7 @@ const taking = {
   shape: 'bouncer',
   thread: 'main',
   headers,
-  cost: { quota: 'write', more: 'for each own entry that ends' },
+  cost: { quota: 'write', more: 'for each 10 own entries begun' },
   // Clients send none.
   body: { types: ['json'], bytesMax: 1_024 },
   errors: ['store_unavailable'],
@@ -243,7 +245,7 @@ export const decideEndpoint = endpoint({
   shape: 'bouncer',
   thread: 'main',
   headers: bodyHeaders,
-  cost: { quota: 'write', more: 'for each decision' },
+  cost: { quota: 'write', more: 'for each 10 decisions begun' },
   body: { types: ['json'], bytesMax: loginBytesMax, takesGzip: true },
   errors: ['store_unavailable'],
   docs: {
@@ -388,7 +390,9 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     const isManager = agents.isManager(keyText);
     if (isManager && decided > managedMax) return refuse(tooManyManaged);
     // Own entries are paid for one by one.
-    const cost = Math.ceil(Math.max(read.length, decided) / (isManager ? 1 : alertsPerWrite));
+    const cost = Math.ceil(
+      Math.max(read.length, decided) / (isManager ? entriesPerWrite : alertsPerWrite),
+    );
     // The first was paid for when the key was seen.
     const unpaid = cost > 1 ? call.spend(cost - 1) : undefined;
     if (unpaid !== undefined) return refuse(unpaid);
@@ -420,6 +424,12 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     return { status: 201, headers: own, body: JSON.stringify(ids) };
   }
 
+  /** Pays for so many own entries beyond the first write. Returns the failure when there were too many. */
+  function spendOn(call: KeyedCall, entries: number): Failure | undefined {
+    const more = Math.ceil(entries / entriesPerWrite) - 1;
+    return more > 0 ? call.spend(more) : undefined;
+  }
+
   /** Makes own entries of them, none of which covers this server or the sender. */
   async function setEntries(
     wanted: readonly Wanted[],
@@ -448,7 +458,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
       const wanted = whole.ok ? readDecisions(whole.value.body) : whole;
       if (typeof wanted === 'string') return refuse(fail('bad_request', wanted));
       if ('ok' in wanted) return refuse(wanted);
-      const unpaid = wanted.length > 1 ? call.spend(wanted.length - 1) : undefined;
+      const unpaid = spendOn(call, wanted.length);
       if (unpaid !== undefined) return refuse(unpaid);
       const done = await setEntries(wanted, keyText, request);
       if (!done.ok) return refuse(done);
@@ -474,7 +484,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     if (account === undefined) return refuse(wrongToken);
     const entries = agents.isManager(keyText) ? await options.manager.meant(isMeant) : ok([]);
     if (!entries.ok) return refuse(entries);
-    const unpaid = entries.value.length > 1 ? call.spend(entries.value.length - 1) : undefined;
+    const unpaid = spendOn(call, entries.value.length);
     if (unpaid !== undefined) return refuse(unpaid);
     const done = await options.retract(account, isMeant);
     if (!done.ok) return refuse(done.error === 'unauthenticated' ? wrongToken : done);

@@ -444,6 +444,11 @@ it('who may manage sets and ends own entries as an operator does, and reads the 
     { nbDeleted: '3' },
   ]);
   assert.deepEqual(await entries(), []);
+  // Many in one request fit into a minute of any account.
+  const most = Array.from({ length: 51 }, (_, i) => ({ value: `45.61.8.${i}`, duration: '1h' }));
+  assert.equal((await ask('decisions', 'POST', most))[0], 201);
+  const ended = [200, { nbDeleted: '51' }];
+  assert.deepEqual(await ask('decisions?range=45.61.8.0/24&contains=false', 'DELETE'), ended);
   // What is refused ends nothing, of agents neither; alerts are deleted with their decisions.
   await sendMine(byHand('Ip', '45.61.9.1'), byHand('Ip', '45.61.9.2', { type: 'captcha' }));
   for (const [bad, what] of [
@@ -478,13 +483,17 @@ it('who may manage sets and ends own entries as an operator does, and reads the 
     ({ user, result }) => user === `key ${key.slice(4, 12)}` && result === 'done',
   );
   const acts = done.map(({ command }) => command.split(' ').slice(0, 3).join(' ')).sort();
-  assert.deepEqual(acts, [
-    'entry add 45.60.0.1/32',
-    'entry add 45.60.0.3/32',
-    'entry add 45.60.1.0/24',
-    ...['entry remove 45.60.0.1/32', 'entry remove 45.60.0.2/32'],
-    ...['entry remove 45.60.0.3/32', 'entry remove 45.60.1.0/24'],
-  ]);
+  assert.equal(acts.filter((act) => act.includes('45.61.8.')).length, 102);
+  assert.deepEqual(
+    acts.filter((act) => !act.includes('45.61.8.')),
+    [
+      'entry add 45.60.0.1/32',
+      'entry add 45.60.0.3/32',
+      'entry add 45.60.1.0/24',
+      ...['entry remove 45.60.0.1/32', 'entry remove 45.60.0.2/32'],
+      ...['entry remove 45.60.0.3/32', 'entry remove 45.60.1.0/24'],
+    ],
+  );
 
   for (const [bad, what] of [
     [{}, /decision 1/],
