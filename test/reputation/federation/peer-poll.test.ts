@@ -230,7 +230,7 @@ async function subscriber() {
       assert.ok(parsed.ok);
       const batch = batchOf([{ prefix: parsed.value, score: 0 }]);
       const batches = [{ ...batch, reports: Uint8Array.of(service) }];
-      const list = { list: 'good', source: `good ${service}`, holdDays: 30, batches } as const;
+      const list = { list: 'good', source: `good ${prefix}`, holdDays: 30, batches } as const;
       assert.ok((await loadList({ store, clock, random, ...list, onRows: () => {} })).ok);
       await state.follower.catchUpTo(await store.lastSeq());
     },
@@ -396,6 +396,7 @@ it('what looks like poison waits, what is taken back meanwhile goes, and the ope
   const cases: readonly [StoredPeer['held'], readonly string[]][] = [
     ['many new rows', many],
     ['a resolver or root server', ['8.8.8.8']],
+    ['a resolver or root server', ['2a10:9::/64']],
     ['allowed or known good addresses', ips('9.9.9', 4)],
     ['many rows of one network', ips('46.1.1', 65)],
   ];
@@ -404,6 +405,7 @@ it('what looks like poison waits, what is taken back meanwhile goes, and the ope
     const from = await publisher(w.clock);
     await w.good('8.8.8.0/24', 5);
     await w.good('9.9.9.0/24', 1);
+    await w.good('2a10:9::53/128', 5);
     from.says(['45.1.1.1', '45.1.2.1']);
     const { number } = await w.add(from, old);
     await w.poll();

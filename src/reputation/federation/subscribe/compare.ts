@@ -42,7 +42,7 @@ import {
 
 /** The memory of a node, as far as peers are in it. */
 export interface PeerMemory {
-  readonly index: Pick<IpIndex, 'records' | 'covering'>;
+  readonly index: Pick<IpIndex, 'records' | 'covering' | 'walk'>;
   readonly entries: Entries;
   readonly policy: () => Policy;
 }
@@ -53,6 +53,8 @@ const resolvers = serviceNumber(serviceNames[3]) - 1;
 /** From here on the gate asks for a challenge. */
 const suspectScore = 50;
 const examplesMax = 5;
+/** Entries of a /64 that are looked at, the lowest addresses first. */
+const withinMax = 256;
 
 /** Runs a step for each of 0 to count − 1, and lets others have their turn between. */
 export async function stepInSlices(
@@ -75,19 +77,32 @@ export function createFlags({ index, entries }: Pick<PeerMemory, 'index' | 'entr
   const covering = new Int32Array(COVERING_MAX);
   const { contributions: c } = entries;
 
-  return ({ family, words }: Pick<PeerRow, 'family' | 'words'>) => {
+  function isOfResolvers(entry: number): boolean {
+    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+      const isGood = kindOf(c.tag[node]!) === contributionKinds.good;
+      if (isGood && c.detail[node] === resolvers) return true;
+    }
+    return false;
+  }
+
+  return (row: Pick<PeerRow, 'family' | 'words' | 'length'>) => {
+    const { family, words, length } = row;
     const count = index.covering(family, words, covering);
     let [isImmune, isResolver, isListed] = [!isMet(specialUse(family, words)), false, false];
+    function note(entry: number, immune: number): void {
+      const flags = flagsOf(metaOf(index.records, entry));
+      if ((flags & immune) === 0) return;
+      isImmune = true;
+      isResolver ||= isOfResolvers(entry);
+    }
     for (let i = 0; i < count; i++) {
       const entry = covering[i]!;
-      const flags = flagsOf(metaOf(index.records, entry));
-      if ((flags & entryFlags.seeded) !== 0) isListed = true;
-      if ((flags & (entryFlags.allowlisted | entryFlags.knownGood)) === 0) continue;
-      isImmune = true;
-      for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
-        const isGood = kindOf(c.tag[node]!) === contributionKinds.good;
-        if (isGood && c.detail[node] === resolvers) isResolver = true;
-      }
+      if ((flagsOf(metaOf(index.records, entry)) & entryFlags.seeded) !== 0) isListed = true;
+      note(entry, entryFlags.allowlisted | entryFlags.knownGood);
+    }
+    // A resolver is a host: whoever names its /64 names it too.
+    if (length === 64) {
+      index.walk(row, (entry) => note(entry, entryFlags.knownGood), { limit: withinMax });
     }
     return { isImmune, isResolver, isListed };
   };
