@@ -462,17 +462,23 @@ export const previewSource = operation({
   purpose: 'read a list as it would be loaded, and say what it would do; nothing is kept',
   parameters: {
     url: addSourceUrl,
+    format: {
+      ...listFormat,
+      schema: v.optional(choice([...listFormats, 'anon'])),
+      help: 'how the list is written, where it is not recognised or not rightly',
+    },
+    path,
     confidence,
     header,
     user,
   },
-  async run(w, { url, confidence: score = confidenceDefault, ...given }, call) {
+  async run(w, { url, format, path: at, confidence: score = confidenceDefault, ...given }, call) {
     const allowPrivate = w.config.sourceAllowPrivate;
     await refuseFaulty(w, new URL(url));
     const allowed = (await createAllowlist(w).list()).map(({ prefix }) => prefix);
     const how = {
       url: new URL(url).href,
-      format: 'auto',
+      format: format === undefined && at === undefined ? 'auto' : withPath(format ?? 'json', at),
       confidence: score,
       systems: systemSource(w.config.geoAsnMmdb),
       credentials: credentialsFor(w, new URL(url), given),

@@ -21,6 +21,7 @@ import {
   BrokenList,
   batchRowsMax,
   createRowSink,
+  describeBadLine,
   type ImportStats,
   type ListFormat,
   type RowSink,
@@ -121,7 +122,12 @@ export function parseList(chunks: AsyncIterable<Uint8Array>, options: ParseOptio
   function readerOf(head: string): TextReader {
     looks = recognise(head);
     if (format === undefined) {
-      if (looks === undefined) throw new BrokenList('is in no format that is known: name one');
+      if (looks === undefined) {
+        const [line = ''] = head.trimStart().split(/[\r\n]/, 1);
+        if (line === '') throw new BrokenList('is empty');
+        const { text } = describeBadLine(1, '', line);
+        throw new BrokenList(`is in no format that is known: name one; it begins: ${text}`);
+      }
       format = looks;
     }
     if (looks !== undefined && !fits(format, looks)) {

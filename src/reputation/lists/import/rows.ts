@@ -291,7 +291,7 @@ export interface BadLine {
 }
 
 /** `text` is a byte string: one character per byte of UTF-8. */
-function describeBadLine(line: number, reason: string, text: string): BadLine {
+export function describeBadLine(line: number, reason: string, text: string): BadLine {
   // Four bytes at most per character: enough is decoded, and no long line is kept alive.
   const head = Buffer.from(text.slice(0, 4 * sampleCharactersMax + 4), 'latin1').toString('utf8');
   const characters = Array.from(head);

@@ -100,4 +100,8 @@ it('what is in no known format is refused without one, and a page never is a lis
     await assert.rejects(read(text, 'auto'), /list: /, text);
   }
   await assert.rejects(read('<html>', 'auto'), /is a page of HTML/);
+  await assert.rejects(read('\n \n', 'auto'), /list: is empty$/);
+  // Its beginning is shown, harmless.
+  const hostile = `\n\u001b[31mred\u202e${'x'.repeat(200)}\nsecond\n`;
+  await assert.rejects(read(hostile, 'auto'), /name one; it begins: \\x1b\[31mred\\u202ex{71}…$/);
 });
