@@ -177,22 +177,22 @@ function verifyCommand(): Command {
 /** Commands of two words, by the first of them. */
 const groups: Readonly<Record<string, string>> = {
   account: 'sign-on accounts',
-  group: 'groups of accounts, which sites may be open to alone',
+  group: 'groups of accounts; a site may be open to some of them alone',
   key: 'API keys',
   bouncer:
     'keys of bouncers, agents and mail servers: /v1, /policy/dovecot, and the DNS block list',
-  peer: 'servers of other owners whose word this one takes',
+  peer: 'other operators’ servers whose reports count here',
   sitekey: 'site keys: CAPTCHA on web sites',
   site: 'sites that people sign in to',
   source: 'lists that the running server fetches itself',
-  feed: 'choices of the blocklist with a name, for firewalls',
-  federation: 'what this server and its peers say to one another',
-  entry: 'own entries: what you say of addresses and networks by hand',
-  allow: 'ranges that are never malicious and never in feeds',
+  feed: 'named parts of the blocklist, for firewalls',
+  federation: 'the reports that this server shares with its peers',
+  entry: 'manual rules: scores that you set by hand',
+  allow: 'the allowlist: never malicious, never in a blocklist',
   report: 'abuse reports',
-  removals: 'requests to take back what is said of an address',
-  tips: 'what visitors without an API key say of addresses',
-  mail: 'the mails that the service sends',
+  removals: 'removal requests of owners of addresses',
+  tips: 'anonymous reports of visitors',
+  mail: 'the emails that the service sends',
   log: 'what operators did, and who signed in',
 };
 

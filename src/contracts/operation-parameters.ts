@@ -55,7 +55,7 @@ export const typedDate = v.pipe(
 export const account = {
   schema: accountName,
   value: 'email',
-  help: 'mail address of the account, or its id',
+  help: 'email of the account, or its id',
   isArgument: true,
   kept: 'account',
 } as const satisfies Parameter;

@@ -43,8 +43,10 @@ export async function lookAtTls(config: Config, nowMs: number): Promise<Finding[
   for (const url of new Set([config.baseUrl, config.secureUrl])) {
     if (url.startsWith('https:')) findings.push(...(await lookAtFront(url, nowMs)));
   }
-  if (findings.length === 0)
-    return [fine('tls', 'BASE_URL is not https: there is no TLS to look at')];
+  if (findings.length === 0) {
+    const found = 'BASE_URL is not https: visitors reach the server without TLS';
+    return [advice('tls', found, 'put a proxy with TLS in front, and set BASE_URL to https')];
+  }
   if (config.trustedProxies.length === 0) {
     const found = 'TRUSTED_PROXIES is not set: all visitors count as one client, the proxy';
     findings.push(fault('tls', found, 'set it to the address of the proxy, such as 127.0.0.1'));

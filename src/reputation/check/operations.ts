@@ -121,7 +121,7 @@ function factLines(
 }
 
 function ownName({ group }: Evidence['lists'][number]): string {
-  return group === undefined ? 'own entry' : `own entry ${group}`;
+  return group === undefined ? 'manual rule' : `manual rule ${group}`;
 }
 
 function evidenceLines(evidence: Evidence): string[] {
@@ -133,7 +133,7 @@ function evidenceLines(evidence: Evidence): string[] {
       const end = endsAt === undefined ? 'does not end' : `ends ${dateText(endsAt)}`;
       if (kind === 'own') {
         const of =
-          list.group === undefined ? `own entry ${entry}` : `${ownName(list)} holds ${entry}`;
+          list.group === undefined ? `manual rule ${entry}` : `${ownName(list)} holds ${entry}`;
         return `${of}: score ${confidence}, set ${dateText(loadedAt)}, ${end}`;
       }
       if (kind === 'allow') return `the allowlist has ${name}, which holds ${entry}`;

@@ -104,23 +104,23 @@ export const addEntry = operation({
       : { operation: 'entry add', input: entryInput(before) },
   json: ({ before: _, ...entry }) => entry,
   outcome: (entry) => `${entry.prefix} set`,
-  lines: (entry) => [`${entry.prefix} has score ${entry.score} as an own entry`],
+  lines: (entry) => [`${entry.prefix} has score ${entry.score} by a manual rule`],
 });
 
 export const removeEntry = operation({
   name: 'entry remove',
-  purpose: 'take an own entry back',
+  purpose: 'remove a manual rule',
   parameters: { prefix: { ...rangeOrGroup, help: 'as it was added' } },
   audit: 'required',
   run: async (w, { prefix }) => shownEntry(expect(await createOwnEntries(w).remove(prefix))),
   undo: (entry) => ({ operation: 'entry add', input: entryInput(entry) }),
   outcome: (entry) => `${entry.prefix} removed`,
-  lines: (entry) => [`${entry.prefix} is no own entry any more`],
+  lines: (entry) => [`the manual rule for ${entry.prefix} is removed`],
 });
 
 export const listEntries = operation({
   name: 'entry list',
-  purpose: 'own entries: score, category, since when, until when, and the note',
+  purpose: 'manual rules: score, category, since when, until when, and the note',
   parameters: {
     part: {
       schema: v.optional(shortText, ''),

@@ -72,7 +72,7 @@ export const acceptRemovalOf = operation({
     },
   json: ({ address: of, removed, allowed }) => ({ address: of, removed, allowed }),
   outcome: ({ removed }) => `${removed} reports taken back`,
-  lines: (done) => [`${done.removed} reports of ${done.address} are taken back`],
+  lines: (done) => [`${done.removed} reports of ${done.address} are retracted`],
 });
 
 /** Leaves out the mark of the network. */
@@ -86,7 +86,7 @@ function reopenInput(of: string, { reason, at, fromAddress, signedIn }: ReturnTy
 
 export const refuseRemoval = operation({
   name: 'removals refuse',
-  purpose: 'leave everything as it is; the address may be asked for again',
+  purpose: 'keep the reports; the owner may ask again',
   parameters: { address },
   audit: 'required',
   async run(w, { address: of }) {
@@ -110,7 +110,7 @@ const waitsSince = {
 
 export const reopenRemoval = operation({
   name: 'removals reopen',
-  purpose: 'put a request into the queue, as it was before it was decided',
+  purpose: 'put a request back into the queue',
   parameters: {
     address,
     reason: { ...note, help: 'in the words of who asked', schema: textOf(10_000) },
@@ -142,7 +142,8 @@ export const reopenRemoval = operation({
 
 export const listAnonymousReports = operation({
   name: 'tips list',
-  purpose: 'what waits for you, the oldest first; a tip counts for nothing until you report',
+  purpose:
+    'anonymous reports that wait, the oldest first; each counts for nothing until you decide',
   parameters: {},
   run: async (w) =>
     (await createAnonymousReports(w).list()).map(({ at, categories, ...report }) => ({
@@ -152,7 +153,7 @@ export const listAnonymousReports = operation({
     })),
   lines: (rows) =>
     columnsOr(
-      'no tip waits',
+      'no anonymous report waits',
       ['address', 'sent', 'categories', 'comment'],
       rows.map(({ address: of, at, categories, comment }) => [of, at, categories.join(), comment]),
     ),
@@ -165,7 +166,7 @@ function fieldsOf({ at, categories, comment }: AnonymousReport) {
 
 export const removeAnonymousReport = operation({
   name: 'tips remove',
-  purpose: 'forget a tip, once you have reported the address or decided otherwise',
+  purpose: 'dismiss an anonymous report',
   parameters: { address },
   audit: 'required',
   async run(w, { address: of }) {
@@ -177,12 +178,12 @@ export const removeAnonymousReport = operation({
   }),
   json: ({ address: of }) => ({ address: of }),
   outcome: () => 'forgotten',
-  lines: (done) => [`the tip about ${done.address} is removed`],
+  lines: (done) => [`the anonymous report on ${done.address} is dismissed`],
 });
 
 export const acceptAnonymousReport = operation({
   name: 'tips accept',
-  purpose: 'believe a tip: the address gets a score of your own, and the tip is forgotten',
+  purpose: 'believe an anonymous report: a manual rule sets the score of its address',
   parameters: {
     address,
     score: { ...addEntry.parameters.score, help: '1 to 100; from 75 on it is blocked' },
@@ -210,12 +211,12 @@ export const acceptAnonymousReport = operation({
       : { operation: 'tips reopen', input: { address: of, ...report, unset: true } },
   json: ({ address: of, score }) => ({ address: of, score }),
   outcome: ({ score }) => `score ${score}`,
-  lines: (done) => [`${done.address} has score ${done.score} as an own entry`],
+  lines: (done) => [`${done.address} has score ${done.score} by a manual rule`],
 });
 
 export const reopenAnonymousReport = operation({
   name: 'tips reopen',
-  purpose: 'put a tip into the queue, as it was before it was decided',
+  purpose: 'put an anonymous report back into the queue',
   parameters: {
     address,
     categories: {
@@ -231,7 +232,7 @@ export const reopenAnonymousReport = operation({
     },
     comment: { ...note, help: 'in the words of who reported' },
     at: waitsSince,
-    unset: { schema: flag, help: 'take your own entry for the address back', kept: true },
+    unset: { schema: flag, help: 'remove your manual rule for the address', kept: true },
   },
   audit: 'required',
   async run(w, { address: of, categories, comment, at, unset }) {
@@ -245,5 +246,5 @@ export const reopenAnonymousReport = operation({
     return { address: of };
   },
   outcome: () => 'waits again',
-  lines: (done) => [`the tip about ${done.address} waits for a decision`],
+  lines: (done) => [`the anonymous report on ${done.address} waits for a decision`],
 });

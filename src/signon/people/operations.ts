@@ -179,7 +179,7 @@ export const listAccounts = operation({
 export const showAccount = operation({
   name: 'account show',
   purpose: 'state, age, keys, plan and sessions of an account',
-  parameters: { email: { ...account, help: 'mail address of the account, or its id' } },
+  parameters: { email: { ...account, help: 'email of the account, or its id' } },
   async run(w, { email }) {
     const found = expect(await w.accounts.find(email));
     const { id } = found;

@@ -118,6 +118,6 @@ it('an entry that makes no sense is refused in words, and nothing is written', a
     assert.equal(code, 1, words.join(' '));
     assert.match(stderr, said);
   }
-  assert.match((await server.cli('entry', 'remove', '45.30.0.7')).stderr, /is no own entry/);
+  assert.match((await server.cli('entry', 'remove', '45.30.0.7')).stderr, /has no manual rule/);
   assert.deepEqual(await server.cliJson('entry', 'list'), []);
 });
