@@ -153,10 +153,11 @@ export interface SignonRoutesOptions extends Omit<AccountAreaOptions, 'onwards'>
 
 export function signonRoutes(options: SignonRoutesOptions): PlainRoute[] {
   const { config } = options;
-  const parts = { ...options, onwards: createOnwards(options.authorization) };
+  const { registrationOpen } = config;
+  const parts = { ...options, registrationOpen, onwards: createOnwards(options.authorization) };
   const area = createAccountArea(parts);
   return [
-    ...registerRoutes({ ...parts, registrationOpen: config.registrationOpen }),
+    ...registerRoutes(parts),
     ...verifyRoutes(parts),
     ...signInRoutes(parts),
     ...recoverRoutes(parts),

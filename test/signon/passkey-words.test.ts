@@ -53,7 +53,11 @@ for (const language of languages) {
         account.confirm.wrong,
       ],
       [linkButtonPage(frame, { ...common, ...linked }), shown, signon.verify.proveFailed],
-      [signInPage(frame, common), shown, signon.signIn.passkeyFailed],
+      [
+        signInPage(frame, { ...common, registrationOpen: true }),
+        shown,
+        signon.signIn.passkeyFailed,
+      ],
       [renderHtml(passkeyOutcome({ failed: passkeyFailed, causes: made })), made, passkeyFailed],
     ];
     for (const [page, words, failed] of pages) {

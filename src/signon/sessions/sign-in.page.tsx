@@ -36,6 +36,8 @@ export interface SignInPageData extends Onward {
   /** The challenge of a sign-in that is limited; `busy`: this client has asked for too many challenges. */
   readonly challenge?: ChallengeView | 'busy' | undefined;
   readonly answerError?: string | undefined;
+  /** Whoever has no account can make one. */
+  readonly registrationOpen: boolean;
 }
 
 /** The longest backup code with all the spaces that people put in. */
@@ -89,12 +91,14 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
           <p>
             <Link href={onwardHref('/recover', data)}>{signIn.forgotten}</Link>
           </p>
-          <p>
-            {signIn.noAccount}{' '}
-            <Link href={onwardHref('/register', data, { hint: data.hint })}>
-              {text.links.register}
-            </Link>
-          </p>
+          {data.registrationOpen && (
+            <p>
+              {signIn.noAccount}{' '}
+              <Link href={onwardHref('/register', data, { hint: data.hint })}>
+                {text.links.register}
+              </Link>
+            </p>
+          )}
         </>
       ),
     },

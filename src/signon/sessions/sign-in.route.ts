@@ -86,8 +86,10 @@ const shownAgain: readonly Failure['error'][] = ['sign_in_refused', 'too_many_at
 
 type SignInRoutesOptions = Pick<
   RegisterOptions,
-  'pageBuilder' | 'signon' | 'onwards' | 'callers' | 'challenges' | 'clock'
+  'pageBuilder' | 'signon' | 'onwards' | 'callers' | 'challenges' | 'clock' | 'registrationOpen'
 >;
+
+type ShownForm = Omit<SignInPageData, 'csrf' | 'registrationOpen'>;
 
 /** The values of the form when it is shown again. */
 interface Again {
@@ -99,21 +101,17 @@ interface Again {
 }
 
 export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
-  const { pageBuilder, signon, onwards, callers, challenges, clock } = options;
+  const { pageBuilder, signon, onwards, callers, challenges, clock, registrationOpen } = options;
   const at = signInEndpoints;
 
-  function show(
-    context: RequestContext,
-    data: Omit<SignInPageData, 'csrf'>,
-    more: ShowOptions = {},
-  ): Reply {
-    const whole = { csrf: context.csrf, ...data };
+  function show(context: RequestContext, data: ShownForm, more: ShowOptions = {}): Reply {
+    const whole = { csrf: context.csrf, registrationOpen, ...data };
     return pageBuilder.show(context, (frame) => signInPage(frame, whole), { needs, ...more });
   }
 
   function showAgain(
     context: RequestContext,
-    data: Omit<SignInPageData, 'csrf'>,
+    data: ShownForm,
     { failure, answerError, challenged }: Again,
   ): Reply {
     const challenge = challenged
@@ -259,11 +257,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     return shownAnew(context, { ...onward, email }, failure);
   }
 
-  function shownAnew(
-    context: RequestContext,
-    data: Omit<SignInPageData, 'csrf'>,
-    failure: Failure,
-  ): Reply {
+  function shownAnew(context: RequestContext, data: ShownForm, failure: Failure): Reply {
     const error = failureText(context.language, failure);
     return show(context, { error, ...data }, { failure, status: statusOf(failure.error) });
   }

@@ -203,6 +203,7 @@ describe('REGISTRATION=closed', () => {
     await using server = await startTestServer({ demo: false, env });
     const visitor = webVisitor(server);
     const signIn = await visitor.get('/signin');
+    assert.doesNotMatch(signIn.body, /href="\/register/);
     const { csrf = '' } = Object.fromEntries(
       [...signIn.body.matchAll(/name="(csrf)" value="([^"]+)"/g)].map(([, n, v]) => [n, v]),
     );
