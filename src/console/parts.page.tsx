@@ -38,6 +38,22 @@ export const consolePaths: Readonly<Record<ConsoleSection, string>> = {
   system: '/admin/system',
   checklist: '/admin/checklist',
 };
+const sectionIcons: Readonly<Record<ConsoleSection, IconName>> = {
+  inbox: 'inbox',
+  removals: 'shield',
+  tips: 'mask',
+  lists: 'list',
+  feeds: 'download',
+  peers: 'globe',
+  reports: 'flag',
+  entries: 'sliders',
+  allow: 'check',
+  people: 'person',
+  sites: 'globe',
+  audit: 'clock',
+  system: 'chart',
+  checklist: 'book',
+};
 /** Takes back what was done on the console a moment ago. */
 export const undoPath = '/admin/undo';
 
@@ -98,6 +114,8 @@ export function consolePage(
     navigation: text.navigation,
     paths: hasPeers ? consolePaths : mostPaths,
     names: text.sections,
+    icons: sectionIcons,
+    groups: text.groups,
     counts: waits,
     counted: text.waiting,
     section,

@@ -187,8 +187,8 @@ export const errors = {
   },
   sign_in_refused: {
     status: 401,
-    en: 'The mail address or the password is wrong.',
-    fr: 'L’adresse e-mail ou le mot de passe est faux.',
+    en: 'The email address or the password is wrong.',
+    fr: 'L’adresse e-mail ou le mot de passe est incorrect.',
   },
   too_many_attempts: {
     status: 429,
@@ -217,13 +217,13 @@ export const errors = {
   },
   review_required: {
     status: 403,
-    en: 'A new password was set by mail: sign in with it and look through the account first.',
+    en: 'A new password was set by email: sign in with it and review the account first.',
     fr: 'Un nouveau mot de passe a été choisi par message : connectez-vous avec lui et passez d’abord le compte en revue.',
   },
   factor_required: {
     status: 403,
     en: 'An operator needs a passkey or an authenticator. Add one under Account, Security.',
-    fr: 'Un exploitant a besoin d’une clé d’accès ou d’une application d’authentification. Ajoutez-en une sous Compte, Sécurité.',
+    fr: 'Un opérateur a besoin d’une clé d’accès ou d’une application d’authentification. Ajoutez-en une sous Compte, Sécurité.',
   },
   reauthentication_required: {
     status: 403,

@@ -215,7 +215,7 @@ const en = {
       blockFrom: (score: number) => `Block from ${score}`,
       summary: (highest: number, count: number, formatted: string) =>
         `Highest score ${highest}, ${formatted} ${count === 1 ? 'report' : 'reports'}`,
-      part: (score: number) => (score === 0 ? 'not known' : `${score} or more`),
+      part: (score: number) => (score === 0 ? 'unknown' : `${score} or more`),
     },
     latestOnly: (formatted: string) => `From the latest ${formatted} reports.`,
     historyTable: 'Show as a table',
@@ -225,7 +225,7 @@ const en = {
     commentsTitle: 'Latest reports',
     commentsMore: (count: number) => `Show ${count} more`,
     commentsNote: 'Addresses, emails and passwords in comments are masked.',
-    commentWhole: 'Show all',
+    commentWhole: 'Show in full',
     meaningText:
       'The score sums up lists and recent reports, weighed by trust. It is about the address, not the person behind it.',
     folds: {
@@ -530,7 +530,7 @@ const fr: typeof en = {
       list: (since, loaded) => `Listée depuis le ${since} · chargée ${loaded}`,
       own: 'Règle manuelle',
       ownSince: (since, end) =>
-        end === undefined ? `Posée ${since}` : `Posée ${since} · jusqu’au ${end}`,
+        end === undefined ? `Fixée ${since}` : `Fixée ${since} · jusqu’au ${end}`,
       reports: (count, formatted) => (count === 1 ? '1 signalement' : `${formatted} signalements`),
       by: (count, formatted) => (count === 1 ? 'par une personne' : `par ${formatted} personnes`),
       network: 'Son réseau',
@@ -622,7 +622,7 @@ const fr: typeof en = {
       part: (score) => (score === 0 ? 'inconnu' : `${score} ou plus`),
     },
     latestOnly: (formatted) => `D’après les ${formatted} derniers signalements.`,
-    historyTable: 'Montrer le tableau',
+    historyTable: 'Afficher en tableau',
     historyDay: 'Jour (UTC)',
     historyCount: 'Signalements',
     categoriesTitle: 'Signalée pour',

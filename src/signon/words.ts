@@ -29,12 +29,12 @@ const signonEn = {
     forSite: 'We send a link to your address. Open it, sign in, and go on to the site.',
     emailHint: 'It stays here unless you share it with a site.',
     byMailOnly:
-      'Many accounts were registered from your network today. So you choose your password later, through the link in the email.',
+      'Many accounts were registered from your network today. You choose your password later, through the link in the email.',
     domains: 'Only addresses of some domains can register here.',
     /** Replaces the hint in a form that comes back. */
     passwordKept: 'Your password is kept. Leave this empty, or type another.',
-    challengeSolved: 'The challenge is solved already.',
-    submit: 'Create the account',
+    challengeSolved: 'You already solved the challenge.',
+    submit: 'Create an account',
     haveAccount: 'Already have an account?',
     passkey: 'Use a passkey instead',
     passkeyHint: 'Your fingerprint, face or PIN instead of a password.',
@@ -44,7 +44,7 @@ const signonEn = {
     text: (email: string) =>
       `For ${email}. Your device asks for a fingerprint, face or PIN. Then we send the email.`,
     textByLink: (email: string) => `For ${email}. Your device asks for a fingerprint, face or PIN.`,
-    submit: 'Make the passkey',
+    submit: 'Create passkey',
     failed: 'No passkey was created. Try again, or start over with a password.',
     refused: 'The passkey was not accepted, or it took too long. Try again, or choose a password.',
     noScript: 'Passkeys need a browser that runs scripts and knows WebAuthn.',
@@ -58,21 +58,21 @@ const signonEn = {
     address:
       'Passkeys don’t work under this address of the service. Open the service under its own address.',
     unreachable: 'The service could not be reached. Check your connection and try again.',
-    stale: 'This page is outdated. Load it again.',
+    stale: 'This page is outdated. Reload it.',
     many: 'Too many attempts at once. Try again in a while.',
   },
   outbox: {
-    title: 'Mails of this demo',
-    lede: 'A demo sends no mail. What it would send is kept here, newest first.',
-    empty: 'Nothing was sent so far.',
+    title: 'Emails of this demo',
+    lede: 'A demo sends no email. What it would send is kept here, newest first.',
+    empty: 'Nothing was sent yet.',
     textMessage: 'Text message',
     to: (address: string) => `To ${address}`,
   },
   checkMail: {
     title: 'Check your inbox',
-    demo: 'This is a demo: its mails stay on this machine. Its terminal shows the link, and a page with all mails.',
+    demo: 'This is a demo: its emails stay on this machine. Its terminal shows the link, and a page with all of them.',
     registered:
-      'We have sent a mail to this address. Open its link within 24 hours and your account is ready.',
+      'We sent an email to this address. Open its link within 24 hours and your account is ready.',
     registeredAt: (email: string) =>
       `We sent a link to ${email}. Open it within 24 hours and your account is ready.`,
     notArrivedAgain: 'Nothing there? Check your spam folder, or send the email again.',
@@ -98,7 +98,7 @@ const signonEn = {
   },
   verify: {
     title: 'Confirm your email address',
-    text: 'Press once more to confirm: programs that check links open mails too.',
+    text: 'Press once more to confirm. Programs that check links open emails too.',
     otherBrowser:
       'This isn’t the browser that registered. Type the password chosen there. Not you? Close this page, and nobody gets the account. Then register with a password of your own.',
     otherBrowserPasskey:
@@ -109,7 +109,7 @@ const signonEn = {
       'Choose the password of your account. Not you? Close this page, and nobody gets the account.',
     invitedTitle: 'You are invited',
     invited: (email: string) => `Choose a password or a passkey for ${email}.`,
-    invitedSubmit: 'Create the account',
+    invitedSubmit: 'Create an account',
     proveSubmit: 'Confirm with the passkey',
     proveFailed:
       'That isn’t the passkey of this registration. Open the link in the browser that registered, or register again.',
@@ -157,8 +157,8 @@ const signonEn = {
     code: 'Code',
     hint: 'Six digits from your authenticator app, or one of your backup codes.',
     trust: 'Trust this browser for 30 days',
-    trustHint: 'Your password is enough here then. Choose it on your own device alone.',
-    submit: 'Go on',
+    trustHint: 'Your password alone is then enough here. Only for your own device.',
+    submit: 'Continue',
     startAgain: 'Start again',
     over: 'The second step took over ten minutes, or was done already. Sign in again.',
   },
@@ -170,19 +170,19 @@ const signonEn = {
   reset: {
     title: 'Choose a new password',
     lede: 'All sessions end, on all devices. Passkeys and your second factor stay.',
-    submit: 'Change the password',
+    submit: 'Change password',
   },
   failureTitles: {
     expired: 'This form is no longer valid',
     cookies: 'This service needs a cookie',
     link: 'This link no longer works',
-    other: 'This page can’t go on',
+    other: 'This page can’t continue',
   },
   /** Back to the page of the form. */
-  pageAgain: 'Load the page again',
+  pageAgain: 'Reload the page',
   unsaved: {
-    kept: 'This was not saved yet: the session had ended, or the proof that it is you was too old. What you typed stands in its form again, passwords and codes aside. Look through it and send it once more.',
-    nothing: 'Your last change was not saved, because the session had ended. Please do it again.',
+    kept: 'This is not saved yet: your session had ended, or you confirmed it’s you too long ago. What you typed is back in its form, except passwords and codes. Check it and send it again.',
+    nothing: 'Your last change was not saved because the session had ended. Please do it again.',
   },
   /** The sentences by error code. */
   failures: {
@@ -192,34 +192,34 @@ const signonEn = {
     cookies_required:
       'Your browser sent no cookie of this service, and forms need one. Allow cookies for this site alone, reload the page and try again. Nothing was changed.',
     unknown_transaction:
-      'This form was answered already, or it was open for too long. Start again from the site you came from.',
+      'This form was already answered, or was open for too long. Start again from the site you came from.',
     sign_in_refused: 'The email address or the password is wrong.',
     too_many_attempts: 'There were too many attempts. Wait a moment before the next one.',
     waitFor: (seconds: number) =>
       seconds < 90
         ? `There were too many attempts. Wait ${seconds === 1 ? 'one second' : `${seconds} seconds`} before the next one.`
         : `There were too many attempts. Wait ${Math.ceil(seconds / 60)} minutes before the next one.`,
-    invalid_link: 'This link was used already, has expired, or never existed.',
-    invalid_code: 'This code is wrong, was used already, or has expired.',
+    invalid_link: 'This link was already used, has expired, or never existed.',
+    invalid_code: 'This code is wrong, already used, or expired.',
     weak_password:
       'This password is easy to guess. Avoid your address, this service’s name, and a season or month with a year. Choose another one.',
     invalid_parameter: 'Something in the form isn’t right.',
     bad_request: 'The form is damaged. Go back and send it again.',
     unsupported_media_type: 'The form is damaged. Go back and send it again.',
-    reauthentication_required: 'Please sign in once more before you do this.',
+    reauthentication_required: 'Confirm it’s you before you do this.',
     factor_required:
       'The console needs a passkey or an authenticator, and your account has neither. Add one first.',
     review_required:
-      'A new password was set by mail. Sign in with it and look through your account; then your passkeys work again.',
+      'A new password was set by email. Sign in with it and review your account; then your passkeys work again.',
     forbidden: 'This is not allowed.',
-    registration_closed: 'Accounts are made by the operator of this service. Ask them for one.',
-    conflict: 'This contradicts what is there already.',
+    registration_closed: 'The operator of this service creates its accounts. Ask them for one.',
+    conflict: 'This conflicts with what is already there.',
     not_found: 'There is nothing at this address.',
-    overloaded: 'There is too much to do at the moment. Try again in a minute.',
+    overloaded: 'The service is busy. Try again in a minute.',
     capacity_exceeded: 'The service is full. Try again later.',
     too_many_sites:
       'You have allowed as many sites as an account can. Remove one under Account, Sites, then go back and allow this one. Nothing was passed on.',
-    store_unavailable: 'Nothing can be saved at the moment. Try again in a minute.',
+    store_unavailable: 'Nothing can be saved right now. Try again in a minute.',
     temporarily_unavailable: 'The service cannot answer right now. Try again in a minute.',
     other: 'Something went wrong. Try again in a while.',
   },
@@ -233,7 +233,7 @@ const signonFr: typeof signonEn = {
   emailMalformed:
     'Cette adresse e-mail ne convient pas : des lettres sans accent, des chiffres et des signes avant le @, le nom d’un domaine après.',
   emailDomain:
-    'Les adresses de ce domaine ne s’inscrivent pas ici. Demandez une invitation à l’exploitant.',
+    'Les adresses de ce domaine ne s’inscrivent pas ici. Demandez une invitation à l’opérateur.',
   passwordLength: 'Un mot de passe compte de 8 à 256 caractères.',
   challengeWrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
   register: {
@@ -246,19 +246,20 @@ const signonFr: typeof signonEn = {
       'Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau. Vous choisirez donc votre mot de passe plus tard, avec le lien que nous envoyons à votre adresse.',
     domains: 'Seules les adresses de certains domaines s’inscrivent ici.',
     passwordKept: 'Vous en avez choisi un. Laissez vide pour le garder, ou saisissez-en un autre.',
-    challengeSolved: 'Le défi est déjà résolu.',
-    submit: 'Créer le compte',
+    challengeSolved: 'Vous avez déjà résolu le défi.',
+    submit: 'Créer un compte',
     haveAccount: 'Vous avez un compte ?',
     passkey: 'Utiliser plutôt une clé d’accès',
-    passkeyHint: 'Un doigt, un visage ou un code de votre appareil, au lieu d’un mot de passe.',
+    passkeyHint: 'Une empreinte, un visage ou un code PIN, au lieu d’un mot de passe.',
   },
   createPasskey: {
     title: 'Créez votre clé d’accès',
     text: (email) =>
-      `Pour ${email}. Votre appareil demande un doigt, un visage ou un code ; ensuite, nous envoyons le message.`,
-    textByLink: (email) => `Pour ${email}. Votre appareil demande un doigt, un visage ou un code.`,
+      `Pour ${email}. Votre appareil demande une empreinte, un visage ou un code. Ensuite, nous envoyons l’e-mail.`,
+    textByLink: (email) =>
+      `Pour ${email}. Votre appareil demande une empreinte, un visage ou un code.`,
     submit: 'Créer la clé d’accès',
-    failed: 'Cela n’a pas marché. Réessayez, ou recommencez avec un mot de passe.',
+    failed: 'Aucune clé d’accès n’a été créée. Réessayez, ou recommencez avec un mot de passe.',
     refused:
       'La clé d’accès n’a pas été acceptée, ou cela a pris trop de temps. Réessayez, ou choisissez un mot de passe.',
     noScript:
@@ -278,19 +279,19 @@ const signonFr: typeof signonEn = {
   },
   outbox: {
     title: 'E-mails de cette démo',
-    lede: 'Une démo n’envoie aucun e-mail : ce qu’elle enverrait est gardé ici, pour cette machine seule, le plus récent en premier.',
+    lede: 'Une démo n’envoie aucun e-mail. Ce qu’elle enverrait est gardé ici, le plus récent d’abord.',
     empty: 'Rien n’a encore été envoyé.',
     textMessage: 'SMS',
     to: (address) => `À ${address}`,
   },
   checkMail: {
     title: 'Consultez votre messagerie',
-    demo: 'Ceci est une démo, dont les e-mails restent sur cette machine. Son terminal montre le lien, et l’adresse d’une page avec tous les e-mails.',
+    demo: 'Ceci est une démo : ses e-mails restent sur cette machine. Son terminal montre le lien, et une page avec tous les e-mails.',
     registered:
       'Nous avons envoyé un e-mail à cette adresse. Ouvrez son lien dans les 24 heures, et votre compte est prêt.',
     registeredAt: (email) =>
       `Nous avons envoyé un lien à ${email}. Ouvrez-le dans les 24 heures et votre compte est prêt.`,
-    notArrivedAgain: 'Rien reçu ? Regardez dans les indésirables, ou faites renvoyer l’e-mail.',
+    notArrivedAgain: 'Rien reçu ? Regardez dans les indésirables, ou renvoyez l’e-mail.',
     otherAddress: 'Utiliser une autre adresse',
     worksFrom: (time) =>
       `Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau : le lien fonctionne à partir de ${time}.`,
@@ -313,18 +314,18 @@ const signonFr: typeof signonEn = {
   },
   verify: {
     title: 'Confirmez votre adresse e-mail',
-    text: 'Encore un clic : il nous dit qu’une personne a ouvert le message, et non un programme qui vérifie les liens.',
+    text: 'Cliquez encore une fois pour confirmer. Des programmes ouvrent aussi les liens des e-mails.',
     otherBrowser:
       'Ce n’est pas le navigateur de l’inscription. Saisissez le mot de passe choisi là-bas. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte. Pour en avoir un, inscrivez-vous avec votre propre mot de passe.',
     otherBrowserPasskey:
       'Ce n’est pas le navigateur de l’inscription. Prouvez-la avec la clé d’accès créée là-bas, ou ouvrez-y le lien. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte. Pour en avoir un, inscrivez-vous vous-même.',
     later: (time) =>
-      `Ce lien marche à partir de ${time} : beaucoup de comptes ont été créés depuis un même réseau. Gardez le message et rouvrez le lien à ce moment-là.`,
+      `Ce lien marche à partir de ${time} : beaucoup de comptes ont été créés depuis un même réseau. Gardez l’e-mail et rouvrez le lien à ce moment-là.`,
     choose:
       'Choisissez le mot de passe de votre compte. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte.',
     invitedTitle: 'Vous êtes invité',
     invited: (email) => `Choisissez un mot de passe ou une clé d’accès pour ${email}.`,
-    invitedSubmit: 'Créer le compte',
+    invitedSubmit: 'Créer un compte',
     proveSubmit: 'Confirmer avec la clé d’accès',
     proveFailed:
       'Ce n’était pas la clé d’accès de cette inscription. Ouvrez le lien dans le navigateur de l’inscription, ou inscrivez-vous à nouveau.',
@@ -343,11 +344,12 @@ const signonFr: typeof signonEn = {
     submit: 'Se connecter',
     or: 'ou',
     passkey: 'Utiliser une clé d’accès',
-    passkeyFailed: 'Cela n’a pas marché. Réessayez, ou utilisez votre mot de passe.',
+    passkeyFailed:
+      'La clé d’accès n’a pas été acceptée. Réessayez, ou utilisez votre mot de passe.',
     forgotten: 'Mot de passe oublié ?',
     noAccount: 'Nouveau ici ?',
     limited:
-      'Il y a eu beaucoup d’essais de connexion. Répondez à l’épreuve ci-dessous en redonnant votre mot de passe. Si cela ne suffit pas, vous recevez par e-mail un lien qui vous connecte.',
+      'Il y a eu beaucoup d’essais de connexion. Répondez au défi ci-dessous avec votre mot de passe. Sinon, vous recevez un lien par e-mail.',
     done: {
       verified:
         'Votre adresse est confirmée. Connectez-vous avec le mot de passe ou la clé d’accès que vous avez choisis.',
@@ -395,11 +397,11 @@ const signonFr: typeof signonEn = {
     expired: 'Ce formulaire n’est plus valable',
     cookies: 'Ce service a besoin d’un cookie',
     link: 'Ce lien ne fonctionne plus',
-    other: 'Cette page ne peut pas continuer',
+    other: 'Impossible de continuer',
   },
   pageAgain: 'Recharger la page',
   unsaved: {
-    kept: 'Ceci n’est pas encore enregistré. La session était terminée, ou la preuve que c’est vous était trop ancienne. Ce que vous avez tapé est de nouveau dans son formulaire, sauf mots de passe et codes. Relisez-le et envoyez-le encore une fois.',
+    kept: 'Ce n’est pas encore enregistré : la session était terminée, ou votre confirmation trop ancienne. Votre saisie est de nouveau dans le formulaire, sauf mots de passe et codes. Relisez-la et renvoyez-la.',
     nothing:
       'Votre dernière action n’a pas été enregistrée, car la session de la page était terminée. Recommencez-la.',
   },
@@ -412,37 +414,36 @@ const signonFr: typeof signonEn = {
       'Votre navigateur n’a envoyé aucun cookie de ce service, et les formulaires ne marchent pas sans lui. Autorisez les cookies pour ce site (ceux d’autres sites sont inutiles), rechargez la page et recommencez. Rien n’a changé.',
     unknown_transaction:
       'Ce formulaire a déjà reçu sa réponse, ou il est resté ouvert trop longtemps. Recommencez depuis le site d’où vous venez.',
-    sign_in_refused: 'L’adresse e-mail ou le mot de passe est faux.',
+    sign_in_refused: 'L’adresse e-mail ou le mot de passe est incorrect.',
     too_many_attempts: 'Il y a eu trop d’essais. Patientez un peu avant le prochain.',
     waitFor: (seconds) =>
       seconds < 90
         ? `Il y a eu trop d’essais. Patientez ${seconds} ${seconds < 2 ? 'seconde' : 'secondes'} avant le prochain.`
         : `Il y a eu trop d’essais. Patientez ${Math.ceil(seconds / 60)} minutes avant le prochain.`,
     invalid_link: 'Ce lien a déjà servi, a expiré ou n’a jamais existé.',
-    invalid_code: 'Ce code est faux, a déjà servi ou a expiré.',
+    invalid_code: 'Ce code est incorrect, déjà utilisé ou expiré.',
     weak_password:
       'Ce mot de passe est facile à deviner. Évitez votre adresse, le nom de ce service, et une saison ou un mois avec une année. Choisissez-en un autre.',
     invalid_parameter: 'Quelque chose ne va pas dans le formulaire.',
     bad_request: 'Le formulaire est abîmé. Revenez en arrière et renvoyez-le.',
     unsupported_media_type: 'Le formulaire est abîmé. Revenez en arrière et renvoyez-le.',
-    reauthentication_required: 'Identifiez-vous encore une fois avant de faire cela.',
+    reauthentication_required: 'Confirmez que c’est vous avant de faire cela.',
     factor_required:
       'La console demande une clé d’accès ou une application d’authentification. Votre compte n’a ni l’une ni l’autre. Ajoutez-en d’abord une.',
     review_required:
       'Un nouveau mot de passe a été choisi par e-mail. Connectez-vous avec lui et passez votre compte en revue ; vos clés d’accès serviront ensuite de nouveau.',
     forbidden: 'Ce n’est pas permis.',
-    registration_closed:
-      'Les comptes sont créés par l’exploitant de ce service. Demandez-lui-en un.',
-    conflict: 'Cela contredit ce qui existe déjà.',
+    registration_closed: 'L’opérateur de ce service crée les comptes. Demandez-lui-en un.',
+    conflict: 'Cela entre en conflit avec l’existant.',
     not_found: 'Il n’y a rien à cette adresse.',
-    overloaded: 'Il y a trop à faire en ce moment. Réessayez dans une minute.',
+    overloaded: 'Le service est trop sollicité. Réessayez dans une minute.',
     capacity_exceeded: 'Le service est plein. Réessayez plus tard.',
     too_many_sites:
       'Vous avez autorisé autant de sites qu’un compte le peut. Retirez-en un sous Compte, Sites, puis revenez et autorisez celui-ci. Rien n’a été transmis.',
     store_unavailable: 'Rien ne peut être enregistré en ce moment. Réessayez dans une minute.',
     temporarily_unavailable:
       'Le service ne peut pas répondre pour l’instant. Réessayez dans une minute.',
-    other: 'Quelque chose n’a pas marché. Réessayez dans un moment.',
+    other: 'Une erreur est survenue. Réessayez dans un moment.',
   },
 };
 

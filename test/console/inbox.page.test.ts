@@ -97,7 +97,7 @@ it('the navigation counts what waits, and says nothing of what does not', () => 
     ...view,
     waits: { inbox: 1_204, removals: 1_203, tips: 0, lists: 1 },
   });
-  const names = [...html.matchAll(/<li><a href="(\/admin[^"]*)"[^>]*>([\s\S]*?)<\/a>/g)].map(
+  const names = [...html.matchAll(/<li[^>]*><a href="(\/admin[^"]*)"[^>]*>([\s\S]*?)<\/a>/g)].map(
     ([, href, name]) => [href, name!.replace(/<[^>]*>/g, '').replace(/\s+/g, ' ')],
   );
   assert.deepEqual(names.slice(0, 4), [
@@ -122,4 +122,16 @@ it('each link of an inbox with open steps leads to a page of this service', () =
       `${link} leads nowhere`,
     );
   }
+});
+
+it('recent changes are told in words, and a command without words as it is', () => {
+  const entry = { at: 1, user: 'root (0)', before: '', after: '', address: '', result: 'done' };
+  const recent = ['allow add 192.0.2.0/24 reason=ours', 'cluster prune 7'].map(
+    (command) => ({ ...entry, command }) as (typeof view)['recent'][number],
+  );
+  const told = (language: 'en' | 'fr') =>
+    inboxPage(testFrame(language), { ...view, recent }).replace(/<[^>]*>/g, '');
+  assert.match(told('en'), /Recent changesAllowed 192\.0\.2\.0\/24\d/);
+  assert.match(told('fr'), /récentesAutorisée 192\.0\.2\.0\/24\d/);
+  for (const language of ['en', 'fr'] as const) assert.match(told(language), /UTCcluster prune 7/);
 });

@@ -258,7 +258,20 @@ export function SetUp({
   );
 }
 
-function figures(frame: PageFrame, { span, tiles, recent, now }: InboxView): Html {
+/** Returns what a command of the audit log did, and to what; the command itself where no words are for it. */
+function changeIn(frame: PageFrame, command: string): Html {
+  const words: Readonly<Record<string, string | undefined>> = frameText(frame).console.changes;
+  const [first = '', second = '', about = ''] = command.split(' ');
+  const name = words[`${first} ${second}`];
+  if (name === undefined) return <code class="breaks">{command}</code>;
+  return (
+    <span>
+      {name} {about !== '' && <span class="mono breaks">{about}</span>}
+    </span>
+  );
+}
+
+function figures(frame: PageFrame, { span, tiles, recent }: InboxView): Html {
   const text = frameText(frame).console.inbox;
   const format = formatFor(frame.language);
   return (
@@ -294,10 +307,8 @@ function figures(frame: PageFrame, { span, tiles, recent, now }: InboxView): Htm
         {recent.map(({ command, at, result }) => (
           <li>
             <Icon name={result === 'done' ? 'check' : 'alert'} />
-            <code class="breaks">{command}</code>
-            <small>
-              {format.ago(at, now)} · {format.time(at)}
-            </small>
+            {changeIn(frame, command)}
+            <small>{format.time(at)}</small>
           </li>
         ))}
       </ul>

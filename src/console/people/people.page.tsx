@@ -3,7 +3,7 @@
 import type { ListedAccount } from '../../access/accounts/accounts.ts';
 import { Card } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { Table, type TableOptions } from '../../web/components/table.tsx';
+import { Badge, Table, type TableOptions } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
@@ -39,8 +39,15 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
     <Link class="breaks" href={`/admin/people/${one.id}`}>
       {one.email}
     </Link>,
-    text.states[one.state],
-    text.roles[one.role],
+    <Badge
+      label={text.states[one.state]}
+      tone={one.state === 'active' ? 'clean' : one.state === 'disabled' ? 'suspect' : 'neutral'}
+    />,
+    one.role === 'operator' ? (
+      <Badge label={text.roles.operator} tone="accent" />
+    ) : (
+      text.roles[one.role]
+    ),
     format.number(one.keys),
     format.day(one.createdAt),
   ]);
@@ -212,6 +219,12 @@ export function personPage(
   const does = (what: Plain, label: string) => (
     <ActButton view={view} of={personActs} does={what} about={{ id }} label={label} />
   );
+  const told = (button: Html, hint: string) => (
+    <li>
+      {button}
+      <span class="source-note">{hint}</span>
+    </li>
+  );
   return consolePage(frame, view, {
     section: 'people',
     title: person.email,
@@ -243,19 +256,20 @@ export function personPage(
           </div>
         </Card>
         <Card title={text.access}>
-          <p class="card-note">
-            {text.disableHint} {text.sendResetHint}
-          </p>
-          <div class="acts">
+          <ul class="told-acts">
+            {person.state === 'active' &&
+              told(does('send-reset', text.sendReset), text.sendResetHint)}
+            {told(does('end-sessions', text.endSessions), text.endSessionsHint)}
+            {told(
+              person.role === 'operator'
+                ? does('member', text.makeMember)
+                : does('operator', text.makeOperator),
+              text.roleHint,
+            )}
             {person.state === 'disabled'
-              ? does('enable', text.enable)
-              : does('disable', text.disable)}
-            {does('end-sessions', text.endSessions)}
-            {person.state === 'active' && does('send-reset', text.sendReset)}
-            {person.role === 'operator'
-              ? does('member', text.makeMember)
-              : does('operator', text.makeOperator)}
-          </div>
+              ? told(does('enable', text.enable), text.enableHint)
+              : told(does('disable', text.disable), text.disableHint)}
+          </ul>
         </Card>
         <Card title={text.groups}>
           <ActForm
@@ -326,7 +340,7 @@ function keysCards(frame: PageFrame, view: ConsoleView & { readonly person: Pers
   const keyTitles = [text.key, text.keyName, text.scopes, text.made, text.lastUse];
   const keyRows = keys.map((key) => [
     code(key.id),
-    <span class="breaks">{key.name || all.none}</span>,
+    <span class="breaks">{key.name || text.unnamed}</span>,
     code(key.scopes.join(', ')),
     format.day(key.createdAt),
     key.lastUsedAt === undefined ? all.never : format.time(key.lastUsedAt),

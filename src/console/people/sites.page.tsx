@@ -61,7 +61,7 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
   const { part, next } = view;
   const counts = (each: readonly number[]) => each.map(format.number).join(' · ');
   const rows = view.sites.map((site) => [
-    <span class="mono">{hostName(site.domain)}</span>,
+    <span class="mono whole">{hostName(site.domain)}</span>,
     counts([site.visitors, site.day, site.week]),
     site.signIns === undefined
       ? '–'

@@ -346,20 +346,24 @@ export function listsPage(frame: PageFrame, view: ListsView): string {
   const rows = view.lists.map((one) => [
     <>
       <strong class="breaks">{one.name}</strong>
-      <br />
-      <span class="card-note breaks">{one.from}</span>
+      <span class="source-note fact-below breaks">{one.from}</span>
+      {one.failure && (
+        <span class="offer-failure fact-below breaks">
+          {text.failed(one.failures, format.number(one.failures), one.failure)}
+        </span>
+      )}
     </>,
     <>
       <Badge label={text.states[one.state]} tone={toneOf(one)} />
       {one.heldRows > 0 && <p class="card-note">{text.held(format.number(one.heldRows))}</p>}
     </>,
-    format.number(one.rows),
-    one.freshAt === 0 ? all.never : format.time(one.freshAt),
-    `+${format.number(one.added)} −${format.number(one.removed)}`,
     <>
-      {format.number(one.failures)}
-      {one.failure && <p class="card-note breaks">{one.failure}</p>}
+      {format.number(one.rows)}
+      <span class="source-note fact-below">
+        {`+${format.number(one.added)} −${format.number(one.removed)}`}
+      </span>
     </>,
+    <span class="moment">{one.freshAt === 0 ? all.never : format.time(one.freshAt)}</span>,
     <div class="acts">
       {ordersFor(one).map((order) => (
         <ActButton
@@ -375,7 +379,7 @@ export function listsPage(frame: PageFrame, view: ListsView): string {
   const columns = [
     ...[text.name, text.state],
     { title: text.rows, numeric: true },
-    ...[text.fresh, text.change, text.failures, text.actions],
+    ...[text.fresh, text.actions],
   ];
   return consolePage(frame, view, {
     section: 'lists',

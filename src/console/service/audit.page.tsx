@@ -21,14 +21,18 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
   const text = frameText(frame).console.audit;
   const format = formatFor(frame.language);
   const rows = view.entries.map((one) => [
-    format.time(one.at),
-    <span class="breaks">{view.accounts.get(one.user) ?? one.user}</span>,
+    <span class="moment">{format.time(one.at)}</span>,
+    <>
+      <span class="who breaks">{view.accounts.get(one.user) ?? one.user}</span>
+      <span class="source-note fact-below">
+        {one.address === '' ? text.shell : <span class="mono">{one.address}</span>}
+      </span>
+    </>,
     <code class="breaks">{one.command}</code>,
     <span class="breaks">{[one.before, one.after].filter((fact) => fact !== '').join(' → ')}</span>,
-    one.address === '' ? text.shell : <span class="mono">{one.address}</span>,
     <Badge label={text.results[one.result]} tone={one.result === 'done' ? 'accent' : 'neutral'} />,
   ]);
-  const columns = [text.at, text.who, text.change, text.facts, text.address, text.result];
+  const columns = [text.at, text.who, text.change, text.facts, text.result];
   return consolePage(frame, view, {
     section: 'audit',
     lede: text.lede,

@@ -71,7 +71,10 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
       state(view.steps[step]),
       <>
         {typeof way === 'string' ? (
-          <code class="breaks">{way}</code>
+          <>
+            <code class="breaks">{way}</code>
+            <span class="source-note fact-below">{text.ways[step as keyof typeof text.ways]}</span>
+          </>
         ) : (
           <Link href={way.page}>{frameText(frame).console.inbox.steps[step].act}</Link>
         )}
@@ -84,6 +87,7 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
     state(isGeoFresh),
     <>
       <code class="breaks">GEO_COUNTRY_MMDB, GEO_ASN_MMDB</code>
+      <span class="source-note fact-below">{text.ways.geo}</span>
       {geoMadeAt > 0 && (
         <p class="card-note">{text.geoOf(format.day(geoMadeAt), format.ago(geoMadeAt, now))}</p>
       )}

@@ -303,7 +303,7 @@ function evidence(scene: AddressScene): Html {
           ...reports.map((said) => reportRow(said, scene)),
           ...networks.map((risen) => networkRow(risen, scene)),
           ...peers.map((said) => peerRow(said, scene)),
-        ]}
+        ].map((row) => ({ ...row, band: scoreBand(row.value) }))}
         whole={100}
       />
       {reports.length === 0 && <p class="card-note">{words.noReports}</p>}

@@ -209,7 +209,9 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
           columns={[columns.id, columns.hosts, columns.level, columns.created, columns.actions]}
           rows={siteKeys.map(({ id, hosts, createdAt, least }) => [
             <span class="mono">{id}</span>,
-            hosts.length === 0 ? text.siteAnyHost : hosts.map((host) => <p>{hostName(host)}</p>),
+            hosts.length === 0
+              ? text.siteAnyHost
+              : hosts.map((host) => <p class="whole">{hostName(host)}</p>),
             text.siteLevels[least],
             format.day(createdAt),
             <ActionButton
@@ -224,6 +226,7 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
       )}
       {siteKeys.length > 0 && (
         <Form csrf={csrf} action="/account/site-keys/level">
+          <h3 class="small-title">{text.siteChange}</h3>
           <SelectField
             id="site-key"
             name="id"
@@ -235,6 +238,7 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
         </Form>
       )}
       <Form csrf={csrf} action="/account/site-keys/create">
+        <h3 class="small-title">{text.siteCreate}</h3>
         <Field
           id="hosts"
           name="hosts"

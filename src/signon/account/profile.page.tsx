@@ -63,8 +63,10 @@ export function profilePage(frame: PageFrame, view: ProfilePageView): string {
         {view.overview && overviewCard(frame, view.overview)}
         {pictureCard(text, view)}
         {personForm(frame, text, view)}
-        {emailCard(text, view)}
-        {phoneCard(text, view)}
+        <div class="card-pair">
+          {emailCard(text, view)}
+          {phoneCard(text, view)}
+        </div>
         {planCard(text, view)}
       </>
     ),
@@ -76,10 +78,9 @@ function pictureCard({ profile: text }: AccountCatalogue, view: ProfilePageView)
   const { csrf } = view;
   return (
     <Card title={text.pictureTitle} icon="person">
+      {avatar === '' && <p class="card-note">{text.pictureNone}</p>}
       <div class="picture-row">
-        {avatar === '' ? (
-          <p class="card-note">{text.pictureNone}</p>
-        ) : (
+        {avatar !== '' && (
           <img
             class="picture"
             src={`/avatars/${avatar}`}
@@ -200,14 +201,12 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
         aside={view.profile.ageVerified && <Badge label={text.ageVerified} icon="check" />}
       >
         {person}
-      </Card>
-      <Card title={text.addressTitle} icon="place">
+        <h3 class="small-title">{text.addressTitle}</h3>
         {address}
-      </Card>
-      <Card title={text.preferencesTitle} icon="sliders">
+        <h3 class="small-title">{text.preferencesTitle}</h3>
         {preferences}
+        <Submit label={account.save} />
       </Card>
-      <Submit label={account.save} />
     </Form>
   );
 }
@@ -383,35 +382,40 @@ function overviewCard(frame: PageFrame, seen: Overview): Html {
   return (
     <Card title={text.title} icon="chart" className="overview">
       <Facts facts={factsOf(account, formatFor(frame.language), seen)} />
-      <h3>{text.next}</h3>
-      {steps.length === 0 ? (
-        <p>{text.nothing}</p>
-      ) : (
-        <ul>
-          {steps.map((step) => (
-            <li>
-              <Link href={sectionPaths[sectionOf[step]]}>{text.steps[step]}</Link>
-            </li>
-          ))}
-        </ul>
+      {steps.length > 0 && (
+        <div>
+          <h3 class="small-title">{text.next}</h3>
+          <ul>
+            {steps.map((step) => (
+              <li>
+                <Link href={sectionPaths[sectionOf[step]]}>{text.steps[step]}</Link>
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
     </Card>
   );
 }
 
 function factsOf({ overview: text, sections }: AccountCatalogue, format: Format, seen: Overview) {
-  const count = (section: AccountSection, value: number, note: string) => ({
+  const fact = (section: AccountSection, value: string, note: string) => ({
     name: <Link href={sectionPaths[section]}>{sections[section]}</Link>,
-    value: `${format.number(value)} `,
+    value: `${value} `,
     note,
+    isWide: true,
   });
-  const proofs = seen.passkeys + (seen.secondFactor ? 1 : 0);
+  const isStrong = seen.passkeys > 0 || seen.secondFactor;
   return [
-    count('keys', seen.keys, text.use(format.number(seen.reads), format.number(seen.writes))),
-    count('sites', seen.sites, text.sites),
-    count(
+    fact(
+      'keys',
+      format.number(seen.keys),
+      text.use(format.number(seen.reads), format.number(seen.writes)),
+    ),
+    fact('sites', format.number(seen.sites), text.sites),
+    fact(
       'security',
-      proofs,
+      isStrong ? text.strong : text.weak,
       text.proofs(format.number(seen.passkeys), seen.secondFactor, format.number(seen.sessions)),
     ),
   ];

@@ -64,8 +64,10 @@ export function securityPage(frame: PageFrame, view: SecurityView): string {
         )}
         {!view.fresh &&
           freshWanted(text, onwardHref(sectionPaths.security, { back: view.returnTo }))}
-        {!view.isDue && passwordCard(text, format, view)}
-        {secondFactorCard(text, format, view)}
+        <div class="card-pair">
+          {!view.isDue && passwordCard(text, format, view)}
+          {secondFactorCard(text, format, view)}
+        </div>
         {passkeyCard(text, format, view)}
         {!view.isDue && sessionCard(text, format, view)}
         {!view.isDue && view.trusted.length > 0 && trustCard(text, format, view)}

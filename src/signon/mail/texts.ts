@@ -104,20 +104,20 @@ retire disparaît quand même. Regardez-les, puis acceptez-les ou écartez-les :
     text: `Une clé que vous n’avez pas fixée signe ce que publie
 ${peer}.
 Rien de lui ne compte tant que vous n’avez pas fixé une nouvelle clé.
-Demandez-la d’abord à son exploitant par une autre voie.`,
+Demandez-la d’abord à son opérateur par une autre voie.`,
   }),
   stale: (peer) => ({
     subject: `Le pair ${peer} est périmé`,
     text: `La dernière signature de
 ${peer}
 est échue depuis un jour. Rien de lui ne compte tant qu’il ne signe pas de
-nouveau. Demandez à son exploitant, ou voyez pourquoi il n’est pas lu :`,
+nouveau. Demandez à son opérateur, ou voyez pourquoi il n’est pas lu :`,
   }),
   rotated: (peer) => ({
     subject: `Le pair ${peer} a une nouvelle clé`,
     text: `${peer}
 a changé de clé. La clé que vous aviez fixée a signé la nouvelle, qui est
-fixée maintenant. Vous n’avez rien à faire. Si son exploitant n’en sait rien,
+fixée maintenant. Vous n’avez rien à faire. Si son opérateur n’en sait rien,
 suspendez-le :`,
   }),
   budget: (peer) => ({
@@ -135,22 +135,21 @@ const changesEn: Readonly<Record<ChangeEvent, MailText>> = {
     text: 'The password of your account was changed, and all other sessions were ended.',
   },
   email_changed: {
-    subject: 'Your mail address was changed',
-    text: 'The mail address of your account was changed.',
+    subject: 'Your email address was changed',
+    text: 'The email address of your account was changed.',
   },
   totp_enabled: {
-    subject: 'The second factor of your account was switched on',
-    text: `From now on a sign-in with the password of your account asks for a code of the
-second factor too.`,
+    subject: 'Your second factor was turned on',
+    text: `From now on, signing in with your password also asks for a code of your second
+factor.`,
   },
   totp_disabled: {
-    subject: 'The second factor of your account was switched off',
-    text: 'The second factor of your account was switched off.',
+    subject: 'Your second factor was turned off',
+    text: 'The second factor of your account was turned off.',
   },
   backup_codes_made: {
-    subject: 'New backup codes were made for your account',
-    text: `New backup codes of the second factor were made for your account. The former
-ones are dead.`,
+    subject: 'New backup codes were created',
+    text: `New backup codes were created for your account. The old ones no longer work.`,
   },
   passkey_added: {
     subject: 'A passkey was added to your account',
@@ -158,25 +157,25 @@ ones are dead.`,
   },
   passkey_removed: {
     subject: 'A passkey of your account was removed',
-    text: 'A passkey of your account was removed. It signs nobody in any more.',
+    text: 'A passkey of your account was removed. It no longer works.',
   },
   api_key_made: {
-    subject: 'An API key was made for your account',
-    text: `An API key was made for your account. If there was one before, that one works
-for another 24 hours.`,
+    subject: 'An API key was created for your account',
+    text: `An API key was created for your account. If you had one before, it works for
+another 24 hours.`,
   },
   api_key_revoked: {
     subject: 'An API key of your account was revoked',
     text: 'An API key of your account was revoked. It stopped working at once.',
   },
   webhook_made: {
-    subject: 'A webhook was made for your account',
-    text: `A webhook was made for your account. From now on its server is told when an
-address or a network that it watches gets listed.`,
+    subject: 'A webhook was created for your account',
+    text: `A webhook was created for your account. Its server now learns when an address
+or network that it watches gets listed.`,
   },
   webhook_removed: {
     subject: 'A webhook of your account was removed',
-    text: 'A webhook of your account was removed. Its server is told nothing any more.',
+    text: 'A webhook of your account was removed. Its server gets nothing more.',
   },
   phone_verified: {
     subject: 'The phone number of your account was changed',
@@ -187,29 +186,28 @@ address or a network that it watches gets listed.`,
     text: 'The phone number of your account was removed.',
   },
   factor_reset: {
-    subject: 'The operator switched off your second factor',
-    text: `The operator of the service switched off the second factor of your account,
-and ended all its sessions. The password alone opens it until you set up
-another.`,
+    subject: 'The operator turned off your second factor',
+    text: `The operator of the service turned off your second factor and ended all your
+sessions. Your password alone opens the account until you set up another.`,
   },
   review_done: {
     subject: 'The review of your account is done',
-    text: `The passkeys, keys and sites of your account were looked through after a new
-password was set. What was not kept is removed.`,
+    text: `You reviewed the passkeys, keys and sites of your account after setting a new
+password. What you did not keep is removed.`,
   },
 };
 
 const presentEndEn = (
   link: string,
-) => `If it was you, there is nothing to do. If not, choose a new password at once:
+) => `If this was you, there is nothing to do. If not, choose a new password now:
 
 ${link}
 
-That ends all sessions and leads you through the passkeys, keys and sites of
-your account, so that you can remove what is not yours.`;
+This ends all sessions. You then review the passkeys, keys and sites of your
+account, and remove what is not yours.`;
 
-const formerEndEn = `You get this because the account had this mail address until lately. If it was
-not you, write to the operator of the service at once.`;
+const formerEndEn = `You get this because the account had this email address until recently. If
+this wasn’t you, write to the operator of the service at once.`;
 
 function laterOrChooseEn(worksFrom: string | undefined, choose: boolean): string {
   const later = `Many accounts were registered from your network today, so the link works only
@@ -220,28 +218,28 @@ from ${worksFrom} on.\n\n`;
 
 const en: MailCatalogue = {
   verify: ({ link, worksFrom, choose = false }) => ({
-    subject: 'Confirm your mail address',
-    text: `Welcome! Confirm your mail address by opening this link within 24 hours:
+    subject: 'Confirm your email address',
+    text: `Welcome! Confirm your email address by opening this link within 24 hours:
 
 ${link}
 
-${laterOrChooseEn(worksFrom, choose)}The link works once. If you did not register, ignore this mail: without the
-link nothing happens with your address.`,
+${laterOrChooseEn(worksFrom, choose)}The link works once. If you did not register, ignore this email: nothing
+happens with your address.`,
   }),
   invite: ({ link, host }) => ({
-    subject: 'You are invited to make an account',
+    subject: 'You are invited to create an account',
     text: `The operator of ${host} invites you.
 Open this link within seven days, and choose a password or a passkey:
 
 ${link}
 
-The link works once, for this mail address alone. If you do not know the
-service, ignore this mail: without the link there will be no account.`,
+The link works once, and only for this email address. If you do not know the
+service, ignore this email: no account will be created.`,
   }),
   alreadyRegistered: ({ link }) => ({
-    subject: 'You have an account already',
-    text: `Somebody, maybe you, tried to register with this mail address. You have an
-account already and nothing was changed.
+    subject: 'You already have an account',
+    text: `Someone, maybe you, tried to register with this email address. You already
+have an account, and nothing was changed.
 
 If you forgot your password, choose a new one here:
 
@@ -254,55 +252,55 @@ ${link}`,
 ${link}
 
 The link works once. It ends all sessions of your account. If you did not ask
-for it, ignore this mail: your password stays as it is.`,
+for it, ignore this email: your password stays as it is.`,
   }),
   signInLink: ({ link }) => ({
-    subject: 'Your link to sign in',
-    text: `Somebody tried several times to sign in to your account. That is why a
-password alone does not do for the moment. If it was you, open this link
-within two hours, in the browser in which you asked for it:
+    subject: 'Your sign-in link',
+    text: `Someone tried several times to sign in to your account, so a password alone is
+not enough right now. If this was you, open this link within two hours, in the
+browser in which you asked for it:
 
 ${link}
 
 The link works once, and only in a browser that asked for it. If you use a
-second factor you are asked for it as always. If it was not you, ignore this
-mail: nobody can use the link elsewhere. Do not pass it on.`,
+second factor, you are asked for it as always. If this was not you, ignore
+this email: nobody can use the link elsewhere. Do not pass it on.`,
   }),
   newSignIn: ({ link, agent, country }) => ({
     subject: 'New sign-in to your account',
-    text: `Somebody signed in to your account from a browser that it did not know:
+    text: `Someone signed in to your account from a new browser:
 
   Browser: ${agent || 'unknown'}
   Country: ${country === 'ZZ' ? 'unknown' : country}
 
-If it was you, there is nothing to do. If not, end the session and change your
-password here:
+If this was you, there is nothing to do. If not, end the session and change
+your password here:
 
 ${link}`,
   }),
   failedSignIns: ({ link, agent, country }) => ({
     subject: 'Many failed sign-ins to your account',
-    text: `Somebody tried to sign in to your account many times today, with a wrong
-password or a wrong code. None of these tries came in. The last one:
+    text: `Someone tried to sign in to your account many times today, with a wrong
+password or code. None of these attempts succeeded. The last one:
 
   Browser: ${agent || 'unknown'}
   Country: ${country === 'ZZ' ? 'unknown' : country}
 
-If it was you, there is nothing to do. If not, see that you use this password
-nowhere else, and set up a second factor if you have none. Your sign-ins and
-sessions are listed here:
+If this was you, there is nothing to do. If not, make sure that you use this
+password nowhere else, and set up a second factor if you have none. Your
+sign-ins and sessions are listed here:
 
 ${link}
 
-You get this mail at most once a day.`,
+You get this email at most once a day.`,
   }),
   confirmEmail: ({ link }) => ({
-    subject: 'Confirm your new mail address',
-    text: `Open this link within 24 hours to use this mail address for your account:
+    subject: 'Confirm your new email address',
+    text: `Open this link within 24 hours to use this email address for your account:
 
 ${link}
 
-The link works once. If you did not ask for it, ignore this mail.`,
+The link works once. If you did not ask for it, ignore this email.`,
   }),
   changed: ({ what, former, link, agent, country }) => ({
     subject: changesEn[what].subject,
@@ -314,16 +312,15 @@ The link works once. If you did not ask for it, ignore this mail.`,
 ${former ? formerEndEn : presentEndEn(link)}`,
   }),
   budgetNear: ({ limit }) => ({
-    subject: 'Your reports will soon carry no vote',
-    text: `Your account may have ${limit} open votes: addresses that it reported
-and that no list and nobody vouched for has confirmed yet. Four fifths of them
-are used.
+    subject: 'Your votes are almost used up',
+    text: `Your account may have ${limit} open votes: addresses that you reported and that
+neither a list nor a trusted account has confirmed yet. Four fifths are used.
 
-Once they are used up, your reports still count as evidence, but they carry no
-vote: alone they no longer bring an address to the blocklist. A vote comes
-back when it is confirmed, and half of what is open lapses in 14 days.
+Once they are used up, your reports still count as evidence, but not as votes:
+alone they no longer put an address on the blocklist. A vote comes back once
+it is confirmed, and half of the open ones lapse in 14 days.
 
-If you did not send so many reports, somebody may have your API key: revoke it
+If you did not send so many reports, someone may have your API key: revoke it
 on the page of your keys.`,
   }),
   peerNotice({ link, peer, notice }) {
@@ -332,21 +329,21 @@ on the page of your keys.`,
   },
   accountDeleted: () => ({
     subject: 'Your account was deleted',
-    text: `Your account was deleted, and with it everything that was kept about you. Its
-API keys no longer work. This cannot be undone, and it is the last mail that
-you get because of this account.
+    text: `Your account was deleted, with everything that was kept about you. Its API
+keys no longer work. This cannot be undone, and it is the last email that you
+get because of this account.
 
-What stays: the reports of addresses that you sent, without their comments,
-under a random id that leads to nobody any more. A site that you signed in to
-keeps what you let it read; ask the site about that.
+What stays: your reports of addresses, without their comments, under a random
+id that leads to nobody. A site that you signed in to keeps what you let it
+read; ask the site about that.
 
-If it was not you, write to the operator of the service. You can register
+If this was not you, write to the operator of the service. You can register
 again at any time.`,
   }),
   test: ({ link }) => ({
-    subject: 'A test of the mails',
-    text: `This mail was sent by the operator of the service to see that its mails
-arrive. There is nothing to do. Mails with a link show it like this:
+    subject: 'Test email',
+    text: `The operator of the service sent this email to see whether its emails arrive.
+There is nothing to do. Emails with a link show it like this:
 
 ${link}`,
   }),
@@ -356,7 +353,7 @@ const changesFr: Readonly<Record<ChangeEvent, MailText>> = {
   password_changed: {
     subject: 'Votre mot de passe a été modifié',
     text: `Le mot de passe de votre compte a été modifié et toutes les autres sessions
-sont terminées.`,
+sont fermées.`,
   },
   email_changed: {
     subject: 'Votre adresse e-mail a été modifiée',
@@ -374,7 +371,7 @@ code du second facteur.`,
   backup_codes_made: {
     subject: 'De nouveaux codes de secours ont été créés',
     text: `De nouveaux codes de secours du second facteur ont été créés pour votre
-compte. Les anciens ne valent plus rien.`,
+compte. Les anciens ne fonctionnent plus.`,
   },
   passkey_added: {
     subject: 'Une clé d’accès a été ajoutée à votre compte',
@@ -383,7 +380,7 @@ connecter.`,
   },
   passkey_removed: {
     subject: 'Une clé d’accès de votre compte a été retirée',
-    text: 'Une clé d’accès de votre compte a été retirée. Elle ne connecte plus personne.',
+    text: 'Une clé d’accès de votre compte a été retirée. Elle ne fonctionne plus.',
   },
   api_key_made: {
     subject: 'Une clé d’API a été créée pour votre compte',
@@ -401,7 +398,7 @@ quand une adresse ou un réseau qu’il surveille entre dans une liste.`,
   },
   webhook_removed: {
     subject: 'Un webhook de votre compte a été retiré',
-    text: `Un webhook de votre compte a été retiré. Son serveur n’est plus averti de
+    text: `Un webhook de votre compte a été retiré. Son serveur ne reçoit plus
 rien.`,
   },
   phone_verified: {
@@ -413,10 +410,10 @@ rien.`,
     text: 'Le numéro de téléphone de votre compte a été retiré.',
   },
   factor_reset: {
-    subject: 'L’exploitant a désactivé votre second facteur',
-    text: `L’exploitant du service a désactivé le second facteur de votre compte et
-terminé toutes ses sessions. Le mot de passe seul l’ouvre jusqu’à ce que vous
-en installiez un autre.`,
+    subject: 'L’opérateur a désactivé votre second facteur',
+    text: `L’opérateur du service a désactivé le second facteur de votre compte et fermé
+toutes ses sessions. Le mot de passe seul l’ouvre jusqu’à ce que vous en
+configuriez un autre.`,
   },
   review_done: {
     subject: 'La vérification de votre compte est terminée',
@@ -436,8 +433,8 @@ Cela met fin à toutes les sessions et vous fait passer en revue les clés
 d’accès, les clés et les sites de votre compte, pour retirer ce qui n’est pas
 à vous.`;
 
-const formerEndFr = `Vous recevez ce message parce que le compte avait cette adresse jusqu’à
-récemment. Si ce n’était pas vous, écrivez aussitôt à l’exploitant du service.`;
+const formerEndFr = `Vous recevez cet e-mail parce que le compte avait cette adresse jusqu’à
+récemment. Si ce n’était pas vous, écrivez aussitôt à l’opérateur du service.`;
 
 function laterOrChooseFr(worksFrom: string | undefined, choose: boolean): string {
   const later = `Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau : le lien ne
@@ -454,19 +451,19 @@ const fr: MailCatalogue = {
 
 ${link}
 
-${laterOrChooseFr(worksFrom, choose)}Le lien ne sert qu’une fois. Si vous ne vous êtes pas inscrit, ignorez ce
-message : sans le lien, rien ne se passe avec votre adresse.`,
+${laterOrChooseFr(worksFrom, choose)}Le lien ne sert qu’une fois. Si vous ne vous êtes pas inscrit, ignorez cet
+e-mail : sans le lien, rien ne se passe avec votre adresse.`,
   }),
   invite: ({ link, host }) => ({
     subject: 'Vous êtes invité à créer un compte',
-    text: `L’exploitant de ${host} vous invite.
+    text: `L’opérateur de ${host} vous invite.
 Ouvrez ce lien dans les sept jours, et choisissez un mot de passe ou une clé
 d’accès :
 
 ${link}
 
 Le lien sert une fois, pour cette adresse seule. Si vous ne connaissez pas ce
-service, ignorez ce message : sans le lien, aucun compte ne sera créé.`,
+service, ignorez cet e-mail : sans le lien, aucun compte ne sera créé.`,
   }),
   alreadyRegistered: ({ link }) => ({
     subject: 'Vous avez déjà un compte',
@@ -484,7 +481,7 @@ ${link}`,
 ${link}
 
 Le lien ne sert qu’une fois. Il met fin à toutes les sessions de votre compte.
-Si vous n’avez rien demandé, ignorez ce message : votre mot de passe reste
+Si vous n’avez rien demandé, ignorez cet e-mail : votre mot de passe reste
 inchangé.`,
   }),
   signInLink: ({ link }) => ({
@@ -497,7 +494,7 @@ ${link}
 
 Le lien fonctionne une seule fois, et seulement dans un navigateur qui l’a
 demandé. Si vous utilisez un second facteur, il vous est demandé comme
-toujours. Si ce n’était pas vous, ignorez ce message : personne ne peut
+toujours. Si ce n’était pas vous, ignorez cet e-mail : personne ne peut
 utiliser le lien ailleurs. Ne le transmettez pas.`,
   }),
   newSignIn: ({ link, agent, country }) => ({
@@ -507,7 +504,7 @@ utiliser le lien ailleurs. Ne le transmettez pas.`,
   Navigateur : ${agent || 'inconnu'}
   Pays : ${country === 'ZZ' ? 'inconnu' : country}
 
-Si c’était vous, il n’y a rien à faire. Sinon, terminez la session et changez
+Si c’était vous, il n’y a rien à faire. Sinon, fermez la session et changez
 votre mot de passe ici :
 
 ${link}`,
@@ -515,8 +512,8 @@ ${link}`,
   failedSignIns: ({ link, agent, country }) => ({
     subject: 'Beaucoup de connexions refusées à votre compte',
     text: `Quelqu’un a essayé de nombreuses fois aujourd’hui de se connecter à votre
-compte, avec un mot de passe ou un code faux. Aucun de ces essais n’a abouti.
-Le dernier :
+compte, avec un mot de passe ou un code incorrect. Aucun n’a abouti. Le
+dernier :
 
   Navigateur : ${agent || 'inconnu'}
   Pays : ${country === 'ZZ' ? 'inconnu' : country}
@@ -527,7 +524,7 @@ pas. Vos connexions et vos sessions sont listées ici :
 
 ${link}
 
-Vous recevez ce message au plus une fois par jour.`,
+Vous recevez cet e-mail au plus une fois par jour.`,
   }),
   confirmEmail: ({ link }) => ({
     subject: 'Confirmez votre nouvelle adresse e-mail',
@@ -536,8 +533,8 @@ votre compte :
 
 ${link}
 
-Le lien ne sert qu’une fois. Si vous n’avez rien demandé, ignorez ce
-message.`,
+Le lien ne sert qu’une fois. Si vous n’avez rien demandé, ignorez cet
+e-mail.`,
   }),
   changed: ({ what, former, link, agent, country }) => ({
     subject: changesFr[what].subject,
@@ -549,15 +546,15 @@ message.`,
 ${former ? formerEndFr : presentEndFr(link)}`,
   }),
   budgetNear: ({ limit }) => ({
-    subject: 'Vos signalements n’auront bientôt plus de voix',
-    text: `Votre compte peut avoir ${limit} voix ouvertes : des adresses qu’il a signalées
-et que ni une liste ni un compte de confiance n’a encore confirmées. Quatre
-cinquièmes en sont utilisés.
+    subject: 'Vos votes sont presque épuisés',
+    text: `Votre compte peut avoir ${limit} votes ouverts : des adresses que vous avez
+signalées et que ni une liste ni un compte de confiance n’a encore confirmées.
+Quatre cinquièmes en sont utilisés.
 
-Une fois toutes utilisées, vos signalements comptent encore comme indices,
-mais sans voix : seuls, ils ne mènent plus une adresse à la liste de blocage.
-Une voix revient quand elle est confirmée, et la moitié de ce qui est ouvert
-s’éteint en 14 jours.
+Une fois épuisés, vos signalements comptent encore comme indices, mais plus
+comme votes : seuls, ils ne mènent plus une adresse à la liste de blocage. Un
+vote revient quand il est confirmé, et la moitié des votes ouverts s’éteint en
+14 jours.
 
 Si vous n’avez pas envoyé tant de signalements, quelqu’un a peut-être votre
 clé d’API : révoquez-la sur la page de vos clés.`,
@@ -569,21 +566,20 @@ clé d’API : révoquez-la sur la page de vos clés.`,
   accountDeleted: () => ({
     subject: 'Votre compte a été supprimé',
     text: `Votre compte a été supprimé, et avec lui tout ce qui était gardé sur vous. Ses
-clés d’API ne fonctionnent plus. C’est définitif, et c’est le dernier message
+clés d’API ne fonctionnent plus. C’est définitif, et c’est le dernier e-mail
 que vous recevez à cause de ce compte.
 
 Ce qui reste : vos signalements d’adresses, sans leurs commentaires, sous un
 identifiant aléatoire qui ne mène plus à personne. Un site auquel vous vous
 êtes connecté garde ce que vous l’avez laissé lire ; adressez-vous à lui.
 
-Si ce n’était pas vous, écrivez à l’exploitant du service. Vous pouvez vous
+Si ce n’était pas vous, écrivez à l’opérateur du service. Vous pouvez vous
 inscrire de nouveau à tout moment.`,
   }),
   test: ({ link }) => ({
-    subject: 'Un essai des e-mails',
-    text: `L’opérateur du service a envoyé ce e-mail pour voir si ses e-mails
-arrivent. Il n’y a rien à faire. Un e-mail qui porte un lien le montre
-ainsi :
+    subject: 'E-mail d’essai',
+    text: `L’opérateur du service a envoyé cet e-mail pour voir si ses e-mails arrivent.
+Il n’y a rien à faire. Un e-mail avec un lien le montre ainsi :
 
 ${link}`,
   }),

@@ -20,7 +20,7 @@ export const consentEn = {
   heading: 'asks for your profile',
   lede: 'Choose what it gets. Change your mind at any time.',
   callsItself: 'It calls itself',
-  unchecked: 'Nobody has checked that: go by the domain.',
+  unchecked: 'Nobody checked that name: trust the domain.',
   signedInAs: 'Signed in as',
   otherAccount: 'Use another account',
   site: 'Site',
@@ -41,13 +41,13 @@ export const consentEn = {
     filled: (fields: readonly string[]) => `There was no value before: ${fields.join(', ')}.`,
     changed: (fields: readonly string[]) => `Changed since you agreed: ${fields.join(', ')}.`,
     rest: 'The rest is set as you left it.',
-    review: 'You decided before; the site asks you to look at it once more.',
+    review: 'You decided before; the site asks you to review it.',
   },
   scopesTitle: 'What it will read',
   isNew: 'New',
   isChanged: 'Changed',
   changedMeanwhile:
-    'Your profile was changed after this page was shown, so nothing was shared yet. Look at the values of now, and answer again.',
+    'Your profile changed after this page was shown, so nothing was shared yet. Check the current values, and answer again.',
   always: 'Always shared',
   granted: 'Shared so far',
   refused: 'Not shared so far',
@@ -90,7 +90,7 @@ export const consentEn = {
   } satisfies Record<ProfileFieldName, string>,
   refusal: {
     titles: {
-      invalid_client_id: 'We cannot tell which site this is',
+      invalid_client_id: 'We can’t tell which site this is',
       invalid_redirect_uri: 'This site asked for an answer that is not its own',
       invalid_request: 'This link is broken',
       site_blocked: 'This site is blocked here',
@@ -102,29 +102,29 @@ export const consentEn = {
       invalid_redirect_uri:
         'The answer would have gone to an address that is not the site’s. Nothing was shared with anybody.',
       invalid_request:
-        'A part of it is missing, comes twice, or can be read as two things. Nothing was shared with anybody.',
+        'A part of it is missing, repeated or ambiguous. Nothing was shared with anybody.',
       site_blocked:
-        'Whoever runs this service has blocked the site that sent you here: nobody can sign in there with an account of this service. Nothing was shared with it.',
+        'The operator of this service blocked the site that sent you here. Nobody can sign in there with an account of this service. Nothing was shared with it.',
       site_not_open:
         'Only members of certain groups may use it. Your account is in none of them. Nothing was shared with the site.',
     } as Record<string, string>,
     todoNotOpen: 'Ask the operator to let you in, or sign in with another account.',
     todoBlocked:
-      'Close this page. Your account and the other sites are as before; what you had allowed this site it can no longer read.',
+      'Close this page. Your account and other sites are unaffected. This site can no longer read what you had allowed.',
     todo: 'Close this page, and start again from the site itself. If it happens again, tell the people who run it.',
   },
   named: {
-    title: 'This sign-in cannot go on',
+    title: 'This sign-in can’t continue',
     texts: {
-      invalid_request: 'The site asked in a way that we do not understand.',
+      invalid_request: 'We don’t understand the site’s request.',
       invalid_scope: 'The site asked for something that does not exist here.',
-      unsupported_response_type: 'The site asked for a kind of answer that we do not give.',
+      unsupported_response_type: 'The site asked for an answer that we don’t give.',
       access_denied: 'The site was refused.',
       login_required:
         'The site wants to know who you are without asking, and you are not signed in.',
       consent_required:
         'The site wants to read your profile without asking, and you have not agreed.',
-      temporarily_unavailable: 'Nothing can be saved at the moment.',
+      temporarily_unavailable: 'Nothing can be saved right now.',
     } as Record<AuthorizeError, string>,
     back: (host: string) => `Go to ${host}`,
     warning:
@@ -132,18 +132,18 @@ export const consentEn = {
   },
   forDevelopers: 'For the developers of the site',
   verify: {
-    title: 'First, verify your email address',
+    title: 'First, confirm your email address',
     text: (email: string) =>
       `We sent a link to ${email}. Open it, then come back here. No site gets anything before that.`,
-    next: 'I have verified it, continue',
+    next: 'I confirmed it, continue',
     other: 'Send the link again',
   },
   over: {
     title: 'This form is no longer valid',
-    text: 'It was answered already, has waited for more than ten minutes, or belongs to another sign-in. Start again from the site.',
+    text: 'It was already answered, waited for over ten minutes, or belongs to another sign-in. Start again from the site.',
     textWithWay:
-      'It was answered already, has waited for more than ten minutes, or belongs to another sign-in. Nothing was passed on by it. The same request can begin anew.',
-    next: 'Begin anew',
+      'It was already answered, waited for over ten minutes, or belongs to another sign-in. It passed nothing on. You can start the same request again.',
+    next: 'Start again',
   },
 };
 
@@ -238,11 +238,11 @@ export const consentFr: ConsentCatalogue = {
       invalid_request:
         'Une partie manque, figure deux fois ou peut se lire de deux façons. Rien n’a été partagé.',
       site_blocked:
-        'L’exploitant de ce service a bloqué le site qui vous envoie : personne ne peut s’y connecter avec un compte d’ici. Rien n’a été partagé.',
+        'L’opérateur de ce service a bloqué le site qui vous envoie : personne ne peut s’y connecter avec un compte d’ici. Rien n’a été partagé.',
       site_not_open:
         'Seuls les membres de certains groupes peuvent l’utiliser. Votre compte n’est dans aucun. Rien n’a été partagé avec le site.',
     },
-    todoNotOpen: 'Demandez l’accès à l’exploitant, ou connectez-vous avec un autre compte.',
+    todoNotOpen: 'Demandez l’accès à l’opérateur, ou connectez-vous avec un autre compte.',
     todoBlocked:
       'Fermez cette page. Votre compte et les autres sites restent comme avant ; ce que vous aviez permis à ce site, il ne peut plus le lire.',
     todo: 'Fermez cette page et recommencez depuis le site lui-même. Si cela se reproduit, prévenez ceux qui le gèrent.',
@@ -266,7 +266,7 @@ export const consentFr: ConsentCatalogue = {
   },
   forDevelopers: 'Pour les développeurs du site',
   verify: {
-    title: 'D’abord, vérifiez votre adresse e-mail',
+    title: 'D’abord, confirmez votre adresse e-mail',
     text: (email) =>
       `Nous avons envoyé un lien à ${email}. Ouvrez-le, puis revenez ici. Avant cela, aucun site ne reçoit rien.`,
     next: 'C’est fait, continuer',

@@ -35,9 +35,9 @@ function searchBox(text: Catalogue, searchPath: string): Html {
   const { docs } = text;
   return (
     <div class="docs-search" id="docs-search-open" hidden>
-      <button class="input" type="button" aria-keyshortcuts="Control+K">
+      <button class="input" type="button" aria-keyshortcuts="Control+K" aria-label={docs.search}>
         <Icon name="search" />
-        <span>{docs.search}</span>
+        <span>{docs.searchShort}</span>
         <kbd aria-hidden="true">Ctrl K</kbd>
       </button>
       <dialog

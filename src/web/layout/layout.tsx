@@ -514,6 +514,9 @@ interface SectionPageOptions<Section extends string> {
   /** The list shows them in this order. */
   readonly paths: Readonly<Partial<Record<Section, string>>>;
   readonly names: Readonly<Record<Section, string>>;
+  readonly icons?: Readonly<Partial<Record<Section, IconName>>> | undefined;
+  /** Headings, each above the section that it is named by. */
+  readonly groups?: Readonly<Partial<Record<Section, string>>> | undefined;
   /** Shown beside a name, unless it is 0. */
   readonly counts?: Readonly<Partial<Record<Section, number>>> | undefined;
   /** Says of a count what is counted, to who hears the page. */
@@ -547,9 +550,12 @@ export function sectionPage<Section extends string>(
           <ul>
             {(Object.keys(paths) as Section[]).map((name) => {
               const count = counts?.[name] ?? 0;
+              const icon = options.icons?.[name];
+              const group = options.groups?.[name];
               return (
-                <li>
+                <li data-group={group}>
                   <Link href={paths[name]!} aria-current={name === section ? 'page' : undefined}>
+                    {icon && <Icon name={icon} />}
                     {names[name]}
                     {count > 0 && (
                       <>

@@ -63,7 +63,7 @@ describe('demo', () => {
   });
 
   it('a mail is shown decoded, with its link to follow, and as text whatever it says', async () => {
-    assert.ok((await get(outboxPath())).body.includes('Nothing was sent so far.'));
+    assert.ok((await get(outboxPath())).body.includes('Nothing was sent yet.'));
     const link = `http://localhost:${port}/verify?token=${'a=b'.repeat(30)}`;
     const foreign = `http://localhost:${port}.evil.example/ https://evil.example/x javascript:alert(1)`;
     const subject = `Adresse vérifiée ${hostile}`;

@@ -125,7 +125,7 @@ it('each chart of the system stands under its own heading, and a sentence in pla
 
 it('the system says what was done in words', async () => {
   const { body } = await ada.get('/admin/system');
-  assert.match(body, /Second factor switched on<\/span>/);
+  assert.match(body, /Second factor turned on<\/span>/);
   assert.doesNotMatch(body, /sign_on:|challenges:|consents:|reports_refused:/);
 });
 
@@ -254,7 +254,7 @@ it('sends the operator a test mail, and nobody else', async () => {
   const to = 'stranger@example.org';
   const sent = await ada.post('/admin/checklist/change', { do: 'mail-test', to, address: to });
   isDoneAt(sent, '/admin/checklist');
-  const mails = outboxOf(server.dataDir, 'A test of the mails');
+  const mails = outboxOf(server.dataDir, 'Test email');
   assert.deepEqual(
     mails.map((mail) => mail.includes(`To: ${operator}`)),
     [true],
@@ -343,7 +343,7 @@ it('mails a link for a new password to its owner, which nobody else sees, and sa
   assert.equal((await server.cliJson('account', 'show', address)).id, lena);
   const send = () => ada.post('/admin/people/change', { id: lena, do: 'send-reset' });
   const page = (await ada.get(`/admin/people/${lena}`)).body;
-  assert.match(page, /Send a password link/);
+  assert.match(page, /Send password link/);
   isDoneAt(await send(), `/admin/people/${lena}`);
   const mails = () =>
     outboxOf(server.dataDir, 'Subject: Choose a new password').filter((mail) =>

@@ -99,7 +99,7 @@ it('folds a long comment, masked before it is cut', () => {
   const text = `${'word '.repeat(30)}from ${address} ${'and on '.repeat(40)}`;
   const folded = page({ ...suspectAddress, comments: [{ text, at: nowMs, categories: ['SSH'] }] });
   assert.ok(!folded.includes('45.148'));
-  assert.match(folded, /<details class="comment-more"><summary>Show all<\/summary>/);
+  assert.match(folded, /<details class="comment-more"><summary>Show in full<\/summary>/);
   assert.equal(page(suspectAddress).includes('comment-more'), false);
   // A pair of surrogates is not torn.
   const smiles = '😀'.repeat(400);

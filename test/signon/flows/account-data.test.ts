@@ -46,7 +46,7 @@ describe('data of a person', () => {
     const bob = await people.signIn('bob@example.org');
     const page = (await browser.get('/account/sites')).body;
     assert.match(page, /shop\.example/);
-    assert.match(page, /your public identifier/);
+    assert.match(page, /your public id/);
     assert.doesNotMatch(page, /mail address/);
     const foreign = await bob.post('/account/sites/revoke', { client_id: 'shop.example' });
     assert.equal(foreign.status, 404);

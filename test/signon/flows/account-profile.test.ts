@@ -200,9 +200,9 @@ describe('profile of a person', () => {
     const soft = { ...texts, family_name: 'Lang\u00adname' };
     const refused = await ada.post('/account/profile', soft);
     assert.equal(refused.status, 422);
-    assert.match(refused.body, /\(U\+00AD\) at place 5, behind “Lang”/);
+    assert.match(refused.body, /\(U\+00AD\) at position 5, after “Lang”/);
     const french = await ada.post('/account/profile', soft, { 'Accept-Language': 'fr' });
-    assert.match(french.body, /\(U\+00AD\) à la place 5, après « Lang »/);
+    assert.match(french.body, /\(U\+00AD\) en position 5, après « Lang »/);
     assert.equal((await ada.post('/account/profile', texts)).status, 303);
   });
 
@@ -235,14 +235,19 @@ describe('profile of a person', () => {
     const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>';
     const cases: [string, Uint8Array, number, RegExp][] = [
       ['nothing', new Uint8Array(), 422, /Choose a file/],
-      ['svg', Buffer.from(svg), 415, /no PNG, JPEG or WebP/],
-      ['gif', Buffer.from('GIF89a/*<html><script>*/'), 415, /no PNG, JPEG or WebP/],
-      ['html', Buffer.from('<!doctype html><p>hello'), 415, /no PNG, JPEG or WebP/],
+      ['svg', Buffer.from(svg), 415, /PNG, JPEG or WebP file. Other/],
+      ['gif', Buffer.from('GIF89a/*<html><script>*/'), 415, /PNG, JPEG or WebP file. Other/],
+      ['html', Buffer.from('<!doctype html><p>hello'), 415, /PNG, JPEG or WebP file. Other/],
       ['svg in png clothes', Buffer.concat([png.subarray(0, 8), Buffer.from(svg)]), 422, /damaged/],
-      ['two files in one', Buffer.concat([png, Buffer.from('PK')]), 422, /Only a still picture/],
+      ['two files in one', Buffer.concat([png, Buffer.from('PK')]), 422, /Only still pictures/],
       ['half a file', png.subarray(0, png.length / 2), 422, /damaged/],
-      ['bomb', bomb, 413, /too many bytes or pixels/],
-      ['too many bytes', Buffer.concat([png, Buffer.alloc(10_485_761)]), 413, /too many bytes/],
+      ['bomb', bomb, 413, /picture is too large/],
+      [
+        'too many bytes',
+        Buffer.concat([png, Buffer.alloc(10_485_761)]),
+        413,
+        /picture is too large/,
+      ],
     ];
     for (const [name, file, status, reason] of cases) {
       const answer = await ada.upload('/account/avatar', 'avatar', file);
@@ -251,7 +256,7 @@ describe('profile of a person', () => {
       assert.match(answer.body, reason, name);
     }
     for (const [language, title, back] of [
-      ['en', 'That is too large', 'Back to the page before'],
+      ['en', 'That is too large', 'Back to the previous page'],
       ['fr', 'C’est trop volumineux', 'Retour à la page précédente'],
     ] as const) {
       const huge = await ada.upload(

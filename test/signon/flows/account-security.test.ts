@@ -162,7 +162,7 @@ describe('security of a person', () => {
     const fields = { password: personPassword, code: backup[0]!, return: '/account/keys' };
     assert.equal((await old.post('/account/confirm', fields)).headers.location, '/account/keys');
     assert.match((await old.get('/account/keys')).body, /keys\/create/);
-    assert.match((await old.get('/account/security')).body, /Confirmation that it is you failed/);
+    assert.match((await old.get('/account/security')).body, /Identity confirmation failed/);
     for (let i = 0; i < 5; i++) {
       assert.equal((await old.post('/account/confirm', fields)).status, 401);
     }

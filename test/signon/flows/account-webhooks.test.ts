@@ -115,7 +115,7 @@ it('a test is signed, so that the sample of the documentation verifies it, and s
     assert.equal((await bob.post(`${page}/${what}`, { id })).status, 404, what);
   }
   assert.equal((await ada.post(`${page}/remove`, { id })).status, 303);
-  for (const what of ['made', 'removed']) {
+  for (const what of ['created', 'removed']) {
     await within(
       () =>
         mailsIn(server).some((mail) => new RegExp(`^Subject: A webhook .*${what}`, 'm').test(mail)),
@@ -160,6 +160,6 @@ it('an account that has as many as there may be is told so in another tab too, a
   }
   const answer = await full.post(`${page}/create`, wanted('9.9.30.6'));
   assert.equal(answer.status, 409);
-  assert.match(answer.body, /role="alert"[\s\S]*You have as many webhooks as there may be/);
+  assert.match(answer.body, /role="alert"[\s\S]*You have reached the maximum of webhooks/);
   assert.doesNotMatch(answer.body, /service is full/);
 });

@@ -181,7 +181,7 @@ for (const threads of threadCounts)
       assert.match(new URL(straight.headers.location!).searchParams.get('code')!, codeShape);
       assert.ok(
         (await person.get(authorizePath({ ...site, prompt: 'consent' }))).body.includes(
-          'the site asks you to look at it',
+          'the site asks you to review it',
         ),
       );
       const again = createAgent(server, await people.signIn(email));

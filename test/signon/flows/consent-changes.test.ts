@@ -73,7 +73,7 @@ describe('changed values', () => {
     assert.equal(sent.status, 303);
     assert.equal(sent.headers.location, `/authorize.php/continue?id=${id}&changed=1`);
     const again = await first.get(sent.headers.location!);
-    assert.ok(again.body.includes('Your profile was changed after this page was shown'));
+    assert.ok(again.body.includes('Your profile changed after this page was shown'));
     assert.ok(again.body.includes('Changed since you agreed: First name.'));
     assert.equal((await first.post(formPath, form)).headers.location, sent.headers.location);
     const fresh = consentFormIn(again);

@@ -92,9 +92,9 @@ it('the mails and the notices to sites about all changes outlive a kill', async 
   assert.deepEqual(subjects(smtp).sort(), [
     'A passkey was added to your account',
     'An API key of your account was revoked',
-    'An API key was made for your account',
-    'The second factor of your account was switched on',
+    'An API key was created for your account',
     'Your password was changed',
+    'Your second factor was turned on',
   ]);
   await within(() => site.taken.length >= 1, 'the notice to the site');
   const { keys } = (await again.fetch('/.well-known/jwks.json')).json() as { keys: JsonWebKey[] };

@@ -87,12 +87,12 @@ describe('a passkey in place of a password', () => {
       // The other way still wants a password.
       const requires = () =>
         page.evaluate<boolean>("document.querySelector('[name=password]').required");
-      await page.getByRole('button', { name: 'Create the account' }).click();
+      await page.getByRole('button', { name: 'Create an account' }).click();
       assert.equal(await requires(), true);
 
       await choose(page, email, '/register?return=%2Faccount%2Fsecurity');
       await look(page, 'create');
-      await page.getByRole('button', { name: 'Make the passkey' }).click();
+      await page.getByRole('button', { name: 'Create passkey' }).click();
       await page.waitForURL(/\/register\/sent\?return=/);
       await look(page, 'sent');
       const link = await mailedLink(server, email, '/verify');
@@ -158,10 +158,7 @@ describe('a passkey in place of a password', () => {
       const page = await context.newPage();
       await page.goto(`${baseUrl}/register`);
       assert.equal(await page.locator('button[name=with]').isVisible(), false);
-      assert.equal(
-        await page.getByRole('button', { name: 'Create the account' }).isVisible(),
-        true,
-      );
+      assert.equal(await page.getByRole('button', { name: 'Create an account' }).isVisible(), true);
     });
   });
 });

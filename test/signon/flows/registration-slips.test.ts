@@ -42,7 +42,7 @@ it('a wrong address leaves the password and the challenge, once', { timeout }, a
   const page = await slipped(ada, { email: 'ada@@mail.example', password });
   assert.match(page.body, /id="email-error"/);
   assert.equal(asksForChallenge(page), false);
-  assert.match(page.body, /The challenge is solved already/);
+  assert.match(page.body, /You already solved the challenge/);
   assert.doesNotMatch(page.body, new RegExp(password), 'the password stands in no page');
   assert.doesNotMatch(page.body, /id="new-password"[^>]*required/);
 

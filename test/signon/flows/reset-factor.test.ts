@@ -27,7 +27,7 @@ it('it is off beside a running server, logged, mailed, and leads to the review',
   assert.equal(await people.signon.secondFactors.isEnabled(id), false);
   assert.equal((await thief.get('/account')).status, 303, 'its session ended');
   const mail = mailsIn(server).findLast((text) => text.includes(`To: ${email}`))!;
-  assert.match(mail, /Subject: The operator switched off your second factor/);
+  assert.match(mail, /Subject: The operator turned off your second factor/);
   const owner = webVisitor(server);
   const form = hiddenOf(await owner.get('/signin'), '/signin');
   const fields = new URLSearchParams({ ...form, email, password: personPassword }).toString();

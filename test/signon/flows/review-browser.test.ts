@@ -74,7 +74,7 @@ it('each thing is decided by keyboard, without a script', { timeout: 600_000 }, 
       await page.keyboard.press('Space');
       await page.keyboard.press('ArrowDown');
     }
-    await page.getByRole('button', { name: /Do as I decided/ }).focus();
+    await page.getByRole('button', { name: /Apply and continue/ }).focus();
     await page.keyboard.press('Enter');
     await page.waitForURL(`${server.baseUrl}/account`);
   });

@@ -547,7 +547,7 @@ describe('beside the straight way', () => {
       assert.equal(proved.status, 303, proved.body.slice(0, 300));
       const back = await visitor.get(proved.headers.location!);
       assert.match(back.body, /value="late-wall"/);
-      assert.match(back.body, /This was not saved yet/);
+      assert.match(back.body, /This is not saved yet/);
     });
 
     it('a long text comes back as well', async () => {

@@ -127,7 +127,7 @@ describe('an account that was taken over', () => {
       (found) => found[1]!,
     );
     assert.equal(names.length, 5, `${names}`);
-    assert.match(page.body, /127\.0\.0\.1:9\/told[\s\S]{0,400}It is told of: 9\.9\.30\.1</);
+    assert.match(page.body, /127\.0\.0\.1:9\/told[\s\S]{0,400}Watches: 9\.9\.30\.1</);
     assert.doesNotMatch(page.body, /\schecked/, 'nothing is decided beforehand');
     const hidden = hiddenOf(page, '/account/review');
     const part = await post(owner, '/account/review', { ...hidden, [names[0]!]: 'keep' });
@@ -161,8 +161,8 @@ describe('an account that was taken over', () => {
     }
     await mailed(email, /passkey was added/, 2);
     assert.doesNotMatch((await owner.get('/account/webhooks')).body, /9\.9\.30\.1/);
-    await mailed(email, /API key was made/);
-    await mailed(email, /webhook was made/);
+    await mailed(email, /API key was created/);
+    await mailed(email, /webhook was created/);
     await mailed(email, /review/);
     assert.equal((await owner.get('/account/review')).headers.location, '/account');
   });
@@ -184,14 +184,14 @@ describe('an account that was taken over', () => {
     }
     const thief = await people.signIn(email);
     const { codes } = await totpOn(thief);
-    await mailed(email, /second factor of your account was switched on/);
+    await mailed(email, /second factor was turned on/);
     for (let i = 0; i < 7; i++) {
       assert.equal((await thief.post('/account/security/totp/renew')).status, 200);
     }
     await mailed(email, /New backup codes/, 7);
     assert.equal(codes.length, 10);
     assert.equal((await thief.post('/account/security/totp/disable')).status, 303);
-    await mailed(email, /switched off/);
+    await mailed(email, /turned off/);
     const { authenticator, added } = await addPasskey(thief, origin);
     assert.equal(added.status, 200);
     await mailed(email, /passkey was added/);
@@ -202,7 +202,7 @@ describe('an account that was taken over', () => {
     await mailed(email, /passkey of your account was removed/);
     const made = await thief.post('/account/keys/create');
     const id = /name="id" value="([^"]+)"/.exec(made.body)![1]!;
-    await mailed(email, /API key was made/);
+    await mailed(email, /API key was created/);
     assert.equal((await thief.post('/account/keys/revoke', { id, sure: 'yes' })).status, 303);
     await mailed(email, /API key of your account was revoked/);
     const done = await thief.post('/account/security/password', { password: newPassword });
@@ -248,15 +248,15 @@ describe('an account that was taken over', () => {
       assert.equal(done.headers.location, '/account', done.body);
       const dead = await server.fetch('/account', { headers: { Cookie: before } });
       assert.equal(dead.status, 303);
-      await mailed(next, /mail address was changed/);
-      await mailed(email, /mail address was changed/, step === 'one' ? 1 : 2);
+      await mailed(next, /email address was changed/);
+      await mailed(email, /email address was changed/, step === 'one' ? 1 : 2);
       now = next;
     }
     const { added } = await addPasskey(thief, origin);
     assert.equal(added.status, 200);
     for (const to of [now, email]) await mailed(to, /passkey was added/);
     assert.equal((await thief.post('/account/keys/create')).status, 200);
-    await mailed(email, /API key was made/);
+    await mailed(email, /API key was created/);
     const done = await thief.post('/account/security/password', { password: newPassword });
     assert.equal(done.status, 303);
     await mailed(email, /password was changed/);

@@ -85,8 +85,8 @@ it('an address gets five mails an hour that somebody asked for, three of a kind'
   value(await recovery.request({ email: 'nobody@example.org', visitor }));
   await mailer.idle();
   const subjects = bench.mails.map(({ subject }) => subject);
-  const confirm = 'Confirm your mail address';
-  const known = 'You have an account already';
+  const confirm = 'Confirm your email address';
+  const known = 'You already have an account';
   const choose = 'Choose a new password';
   assert.deepEqual(subjects, [confirm, choose, choose, choose, known]);
   assert.equal(bench.mails.filter(({ to }) => to !== email).length, 0);

@@ -50,7 +50,7 @@ it('an address with an account is not taken, and who asks does not learn of it',
   const own = await session();
   value(await bench.signon.emailChange.request(own, `taken-${email}`, visitor));
   await bench.signon.mailer.idle();
-  assert.equal(bench.mails.at(-1)!.subject, 'You have an account already');
+  assert.equal(bench.mails.at(-1)!.subject, 'You already have an account');
   value(await bench.signon.emailChange.request(own, `late-${email}`, visitor));
   const token = await bench.tokenTo(`late-${email}`);
   await bench.person(`late-${email}`);

@@ -112,7 +112,7 @@ it('the owner of a registered address gets a mail, the one who asks the same ans
   const before = (await bench.signon.people.byEmail(email))!;
   const key = await register();
   await bench.signon.mailer.idle();
-  assert.equal(bench.mails.at(-1)!.subject, 'You have an account already');
+  assert.equal(bench.mails.at(-1)!.subject, 'You already have an account');
   assert.deepEqual(await bench.signon.people.byEmail(email), before);
   assert.deepEqual(await bench.signon.passkeys.list(id), []);
   assert.equal(errorOf(await enter(key)), 'sign_in_refused');

@@ -85,7 +85,7 @@ it('the owner of a registered address gets a mail, the one who asks the same ans
     value: { worksFrom: 0, byMailOnly: false },
   });
   await bench.signon.mailer.idle();
-  assert.equal(bench.mails.at(-1)!.subject, 'You have an account already');
+  assert.equal(bench.mails.at(-1)!.subject, 'You already have an account');
   assert.equal(bench.mails.at(-1)!.link, 'https://id.example.org/recover');
   assert.deepEqual(await bench.signon.people.byEmail(email), before);
   const [newest] = await bench.signon.securityLog.list(before.id);

@@ -75,7 +75,7 @@ test('what is new is named, what was decided stays as it was', () => {
 
 test('asked again with nothing new says so', () => {
   const scopes = everyScope.slice(0, 2).map((s) => ({ ...s, before: 'granted' as const }));
-  assert.ok(words(page({ ...firstConsent, scopes })).includes('the site asks you to look at it'));
+  assert.ok(words(page({ ...firstConsent, scopes })).includes('the site asks you to review it'));
 });
 
 test('the host that gets the answer is named when it differs', () => {
