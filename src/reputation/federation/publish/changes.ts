@@ -38,11 +38,6 @@ const all: readonly IndexPrefix[] = [
   { family: 6, words: new Uint32Array(4), length: 0 },
 ];
 
-interface NewRow {
-  readonly address: AddressRef;
-  readonly facts: RowFacts;
-}
-
 /** The rows as they are behind a segment, and its lines. */
 interface FoundChanges {
   readonly rows: Uint32Array;
@@ -92,9 +87,9 @@ export function createChanges(options: {
   }
 
   /** Walks all entries for rows that are not out yet, in their order. */
-  async function newRows(rows: Uint32Array, now: number, mayWait: boolean): Promise<NewRow[]> {
+  async function newRows(rows: Uint32Array, now: number, mayWait: boolean): Promise<Uint32Array> {
     const turns = createTurns();
-    const found: NewRow[] = [];
+    const found = createRowList();
     const out = newAddress();
     const room = snapshotRowsMax - rowCount(rows);
     let next = 0;
@@ -124,16 +119,16 @@ export function createChanges(options: {
           { after, limit: entriesPerStep },
         );
         for (const { address, counted } of seen) {
-          if (found.length >= room) break;
+          if (found.count() >= room) break;
           if (mayWait && isWaiting(address, now)) continue;
           const facts = await whole(address, counted);
-          if (facts !== undefined) found.push({ address, facts });
+          if (facts !== undefined) found.add(address, facts);
         }
         if (turns.isOver()) await turns.next();
       } while (after !== undefined);
     }
     for (const [place, until] of waiting) if (until + waitMsMax < now) waiting.delete(place);
-    return found;
+    return found.finish();
   }
 
   /**
@@ -144,24 +139,25 @@ export function createChanges(options: {
     const turns = createTurns();
     const at = position();
     const isNews = isDue && (at !== walkedTo || waiting.size > 0);
-    const added = isNews ? await newRows(rows, now, true) : [];
+    const added = isNews ? await newRows(rows, now, true) : new Uint32Array();
     if (isNews) walkedTo = at;
-    const list = createRowList();
+    const list = createRowList(rowCount(rows) + rowCount(added));
     const lines: string[] = [];
-    const address = newAddress();
+    const [address, newcomer] = [newAddress(), newAddress()];
     let next = 0;
-    /** Adds the new rows that lie before an address. */
-    function addBefore(before: AddressRef | undefined): void {
-      for (; next < added.length; next++) {
-        const one = added[next]!;
-        if (before !== undefined && compareAddresses(one.address, before) >= 0) return;
-        list.add(one.address, one.facts);
-        lines.push(rowLine(one.address, one.facts));
-      }
+    /** Adds the next new row when it lies before an address. */
+    function addNext(before: AddressRef | undefined): boolean {
+      if (next === rowCount(added)) return false;
+      const one = addressAt(added, next, newcomer);
+      if (before !== undefined && compareAddresses(one, before) >= 0) return false;
+      list.copy(added, next);
+      lines.push(rowLine(one, factsAt(added, next++)));
+      return true;
     }
+    const isOver = () => list.count() % rowsPerLook === 0 && turns.isOver();
     for (let row = 0; row < rowCount(rows); row++) {
       addressAt(rows, row, address);
-      addBefore(address);
+      while (addNext(address)) if (isOver()) await turns.next();
       const counted = selection.judgeOut(address, now);
       const before = rows[row * ROW + 6]!;
       if (counted === undefined) lines.push(goneLine(address));
@@ -176,7 +172,7 @@ export function createChanges(options: {
       } else list.copy(rows, row);
       if (row % rowsPerLook === 0 && turns.isOver()) await turns.next();
     }
-    addBefore(undefined);
+    while (addNext(undefined)) if (isOver()) await turns.next();
     restsUntilMs = clock.monotonicMs() + restRatio * turns.workedMs();
     return { rows: list.finish(), lines };
   }
@@ -185,12 +181,9 @@ export function createChanges(options: {
   async function everything(now: number): Promise<Uint32Array> {
     forget();
     const at = position();
-    const list = createRowList();
-    for (const { address, facts } of await newRows(new Uint32Array(), now, false)) {
-      list.add(address, facts);
-    }
+    const found = await newRows(new Uint32Array(), now, false);
     walkedTo = at;
-    return list.finish();
+    return found;
   }
 
   return {
