@@ -12,6 +12,7 @@ import { hourMs } from '../../../core/time.ts';
 import {
   type Choice,
   choicesOf,
+  entryLimits,
   type Feed,
   familiesOf,
   feeds,
@@ -24,9 +25,11 @@ import {
   bothTwins,
   createPiece,
   createPieceMaker,
+  encodingsVersion,
   hashOf,
   type KnownPiece,
   largeFrom,
+  listTwins,
   type Piece,
   type PieceMaker,
   plainTwins,
@@ -290,7 +293,8 @@ async function fileOf(content: Content, record: ContentRecord): Promise<FeedFile
     if (text !== '') pieces.push(await createPiece(sharedCopy(Buffer.from(text)), bothTwins));
   }
   const encoded = (stitched: Stitched, encoding: string): EncodedFile => {
-    const seed = `${changedAtMs} ${version} ${encoding} ${process.versions.zlib} ${process.versions.brotli}`;
+    const coders = `${encodingsVersion} ${process.versions.zlib} ${process.versions.brotli}`;
+    const seed = `${changedAtMs} ${version} ${encoding} ${coders}`;
     const etag = hashOf(record.hash, Buffer.from(seed)).toString('base64url').slice(0, 22);
     return { ...stitched, etag: `"${etag}"` };
   };
@@ -355,21 +359,28 @@ function highest(rows: Rows, max: number): Rows {
   let score = 100;
   let left = max;
   while (counts[score]! <= left) left -= counts[score--]!;
-  // Rows of the lowest score are kept up to this one.
-  let end = 0;
-  for (; left > 0; end += ROW) if (scoreOf(rows, end) === score) left--;
-  return filterRows(rows, (at) => {
-    return scoreOf(rows, at) > score || (scoreOf(rows, at) === score && at < end);
-  });
+  const kept = new Uint32Array(max * ROW);
+  let to = 0;
+  for (let at = 0; to < kept.length; at += ROW) {
+    const its = scoreOf(rows, at);
+    // Rows of the lowest score are kept as long as there is room for them.
+    if (its < score || (its === score && left-- <= 0)) continue;
+    for (let word = 0; word < ROW; word++) kept[to + word] = rows[at + word]!;
+    to += ROW;
+  }
+  return kept;
 }
 
 async function contentsOf(lists: Lists, maker: PieceMaker, imprint: Imprint): Promise<Content[]> {
   const made: Content[] = [];
+  let ofTier = lists.block;
   const byTier = new Map(
-    scoreTiers.map((tier) => [
-      tier,
-      splitFamilies(filterRows(lists.block, (at) => scoreOf(lists.block, at) >= tier)),
-    ]),
+    // The least comes first: each has fewer rows than the one before.
+    scoreTiers.map((tier) => {
+      const rows = ofTier;
+      ofTier = filterRows(rows, (at) => scoreOf(rows, at) >= tier);
+      return [tier, splitFamilies(ofTier)];
+    }),
   );
   const listOf = createListChoice(byTier, splitFamilies(lists.exits), lists.block);
   const segments = segmentsByScore(lists.block, byTier.get(75)!.four.length, scoreMin);
@@ -377,7 +388,7 @@ async function contentsOf(lists: Lists, maker: PieceMaker, imprint: Imprint): Pr
     for (const choice of choicesOf(feed)) {
       made.push(
         feed.kind === 'lines'
-          ? await linesContent(feed, choice, listOf, maker, imprint)
+          ? await linesContent(feed, choice, lists, listOf, maker, imprint)
           : await recordsContent(feed, choice, segments, maker),
       );
     }
@@ -394,6 +405,19 @@ function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split, bloc
   const whole = byTier.get(scoreMin)!;
   /** By limit and family: the worst of both, or of one. */
   const limited = new Map<string, Split>();
+  const worstRows = new Map<string, Rows>();
+
+  /** The worst few are the worst of the worst many. */
+  function worstOf(limit: number, family: 4 | 6 | undefined): Rows {
+    const name = `${limit} ${family}`;
+    const before = worstRows.get(name);
+    if (before !== undefined) return before;
+    const more = entryLimits.find((one) => one > limit);
+    const all = family === undefined ? block : family === 4 ? whole.four : whole.six;
+    const made = highest(more === undefined ? all : worstOf(more, family), limit);
+    worstRows.set(name, made);
+    return made;
+  }
 
   /** The same rows where the limit cuts nothing off: their pieces are made once. */
   function worst(limit: number, family: 4 | 6 | undefined): Split {
@@ -403,9 +427,9 @@ function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split, bloc
     const isCut = rowCount(block) > limit;
     const made =
       family !== undefined
-        ? { four: highest(whole.four, limit), six: highest(whole.six, limit) }
+        ? { four: worstOf(limit, 4), six: worstOf(limit, 6) }
         : isCut
-          ? splitFamilies(highest(block, limit))
+          ? splitFamilies(worstOf(limit, undefined))
           : whole;
     limited.set(name, made);
     return made;
@@ -425,32 +449,34 @@ function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split, bloc
 }
 
 /**
- * Compressing takes most of a build's time. Of a large list, the lines that other feeds have in a
+ * Compressing takes much of a build's time. Of a large list, the lines that other feeds have in a
  * shorter form, and those made for devices that hold no such list, go out as they are (and the
- * former always aggregated, which is the same addresses in fewer lines); so do the worst of such a list, in
- * each shorter form. Its plain lines and its records have a gzip twin and no brotli one.
+ * former aggregated where a family is large, which is the same addresses in fewer lines). Its plain lines and its records
+ * have a gzip twin and no brotli one.
+ * @param rowsInAll of the whole list
  */
-function twinsOf(feed: LinesFeed, choice: Choice, rows: Rows, whole: Rows): Twins {
-  const longest = feed.style === 'plain' ? rows : whole;
-  if (rowCount(longest) <= largeFrom) return bothTwins;
-  return feed.style !== 'plain' || choice.aggregated ? noTwins : plainTwins(rows);
+function twinsOf(feed: LinesFeed, choice: Choice, rowsInAll: number): Twins {
+  const twins = plainTwins(rowsInAll);
+  if (twins.brotli) return bothTwins;
+  return feed.style !== 'plain' || choice.aggregated ? noTwins : twins;
 }
 
 async function linesContent(
   feed: LinesFeed,
   choice: Choice,
+  lists: Lists,
   listOf: ListOf,
   maker: PieceMaker,
   imprint: Imprint,
 ): Promise<Content> {
   const families = familiesOf(feed, choice);
   const counts = { 4: 0, 6: 0 };
+  const list = feed.content === 'exits' ? lists.exits : lists.block;
+  const twins = twinsOf(feed, choice, rowCount(list));
   const pieces: KnownPiece[][] = [];
   for (const family of families) {
     const rows = listOf(feed, choice, family);
     counts[family] = rowCount(rows);
-    const whole = listOf(feed, { ...choice, scoreMin: scoreTiers[0] }, family);
-    const twins = twinsOf(feed, choice, rows, whole);
     pieces.push(await maker.lines(rows, feed.style, family, twins));
   }
   function frame(changedAt: string, version: number): string[] {
@@ -485,8 +511,7 @@ async function recordsContent(
 ): Promise<Content> {
   const families = familiesOf(feed, choice);
   const separator = await maker.text(separators[feed.style]);
-  const isLarge = segments.reduce((sum, { rows }) => sum + rowCount(rows), 0) > largeFrom;
-  const twins = { gzip: true, brotli: !isLarge };
+  const twins = listTwins(segments.reduce((sum, { rows }) => sum + rowCount(rows), 0));
   const wanted = segments.filter(
     ({ score, family }) => score >= choice.scoreMin && families.includes(family),
   );

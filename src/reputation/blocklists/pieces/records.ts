@@ -88,9 +88,11 @@ const around = {
 };
 /** A record but for country and provider. */
 const recordBytesMax = 256;
-/** Texts of countries and providers that are kept, and places of those at hand: a power of 2. */
+/** Texts of countries and providers that are kept. */
 const middlesMax = 200_000;
-const placesMax = 1 << 14;
+/** Four numbers a place: key, offset in words and bytes of the text, 0 for a free place; one to align. */
+const placeWords = 4;
+const placesAtFirst = 1 << 12;
 
 function texts<Name extends string>(from: Readonly<Record<Name, string>>): Record<Name, FixedText> {
   const entries = Object.entries<string>(from).map(([name, text]) => [name, fixedText(text)]);
@@ -98,28 +100,29 @@ function texts<Name extends string>(from: Readonly<Record<Name, string>>): Recor
 }
 
 export function createRecordRenderer(names: GeoNames) {
-  const middles = { csv: createMiddles(names, 'csv'), json: createMiddles(names, 'json') };
+  const byStyle = { csv: createMiddles(names, 'csv'), json: createMiddles(names, 'json') };
 
   /** Renders records, without a separator at the ends. */
   function render(rows: Rows, style: RecordStyle, sink: TextSink): void {
     const { open, score, last, never, dayOpen, dayClose, close } = around[style];
     const separator = fixedText(separators[style]);
-    const middleOf = middles[style];
+    const middles = byStyle[style];
     let view = sink.reserve(recordBytesMax);
     let at = sink.length;
     for (let row = 0; row < rows.length; row += ROW) {
       const isAnon = (flagsOf(rows, row) & rowFlags.anon) !== 0;
-      const middle = middleOf(geoOf(rows, row), isAnon);
-      if (at + recordBytesMax + middle.bytes > view.byteLength) {
+      const middle = middles.find(geoOf(rows, row), isAnon);
+      const middleBytes = middles.bytesOf(middle);
+      if (at + recordBytesMax + middleBytes > view.byteLength) {
         sink.length = at;
-        view = sink.reserve(recordBytesMax + middle.bytes);
+        view = sink.reserve(recordBytesMax + middleBytes);
       }
       if (row > 0) at = writeFixed(view, at, separator);
       at = writeFixed(view, at, open);
       at = writePrefix(view, at, rows, row);
       at = writeFixed(view, at, score);
       at = writeNumber(view, at, scoreOf(rows, row));
-      at = writeFixed(view, at, middle);
+      at = middles.write(view, at, middle);
       at = writeNumber(view, at, reportsOf(rows, row));
       at = writeFixed(view, at, last);
       const seconds = lastReportedAtOf(rows, row);
@@ -138,17 +141,14 @@ export function createRecordRenderer(names: GeoNames) {
 }
 
 /**
- * Country, provider and isAnon, up to the number of reports, by the geo word of a row. Before the
- * map of all stands a table in which each place holds the last that fell on it: it answers most
- * rows at a tenth of the map's cost.
+ * Holds country, provider and isAnon, up to the number of reports, by the geo word of a row. A million rows have tens of
+ * thousands of them, which no processor's cache holds as objects: table and texts are flat.
  */
-function createMiddles(
-  names: GeoNames,
-  style: RecordStyle,
-): (geo: number, isAnon: boolean) => FixedText {
-  const all = new Map<number, FixedText>();
-  const keys = new Float64Array(placesMax).fill(-1);
-  const near: FixedText[] = new Array(placesMax).fill(fixedText(''));
+function createMiddles(names: GeoNames, style: RecordStyle) {
+  let places = new Uint32Array(placeWords * placesAtFirst);
+  let texts = new Int32Array(1 << 14);
+  let count = 0;
+  let textWords = 0;
 
   function make(geo: number, isAnon: boolean): FixedText {
     const country = names.country(geo);
@@ -160,17 +160,61 @@ function createMiddles(
     );
   }
 
-  return (geo, isAnon) => {
-    // A geo word has 31 bits.
-    const key = 2 * geo + (isAnon ? 1 : 0);
-    const place = (Math.imul(key, 0x9e37_79b1) >>> 8) & (placesMax - 1);
-    if (keys[place] === key) return near[place]!;
-    const text = all.get(key) ?? make(geo, isAnon);
-    if (all.size >= middlesMax) all.clear();
-    all.set(key, text);
-    keys[place] = key;
-    near[place] = text;
-    return text;
+  /** Returns the place of the key, or the free one where it belongs. */
+  function placeOf(key: number): number {
+    const mask = places.length - 1;
+    let at = (Math.imul(key, 0x9e37_79b1) >>> 8) * placeWords;
+    for (at &= mask; places[at + 2] !== 0 && places[at] !== key; ) at = (at + placeWords) & mask;
+    return at;
+  }
+
+  function makeRoom(words: number): void {
+    if (count >= middlesMax) {
+      places.fill(0);
+      count = 0;
+      textWords = 0;
+    }
+    if (textWords + words > texts.length) {
+      const larger = new Int32Array(2 * (textWords + words));
+      larger.set(texts);
+      texts = larger;
+    }
+    if (2 * placeWords * (count + 1) <= places.length) return;
+    const before = places;
+    places = new Uint32Array(2 * before.length);
+    for (let at = 0; at < before.length; at += placeWords) {
+      if (before[at + 2] !== 0) places.set(before.subarray(at, at + 3), placeOf(before[at]!));
+    }
+  }
+
+  function add(key: number, { words, bytes }: FixedText): number {
+    makeRoom(words.length);
+    const at = placeOf(key);
+    places[at] = key;
+    places[at + 1] = textWords;
+    places[at + 2] = bytes;
+    texts.set(words, textWords);
+    textWords += words.length;
+    count++;
+    return at;
+  }
+
+  return {
+    /** Returns the place of a text, good until the next call. */
+    find(geo: number, isAnon: boolean): number {
+      // A geo word has 31 bits.
+      const key = (2 * geo + (isAnon ? 1 : 0)) >>> 0;
+      const at = placeOf(key);
+      return places[at + 2] === 0 ? add(key, make(geo, isAnon)) : at;
+    },
+    bytesOf: (place: number): number => places[place + 2]!,
+    /** Returns the offset behind the text. */
+    write(view: DataView, at: number, place: number): number {
+      const bytes = places[place + 2]!;
+      let word = places[place + 1]!;
+      for (let to = at; to < at + bytes; to += 4) view.setInt32(to, texts[word++]!, true);
+      return at + bytes;
+    },
   };
 }
 

@@ -225,6 +225,30 @@ describe('what stays the same', () => {
     assert.equal(again!.head.version, first.head.version);
   });
 
+  it('is each byte, beside a build that has nothing of those before', async () => {
+    const random = seededRandom(8);
+    const below = (count: number) => Math.floor(random.next() * count);
+    const world = fill(createWorld(), 4_000);
+    const builder = world.builder();
+    const builds = [(await builder.build(startMs))!];
+    for (let round = 1; round <= 5; round++) {
+      for (let i = 0; i < 1 + below(40); i++) {
+        const text = `10.1.${below(256)}.${2 * below(128)}${below(9) === 0 ? '/31' : ''}`;
+        if (below(3) === 0) world.forget(text);
+        else world.say(text, { score: 70 + below(31), reports: below(3) });
+      }
+      const nowMs = startMs + round * minuteMs;
+      builds.push((await builder.build(nowMs))!);
+      const anew = await world.builder(storedOf(...builds)).build(nowMs);
+      const bytesOf = ({ files }: Built) =>
+        files.map(({ name, identity, gzip, brotli }) => [
+          ...[name, identity.etag],
+          ...[identity, gzip!, brotli!].map(({ parts }) => Buffer.concat(parts).toString('latin1')),
+        ]);
+      assert.deepEqual(bytesOf(builds.at(-1)!), bytesOf(anew!));
+    }
+  });
+
   it('is the history of steps, but none of it when one of them is damaged', async () => {
     const world = fill(createWorld());
     const builder = world.builder();

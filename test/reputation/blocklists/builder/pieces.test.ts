@@ -31,7 +31,9 @@ function texts(): Uint8Array[] {
 }
 
 test('any order of pieces decodes to their texts behind one another', async () => {
-  const pieces = await Promise.all(texts().map((text) => createPiece(text, both)));
+  const pieces = await Promise.all(
+    texts().map((text, i) => createPiece(text, i % 2 === 0 ? both : { ...both, gzip: 'letters' })),
+  );
   const random = seededRandom(12);
   for (let round = 0; round < 60; round++) {
     const chosen = Array.from(

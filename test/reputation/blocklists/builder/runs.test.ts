@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../../../../src/core/random.ts';
+import { formatIp } from '../../../../src/ip/address.ts';
 import {
   packInfo,
   ROW,
@@ -59,6 +60,37 @@ test('a row that comes or goes changes two runs at most', () => {
     else changed.splice(at, 0, Math.floor((changed[at - 1]! + changed[at]!) / 2));
     const fresh = runsOf(rowsOf(changed)).filter((run) => !before.has(contentOf(run)));
     assert.ok(fresh.length <= 2, `round ${round}: ${fresh.length} runs`);
+  }
+});
+
+test('records say what is known of each row, however many networks there are', () => {
+  const random = seededRandom(65);
+  const nameOf = (geo: number) => `Net ${geo} "${'é'.repeat(geo % 7)}"`;
+  const renderer = createRecordRenderer({
+    country: (geo) => ['FR', 'DE', ''][geo % 3]!,
+    provider: nameOf,
+  });
+  // More than the table first holds; the second time all are known.
+  const rows = rowsOf(randomAddresses(9_000, 66));
+  for (let at = 0; at < rows.length; at += ROW) {
+    rows[at + 5] = Math.floor(random.next() * 3);
+    rows[at + 7] = Math.floor(random.next() * 6_000) * 300_000;
+  }
+  for (let time = 0; time < 2; time++) {
+    const sink = new TextSink();
+    renderer.render(rows, 'json', sink);
+    const found = JSON.parse(`[${Buffer.from(sink.takeShared()).toString()}]`) as object[];
+    const wanted = found.map((_, i) => ({
+      ipAddress: formatIp(4, rows.subarray(i * ROW, i * ROW + 4)),
+      abuseConfidenceScore: 80,
+      countryCode: ['FR', 'DE', ''][rows[i * ROW + 7]! % 3]!,
+      isp: nameOf(rows[i * ROW + 7]!),
+      isAnon: false,
+      totalReports: rows[i * ROW + 5]!,
+      lastReportedAt: null,
+    }));
+    assert.deepEqual(found, wanted);
+    assert.equal(found.length, 9_000);
   }
 });
 
