@@ -44,8 +44,14 @@ import type { Check } from '../reputation/check/check.ts';
 import { type AddressDecision, createDryRun } from '../reputation/check/dry-run.ts';
 import type { CountsModule } from '../reputation/counts/module.ts';
 import { readPublication } from '../reputation/federation/publish/stored.ts';
+import { heldRowsOf } from '../reputation/federation/subscribe/notices.ts';
 import { stateOf as peerState } from '../reputation/federation/subscribe/operations.ts';
-import { isNew, listPeers, nameOf } from '../reputation/federation/subscribe/peers.ts';
+import {
+  isNew,
+  listPeers,
+  nameOf,
+  type StoredPeer,
+} from '../reputation/federation/subscribe/peers.ts';
 import { offeredLists } from '../reputation/lists/catalogue.ts';
 import { urlLabel } from '../reputation/lists/import/download.ts';
 import { groupOfList, type Source } from '../reputation/lists/sources.ts';
@@ -444,9 +450,10 @@ async function shownPeers(
   now: number,
 ): Promise<ShownPeer[]> {
   const peers = await listPeers(store);
-  return peers.map((peer) => {
+  const one = async (peer: StoredPeer): Promise<ShownPeer> => {
+    const waiting = await heldRowsOf(store, peer);
     const { number, url, held, isOwn, freshAt, headEndsAt, failure } = peer;
-    const leader = peers.find((one) => one.number === peer.follows);
+    const leader = peers.find((other) => other.number === peer.follows);
     const {
       open = 0,
       limit = 0,
@@ -471,8 +478,14 @@ async function shownPeers(
       rows: entries.contributions.ofPeer(number),
       budget: limit,
       knownGood: peer.goodEver,
+      heldRows: waiting.count,
+      heldExamples: waiting.examples,
+      owner: peer.owner,
+      ownBudget: peer.budget,
+      isIndependent: peer.isIndependent,
     };
-  });
+  };
+  return Promise.all(peers.map(one));
 }
 
 interface ConsolePeopleParts {

@@ -83,7 +83,7 @@ export function consoleRoutes(
     ]);
     const failing = lists.filter(needsDecision).length;
     return {
-      inbox: removals.length + tips.length + failing + budgets.length,
+      inbox: removals.length + tips.length + failing + budgets.length + (peers ?? 0),
       removals: removals.length,
       tips: tips.length,
       lists: failing,

@@ -158,7 +158,7 @@ export interface ConsoleOperations {
 }
 
 /** A section's handler adds this to the fields of a form. */
-interface PreparedChange extends Partial<Pick<ConsoleAct, 'fields' | 'before'>> {
+export interface PreparedChange extends Partial<Pick<ConsoleAct, 'fields' | 'before'>> {
   /** The operator goes on at this path; without it, at the section's page. */
   readonly back?: string;
 }

@@ -85,7 +85,8 @@ it('a peer offers what may be decided of it: what is held, unless its key is str
     ...{ name: 'b.example:8443', url: 'https://b.example:8443', state: 'held' },
     ...{ held: 'many new rows', weight: 0.5, isNew: true, isOwn: false, follows: '' },
     ...{ rows: 1_234, open: 3.2, budget: 500, refused: 7, confirmed: 2, knownGood: 1 },
-    ...{ freshAt: 0, headEndsAt: 0, failure: '' },
+    ...{ freshAt: 0, headEndsAt: 0, failure: '', heldRows: 501, heldExamples: ['45.1.1.1'] },
+    ...{ owner: '', ownBudget: 0, isIndependent: false },
   };
   const view = {
     ...{ csrf: 'token', waits: {}, now: 0, done: false, categoryNames: [], formFields },
@@ -97,10 +98,11 @@ it('a peer offers what may be decided of it: what is held, unless its key is str
         /name="do" value="(\w+)"/g,
       ),
     ].map(([, does]) => does);
-  assert.deepEqual(offered({}), ['accept', 'drop', 'pause', 'remove']);
-  assert.deepEqual(offered({ held: 'strange key' }, 'fr'), ['pause', 'remove']);
-  assert.deepEqual(offered({ held: 'two histories' }), ['accept', 'pause', 'remove']);
-  assert.deepEqual(offered({ held: 'none', state: 'paused' }), ['resume', 'remove']);
+  const always = ['set', 'rekey'];
+  assert.deepEqual(offered({}), ['accept', 'drop', ...always, 'pause', 'remove']);
+  assert.deepEqual(offered({ held: 'strange key' }, 'fr'), [...always, 'pause', 'remove']);
+  assert.deepEqual(offered({ held: 'two histories' }), ['accept', ...always, 'pause', 'remove']);
+  assert.deepEqual(offered({ held: 'none', state: 'paused' }), [...always, 'resume', 'remove']);
   const table = peersPage(testFrame('en'), { ...view, peer: '', peers: [peer] });
   for (const part of ['?peer=b.example%3A8443', 'Many more new rows', '1,234', '>7<']) {
     assert.ok(table.includes(part), part);

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { endpoints } from '../../src/app/modules.ts';
 import { type InboxView, inboxPage } from '../../src/console/inbox/inbox.page.tsx';
+import type { ShownPeer } from '../../src/console/reputation/peers.page.tsx';
 import { formFieldsOf } from '../../src/contracts/operation.ts';
 import { operations } from '../../src/operations/catalog.ts';
 import { testFrame } from '../web/page-fixtures.ts';
@@ -30,6 +31,7 @@ const view: InboxView = {
   waiting: { removals: 0, anonymousReports: 0 },
   lists: [],
   budgets: [],
+  peers: [],
   span: '24h',
   tiles: [],
   recent: [],
@@ -90,6 +92,28 @@ it('an account near the end of its votes has a card, with what vouching gives it
   assert.deepEqual(card!.sent, [{ do: 'vouch', id: budget.id }]);
   assert.match(card!.html, /href="\/admin\/reports\?reporter=nJ3x0cF8kq2W5yT7sQ1bVw"/);
   assert.match(cardsOf('fr', { budgets: [budget] })[0]!.text, /96 votes utilisés sur 100/);
+});
+
+it('a peer whose rows wait has a card with examples, and one of a strange key leads to its page', () => {
+  const peer: ShownPeer = {
+    ...{ name: 'b.example', url: 'https://b.example', state: 'held', held: 'many new rows' },
+    ...{ weight: 1, isNew: false, isOwn: false, follows: '', rows: 9, open: 0, budget: 500 },
+    ...{ refused: 0, confirmed: 0, knownGood: 0, freshAt: 0, headEndsAt: 0, failure: '' },
+    ...{ heldRows: 1_501, heldExamples: ['45.1.1.1', '2a10::/64'], owner: '', ownBudget: 0 },
+    isIndependent: false,
+  };
+  const [card, ...others] = cardsOf('en', { peers: [peer] });
+  assert.deepEqual(others, []);
+  assert.match(card!.text, /b\.example Peer.*Many more new rows.*1,501\. 45\.1\.1\.1, 2a10::\/64/);
+  assert.deepEqual(card!.sent, [
+    { do: 'accept', peer: 'b.example' },
+    { do: 'drop', peer: 'b.example' },
+  ]);
+  const strange = { ...peer, held: 'strange key' as const, heldRows: 0, heldExamples: [] };
+  const [other] = cardsOf('fr', { peers: [strange] });
+  assert.deepEqual(other!.sent, []);
+  assert.match(other!.html, /href="\/admin\/peers\?peer=b\.example"/);
+  assert.match(other!.text, /Sa clé est inconnue/);
 });
 
 it('the navigation counts what waits, and says nothing of what does not', () => {

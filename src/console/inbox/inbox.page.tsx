@@ -15,6 +15,7 @@ import {
   sectionActs,
 } from '../parts.page.tsx';
 import { type FetchedList, listActs } from '../reputation/lists.page.tsx';
+import { decisionsFor, heldText, peerActs, type ShownPeer } from '../reputation/peers.page.tsx';
 import { type FirstStep, firstSteps, type StepsDone } from '../service/checklist.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 import {
@@ -60,6 +61,8 @@ export interface InboxView extends ConsoleView {
   /** The lists that fail, or hold a download back. */
   readonly lists: readonly FetchedList[];
   readonly budgets: readonly VoteBudget[];
+  /** The peers that wait for the operator. */
+  readonly peers: readonly ShownPeer[];
   readonly span: Span;
   readonly tiles: readonly Tile[];
   /** The changes by operators, the newest first. */
@@ -78,8 +81,9 @@ export const inboxActs = sectionActs('inbox', {
 export function inboxPage(frame: PageFrame, view: InboxView): string {
   const all = frameText(frame).console;
   const text = all.inbox;
-  const { waiting, lists, budgets } = view;
-  const count = waiting.removals + waiting.anonymousReports + lists.length + budgets.length;
+  const { waiting, lists, budgets, peers } = view;
+  const others = lists.length + budgets.length + peers.length;
+  const count = waiting.removals + waiting.anonymousReports + others;
   const format = formatFor(frame.language);
   return consolePage(frame, view, {
     section: 'inbox',
@@ -106,7 +110,7 @@ export function inboxPage(frame: PageFrame, view: InboxView): string {
 function needs(frame: PageFrame, view: InboxView): Html {
   const text = frameText(frame).console.inbox;
   const format = formatFor(frame.language);
-  const { removals, anonymousReports, waiting, lists, budgets } = view;
+  const { removals, anonymousReports, waiting, lists, budgets, peers } = view;
   const rest = (shown: number, all: number, path: string, name: string) =>
     all > shown && (
       <p>
@@ -124,9 +128,51 @@ function needs(frame: PageFrame, view: InboxView): Html {
         <AnonymousReportNeed frame={frame} view={view} one={one} />
       ))}
       {rest(anonymousReports.length, waiting.anonymousReports, consolePaths.tips, sections.tips)}
+      {peers.map((one) => peerNeed(frame, view, one))}
       {lists.map((one) => listNeed(frame, view, one))}
       {budgets.map((one) => budgetNeed(frame, view, one))}
     </>
+  );
+}
+
+function peerNeed(frame: PageFrame, view: InboxView, peer: ShownPeer): Html {
+  const text = frameText(frame).console.peers;
+  const { name, held } = peer;
+  if (held === 'none') return null;
+  const decisions = decisionsFor(peer);
+  const page = `${consolePaths.peers}?peer=${encodeURIComponent(name)}`;
+  return (
+    <Need
+      mark={<NeedSign icon="shield" band="suspect" />}
+      title={
+        <Link class="breaks" href={page}>
+          {name}
+        </Link>
+      }
+      kind={text.peer}
+      time=""
+    >
+      <p>
+        {text.held[held]} {decisions.length > 0 ? text.decide : text.rekey}
+      </p>
+      {peer.heldRows > 0 && <p class="source-note">{heldText(frame, peer)}</p>}
+      <div class="need-acts">
+        {decisions.length > 0 ? (
+          decisions.map((does) => (
+            <ActButton
+              view={view}
+              of={peerActs}
+              does={does}
+              about={{ peer: name }}
+              label={text.orders[does]}
+              kind={does === 'accept' ? 'primary' : 'secondary'}
+            />
+          ))
+        ) : (
+          <LinkButton label={text.open} href={page} className="button-small" />
+        )}
+      </div>
+    </Need>
   );
 }
 

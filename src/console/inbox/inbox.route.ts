@@ -16,6 +16,7 @@ import {
 import { consolePaths } from '../parts.page.tsx';
 import type { BarFacts } from '../reputation/address-bar.page.tsx';
 import { type FetchedList, needsDecision } from '../reputation/lists.page.tsx';
+import type { ShownPeer } from '../reputation/peers.page.tsx';
 import type { ConsoleChecklist } from '../service/service.route.ts';
 import { type InboxView, inboxActs, inboxPage, type Span, spans } from './inbox.page.tsx';
 import type { AddressFacts, WaitingAnonymousReport, WaitingRemoval } from './needs.page.tsx';
@@ -43,6 +44,7 @@ interface InboxReads {
   readonly removals: { list(): Promise<readonly WaitingRemoval[]> };
   readonly anonymousReports: { list(): Promise<readonly WaitingAnonymousReport[]> };
   readonly lists: { list(): Promise<readonly FetchedList[]> };
+  readonly peers: { list(): Promise<readonly ShownPeer[]> };
 }
 
 /** Cards of each queue: each reads a few rows of the store. */
@@ -62,18 +64,20 @@ export function inboxScreens(parts: ConsoleParts, of: InboxReads): PlainRoute[] 
   const at = inboxEndpoints;
 
   async function show(context: OperatorRequest, query: Params): Promise<Reply> {
-    const [removals, anonymousReports, lists, hasLists] = await Promise.all([
+    const [removals, anonymousReports, lists, allPeers, hasLists] = await Promise.all([
       of.removals.list(),
       of.anonymousReports.list(),
       of.lists.list(),
+      of.peers.list(),
       of.inbox.hasLists(),
     ]);
+    const peers = allPeers.filter(({ held }) => held !== 'none');
     const waiting = { removals: removals.length, anonymousReports: anonymousReports.length };
     // A fresh server decides nothing yet: it needs a list.
     if (
       context.refused === undefined &&
       !hasLists &&
-      removals.length + anonymousReports.length === 0
+      removals.length + anonymousReports.length + peers.length === 0
     ) {
       return pageBuilder.go(context, consolePaths.lists);
     }
@@ -87,6 +91,7 @@ export function inboxScreens(parts: ConsoleParts, of: InboxReads): PlainRoute[] 
       waiting,
       lists: lists.filter(needsDecision),
       budgets: await of.inbox.budgets(),
+      peers,
       span,
       tiles: of.inbox.tiles(span),
       recent: (await audit.page({ before: undefined, limit: recentMax })).entries,

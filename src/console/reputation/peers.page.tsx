@@ -1,13 +1,15 @@
 /** The peers: servers of other owners whose word counts here. A table of them, and a screen for each with what may be done. */
 
-import { Notice } from '../../web/components/card.tsx';
+import { Card, Notice } from '../../web/components/card.tsx';
+import { Button, Field, Form, SelectField } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
-import { Badge } from '../../web/components/table.tsx';
+import { Badge, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
   ActButton,
+  ActForm,
   type ConsoleView,
   consolePage,
   consolePaths,
@@ -23,7 +25,27 @@ export const peerActs = sectionActs('peers', {
   pause: { act: 'peer pause', about: ['peer'] },
   resume: { act: 'peer resume', about: ['peer'] },
   remove: { act: 'peer remove', about: ['peer'], kind: 'danger' },
+  set: {
+    act: 'peer set',
+    asks: [
+      ['weight', 'owner'],
+      ['budget', 'independent'],
+    ],
+    about: ['peer'],
+  },
+  rekey: { act: 'peer rekey', asks: ['key'], about: ['peer'], kind: 'secondary' },
+  add: {
+    act: 'peer add',
+    about: ['url', 'key', 'weight', 'owner', 'own', 'budget'],
+    fixed: { yes: 'true' },
+    kind: 'primary',
+  },
 });
+/** Reads a peer's rows and says what they would do. */
+export const peerPreviewPath = '/admin/peers/preview';
+/** The fields of that form, each with the most characters that are read of it. */
+export const peerFields = { url: 300, key: 400, weight: 4, owner: 100, own: 4, budget: 9 } as const;
+const weights = ['0.25', '0.5', '0.75', '1'] as const;
 
 /** A peer. Times are milliseconds since 1970, 0 for never. */
 export interface ShownPeer {
@@ -48,21 +70,82 @@ export interface ShownPeer {
   readonly headEndsAt: number;
   /** The reason why the last try failed; empty when it was good. */
   readonly failure: string;
+  /** Rows that wait, and the first few of them. */
+  readonly heldRows: number;
+  readonly heldExamples: readonly string[];
+  readonly owner: string;
+  /** The votes that the operator set; 0: by its weight. */
+  readonly ownBudget: number;
+  readonly isIndependent: boolean;
+}
+
+/** A peer beside what is here, in addresses. */
+export interface PeerWorth {
+  readonly votes: number;
+  readonly shared: number;
+  readonly peerFirst: number;
+  readonly oursFirst: number;
+  readonly suspectWithout: number;
+  readonly suspect: number;
+  readonly maliciousWithout: number;
+  readonly malicious: number;
+}
+
+/** The effect of a peer that is not added yet, or the reason why it can't be read. */
+export interface PeerPreview {
+  readonly typed: Readonly<Record<keyof typeof peerFields, string>>;
+  readonly failure?: string | undefined;
+  /** The field at fault. */
+  readonly field?: string | undefined;
+  readonly found?: {
+    readonly name: string;
+    readonly rows: number;
+    readonly least: number | null;
+    readonly licence: string | null;
+    /** The reason why nothing of it was read; null: it was. */
+    readonly unread: string | null;
+    readonly overlap: {
+      readonly rows: number;
+      readonly reported: number;
+      readonly listed: number;
+      readonly good: number;
+      readonly goodExamples: readonly string[];
+      readonly resolvers: number;
+    } | null;
+    /** The reason why the rows were not compared. */
+    readonly untold: string | null;
+    readonly advisesAgree: boolean;
+  };
 }
 
 export interface PeersView extends ConsoleView {
   readonly peers: readonly ShownPeer[];
   /** The name of the one that is asked for; empty: all. */
   readonly peer: string;
+  /** The figures of that one; undefined where they can't be counted now. */
+  readonly figures?: PeerWorth | undefined;
+  readonly preview?: PeerPreview | undefined;
 }
 
-type Order = keyof typeof peerActs.acts;
+type Order = 'accept' | 'drop' | 'pause' | 'resume' | 'remove';
 
-function ordersFor({ state, held }: ShownPeer): readonly Order[] {
-  const isDecided = held === 'none' || held === 'strange key';
+/** Returns what may be decided of the rows of a peer that wait. */
+export function decisionsFor({ held }: Pick<ShownPeer, 'held'>): readonly ('accept' | 'drop')[] {
+  if (held === 'none' || held === 'strange key') return [];
   // Nothing goes on behind another history.
-  const decides: readonly Order[] = held === 'two histories' ? ['accept'] : ['accept', 'drop'];
-  return [...(isDecided ? [] : decides), state === 'paused' ? 'resume' : 'pause', 'remove'];
+  return held === 'two histories' ? ['accept'] : ['accept', 'drop'];
+}
+
+/** The rows that wait, as far as they are shown. */
+export function heldText(frame: PageFrame, peer: ShownPeer): Html {
+  const text = frameText(frame).console.peers;
+  if (peer.heldRows === 0) return null;
+  return (
+    <>
+      {text.waiting(formatFor(frame.language).number(peer.heldRows))}{' '}
+      <span class="mono breaks">{peer.heldExamples.join(', ')}</span>
+    </>
+  );
 }
 
 function stateOf(text: ConsoleCatalogue['peers'], { state, held, failure }: ShownPeer): Html {
@@ -93,6 +176,15 @@ function onePeer(frame: PageFrame, view: PeersView, peer: ShownPeer): string {
   const text = all.peers;
   const { number, time } = formatFor(frame.language);
   const moment = (ms: number) => (ms === 0 ? all.never : time(ms));
+  const act = (order: Order) => (
+    <ActButton
+      view={view}
+      of={peerActs}
+      does={order}
+      about={{ peer: peer.name }}
+      label={text.orders[order]}
+    />
+  );
   return consolePage(frame, view, {
     section: 'peers',
     title: peer.name,
@@ -101,9 +193,10 @@ function onePeer(frame: PageFrame, view: PeersView, peer: ShownPeer): string {
       <>
         {peer.held !== 'none' && (
           <Notice tone="warning" title={text.held[peer.held]}>
-            {peer.held === 'strange key' ? text.rekey : text.decide}
+            {peer.held === 'strange key' ? text.rekey : text.decide} {heldText(frame, peer)}
           </Notice>
         )}
+        {decisionsFor(peer).length > 0 && <div class="acts">{decisionsFor(peer).map(act)}</div>}
         {factsCard(text.facts, [
           [text.state, stateOf(text, peer)],
           [text.address, <span class="mono breaks">{peer.url}</span>],
@@ -120,16 +213,44 @@ function onePeer(frame: PageFrame, view: PeersView, peer: ShownPeer): string {
           [text.fresh, moment(peer.freshAt)],
           [text.ends, moment(peer.headEndsAt)],
         ])}
+        {view.figures === undefined ? (
+          <p class="card-note">{text.uncounted}</p>
+        ) : (
+          worthOf(frame, view.figures)
+        )}
+        <Card title={text.setTitle}>
+          <ActForm
+            view={view}
+            of={peerActs}
+            does="set"
+            text={text}
+            about={{ peer: peer.name }}
+            options={{
+              weight: weightOptions(number),
+              independent: (['no', 'yes'] as const).map((value) => ({ value, label: text[value] })),
+            }}
+            values={{
+              weight: String(peer.weight),
+              owner: peer.owner,
+              budget: String(peer.ownBudget),
+              independent: peer.isIndependent ? 'yes' : 'no',
+            }}
+            label={text.set}
+          />
+        </Card>
+        <Card title={text.rekeyTitle}>
+          <ActForm
+            view={view}
+            of={peerActs}
+            does="rekey"
+            text={text}
+            about={{ peer: peer.name }}
+            label={text.rekeyAct}
+          />
+        </Card>
         <div class="acts">
-          {ordersFor(peer).map((order) => (
-            <ActButton
-              view={view}
-              of={peerActs}
-              does={order}
-              about={{ peer: peer.name }}
-              label={text.orders[order]}
-            />
-          ))}
+          {act(peer.state === 'paused' ? 'resume' : 'pause')}
+          {act('remove')}
         </div>
         <p>
           <Link href={consolePaths.peers}>{text.back}</Link>
@@ -137,6 +258,161 @@ function onePeer(frame: PageFrame, view: PeersView, peer: ShownPeer): string {
       </>
     ),
   });
+}
+
+function weightOptions(number: (value: number) => string) {
+  return weights.map((value) => ({ value, label: number(Number(value)) }));
+}
+
+/** Shows what it says of this server's addresses, and what its word changes. */
+function worthOf(frame: PageFrame, of: PeerWorth): Html {
+  const text = frameText(frame).console.peers;
+  const { number } = formatFor(frame.language);
+  const row = (name: string, without: number, withIt: number) => [
+    name,
+    number(without),
+    number(withIt),
+  ];
+  const columns = [
+    text.scores,
+    ...[text.without, text.withIt].map((title) => ({ title, numeric: true })),
+  ];
+  return (
+    <>
+      {factsCard(text.ofYours, [
+        [text.shared, number(of.shared)],
+        [text.peerFirst, number(of.peerFirst)],
+        [text.oursFirst, number(of.oursFirst)],
+        [text.voting, number(of.votes)],
+      ])}
+      <Card title={text.gives}>
+        <Table
+          caption={text.gives}
+          columns={columns}
+          rows={[
+            row(text.suspect, of.suspectWithout, of.suspect),
+            row(text.malicious, of.maliciousWithout, of.malicious),
+          ]}
+        />
+        <p class="card-note">{text.givesNote}</p>
+      </Card>
+    </>
+  );
+}
+
+function addCard(frame: PageFrame, view: PeersView): Html {
+  const text = frameText(frame).console.peers;
+  const { number } = formatFor(frame.language);
+  const { preview, csrf } = view;
+  const { typed } = preview ?? {};
+  const errorOf = (field: string) => (preview?.field === field ? preview.failure : undefined);
+  const field = (name: 'url' | 'key' | 'owner' | 'budget', hint: string, isNeeded = false) => (
+    <Field
+      id={name}
+      name={name}
+      label={text[name]}
+      hint={hint}
+      value={typed?.[name]}
+      error={errorOf(name)}
+      maxLength={peerFields[name]}
+      required={isNeeded}
+      mono={isNeeded}
+      autocomplete="off"
+    />
+  );
+  return (
+    <Card title={text.addTitle}>
+      <Form csrf={csrf} action={peerPreviewPath}>
+        {field('url', text.urlHint, true)}
+        {field('key', text.keyHint, true)}
+        <div class="field-grid">
+          <SelectField
+            id="weight"
+            name="weight"
+            label={text.weight}
+            hint={text.weightHint}
+            value={typed?.weight || '0.5'}
+            options={weightOptions(number)}
+          />
+          {field('owner', text.ownerHint)}
+        </div>
+        <div class="field-grid">
+          {field('budget', text.budgetHint)}
+          <SelectField
+            id="own"
+            name="own"
+            label={text.ownQuestion}
+            hint={text.ownHint}
+            value={typed?.own}
+            options={[
+              { value: '', label: text.no },
+              { value: 'true', label: text.yes },
+            ]}
+          />
+        </div>
+        <p>
+          <Button
+            label={text.preview}
+            kind={preview?.found ? 'secondary' : 'primary'}
+            icon="search"
+          />
+        </p>
+      </Form>
+      {preview?.found && foundPeer(frame, view, preview.typed, preview.found)}
+    </Card>
+  );
+}
+
+/** Shows what a peer would bring, with the button that adds it. */
+function foundPeer(
+  frame: PageFrame,
+  view: PeersView,
+  typed: PeerPreview['typed'],
+  found: NonNullable<PeerPreview['found']>,
+): Html {
+  const text = frameText(frame).console.peers;
+  const { number } = formatFor(frame.language);
+  const { overlap, unread, untold } = found;
+  return (
+    <div class="preview">
+      <p>
+        <strong>
+          {unread === null
+            ? text.wouldBring(found.name, number(overlap?.rows ?? found.rows))
+            : text.notRead(found.name)}
+        </strong>{' '}
+        {text.notAdded}
+      </p>
+      <ul class="preview-notes">
+        {unread !== null && <li class="is-warning breaks">{unread}</li>}
+        {unread === null && <li>{text.terms(number(found.least ?? 0), found.licence ?? '')}</li>}
+        {overlap !== null && (
+          <>
+            <li>{text.known(number(overlap.reported), number(overlap.listed))}</li>
+            <li class={overlap.good > 0 ? 'is-warning' : undefined}>
+              {text.good(number(overlap.good))}{' '}
+              <span class="mono breaks">{overlap.goodExamples.join(', ')}</span>
+            </li>
+            {overlap.resolvers > 0 && (
+              <li class="is-warning">{text.resolvers(number(overlap.resolvers))}</li>
+            )}
+          </>
+        )}
+        {untold !== null && (
+          <li class="is-warning">
+            {text.untold} <span class="breaks">{untold}</span>
+          </li>
+        )}
+        {typed.own === 'true' ? (
+          <li class="is-warning">{text.ownSaid}</li>
+        ) : (
+          <li>{text.isHalved}</li>
+        )}
+        {found.advisesAgree && <li class="is-warning">{text.agree}</li>}
+      </ul>
+      <ActButton view={view} of={peerActs} does="add" about={typed} label={text.addAct} />
+    </div>
+  );
 }
 
 export function peersPage(frame: PageFrame, view: PeersView): string {
@@ -172,7 +448,7 @@ export function peersPage(frame: PageFrame, view: PeersView): string {
           columns={columns}
           rows={rows}
         />
-        <p class="card-note">{text.add}</p>
+        {addCard(frame, view)}
       </>
     ),
   });

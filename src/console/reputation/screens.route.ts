@@ -28,6 +28,7 @@ import {
   consoleScreen,
   type OperatorRequest,
   type OperatorSession,
+  type PreparedChange,
   viewOf,
 } from '../operator-request.route.ts';
 import {
@@ -55,7 +56,15 @@ import {
   previewPath,
   type ShownPreview,
 } from './lists.page.tsx';
-import { peerActs, peersPage, type ShownPeer } from './peers.page.tsx';
+import {
+  type PeerPreview,
+  type PeersView,
+  peerActs,
+  peerFields,
+  peerPreviewPath,
+  peersPage,
+  type ShownPeer,
+} from './peers.page.tsx';
 import { anonymousReportsPage, removalsPage } from './queues.page.tsx';
 import { type ReporterFacts, reportActs, reportsPage, type ShownReport } from './reports.page.tsx';
 
@@ -79,9 +88,15 @@ const previewEndpoint = sessionForm(previewPath, 'confirmed operator', {
   backTo: consolePaths.lists,
   errors: ['invalid_parameter', 'overloaded'],
 });
+const peerPreviewEndpoint = sessionForm(peerPreviewPath, 'confirmed operator', {
+  limits: ['console'],
+  backTo: consolePaths.peers,
+  errors: ['invalid_parameter', 'conflict', 'overloaded', 'store_unavailable'],
+});
 export const addressScreenEndpoints = [
   ...Object.values(at).flatMap((one) => Object.values(one)),
   previewEndpoint,
+  peerPreviewEndpoint,
 ];
 /** The output of the operation `source preview`. */
 type PreviewFound = Omit<NonNullable<ShownPreview['found']>, 'source'>;
@@ -141,6 +156,7 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
     page: (frame: PageFrame, view: ConsoleView & Shown) => string,
     read: (query: Params) => Promise<Shown>,
     again?: (context: OperatorRequest, form: Params) => Promise<Reply>,
+    prepare?: (form: Params, does: string) => PreparedChange,
   ): PlainRoute[] {
     async function shown(context: OperatorRequest, query: Params): Promise<Reply> {
       const view = { ...(await viewOf(parts, context, query)), ...(await read(query)) };
@@ -148,7 +164,12 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
     }
     return [
       pageBuilder.page(show, shown),
-      pageBuilder.form(change, changeForm(parts, acts, again ?? shown)),
+      pageBuilder.form(
+        change,
+        changeForm(parts, acts, again ?? shown, async (_, form, does) =>
+          ok(prepare?.(form, does) ?? {}),
+        ),
+      ),
     ];
   }
 
@@ -189,6 +210,57 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
     return pageBuilder.show(context, (frame) => listsPage(frame, view));
   }
 
+  const peerIn = (query: Params) => plainPasted(query.get('peer') ?? '').slice(0, 260);
+
+  async function readPeers(query: Params): Promise<Pick<PeersView, 'peers' | 'peer' | 'figures'>> {
+    const peer = peerIn(query);
+    const peers = await of.peers.list();
+    if (!peers.some(({ name }) => name === peer)) return { peers, peer };
+    // The command shows the same.
+    const shown = { act: 'peer show', fields: { peer }, user: '', address: '' };
+    const read = await parts.operations.ask(shown);
+    const { figures } = (read.ok ? read.value : {}) as { figures?: PeersView['figures'] | null };
+    return { peers, peer, figures: figures ?? undefined };
+  }
+
+  /** POST /admin/peers/preview, and the same page once more where the peer was refused. */
+  async function previewPeer(context: OperatorRequest, form: Params): Promise<Reply> {
+    const typed = Object.fromEntries(
+      Object.entries(peerFields).map(([name, most]) => [
+        name,
+        plainPasted(form.get(name) ?? '').slice(0, most),
+      ]),
+    ) as PeerPreview['typed'];
+    const read = await parts.operations.ask({
+      act: 'peer add',
+      fields: typed,
+      user: `account ${context.session.accountId}`,
+      address: context.request.clientIp,
+    });
+    const preview: PeerPreview = read.ok
+      ? { typed, found: read.value as NonNullable<PeerPreview['found']> }
+      : {
+          typed,
+          failure: read.detail ?? sentenceFor(read.error, context.language),
+          field:
+            read.parameter !== undefined && read.parameter in peerFields ? read.parameter : 'url',
+        };
+    const view = {
+      ...(await viewOf(parts, context, form)),
+      peers: await of.peers.list(),
+      peer: '',
+      preview,
+    };
+    const status = context.refused === undefined ? { status: read.ok ? 200 : 422 } : {};
+    return pageBuilder.show(context, (frame) => peersPage(frame, view), status);
+  }
+
+  async function peersAgain(context: OperatorRequest, form: Params): Promise<Reply> {
+    if (form.has('url')) return previewPeer(context, form);
+    const view = { ...(await viewOf(parts, context, form)), ...(await readPeers(form)) };
+    return pageBuilder.show(context, (frame) => peersPage(frame, view));
+  }
+
   return [
     ...screen(at.removals, removalActs, removalsPage, async (query) => {
       const { rows, ...shown } = pageOf(await of.removals.list(), query);
@@ -204,10 +276,14 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
       const { most, lists } = of.feeds;
       return { feeds: await of.feeds.list(), most, lists: lists() };
     }),
-    ...screen(at.peers, peerActs, peersPage, async (query) => {
-      const peer = plainPasted(query.get('peer') ?? '').slice(0, 260);
-      return { peers: await of.peers.list(), peer };
+    ...screen(at.peers, peerActs, peersPage, readPeers, peersAgain, (form, does) => {
+      if (does === 'remove') return {};
+      // The key begins with the name, under which the page is and which the status line says.
+      const name = does === 'add' ? (form.get('key') ?? '').split('+', 1)[0]!.trim() : peerIn(form);
+      const back = `${consolePaths.peers}?peer=${encodeURIComponent(name.slice(0, 260))}`;
+      return does === 'add' ? { fields: { name }, back } : { back };
     }),
+    pageBuilder.form(peerPreviewEndpoint, previewPeer),
     ...screen(at.entries, entryActs, entriesPage, async (query) => {
       const part = plainPasted(query.get('part') ?? '').slice(0, 200);
       return { part, entries: await of.entries.list(part) };

@@ -1,9 +1,14 @@
 /** The console's own entries on a whole server: set, found, set anew and removed, as the command does it. */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
+import { writeHead } from '../../../src/reputation/federation/document/head.ts';
 import { makeKey } from '../../../src/reputation/federation/document/key.ts';
+import { chainAfter } from '../../../src/reputation/federation/document/segment.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
 import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
@@ -231,4 +236,59 @@ it('a peer is paused, resumed and removed on its screen, which the navigation na
   assert.match(back.stderr, /is the source 'theirs': its list holds our own word come back/);
   await server.cliJson('source', 'remove', 'theirs');
   assert.match(await act('remove'), /No peers yet/);
+});
+
+it('a peer is read before it is added on the console, then changed, and a wrong key is told at its field', async () => {
+  const at = '/admin/peers';
+  const signer = makeKey('c.example', seededRandom(3));
+  const hour = Math.floor(Date.now() / 3_600_000);
+  const ips = ['45.1.1.1', '45.1.2.1', '45.1.3.1'];
+  const body = Buffer.from(ips.map((ip) => `+ ${ip} ${hour} ${hour} 18 1 s1\n`).join(''));
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  const chain = chainAfter('0'.repeat(64), body);
+  const madeAt = 1_000 * Math.floor(Date.now() / 1_000);
+  const snapshot = { seq: 1, sha256, bytes: body.length, rows: 3, chain };
+  const head = { seq: 1, chain, madeAt, endsAt: madeAt + 3_600_000, snapshot, oldest: 1 };
+  const signed = writeHead({ ...head, least: 2, licence: 'CC0-1.0' }, [signer]);
+  const publisher = createServer((request, response) =>
+    response.end(request.url === '/federation/head' ? signed : body),
+  );
+  await new Promise<void>((done) => publisher.listen(0, '127.0.0.1', done));
+  const { port } = publisher.address() as AddressInfo;
+  const typed = { url: `http://127.0.0.1:${port}`, key: signer.line, weight: '1', owner: 'us' };
+  await server.cliJson('entry', 'add', '45.1.1.1', '--score', '60');
+  await server.cliJson('allow', 'add', '45.1.2.0/24');
+  const strange = makeKey('c.example', seededRandom(4)).line;
+  const wrong = await ada.post(`${at}/preview`, { ...typed, key: strange });
+  assert.equal(wrong.status, 422);
+  assert.match(wrong.body, /its head is refused \(strange_key\)/i);
+  const none = await ada.post(`${at}/preview`, { ...typed, key: 'x' });
+  assert.match(none.body, /id="key-error".*not the line of a key/s);
+  const read = (await ada.post(`${at}/preview`, typed)).body;
+  assert.match(read, /c\.example would bring 3 rows.*Accounts behind each row: 2 or more/s);
+  assert.match(read, /On your lists: 1\..*without effect: 1\./s);
+  assert.match(read, /45\.1\.2\.1/);
+  assert.match((await ada.get(at)).body, /No peers yet/);
+  const looked = await server.cliJson('peer', 'add', typed.url, '--key', typed.key);
+  assert.deepEqual(
+    [looked.overlap.listed, looked.overlap.goodExamples, looked.advisesAgree],
+    [1, ['45.1.2.1'], false],
+  );
+  const change = async (fields: Record<string, string>) => {
+    const done = await ada.post(`${at}/change`, fields);
+    assert.equal(done.status, 303, done.body);
+    return (await ada.get(done.headers.location!)).body;
+  };
+  assert.match(await change({ do: 'add', ...typed }), /You added c\.example.*What it gives you/s);
+  const peer = 'c.example';
+  const set = { do: 'set', peer, weight: '0.25', owner: 'them', budget: '7', independent: 'yes' };
+  assert.match(await change(set), /You changed c\.example.*value="them".*value="7"/s);
+  const bad = await ada.post(`${at}/change`, { do: 'rekey', peer, key: 'nonsense' });
+  assert.match(bad.body, /href="#key".*value="nonsense"/s);
+  assert.match(await change({ do: 'rekey', peer, key: strange }), /pinned the new key/);
+  assert.match(await change({ do: 'remove', peer }), /No peers yet/);
+  await server.cliJson('entry', 'remove', '45.1.1.1');
+  await server.cliJson('allow', 'remove', '45.1.2.0/24');
+  publisher.closeAllConnections();
+  publisher.close();
 });
