@@ -460,10 +460,53 @@ it('what says nothing new is not written, and snapshots without end are read as 
   from.says([]);
   assert.equal((await w.poll()).failure, '');
   from.says([]);
-  from.oldest.value = 6;
+  from.snapshot(['45.1.1.1']);
+  from.says([]);
+  from.oldest.value = 7;
   assert.ok((await w.poll()).dueAt > w.clock.now() + 60_000);
   assert.ok(from.asked.at(-1)!.includes('snapshot'));
   assert.equal(await w.store.lastSeq(), before);
+});
+
+it('who was read is led back by no snapshot, and told no other history than the one that waits', async () => {
+  const { w, from } = await followed();
+  await w.poll();
+  from.snapshot(['45.1.1.1']);
+  from.says(['45.1.2.1']);
+  await w.poll();
+  from.says(['45.1.3.1']);
+  from.oldest.value = 4;
+  assert.match((await w.poll()).failure, /older than what was read/);
+  from.oldest.value = 1;
+  from.says(['8.8.8.8']);
+  await w.good('8.8.8.0/24', 5);
+  assert.equal((await w.poll()).held, 'a resolver or root server');
+  from.restore(3);
+  from.says(['66.1.1.1']);
+  from.says(['66.2.1.1']);
+  await changePeer(w.store, 1, (one) => ({ held: 'none', acceptedSeq: one.headSeq }));
+  assert.equal((await w.poll()).held, 'two histories');
+  assert.equal(w.score('66.1.1.1'), 0);
+});
+
+it('an operator accepts one snapshot, not those that follow under older numbers', async () => {
+  const { w, from } = await followed();
+  const many = (net: number) =>
+    Array.from({ length: 501 }, (_, i) => `${net}.${i >> 8}.${i & 255}.1`);
+  await w.poll();
+  for (const net of [46, 47]) {
+    from.says([]);
+    from.snapshot(many(net));
+    from.says([]);
+    from.oldest.value = from.segments().length + 1;
+    assert.equal((await w.poll()).held, 'many new rows');
+    assert.equal(w.score(`${net}.0.1.1`), 0);
+    if (net === 47) break;
+    // It accepts what is far ahead.
+    await changePeer(w.store, 1, () => ({ held: 'none', acceptedSeq: 100 }));
+    await w.poll();
+    assert.equal(w.score('46.0.1.1'), 45);
+  }
 });
 
 it('peers leave a third of all addresses to those that others name', async () => {

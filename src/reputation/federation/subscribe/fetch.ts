@@ -172,10 +172,16 @@ export function openPeerReader(options: FetchOptions) {
     return found;
   }
 
-  /** Reads the snapshot that the head names, packed as document/rows.ts has it. */
-  async function snapshot(of: FederationHead): Promise<Uint32Array> {
+  /**
+   * Reads the snapshot that the head names, packed as document/rows.ts has it. One that does not lead behind `after` is
+   * refused: who was read so far would be led back, and could be told another history from there.
+   */
+  async function snapshot(of: FederationHead, after = -1): Promise<Uint32Array> {
     const named = of.snapshot;
     if (named === undefined) throw new PeerFault(`${base.host}: it has no snapshot yet`);
+    if (named.seq <= after) {
+      throw new PeerFault(`${base.host}: its snapshot is older than what was read of it`);
+    }
     if (named.rows > snapshotRowsMax || named.bytes > snapshotBytesMax) {
       throw new PeerFault(`${base.host}: its snapshot has ${named.rows} rows, which are too many`);
     }

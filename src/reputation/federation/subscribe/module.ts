@@ -105,8 +105,8 @@ export function createPeerPoller(options: PollOptions) {
     if (!(error instanceof LeaseLostError)) log.warn({ err: error }, 'peers: not polled');
   });
   const { signal } = jobs;
-  /** The day, since 1970, for which it is known who follows whom. */
-  let mirrorsOf = 0;
+  /** The day and the peers for which it is known who follows whom: a number may be given again. */
+  let mirrorsOf = '';
 
   const newEventId = () => createEventId(clock, random);
   const taker = createTaker(options, signal);
@@ -129,9 +129,10 @@ export function createPeerPoller(options: PollOptions) {
 
   /** Once a day: who follows whom. The groups that come of it are told by the next poll. */
   async function findMirrors(peers: readonly StoredPeer[]): Promise<void> {
-    const today = Math.floor(clock.now() / dayMs);
-    if (peers.length < 2 || mirrorsOf === today) return;
-    mirrorsOf = today;
+    const added = peers.map(({ addedAt }) => addedAt).join(' ');
+    const asOf = `${Math.floor(clock.now() / dayMs)} ${added}`;
+    if (peers.length < 2 || mirrorsOf === asOf) return;
+    mirrorsOf = asOf;
     const followed = await followedBy(entries, clock.now(), signal);
     for (const { number, follows } of peers) {
       const next = followed.get(number) ?? 0;
@@ -187,6 +188,11 @@ export function createPeerPoller(options: PollOptions) {
     const start = from ?? (isFirst ? { seq: 0, chain: chainStart } : undefined);
     const segments = start && (await reader.segments(head, start));
     if (segments !== undefined) {
+      // The rows that waited are those that the operator has seen.
+      const seen = segments.find((one) => one.seq === cursor?.readSeq);
+      if (seen !== undefined && seen.chain !== cursor?.readChain) {
+        return { ...change, ...heldBy('two histories') };
+      }
       return {
         ...change,
         ...released,
@@ -196,7 +202,7 @@ export function createPeerPoller(options: PollOptions) {
     return {
       ...change,
       ...released,
-      ...(await taker.takeSnapshot(peer, reader, head, cursor === undefined)),
+      ...(await taker.takeSnapshot(peer, reader, head, cursor)),
     };
   }
 
@@ -336,7 +342,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     const segments = await reader.segments(head, { seq: cursor.readSeq, chain: cursor.readChain });
     const removed =
       segments === undefined
-        ? await absentFrom(peer.number, await reader.snapshot(head))
+        ? await absentFrom(peer.number, await reader.snapshot(head, cursor.readSeq))
         : joined(segments.map((one) => one.removed));
     const read =
       segments === undefined
@@ -381,16 +387,18 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     peer: StoredPeer,
     reader: ReturnType<typeof openPeerReader>,
     head: FederationHead,
-    isFirst: boolean,
+    former: PeerCursor | undefined,
   ): Promise<Refreshed> {
-    const rows = await reader.snapshot(head);
+    const isFirst = former === undefined;
+    const rows = await reader.snapshot(head, former?.seq);
     const { seq, chain } = head.snapshot!;
     const removed = await absentFrom(peer.number, rows);
     const counts = countsOf(peer, clock.now());
-    const judged = await judge(peer, counts, rows, isFirst || seq <= peer.acceptedSeq);
+    const isAccepted = isFirst || seq <= peer.acceptedSeq;
+    const judged = await judge(peer, counts, rows, isAccepted);
     const read = { readSeq: seq, readChain: chain };
     if (judged.reason !== 'none') {
-      const cursor = (await readCursor(store, peer.number)) ?? { seq: 0, chain: chainStart };
+      const cursor = former ?? { seq: 0, chain: chainStart };
       await writeRows(peer, seq, { removed }, { ...cursor, ...read });
       return { ...counts, ...heldBy(judged.reason), waiting: judged.waiting };
     }
@@ -399,7 +407,13 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     const change = { added: rows, taken, removed };
     await writeRows(peer, isFirst ? 0 : seq, change, { seq, chain, ...read });
     // The segments behind a first one come at once. Later ones wait: a peer could name snapshots without end.
-    return { ...judged.counts, ...(isFirst && seq < head.seq ? { dueAt: 0 } : {}) };
+    const isHurried = isFirst && seq < head.seq;
+    return {
+      ...judged.counts,
+      ...(isHurried ? { dueAt: 0 } : {}),
+      // No chain says what a snapshot holds: the operator's word is good for one.
+      ...(isAccepted ? { acceptedSeq: 0 } : {}),
+    };
   }
 
   /** Sorts by day, in slices: a whole sort would hold up everybody. */
