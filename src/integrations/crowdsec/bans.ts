@@ -208,10 +208,12 @@ export function createBans(options: {
     const allowedAt = around?.allowChanges() ?? account.allowedAt;
     if (around === undefined || allowedAt === account.allowedAt) return;
     account.allowedAt = allowedAt;
-    for (const value of [...account.active.keys()]) {
-      const prefix = parsePrefix(value);
-      if (prefix.ok && around.isSpared(prefix.value)) end(account, value, nowMs);
-    }
+    for (const value of [...account.active.keys()]) endSpared(account, value, nowMs);
+  }
+
+  function endSpared(account: Account, value: string, nowMs: number): void {
+    const prefix = parsePrefix(value);
+    if (prefix.ok && around?.isSpared(prefix.value) === true) end(account, value, nowMs);
   }
 
   /** @param room so many may end or be forgotten. @returns what is left of it; 0: there may be more */
@@ -285,9 +287,10 @@ export function createBans(options: {
         else {
           makeRoom(account, nowMs);
           publish(account, value);
+          endSpared(account, value, nowMs);
         }
       }
-      account.allowedAt = -1;
+      if (around === undefined) account.allowedAt = -1;
       place(id, account);
     },
     /** At most so many, until they are settled. */

@@ -258,24 +258,26 @@ export function createStandingDecisions(options: {
     const turns = createTurns();
     const wanted = await options.read();
     const atMs = clock.now();
-    const known = bans.of(name)?.active ?? new Map<string, OwnDecision>();
-    const untilOf = (value: string) => wanted.get(value)?.untilMs ?? 0;
-    const gone = [...known].filter(
-      ([value, { untilMs, type }]) => untilMs > untilOf(value) || wanted.get(value)?.type !== type,
-    );
+    const known = [...(bans.of(name)?.active ?? [])];
+    const gone: Row[] = [];
+    for (const [value, one] of known) {
+      if (turns.isOver()) await turns.next();
+      const now = wanted.get(value);
+      if (one.untilMs > (now?.untilMs ?? 0) || now?.type !== one.type) gone.push([value, one]);
+    }
     for (const some of slicesOf(gone)) {
       bans.takeBack({ account: name, atMs, decisions: some });
       if (turns.isOver()) await turns.next();
     }
     const left = bans.of(name)?.active;
-    const added = [...wanted].flatMap(([value, one]) => {
-      const untilMs = Math.min(one.untilMs, atMs + lifeMs);
+    const added: Row[] = [];
+    for (const [value, one] of wanted) {
+      if (turns.isOver()) await turns.next();
       const told = left?.get(value)?.untilMs ?? 0;
-      if (one.untilMs <= atMs) return [];
-      return told === one.untilMs || told - atMs > lifeMs / 2
-        ? []
-        : [[value, { ...one, untilMs }] as const];
-    });
+      const isTold = told === one.untilMs || told - atMs > lifeMs / 2;
+      const untilMs = Math.min(one.untilMs, atMs + lifeMs);
+      if (!isTold && untilMs > atMs) added.push([value, { ...one, untilMs }]);
+    }
     for (const some of slicesOf(added)) {
       bans.add({ account: name, atMs, decisions: some });
       if (turns.isOver()) await turns.next();
@@ -296,11 +298,10 @@ export function createStandingDecisions(options: {
   };
 }
 
-const rowsPerTurn = 250;
+type Row = readonly [value: string, one: Omit<OwnDecision, 'position'>];
+const rowsPerTurn = 64;
 
-function* slicesOf(
-  rows: readonly (readonly [value: string, one: Omit<OwnDecision, 'position'>])[],
-): Generator<Decision[]> {
+function* slicesOf(rows: readonly Row[]): Generator<Decision[]> {
   for (let at = 0; at < rows.length; at += rowsPerTurn) {
     const some = rows.slice(at, at + rowsPerTurn);
     yield some.map(([value, one]) => ({ ...one, value }));

@@ -449,9 +449,9 @@ async function renderOwn(
 ): Promise<Uint8Array[]> {
   const active = new Map(own?.active);
   const values = { ban: [] as string[], captcha: [] as string[] };
-  for (const [value, one] of active) {
-    if (one.untilMs > nowMs && isBanWanted(filter, value, one)) values[one.type].push(value);
-  }
+  const isMeant = ([value, one]: readonly [string, OwnDecision]) =>
+    one.untilMs > nowMs && isBanWanted(filter, value, one);
+  for (const [value, { type }] of await chosen(active, isMeant)) values[type].push(value);
   return renderDecisions(
     [...values.ban, ...values.captcha],
     (value) => [byAgent(active.get(value)!)],
@@ -495,33 +495,45 @@ interface OwnValues {
  * @param isSaid whether the answer has the value from the list, as one that is added
  * @param released values of captchas that the list let go
  */
-function ownValues(
+async function ownValues(
   own: OwnDecisions,
   isSaid: (value: string) => boolean,
   released: ReadonlySet<string>,
   { since, isWhole, isListed }: OwnAsked,
-): OwnValues {
+): Promise<OwnValues> {
   const isNews = ([value, { position }]: readonly [string, { readonly position: number }]) =>
     position > since && !isSaid(value);
-  const nameOf = ([value]: readonly [string, unknown]) => value;
-  const isMilder = (value: string) => own.active.get(value)?.type === 'captcha';
-  const over = [...own.ended].filter(isNews).map(nameOf);
-  const gone = over.filter((value) => !isListed(value));
+  const over = (await chosen(own.ended, isNews)).map(([value]) => value);
+  // Asked once: others get their turn meanwhile, and a value stands in one array.
+  const listed = new Set(await chosen(over, isListed));
+  const gone = over.filter((value) => !listed.has(value));
   const goneNow = new Set([...gone, ...released]);
   // Whom the list has banned nobody lets in by a captcha.
-  const news = [...own.active]
-    .filter(isNews)
-    .filter(([value]) => !(isMilder(value) && isListed(value)));
+  const news = await chosen(
+    own.active,
+    (one) => isNews(one) && !(one[1].type === 'captcha' && isListed(one[0])),
+  );
   // A value stands in one array: the end of its ban is sent first, and the captcha by a later
   // answer.
-  const held = news.filter(([value]) => goneNow.has(value));
+  const held = news.filter(([value]) => goneNow.has(value)).map(([, { position }]) => position);
   return {
-    banned: news.map(nameOf).filter((value) => !goneNow.has(value)),
+    banned: news.map(([value]) => value).filter((value) => !goneNow.has(value)),
     // The whole list has it, or has room for worse ones alone.
-    back: isWhole ? [] : over.filter(isListed),
+    back: isWhole ? [] : [...listed],
     gone,
-    position: held.length === 0 ? undefined : Math.min(...held.map(([, one]) => one.position)) - 1,
+    position: held.length === 0 ? undefined : Math.min(...held) - 1,
   };
+}
+
+/** Returns those of them that are meant; others get their turn meanwhile. */
+async function chosen<T>(from: Iterable<T>, isMeant: (one: T) => boolean): Promise<T[]> {
+  const turns = createTurns();
+  const found: T[] = [];
+  for (const one of from) {
+    if (turns.isOver()) await turns.next();
+    if (isMeant(one)) found.push(one);
+  }
+  return found;
 }
 
 interface OwnAsked {
@@ -599,7 +611,7 @@ async function withOwnBans(
   const inBoth = new Set<string>();
   const rows = listRows(filter, list.words);
   const isInList = (value: string) => isListWanted(filter, value, list.words.now(value));
-  const byAgents = wantedBans(own, filter);
+  const byAgents = await wantedBans(own, filter);
   function* noted(): Generator<string> {
     for (const value of list.added) {
       yield value;
@@ -612,7 +624,7 @@ async function withOwnBans(
   const isListed = (value: string) => asked.isListed(value) && isInList(value);
   const { removed: letGo, released } = await whatIsReleased(byAgents, list.removed);
   const isSaid = (value: string) => inBoth.has(value);
-  const values = ownValues(byAgents, isSaid, released, { ...asked, isListed });
+  const values = await ownValues(byAgents, isSaid, released, { ...asked, isListed });
   const sent = new Set([...values.banned, ...values.back, ...values.gone]);
   function* letGoOrLost(): Generator<string> {
     yield* letGo;
@@ -661,11 +673,11 @@ async function whatIsReleased(
 }
 
 /** Filters active and ended decisions; `lastPosition` stays that of all of them. */
-function wantedBans(own: OwnDecisions, filter: Filter): OwnDecisions {
+async function wantedBans(own: OwnDecisions, filter: Filter): Promise<OwnDecisions> {
   const { active, ended, lastPosition } = own;
-  const wanted = (bans: ReadonlyMap<string, OwnDecision>) =>
-    new Map([...bans].filter(([value, one]) => isBanWanted(filter, value, one)));
-  return { active: wanted(active), ended: wanted(ended), lastPosition };
+  const wanted = async (bans: ReadonlyMap<string, OwnDecision>) =>
+    new Map(await chosen(bans, ([value, one]) => isBanWanted(filter, value, one)));
+  return { active: await wanted(active), ended: await wanted(ended), lastPosition };
 }
 
 /** Rows of one array, with commas between those that have some. */
