@@ -66,7 +66,9 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
     site.signIns === undefined
       ? '–'
       : counts([site.signIns.today, site.signIns.week, site.signIns.month]),
-    site.lastUsedAt === undefined ? all.never : format.time(site.lastUsedAt),
+    <span class="moment">
+      {site.lastUsedAt === undefined ? all.never : format.time(site.lastUsedAt)}
+    </span>,
     stateOf(frame, site),
     actOf(frame, site, view),
   ]);

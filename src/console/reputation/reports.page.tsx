@@ -130,7 +130,7 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
     <Link class="mono whole" href={`/admin/reports?address=${one.address}`}>
       {one.address}
     </Link>,
-    format.time(one.reportedAt),
+    <span class="moment">{format.time(one.reportedAt)}</span>,
     <Link class="mono breaks" href={`/admin/people/${one.account}`}>
       {one.account}
     </Link>,

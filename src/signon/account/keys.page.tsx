@@ -170,24 +170,30 @@ function usageCard({ account }: Catalogue, format: Format, view: KeysView): Html
     const summary = kind === 'reads' ? text.usageReads : text.usageWrites;
     const hourOf = (at: number) => `${new Date(at).toISOString().slice(11, 13)}:00`;
     return [
-      <h3>{summary(format.number(total))}</h3>,
-      <BarChart
-        bars={view.usage.map((hour) => ({
-          label: hourOf(hour.at),
-          value: hour[kind],
-          formatted: format.number(hour[kind]),
-          title: text.usageBar(hourOf(hour.at), format.number(hour[kind])),
-        }))}
-        summary={summary(format.number(total))}
-        top={text.usageTop(format.number(highest))}
-        tableLabel={text.usageTable}
-        columns={[text.usageHour, text.usageCount]}
-      />,
+      <div class="usage">
+        <h3 class="small-title">{summary(format.number(total))}</h3>
+        <BarChart
+          bars={view.usage.map((hour) => ({
+            label: hourOf(hour.at),
+            value: hour[kind],
+            formatted: format.number(hour[kind]),
+            title: text.usageBar(hourOf(hour.at), format.number(hour[kind])),
+          }))}
+          summary={summary(format.number(total))}
+          top={text.usageTop(format.number(highest))}
+          tableLabel={text.usageTable}
+          columns={[text.usageHour, text.usageCount]}
+        />
+      </div>,
     ];
   });
   return (
     <Card title={text.usageTitle} icon="chart">
-      {charts.length === 0 ? <EmptyState icon="chart" text={text.usageEmpty} /> : charts}
+      {charts.length === 0 ? (
+        <EmptyState icon="chart" text={text.usageEmpty} />
+      ) : (
+        <div class="card-pair">{charts}</div>
+      )}
       {since}
     </Card>
   );
@@ -224,34 +230,36 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
           ])}
         />
       )}
-      {siteKeys.length > 0 && (
-        <Form csrf={csrf} action="/account/site-keys/level">
-          <h3 class="small-title">{text.siteChange}</h3>
-          <SelectField
-            id="site-key"
-            name="id"
-            label={columns.id}
-            options={siteKeys.map(({ id }) => ({ value: id, label: id }))}
+      <div class="card-pair">
+        {siteKeys.length > 0 && (
+          <Form csrf={csrf} action="/account/site-keys/level">
+            <h3 class="small-title">{text.siteChange}</h3>
+            <SelectField
+              id="site-key"
+              name="id"
+              label={columns.id}
+              options={siteKeys.map(({ id }) => ({ value: id, label: id }))}
+            />
+            <LevelField id="level" text={text} />
+            <Submit label={text.siteChange} kind="secondary" />
+          </Form>
+        )}
+        <Form csrf={csrf} action="/account/site-keys/create">
+          <h3 class="small-title">{text.siteCreate}</h3>
+          <Field
+            id="hosts"
+            name="hosts"
+            label={text.siteHosts}
+            hint={text.siteHostsHint}
+            mono
+            autocomplete="off"
+            value={view.typedHosts ?? ''}
+            {...(view.hostsError && { error: hostsFault(view.hostsError, text) })}
           />
-          <LevelField id="level" text={text} />
-          <Submit label={text.siteChange} kind="secondary" />
+          <LevelField id="first-level" text={text} />
+          <Submit label={text.siteCreate} kind="secondary" />
         </Form>
-      )}
-      <Form csrf={csrf} action="/account/site-keys/create">
-        <h3 class="small-title">{text.siteCreate}</h3>
-        <Field
-          id="hosts"
-          name="hosts"
-          label={text.siteHosts}
-          hint={text.siteHostsHint}
-          mono
-          autocomplete="off"
-          value={view.typedHosts ?? ''}
-          {...(view.hostsError && { error: hostsFault(view.hostsError, text) })}
-        />
-        <LevelField id="first-level" text={text} />
-        <Submit label={text.siteCreate} kind="secondary" />
-      </Form>
+      </div>
     </Card>
   );
 }
