@@ -568,6 +568,17 @@ it('hostile answers are cut off: bombs, endless bodies, other hosts, changed byt
       /larger than 4096 bytes/,
     ],
     [
+      // Gzip that unpacks to nothing: blocks of no bytes.
+      (_, response) => {
+        const block = Buffer.from('000000ffff', 'hex');
+        const blocks = Buffer.alloc(65_535, block);
+        const more = () => !response.destroyed && response.write(blocks, more);
+        response.write(gzipSync('').subarray(0, 10), more);
+        return true;
+      },
+      /larger than 4096 bytes/,
+    ],
+    [
       (_, response) =>
         response.writeHead(302, { location: 'http://169.254.169.254/head' }).end() !== undefined,
       /another host/,

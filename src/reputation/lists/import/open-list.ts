@@ -48,6 +48,8 @@ const maxBytesDefault = 1 << 30;
 const timeoutMsDefault = 30_000;
 const deadlineMsDefault = hourMs;
 const readBytesPerChunk = 262_144;
+/** Packed bytes that may be more than what they unpack to: a stream that unpacks to nothing has no end by that alone. */
+const packedMoreMax = 1_048_576;
 
 /** The fields that only a server sends, for local files. */
 const local = { isUnchanged: false, validators: { etag: '', lastModified: '' } } as const;
@@ -63,6 +65,7 @@ export async function openList(pathOrUrl: string, options: OpenOptions = {}) {
       for await (const chunk of source.chunks) {
         signal?.throwIfAborted();
         readBytes += chunk.length;
+        if (readBytes > maxBytes + packedMoreMax) throw tooLarge(label, maxBytes);
         yield chunk;
       }
     } catch (error) {
@@ -284,6 +287,10 @@ function gzipFailure(error: unknown, label: string): unknown {
   return error;
 }
 
+function tooLarge(label: string, maxBytes: number): OperatorError {
+  return new OperatorError(`${label}: is larger than ${maxBytes} bytes`);
+}
+
 async function* bounded(
   chunks: AsyncIterable<Buffer>,
   options: DecodeOptions,
@@ -292,7 +299,7 @@ async function* bounded(
   for await (const chunk of chunks) {
     total += chunk.length;
     if (total > options.maxBytes) {
-      throw new OperatorError(`${options.label}: is larger than ${options.maxBytes} bytes`);
+      throw tooLarge(options.label, options.maxBytes);
     }
     yield chunk;
   }
