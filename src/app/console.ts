@@ -462,6 +462,7 @@ async function shownPeers(
     } = entries.peers.budget(number, now) ?? {};
     return {
       url,
+      key: peer.key,
       held,
       isOwn,
       freshAt,

@@ -86,7 +86,7 @@ it('a peer offers what may be decided of it: what is held, unless its key is str
     ...{ held: 'many new rows', weight: 0.5, isNew: true, isOwn: false, follows: '' },
     ...{ rows: 1_234, open: 3.2, budget: 500, refused: 7, confirmed: 2, knownGood: 1 },
     ...{ freshAt: 0, headEndsAt: 0, failure: '', heldRows: 501, heldExamples: ['45.1.1.1'] },
-    ...{ owner: '', ownBudget: 0, isIndependent: false },
+    ...{ owner: '', ownBudget: 0, isIndependent: false, key: 'b.example+1+A' },
   };
   const view = {
     ...{ csrf: 'token', waits: {}, now: 0, done: false, categoryNames: [], formFields },

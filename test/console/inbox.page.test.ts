@@ -100,7 +100,7 @@ it('a peer whose rows wait has a card with examples, and one of a strange key le
     ...{ weight: 1, isNew: false, isOwn: false, follows: '', rows: 9, open: 0, budget: 500 },
     ...{ refused: 0, confirmed: 0, knownGood: 0, freshAt: 0, headEndsAt: 0, failure: '' },
     ...{ heldRows: 1_501, heldExamples: ['45.1.1.1', '2a10::/64'], owner: '', ownBudget: 0 },
-    isIndependent: false,
+    ...{ isIndependent: false, key: 'b.example+1+A' },
   };
   const [card, ...others] = cardsOf('en', { peers: [peer] });
   assert.deepEqual(others, []);

@@ -153,9 +153,8 @@ function peerNeed(frame: PageFrame, view: InboxView, peer: ShownPeer): Html {
       time=""
     >
       <p>
-        {text.held[held]} {decisions.length > 0 ? text.decide : text.rekey}
+        {text.held[held]} {decisions.length > 0 ? text.decide : text.rekey} {heldText(frame, peer)}
       </p>
-      {peer.heldRows > 0 && <p class="source-note">{heldText(frame, peer)}</p>}
       <div class="need-acts">
         {decisions.length > 0 ? (
           decisions.map((does) => (

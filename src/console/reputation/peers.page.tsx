@@ -51,6 +51,8 @@ const weights = ['0.25', '0.5', '0.75', '1'] as const;
 export interface ShownPeer {
   readonly name: string;
   readonly url: string;
+  /** The line of the key that is pinned. */
+  readonly key: string;
   readonly state: keyof ConsoleCatalogue['peers']['states'];
   readonly held: 'none' | keyof ConsoleCatalogue['peers']['held'];
   /** A quarter to 1. */
@@ -200,6 +202,7 @@ function onePeer(frame: PageFrame, view: PeersView, peer: ShownPeer): string {
         {factsCard(text.facts, [
           [text.state, stateOf(text, peer)],
           [text.address, <span class="mono breaks">{peer.url}</span>],
+          [text.key, <span class="mono breaks">{peer.key}</span>],
           [text.weight, weightOf(text, peer, number)],
           ...(peer.follows === '' ? [] : [[text.follows, peer.follows] as const]),
           [text.rows, number(peer.rows)],
@@ -334,7 +337,7 @@ function addCard(frame: PageFrame, view: PeersView): Html {
             value={typed?.weight || '0.5'}
             options={weightOptions(number)}
           />
-          {field('owner', text.ownerHint)}
+          {field('owner', text.ownerHintNew)}
         </div>
         <div class="field-grid">
           {field('budget', text.budgetHint)}

@@ -227,6 +227,14 @@ it('a peer is paused, resumed and removed on its screen, which the navigation na
   assert.match(refused.body, /nothing of it is held/i);
   const shown = await server.cliJson('peer', 'show', 'b.example');
   assert.deepEqual([shown.heldRows, shown.votes.open, shown.figures.rows], [0, 0, 0]);
+  const figures = ['rows', 'votes', 'open', 'held', 'head_age_seconds'];
+  const totals = ['refused_total', 'confirmed_total', 'known_good_total'];
+  await within(async () => {
+    const { body } = await server.fetch('/metrics');
+    return [...figures, ...totals].every((name) =>
+      body.includes(`portcullis_peer_${name}{peer="${shown.number}"} 0`),
+    );
+  }, 'each figure of the peer');
   const list = (url: string) => ['source', 'add', url, '--format', 'plain', '--every', '1d'];
   const clash = await server.cli(...list('http://127.0.0.1.:7/blocklist.txt'));
   assert.match(clash.stderr, /is the peer 127\.0\.0\.1: its list would be our own word come back/);

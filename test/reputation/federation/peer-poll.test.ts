@@ -33,6 +33,7 @@ import {
   type NoticeKind,
   tellNotices,
 } from '../../../src/reputation/federation/subscribe/notices.ts';
+import { setPeer } from '../../../src/reputation/federation/subscribe/operations.ts';
 import {
   addPeer,
   changePeer,
@@ -693,6 +694,26 @@ it('operators hear once of what begins, of each kind once a day at most, and of 
   assert.deepEqual(said, ['budget 800']);
   await removePeer(w.store, 1, []);
   assert.equal((await w.store.scan(peerNotesPrefix(), { limit: 1 })).length, 0);
+});
+
+it('eight peers of more than half a weight need four that agree, and the operator is told', async () => {
+  const w = await subscriber();
+  for (let i = 1; i <= 8; i++) {
+    const key = makeKey(`p${i}.example`, random);
+    await w.add({ url: `https://p${i}.example`, key: () => key }, { weight: i < 8 ? 3 : 2 });
+  }
+  const { signal } = new AbortController();
+  const advises = async (weight: '0.5' | '0.75', agree: number, blocks = true) => {
+    const config = { federationAgree: agree, federationBlocks: blocks };
+    const tools = { ...w, random, log, config } as never;
+    const call = { signal } as never;
+    const done = await setPeer.run(tools, { peer: 'p8.example', weight } as never, call);
+    return done.advisesAgree;
+  };
+  assert.equal(await advises('0.5', 3), false);
+  assert.equal(await advises('0.75', 3), true);
+  assert.equal(await advises('0.75', 4), false);
+  assert.equal(await advises('0.75', 3, false), false);
 });
 
 it('a new peer has half of its weight for 14 days, then whole; peers of one host are one vote', async () => {
