@@ -601,7 +601,7 @@ const consoleEn = {
       `Rows that your reporters named too: ${reported}. On your lists: ${listed}.`,
     good: (rows: string) => `Allowed or known good here, so without effect: ${rows}.`,
     resolvers: (rows: string) => `Resolvers or root servers: ${rows}. Ask its operator why.`,
-    untold: 'The rows could not be compared.',
+    notCompared: 'The rows could not be compared.',
     ownSaid: 'It counts as staff. Whoever takes it takes your list too.',
     isHalved: 'It has half of its weight for 14 days.',
     agree: 'Eight peers weigh more than ½. Set FEDERATION_AGREE=4, or three captured ones block.',
@@ -1378,7 +1378,7 @@ const consoleFr: ConsoleCatalogue = {
     good: (rows) => `Autorisées ou réputées saines ici, donc sans effet : ${rows}.`,
     resolvers: (rows) =>
       `Résolveurs ou serveurs racine : ${rows}. Demandez pourquoi à son exploitant.`,
-    untold: 'Les lignes n’ont pas pu être comparées.',
+    notCompared: 'Les lignes n’ont pas pu être comparées.',
     ownSaid: 'Il compte comme l’équipe. Qui le prend, prend aussi votre liste.',
     isHalved: 'Il a la moitié de son poids pendant 14 jours.',
     agree: 'Huit pairs pèsent plus de ½. Sans FEDERATION_AGREE=4, trois pairs compromis bloquent.',

@@ -115,7 +115,7 @@ export interface PeerPreview {
       readonly resolvers: number;
     } | null;
     /** The reason why the rows were not compared. */
-    readonly untold: string | null;
+    readonly notCompared: string | null;
     readonly advisesAgree: boolean;
   };
 }
@@ -375,7 +375,7 @@ function foundPeer(
 ): Html {
   const text = frameText(frame).console.peers;
   const { number } = formatFor(frame.language);
-  const { overlap, unread, untold } = found;
+  const { overlap, unread, notCompared } = found;
   return (
     <div class="preview">
       <p>
@@ -401,9 +401,9 @@ function foundPeer(
             )}
           </>
         )}
-        {untold !== null && (
+        {notCompared !== null && (
           <li class="is-warning">
-            {text.untold} <span class="breaks">{untold}</span>
+            {text.notCompared} <span class="breaks">{notCompared}</span>
           </li>
         )}
         {typed.own === 'true' ? (

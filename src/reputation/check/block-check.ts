@@ -95,11 +95,11 @@ export function createBlockCheck(options: {
       if (position === undefined) return worst.sorted();
       walked += entriesPerStep;
       if (walked % entriesPerCharge === 0 && !rules.mayGoOn()) return undefined;
-      await giveWay();
+      await yieldToOthers();
     }
   }
 
-  async function giveWay(): Promise<void> {
+  async function yieldToOthers(): Promise<void> {
     if (turns.isOver()) await turns.next();
   }
 
@@ -113,7 +113,7 @@ export function createBlockCheck(options: {
     { since, isWanted }: BlockCheckRules,
   ): Promise<void> {
     async function goOn(): Promise<boolean> {
-      await giveWay();
+      await yieldToOthers();
       return isWanted();
     }
     let left = reportsCountedMax;

@@ -260,7 +260,10 @@ export const addPeer = operation({
     if (!input.yes) {
       const overlap = head && (await overlapOf(w, reader, head));
       const isTold = typeof overlap === 'object';
-      const told = { overlap: isTold ? overlap : null, untold: isTold ? null : (overlap ?? null) };
+      const told = {
+        overlap: isTold ? overlap : null,
+        notCompared: isTold ? null : (overlap ?? null),
+      };
       return { ...about, ...told, number: null };
     }
     const added = expect(
@@ -282,20 +285,20 @@ export const addPeer = operation({
         },
       ),
     );
-    return { ...about, overlap: null, untold: null, number: added.number };
+    return { ...about, overlap: null, notCompared: null, number: added.number };
   },
   undo: ({ number, name }) =>
     number === null ? undefined : { operation: 'peer remove', input: { peer: name } },
   outcome: ({ number }) => (number === null ? 'looked at' : 'added'),
   lines: (
-    { name, rows, least, licence, unread, overlap, untold, advisesAgree, number },
+    { name, rows, least, licence, unread, overlap, notCompared, advisesAgree, number },
     { own },
   ) => [
     unread === null
       ? `${name}: ${grouped(rows)} rows in its snapshot, ${least} accounts or more behind each, licence ${licence}`
       : `${name}: not read yet, it may have to add this server first. ${unread}`,
     ...(overlap === null ? [] : overlapLines(overlap)),
-    ...(untold === null ? [] : [`  What is here of them can't be told: ${untold}`]),
+    ...(notCompared === null ? [] : [`  What is here of them can't be told: ${notCompared}`]),
     ...(own ? ["It counts as staff: whoever takes it takes this server's list."] : []),
     ...(advisesAgree ? [agreeAdvice] : []),
     number === null
