@@ -65,8 +65,9 @@ export const reasons: readonly Reason[] = [
     bench: 'integrations',
     row: 'DNS block list',
     why:
-      'Reading the question, the look-up among a million hosts and writing the answer come to some 4 µs ' +
-      'beside what the sockets of Node take for a datagram in and one out.',
+      'Nine tenths are the sockets of Node and the kernel. Reading the question, the look-up among a million hosts ' +
+      'and writing the answer come to some 2 µs. A callback for each answer was 4 % and went; a look-up of the ' +
+      'address by a function of our own in place of Node’s gave nothing.',
   },
   {
     bench: 'idle',

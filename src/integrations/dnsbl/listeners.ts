@@ -36,32 +36,33 @@ export async function listenUdp(options: UdpOptions): Promise<UdpSocket> {
     ipv6Only: endpoint.family === 6,
   });
   const words = new Uint32Array(4);
-  const spare: Uint8Array[] = [];
-  let sending = 0;
+  /** One buffer more than may be on their way: that of the next answer is never among them. */
+  const buffers: Uint8Array[] = [];
+  let last = 0;
+
+  /** A buffer that nothing waits in. The system mostly takes an answer at once, and the first one is free again. */
+  function freeBuffer(sending: number): Uint8Array {
+    last = sending === 0 ? 0 : (last + 1) % (sendingMax + 1);
+    buffers[last] ??= new Uint8Array(udpBytesMax);
+    return buffers[last]!;
+  }
 
   function answer(message: Buffer, from: RemoteInfo): void {
     const family = portsNotAnswered.has(from.port) ? 0 : parseIp(withoutZone(from.address), words);
+    // Asked for, not counted by a callback for each answer, which would cost a turn of its own.
+    const sending = socket.getSendQueueCount();
     if (family === 0 || sending >= sendingMax) {
       counters.count('dropped');
       return;
     }
-    const out = spare.pop() ?? new Uint8Array(udpBytesMax);
+    const out = freeBuffer(sending);
     const peer = { family, words, overTcp: false };
     const bytes = within(() => responder.respond(message, peer, out));
-    if (bytes === 0) {
-      spare.push(out);
-      return;
-    }
-    sending++;
-    function sent(): void {
-      sending--;
-      spare.push(out);
-    }
+    if (bytes === 0) return;
     try {
-      socket.send(out, 0, bytes, from.port, from.address, sent);
+      socket.send(out, 0, bytes, from.port, from.address);
     } catch {
       // An address that the system can't send to must not end the thread.
-      sent();
     }
   }
 
