@@ -13,6 +13,8 @@ export interface BenchResult {
   readonly machine: string;
   readonly node: string;
   readonly commit: string;
+  /** The time that the whole bench took. */
+  readonly seconds?: number;
   readonly rows: readonly BenchRow[];
 }
 

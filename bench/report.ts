@@ -1,7 +1,8 @@
 /**
  * Runs the benches and prints one table: ours, the peer beside it, their ratio, the goal and
  * whether it is met. `npm run bench` runs all at full size and writes bench/results/<date>.json
- * and docs/BENCHMARKS.md; names after `--` run those alone and write only with `--save`, which
+ * and docs/BENCHMARKS.md, in 45 minutes at most: what ran longest ago comes first, and what finds no time is named, for a run
+ * of its own; names after `--` run those alone and write only with `--save`, which
  * leaves the last results of all others in place; `--tiny` never writes; `--write` only writes
  * docs/BENCHMARKS.md anew from the results that are there.
  */
@@ -46,24 +47,52 @@ async function main(args: readonly string[]): Promise<void> {
     process.stderr.write(`no bench '${stranger}'; there are: ${known.join(', ')}\n`);
     process.exit(1);
   }
-  const names = wanted.length > 0 ? wanted : known;
+  const isAll = wanted.length === 0;
+  const before = savedResults();
+  const names = isAll ? oldestFirst(known, before) : wanted;
+  const startMs = performance.now();
+  const secondsSince = (ms: number) => Math.round((performance.now() - ms) / 1_000);
+  const left: string[] = [];
   for (const [i, name] of names.entries()) {
-    process.stderr.write(`${i + 1} of ${names.length}: ${name}\n`);
+    const expected = before[name]?.seconds ?? 0;
+    const elapsed = secondsSince(startMs);
+    if (isAll && elapsed + expected > runSecondsMax) {
+      left.push(name);
+      continue;
+    }
+    const about = expected === 0 ? '' : `, which took ${expected} s the last time`;
+    process.stderr.write(`${i + 1} of ${names.length}, after ${elapsed} s: ${name}${about}\n`);
+    const benchMs = performance.now();
     const bench = await import(new URL(`${name}.bench.js`, here).href);
     const rows: BenchRow[] = await bench.run(size);
+    const seconds = secondsSince(benchMs);
     process.stdout.write(`${table(name, rows)}\n`);
+    process.stderr.write(`${name} took ${seconds} s\n`);
     // After each one: a run that is broken off keeps what it has measured.
-    if (size === 'full' && (wanted.length === 0 || args.includes('--save'))) save(name, rows);
+    if (size === 'full' && (isAll || args.includes('--save'))) save(name, rows, seconds);
   }
+  if (left.length === 0) return;
+  const command = `npm run bench -- ${left.join(' ')} --save`;
+  process.stderr.write(`no time was left for ${left.join(', ')}: ${command}\n`);
 }
 
-function save(name: string, rows: readonly BenchRow[]): void {
+/** A run of all takes no longer. */
+const runSecondsMax = 45 * 60;
+
+/** Returns the names of the benches, those that never ran first, then by the day of their last run. */
+export function oldestFirst(names: readonly string[], results: Results): string[] {
+  const dayOf = (name: string) => results[name]?.date ?? '';
+  return [...names].sort((a, b) => (dayOf(a) < dayOf(b) ? -1 : dayOf(a) > dayOf(b) ? 1 : 0));
+}
+
+function save(name: string, rows: readonly BenchRow[], seconds: number): void {
   const cpu = cpus();
   const result: BenchResult = {
     date: new Date().toISOString().slice(0, 10),
     machine: `${cpu.length} × ${cpu[0]?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
     node: process.version,
     commit: gitCommit(),
+    seconds,
     rows,
   };
   mkdirSync(resultsFolder, { recursive: true });

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { type BenchResult, document, newestOf, reasonFor } from '../../bench/document.ts';
 import { apart, reasons } from '../../bench/reasons.ts';
-import { savedResults } from '../../bench/report.ts';
+import { oldestFirst, savedResults } from '../../bench/report.ts';
 import type { BenchRow } from '../../bench/row.ts';
 
 function result(date: string, ...rows: BenchRow[]): BenchResult {
@@ -33,6 +33,11 @@ test('a run of one bench replaces that one and keeps the others', () => {
   assert.equal(newestOf(merged, { a: before.a }).a, merged.a);
   const again = result('2026-01-02', row('again'));
   assert.equal(newestOf(merged, { b: again }).b, again);
+});
+
+test('a run of all begins with what never ran, and what ran longest ago', () => {
+  const results = { a: result('2026-01-03'), b: result('2026-01-01'), d: result('2026-01-01') };
+  assert.deepEqual(oldestFirst(['a', 'b', 'c', 'd'], results), ['c', 'b', 'd', 'a']);
 });
 
 test('every goal has its verdict, and every miss its reason', () => {
