@@ -60,34 +60,36 @@ const peerNoticesEn: PeerNotices = {
     subject: `The peer ${peer} waits for you`,
     text: `New rows of
 ${peer}
-look like a mistake or like poison, so they wait. What it takes back still
-goes. Look at them, then accept or drop them:`,
+look like a mistake or like poison, so they wait. What it retracts still goes.
+Look at them, then accept or drop them:`,
   }),
   'strange key': (peer) => ({
     subject: `A strange key signs for the peer ${peer}`,
     text: `A key that you did not pin signs what
 ${peer}
-publishes. Nothing that it said counts until you pin a new key.
-Ask its operator by another way first.`,
+publishes. Nothing it said counts until you pin a new key.
+Ask its operator for it in another way first.`,
   }),
   stale: (peer) => ({
     subject: `The peer ${peer} is out of date`,
     text: `The last signature of
 ${peer}
-has been over for a day. Nothing that it said counts until it signs again.
-Ask its operator, or see why it can’t be read:`,
+expired a day ago. Nothing it said counts until it signs again. Ask its
+operator, or see why it can’t be read:`,
   }),
   rotated: (peer) => ({
     subject: `The peer ${peer} has a new key`,
     text: `${peer}
 changed its key. The key that you had pinned signed the new one, so it is
-pinned now. You need do nothing. If its operator knows of no change, pause it:`,
+pinned now. There is nothing to do. If its operator knows of no change, pause
+it:`,
   }),
   budget: (peer) => ({
-    subject: `The votes of the peer ${peer} are nearly used up`,
+    subject: `The votes of the peer ${peer} are almost used up`,
     text: `${peer}
-has used 80 % of its open votes. Beyond all of them its word lifts no score.
-If you see far less than it does, raise its budget. Else look at what it says:`,
+has used 80% of its open votes. Once they are used up, it raises no score. If
+it sees far more than you do, raise its budget. If not, look at what it
+reports:`,
   }),
 };
 
@@ -123,7 +125,7 @@ suspendez-le :`,
   budget: (peer) => ({
     subject: `Le pair ${peer} a presque épuisé ses votes`,
     text: `${peer}
-a utilisé 80 % de ses votes ouverts. Au-delà, sa parole ne relève aucun score.
+a utilisé 80 % de ses votes ouverts. Au-delà, il n’élève plus aucun score.
 Si vous voyez bien moins que lui, augmentez son budget. Sinon, regardez ce
 qu’il dit :`,
   }),
