@@ -266,6 +266,17 @@ it('a peer is read before it is added on the console, then changed, and a wrong 
   const typed = { url: `http://127.0.0.1:${port}`, key: signer.line, weight: '1', owner: 'us' };
   await server.cliJson('entry', 'add', '45.1.1.1', '--score', '60');
   await server.cliJson('allow', 'add', '45.1.2.0/24');
+  const moved = createServer((_, response) =>
+    response.writeHead(302, { location: `${typed.url}/blocklist.txt` }).end(),
+  );
+  await new Promise<void>((done) => moved.listen(0, '127.0.0.2', done));
+  const list = `http://127.0.0.2:${(moved.address() as AddressInfo).port}/list.txt`;
+  await server.cliJson('source', 'add', list, '--format', 'plain', '--source', 'moved');
+  const led = await ada.post(`${at}/preview`, typed);
+  assert.equal(led.status, 422);
+  assert.match(led.body, /leads to 127\.0\.0\.1:\d+: its list holds our own word come back/);
+  await server.cliJson('source', 'remove', 'moved');
+  moved.close();
   const strange = makeKey('c.example', seededRandom(4)).line;
   const wrong = await ada.post(`${at}/preview`, { ...typed, key: strange });
   assert.equal(wrong.status, 422);

@@ -19,7 +19,15 @@ import { formatNetwork } from '../../../ip/prefix.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
 import { peerCursorKey } from '../../../storage/keys.ts';
 import type { MemoryReading } from '../../check/operations.ts';
-import { openDestinations, plainHost, sameHost, sourceFault } from '../../lists/import/download.ts';
+import {
+  type Download,
+  openDestinations,
+  PeerHostError,
+  plainHost,
+  sameHost,
+  sourceFault,
+  startDownload,
+} from '../../lists/import/download.ts';
 import { escapeControls } from '../../lists/import/rows.ts';
 import { listSubscriptions } from '../../lists/subscriptions/subscriptions.ts';
 import { peerCleared, peerSet } from '../../state/events.ts';
@@ -59,6 +67,8 @@ interface PeerTools extends OperationTools, Pick<MemoryReading, 'withMemory'> {
 const operation = operationsOn<PeerTools>();
 const weights = ['0.25', '0.5', '0.75', '1'] as const;
 const budgetMax = 1_000_000;
+/** For a source to say where it leads to. */
+const sourceMsMax = 5_000;
 
 const key = {
   schema: v.pipe(
@@ -101,17 +111,37 @@ async function peerNamed({ store }: Pick<OperationTools, 'store'>, name: string)
 }
 
 /** A source of lists and a peer are two kinds of words: the blocklist of a peer holds ours come back. */
-async function refuseSource(w: OperationTools, url: string): Promise<void> {
+async function refuseSource(w: OperationTools, url: string, signal: AbortSignal): Promise<void> {
+  const { host } = new URL(url);
+  const peerHosts = [plainHost(new URL(url))];
   const sources = (await listSubscriptions(w.store)).map((one) => ({
     name: one.name,
+    isRead: one.state === 'active',
+    url: new URL(one.url),
     host: plainHost(new URL(one.url)),
   }));
-  const hosts = [...new Set(sources.map(({ host }) => host))];
-  const same = await sameHost(plainHost(new URL(url)), hosts);
-  const source = sources.find(({ host }) => host === same);
-  if (source === undefined) return;
-  throw new OperatorError(
-    `${new URL(url).host} is the source '${source.name}': its list holds our own word come back. Remove the source first`,
+  const same = await sameHost(peerHosts[0]!, [...new Set(sources.map((one) => one.host))]);
+  const direct = sources.find((one) => one.host === same);
+  if (direct !== undefined) {
+    throw new OperatorError(
+      `${host} is the source '${direct.name}': its list holds our own word come back. Remove the source first`,
+    );
+  }
+  // One that says nothing now is refused when it is fetched.
+  const destinations = openDestinations({ allowPrivate: w.config.sourceAllowPrivate, peerHosts });
+  const asked = { signal, destinations, timeoutMs: sourceMsMax, deadlineMs: sourceMsMax };
+  await Promise.all(
+    sources
+      .filter((one) => one.isRead)
+      .map(async (one) => {
+        const opened = await startDownload(one.url, asked).catch((error: unknown) => error);
+        if (opened instanceof PeerHostError) {
+          throw new OperatorError(
+            `the source '${one.name}' leads to ${host}: its list holds our own word come back. Remove the source first`,
+          );
+        }
+        if (!(opened instanceof Error)) await (opened as Download).close();
+      }),
   );
 }
 
@@ -227,7 +257,7 @@ export const addPeer = operation({
     const signer = await signingKeyOf(w);
     const pinned = parseKeyLine(input.key)!;
     refuseOwn(signer, pinned.name);
-    await refuseSource(w, url);
+    await refuseSource(w, url, call.signal);
     const known = await listPeers(w.store);
     if (known.some((one) => nameOf(one) === pinned.name)) {
       refuse(fail('conflict', `there is a peer ${pinned.name} already`));

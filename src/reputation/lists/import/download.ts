@@ -293,6 +293,9 @@ function refused(host: string): OperatorError {
 
 export type Destinations = ReturnType<typeof openDestinations>;
 
+/** A list would come from a peer, and be our own word come back. */
+export class PeerHostError extends OperatorError {}
+
 /** Returns a host in one spelling: without port, last dot and `www.`; an address as this server writes it. */
 export function plainHost({ hostname }: URL): string {
   const name = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
@@ -343,7 +346,7 @@ export function openDestinations(options: {
     if (peerHosts.length === 0) return;
     const peer = await sameHost(plainHost(url), peerHosts, resolve);
     if (peer === undefined) return;
-    throw new OperatorError(
+    throw new PeerHostError(
       `${host} is the peer ${peer}: its list would be our own word come back. Remove the peer first`,
     );
   }
