@@ -135,7 +135,7 @@ async function followRedirects(
       throw new OperatorError(`${label}: an address with a user name is not read`);
     }
     await options.destinations?.admit(url);
-    const credentials = isSameHost(start, url) ? options.credentials : undefined;
+    const credentials = takesCredentials(start, url) ? options.credentials : undefined;
     const response = await guard.wait(answerOf(url, guard.signal, { ...options, credentials }));
     const { location } = response.headers;
     if (!redirectStatuses.has(response.statusCode!) || location === undefined) return response;
@@ -178,7 +178,7 @@ function answerOf(
 }
 
 /** A redirect may lead to another host, or port, which must not learn what this one asks for. */
-function isSameHost(start: URL, url: URL): boolean {
+export function takesCredentials(start: URL, url: URL): boolean {
   if (start.origin === url.origin) return true;
   const isSafer = start.protocol === 'http:' && url.protocol === 'https:';
   return isSafer && start.hostname === url.hostname && start.port + url.port === '';

@@ -12,6 +12,7 @@ import {
   type Resolve,
   sameHost,
   sourceFault,
+  takesCredentials,
 } from '../../../../src/reputation/lists/import/download.ts';
 import { openList } from '../../../../src/reputation/lists/import/open-list.ts';
 import {
@@ -168,6 +169,21 @@ test('no redirect leads to an address that is not public', async () => {
   });
   await list.close();
   assert.deepEqual(reached, [`inner.example:${inner}`]);
+});
+
+test('a header or password goes to the same host and port alone, or from http to https of both', () => {
+  for (const [from, to, isSent] of [
+    ['https://a.example/list', 'https://a.example/other?x', true],
+    ['http://a.example/', 'https://a.example/', true],
+    ['http://a.example:8080/', 'http://a.example:8080/x', true],
+    ['http://a.example:8080/', 'https://a.example/', false],
+    ['http://a.example/', 'https://a.example:8443/', false],
+    ['https://a.example/', 'https://b.a.example/', false],
+    ['https://a.example/', 'https://a.example.net/', false],
+    ['https://a.example/', 'http://a.example/', false],
+  ] as const) {
+    assert.equal(takesCredentials(new URL(from), new URL(to)), isSent, `${from} ${to}`);
+  }
 });
 
 test('a host of a peer is known in each spelling, and no redirect leads to it', async () => {
