@@ -45,7 +45,7 @@ import {
   type StoredPeer,
 } from '../../../src/reputation/federation/subscribe/peers.ts';
 import { loadList } from '../../../src/reputation/lists/load-list.ts';
-import { peerNotesPrefix } from '../../../src/storage/keys.ts';
+import { peerCursorKey, peerNotesPrefix } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { nowhere } from '../../support/reputation/geo.ts';
@@ -331,6 +331,14 @@ it('a peer that is removed or decided on while it is read leaves nothing behind,
   during(() => changePeer(w.store, number, () => ({ weight: 2 })));
   await w.poll();
   assert.deepEqual([w.rows(), (await readCursor(w.store, number))?.seq], [1, 1]);
+  from.says(['45.1.2.1']);
+  // The operator has it read from the start, under the key that it has.
+  const none = { headSeq: 0, headChain: '', headMadeAt: 0 };
+  during(() => changePeer(w.store, number, () => none, { del: [peerCursorKey(number)] }));
+  await w.poll();
+  assert.equal(await readCursor(w.store, number), undefined);
+  await w.poll();
+  assert.deepEqual([w.rows(), (await readCursor(w.store, number))?.seq], [2, 2]);
 });
 
 it('a head that is replayed, of the future, of another history or too far ahead is refused', async () => {

@@ -235,7 +235,10 @@ export function createPeerPoller(options: PollOptions) {
     const dueAt = change.dueAt ?? now + Math.round(pause * (1 - jitter + 2 * jitter * fraction()));
     const done = await changePeer(store, peer.number, (stored) => {
       // Another peer has the number meanwhile, or the operator asked for something else.
-      if (stored.addedAt !== peer.addedAt || stored.key !== peer.key) return 'changed meanwhile';
+      const isSame = (['addedAt', 'key', 'headMadeAt'] as const).every(
+        (field) => stored[field] === peer[field],
+      );
+      if (!isSame) return 'changed meanwhile';
       const isAccepted = stored.acceptedSeq !== peer.acceptedSeq;
       const kept = isAccepted ? { held: 'none' as const, dueAt: 0 } : {};
       return { ...change, triedAt: now, dueAt, ...kept };
@@ -728,7 +731,7 @@ class PeerChangedError extends Error {
 }
 
 function isSamePeer(stored: StoredPeer, read: StoredPeer): boolean {
-  return (['addedAt', 'key', 'held', 'acceptedSeq'] as const).every(
+  return (['addedAt', 'key', 'held', 'acceptedSeq', 'headMadeAt'] as const).every(
     (field) => stored[field] === read[field],
   );
 }
