@@ -45,6 +45,7 @@ const longFiles = [
   'integrations/flows/restarts',
   'operations/commands',
   'operations/kills',
+  'reputation/federation/crash',
   'reputation/flows/federation',
   'reputation/flows/report-flood',
   'signon/flows/deletion-crash',
