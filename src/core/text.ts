@@ -27,6 +27,30 @@ export function repairUtf8(bytes: Uint8Array): string {
   return repairing.decode(bytes);
 }
 
+/** Longer text is copied faster by the platform, which costs a fixed price. */
+const byHandMax = 64;
+
+/**
+ * Writes a short text of ASCII as UTF-8.
+ * @returns false for any other text: what was written of it means nothing
+ */
+export function writeAscii(bytes: Uint8Array, start: number, text: string): boolean {
+  if (text.length > byHandMax) return false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code > 0x7f) return false;
+    bytes[start + i] = code;
+  }
+  return true;
+}
+
+/** Returns the text of short bytes that are all ASCII; undefined for any others. */
+export function readAscii(bytes: Buffer, start: number, end: number): string | undefined {
+  if (end - start > byHandMax) return undefined;
+  for (let i = start; i < end; i++) if (bytes[i]! > 0x7f) return undefined;
+  return bytes.toString('latin1', start, end);
+}
+
 /** Marks of direction, joiners, soft hyphens, byte order marks, variation selectors: none takes ink. */
 const unseen = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
 const fullWidth = /[\uff01-\uff5e]/g;

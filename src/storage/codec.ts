@@ -4,6 +4,8 @@
  * runs out, or meets a malformed field, fails as a whole and `decode` gives undefined.
  */
 
+import { readAscii, writeAscii } from '../core/text.ts';
+
 const strictText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export interface Writer {
@@ -111,6 +113,13 @@ class ByteWriter implements Writer {
   }
 
   text(value: string): Writer {
+    // The length of a short text of ASCII is one byte, known before; of any other this is written over.
+    const start = this.#take(1 + value.length);
+    if (writeAscii(this.#buffer, start + 1, value)) {
+      this.#buffer[start] = value.length;
+      return this;
+    }
+    this.#length = start;
     const size = Buffer.byteLength(value, 'utf8');
     this.varint(size);
     // In two steps: `#take` may put another buffer in place of this one.
@@ -230,9 +239,13 @@ class ByteReader implements Reader {
   }
 
   text(): string {
-    const bytes = this.raw(this.varint());
+    const size = this.varint();
+    const at = this.#take(size);
+    if (at < 0) return '';
+    const plain = readAscii(this.#input, at, at + size);
+    if (plain !== undefined) return plain;
     try {
-      return strictText.decode(bytes);
+      return strictText.decode(this.#input.subarray(at, at + size));
     } catch {
       this.#failed = true;
       return '';

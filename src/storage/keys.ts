@@ -8,6 +8,8 @@
  * is scanned), add a row to docs/STORAGE.md. Never reuse or change a number that was released.
  */
 
+import { writeAscii } from '../core/text.ts';
+
 /** A part of a key: its bytes, sorting as the value does. */
 type KeyPart = Uint8Array;
 
@@ -35,6 +37,8 @@ function u64(value: bigint): KeyPart {
 
 /** UTF-8, each 0x00 escaped as 0x00 0xff, ended by 0x00: sorts right also when parts follow. */
 function text(value: string): KeyPart {
+  const plain = new Uint8Array(value.length + 1);
+  if (writeAscii(plain, 0, value) && !value.includes('\0')) return plain;
   const size = Buffer.byteLength(value, 'utf8');
   const ended = Buffer.allocUnsafe(size + 1);
   ended.write(value, 0, size, 'utf8');
@@ -599,7 +603,10 @@ export function journalRowKey(seq: number): Uint8Array {
 }
 
 /** `event_ids`: the id as UTF-8. */
-export const eventIdRowKey = (id: string): Uint8Array => Buffer.from(id, 'utf8');
+export function eventIdRowKey(id: string): Uint8Array {
+  const plain = Buffer.allocUnsafe(id.length);
+  return writeAscii(plain, 0, id) ? plain : Buffer.from(id, 'utf8');
+}
 
 /** `expiry`: expires-at:u48 version:u48. The version tells entries of one moment apart. */
 export function expiryRowKey(expiresAt: number, version: number): Uint8Array {

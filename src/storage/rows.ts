@@ -77,7 +77,7 @@ const eventHeaderBytes = 10;
 /** Without time and checksum: both are given inside the transaction (`sealEvent`). */
 export function encodeEvent(event: NewEvent): Buffer {
   const id = eventIdRowKey(event.id);
-  const kind = Buffer.from(event.kind, 'utf8');
+  const kind = kindBytes(event.kind);
   const bytes = eventHeaderBytes + id.length + kind.length + event.body.length + crcBytes;
   const row = Buffer.allocUnsafe(bytes);
   row.writeUIntBE(0, 0, 6);
@@ -132,6 +132,19 @@ export function readEvent(
   };
 }
 
+/** Kinds are few: their bytes are kept. Beyond this bound they are made anew. */
+const kindsMax = 1_000;
+const bytesOfKinds = new Map<string, Buffer>();
+
+function kindBytes(kind: string): Buffer {
+  let bytes = bytesOfKinds.get(kind);
+  if (bytes === undefined) {
+    bytes = Buffer.from(kind, 'utf8');
+    if (bytesOfKinds.size < kindsMax) bytesOfKinds.set(kind, bytes);
+  }
+  return bytes;
+}
+
 /** Kinds are few, and mostly the one before: its text is taken again, if it is ASCII. */
 let lastKind = '';
 
@@ -147,7 +160,25 @@ function readKind(from: Buffer, start: number, end: number): string {
 
 function writeCrc(row: Buffer, key: Uint8Array): void {
   const end = row.length - crcBytes;
-  row.writeUInt32BE(crc32(row.subarray(0, end), crc32(key)), end);
+  row.writeUInt32BE(crcOf(key, row, end), end);
+}
+
+/** Calling the platform costs more than the checksum of so few bytes, and thousands of rows a second are that small. */
+const smallBytesMax = 256;
+
+const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? 0xedb8_8320 ^ (crc >>> 1) : crc >>> 1;
+  return crc;
+});
+
+/** Returns the CRC-32 of a key and the bytes of its row up to `end`. */
+export function crcOf(key: Uint8Array, row: Buffer, end: number): number {
+  if (key.length + end > smallBytesMax) return crc32(row.subarray(0, end), crc32(key));
+  let crc = 0xffff_ffff;
+  for (let i = 0; i < key.length; i++) crc = crcTable[(crc ^ key[i]!) & 0xff]! ^ (crc >>> 8);
+  for (let i = 0; i < end; i++) crc = crcTable[(crc ^ row[i]!) & 0xff]! ^ (crc >>> 8);
+  return ~crc >>> 0;
 }
 
 /** Returns where the row's own bytes end. @throws DamagedRowError */
@@ -160,10 +191,7 @@ function checkedEnd(
   const least = table === 'entries' ? entryHeaderBytes : eventHeaderBytes;
   const found = row.length < least ? -1 : row.readUInt8(markAt) >> 4;
   const end = row.length - crcBytes;
-  const isWhole =
-    found === mark &&
-    end >= least &&
-    row.readUInt32BE(end) === crc32(row.subarray(0, end), crc32(key));
+  const isWhole = found === mark && end >= least && row.readUInt32BE(end) === crcOf(key, row, end);
   if (!isWhole) throw new DamagedRowError(table, key);
   return end;
 }

@@ -125,3 +125,29 @@ it('random bytes never throw and never yield more than they hold', () => {
     assert.ok(taken <= input.length, 'seed 5');
   }
 });
+
+it('texts of any length and script come back, beside others', () => {
+  const random = seededRandom(5);
+  const letters = ['a', '\u007f', '\0', 'é', '☃', '\u{1f40d}', '\ufeff'];
+  for (let round = 0; round < 2_000; round++) {
+    const ofAscii = random.next() < 0.5;
+    const length = Math.floor(random.next() * 140);
+    const texts = Array.from({ length: 3 }, () =>
+      Array.from({ length }, () => letters[Math.floor(random.next() * (ofAscii ? 3 : 7))]).join(''),
+    );
+    const out = createWriter(16);
+    for (const text of texts) out.text(text);
+    const bytes = Buffer.concat(
+      texts.map((text) => Buffer.concat([varintOf(Buffer.byteLength(text)), Buffer.from(text)])),
+    );
+    assert.deepEqual(Buffer.from(out.finish()), bytes);
+    assert.deepEqual(
+      decode(bytes, (input) => texts.map(() => input.text())),
+      texts,
+    );
+  }
+});
+
+function varintOf(value: number): Uint8Array {
+  return createWriter().varint(value).finish();
+}

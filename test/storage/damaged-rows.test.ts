@@ -2,12 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { crc32 } from 'node:zlib';
 import { systemClock } from '../../src/core/clock.ts';
+import { seededRandom } from '../../src/core/random.ts';
 import { journalRowKey, scratchKey, text } from '../../src/storage/keys.ts';
 import { openTables } from '../../src/storage/lmdb/environment.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import type { Table } from '../../src/storage/lmdb/tables.ts';
-import { DamagedRowError } from '../../src/storage/rows.ts';
+import { crcOf, DamagedRowError } from '../../src/storage/rows.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
@@ -103,4 +105,14 @@ it('a row without the mark of a checksum is damaged', async () => {
     });
     await assert.rejects(store.get(own), DamagedRowError);
   });
+});
+
+it('the checksum is the CRC-32 of the key and the row, however long they are', () => {
+  const random = seededRandom(9);
+  for (let round = 0; round < 600; round++) {
+    const key = random.bytes(round % 60);
+    const row = Buffer.from(random.bytes(round));
+    const expected = crc32(Buffer.concat([key, row.subarray(0, Math.max(0, round - 4))]));
+    assert.equal(crcOf(key, row, Math.max(0, round - 4)), expected);
+  }
 });

@@ -187,3 +187,12 @@ it('refuses integers out of range and keys over the bound', () => {
   assert.throws(() => encodeKey(namespaces.scratch, text('x'.repeat(1_977))), RangeError);
   assert.equal(encodeKey(namespaces.scratch, text('x'.repeat(1_976))).length, 1_978);
 });
+
+it('a text of any length and script is its UTF-8, each zero byte escaped, and an event id its UTF-8', () => {
+  for (const value of ['', 'plain', 'a\0b', 'é', '☃'.repeat(40), 'x'.repeat(65), 'x'.repeat(64)]) {
+    const utf8 = Buffer.from(value, 'utf8');
+    const escaped = [...utf8].flatMap((byte) => (byte === 0 ? [0, 0xff] : [byte]));
+    assert.deepEqual([...text(value)], [...escaped, 0]);
+    assert.deepEqual([...keys.eventIdRowKey(value)], [...utf8]);
+  }
+});

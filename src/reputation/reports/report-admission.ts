@@ -37,16 +37,16 @@ export function createReportAdmission(options: {
 }): ReportAdmission {
   const { entries, clock, newAddresses, secondsLeftOfDay, catchUpTo } = options;
   /** New addresses under way, of the accounts that have some. */
-  const underWay = new Map<number, Map<string, Address>>();
+  const underWay = new Map<number, Map<string | number, Address>>();
 
   const isKnown = ({ family, words }: Address) =>
     entries.get(family, words, family === 4 ? 32 : 128) !== 0;
 
-  function enter(slot: number, text: string, address: Address): Settle {
+  function enter(slot: number, name: string | number, address: Address): Settle {
     const own = underWay.get(slot) ?? new Map();
-    underWay.set(slot, own.set(text, address));
+    underWay.set(slot, own.set(name, address));
     function leave(): void {
-      own.delete(text);
+      own.delete(name);
       if (own.size === 0 && underWay.get(slot) === own) underWay.delete(slot);
     }
     return (seq) => {
@@ -63,7 +63,7 @@ export function createReportAdmission(options: {
     const { limit, used } = newAddresses(slot, now);
     const own = underWay.get(slot);
     if (own === undefined || used + own.size < limit) return used >= limit;
-    for (const [text, address] of own) if (isKnown(address)) own.delete(text);
+    for (const [name, address] of own) if (isKnown(address)) own.delete(name);
     return used + own.size >= limit;
   }
 
@@ -73,11 +73,11 @@ export function createReportAdmission(options: {
         return fail('capacity_exceeded', 'No more addresses can be recorded at the moment.');
       }
       if (isKnown({ family, words })) return nothingToSettle;
-      const text = `${family} ${words.join()}`;
+      const name = family === 4 ? words[0]! : words.join();
       // It counts once; the first of its reports settles it.
-      if (underWay.get(slot)?.has(text) === true) return nothingToSettle;
+      if (underWay.get(slot)?.has(name) === true) return nothingToSettle;
       const now = clock.now();
-      if (!isSpent(slot, now)) return ok(enter(slot, text, { family, words: words.slice() }));
+      if (!isSpent(slot, now)) return ok(enter(slot, name, { family, words: words.slice() }));
       const { limit } = newAddresses(slot, now);
       const detail =
         `The limit of ${limit} new addresses a day is reached. ` +
