@@ -128,5 +128,5 @@ it('writes in French to whoever reads French', async (t) => {
   used.set(value(await bench.signon.registration.verify(token, french)).accountId, limit);
   await start().pass();
   await bench.signon.mailer.idle();
-  assert.match(bench.mails.at(-1)!.text, /30 voix ouvertes/);
+  assert.match(bench.mails.at(-1)!.text, /30 votes ouverts/);
 });

@@ -70,7 +70,7 @@ const client = ({ ip, standing }: ResolvedClient) => `${ip} ${standing}`;
 
 test('it is known whether a trusted proxy named the address', () => {
   const from = (peer: string, ...lines: string[]) => client(resolve(peer, lines));
-  assert.equal(from('9.9.9.9', '1.1.1.1'), '9.9.9.9 stranger');
+  assert.equal(from('9.9.9.9', '1.1.1.1'), '9.9.9.9 untrusted');
   assert.equal(from('10.0.0.1'), '10.0.0.1 silent');
   assert.equal(from('10.0.0.1', ''), '10.0.0.1 unreadable');
   assert.equal(from('10.0.0.1', '1.1.1.1, unknown'), '10.0.0.1 unreadable');
@@ -145,7 +145,7 @@ test('two headers that name different clients name none', () => {
   ] as const) {
     assert.equal(from(x, forwarded), '10.0.0.1 contradictory', `${x} ${forwarded}`);
   }
-  assert.equal(client(resolve('9.9.9.9', ['1.1.1.1'], ['for=1.1.1.1'])), '9.9.9.9 stranger');
+  assert.equal(client(resolve('9.9.9.9', ['1.1.1.1'], ['for=1.1.1.1'])), '9.9.9.9 untrusted');
 });
 
 test('no text of a client throws or hides what a proxy wrote on a line behind it', () => {
