@@ -139,7 +139,7 @@ export const reasons: readonly Reason[] = [
       'A run has some 8,000 rows, so 500 random changes touch every run of the records, which stand by score: all ' +
       'of them are written and compressed anew. Runs of a few hundred rows would be tens of thousands of buffers for ' +
       'each thread that serves them to take in one turn. About 1.2 s remain after a single change: the walk, and the ' +
-      'choice of rows for each list.',
+      'choice of rows for each list. To take country and provider from the rows of the last build gave nothing.',
   },
   {
     bench: 'http',
