@@ -742,3 +742,19 @@ it('a new peer has half of its weight for 14 days, then whole; peers of one host
   assert.equal(w.state.entries.peers.get(2)?.group, 1);
   assert.equal((await findPeer(w.store, 'c.example'))?.number, 2);
 });
+
+it('a peer that is found to follow another one is its vote, until the operator knows better', async () => {
+  const w = await subscriber();
+  const [one, other] = [await publisher(w.clock), await publisher(w.clock, 'c.example')];
+  await w.add(one, old);
+  await w.add(other, old);
+  await w.poll();
+  const group = () => w.state.entries.peers.get(2)?.group;
+  assert.equal(group(), 2);
+  await changePeer(w.store, 2, () => ({ follows: 1 }));
+  await w.poll();
+  assert.equal(group(), 1);
+  await changePeer(w.store, 2, () => ({ isIndependent: true }));
+  await w.poll();
+  assert.equal(group(), 2);
+});

@@ -221,6 +221,10 @@ test('addresses go out that staff, or two members, reported first-hand; nothing 
   });
   await world.seed('list', { '198.18.1.5/32': 100, '198.18.1.10/32': 100 });
   await world.good('198.18.1.9/32');
+  // An own further server counts as staff here, and is not carried on all the same.
+  await world.peer(1, { isOwn: true });
+  await world.peerSays(1, ['198.18.1.11']);
+  assert.ok(world.score('198.18.1.11') >= 75);
   const own = parsePrefix('198.18.1.6/32');
   assert.ok(own.ok);
   void applyEvent(
