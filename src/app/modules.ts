@@ -47,6 +47,7 @@ import { signonEndpoints } from '../signon/signon.route.ts';
 import { exchangeByFormEndpoint, exchangeEndpoint } from '../signon/sites/exchange.route.ts';
 import { noticeKeysEndpoint } from '../signon/sites/notice-keys.route.ts';
 import { openSite, siteEndpoints } from '../site/module.ts';
+import { createCallers } from '../web/guard/callers.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';
 import { type ConsoleSources, openConsole } from './console.ts';
 import type { Data, Opening } from './data.ts';
@@ -336,7 +337,7 @@ export async function openModules(
       ...ground,
       quotaGuard,
       guard,
-      callers,
+      callers: createCallers({ limits: access.frontEndLimits, check, clock }),
       turns,
       index: state.index,
       judge: check.judge,

@@ -84,6 +84,7 @@ export async function openCrowdsec(needs: {
   readonly masterKey: MasterKey;
   readonly quotaGuard: QuotaGuard;
   readonly guard: Guard;
+  /** Counts with the front ends, which answer some of the same calls. */
   readonly callers: Callers;
   readonly turns: Turns;
   readonly index: IpIndex;

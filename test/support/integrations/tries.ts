@@ -64,8 +64,7 @@ export async function doorTries(server: TestServer, key: string): Promise<Tried[
   const toAgents = (path: string, status: number, body: string, headers = {}): Tried => {
     return { path, method: 'POST', status, body, headers };
   };
-  const take = (query: string, status: number, headers = {}, body?: string): Tried => {
-    const path = `/v1/decisions${query}`;
+  const take = (path: string, status: number, headers = {}, body?: string): Tried => {
     return { path, method: 'DELETE', status, headers, ...(body === undefined ? {} : { body }) };
   };
   const login = JSON.stringify({ machine_id: 'a', password: agentKey, scenarios: [] });
@@ -104,14 +103,19 @@ export async function doorTries(server: TestServer, key: string): Promise<Tried[
     get('/v1/allowlists/portcullis', 401, own),
     get('/v1/allowlists/other', 404, manage),
     get('/v1/alerts', 401, own),
-    ...['?ip=8.8.4.4', '/7'].flatMap((which) => [
-      take(which, 200, agent),
-      take(which, 401, own),
-      take(which, 413, { ...agent, 'Content-Length': '2000' }, 'x'.repeat(2_000)),
-      take(which, 415, { ...agent, 'Content-Encoding': 'br', 'Content-Length': '2' }, '{}'),
+    ...['decisions?ip=8.8.4.4', 'decisions/7', 'alerts?ip=8.8.4.4', 'alerts/7'].flatMap((which) => [
+      take(`/v1/${which}`, 200, agent),
+      take(`/v1/${which}`, 401, own),
+      take(`/v1/${which}`, 413, { ...agent, 'Content-Length': '2000' }, 'x'.repeat(2_000)),
+      take(
+        `/v1/${which}`,
+        415,
+        { ...agent, 'Content-Encoding': 'br', 'Content-Length': '2' },
+        '{}',
+      ),
     ]),
-    take('?ip=x', 400, agent),
-    take('/x', 400, agent),
+    take('/v1/decisions?ip=x', 400, agent),
+    take('/v1/decisions/x', 400, agent),
     get('/v1/allowlists', 200, agent),
     get('/v1/allowlists?with_content=true', 200, agent),
     get('/v1/allowlists', 401, own),
