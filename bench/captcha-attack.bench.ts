@@ -53,40 +53,41 @@ import type { BenchRow } from './row.ts';
 // How many of the spoken challenges programs understand, and how much of the speech reaches an ear. The
 // controls are the same voices as anybody has them, in no room and hardly any babble.
 
-/** `voices`: starts of a server whose recordings the reader learned, none of them the one it listens to. */
+/** `voices`: starts of a server whose recordings the reader learned, none of them among those it listens to (`starts`). */
 const sizes = {
-  tiny: { clips: 1, slowClips: 1, voices: 1, learned: 6, rounds: 1 },
-  full: { clips: 100, slowClips: 25, voices: 12, learned: 1_500, rounds: 10 },
+  tiny: { clips: 1, starts: 1, slowClips: 1, voices: 1, learned: 6, rounds: 1 },
+  full: { clips: 200, starts: 5, slowClips: 25, voices: 12, learned: 1_500, rounds: 10 },
 } as const;
 
 const easy: Acoustics = { equaliserDb: 0, reflections: 0, babbleDb: 24 };
 
 function soundRows(size: 'tiny' | 'full', language: SpokenLanguage): BenchRow[] {
-  const { clips, slowClips, voices: starts, learned, rounds } = sizes[size];
+  const { clips, starts, slowClips, voices, learned, rounds } = sizes[size];
   const isFrench = language === 'fr';
   const usualAcoustics = acousticsOf[language];
   const sound = isFrench ? 'French sound' : 'sound';
   const voicesFrom = (seed: number) =>
     isFrench ? recordedVoices(seededRandom(seed)) : synthesiseVoices(seededRandom(seed));
   const stock = isFrench ? stockRecordings() : synthesiseVoices(seededRandom(80_001), stockManners);
-  const own = voicesFrom(80_002);
-  const clipsOf = (voices: SpeechVoices, acoustics: Acoustics, from: number, count: number) =>
-    seeds(from, count).map((seed) => composeClip(voices, seed, acoustics));
+  const own = Array.from({ length: starts }, (_, i) => voicesFrom(80_002 + i));
+  const clipsOf = (
+    from: readonly SpeechVoices[],
+    acoustics: Acoustics,
+    firstSeed: number,
+    count: number,
+  ) =>
+    seeds(firstSeed, count).map((seed, i) => composeClip(from[i % from.length]!, seed, acoustics));
   const understood = (reader: SoundReader, list: readonly ReturnType<typeof composeClip>[]) =>
     list.filter(({ answer, sound }) => reader(sound) === answer).length;
   const judged = (met: boolean) => (size === 'full' ? { ok: met } : {});
 
   const comparing = correlationReader(stock);
   const matched = understood(comparing, clipsOf(own, usualAcoustics, 81_001, slowClips));
-  const control = understood(comparing, clipsOf(stock, easy, 81_002, slowClips));
+  const control = understood(comparing, clipsOf([stock], easy, 81_002, slowClips));
 
-  const known = Array.from({ length: starts }, (_, i) => voicesFrom(82_000 + i));
-  const trainedOn = (acoustics: Acoustics, count: number) => {
-    const lessons = seeds(83_001, count).map((seed, i) =>
-      composeClip(known[i % known.length]!, seed, acoustics),
-    );
-    return trainedReader(lessons, seededRandom(83_002), rounds);
-  };
+  const known = Array.from({ length: voices }, (_, i) => voicesFrom(82_000 + i));
+  const trainedOn = (acoustics: Acoustics, count: number) =>
+    trainedReader(clipsOf(known, acoustics, 83_001, count), seededRandom(83_002), rounds);
   const heard = clipsOf(own, usualAcoustics, 84_001, clips);
   const read = understood(trainedOn(usualAcoustics, learned), heard);
   const fewLessons = Math.ceil(learned / 2);
@@ -105,7 +106,7 @@ function soundRows(size: 'tiny' | 'full', language: SpokenLanguage): BenchRow[] 
       ...judged(control >= 0.8 * slowClips),
     },
     {
-      name: `${sound}: reader trained on ${learned} clips of ${starts} other starts`,
+      name: `${sound}: reader trained on ${learned} clips of ${voices} other starts`,
       ...{ unit: `of ${clips} clips`, ours: read, goal: `≤ ${0.35 * clips}` },
       ...judged(read <= 0.35 * clips),
     },

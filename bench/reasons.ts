@@ -252,7 +252,7 @@ export const apart: readonly string[] = [
   '**Reports, tried and not taken.** V8 reads the bounds of the young space once: neither its growth factor nor its ' +
     'largest size has an effect at run time. Started with 2 MiB a server is 23 MiB smaller at rest, but then reports are ' +
     'collected in it as well. A full collection after the start brings it from 15 to 1 MiB and holds the main ' +
-    'thread for more than 10 ms. One pass over an address for its three looks (own, country, network) and digits of categories by hand: ' +
-    '23.6 and 23.4 µs a report, nothing.',
+    'thread for more than 10 ms. A shared scratch array for the look-ups of own addresses and digits of categories ' +
+    'by hand: 23.6 and 23.4 µs a report, nothing.',
   '**Rebuild from the store** of a million entries takes 1.2 to 1.6 s (goal 1.5).',
 ];

@@ -10,8 +10,8 @@ import { OperatorError } from './errors.ts';
 
 /** The rules of what may be asked at all. */
 export interface OutgoingRules {
-  /** @throws OperatorError for an address that may not be asked */
-  admit(url: URL): void;
+  /** Rejects with an OperatorError for an address that may not be asked. */
+  admit(url: URL): Promise<void>;
   /** Resolves names to addresses that may be asked. */
   readonly lookup: LookupFunction;
 }
@@ -46,7 +46,7 @@ export async function requestOnce(
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
   const headers = { 'user-agent': 'portcullis', ...length, ...asked.headers };
   try {
-    admit(url);
+    await admit(url);
     return await new Promise<OutgoingAnswer>((resolve, reject) => {
       const request = url.protocol === 'https:' ? requestHttps : requestHttp;
       request(url, { method, agent: false, signal, headers, lookup })

@@ -356,7 +356,7 @@ export const createSiteKey = operation({
     level: {
       schema: v.optional(choice(leastLevels), 'silent'),
       value: leastLevels.join('|'),
-      help: `${levelHelp} (default: silent)`,
+      help: levelHelp,
     },
   },
   audit: 'required',

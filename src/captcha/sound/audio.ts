@@ -93,7 +93,7 @@ export interface Acoustics {
  */
 export const acousticsOf = {
   en: { equaliserDb: 8, reflections: 16, babbleDb: 6 },
-  fr: { equaliserDb: 8, reflections: 16, babbleDb: 9 },
+  fr: { equaliserDb: 8, reflections: 16, babbleDb: 8 },
 } as const satisfies Record<SpokenLanguage, Acoustics>;
 export const usualAcoustics: Acoustics = acousticsOf.en;
 

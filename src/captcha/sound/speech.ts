@@ -255,13 +255,13 @@ function peakOf(samples: Float32Array): number {
 }
 
 // French digits from recordings (`data/speech/fr`, with where they come from and their licences), since no synthesiser
-// with a French voice has a licence that fits. At each start a speaker gets a throat of its own, and each digit a
-// pitch and a length of its own, so that nobody has these recordings.
+// with a French voice has a licence that fits. At each start each digit of a speaker gets a throat, a pitch and a
+// length of its own, so that nobody has these recordings.
 
 const recordedFolder = new URL('../../../../data/speech/fr/', import.meta.url);
 const recordedSpeakers = ['armelle', 'm3', 'f2', 'klatt2'] as const;
 /** Throats, from long to short. Beyond these a speaker sounds like a giant, or a mouse. */
-const throats = [0.85, 1.2] as const;
+const throats = [0.8, 1.28] as const;
 /** `pitches` are factors beside those of the throat. */
 const recordedManners: Manners = { pitches: [0.92, 1.08], lengths: [0.8, 1.25] };
 
@@ -275,13 +275,12 @@ export function recordedVoices(random: Random): SpeechVoices {
   const between = ([low, high]: readonly [number, number]) =>
     low + ((high - low) * Buffer.from(random.bytes(2)).readUInt16LE(0)) / 65_536;
   return voicesOf(
-    recordedSpeakers.flatMap((speaker) => {
-      const throat = between(throats);
-      return recordingsOf(speaker).map((digit) => {
-        const speed = throat * between(pitches);
+    recordedSpeakers.flatMap((speaker) =>
+      recordingsOf(speaker).map((digit) => {
+        const speed = between(throats) * between(pitches);
         return levelled(stretched(resampled(digit, speed), speed * between(lengths)));
-      });
-    }),
+      }),
+    ),
   );
 }
 

@@ -58,7 +58,7 @@ describe('the score of an address', () => {
       const html = (await page(`/ip/${ip}`)).body;
       const [, curve = ''] = html.split('<svg class="timeline"');
       const [table = ''] = curve.split('</table>');
-      assert.match(table, /<td[^>]*>not known</);
+      assert.match(table, /<td[^>]*>unknown</);
       assert.match(
         table,
         new RegExp(`>${data.abuseConfidenceScore}</td><td[^>]*>\\d+</td></tr></tbody>`),
