@@ -278,6 +278,7 @@ if (challengeBox) {
   for (const name of ['listen', 'hear']) {
     press(name, () => {
       show('sound');
+      said.textContent = '';
       play();
       playButton.focus();
     });
@@ -285,6 +286,7 @@ if (challengeBox) {
   press('play', () => (sound.paused ? play() : sound.pause()));
   press('look', () => {
     show('picture');
+    said.textContent = '';
     answer.focus();
   });
   press('pause', () => show(medium === 'still' ? 'picture' : 'still'));

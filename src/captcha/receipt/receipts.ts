@@ -127,6 +127,11 @@ const siteKeyCharactersMax = 64;
 /** The form of actions is that of reCAPTCHA and Turnstile: letters, digits, `_`, `-` and `/`. */
 const actionPattern = /^[\w/-]{1,100}$/;
 
+/** Returns the action as the page sent it, and an empty text for one of another form. */
+export function actionOf(text: string): string {
+  return actionPattern.test(text) ? text : '';
+}
+
 interface Body {
   readonly id: Uint8Array;
   readonly siteKey: string;
@@ -203,8 +208,7 @@ export function createReceipts<S extends Site>(options: {
   function openWork(solution: string): Opened | undefined {
     const solved = options.work.open(solution, undefined);
     if (solved === undefined) return undefined;
-    const { site: siteKey, origin, score: abuseScore, endsAt } = solved;
-    const action = actionPattern.test(solved.action) ? solved.action : '';
+    const { site: siteKey, origin, action, score: abuseScore, endsAt } = solved;
     const id = Buffer.from(solved.nonce, 'hex');
     const solvedAt = Math.min(clock.now(), endsAt);
     return { id, siteKey, origin, action, abuseScore, solvedAt, endsAt, level: 'silent' };
@@ -227,7 +231,7 @@ export function createReceipts<S extends Site>(options: {
       solvedAt,
       endsAt: solvedAt + receiptLifeMs,
       abuseScore,
-      action: actionPattern.test(action) ? action : '',
+      action: actionOf(action),
     });
   }
 

@@ -30,6 +30,7 @@ import {
   Verified,
   verifyBytesMax,
 } from '../challenge/challenge.route.ts';
+import { actionOf } from '../receipt/receipts.ts';
 import { WorkChallenge } from './work.ts';
 
 const base = {
@@ -136,7 +137,7 @@ export function workRoutes(
       // Nothing that is done for an unknown site key leads anywhere.
       least: site?.least ?? (siteKey === '' && params.ok ? 'silent' : 'easy'),
       origin: originOf(request),
-      action: get('action').slice(0, actionCharactersMax),
+      action: actionOf(get('action')),
       wantsPicture: get('picture') !== '' || !params.ok,
     });
     if (!started.ok) return readableBy(request, guard.failureReply(startEndpoint, started));
@@ -183,7 +184,7 @@ export function workRoutes(
       site: site.id,
       least: site.least,
       origin,
-      action: (params.value.get('action') ?? '').slice(0, actionCharactersMax),
+      action: actionOf(params.value.get('action') ?? ''),
       wantsPicture: false,
     });
     if (!started.ok) return started;
@@ -201,8 +202,6 @@ export function workRoutes(
   ];
 }
 
-/** As of a receipt: a longer one counts as none there. */
-const actionCharactersMax = 100;
 /** An origin is signed into the work. */
 const originCharactersMax = 300;
 

@@ -99,6 +99,8 @@ test('work brings a receipt of its level, once, as JSON or as a form', async () 
     `{"ok":true,"receipt":"silent for ${origin}"}`,
     'an address beside it',
   );
+  const named = await start(setup, `sitekey=pcs_silent&action=${encodeURIComponent('réservé')}`);
+  assert.match(JSON.stringify(named.work), /"action":""/, 'a browser could not send it back');
 });
 
 test('expired, of another site or network, altered, malformed: no, and nothing is thrown', async () => {
