@@ -35,7 +35,7 @@ function searchBox(text: Catalogue, searchPath: string): Html {
   const { docs } = text;
   return (
     <div class="docs-search" id="docs-search-open" hidden>
-      <button class="input" type="button" aria-keyshortcuts="Control+K" aria-label={docs.search}>
+      <button class="input" type="button" aria-keyshortcuts="Control+K">
         <Icon name="search" />
         <span>{docs.searchShort}</span>
         <kbd aria-hidden="true">Ctrl K</kbd>
