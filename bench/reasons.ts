@@ -130,7 +130,7 @@ export const reasons: readonly Reason[] = [
     bench: 'captcha-burst',
     row: 'check while nine of ten visitors do work',
     why:
-      'Each of 900 challenges takes a millisecond of processor time to make, on threads that share two cores with ' +
+      'Each of 900 challenges takes half a millisecond of processor time to make, on threads that share two cores with ' +
       'the visitors and the front end; the bare library makes nothing.',
   },
   {

@@ -161,7 +161,8 @@ export async function openModules(
   const { quotaGuard, check, geo } = frontEnd;
   const { idOf: accountOf, newAddresses, generationOf, standingOf } = state.access;
   const { catchUpTo } = state.follower;
-  const ground = { store, maintenance, clock, random, log, masterKey, config };
+  const serverAddresses = machineAddresses();
+  const ground = { store, maintenance, clock, random, log, masterKey, config, serverAddresses };
   const turns = createTurns(clock.monotonicMs);
   const slotOf = (account: string) => standingOf(account)?.slot;
   const catchUp = async () => catchUpTo(await store.lastSeq());
@@ -245,7 +246,6 @@ export async function openModules(
     geo,
     slotOf,
     catchUpTo,
-    serverAddresses: machineAddresses(),
     allowDocumentation: demo,
   };
   const reporting = host.add(
@@ -353,7 +353,6 @@ export async function openModules(
       allowChanges: state.reducer.allowChanges,
       report: reporting.sendAlerts,
       operator: operatorOf(ground, parts.onConsole.run),
-      serverAddresses: machineAddresses(),
     }),
   );
   host.add(

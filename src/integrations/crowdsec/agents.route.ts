@@ -163,6 +163,17 @@ const taking = {
   robots: 'disallow',
 } as const;
 
+/** The filters say which decisions end, by themselves or with their alerts. */
+const meantQuery = {
+  ip: optionalText('An address.'),
+  range: optionalText('A network.'),
+  contains: optionalText('`false`: what lies in it, not what it lies in.'),
+  value: optionalText('Exactly this address or network.'),
+  scope: optionalText('`ip` or `range`.'),
+  scenario: optionalText('The whole name of it.'),
+  origin: optionalText('`crowdsec`, `cscli` or another.'),
+} as const;
+
 const takenBackAnswers = {
   200: jsonAnswer('How many ended.', v.strictObject({ nbDeleted: v.string() })),
   401: refused,
@@ -176,14 +187,8 @@ export const takeBackEndpoint = endpoint({
     tag,
     summary: "Ends decisions of the account's agents: those that match, or all of them.",
     query: {
-      ip: optionalText('An address.'),
-      range: optionalText('A network.'),
-      contains: optionalText('`false`: what lies in it, not what it lies in.'),
-      value: optionalText('Exactly this address or network.'),
-      scope: optionalText('`ip` or `range`.'),
+      ...meantQuery,
       type: optionalText('`ban` or `captcha`.'),
-      scenario: optionalText('The whole name of it.'),
-      origin: optionalText('`crowdsec`, `cscli` or another.'),
     },
     answers: takenBackAnswers,
   },
@@ -209,13 +214,7 @@ export const takeAlertsBackEndpoint = endpoint({
     tag,
     summary: "Ends the decisions of the account's alerts that match, or of all of them.",
     query: {
-      ip: optionalText('An address.'),
-      range: optionalText('A network.'),
-      contains: optionalText('`false`: what lies in it, not what it lies in.'),
-      value: optionalText('Exactly this address or network.'),
-      scope: optionalText('`ip` or `range`.'),
-      scenario: optionalText('The whole name of it.'),
-      origin: optionalText('`crowdsec`, `cscli` or another.'),
+      ...meantQuery,
       decision_type: optionalText('`ban` or `captcha`.'),
       has_active_decision: optionalText('`false` has none.'),
       since: optionalText('No older than this: `4h`.'),

@@ -58,6 +58,17 @@ export interface RowFacts {
   readonly earned: number;
 }
 
+/** The facts of an address of which nothing is said. */
+export const noFacts: RowFacts = {
+  firstHour: 0,
+  lastHour: 0,
+  categories: 0,
+  reports: 0,
+  staff: 0,
+  members: 0,
+  earned: 0,
+};
+
 export function goneLine({ family, words, length }: AddressRef): string {
   return `- ${addressText(family, words, length)}\n`;
 }
@@ -197,13 +208,7 @@ function newRow(): FilledRow {
     family: 4,
     words: new Uint32Array(4),
     length: 32,
-    firstHour: 0,
-    lastHour: 0,
-    categories: 0,
-    reports: 0,
-    staff: 0,
-    members: 0,
-    earned: 0,
+    ...noFacts,
   };
 }
 

@@ -43,7 +43,7 @@ import {
   newAddress,
   rowCount,
 } from '../document/rows.ts';
-import { type AddressRef, chainStart, type RowFacts } from '../document/segment.ts';
+import { type AddressRef, chainStart, noFacts } from '../document/segment.ts';
 import { createFlags, stepInSlices, votesByPeer } from './compare.ts';
 import { type FetchOptions, openPeerReader, PeerFault, type ReadSegment } from './fetch.ts';
 import { type HeldRows, type NoticeKind, notePeer, tellNotices } from './notices.ts';
@@ -495,7 +495,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
       const node = i + 1;
       const entry = c.owner[node]!;
       if (entry === 0 || c.tag[node] !== tag || isNamed[node] !== 0) return;
-      found.add(index.prefixOf(entry)!, nothing);
+      found.add(index.prefixOf(entry)!, noFacts);
     });
     return found.finish();
   }
@@ -758,15 +758,6 @@ interface RowChange {
 }
 
 const none = new Uint32Array();
-const nothing: RowFacts = {
-  firstHour: 0,
-  lastHour: 0,
-  categories: 0,
-  reports: 0,
-  staff: 0,
-  members: 0,
-  earned: 0,
-};
 
 function joined(parts: readonly Uint32Array[]): Uint32Array {
   const whole = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
