@@ -134,7 +134,7 @@ test('no source is imported by tests and benches alone', () => {
 /** Figures that may fall and never rise: whoever brings one down writes the new one here. */
 const ratchets = {
   filesWithOneImporter: 26,
-  interfacesOfOneFactory: 48,
+  interfacesOfOneFactory: 33,
   commentsWithoutSubject: 0,
   linesOfOldWords: 0,
 };

@@ -25,12 +25,6 @@ export interface UnixSocket {
   readonly group: number | undefined;
 }
 
-/** A socket file of this process, which tells it from one that another put in its place. */
-export interface SocketFile {
-  readonly path: string;
-  readonly inode: number;
-}
-
 /**
  * Resolves when a server may listen at the path: nothing is there, or the socket of a server that is gone.
  * Rejects with an `OperatorError` otherwise.
@@ -81,7 +75,7 @@ function answerOf(path: string): Promise<string | undefined> {
 }
 
 /** Lets others connect to the file that this process has just bound. */
-export function openSocketFile({ path, mode, group }: UnixSocket): SocketFile {
+export function openSocketFile({ path, mode, group }: UnixSocket) {
   const { ino: inode } = lstatSync(path);
   try {
     if (group !== undefined) chownSync(path, -1, group);
@@ -94,6 +88,9 @@ export function openSocketFile({ path, mode, group }: UnixSocket): SocketFile {
   }
   return { path, inode };
 }
+
+/** A socket file of this process, which tells it from one that another put in its place. */
+export type SocketFile = ReturnType<typeof openSocketFile>;
 
 export function removeSocketFile({ path, inode }: SocketFile): void {
   try {

@@ -64,20 +64,6 @@ export function readPrefix(memory: IndexMemory, entry: number, out: Uint32Array)
   return lengthOf(memory.rows, entry);
 }
 
-export interface EntryRows {
-  /** A cleared record for the prefix, or 0 when all numbers are taken. */
-  allocate(prefix: IndexPrefix): number;
-  /** Frees an entry, after the grace period only. */
-  release(entry: number): void;
-  hasRoom(): boolean;
-  /** Numbers handed out again after another prefix held them. */
-  reused(): number;
-  /** Highest number ever in use, and the highest key block. */
-  topEntry(): number;
-  topKey(): number;
-  state(): EntriesState;
-}
-
 export interface EntriesState {
   readonly topEntry: number;
   readonly freeEntry: number;
@@ -85,7 +71,7 @@ export interface EntriesState {
   readonly freeKey: number;
 }
 
-export function createEntries(memory: IndexMemory, from?: EntriesState): EntryRows {
+export function createEntries(memory: IndexMemory, from?: EntriesState) {
   const { rows, keys, records } = memory;
   const entriesMax = rows.length / ROW_WORDS - 1;
   let topEntry = from?.topEntry ?? 0;
@@ -110,7 +96,8 @@ export function createEntries(memory: IndexMemory, from?: EntriesState): EntryRo
   }
 
   return {
-    allocate({ family, words, length }) {
+    /** A cleared record for the prefix, or 0 when all numbers are taken. */
+    allocate({ family, words, length }: IndexPrefix): number {
       if (freeEntry === 0 && topEntry === entriesMax) return 0;
       const entry = takeEntry();
       const row = entry << ROW_SHIFT;
@@ -130,7 +117,8 @@ export function createEntries(memory: IndexMemory, from?: EntriesState): EntryRo
       rows[row + LENGTH] = LENGTH_6 + length;
       return entry;
     },
-    release(entry) {
+    /** Frees an entry, after the grace period only. */
+    release(entry: number): void {
       const row = entry << ROW_SHIFT;
       if ((rows[row + LENGTH]! & LENGTH_MASK) >= LENGTH_6) {
         const key = rows[row + KEY]!;
@@ -141,10 +129,14 @@ export function createEntries(memory: IndexMemory, from?: EntriesState): EntryRo
       rows[row + KEY] = freeEntry;
       freeEntry = entry;
     },
-    hasRoom: () => freeEntry !== 0 || topEntry < entriesMax,
-    reused: () => reused,
-    topEntry: () => topEntry,
-    topKey: () => topKey,
-    state: () => ({ topEntry, freeEntry, topKey, freeKey }),
+    hasRoom: (): boolean => freeEntry !== 0 || topEntry < entriesMax,
+    /** Numbers handed out again after another prefix held them. */
+    reused: (): number => reused,
+    /** Highest number ever in use, and the highest key block. */
+    topEntry: (): number => topEntry,
+    topKey: (): number => topKey,
+    state: (): EntriesState => ({ topEntry, freeEntry, topKey, freeKey }),
   };
 }
+
+export type EntryRows = ReturnType<typeof createEntries>;

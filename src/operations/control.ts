@@ -14,7 +14,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
 import { packageVersion } from '../config/version.ts';
 import type { OperationCall, OperationProgress } from '../contracts/operation.ts';
-import type { BoundedTable } from '../core/bounded-tables.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { createByteQueue, createWindow, windowBytes } from '../core/window.ts';
@@ -35,14 +34,6 @@ import {
   piecesOf,
   protocolVersion,
 } from './protocol.ts';
-
-export interface Control {
-  /** From now on operations are run; those that came before have waited. */
-  serve(run: (order: Order, call: OperationCall) => Promise<unknown>): void;
-  readonly table: BoundedTable;
-  /** Aborts what is under way and lets nobody on any more. May be called again. */
-  close(): Promise<void>;
-}
 
 const connectionsMax = 64;
 /** From a connection to its request. */
@@ -67,7 +58,7 @@ export async function openControl(
   dataDir: string,
   log: Log,
   { askMsMax = askMsDefault }: { readonly askMsMax?: number } = {},
-): Promise<Control> {
+) {
   const directory = await open(dataDir, 'r');
   // The name of a unix socket is limited to 107 bytes; the way over the descriptor is short.
   const path = `/proc/self/fd/${directory.fd}/${controlSocket}`;
@@ -104,9 +95,11 @@ export async function openControl(
     );
   }
   return {
-    serve: (run) => start(run),
+    /** From now on operations are run; those that came before have waited. */
+    serve: (run: (order: Order, call: OperationCall) => Promise<unknown>): void => start(run),
     table: { name: 'commands', used: () => connections.size, limit: connectionsMax },
-    close() {
+    /** Aborts what is under way and lets nobody on any more. May be called again. */
+    close(): Promise<void> {
       closing ??= close();
       return closing;
     },
@@ -121,6 +114,8 @@ export async function openControl(
     await directory.close();
   }
 }
+
+export type Control = Awaited<ReturnType<typeof openControl>>;
 
 /** Closed to others from its first moment on: DATA_DIR itself may be open to them. */
 function listen(server: Server, path: string): Promise<void> {

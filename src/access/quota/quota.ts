@@ -84,11 +84,6 @@ const bucketShift = 2 * ringLength;
 /** Each failed round means that another thread's call went through; at the bound: refuse. */
 const roundsMax = 1_000;
 
-/** Can be posted to another thread. */
-export interface QuotaHandle {
-  readonly buffer: SharedArrayBuffer;
-}
-
 /** `take` leaves its findings in the fields, so that it allocates nothing. */
 export interface Quotas {
   /**
@@ -121,10 +116,13 @@ export interface QuotaOptions {
 }
 
 /** 2,176 bytes for each account slot once used; an untouched one costs address space only. */
-export function createQuotaMemory(accountCapacity: number): QuotaHandle {
+export function createQuotaMemory(accountCapacity: number) {
   const words = accountCapacity * 2 * wordsPerQuota + tailWords;
   return { buffer: new SharedArrayBuffer(words * 4) };
 }
+
+/** Can be posted to another thread. */
+export type QuotaHandle = ReturnType<typeof createQuotaMemory>;
 
 /** Opens the counts that are exchanged with other nodes. */
 export function openQuotaSent({ buffer }: QuotaHandle) {

@@ -27,22 +27,6 @@ const BIN_MAP_WORDS = (BIN_COUNT + 31) >> 5;
 const STARTS = 1;
 const ENDS = 2;
 
-export interface Arena {
-  /** Word offset of a block of at least `words` words, or 0 when there is no room. */
-  allocate(words: number): number;
-  /** `words` as it was allocated. */
-  release(offset: number, words: number): void;
-  /** Returns true while `words` words are left that were never used. */
-  hasRoom(words: number): boolean;
-  /** Words up to the end of the last block. */
-  topWords(): number;
-  /** Words in live blocks. */
-  liveWords(): number;
-  /** State to save and restore together with the words below the top. */
-  state(): ArenaState;
-  restore(state: ArenaState): void;
-}
-
 export interface ArenaState {
   /** Top and live granules, then the first block of each bin. */
   readonly bins: Int32Array;
@@ -57,7 +41,7 @@ export function tagWordsOf(topGranules: number): number {
   return (topGranules + 16) >> 4;
 }
 
-export function createArena(nodes: Int32Array): Arena {
+export function createArena(nodes: Int32Array) {
   const limit = nodes.length >> GRANULE_SHIFT;
   // Two bits for each granule. Shared only because a large plain ArrayBuffer counts as
   // garbage-collector pressure; untouched pages cost nothing.
@@ -118,7 +102,8 @@ export function createArena(nodes: Int32Array): Arena {
   }
 
   return {
-    allocate(words) {
+    /** Word offset of a block of at least `words` words, or 0 when there is no room. */
+    allocate(words: number): number {
       const size = granulesOf(words);
       const bin = binFor(size);
       if (bin === 0) {
@@ -135,7 +120,8 @@ export function createArena(nodes: Int32Array): Arena {
       live += size;
       return granule << GRANULE_SHIFT;
     },
-    release(offset, words) {
+    /** `words` as it was allocated. */
+    release(offset: number, words: number): void {
       let granule = offset >> GRANULE_SHIFT;
       let size = granulesOf(words);
       live -= size;
@@ -154,17 +140,21 @@ export function createArena(nodes: Int32Array): Arena {
       if (granule + size === top) top = granule;
       else link(granule, size);
     },
-    hasRoom: (words) => top + granulesOf(words) <= limit,
-    topWords: () => top << GRANULE_SHIFT,
-    liveWords: () => live << GRANULE_SHIFT,
-    state() {
+    /** Returns true while `words` words are left that were never used. */
+    hasRoom: (words: number): boolean => top + granulesOf(words) <= limit,
+    /** Words up to the end of the last block. */
+    topWords: (): number => top << GRANULE_SHIFT,
+    /** Words in live blocks. */
+    liveWords: (): number => live << GRANULE_SHIFT,
+    /** State to save and restore together with the words below the top. */
+    state(): ArenaState {
       const saved = new Int32Array(2 + BIN_COUNT);
       saved[0] = top;
       saved[1] = live;
       saved.set(bins, 2);
       return { bins: saved, tags: tags.slice(0, tagWordsOf(top)) };
     },
-    restore(state) {
+    restore(state: ArenaState): void {
       top = state.bins[0]!;
       live = state.bins[1]!;
       bins.set(state.bins.subarray(2));
@@ -175,3 +165,5 @@ export function createArena(nodes: Int32Array): Arena {
     },
   };
 }
+
+export type Arena = ReturnType<typeof createArena>;

@@ -29,22 +29,7 @@ import {
 } from './layout.ts';
 import type { IndexMemory } from './memory.ts';
 
-export interface Lookup {
-  /** Number of the most specific entry that covers the address; 0 = none. */
-  find4(address: number): number;
-  /** As `find4`; big-endian words. */
-  find6(w0: number, w1: number, w2: number, w3: number): number;
-  find(family: 4 | 6, words: Uint32Array): number;
-  /**
-   * Writes all entries that cover the address into `out`, most specific first, and returns
-   * their number. Stops when `out` is full: COVERING_MAX (129) always suffices, 33 for IPv4.
-   */
-  covering4(address: number, out: Int32Array): number;
-  covering6(w0: number, w1: number, w2: number, w3: number, out: Int32Array): number;
-  covering(family: 4 | 6, words: Uint32Array, out: Int32Array): number;
-}
-
-export function createLookup(memory: IndexMemory): Lookup {
+export function createLookup(memory: IndexMemory) {
   const { root, nodes, nodeBytes, keys, rows } = memory;
   /** Way down: slots of nodes with covers (or the covers, for `covering`), and their bytes. */
   const met = new Int32Array(NODE_LEVELS_MAX + 2);
@@ -77,6 +62,7 @@ export function createLookup(memory: IndexMemory): Lookup {
     return nodes[slots + rank + popcount(bits & (bit - 1))]!;
   }
 
+  /** Number of the most specific entry that covers the address; 0 = none. */
   function find4(address: number): number {
     const cell = (address >>> 16) << 1;
     // The slots passed: of a node at depth 16, of one at depth 24.
@@ -137,6 +123,7 @@ export function createLookup(memory: IndexMemory): Lookup {
     return length <= 96 || ((words[at + 3]! ^ w3) & ~hostMask(length - 96)) === 0;
   }
 
+  /** As `find4`; big-endian words. */
   function find6(w0: number, w1: number, w2: number, w3: number): number {
     const cell = ROOT_6 + ((w0 >>> 16) << 1);
     let slot = root[cell]!;
@@ -189,6 +176,10 @@ export function createLookup(memory: IndexMemory): Lookup {
     return count;
   }
 
+  /**
+   * Writes all entries that cover the address into `out`, most specific first, and returns
+   * their number. Stops when `out` is full: COVERING_MAX (129) always suffices, 33 for IPv4.
+   */
   function covering4(address: number, out: Int32Array): number {
     const cell = (address >>> 16) << 1;
     let slot = root[cell]!;
@@ -248,11 +239,13 @@ export function createLookup(memory: IndexMemory): Lookup {
     find6,
     covering4,
     covering6,
-    find: (family, words) =>
+    find: (family: 4 | 6, words: Uint32Array): number =>
       family === 4 ? find4(words[0]!) : find6(words[0]!, words[1]!, words[2]!, words[3]!),
-    covering: (family, words, out) =>
+    covering: (family: 4 | 6, words: Uint32Array, out: Int32Array): number =>
       family === 4
         ? covering4(words[0]!, out)
         : covering6(words[0]!, words[1]!, words[2]!, words[3]!, out),
   };
 }
+
+export type Lookup = ReturnType<typeof createLookup>;

@@ -20,24 +20,6 @@ import type { IndexMemory } from './memory.ts';
 
 const LAST = BITMAP_WORDS - 1;
 
-export interface Nodes {
-  /** A node without slots or covers; with a path part when `path` is given. */
-  empty(depth: number, path: Uint32Array | undefined): number;
-  withSlot(slot: number, byte: number, value: number): number;
-  withoutSlot(slot: number, byte: number): number;
-  /** `covers`: 256 entry numbers, the most specific cover of each byte. */
-  withCovers(slot: number, covers: Int32Array): number;
-  /** For a node without a path part. */
-  withPath(slot: number, depth: number, path: Uint32Array): number;
-  /** Expands the cover part into `covers`; all 0 without one. */
-  readCovers(slot: number, covers: Int32Array): void;
-  /** Words of the block. */
-  wordsOf(slot: number): number;
-  slotCount(slot: number): number;
-  /** Releases a block that was never published. */
-  discard(slot: number): void;
-}
-
 /** Offset of the node's first slot word. */
 export function slotsOffset(slot: number): number {
   return (slot & OFFSET_MASK) + RANKED_WORDS + ((slot & PATH_FLAG) === 0 ? 0 : PATH_WORDS);
@@ -73,7 +55,7 @@ export function slotOffset(memory: IndexMemory, slot: number, byte: number): num
   return slotsOffset(slot) + rank + popcount(bits & (bit - 1));
 }
 
-export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
+export function createNodes(memory: IndexMemory, arena: Arena) {
   const { nodes, nodeBytes } = memory;
 
   function allocate(words: number): number {
@@ -88,6 +70,7 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
     return COVER_WORDS + nodes[coverPartOffset(memory, slot) + COVER_WORDS - 1]!;
   }
 
+  /** Words of the block. */
   function wordsOf(slot: number): number {
     return coverPartOffset(memory, slot) - (slot & OFFSET_MASK) + coverWords(slot);
   }
@@ -119,6 +102,7 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
     nodes[part + PATH_WORDS - 1]! |= depth;
   }
 
+  /** A node without slots or covers; with a path part when `path` is given. */
   function empty(depth: number, path: Uint32Array | undefined): number {
     const node = allocate(RANKED_WORDS + (path === undefined ? 0 : PATH_WORDS));
     clear(node, RANKED_WORDS);
@@ -165,6 +149,7 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
     return node | (slot & ~OFFSET_MASK);
   }
 
+  /** `covers`: 256 entry numbers, the most specific cover of each byte. */
   function withCovers(slot: number, covers: Int32Array): number {
     let runs = 1;
     for (let byte = 1; byte < 256; byte++) if (covers[byte] !== covers[byte - 1]) runs++;
@@ -188,6 +173,7 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
     return node | tag | COVER_FLAG;
   }
 
+  /** For a node without a path part. */
   function withPath(slot: number, depth: number, path: Uint32Array): number {
     const old = slot & OFFSET_MASK;
     const words = wordsOf(slot);
@@ -198,6 +184,7 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
     return node | (slot & ~OFFSET_MASK) | PATH_FLAG;
   }
 
+  /** Expands the cover part into `covers`; all 0 without one. */
   function readCovers(slot: number, covers: Int32Array): void {
     if ((slot & COVER_FLAG) === 0) {
       covers.fill(0);
@@ -219,7 +206,10 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
     withPath,
     readCovers,
     wordsOf,
-    slotCount: (slot) => slotCount(memory, slot),
-    discard: (slot) => arena.release(slot & OFFSET_MASK, wordsOf(slot)),
+    slotCount: (slot: number): number => slotCount(memory, slot),
+    /** Releases a block that was never published. */
+    discard: (slot: number): void => arena.release(slot & OFFSET_MASK, wordsOf(slot)),
   };
 }
+
+export type Nodes = ReturnType<typeof createNodes>;

@@ -36,12 +36,6 @@ export interface BulkRow {
   readonly input: ReportInput;
 }
 
-export interface BulkReader {
-  push(bytes: Uint8Array): void;
-  /** After the last piece. */
-  end(): Result<readonly (BulkRow | InvalidRow)[]>;
-}
-
 const byteOrderMark = '\xef\xbb\xbf';
 const shownCharactersMax = 60;
 
@@ -59,7 +53,7 @@ const columnNames: ReadonlyMap<string, Column> = new Map([
   ['comment', 'comment'],
 ]);
 
-export function createBulkReader(): BulkReader {
+export function createBulkReader() {
   const rows: (BulkRow | InvalidRow)[] = [];
   let columns: readonly (Column | undefined)[] | undefined;
   let refusal: Failure | undefined;
@@ -116,13 +110,14 @@ export function createBulkReader(): BulkReader {
   }
 
   return {
-    push(bytes) {
+    push(bytes: Uint8Array): void {
       const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
       if (head === undefined) lines.push(text);
       else if (head.length + text.length < byteOrderMark.length) head += text;
       else start(head + text);
     },
-    end() {
+    /** After the last piece. */
+    end(): Result<readonly (BulkRow | InvalidRow)[]> {
       if (head !== undefined) start(head);
       lines.end();
       records.end();
@@ -132,6 +127,8 @@ export function createBulkReader(): BulkReader {
     },
   };
 }
+
+export type BulkReader = ReturnType<typeof createBulkReader>;
 
 const tooManyRows = fail(
   'invalid_parameter',

@@ -9,14 +9,6 @@ import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Entries } from '../state/entries.ts';
 
-export interface ReportAdmission {
-  /**
-   * `capacity_exceeded`, `address_quota_exceeded`; else it may be written.
-   * @returns to be called once, with the position of the report's event, or without when there is none
-   */
-  admit(slot: number, family: 4 | 6, words: Uint32Array): Result<Settle>;
-}
-
 export type Settle = (seq?: bigint) => void;
 
 interface Address {
@@ -34,7 +26,7 @@ export function createReportAdmission(options: {
   secondsLeftOfDay: (at: number) => number;
   /** Resolves when the event is counted among `newAddresses`; may reject when it never will be. */
   catchUpTo: (seq: bigint) => Promise<void>;
-}): ReportAdmission {
+}) {
   const { entries, clock, newAddresses, secondsLeftOfDay, catchUpTo } = options;
   /** New addresses under way, of the accounts that have some. */
   const underWay = new Map<number, Map<string | number, Address>>();
@@ -68,7 +60,11 @@ export function createReportAdmission(options: {
   }
 
   return {
-    admit(slot, family, words) {
+    /**
+     * `capacity_exceeded`, `address_quota_exceeded`; else it may be written.
+     * @returns to be called once, with the position of the report's event, or without when there is none
+     */
+    admit(slot: number, family: 4 | 6, words: Uint32Array): Result<Settle> {
       if (!entries.hasRoomFor(family, words)) {
         return fail('capacity_exceeded', 'No more addresses can be recorded at the moment.');
       }
@@ -87,3 +83,5 @@ export function createReportAdmission(options: {
     },
   };
 }
+
+export type ReportAdmission = ReturnType<typeof createReportAdmission>;

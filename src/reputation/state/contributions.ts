@@ -119,47 +119,6 @@ export function refOf(tag: number): number {
 
 const ruleTag = tagOf(contributionKinds.allow, 0);
 
-export interface Contributions {
-  readonly tag: Uint32Array;
-  readonly listed: Uint32Array;
-  readonly newest: Uint32Array;
-  readonly detail: Uint32Array;
-  readonly vote: Uint32Array;
-  /** `listed` read as float32: the same words. */
-  readonly strength: Float32Array;
-  readonly next: Uint32Array;
-  readonly owner: Uint32Array;
-  /** First node of an entry, 0 for none. */
-  first(entry: number): number;
-  /** The entry's node with this tag, 0 for none. */
-  find(entry: number, tag: number): number;
-  /** @returns a new node behind the entry's others, its words at 0, or 0 when the reservation is used up */
-  add(entry: number, tag: number): number;
-  /** Does the same in front of the others, without a walk: for a list that is read from its end. */
-  addFirst(entry: number, tag: number): number;
-  remove(node: number): void;
-  /** Nodes ever used: a sweep visits 1..highest and skips those whose owner is 0. */
-  highest(): number;
-  readonly count: () => number;
-  /** Rules of the allowlist, without the networks of groups. */
-  rules(): number;
-  /** The nodes of the operator's own entries, a few thousand at most. */
-  readonly own: ReadonlySet<number>;
-  /** Counts the words of all peers. */
-  ofPeers(): number;
-  /** Counts those of one, by its number. */
-  ofPeer(number: number): number;
-  /** Counts the nodes of kind `reports` of an account's slot. */
-  heldBy(slot: number): number;
-  /** Views of the used parts of the arrays, for the start's snapshot. */
-  image(): ArrayImage;
-  /**
-   * Loads an image into an empty state. @returns false when it does not fit: the state must be
-   * thrown away then
-   */
-  restore(image: ArrayImage): boolean;
-}
-
 /**
  * Returns zeros that take no memory until they are touched. They are shared with nobody: of a large buffer that is
  * not shared V8 takes all for used, and collects garbage for it.
@@ -169,7 +128,7 @@ export function reserved(words: number): Uint32Array {
 }
 
 /** @param entriesMax largest entry number; @param nodesMax largest number of contributions */
-export function createContributions(entriesMax: number, nodesMax: number): Contributions {
+export function createContributions(entriesMax: number, nodesMax: number) {
   const heads = reserved(entriesMax + 1);
   const owner = reserved(nodesMax + 1);
   const next = reserved(nodesMax + 1);
@@ -178,6 +137,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
   const newest = reserved(nodesMax + 1);
   const detail = reserved(nodesMax + 1);
   const vote = reserved(nodesMax + 1);
+  /** `listed` read as float32: the same words. */
   const strength = new Float32Array(listed.buffer);
   let used = 0;
   let free = 0;
@@ -190,6 +150,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
   let rules = 0;
   let ofPeers = 0;
   const byPeer = new Map<number, number>();
+  /** The nodes of the operator's own entries, a few thousand at most. */
   const own = new Set<number>();
 
   function countHeld(node: number, by: 1 | -1): void {
@@ -204,6 +165,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     else own.delete(node);
   }
 
+  /** The entry's node with this tag, 0 for none. */
   function find(entry: number, wanted: number): number {
     let node = heads[entry]!;
     while (node !== 0 && tag[node] !== wanted) node = next[node]!;
@@ -227,6 +189,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     return node;
   }
 
+  /** @returns a new node behind the entry's others, its words at 0, or 0 when the reservation is used up */
   function add(entry: number, newTag: number): number {
     const node = take(entry, newTag);
     if (node === 0) return 0;
@@ -240,6 +203,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     return node;
   }
 
+  /** Does the same in front of the others, without a walk: for a list that is read from its end. */
   function addFirst(entry: number, newTag: number): number {
     const node = take(entry, newTag);
     if (node === 0) return 0;
@@ -263,6 +227,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     count--;
   }
 
+  /** Views of the used parts of the arrays, for the start's snapshot. */
   function image(): ArrayImage {
     const sections = new Map<string, Uint8Array>();
     sections.set('contributions', bytesOf(Uint32Array.of(used, free, count, entryTop)));
@@ -273,6 +238,10 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     return sections;
   }
 
+  /**
+   * Loads an image into an empty state. @returns false when it does not fit: the state must be
+   * thrown away then
+   */
   function restore(from: ArrayImage): boolean {
     const numbers = new Uint32Array(4);
     if (!restoreArray(from, 'contributions', numbers)) return false;
@@ -294,22 +263,30 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     strength,
     next,
     owner,
-    first: (entry) => heads[entry]!,
+    /** First node of an entry, 0 for none. */
+    first: (entry: number): number => heads[entry]!,
     find,
     add,
     addFirst,
     remove,
-    highest: () => used,
-    count: () => count,
-    rules: () => rules,
-    ofPeers: () => ofPeers,
-    ofPeer: (number) => byPeer.get(number) ?? 0,
+    /** Nodes ever used: a sweep visits 1..highest and skips those whose owner is 0. */
+    highest: (): number => used,
+    count: (): number => count,
+    /** Rules of the allowlist, without the networks of groups. */
+    rules: (): number => rules,
+    /** Counts the words of all peers. */
+    ofPeers: (): number => ofPeers,
+    /** Counts those of one, by its number. */
+    ofPeer: (number: number): number => byPeer.get(number) ?? 0,
     own,
-    heldBy: (slot) => held[slot]!,
+    /** Counts the nodes of kind `reports` of an account's slot. */
+    heldBy: (slot: number): number => held[slot]!,
     image,
     restore,
   };
 }
+
+export type Contributions = ReturnType<typeof createContributions>;
 
 /**
  * Leaves out trailing zeros: a field that no kind in use has is all zero, 8 MB of a million

@@ -13,14 +13,6 @@ import { createMix } from '../../storage/nodes/digests.ts';
 import { type Contributions, contributionKinds, kindOf } from './contributions.ts';
 import { entryPages, hasVote, type PageLists } from './entry-pages.ts';
 
-export interface EntryDigest {
-  /** Must be called before the entry changes, and once it was made. */
-  before(entry: number): void;
-  /** Adds what is missing. @returns false when the time was over before the sum was whole */
-  settle(untilMs: number): boolean;
-  readonly sum: Uint32Array;
-}
-
 /**
  * States of an entry: in the sum; out of it and on the list; else on a page that was not read yet,
  * or absent.
@@ -34,7 +26,7 @@ export function createEntryDigest(options: {
   contributions: Contributions;
   pages: PageLists;
   entriesMax: number;
-}): EntryDigest {
+}) {
   const { index, contributions: c, pages } = options;
   const { records } = index;
   const states = new Uint8Array(options.entriesMax + 1);
@@ -86,14 +78,16 @@ export function createEntryDigest(options: {
   }
 
   return {
-    before(entry) {
+    /** Must be called before the entry changes, and once it was made. */
+    before(entry: number): void {
       if (entry === 0 || states[entry] === listed) return;
       if (states[entry] === counted) put(entry, -1);
       else if (pages.page(entry) >= nextPage) return;
       states[entry] = listed;
       changed.push(entry);
     },
-    settle(untilMs) {
+    /** Adds what is missing. @returns false when the time was over before the sum was whole */
+    settle(untilMs: number): boolean {
       let steps = 0;
       const isOver = () => ++steps % entriesPerSlice === 0 && performance.now() > untilMs;
       while (changed.length > 0) {
@@ -109,3 +103,5 @@ export function createEntryDigest(options: {
     sum,
   };
 }
+
+export type EntryDigest = ReturnType<typeof createEntryDigest>;

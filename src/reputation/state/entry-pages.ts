@@ -40,22 +40,7 @@ export function pageOf(family: 4 | 6, word0: number, word1: number): number {
   return ipv6Base + ((mixed ^ (mixed >>> 15)) & 0xffff);
 }
 
-export interface PageLists {
-  add(entry: number, page: number): void;
-  remove(entry: number): void;
-  page(entry: number): number;
-  /** Calls back for each member; the callback must not add or remove. */
-  visit(page: number, callback: (entry: number) => void): void;
-  /** Views of the used parts of the arrays, for the start's snapshot. */
-  image(): ArrayImage;
-  /**
-   * Loads an image into an empty state. @returns false when it does not fit: the state must be
-   * thrown away then
-   */
-  restore(image: ArrayImage): boolean;
-}
-
-export function createPageLists(entriesMax: number): PageLists {
+export function createPageLists(entriesMax: number) {
   const heads = new Uint32Array(entryPages);
   const next = reserved(entriesMax + 1);
   const previous = reserved(entriesMax + 1);
@@ -64,7 +49,7 @@ export function createPageLists(entriesMax: number): PageLists {
   /** Largest entry number that was ever a member. */
   let entryTop = 0;
   return {
-    add(entry, page) {
+    add(entry: number, page: number): void {
       const head = heads[page]!;
       pages[entry] = page;
       next[entry] = head;
@@ -73,18 +58,20 @@ export function createPageLists(entriesMax: number): PageLists {
       heads[page] = entry;
       if (entry > entryTop) entryTop = entry;
     },
-    remove(entry) {
+    remove(entry: number): void {
       const before = previous[entry]!;
       const after = next[entry]!;
       if (before !== 0) next[before] = after;
       else heads[pages[entry]!] = after;
       if (after !== 0) previous[after] = before;
     },
-    page: (entry) => pages[entry]!,
-    visit(page, callback) {
+    page: (entry: number): number => pages[entry]!,
+    /** Calls back for each member; the callback must not add or remove. */
+    visit(page: number, callback: (entry: number) => void): void {
       for (let entry = heads[page]!; entry !== 0; entry = next[entry]!) callback(entry);
     },
-    image() {
+    /** Views of the used parts of the arrays, for the start's snapshot. */
+    image(): ArrayImage {
       const sections = new Map<string, Uint8Array>();
       sections.set('pages.top', bytesOf(Uint32Array.of(entryTop)));
       sections.set('pages.heads', bytesOf(heads));
@@ -93,7 +80,11 @@ export function createPageLists(entriesMax: number): PageLists {
       }
       return sections;
     },
-    restore(image) {
+    /**
+     * Loads an image into an empty state. @returns false when it does not fit: the state must be
+     * thrown away then
+     */
+    restore(image: ArrayImage): boolean {
       const top = new Uint32Array(1);
       if (!restoreArray(image, 'pages.top', top)) return false;
       if (!restoreArray(image, 'pages.heads', heads)) return false;
@@ -105,6 +96,8 @@ export function createPageLists(entriesMax: number): PageLists {
     },
   };
 }
+
+export type PageLists = ReturnType<typeof createPageLists>;
 
 /** First byte of a page in the present layout. */
 export const pageMark = 0xff;

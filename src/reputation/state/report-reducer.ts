@@ -46,19 +46,6 @@ import { contributionKinds, countIn, kindOf, reportDetail, tagOf } from './contr
 import type { Entries } from './entries.ts';
 import type { AddedReport, ExpiredReports, Reported, WithdrawnReports } from './events.ts';
 
-export interface ReportReducer {
-  /** @returns true when the report stands on the address now */
-  add(event: AddedReport, at: number): boolean;
-  withdraw(event: WithdrawnReports, at: number): void;
-  expire(event: ExpiredReports): void;
-  /** Returns true for an address on which no report and no peer's word has an effect. */
-  isImmune(family: 4 | 6, words: Uint32Array): boolean;
-  /** Confirms the earlier reports of an entry that a seed list has named. */
-  confirmedByList(entry: number, at: number): void;
-  /** Counts votes that did not count because their account's budget was used up. */
-  refusedVotes(): number;
-}
-
 /** The cap of one account's evidence on an entry, per unit of its weight. */
 export const capPerWeight = 1.5;
 /** Share of what is missing to the cap that one report adds. */
@@ -105,7 +92,7 @@ export function createReportReducer(options: {
   reporters: Reporters;
   policy: () => Policy;
   refusals: Refusals;
-}): ReportReducer {
+}) {
   const { entries, index, reporters, refusals } = options;
   const { contributions: c } = entries;
   const { records } = index;
@@ -200,6 +187,7 @@ export function createReportReducer(options: {
     return votes.castVote(node, { slot, rank, at, second, network, categories, listScore });
   }
 
+  /** @returns true when the report stands on the address now */
   function add(event: AddedReport, at: number): boolean {
     const { family, words } = event;
     const slot = reporters.slotOf(event.account);
@@ -303,7 +291,7 @@ export function createReportReducer(options: {
 
   return {
     add,
-    withdraw(event, at) {
+    withdraw(event: WithdrawnReports, at: number): void {
       const slot = reporters.slotOf(event.account);
       if (slot < 0) return;
       const node = nodeOf(addressOf(event), slot);
@@ -322,18 +310,24 @@ export function createReportReducer(options: {
       retract(addressOf(event), slot, { reports: held, at, isPaid });
       if (event.penalty) reporters.penalise(slot);
     },
-    expire(event) {
+    expire(event: ExpiredReports): void {
       const slot = reporters.slotOf(event.account);
       if (slot < 0) return;
       // After a year nothing is left of the evidence: it has halved 26 times.
       take(addressOf(event), slot, event.reports, 'kept');
       if (event.family === 6) take(networkOf(event), slot, event.reports, 'kept');
     },
-    isImmune: (family, words) => coverOf(family, words).isImmune,
-    confirmedByList: (entry, at) => confirmation.confirm(entry, at, confirmedWithinMs.list, -1),
+    /** Returns true for an address on which no report and no peer's word has an effect. */
+    isImmune: (family: 4 | 6, words: Uint32Array): boolean => coverOf(family, words).isImmune,
+    /** Confirms the earlier reports of an entry that a seed list has named. */
+    confirmedByList: (entry: number, at: number): void =>
+      confirmation.confirm(entry, at, confirmedWithinMs.list, -1),
+    /** Counts votes that did not count because their account's budget was used up. */
     refusedVotes: votes.refused,
   };
 }
+
+export type ReportReducer = ReturnType<typeof createReportReducer>;
 
 /** Makes the vote free for the /64: the address has paid for it. */
 function uncharged(vote: Vote | undefined): Vote | undefined {

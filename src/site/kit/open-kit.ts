@@ -112,19 +112,6 @@ function readPo(po: string): Entry[] {
   return entries;
 }
 
-export interface Kit {
-  /** Unless `prepare` has made them the first look does: a tenth of a second. */
-  readonly bytes: Uint8Array;
-  /** The hash of `bytes`, in lower-case hex. */
-  readonly sha256: string;
-  /** The SDK, the plugin and the whole have the same version, e.g. `1.0.0`. */
-  readonly version: string;
-  /** Makes `bytes` in another thread. */
-  prepare(): Promise<void>;
-  /** Returns the archive of the WordPress plugin. */
-  plugin(): Uint8Array;
-}
-
 /** Addresses of the server that gives the kit out. */
 export interface KitAddresses {
   readonly baseUrl: string;
@@ -147,7 +134,7 @@ const sdkTests = 'php-sdk/tests/';
 const notForPlugin = /^Http\/(Curl|Stream)Transport\.php$/;
 
 /** @param addresses without them the kit has placeholders */
-export function openKit(addresses?: KitAddresses, folder: string = kitFolder): Kit {
+export function openKit(addresses?: KitAddresses, folder: string = kitFolder) {
   const files = readKit(folder).map((file) =>
     addresses === undefined ? file : withAddresses(file, addresses),
   );
@@ -157,17 +144,24 @@ export function openKit(addresses?: KitAddresses, folder: string = kitFolder): K
   );
   const sha256 = once(() => createHash('sha256').update(bytes.get()).digest('hex'));
   return {
+    /** Unless `prepare` has made them the first look does: a tenth of a second. */
     get bytes() {
       return bytes.get();
     },
+    /** Makes `bytes` in another thread. */
     prepare: bytes.prepare,
+    /** The hash of `bytes`, in lower-case hex. */
     get sha256() {
       return sha256();
     },
+    /** The SDK, the plugin and the whole have the same version, e.g. `1.0.0`. */
     version: versionOf(files),
-    plugin: () => pluginZip(files),
+    /** Returns the archive of the WordPress plugin. */
+    plugin: (): Uint8Array => pluginZip(files),
   };
 }
+
+export type Kit = ReturnType<typeof openKit>;
 
 function zipElsewhere(files: readonly KitFile[]): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {

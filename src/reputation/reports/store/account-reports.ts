@@ -236,22 +236,6 @@ export interface OwnReportsPage {
   readonly next: string | undefined;
 }
 
-export interface OwnReports {
-  /**
-   * Called at the start: from then on each report has its row in the index. The first page does
-   * the same.
-   */
-  begin(): Promise<void>;
-  /**
-   * `invalid_parameter` for a cursor that no page gave; `overloaded`, `store_unavailable`.
-   * @param after `next` of the page before
-   */
-  page(
-    account: { readonly id: string; readonly createdAt: number },
-    after?: string,
-  ): Promise<Result<OwnReportsPage>>;
-}
-
 export const ownReportsPerPage = 25;
 
 /** The end of a key: time and id. */
@@ -264,7 +248,7 @@ export function createOwnReports(options: {
   /** Bounds the walks that run at a time. */
   walks: Pick<Semaphore, 'run'>;
   pace: () => Pace;
-}): OwnReports {
+}) {
   const { store, clock, walks } = options;
 
   async function index(id: string): Promise<boolean> {
@@ -292,6 +276,10 @@ export function createOwnReports(options: {
     return done.value ? ok(undefined) : fail('store_unavailable');
   }
 
+  /**
+   * `invalid_parameter` for a cursor that no page gave; `overloaded`, `store_unavailable`.
+   * @param after `next` of the page before
+   */
   async function page(account: { id: string; createdAt: number }, after?: string) {
     const start = after === undefined ? undefined : Buffer.from(after, 'base64url');
     if (start !== undefined && start.length !== tailBytes) return fail('invalid_parameter');
@@ -325,11 +313,17 @@ export function createOwnReports(options: {
 
   return {
     page,
-    async begin() {
+    /**
+     * Called at the start: from then on each report has its row in the index. The first page does
+     * the same.
+     */
+    async begin(): Promise<void> {
       await indexedSince(store, clock.now());
     },
   };
 }
+
+export type OwnReports = ReturnType<typeof createOwnReports>;
 
 /** Removes a deleted account from the index. @throws when the store can't be written */
 export async function removeOwnReportsIndex(store: Store, account: string): Promise<void> {
