@@ -123,6 +123,45 @@ export const heartbeatEndpoint = endpoint({
   },
 });
 
+/** Nothing registers itself: a key comes of a command. The answer says which. */
+export const registerEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/watchers',
+  who: 'anyone',
+  shape: 'bouncer',
+  thread: 'main',
+  headers: bodyHeaders,
+  handlerLimits: ['agentLogin'],
+  body: { types: ['json'], bytesMax: loginBytesMax, takesGzip: true },
+  errors: ['forbidden'],
+  docs: {
+    id: 'agentRegister',
+    tag,
+    summary: 'Refuses: the key of an agent comes of a command.',
+    answers: {},
+  },
+});
+
+export const leaveEndpoint = endpoint({
+  method: 'DELETE',
+  path: '/v1/watchers/self',
+  who: 'agent',
+  shape: 'bouncer',
+  thread: 'main',
+  headers,
+  handlerLimits: ['agentCalls'],
+  // Clients send none.
+  body: { types: ['json'], bytesMax: 1_024 },
+  errors: [],
+  robots: 'disallow',
+  docs: {
+    id: 'agentLeave',
+    tag,
+    summary: 'An agent ends. Nothing is kept of it, and its key stays.',
+    answers: { 204: { description: 'Heard.' }, 401: refused },
+  },
+});
+
 export const alertsEndpoint = endpoint({
   method: 'POST',
   path: '/v1/alerts',
@@ -286,6 +325,10 @@ export interface AgentRouteOptions {
  */
 const neverBanned = new Set<string>(['invalid_parameter', 'unauthenticated']);
 
+const noRegistration = fail(
+  'forbidden',
+  'agents don’t register themselves: the operator makes a key, by portcullis bouncer add EMAIL NAME --agent; it is the password',
+);
 const wrongPassword = fail('unauthenticated', 'incorrect Username or Password');
 const noReport = '0';
 
@@ -519,6 +562,15 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
       const admitted = agents.admit(request);
       return 'ok' in admitted ? admitted : { status: 200, headers: [noStore] };
     }),
+    guard.open(registerEndpoint, (request): Answer => {
+      const waitSeconds = callers.take('agentLogin', request);
+      if (waitSeconds === 0) return noRegistration;
+      return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
+    }),
+    guard.open(leaveEndpoint, (request): Answer => {
+      const admitted = agents.admit(request);
+      return 'ok' in admitted ? admitted : { status: 204, headers: [noStore] };
+    }),
     guard.open(alertsEndpoint, alerts),
     guard.open(decideEndpoint, decide),
   ];
@@ -649,6 +701,7 @@ export const ownAlertsEndpoint = endpoint({
     query: {
       ip: optionalText('An address.'),
       range: optionalText('A network.'),
+      contains: optionalText('`true`: what holds it; `false`: what lies in it; unless told both.'),
       scope: optionalText('`ip` or `range`; others have none.'),
       value: optionalText('An address or a network.'),
       scenario: optionalText('The whole name of it.'),
@@ -657,6 +710,11 @@ export const ownAlertsEndpoint = endpoint({
       has_active_decision: optionalText('`false` has none.'),
       since: optionalText('No older than this: `4h`.'),
       until: optionalText('No younger than this.'),
+      created_before: optionalText('The same.'),
+      simulated: optionalText('Changes nothing: simulations are not kept.'),
+      include_capi: optionalText('Changes nothing.'),
+      with_decisions: optionalText('Changes nothing.'),
+      sort: optionalText('Changes nothing: the newest come first.'),
       limit: optionalText('At most so many: 100 unless told, 1,000 for 0.'),
     },
     answers: {

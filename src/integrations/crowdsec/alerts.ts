@@ -13,6 +13,7 @@ import type { Pace } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
 import type { Prefix } from '../../ip/prefix.ts';
 import {
+  badContains,
   badPlace,
   byAgent,
   canonicalValue,
@@ -26,6 +27,7 @@ import {
   isCountryOrSystem,
   networkOf,
   originCharsMax,
+  readContains,
   readDecisionFilter,
   readDuration,
   scenarioCharsMax,
@@ -317,6 +319,8 @@ interface AlertFilter {
   /** False: nothing of what is asked for can be here. */
   readonly isAny: boolean;
   readonly network: Prefix | undefined;
+  /** True: what holds all of the network; false: what lies in it. */
+  readonly contains: boolean | undefined;
   /** A country or a system, canonical. */
   readonly named: string | undefined;
   readonly scope: string | undefined;
@@ -330,15 +334,22 @@ interface AlertFilter {
 
 /** The text says what is wrong with the question. */
 export function readAlertFilter(
-  params: { get(name: string): string | undefined },
+  params: { get(name: string): string | undefined; readonly names: Iterable<string> },
   nowMs: number,
 ): AlertFilter | string {
+  const unknown = [...params.names].find((name) => !alertFilters.includes(name));
+  if (unknown !== undefined) return `${unknown.slice(0, 40)} is no filter of alerts`;
   const given = (name: string) => params.get(name) || undefined;
-  const [since, until] = ['since', 'until'].map((name) => {
+  const contains = given('contains') === undefined ? undefined : readContains(given('contains'));
+  if (given('contains') !== undefined && contains === undefined) return badContains;
+  const [since, until, created] = ['since', 'until', 'created_before'].map((name) => {
     const text = given(name);
     return text === undefined ? Number.NaN : readDuration(text);
   });
-  if (since === undefined || until === undefined) return 'since and until are durations, as 4h';
+  if (since === undefined || until === undefined || created === undefined) {
+    return 'since, until and created_before are durations, as 4h';
+  }
+  const ages = [until, created].filter((ms) => !Number.isNaN(ms));
   const limit = Number(given('limit') ?? alertsShown);
   if (!Number.isInteger(limit) || limit < 0) return 'limit is a whole number';
   const place = given('ip') ?? given('range') ?? given('value');
@@ -350,6 +361,7 @@ export function readAlertFilter(
   return {
     isAny: !isNone && given('has_active_decision') !== 'false',
     network,
+    contains,
     named,
     scope: given('scope')?.toLowerCase(),
     origin: given('origin')?.toLowerCase(),
@@ -357,12 +369,17 @@ export function readAlertFilter(
     scenario: given('scenario'),
     limit: limit === 0 ? alertsShownMax : Math.min(limit, alertsShownMax),
     since: Number.isNaN(since) ? Number.NEGATIVE_INFINITY : nowMs - since,
-    until: Number.isNaN(until) ? Number.POSITIVE_INFINITY : nowMs - until,
+    until: ages.length === 0 ? Number.POSITIVE_INFINITY : nowMs - Math.max(...ages),
   };
 }
 
 const filtersOfDecisions = ['contains', 'ip', 'origin', 'range', 'scenario', 'scope', 'value'];
 const filtersOfAlerts = ['decision_type', 'has_active_decision', 'limit', 'since', 'until'];
+/** Some have no meaning here and change nothing: simulations, and alerts from elsewhere, are not kept. */
+const alertFilters = [
+  ...[...filtersOfDecisions, ...filtersOfAlerts, 'created_before'],
+  ...['simulated', 'include_capi', 'with_decisions', 'sort'],
+];
 
 /**
  * Reads which decisions go with alerts that are deleted: as those of decisions, an unknown filter must not mean all.
@@ -408,7 +425,8 @@ export function alertsText(
   filter: AlertFilter,
   nowMs: number,
 ): string {
-  const { isAny, network, named, scope, origin, type, scenario, since, until, limit } = filter;
+  const { isAny, network, contains, named, scope, origin, type, scenario, since, until, limit } =
+    filter;
   const texts: string[] = [];
   // The oldest comes first.
   for (const [value, ban] of [...(own?.active ?? [])].reverse()) {
@@ -423,7 +441,11 @@ export function alertsText(
     if (named !== undefined && named !== value) continue;
     const prefix = networkOf(value);
     if (network !== undefined) {
-      if (prefix === undefined || !(covers(network, prefix) || covers(prefix, network))) continue;
+      if (prefix === undefined) continue;
+      const isMeant =
+        (contains !== false && covers(prefix, network)) ||
+        (contains !== true && covers(network, prefix));
+      if (!isMeant) continue;
     }
     texts.push(alertText(value, ban, nowMs));
   }

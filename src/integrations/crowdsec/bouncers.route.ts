@@ -44,7 +44,8 @@ import {
 } from './stream.ts';
 
 const headers = ['x-api-key', 'user-agent', 'accept-encoding'] as const;
-const usageBytesMax = 256 * 1_024;
+/** An agent with a hundred sources and all parsers says so much. */
+const usageBytesMax = 512 * 1_024;
 const retrySeconds = 10;
 
 export const streamEndpoint = endpoint({
@@ -83,17 +84,24 @@ const item = v.looseObject({
 const metric = v.looseObject({
   items: v.optional(v.nullable(v.pipe(v.array(item), v.maxLength(1_000)))),
 });
-const component = v.looseObject({
+const program = {
   version: v.optional(v.nullable(v.string())),
   utc_startup_timestamp: v.optional(v.nullable(v.number())),
-  hub_items: v.optional(v.nullable(v.looseObject({}))),
-  datasources: v.optional(v.nullable(v.looseObject({}))),
+};
+const component = v.looseObject({
+  ...program,
   metrics: v.optional(v.nullable(v.pipe(v.array(metric), v.maxLength(64)))),
 });
-const components = v.optional(v.nullable(v.pipe(v.array(component), v.maxLength(64))));
+// One metric of an agent holds an item for each source and parser: thousands, and none of them is read.
+const processor = v.looseObject({
+  ...program,
+  hub_items: v.optional(v.nullable(v.looseObject({}))),
+  datasources: v.optional(v.nullable(v.looseObject({}))),
+  metrics: v.optional(v.nullable(v.pipe(v.array(v.looseObject({})), v.maxLength(64)))),
+});
 const usageMetrics = v.looseObject({
-  remediation_components: components,
-  log_processors: components,
+  remediation_components: v.optional(v.nullable(v.pipe(v.array(component), v.maxLength(64)))),
+  log_processors: v.optional(v.nullable(v.pipe(v.array(processor), v.maxLength(64)))),
 });
 
 /** The members that a component of each kind must have. */

@@ -355,10 +355,10 @@ export function readFilter(
 
 const valueCharsMax = 64;
 export const badPlace = 'ip or range must be an address or a network';
-const badContains = 'contains is true or false';
+export const badContains = 'contains is true or false';
 
 /** Returns whether those that hold a place are meant, as unless told; undefined: the text says neither. */
-function readContains(text = 'true'): boolean | undefined {
+export function readContains(text = 'true'): boolean | undefined {
   const given = text.trim().toLowerCase();
   if (['true', '1', 't'].includes(given)) return true;
   return ['false', '0', 'f'].includes(given) ? false : undefined;

@@ -55,6 +55,8 @@ export const crowdsecEndpoints: readonly Endpoint[] = [
   streamEndpoint, // GET /v1/decisions/stream
   usageEndpoint, // POST /v1/usage-metrics
   agents.loginEndpoint, // POST /v1/watchers/login
+  agents.registerEndpoint, // POST /v1/watchers
+  agents.leaveEndpoint, // DELETE /v1/watchers/self
   agents.heartbeatEndpoint, // GET /v1/heartbeat
   agents.alertsEndpoint, // POST /v1/alerts
   agents.decideEndpoint, // POST /v1/decisions

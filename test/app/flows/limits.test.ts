@@ -145,10 +145,10 @@ async function agent() {
       body: JSON.stringify({ machine_id: 'limited', password, scenarios: [] }),
     });
   /** One call is all that is left: the log-in took it. */
-  async function refuses(path: string, body?: string) {
+  async function refuses(path: string, body?: string, method = 'GET') {
     const { token } = JSON.parse((await login()).body);
     const headers = { ...client, ...asJson, Authorization: `Bearer ${token}` };
-    const sent = body === undefined ? {} : { method: 'POST', body };
+    const sent = body === undefined ? { method } : { method: 'POST', body };
     const refused = await server.fetch(path, { headers, ...sent });
     assert.equal(refused.status, 429, refused.body);
     assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/);
@@ -405,6 +405,13 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
     const { login } = await agent();
     await ends(1, () => login());
   },
+  'POST /v1/watchers agentLogin': async () => {
+    const client = from(newClient());
+    const headers = { ...client, ...asJson };
+    await ends(1, () => server.fetch('/v1/watchers', { method: 'POST', headers, body: '{}' }));
+  },
+  'DELETE /v1/watchers/self agentCalls': async () =>
+    (await agent()).refuses('/v1/watchers/self', undefined, 'DELETE'),
   'GET /v1/heartbeat agentCalls': async () => (await agent()).refuses('/v1/heartbeat'),
   'GET /v1/alerts agentCalls': async () => (await agent()).refuses('/v1/alerts'),
   'GET /v1/alerts/:id agentCalls': async () => (await agent()).refuses('/v1/alerts/1'),

@@ -273,9 +273,11 @@ it('an agent reads its own alerts, allowlists that are empty, and whether an add
     return [status, body];
   };
   for (const query of ['', '?limit=1', '?with_content=true']) {
-    assert.deepEqual(await ask(`/v1/alerts${query}`), [200, 'null']);
+    if (!query.includes('content')) {
+      assert.deepEqual(await ask(`/v1/alerts${query}`), [200, 'null']);
+      assert.deepEqual(await ask(`/v1/alerts${query}`, 'HEAD'), [200, '']);
+    }
     assert.deepEqual(await ask(`/v1/allowlists${query}`), [200, '[]']);
-    assert.deepEqual(await ask(`/v1/alerts${query}`, 'HEAD'), [200, '']);
     assert.deepEqual(await ask(`/v1/allowlists${query}`, 'HEAD'), [200, '']);
   }
   const [ssh, web] = ['45.32.0.1', '2a32::1'];
@@ -307,6 +309,11 @@ it('an agent reads its own alerts, allowlists that are empty, and whether an add
     [`ip=${ssh}`, [ssh]],
     ['ip=45.32.0.2', []],
     ['range=45.32.0.0/24', [ssh]],
+    ['range=45.32.0.0/24&contains=false', [ssh]],
+    ['range=45.32.0.0/24&contains=true', []],
+    [`ip=${ssh}&contains=true`, [ssh]],
+    ['created_before=0s&simulated=false&with_decisions=true&sort=DESC', [web, ssh]],
+    ['created_before=1h', []],
     [`scope=Ip&value=${web}`, [web]],
     ['scope=range', []],
     ['scenario=crowdsecurity/ssh-bf', [ssh]],
@@ -321,7 +328,16 @@ it('an agent reads its own alerts, allowlists that are empty, and whether an add
   ] as const) {
     assert.deepEqual(await shown(query), wanted, query);
   }
-  for (const bad of ['since=x', 'until=4', 'limit=-1', 'limit=x', 'ip=x', 'range=1.2.3.4/33']) {
+  const bads = ['contains=x', 'created_before=x', 'kind=waf', 'with_content=true'];
+  for (const bad of [
+    ...bads,
+    'since=x',
+    'until=4',
+    'limit=-1',
+    'limit=x',
+    'ip=x',
+    'range=1.2.3.4/33',
+  ]) {
     const [status, body] = await ask(`/v1/alerts?${bad}`);
     assert.equal(status, 400, bad);
     assert.deepEqual(Object.keys(JSON.parse(String(body))), ['message']);
@@ -362,6 +378,136 @@ it('an agent reads its own alerts, allowlists that are empty, and whether an add
   for (const bad of ['[]', '{}', '{"targets":[]}', '{"targets":[1]}', '{"targets":["x"]}']) {
     assert.equal((await post(check, bad, bearers.mine)).status, 400, bad);
   }
+});
+
+/** Each row of the local API's description, with the statuses that it has here. */
+const rowsOfLocalApi: readonly (readonly [string, string, number])[] = [
+  ['GET', '/v1/alerts', 200],
+  ['HEAD', '/v1/alerts', 200],
+  ['GET', '/v1/alerts/7', 404],
+  ['HEAD', '/v1/alerts/7', 404],
+  ['DELETE', '/v1/alerts/7', 200],
+  ['DELETE', '/v1/alerts?ip=45.35.0.1', 200],
+  ['DELETE', '/v1/decisions?ip=45.35.0.1', 200],
+  ['DELETE', '/v1/decisions/7', 200],
+  ['GET', '/v1/heartbeat', 200],
+  ['GET', '/v1/allowlists', 200],
+  ['GET', '/v1/allowlists/any', 404],
+  ['HEAD', '/v1/allowlists/any', 404],
+  ['GET', '/v1/allowlists/check/45.35.0.1', 200],
+  ['HEAD', '/v1/allowlists/check/45.35.0.1', 204],
+  ['DELETE', '/v1/watchers/self', 204],
+];
+
+it('each row of the local API answers an agent, and none without a token; registering is refused in words', async () => {
+  const bearer = await tokenOf();
+  for (const [method, path, status] of rowsOfLocalApi) {
+    const name = `${method} ${path}`;
+    assert.equal((await server.fetch(path, { method, headers: bearer })).status, status, name);
+    assert.equal((await server.fetch(path, { method })).status, 401, name);
+  }
+  // It ends at its client alone: others may have the same key.
+  assert.equal((await server.fetch('/v1/heartbeat', { headers: bearer })).status, 200);
+  assert.equal((await login(password)).status, 200);
+  const key = (await server.cliJson('bouncer', 'add', demoEmail, 'rows')).text;
+  const asBouncer = { 'X-Api-Key': key };
+  for (const path of ['/v1/decisions?ip=45.35.0.1', '/v1/decisions/stream']) {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = () => server.fetch(path, { method, headers: asBouncer });
+      // A start builds the list first.
+      await within(async () => (await answer()).status === 200, `${method} ${path}`);
+      const bare = await server.fetch(path, { method });
+      assert.equal(bare.status, 403, `${method} ${path}`);
+    }
+  }
+  const token = 'x'.repeat(32);
+  for (const body of [
+    { machine_id: 'm', password: 'p' },
+    { machine_id: 'm', password, registration_token: token },
+  ]) {
+    const refused = await post('/v1/watchers', JSON.stringify(body));
+    assert.equal(refused.status, 403, refused.body);
+    assert.match(JSON.parse(refused.body).message, /bouncer add EMAIL NAME --agent/);
+  }
+  await server.cliJson('bouncer', 'remove', demoEmail, 'rows');
+});
+
+it('alerts as agents of today write them are reported and decided, packed or not', async () => {
+  const bearer = await tokenOf();
+  const stopped = new Date(Date.now() - 2_000).toISOString();
+  /** All members that such an agent writes, those without a value too. */
+  const alert = (value: string, more = {}) => ({
+    ...{ capacity: 5, decisions: null, events_count: 6, labels: null, leakspeed: '10s' },
+    ...{ kind: 'crowdsec', remediation: true, simulated: false, scenario_version: '0.3' },
+    ...{ message: `Ip ${value} performed 'crowdsecurity/ssh-bf' (6 events over 3s) at ${stopped}` },
+    ...{ scenario: 'crowdsecurity/ssh-bf', scenario_hash: '4441dcff', start_at: stopped },
+    ...{ stop_at: stopped, uuid: 'a6ad8e1c-9b8c-4c3b-8f6c-3f0f5cf1a1a4' },
+    meta: [{ key: 'target_user', value: '["root"]' }],
+    events: [
+      {
+        ...{ timestamp: stopped },
+        meta: [
+          { key: 'log_type', value: 'ssh_failed-auth' },
+          { key: 'source_ip', value },
+        ],
+      },
+    ],
+    source: {
+      ...{ as_name: 'Example', as_number: '64500', cn: 'US', ip: value, latitude: 37.75 },
+      ...{ longitude: -97.82, range: '45.36.0.0/16', scope: 'Ip', value },
+    },
+    ...more,
+  });
+  const decision = {
+    ...{ duration: '4h', origin: 'crowdsec', scenario: 'crowdsecurity/appsec-vpatch' },
+    ...{ scope: 'Ip', simulated: false, type: 'ban', uuid: 'u', value: '45.36.0.3' },
+    until: stopped,
+  };
+  const alerts = [
+    alert('45.36.0.1'),
+    alert('45.36.0.2', { kind: 'waf', labels: ['x'], scenario: 'crowdsecurity/appsec-vpatch' }),
+    alert('45.36.0.3', { kind: 'bot-challenge', decisions: [decision] }),
+    alert('45.36.0.4', { simulated: true }),
+    alert('45.36.0.5', { remediation: false }),
+  ];
+  const packed = { 'Content-Encoding': 'gzip', ...bearer };
+  const answer = await post('/v1/alerts', gzipSync(JSON.stringify(alerts)), packed);
+  assert.equal(answer.status, 201, answer.body);
+  const made = (JSON.parse(answer.body) as string[]).map((id) => id !== '0');
+  assert.deepEqual(made, [true, true, true, false, true]);
+  const listed = await server.fetch('/v1/alerts?range=45.36.0.0/24&contains=false', {
+    headers: bearer,
+  });
+  const banned = (JSON.parse(listed.body) as { source: { value: string } }[]).map(
+    ({ source }) => source.value,
+  );
+  assert.deepEqual(banned.sort(), ['45.36.0.1', '45.36.0.2', '45.36.0.3']);
+});
+
+it('what an agent of many sources read is taken, and metrics are bounded by bytes', async () => {
+  const bearer = await tokenOf();
+  const body = (count: number) =>
+    JSON.stringify({
+      ...{ lapi: null, remediation_components: null },
+      log_processors: [
+        {
+          ...{ version: 'v1.7.8', utc_startup_timestamp: 1, feature_flags: [], name: '' },
+          ...{ os: { name: 'debian', version: '12' }, datasources: { file: 90, journalctl: 1 } },
+          hub_items: { parsers: [{ name: 'a/b', status: 'official', version: '1.0' }] },
+          metrics: [
+            {
+              meta: { window_size_seconds: 1_800, utc_now_timestamp: 1 },
+              items: Array.from({ length: count }, (_, i) => ({
+                ...{ name: 'parsed', unit: 'line', value: i },
+                labels: { parser_name: 'crowdsecurity/sshd-logs', source: `/var/log/${i}.log` },
+              })),
+            },
+          ],
+        },
+      ],
+    });
+  assert.equal((await post('/v1/usage-metrics', body(3_000), bearer)).status, 201);
+  assert.equal((await post('/v1/usage-metrics', body(6_000), bearer)).status, 413);
 });
 
 it('an agent says what it read, with its token; what is missing in it is named', async () => {

@@ -56,6 +56,7 @@ const rows: readonly (Opened & { readonly method?: string })[] = [
     },
   },
   { ...agent, path: '/v1/heartbeat' },
+  { ...agent, path: '/v1/watchers/self', method: 'DELETE' },
   { ...agent, path: '/v1/alerts', method: 'POST', body: [] },
   { ...agent, path: '/v1/alerts' },
   { ...agent, path: '/v1/alerts/:id' },
