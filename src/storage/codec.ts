@@ -25,6 +25,8 @@ export interface Writer {
   text(value: string): Writer;
   /** A copy of what was written; the writer may go on. */
   finish(): Uint8Array;
+  /** Begins anew with the memory that it has: a writer for each of thousands of bodies would be garbage. */
+  clear(): Writer;
 }
 
 /** An out-of-range number is a bug and throws a RangeError. */
@@ -130,6 +132,11 @@ class ByteWriter implements Writer {
 
   finish(): Uint8Array {
     return Uint8Array.prototype.slice.call(this.#buffer, 0, this.#length);
+  }
+
+  clear(): Writer {
+    this.#length = 0;
+    return this;
   }
 }
 

@@ -145,6 +145,21 @@ function sumOfTwo(one: number, other: number): number {
   return larger + Math.log2(2 ** (one - larger) + 2 ** (other - larger));
 }
 
+/** @returns the ceiling to hold after a report; the record still has what was before */
+function heldAfterReport(
+  records: IpIndex['records'],
+  entry: number,
+  now: { readonly ceiling: number; readonly strength: number; readonly nowHalfLives: number },
+): number {
+  const { ceiling, strength, nowHalfLives } = now;
+  const former = ceilingOf(metaOf(records, entry));
+  // Nothing can be lowered: the common case, without a logarithm.
+  if (former <= ceiling) return 0;
+  const before = communityEvidence(strengthOf(records, entry), nowHalfLives);
+  const evidence = communityEvidence(strength, nowHalfLives);
+  return leastCeiling({ ceiling, former, before, evidence });
+}
+
 /** More entries and contributions than reports at once can take: what is acknowledged must fit. */
 const reportsUnderWayMax = 4_096;
 
@@ -279,8 +294,8 @@ export function createEntries(options: {
     const isSaid = reporters > 0 || ofPeers > 0;
     let ceiling = isSaid ? ceilingOfEntry(entry, seedScore, strength, after) : 0;
     if (!isSaid) held[entry] = 0;
-    // A group that votes is one more that names the address, as a list is.
-    if (ofPeers > 0) listReports += voteCountOf(entry).groups;
+    // A group that votes is one more that names the address, as a list is: the ceiling has just counted them.
+    if (ofPeers > 0) listReports += count.count.groups;
     // An IPv4 /24: nobody reports it, its hosts made that of it.
     if (rising !== 0 && refOf(contributions.tag[rising]!) === risingLengths[4]) {
       strength = contributions.strength[rising]!;
@@ -318,10 +333,7 @@ export function createEntries(options: {
   ): number {
     const { ceiling } = ceilingFor(voteCountOf(entry), seedScore, policy());
     if (after?.kind === 'report') {
-      const former = ceilingOf(metaOf(records, entry));
-      const before = communityEvidence(strengthOf(records, entry), after.nowHalfLives);
-      const evidence = communityEvidence(strength, after.nowHalfLives);
-      hold(entry, leastCeiling({ ceiling, former, before, evidence }));
+      hold(entry, heldAfterReport(records, entry, { ceiling, strength, ...after }));
     } else if (after?.kind === 'taking_back' && held[entry] !== 0) {
       const count = bestCount(contributions, entry, peers);
       const best = ceilingFor(count, seedScore, policy());

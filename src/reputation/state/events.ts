@@ -132,8 +132,14 @@ export interface PeerRows {
   readonly peer: number;
   /** The peer's own number of what it published; 0 in a first load, which says nothing of who was first. */
   readonly seq: number;
-  readonly added: readonly PeerRow[];
-  readonly removed: readonly IndexPrefix[];
+  readonly added: InTurn<PeerRow>;
+  readonly removed: InTurn<IndexPrefix>;
+}
+
+/** An array, or rows that are packed: then each `at` gives the same object, and nothing of it may be kept. */
+export interface InTurn<T> {
+  readonly length: number;
+  at(i: number): T | undefined;
 }
 
 /** The addresses in memory, as the events change them. `at`: the event's own time, ms. */
@@ -492,7 +498,8 @@ function writePeerRows(out: Writer, { peer, seq, added, removed }: PeerRows): vo
     throw new RangeError(`${added.length + removed.length} rows of a peer in one event`);
   }
   out.u8(peer).varint(seq).u16(added.length);
-  for (const { family, words, length, firstHour, lastHour, categories } of added) {
+  for (let i = 0; i < added.length; i++) {
+    const { family, words, length, firstHour, lastHour, categories } = added.at(i)!;
     // An event that can't be read would stop every node for good.
     if (lastHour > lastHour32) throw new RangeError(`a peer's row of hour ${lastHour}`);
     writePrefix(out, family, words, 0, length);
@@ -500,29 +507,56 @@ function writePeerRows(out: Writer, { peer, seq, added, removed }: PeerRows): vo
     out.varint(categories);
   }
   out.u16(removed.length);
-  for (const { family, words, length } of removed) writePrefix(out, family, words, 0, length);
+  for (let i = 0; i < removed.length; i++) {
+    const { family, words, length } = removed.at(i)!;
+    writePrefix(out, family, words, 0, length);
+  }
 }
 
 function readPeerRows(input: Reader): PeerRows {
   const peer = input.u8();
   if (peer < 1 || peer > peersMax) input.reject();
   const seq = input.varint();
-  const added = Array.from({ length: countOfRows(input) }, (): PeerRow => {
-    const words = new Uint32Array(4);
-    const { family, length } = readPrefix(input, words, 0);
+  const count = countOfRows(input);
+  const words = new Uint32Array(7 * count);
+  const lengths = new Uint8Array(count);
+  for (let i = 0; i < count; i++) {
+    const { family, length } = readPrefix(input, words, 7 * i);
     if (!isPeerPrefix(family, length)) input.reject();
     const lastHour = input.varint();
     const firstHour = lastHour - input.varint();
     const categories = input.varint();
     if (firstHour < 0 || lastHour > lastHour32 || categories > peerDetail.categories)
       input.reject();
-    return { family, words, length, firstHour, lastHour, categories };
-  });
+    lengths[i] = length;
+    words[7 * i + 4] = firstHour;
+    words[7 * i + 5] = lastHour;
+    words[7 * i + 6] = categories;
+  }
   const removed = Array.from({ length: countOfRows(input) }, () => {
-    const words = new Uint32Array(4);
-    return { ...readPrefix(input, words, 0), words };
+    const address = new Uint32Array(4);
+    return { ...readPrefix(input, address, 0), words: address };
   });
-  return { peer, seq, added, removed };
+  return { peer, seq, added: packedRows(words, lengths), removed };
+}
+
+/** A million objects, each with words of its own, would be seconds of work for the garbage collector. */
+function packedRows(words: Uint32Array, lengths: Uint8Array): InTurn<PeerRow> {
+  const place = { family: 4 as 4 | 6, words: new Uint32Array(4), length: 0 };
+  const row = { ...place, firstHour: 0, lastHour: 0, categories: 0 };
+  return {
+    length: lengths.length,
+    at(i) {
+      const from = 7 * i;
+      row.length = lengths[i]!;
+      row.family = row.length === 32 ? 4 : 6;
+      for (let word = 0; word < 4; word++) row.words[word] = words[from + word]!;
+      row.firstHour = words[from + 4]!;
+      row.lastHour = words[from + 5]!;
+      row.categories = words[from + 6]!;
+      return row;
+    },
+  };
 }
 
 /** Returns true for a host and for an IPv6 /64, which are all that a peer may name. */

@@ -323,8 +323,8 @@ function createPeerReducer(options: {
     const sliceEnd = performance.now() + sliceMs;
     for (let i = from; i < removed.length + added.length; i++) {
       if (i % rowsPerSlice === 0 && i > from && performance.now() > sliceEnd) return i;
-      if (i < removed.length) takePeerRow(removed[i]!, peer);
-      else putPeerRow(added[i - removed.length]!, peer, { at, isFirstLoad: seq === 0 });
+      if (i < removed.length) takePeerRow(removed.at(i)!, peer);
+      else putPeerRow(added.at(i - removed.length)!, peer, { at, isFirstLoad: seq === 0 });
     }
     return removed.length + added.length;
   }

@@ -29,6 +29,7 @@ import {
 import {
   type Count,
   ceilingFor,
+  ceilings,
   createCount,
   dayOf,
   isSpoofable,
@@ -108,6 +109,8 @@ export function createPeerVotes(options: {
   const peers = new Map<number, Peer>();
   const scratch = createCount();
   const strengths = new Float64Array(peersMax + 1);
+  /** Nodes of peers that vote on the entry under review. */
+  const voting = new Uint32Array(peersMax);
 
   function of(node: number): Peer | undefined {
     return peers.get(refOf(c.tag[node]!));
@@ -231,22 +234,26 @@ export function createPeerVotes(options: {
   function review(entry: number, lastReportedAt: number, at: number): void {
     if (peers.size === 0) return;
     let seedScore = 0;
-    const voting: number[] = [];
+    let votes = 0;
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
       const kind = kindOf(c.tag[node]!);
       if (kind === contributionKinds.seed || kind === contributionKinds.own) {
         seedScore = Math.max(seedScore, c.listed[node]! & 0xff);
-      } else if (kind === contributionKinds.peer && c.vote[node] !== 0) voting.push(node);
+      } else if (kind === contributionKinds.peer && c.vote[node] !== 0) {
+        voting[votes++] = node;
+      }
     }
-    if (voting.length === 0) return;
+    if (votes === 0) return;
     const day = dayOf(newestOn(entry, lastReportedAt));
     count(scratch, entry, day);
     if (scratch.count.groups >= groupsFree) {
-      for (const node of voting) refund(node, at);
+      for (let i = 0; i < votes; i++) refund(voting[i]!, at);
       return;
     }
     let { ceiling } = ceilingFor(scratch.count, seedScore, policy());
-    for (const node of voting) {
+    if (ceiling === ceilings.none) return;
+    for (let i = 0; i < votes; i++) {
+      const node = voting[i]!;
       const peer = of(node);
       if (peer === undefined || (c.detail[node]! & peerDetail.confirmed) !== 0) continue;
       const isCharged = (c.detail[node]! & peerDetail.charged) !== 0;
@@ -313,12 +320,20 @@ export function createPeerVotes(options: {
   function evidenceOf(entry: number, without = 0): number {
     let strongest = Number.NEGATIVE_INFINITY;
     let words = 0;
+    let first = 0;
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
       if (node === without || kindOf(c.tag[node]!) !== contributionKinds.peer) continue;
-      if (words++ === 0) strengths.fill(Number.NEGATIVE_INFINITY);
-      const { group } = voteOf(node);
-      strengths[group] = Math.max(strengths[group]!, strengthOf(node));
-      strongest = Math.max(strongest, strengths[group]!);
+      const strength = strengthOf(node);
+      strongest = Math.max(strongest, strength);
+      if (words++ === 0) first = node;
+      else {
+        if (words === 2) {
+          strengths.fill(Number.NEGATIVE_INFINITY);
+          strengths[voteOf(first).group] = strengthOf(first);
+        }
+        const { group } = voteOf(node);
+        strengths[group] = Math.max(strengths[group]!, strength);
+      }
     }
     if (words < 2 || strongest === Number.NEGATIVE_INFINITY) return strongest;
     let sum = 0;

@@ -139,13 +139,13 @@ export function createCount() {
   const count = noVotes();
   /** Quarters of each group that votes, and the groups among them that do. */
   const heaviest = new Uint8Array(groupsMax + 1);
-  const voting: number[] = [];
+  const voting = new Uint8Array(groupsMax + 1);
+  let votes = 0;
   /** As many networks as can matter: more don't change a ceiling. */
   const networks = new Int32Array(quorumFull / unitsOf.earned);
   function clear(): void {
     count.anchors = count.networks = count.groups = count.quarters = 0;
-    for (const group of voting) heaviest[group] = 0;
-    voting.length = 0;
+    for (; votes > 0; votes--) heaviest[voting[votes - 1]!] = 0;
   }
 
   function add(units: number, network: number): void {
@@ -164,7 +164,7 @@ export function createCount() {
   function addPeer(quarters: number, group: number): void {
     const before = heaviest[group]!;
     if (quarters <= before) return;
-    if (before === 0) voting.push(group);
+    if (before === 0) voting[votes++] = group;
     heaviest[group] = quarters;
     if (group === 0) count.anchors += before === 0 ? unitsOf.staff : 0;
     else {

@@ -57,6 +57,7 @@ export function defineEvent<const Kind extends string, Facts extends object, Sta
 ) {
   const { kind, since, fields, versionOf, optional = false } = description;
   const versions = Object.keys(since).map(Number);
+  const out = createWriter();
   const readers = new Map(
     versions.map((layout) => {
       const found = { layout, fields: {} };
@@ -74,7 +75,7 @@ export function defineEvent<const Kind extends string, Facts extends object, Sta
     ...description,
     /** @param id makes a retry after an unknown outcome harmless: the store applies an id once */
     encode(id: string, facts: Facts): NewEvent {
-      const out = createWriter();
+      out.clear();
       fields.write(out, facts);
       const version = versionOf?.(facts) ?? versions[0]!;
       return { id, kind, version, body: out.finish(), since: since[version]!, optional };

@@ -30,19 +30,18 @@ import { LeaseLostError, type Maintenance } from '../../../storage/maintenance.t
 import type { NewEvent, SetRow, Store } from '../../../storage/store.ts';
 import { contributionKinds, kindOf, refOf, tagOf } from '../../state/contributions.ts';
 import type { Entries } from '../../state/entries.ts';
-import { peerCleared, peerRows, peerRowsPerEventMax, peerSet } from '../../state/events.ts';
+import {
+  type InTurn,
+  peerCleared,
+  peerRows,
+  peerRowsPerEventMax,
+  peerSet,
+} from '../../state/events.ts';
 import { networkOf, type PeerRow, type PeerTerms, peersMax } from '../../votes/peer-votes.ts';
 import type { Policy } from '../../votes/quorum.ts';
 import { type FederationHead, faultOfHead } from '../document/head.ts';
 import type { SigningKey } from '../document/key.ts';
-import {
-  addressAt,
-  addressIn,
-  createRowList,
-  factsAt,
-  newAddress,
-  rowCount,
-} from '../document/rows.ts';
+import { addressAt, createRowList, newAddress, rowCount, wordAt } from '../document/rows.ts';
 import { type AddressRef, chainStart, noFacts } from '../document/segment.ts';
 import { createFlags, stepInSlices, votesByPeer } from './compare.ts';
 import { type FetchOptions, openPeerReader, PeerFault, type ReadSegment } from './fetch.ts';
@@ -421,7 +420,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
 
   /** Sorts by day, in slices: a whole sort would hold up everybody. */
   async function newestFirst(rows: Uint32Array, taken: Uint32Array): Promise<Uint32Array> {
-    const dayOf = (i: number) => Math.floor(factsAt(rows, taken[i]!).lastHour / 24);
+    const dayOf = (i: number) => Math.floor(wordAt(rows, taken[i]!, 'lastHour') / 24);
     /** The place of the next row of each day, counted from the newest on. */
     const places = new Uint32Array(Math.floor(lastHour32 / 24) + 2);
     const last = places.length - 2;
@@ -453,8 +452,8 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     for (let from = 0; from < less + taken.length; from += size) {
       const gone = addressesAt(removed, from, Math.min(less, from + size));
       const first = Math.max(0, from - less);
-      const more = [...taken.subarray(first, Math.max(0, from + size - less))];
-      const rows = { added: more.map((row) => rowAt(added, row)), removed: gone };
+      const more = taken.subarray(first, Math.max(0, from + size - less));
+      const rows = { added: rowsAt(added, more), removed: gone };
       events.push(peerRows.encode(newEventId(), { peer: number, seq, ...rows }));
       if (turns.isOver()) await turns.next();
       if (events.length < eventsPerCommit) continue;
@@ -546,7 +545,7 @@ export function createJudge(
     };
     await inSlices(taken.length, (i) => {
       const row = addressAt(added, i, place);
-      const { lastHour } = factsAt(added, i);
+      const lastHour = wordAt(added, i, 'lastHour');
       if (lastHour > latest) found.future.add(row);
       const flags = flagsAt(row);
       if (flags.isResolver) found.resolver.add(row);
@@ -769,14 +768,24 @@ function joined(parts: readonly Uint32Array[]): Uint32Array {
   return whole;
 }
 
-function addressesAt(rows: Uint32Array, from: number, to: number): AddressRef[] {
-  const count = Math.max(0, to - from);
-  return Array.from({ length: count }, (_, i) => addressIn(rows, from + i));
+function addressesAt(rows: Uint32Array, from: number, to: number): InTurn<AddressRef> {
+  const place = newAddress();
+  return { length: Math.max(0, to - from), at: (i) => addressAt(rows, from + i, place) };
 }
 
-function rowAt(rows: Uint32Array, row: number): PeerRow {
-  const { firstHour, lastHour, categories } = factsAt(rows, row);
-  return { ...addressIn(rows, row), firstHour, lastHour, categories };
+function rowsAt(rows: Uint32Array, taken: Uint32Array): InTurn<PeerRow> {
+  const row = { ...newAddress(), firstHour: 0, lastHour: 0, categories: 0 };
+  return {
+    length: taken.length,
+    at(i) {
+      const from = taken[i]!;
+      addressAt(rows, from, row);
+      row.firstHour = wordAt(rows, from, 'firstHour');
+      row.lastHour = wordAt(rows, from, 'lastHour');
+      row.categories = wordAt(rows, from, 'categories');
+      return row;
+    },
+  };
 }
 
 const pollMs = 2_000;

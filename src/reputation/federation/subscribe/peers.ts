@@ -174,8 +174,9 @@ export function keyOfPeer({ key }: Pick<StoredPeer, 'key'>): FederationKey {
   return parseKeyLine(key)!;
 }
 
+/** The name of its key, which no plus sign is in. */
 export function nameOf(peer: Pick<StoredPeer, 'key'>): string {
-  return keyOfPeer(peer).name;
+  return peer.key.slice(0, peer.key.indexOf('+'));
 }
 
 export async function readCursor(store: Pick<Store, 'get'>, peer: number) {

@@ -1,0 +1,193 @@
+/**
+ * What a peer costs who takes its word: a first load of a million rows, the same rows once more, the rows from the
+ * journal, and a look at a head without news. Processor time is that of the thread that answers; the least of the rounds'
+ * longest pauses is shown.
+ */
+
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { openState } from '../src/app/state.ts';
+import { manualClock, systemClock } from '../src/core/clock.ts';
+import { createLog } from '../src/core/log.ts';
+import { seededRandom } from '../src/core/random.ts';
+import { createPeerPoller } from '../src/reputation/federation/subscribe/module.ts';
+import { addPeer, listPeers } from '../src/reputation/federation/subscribe/peers.ts';
+import { openLmdbStore } from '../src/storage/lmdb/store.ts';
+import type { Store } from '../src/storage/store.ts';
+import { type Pauses, watchPauses } from './pauses.ts';
+import { type BenchRow, median } from './row.ts';
+
+const sizes = {
+  tiny: { rows: 3_000, rounds: 1, heads: 3 },
+  full: { rows: 1_000_000, rounds: 3, heads: 200 },
+} as const;
+type Size = (typeof sizes)[keyof typeof sizes];
+
+const [minuteMs, hourMs] = [60_000, 3_600_000];
+const log = createLog('fatal');
+const [pauseMsGoal, foldMsGoal, headMsGoal] = [10, 600, 1];
+
+const unwatched: Pauses = { max: 0, p99: 0, elapsedMs: 0 };
+
+interface Measured {
+  readonly first: Pauses;
+  readonly firstMs: number;
+  readonly again: Pauses;
+  readonly againMs: number;
+  readonly fold: Pauses;
+  readonly foldMs: number;
+  readonly headMs: number;
+}
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const s = sizes[size];
+  const [measured, watched]: [Measured[], Measured[]] = [[], []];
+  // The watch is work of its own.
+  for (let round = 0; round < s.rounds; round++) {
+    measured.push(await measure(s));
+    watched.push(await measure(s, true));
+  }
+  const rows = s.rows.toLocaleString('en-US');
+  const least = (all: readonly Measured[], of: (m: Measured) => number) => Math.min(...all.map(of));
+  const atMost = (name: string, unit: string, ours: number, goal: number): BenchRow => ({
+    name,
+    unit,
+    ours: Number(ours.toFixed(3)),
+    goal: `<= ${goal}`,
+    ok: ours <= goal,
+  });
+  const processor = (name: string, of: (m: Measured) => number): BenchRow => ({
+    name: `${name}: processor time`,
+    unit: 'ms',
+    ours: Math.round(median(measured.map(of))),
+  });
+  const pause = (name: string, of: (m: Measured) => Pauses): BenchRow => ({
+    ...atMost(
+      `${name}: longest pause`,
+      'ms',
+      least(watched, (m) => of(m).max),
+      pauseMsGoal,
+    ),
+    p99: Number(least(watched, (m) => of(m).p99).toFixed(2)),
+  });
+  return [
+    processor(`first load, ${rows} rows`, (m) => m.firstMs),
+    pause('first load', (m) => m.first),
+    processor('the same rows again', (m) => m.againMs),
+    pause('the same rows again', (m) => m.again),
+    atMost(
+      `fold from the journal, ${rows} rows: processor time`,
+      'ms',
+      least(measured, (m) => m.foldMs),
+      foldMsGoal,
+    ),
+    pause('fold from the journal', (m) => m.fold),
+    atMost(
+      'a look at a head without news: processor time',
+      'ms',
+      least(measured, (m) => m.headMs),
+      headMsGoal,
+    ),
+  ];
+}
+
+/** A peer that publishes so many rows, in a thread of its own. */
+async function publisher(rows: number, clock: ReturnType<typeof manualClock>) {
+  const worker = new Worker(new URL('./peers-publisher.worker.js', import.meta.url), {
+    workerData: { rows, nowMs: clock.now() },
+  });
+  const [{ url, line }] = (await once(worker, 'message')) as [{ url: string; line: string }];
+  return {
+    url,
+    line,
+    /** Lets time pass for it and for who reads it. */
+    async pass(ms: number, hasNews: boolean): Promise<void> {
+      clock.advance(ms);
+      worker.postMessage({ nowMs: clock.now(), hasNews });
+      await once(worker, 'message');
+    },
+    close: () => worker.terminate(),
+  };
+}
+
+/** Milliseconds that the main thread has worked. */
+function workedMs(): number {
+  return (
+    Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ')[0]) / 1e6
+  );
+}
+
+function stateOn(store: Store, entriesMax: number) {
+  return openState({
+    store,
+    ...{ clock: systemClock(), random: seededRandom(1), log, entriesMax },
+    checkpointMs: 2 ** 30,
+    onFailure(error) {
+      throw error;
+    },
+  });
+}
+
+async function measure({ rows, heads }: Size, isWatched = false): Promise<Measured> {
+  const directory = mkdtempSync(join(tmpdir(), 'portcullis-bench-peers-'));
+  const clock = manualClock(Date.now());
+  const store = openLmdbStore({ path: join(directory, 'store'), clock: systemClock(), log });
+  const from = await publisher(rows, clock);
+  try {
+    const entriesMax = 4 * rows;
+    const state = await stateOn(store, entriesMax);
+    state.start();
+    const poller = createPeerPoller({
+      store,
+      ...{ isMine: () => true, entries: state.entries, index: state.index, policy: state.policy },
+      catchUpTo: state.follower.catchUpTo,
+      ...{ allowPrivate: true, clock, random: seededRandom(2), log },
+      signer: async () => undefined,
+    });
+    const terms = { weight: 4, owner: '', isOwn: false, budget: 0, addedAt: 1 };
+    await addPeer(store, { url: from.url, key: from.line, ...terms }, () => []);
+    async function poll(): Promise<void> {
+      await poller.poll();
+      await poller.idle();
+    }
+    async function timed(act: () => Promise<void>): Promise<[Pauses, number]> {
+      if (isWatched) return [await watchPauses(act), 0];
+      const before = workedMs();
+      await act();
+      return [unwatched, workedMs() - before];
+    }
+    const [first, firstMs] = await timed(poll);
+    const fault = (await listPeers(store))[0]!;
+    const came = state.entries.contributions.ofPeers();
+    // More than sixteen of a network are left out.
+    if (came < 0.999 * rows) throw new Error(`${came} rows came: ${fault.failure}`);
+    await from.pass(hourMs, true);
+    const [again, againMs] = await timed(poll);
+    let headMs = 0;
+    for (let i = 0; i < heads; i++) {
+      await from.pass(6 * minuteMs, false);
+      const before = workedMs();
+      await poll();
+      headMs += (workedMs() - before) / heads;
+    }
+    await poller.stop();
+    // Without the checkpoint of an orderly end: all is read from the journal.
+    await state.follower.stop();
+    const other = await stateOn(store, entriesMax);
+    const [fold, foldMs] = await timed(async () => {
+      other.start();
+      await other.follower.catchUpTo(await store.lastSeq());
+    });
+    if (other.entries.contributions.ofPeers() !== came)
+      throw new Error('the journal has other rows');
+    await other.stop();
+    return { first, firstMs, again, againMs, fold, foldMs, headMs };
+  } finally {
+    await from.close();
+    await store.close();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

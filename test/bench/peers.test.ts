@@ -1,0 +1,11 @@
+/** The bench of peers runs to its end at a tiny size, and all rows of the peer come. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { run } from '../../bench/peers.bench.ts';
+
+test('a first load, the same rows again, the journal and a head are measured', async () => {
+  const rows = await run('tiny');
+  assert.equal(rows.length, 7);
+  for (const { name, ours } of rows) assert.ok(Number.isFinite(ours), name);
+});
