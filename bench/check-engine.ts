@@ -56,6 +56,7 @@ export function createCheckEngine(entries: number): CheckEngine {
     memory: {
       heartbeat: new SharedArrayBuffer(8),
       time: undefined,
+      reports: { allowDocumentation: false, serverAddresses: [] },
       limits: createLimitMemory(8, systemRandom()),
       geo: geo.shared,
       bans: createBanTable(2).buffer,

@@ -111,6 +111,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
       bans: data.banTable.buffer,
       access: access.memory,
       isShared: maintenance.isShared,
+      demo,
     }),
   );
   const frontEnd = createFrontEnd({ memory, index, clock, log, limits: access.frontEndLimits });

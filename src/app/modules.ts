@@ -12,7 +12,6 @@ import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { createTurns } from '../core/scheduling.ts';
 import { openSystems } from '../geo/systems/systems.ts';
-import { machineAddresses } from '../http/request/client-ip.ts';
 import { type Route, unknownPath } from '../http/router.ts';
 import type { IntegrationCounters } from '../integrations/counters.ts';
 import { crowdsecEndpoints, openCrowdsec } from '../integrations/crowdsec/module.ts';
@@ -161,7 +160,7 @@ export async function openModules(
   const { quotaGuard, check, geo } = frontEnd;
   const { idOf: accountOf, newAddresses, generationOf, standingOf } = state.access;
   const { catchUpTo } = state.follower;
-  const serverAddresses = machineAddresses();
+  const { serverAddresses } = memory.reports;
   const ground = { store, maintenance, clock, random, log, masterKey, config, serverAddresses };
   const turns = createTurns(clock.monotonicMs);
   const slotOf = (account: string) => standingOf(account)?.slot;

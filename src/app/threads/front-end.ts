@@ -19,6 +19,7 @@ import { systemRandom } from '../../core/random.ts';
 import { createHeartbeat } from '../../core/threads.ts';
 import { createGeoFragments, openGeoReader } from '../../geo/reader.ts';
 import { negotiate } from '../../http/answer/negotiate.ts';
+import { machineAddresses } from '../../http/request/client-ip.ts';
 import type { Route } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { metaOf } from '../../index/records.ts';
@@ -41,6 +42,7 @@ import { checkRoute } from '../../reputation/check/check.route.ts';
 import { openCheck } from '../../reputation/check/check.ts';
 import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
 import { maliciousBy } from '../../reputation/check/score.ts';
+import { reportHook, type SharedReportRules } from '../../reputation/reports/report.route.ts';
 import { staticEndpoint } from '../../site/home/static.endpoint.ts';
 import type { SharedAssets } from '../../web/assets.ts';
 import { createCallers } from '../../web/guard/callers.ts';
@@ -61,6 +63,7 @@ export interface FrontEndMemory extends SharedState {
   readonly limits: LimitMemory;
   readonly integrations: IntegrationMemory;
   readonly marks: MarkMemory;
+  readonly reports: SharedReportRules;
 }
 
 export interface IntegrationMemory {
@@ -98,8 +101,9 @@ export function openFrontEndMemory(needs: {
   readonly access: Pick<FrontEndMemory, 'limits' | 'marks'>;
   /** With other nodes on the store. */
   readonly isShared: boolean;
+  readonly demo: boolean;
 }) {
-  const { clock, masterKey, config, shared, geo, bans, access } = needs;
+  const { clock, masterKey, config, shared, geo, bans, access, demo } = needs;
   const heartbeat = createHeartbeat(clock);
   const endings = [heartbeat.start()];
   const time = needs.isShared ? shareTime(clock) : undefined;
@@ -112,6 +116,7 @@ export function openFrontEndMemory(needs: {
     bans,
     heartbeat: heartbeat.buffer,
     time: time?.buffer,
+    reports: { allowDocumentation: demo, serverAddresses: machineAddresses() },
     integrations: {
       counters: integrationCounters.buffer,
       threads: config.httpThreads,
@@ -182,6 +187,7 @@ export function createFrontEnd(options: {
     quotaGuard,
     check,
     geo,
+    reports: { ...memory.reports, quotaGuard, check, geo, clock },
     guard,
     spotMark,
     /** Answered by front ends; all other routes belong to the main thread. */
@@ -246,6 +252,7 @@ export function frontEndHooks(
     servedFiles(held),
     ...servedFeeds(held, frontEnd),
     policyHook(frontEnd, within),
+    reportHook(frontEnd.reports, within),
   ];
 }
 

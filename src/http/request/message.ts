@@ -28,7 +28,12 @@ export interface Request {
   readonly id: string;
   /** The trace id of the client's `traceparent`. */
   readonly trace?: string | undefined;
+  /** The values that the thread in which it arrived has read of it, in place of its body. */
+  readonly read?: ReadValues | undefined;
 }
+
+/** As the route says that they follow one another. */
+export type ReadValues = readonly (string | number)[];
 
 /** Stands in the body of an error where the transport writes the id of the request. */
 export const requestIdMark = '{{request-id}}';

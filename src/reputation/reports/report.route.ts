@@ -5,17 +5,24 @@
  */
 
 import * as v from 'valibot';
+import { bitsFor } from '../../access/keys/key-format.ts';
+import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { ReportInput } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { dateTime, option, optionalText, score } from '../../core/schema.ts';
 import { clientCountry, type GeoReader } from '../../geo/reader.ts';
-import type { PlainRoute } from '../../http/router.ts';
+import { mediaType } from '../../http/request/body.ts';
+import { firstHeader, type ReadValues } from '../../http/request/message.ts';
+import { isPacked } from '../../http/request/unpacking.ts';
+import type { PlainRoute, Route } from '../../http/router.ts';
+import { parseIp } from '../../ip/address.ts';
 import { textBehind } from '../../ip/behind.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
-import { addressIn, type Fields } from '../../web/guard/intake/form.ts';
+import type { Hook } from '../../web/guard/hooks.ts';
+import { addressIn, type Fields, readFields } from '../../web/guard/intake/form.ts';
 import { dataAnswer, formOrJson } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
@@ -24,26 +31,35 @@ import {
   category,
   commentCharactersMax,
   duplicateDetail,
+  type ReadReport,
   readReport,
   reportCategoriesMax,
 } from './report.ts';
 import type { ReportStore } from './store/report-store.ts';
 
 const bodyBytesMax = 16 * 1024;
+const none = new Uint8Array(0);
 
-export interface ReportRouteOptions {
-  readonly guard: Guard;
+/** The rules that reports are judged by in every thread. */
+export interface SharedReportRules {
+  readonly allowDocumentation: boolean;
+  /** Canonical addresses of this server. */
+  readonly serverAddresses: readonly string[];
+}
+
+interface ReportReaderOptions extends SharedReportRules {
   readonly check: Check;
   readonly geo: GeoReader;
   readonly clock: Clock;
+}
+
+export interface ReportRouteOptions extends ReportReaderOptions {
+  readonly guard: Guard;
   readonly reports: ReportStore;
   /** Account id by slot. */
   readonly accountOf: (slot: number) => string | undefined;
   /** Resolves when the journal event is in memory. */
   readonly catchUpTo: (seq: bigint) => Promise<void>;
-  readonly allowDocumentation: boolean;
-  /** Canonical addresses of this server. */
-  readonly serverAddresses: readonly string[];
   /** Called with the error of each report that was not taken. */
   readonly onRefused: (reason: ErrorCode) => void;
 }
@@ -116,41 +132,125 @@ export const reportEndpoint = endpoint({
   },
 });
 
-export function reportRoute(options: ReportRouteOptions): PlainRoute {
-  const { guard, check, geo, clock, reports } = options;
-  const serverAddresses = new Set(options.serverAddresses);
+/** A report that may be kept, and where it comes from. */
+interface SentReport extends ReadReport {
+  readonly country: string;
+  /** See votes/client-network.ts. */
+  readonly network: number;
+}
 
-  async function save(fields: Fields, { request, slot, headers }: KeyedCall): Promise<Answer> {
+/** Returns the reading of a report and its sender from the request and the index alone: any thread can do it. */
+function reportReader(options: ReportReaderOptions) {
+  const { geo, clock, allowDocumentation } = options;
+  const serverAddresses = new Set(options.serverAddresses);
+  return (fields: Fields, clientIp: string): Result<SentReport> => {
     const input = inputOf(fields);
     if (!input.ok) return input;
     const report = readReport(input.value, {
       now: clock.now(),
-      allowDocumentation: options.allowDocumentation,
-      ownAddresses: { has: (ip) => ip === textBehind(request.clientIp) || serverAddresses.has(ip) },
+      allowDocumentation,
+      ownAddresses: { has: (ip) => ip === textBehind(clientIp) || serverAddresses.has(ip) },
     });
     if (!report.ok) return report;
-    const { ip, family, words } = report.value;
-    const done = (): Answer => {
-      const { score } = check.judge(family, words, clock.now());
-      const body = `{"data":{"ipAddress":"${ip}","abuseConfidenceScore":${score}}}`;
-      return { status: 200, headers: [jsonType, noStore, ...headers], body };
-    };
-    if (report.value.isExample) return done();
-    const account = options.accountOf(slot);
-    if (account === undefined) return fail('unauthenticated');
-    const { clientIp } = request;
     const country = clientCountry(geo, clientIp);
-    const reporter = { account, slot, country, network: clientNetwork(options, clientIp) };
-    const saved = await reports.add(reporter, report.value);
-    if (!saved.ok) {
-      const isDuplicate = saved.error === 'duplicate_report';
-      return isDuplicate ? fail('duplicate_report', duplicateDetail(ip), 'ip') : saved;
+    return ok({ ...report.value, country, network: clientNetwork(options, clientIp) });
+  };
+}
+
+type SentValues = [
+  ip: string,
+  categories: number,
+  comment: string,
+  reportedAt: number,
+  country: string,
+  network: number,
+];
+
+function valuesOf(report: SentReport): SentValues {
+  const { ip, categories, comment, reportedAt, country, network } = report;
+  return [ip, categories, comment, reportedAt, country, network];
+}
+
+function ofValues(values: ReadValues): SentReport {
+  const [ip, categories, comment, reportedAt, country, network] = values as SentValues;
+  const words = new Uint32Array(4);
+  const family = parseIp(ip, words) as 4 | 6;
+  return {
+    family,
+    words,
+    ip,
+    categories,
+    comment,
+    reportedAt,
+    isExample: false,
+    country,
+    network,
+  };
+}
+
+/** Longer bodies are read in the thread that owns the store. */
+const readAheadBytesMax = 4_096;
+
+/**
+ * Reads reports where they arrive, so that the thread that owns the store gets their values. Only what is
+ * whole, small, plain and comes with a living key: all else goes on as it came, for that thread says what is wrong.
+ */
+export function reportHook(
+  options: ReportReaderOptions & { readonly quotaGuard: QuotaGuard },
+  within: <T>(work: () => T) => T,
+): Hook<Route> {
+  const { quotaGuard } = options;
+  const readSent = reportReader(options);
+  const scope = bitsFor('write');
+  return {
+    name: 'reports',
+    appliesTo: ({ method, path }) =>
+      method === reportEndpoint.method && path === reportEndpoint.path,
+    onRequest(request) {
+      const { headers, body, clientIp } = request;
+      const { key } = headers;
+      const type = mediaType(firstHeader(request, 'content-type'));
+      if (key === undefined || type === 'multipart' || isPacked(request)) return undefined;
+      if (body.length > readAheadBytesMax || quotaGuard.authenticate(key[0], scope) < 0) {
+        return undefined;
+      }
+      const fields = readFields(request);
+      if (fields instanceof Promise || !fields.ok) return undefined;
+      const sent = within(() => readSent(fields.value, clientIp));
+      if (!sent.ok || sent.value.isExample) return undefined;
+      return { ...request, query: '', headers: { key }, body: none, read: valuesOf(sent.value) };
+    },
+  };
+}
+
+export function reportRoute(options: ReportRouteOptions): PlainRoute {
+  const { guard, check, clock, reports } = options;
+  const readSent = reportReader(options);
+
+  async function keep(report: SentReport, { slot, headers }: KeyedCall): Promise<Answer> {
+    const { ip, family, words, country, network } = report;
+    if (!report.isExample) {
+      const account = options.accountOf(slot);
+      if (account === undefined) return fail('unauthenticated');
+      const saved = await reports.add({ account, slot, country, network }, report);
+      if (!saved.ok) {
+        const isDuplicate = saved.error === 'duplicate_report';
+        return isDuplicate ? fail('duplicate_report', duplicateDetail(ip), 'ip') : saved;
+      }
+      await options.catchUpTo(saved.value.seq);
     }
-    await options.catchUpTo(saved.value.seq);
-    return done();
+    const { score } = check.judge(family, words, clock.now());
+    const body = `{"data":{"ipAddress":"${ip}","abuseConfidenceScore":${score}}}`;
+    return { status: 200, headers: [jsonType, noStore, ...headers], body };
   }
 
-  return guard.keyedFields(reportEndpoint, save, {
+  function read(fields: Fields, call: KeyedCall): Answer | Promise<Answer> {
+    const sent = readSent(fields, call.request.clientIp);
+    return sent.ok ? keep(sent.value, call) : sent;
+  }
+
+  return guard.keyedFields(reportEndpoint, read, {
     onRefused: ({ error }) => options.onRefused(error),
+    ofRead: (values, call) => keep(ofValues(values), call),
   });
 }

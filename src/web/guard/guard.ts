@@ -13,7 +13,13 @@ import { bitsFor, keyUses } from '../../access/keys/key-format.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import { wrongScopeDetail } from '../../core/errors.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
+import {
+  firstHeader,
+  type Header,
+  type ReadValues,
+  type Reply,
+  type Request,
+} from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import { createUnpacking, isPacked } from '../../http/request/unpacking.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
@@ -68,6 +74,8 @@ export interface Guard {
       readonly keyField?: string;
       /** Called for each refusal before the handler is called, and for its failures. */
       readonly onRefused?: (failure: Failure) => void;
+      /** Handles a request whose fields were read where it arrived; its key is in the header. */
+      readonly ofRead?: (read: ReadValues, call: KeyedCall) => Answer | Promise<Answer>;
     },
   ): PlainRoute;
   /**
@@ -243,26 +251,38 @@ export function createGuard(options: GuardOptions): Guard {
         return isKnown ? unpacked(declared, request, answerTo) : answerTo(ok(request));
       },
     }),
-    keyedFields: (declared, handle, { keyField, onRefused } = {}) => ({
-      kind: 'plain',
-      ...routeFacts(declared, ['key', 'content-type']),
-      handle: (request, caller) =>
-        unpacked(declared, request, async (whole) => {
-          const read = whole.ok ? readFields(whole.value) : whole;
-          const fields = read instanceof Promise ? await read : read;
-          const other =
-            keyField !== undefined && fields.ok ? fields.value.text(keyField) : undefined;
-          const admitted = admit(declared, request, keyOf(request, fields) ?? other);
-          if ('failure' in admitted) {
-            if (admitted.failure.error !== 'unauthenticated') onRefused?.(admitted.failure);
-            return failureReply(declared, admitted.failure, admitted.headers, request);
+    keyedFields(declared, handle, { keyField, onRefused, ofRead } = {}) {
+      function refused(request: Request, failure: Failure, headers?: readonly Header[]): Reply {
+        if (failure.error !== 'unauthenticated') onRefused?.(failure);
+        return failureReply(declared, failure, headers, request);
+      }
+      const finish = (answer: Answer, { request, headers }: KeyedCall): Reply =>
+        'ok' in answer ? refused(request, answer, headers) : answer;
+      return {
+        kind: 'plain',
+        ...routeFacts(declared, ['key', 'content-type']),
+        handle(request, caller) {
+          if (ofRead !== undefined && request.read !== undefined) {
+            const admitted = admit(declared, request, firstHeader(request, 'key'));
+            if ('failure' in admitted) return refused(request, admitted.failure, admitted.headers);
+            const { call } = admitted;
+            const answer = ofRead(request.read, call);
+            if (!(answer instanceof Promise)) return finish(answer, call);
+            return answer.then((one) => finish(one, call));
           }
-          const { call } = admitted;
-          const answer = fields.ok ? await handle(fields.value, call, caller) : fields;
-          if ('ok' in answer && answer.error !== 'unauthenticated') onRefused?.(answer);
-          return replyOf(declared, answer, call.headers, request);
-        }),
-    }),
+          return unpacked(declared, request, async (whole) => {
+            const read = whole.ok ? readFields(whole.value) : whole;
+            const fields = read instanceof Promise ? await read : read;
+            const other =
+              keyField !== undefined && fields.ok ? fields.value.text(keyField) : undefined;
+            const admitted = admit(declared, request, keyOf(request, fields) ?? other);
+            if ('failure' in admitted) return refused(request, admitted.failure, admitted.headers);
+            const { call } = admitted;
+            return finish(fields.ok ? await handle(fields.value, call, caller) : fields, call);
+          });
+        },
+      };
+    },
   };
 }
 

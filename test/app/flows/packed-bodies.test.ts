@@ -3,7 +3,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { demoEmail, startTestServer, type TestServer } from '../../support/server/server.ts';
+import {
+  demoEmail,
+  metricsHeaders,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../../support/server/server.ts';
 
 const json = { 'Content-Type': 'application/json' };
 const gzip = { 'Content-Encoding': 'gzip' };
@@ -131,6 +137,56 @@ describe('packed bodies', () => {
     const cut = await post('/api/v2/report', gzipSync(body).subarray(0, -1), headers);
     assert.equal(cut.status, 422, cut.body);
     assert.equal(JSON.parse(cut.body).errors[0].source.parameter, 'body');
+  });
+
+  it('a report is answered and counted alike, read in the front end or packed and read behind it', async () => {
+    const account = 'both-ways@portcullis.example';
+    await server.cliJson('account', 'create', account, '--standing', 'staff');
+    const { text } = await server.cliJson('key', 'create', account);
+    await within(async () => (await post('/api/v2/report', '', { Key: text })).status === 422);
+    const counts = async () => {
+      const { body } = await server.fetch('/metrics', { headers: metricsHeaders });
+      const lines = body.split('\n').filter((line) => /_(refused|errors)_total\{/.test(line));
+      return new Map(lines.map((line) => line.split(' ') as [string, string]));
+    };
+    const bodies = (net: number) => [
+      { ip: `45.${net}.0.1`, categories: '18,22', comment: 'caf\u00e9 \u200b' },
+      { ip: `45.${net}.0.1`, categories: 18 },
+      { ip: `45.${net}.0.2`, categories: [99] },
+      { ip: '10.0.0.1', categories: [18] },
+      { ip: '127.0.0.1', categories: [18] },
+      { ip: `45.${net}.0.3`, categories: 18, timestamp: '2001-01-01' },
+    ];
+    const wayOf = async (net: number, packed: boolean) => {
+      const before = await counts();
+      const answers: unknown[] = [];
+      for (const body of bodies(net).map((fields) => JSON.stringify(fields))) {
+        const headers = { ...json, Key: text, ...(packed ? gzip : {}) };
+        const answer = await post('/api/v2/report', packed ? gzipSync(body) : body, headers);
+        const { date: _date, 'x-request-id': _id, ...others } = answer.headers;
+        const known = Object.keys(others).map((name) =>
+          name.startsWith('x-ratelimit') ? name : [name, others[name]],
+        );
+        const said = answer.body.replaceAll(`45.${net}.`, '45.').replace(/"[\w-]{16,}"/g, '');
+        answers.push([answer.status, known, said]);
+      }
+      const more = [...(await counts())].map(([name, count]) => [
+        name,
+        Number(count) - Number(before.get(name) ?? 0),
+      ]);
+      return { answers, counted: more.filter(([, count]) => count !== 0) };
+    };
+    const whole = await wayOf(24, true);
+    assert.deepEqual(
+      (whole.answers as [number][]).map(([status]) => status),
+      [200, 429, 422, 422, 200, 422],
+    );
+    assert.ok(whole.counted.length > 1);
+    assert.deepEqual(await wayOf(25, false), whole);
+    const seen = await server.fetch('/api/v2/check?ipAddress=45.25.0.1', {
+      headers: { Key: text },
+    });
+    assert.equal(JSON.parse(seen.body).data.totalReports, 1);
   });
 
   it('addresses are checked in bulk, packed', async () => {
