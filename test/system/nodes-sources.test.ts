@@ -1,9 +1,15 @@
-/** Nodes of one cluster: one of them fetches lists for all, and when it is gone another one does; reports and checks count once. */
+/**
+ * Nodes of one cluster: one of them fetches lists and writes groups of networks for all, and when it is gone another
+ * one does; reports and checks count once.
+ */
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, it } from 'node:test';
+import { decodeDigests } from '../../src/storage/nodes/digests.ts';
+import { buildMmdb } from '../support/reputation/mmdb.ts';
 import { startCluster, type TestCluster } from '../support/server/cluster.ts';
 import {
   answersByThread,
@@ -36,6 +42,21 @@ after(async () => {
   publisher.closeAllConnections();
   publisher.close();
 });
+
+/** Tables that know system 64500 and France as the lower halves of so many networks of a block, from one of them on. */
+function writeTables(block: number, from: number, to: number): Record<string, string> {
+  const facts = {
+    ...{ autonomous_system_number: 64_500, autonomous_system_organization: 'Example' },
+    country: { iso_code: 'FR' },
+  };
+  const networks = Array.from({ length: to - from }, (_, i) => {
+    const n = from + i;
+    return [`${block}.${n >> 8}.${n & 255}.0/25`, facts] as const;
+  });
+  const path = `${cluster!.directory}/${block}-${from}.mmdb`;
+  writeFileSync(path, buildMmdb({ recordSize: 28, ipVersion: 6, networks }));
+  return { GEO_ASN_MMDB: path, GEO_COUNTRY_MMDB: path };
+}
 
 const rowsOf = async (node: TestServer) =>
   (await metric(node, 'portcullis_source_rows')).get('source="bad"') ?? 0;
@@ -85,4 +106,52 @@ it('one node fetches for all, and the other one when that is gone', async () => 
   await heir.cliJson('source', 'refresh', 'bad');
   await within(async () => (await rowsOf(heir)) === 2, 'the second load');
   await within(() => fetchesOf(heir) === 1, 'the word of the heir');
+});
+
+it('tables that change while a node writes a group out leave one memory on both, and the groups of the heir', async () => {
+  await using pair = await startCluster(undefined, { BASE_URL: 'http://localhost:8080' });
+  if (pair === undefined) return;
+  const [older, newer] = [writeTables(45, 0, 12_000), writeTables(45, 6_000, 15_000)];
+  // The first has the lease.
+  const first = await pair.startNode('first', { env: older });
+  const second = await pair.startNode('second', { env: newer });
+  const used = async (node: TestServer) =>
+    (await metric(node, 'portcullis_table_used')).get('table="contributions"') ?? 0;
+  // Known crawlers are there from the start.
+  await within(async () => (await used(second)) > 0, 'what is always there');
+  const before = await used(second);
+  await first.cliJson('entry', 'add', 'AS64500', '--score', '90');
+  await first.cliJson('allow', 'add', 'FR');
+  await within(async () => (await used(second)) > before, 'a part of a group');
+  await first.kill();
+  const wanted = 9_000;
+  await within(async () => (await used(second)) === before + 2 * wanted, 'the groups of the heir');
+  const returned = await pair.startNode('first', { env: older });
+  const scores = async (node: TestServer) => {
+    const read = async (address: string) => {
+      const { abuseConfidenceScore, isWhitelisted } = await node.cliJson('check', address);
+      return [abuseConfidenceScore, isWhitelisted];
+    };
+    return [await read('45.0.0.1'), await read('45.30.0.1'), await read('45.58.0.1')];
+  };
+  await second.cliJson('allow', 'remove', 'FR');
+  for (const node of [second, returned]) {
+    await within(async () => (await used(node)) === before + wanted, 'the end of a group');
+  }
+  for (const node of [second, returned]) {
+    assert.deepEqual(await scores(node), [
+      [0, false],
+      [90, false],
+      [90, false],
+    ]);
+    const agrees = async () => (await node.fetch('/readyz')).body.includes('"memory":"agrees"');
+    await within(agrees, 'the agreement');
+  }
+  const url = pair.env.DATABASE_URL!;
+  await within(async () => {
+    const [head] = (await pair.postgres.ask(url, 'select last_seq from journal_head')).rows;
+    const { rows } = await pair.postgres.ask(url, 'select digests from nodes where not is_stopped');
+    const last = rows.map(({ digests }) => decodeDigests(digests).get(BigInt(head!.last_seq)));
+    return last.length === 2 && last[0] !== undefined && last[0] === last[1];
+  }, 'the same digest of both at the last event');
 });

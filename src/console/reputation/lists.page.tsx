@@ -25,7 +25,11 @@ export const listActs = sectionActs('lists', {
   resume: { act: 'source resume', about: ['name'] },
   on: { act: 'source on', about: ['name'] },
   off: { act: 'source remove', about: ['name'] },
-  add: { act: 'source add', asks: ['source', 'every', 'header', 'user'], about: ['url', 'format'] },
+  add: {
+    act: 'source add',
+    asks: ['source', 'every', 'header', 'user'],
+    about: ['url', 'format', 'path'],
+  },
 });
 /** Reads a list and says what it would do. */
 export const previewPath = '/admin/lists/preview';
@@ -75,9 +79,12 @@ export interface OfferedListFacts {
 /** The effect of a list, or the reason why it can't be read. */
 export interface ShownPreview {
   readonly url: string;
+  /** As they were typed; empty: it is recognised, or found by its name. */
+  readonly format: string;
+  readonly path: string;
   /** A header or a password was typed, which never comes back. */
   readonly asks: boolean;
-  readonly failure?: string;
+  readonly failure?: { readonly sentence: string; readonly field: 'url' | 'format' | 'path' };
   readonly found?: {
     readonly format: string;
     readonly rows: number;
@@ -107,6 +114,8 @@ const intervals = ['1h', '6h', '12h', '1d', '7d'];
 function ownList(frame: PageFrame, view: ListsView): Html {
   const text = frameText(frame).console.lists;
   const { preview, csrf } = view;
+  const faultAt = (field: string) =>
+    preview?.failure?.field === field ? preview.failure.sentence : undefined;
   return (
     <Card title={text.own}>
       <Form csrf={csrf} action={previewPath} className="own-list">
@@ -117,12 +126,13 @@ function ownList(frame: PageFrame, view: ListsView): Html {
           label={text.url}
           hint={text.urlHint}
           value={preview?.url}
-          error={preview?.failure}
+          error={faultAt('url')}
           maxLength={2_000}
           autocomplete="off"
           required
           mono
         />
+        <FormatFields text={text} view={view} faultAt={faultAt} />
         <Secrets text={text} at="preview" isOpen={preview?.asks === true} />
         <p>
           <Button
@@ -137,6 +147,50 @@ function ownList(frame: PageFrame, view: ListsView): Html {
   );
 }
 
+/** Asks for the format where it is not recognised, or not rightly. */
+function FormatFields({
+  text,
+  view: { preview, formFields },
+  faultAt,
+}: {
+  readonly text: ConsoleCatalogue['lists'];
+  readonly view: ListsView;
+  readonly faultAt: (field: string) => string | undefined;
+}): Html {
+  const { format = '', path = '' } = preview ?? {};
+  const { choices = [] } = formFields('source preview').format ?? {};
+  const options = [
+    { value: '', label: text.formatAuto },
+    ...choices.map((one) => ({ value: one, label: one })),
+  ];
+  return (
+    <details open={format !== '' || path !== ''}>
+      <summary>{text.nameFormat}</summary>
+      <div class="field-grid">
+        <SelectField
+          id="preview-format"
+          name="format"
+          label={text.format}
+          value={format}
+          options={options}
+          error={faultAt('format')}
+        />
+        <Field
+          id="preview-path"
+          name="path"
+          label={text.path}
+          hint={text.pathHint}
+          value={path}
+          error={faultAt('path')}
+          maxLength={200}
+          autocomplete="off"
+          mono
+        />
+      </div>
+    </details>
+  );
+}
+
 function previewOf(
   frame: PageFrame,
   { csrf, refused, preview }: ListsView,
@@ -147,6 +201,8 @@ function previewOf(
   const text = all.console.lists;
   const { number } = formatFor(frame.language);
   const { format, rows, bands, badLines, samples, leftOut, clashes, source } = found;
+  // The format of a list with a path has both in it.
+  const [form = '', ...path] = format.split(':');
   const segments = scoreBands
     .filter((band) => bands[band] > 0)
     .map((band) => ({ band, name: all.score.words[band], count: bands[band] }));
@@ -191,7 +247,8 @@ function previewOf(
       <Form csrf={csrf} action={`${consolePaths.lists}/change`}>
         <Hidden name="do" value="add" />
         <Hidden name="url" value={url} />
-        <Hidden name="format" value={format} />
+        <Hidden name="format" value={form} />
+        {path.length > 0 && <Hidden name="path" value={path.join(':')} />}
         <div class="field-grid">
           <Field
             id="source"

@@ -83,6 +83,7 @@ const at = {
 };
 /** A longer one is refused by the operation. */
 const secretCharsMax = 2_001;
+const formatCharsMax = 201;
 const previewEndpoint = sessionForm(previewPath, 'confirmed operator', {
   limits: ['console'],
   backTo: consolePaths.lists,
@@ -185,16 +186,26 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
       user: `account ${context.session.accountId}`,
       address: context.request.clientIp,
     };
-    const typed = ['header', 'user'].flatMap((name) => {
-      const value = (form.get(name) ?? '').slice(0, secretCharsMax);
-      return value === '' ? [] : [[name, value] as const];
-    });
-    const fields = { url, ...Object.fromEntries(typed) };
+    const typedIn = (names: readonly string[], most: number) =>
+      names.flatMap((name) => {
+        const value = (form.get(name) ?? '').slice(0, most);
+        return value === '' ? [] : [[name, value] as const];
+      });
+    const typed = typedIn(['header', 'user'], secretCharsMax);
+    const how = Object.fromEntries(typedIn(['format', 'path'], formatCharsMax));
+    const fields = { url, ...how, ...Object.fromEntries(typed) };
+    const { format = '', path = '' } = how;
+    const given = { url, format, path, asks: typed.length > 0 };
     const read = await parts.operations.ask({ act: 'source preview', fields, ...asked });
-    const asks = typed.length > 0;
-    const preview = read.ok
-      ? { url, asks, found: { ...(read.value as PreviewFound), source: listNameOf(url) } }
-      : { url, asks, failure: read.detail ?? sentenceFor(read.error, context.language) };
+    const preview: ShownPreview = read.ok
+      ? { ...given, found: { ...(read.value as PreviewFound), source: listNameOf(url) } }
+      : {
+          ...given,
+          failure: {
+            sentence: read.detail ?? sentenceFor(read.error, context.language),
+            field: (['format', 'path'] as const).find((one) => one === read.parameter) ?? 'url',
+          },
+        };
     const view = {
       ...(await viewOf(parts, context, form)),
       ...(await readLists()),

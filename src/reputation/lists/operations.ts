@@ -7,6 +7,7 @@ import {
   type OperationCall,
   type OperationTools,
   operationsOn,
+  refuse,
 } from '../../contracts/operation.ts';
 import {
   choice,
@@ -18,6 +19,7 @@ import {
 } from '../../contracts/operation-parameters.ts';
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
+import { fail } from '../../core/result.ts';
 import { listNameOf, listNameShape } from '../../core/text.ts';
 import { columnsOr, grouped } from '../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
@@ -238,7 +240,8 @@ const path = {
 function withPath(format: ListFormatName, at: string | undefined): ListFormatName {
   if (at === undefined) return format;
   if (format !== 'json' && format !== 'ndjson') {
-    throw new OperatorError('--path belongs to --format json and ndjson');
+    const fault = 'A path belongs to the formats json and ndjson alone.';
+    return refuse(fail('invalid_parameter', fault, 'path'));
   }
   return `${format}:${at}`;
 }

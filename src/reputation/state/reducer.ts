@@ -43,8 +43,12 @@ export interface Reducer extends ReputationInMemory {
 
 /** Rows and sweeps yield to other work after this long; the clock is read every so many. */
 const sliceMs = 3;
+/** The turn in which an event comes has its commit and events before it in it, too. */
+const firstSliceMs = 1;
 const rowsPerSlice = 16;
 const nodesPerSlice = 256;
+/** A node that is taken back costs what a row costs, and may cost the encoding of a page. */
+const removalsPerSlice = 16;
 
 const allowTag = tagOf(contributionKinds.allow, 0);
 const ownTag = tagOf(contributionKinds.own, 0);
@@ -68,7 +72,7 @@ export function createReducer(options: {
   function addRows(ref: ListRef, rows: RowBatch, at: number): Promise<void> | undefined {
     const source = sources.current(ref);
     if (source === undefined) return undefined;
-    const next = addSlice(ref, source, rows, 0, at);
+    const next = addSlice(ref, source, rows, 0, at, firstSliceMs);
     return next === rows.count ? undefined : addRest(ref, source, rows, next, at);
   }
 
@@ -92,8 +96,9 @@ export function createReducer(options: {
     rows: RowBatch,
     from: number,
     at: number,
+    lastsMs = sliceMs,
   ): number {
-    const sliceEnd = performance.now() + sliceMs;
+    const sliceEnd = performance.now() + lastsMs;
     const kind = contributionKinds[ref.list];
     const tag = tagOf(kind, source.number);
     for (let i = from; i < rows.count; i++) {
@@ -157,6 +162,8 @@ export function createReducer(options: {
     const { owner, tag: tags, listed } = contributions;
     // A slice's duration has no influence on the result: no other event comes in between.
     const turns = createTurns();
+    let removed = 0;
+    await turns.next();
     for (let node = 1; node <= contributions.highest(); node++) {
       if (node % nodesPerSlice === 0 && turns.isOver()) await turns.next();
       const entry = owner[node]!;
@@ -164,6 +171,7 @@ export function createReducer(options: {
       entries.touch(entry);
       contributions.remove(node);
       entries.settle(entry);
+      if (++removed % removalsPerSlice === 0 && turns.isOver()) await turns.next();
     }
   }
 

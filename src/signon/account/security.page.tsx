@@ -257,13 +257,16 @@ function sessionCard(account: AccountCatalogue, format: Format, view: SecurityVi
         ])}
       />
       {sessions.length > 1 && (
-        <ActionButton
-          csrf={csrf}
-          action="/account/security/sessions/end-others"
-          fields={{}}
-          label={text.sessionsEndOthers}
-          kind="danger"
-        />
+        <>
+          <p class="card-note">{text.sessionsNote}</p>
+          <ActionButton
+            csrf={csrf}
+            action="/account/security/sessions/end-others"
+            fields={{}}
+            label={text.sessionsEndOthers}
+            kind="danger"
+          />
+        </>
       )}
     </Card>
   );

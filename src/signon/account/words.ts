@@ -289,6 +289,7 @@ export const accountEn = {
     },
     sessionThis: 'This one',
     sessionEnd: 'End session',
+    sessionsNote: 'Sites hear of it only when you end all other sessions.',
     sessionsEndOthers: 'End all other sessions',
     sessionMethods: {
       password: 'password',
@@ -701,6 +702,7 @@ export const accountFr: AccountCatalogue = {
     },
     sessionThis: 'Celle-ci',
     sessionEnd: 'Fermer la session',
+    sessionsNote: 'Les sites n’en sont informés que si vous fermez toutes les autres sessions.',
     sessionsEndOthers: 'Fermer toutes les autres sessions',
     sessionMethods: {
       password: 'mot de passe',

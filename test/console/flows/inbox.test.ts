@@ -318,6 +318,39 @@ it('a list of one’s own is previewed before anything is loaded, loaded, and un
   }
 });
 
+it('a list is previewed and loaded by the format and path that were typed', async () => {
+  const rows = Array.from({ length: 3 }, (_, n) => ({ at: { peer: `93.184.218.${n}` }, ip: 'x' }));
+  const source = createServer((_, answer) => void answer.end(JSON.stringify(rows)));
+  await once(source.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const url = `http://127.0.0.1:${(source.address() as AddressInfo).port}/odd.json`;
+    const how = { format: 'json', path: 'at.peer' };
+    const shown = await ada.post('/admin/lists/preview', { url, ...how });
+    assert.equal(shown.status, 200, shown.body.slice(0, 400));
+    assert.match(shown.body, /3 rows/);
+    const hidden = (name: string) =>
+      new RegExp(`type="hidden" name="${name}" value="([^"]*)"`).exec(shown.body)?.[1];
+    assert.deepEqual([hidden('format'), hidden('path')], ['json', 'at.peer']);
+    assert.match(shown.body, /<option value="json" selected/);
+    for (const [wrong, field] of [
+      [{ format: 'plain', path: 'at.peer' }, 'preview-path'],
+      [{ format: 'json', path: 'a b' }, 'preview-path'],
+      [{ format: 'nonsense' }, 'preview-format'],
+    ] as const) {
+      const refused = await ada.post('/admin/lists/preview', { url, ...wrong });
+      assert.equal(refused.status, 422, JSON.stringify(wrong));
+      assert.match(refused.body, new RegExp(`id="${field}-error"`), JSON.stringify(wrong));
+    }
+    const terms = { do: 'add', url, ...how, source: 'odd', every: '6h' };
+    const added = await ada.post('/admin/lists/change', terms);
+    assert.equal(added.status, 303, added.body);
+    await within(async () => (await server.cliJson('source', 'list'))[0]?.rows === 3, 'the list');
+    assert.equal((await undo(added.headers.location!)).status, 303);
+  } finally {
+    source.close();
+  }
+});
+
 it('a preview that can not be had says why, and keeps what was typed', async () => {
   for (const url of [
     '',

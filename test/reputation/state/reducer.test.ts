@@ -54,6 +54,39 @@ function verdict(state: FoldFixture, text: string) {
   return { score, anonymousExit, allowlisted, malicious };
 }
 
+it('rows that come and go leave the turn after sixteen when its time is over', async (context) => {
+  let now = 0;
+  // Each look at the clock finds all time used up.
+  context.mock.method(performance, 'now', () => {
+    now += 100;
+    return now;
+  });
+  const state = openFold();
+  const { contributions } = state.entries;
+  const addresses = Array.from({ length: 40 }, (_, n) => [`45.0.0.${n}/32`, 90] as const);
+  const ref = refOf('1');
+  await applyEvent(state.fold, { kind: 'list.begun', ref, holdDays: 30 }, startMs);
+  /** How many there are after each turn of the event loop, until the event is done. */
+  async function countsDuring(event: ReputationEvent): Promise<number[]> {
+    const counts: number[] = [];
+    let isDone = false;
+    const done = Promise.resolve(applyEvent(state.fold, event, startMs)).then(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      counts.push(contributions.count());
+      await new Promise(setImmediate);
+    }
+    await done;
+    return [...new Set([...counts, contributions.count()])];
+  }
+  assert.deepEqual(await countsDuring(rowsOf(ref, Object.fromEntries(addresses))), [16, 32, 40]);
+  await applyEvent(state.fold, { kind: 'list.ended', ref }, startMs);
+  const next = refOf('2');
+  await applyEvent(state.fold, { kind: 'list.begun', ref: next, holdDays: 30 }, startMs);
+  assert.deepEqual(await countsDuring({ kind: 'list.ended', ref: next }), [40, 24, 8, 0]);
+});
+
 describe('random journals', () => {
   for (const seed of seeds) {
     it(`every address shows what the model says after each event (seed ${seed})`, async () => {
