@@ -22,10 +22,12 @@ function load() {
         more: '',
         isScreen: true,
       }));
-      sections = [...screens, ...index.sections].map((section) => ({
+      const places = index.places.map((one) => ({ ...one, page: '', isPlace: true }));
+      sections = [...screens, ...index.sections, ...places].map((section) => ({
         ...section,
-        lowTitle: section.title.toLowerCase(),
-        low: `${section.page} ${section.title} ${section.text} ${section.more}`.toLowerCase(),
+        lowTitle: folded(section.title),
+        lowText: folded(section.text),
+        low: folded(`${section.page} ${section.title} ${section.text} ${section.more}`),
       }));
     })
     .catch(() => {
@@ -34,16 +36,30 @@ function load() {
   return loading;
 }
 
-/** Every word must be there. Pages to connect something come first, then titles, then earlier pages. */
+/** Small letters without accents: who types "cle" finds "clé". */
+function folded(text) {
+  return text.normalize('NFD').replace(/[\u0300-\u036f]/g, '').toLowerCase();
+}
+
+/** How much a section is about a word: its title, how often its sentences say it, or its code alone. */
+function weight({ lowTitle, lowText }, word) {
+  if (lowTitle === word || lowTitle === `${word}s`) return 6;
+  if (lowTitle.split(/[^\p{L}\p{N}]+/u).some((one) => one.startsWith(word))) return 4;
+  if (lowTitle.includes(word)) return 3;
+  return Math.min(3, lowText.split(word).length - 1) / 2;
+}
+
+/** Every word must be there. Pages to connect something come first, then titles, then whole pages. */
 function search(words) {
   const hits = [];
   for (const [order, section] of sections.entries()) {
     if (!words.every((word) => section.low.includes(word))) continue;
-    const inTitle = words.filter((word) => section.lowTitle.includes(word)).length;
-    const isWhole = words.some((word) => section.lowTitle === word);
+    const about = words.reduce((sum, word) => sum + weight(section, word), 0);
+    const isScreen = section.isScreen && words.some((word) => section.lowTitle.includes(word));
     // The first page names all the others.
-    const first = section.isScreen && inTitle > 0 ? 3 : /^\/docs(#|$)/.test(section.href) ? -1 : 0;
-    hits.push({ section, order, rank: 2 * inTitle + first + (isWhole ? 1 : 0) });
+    const first = isScreen ? 6 : /^\/docs(#|$)/.test(section.href) ? -1 : 0;
+    const whole = section.isPlace ? 2 : section.href.includes('#') ? 0 : 0.3;
+    hits.push({ section, order, rank: about + first + whole });
   }
   hits.sort((a, b) => b.rank - a.rank || a.order - b.order);
   return hits.slice(0, shownMax).map(({ section }) => section);
@@ -51,7 +67,7 @@ function search(words) {
 
 /** A part of the sentences around the first word that they hold, from a word to a word. */
 function excerpt(text, words) {
-  const low = text.toLowerCase();
+  const low = folded(text);
   const places = words.map((word) => low.indexOf(word)).filter((place) => place >= 0);
   const at = Math.min(...places, text.length === 0 ? 0 : low.length);
   if (places.length === 0 || at < 2 * around) return cut(text, 0);
@@ -63,16 +79,22 @@ function cut(text, from) {
   return `${text.slice(from, text.lastIndexOf(' ', from + 2.5 * around))} …`;
 }
 
-/** Text with the words that were searched for marked. */
+/** Text with the words that were searched for marked. A letter and its accent are one letter here. */
 function marked(text, words) {
   const escaped = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  const parts = text.split(new RegExp(`(${escaped.join('|')})`, 'i'));
-  return parts.map((part, i) => {
-    if (i % 2 === 0) return part;
+  const whole = text.normalize('NFC');
+  // Where a letter has no single accented form, the places would not fit: nothing is marked.
+  const low = folded(whole);
+  if (low.length !== whole.length) return [whole];
+  const parts = [];
+  let at = 0;
+  for (const { index, 0: found } of low.matchAll(new RegExp(escaped.join('|'), 'g'))) {
     const mark = document.createElement('mark');
-    mark.textContent = part;
-    return mark;
-  });
+    mark.textContent = whole.slice(index, index + found.length);
+    parts.push(whole.slice(at, index), mark);
+    at = index + found.length;
+  }
+  return [...parts, whole.slice(at)];
 }
 
 function row(section, words) {
@@ -94,10 +116,11 @@ function row(section, words) {
 }
 
 async function show() {
-  const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const typed = input.value;
+  const words = folded(typed).split(/\s+/).filter(Boolean);
   if (words.length > 0) await load();
   // Typed on meanwhile: the later call shows the later words.
-  if (words.join() !== input.value.toLowerCase().split(/\s+/).filter(Boolean).join()) return;
+  if (typed !== input.value) return;
   const hits = words.length > 0 && sections ? search(words) : [];
   list.replaceChildren(...hits.map((section) => row(section, words)));
   list.hidden = hits.length === 0;

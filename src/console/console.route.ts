@@ -4,7 +4,7 @@ import type { AuditLog } from '../access/audit-log.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { Language } from '../web/language.ts';
 import { type ConsoleInbox, inboxEndpoints, inboxScreens } from './inbox/inbox.route.ts';
-import type { ConsoleParts } from './operator-request.route.ts';
+import type { ConsoleNames, ConsoleParts } from './operator-request.route.ts';
 import type { ConsoleView } from './parts.page.tsx';
 import {
   type ConsolePeople,
@@ -30,7 +30,6 @@ import {
   auditScreenEndpoints,
   auditScreens,
   type ConsoleChecklist,
-  type ConsoleNames,
   checklistEndpoints,
   checklistScreens,
   systemEndpoint,
@@ -97,7 +96,7 @@ export function consoleRoutes(
     ...inboxScreens(parts, of),
     systemScreen(parts, of.service, of.eventNames),
     ...checklistScreens(parts, of.checklist),
-    ...reportScreens(parts, of.reports),
+    ...reportScreens(parts, of),
     ...peopleScreens(parts, of.people),
     ...siteScreens(parts, of.sites),
     ...addressScreens(parts, of),

@@ -47,6 +47,28 @@ export interface ConsoleParts {
   readonly categoryNames: (language: Language) => readonly string[];
 }
 
+/** Who an account is, for screens that name accounts. */
+export interface ConsoleNames {
+  /** The mail address of an account; undefined when it is gone. */
+  emailOf(accountId: string): Promise<string | undefined>;
+}
+
+const accountIdShape = /^[A-Za-z0-9_-]{16}$/;
+export const isAccountId = (text: string) => accountIdShape.test(text);
+
+/** Returns the mail addresses of the accounts that are still there, by id. */
+export async function emailsOf(
+  { emailOf }: ConsoleNames,
+  ids: Iterable<string>,
+): Promise<ReadonlyMap<string, string>> {
+  const emails = new Map<string, string>();
+  for (const id of new Set(ids)) {
+    const email = isAccountId(id) ? await emailOf(id) : undefined;
+    if (email !== undefined) emails.set(id, email);
+  }
+  return emails;
+}
+
 /** The console says of each change the same. */
 const doneName = 'changed';
 

@@ -22,6 +22,45 @@ const en = {
     searchClose: 'Close the search',
     searchMove: 'move',
     searchOpen: 'open',
+    /** Pages that are no documentation, with more words that people search for. */
+    places: [
+      {
+        title: 'Security of your account',
+        text: 'Password, passkeys, second factor and sessions.',
+        href: '/account/security',
+        more: 'passwords totp authenticator backup codes sign out',
+      },
+      {
+        title: 'Forgot your password?',
+        text: 'We email you a link for a new one.',
+        href: '/recover',
+        more: 'reset lost',
+      },
+      {
+        title: 'Your API keys',
+        text: 'Keys for firewalls, agents and scripts, and site keys for the CAPTCHA.',
+        href: '/account/keys',
+        more: 'quota',
+      },
+      {
+        title: 'Your webhooks',
+        text: 'Your server learns when your addresses get listed.',
+        href: '/account/webhooks',
+        more: 'alert',
+      },
+      {
+        title: 'Removal of an address',
+        text: 'Look the address up, then press “Request removal” on its page.',
+        href: '/ip',
+        more: 'remove delist delisting unblock false positive blocked',
+      },
+      {
+        title: 'Set-up of the server',
+        text: 'For operators: https, mail, backups and lists, step by step.',
+        href: '/admin/checklist',
+        more: 'backup restore smtp install production settings',
+      },
+    ],
     tasksTitle: 'What do you want to do?',
     tasks: [
       {
@@ -462,6 +501,44 @@ const fr: Words = {
     searchClose: 'Fermer la recherche',
     searchMove: 'parcourir',
     searchOpen: 'ouvrir',
+    places: [
+      {
+        title: 'Sécurité de votre compte',
+        text: 'Mot de passe, clés d’accès, second facteur et sessions.',
+        href: '/account/security',
+        more: 'totp codes de secours se déconnecter password passkey',
+      },
+      {
+        title: 'Mot de passe oublié ?',
+        text: 'Vous recevez par e-mail un lien pour en choisir un nouveau.',
+        href: '/recover',
+        more: 'perdu réinitialiser password',
+      },
+      {
+        title: 'Vos clés d’API',
+        text: 'Clés pour pare-feu, agents et scripts, et clés de site pour le CAPTCHA.',
+        href: '/account/keys',
+        more: 'quota',
+      },
+      {
+        title: 'Vos webhooks',
+        text: 'Votre serveur apprend quand vos adresses sont listées.',
+        href: '/account/webhooks',
+        more: 'alerte',
+      },
+      {
+        title: 'Retrait d’une adresse',
+        text: 'Cherchez l’adresse, puis choisissez « Demander le retrait » sur sa page.',
+        href: '/ip',
+        more: 'retirer débloquer faux positif bloquée delist',
+      },
+      {
+        title: 'Mise en place du serveur',
+        text: 'Pour les opérateurs : https, e-mail, sauvegardes et listes, pas à pas.',
+        href: '/admin/checklist',
+        more: 'sauvegarde restaurer smtp installer production réglages backup',
+      },
+    ],
     tasksTitle: 'Que voulez-vous faire ?',
     tasks: [
       {

@@ -13,6 +13,7 @@ import { listActs } from '../../src/console/reputation/lists.page.tsx';
 import { peerActs, peersPage, type ShownPeer } from '../../src/console/reputation/peers.page.tsx';
 import { reportActs } from '../../src/console/reputation/reports.page.tsx';
 import { checklistActs } from '../../src/console/service/checklist.page.tsx';
+import { frameText } from '../../src/console/words.ts';
 import { formFieldsOf } from '../../src/contracts/operation.ts';
 import { parseQuery } from '../../src/http/request/query.ts';
 import { operations } from '../../src/operations/catalog.ts';
@@ -133,4 +134,16 @@ it('fields are as the parameters of the act say: limits, first values, what may 
   assert.doesNotMatch(`${attributes.get('until')}${attributes.get('note')}`, /required|value=/);
   assert.match(form, /<select [^>]*name="category".*<option value="1">DNS Compromise<\/option>/s);
   assert.match(form, /<input type="hidden" name="do" value="add"/);
+});
+
+it('each act that the audit log keeps has a name in both languages', () => {
+  const kept = [...operations.values()].filter(({ audit }) => audit !== undefined);
+  assert.ok(kept.length > 50);
+  for (const language of ['en', 'fr'] as const) {
+    const names: object = frameText(testFrame(language)).console.changes;
+    assert.deepEqual(
+      kept.map(({ name }) => name).filter((name) => !(name in names)),
+      [],
+    );
+  }
 });

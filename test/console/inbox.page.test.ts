@@ -35,6 +35,7 @@ const view: InboxView = {
   span: '24h',
   tiles: [],
   recent: [],
+  recentEmails: new Map(),
 };
 
 /** The cards of an inbox, each as the text that is read, with what its forms send. */
@@ -82,6 +83,17 @@ it('a list that lost most of its rows can be taken all the same', () => {
     card!.sent.map((form) => form.do),
     ['accept', 'refresh', 'pause'],
   );
+});
+
+it('a telephone shows three cards, and the others at a press that says how many there are', () => {
+  const lists = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ ...list, name: `list-${at}` }));
+  const html = inboxPage(testFrame('en'), { ...view, lists: lists(9) });
+  const [open, folded] = html.split('<details class="needs-more">');
+  assert.equal(open!.split('<article').length - 1, 3);
+  assert.equal(folded!.split('</details>')[0]!.split('<article').length - 1, 6);
+  assert.match(folded!, /^<summary[^>]*><span class="when-closed">Show all 9</);
+  assert.doesNotMatch(inboxPage(testFrame('en'), { ...view, lists: lists(3) }), /needs-more/);
 });
 
 it('an account near the end of its votes has a card, with what vouching gives it', () => {
@@ -158,4 +170,8 @@ it('recent changes are told in words, and a command without words as it is', () 
   assert.match(told('en'), /Recent changesAllowed 192\.0\.2\.0\/24\d/);
   assert.match(told('fr'), /récentesAutorisée 192\.0\.2\.0\/24\d/);
   for (const language of ['en', 'fr'] as const) assert.match(told(language), /UTCcluster prune 7/);
+  const invited = { ...entry, command: 'account invite aaaabbbbccccdddd' } as (typeof recent)[0];
+  const recentEmails = new Map([['aaaabbbbccccdddd', 'ada@mail.example']]);
+  const named = inboxPage(testFrame('en'), { ...view, recent: [invited], recentEmails });
+  assert.match(named.replace(/<[^>]*>/g, ''), /Invitation sent ada@mail\.example/);
 });

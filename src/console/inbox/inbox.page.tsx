@@ -67,6 +67,8 @@ export interface InboxView extends ConsoleView {
   readonly tiles: readonly Tile[];
   /** The changes by operators, the newest first. */
   readonly recent: readonly AuditEntry[];
+  /** Mail addresses of the accounts that those changes name, by id. */
+  readonly recentEmails: ReadonlyMap<string, string>;
 }
 
 export const inboxActs = sectionActs('inbox', {
@@ -107,6 +109,9 @@ export function inboxPage(frame: PageFrame, view: InboxView): string {
   });
 }
 
+/** Cards that a telephone shows before one presses for the others. */
+const narrowCards = 3;
+
 function needs(frame: PageFrame, view: InboxView): Html {
   const text = frameText(frame).console.inbox;
   const format = formatFor(frame.language);
@@ -118,19 +123,28 @@ function needs(frame: PageFrame, view: InboxView): Html {
       </p>
     );
   const { sections } = frameText(frame).console;
+  const cards = [
+    ...removals.map((one) => <RemovalNeed frame={frame} view={view} one={one} />),
+    ...anonymousReports.map((one) => <AnonymousReportNeed frame={frame} view={view} one={one} />),
+    ...peers.map((one) => peerNeed(frame, view, one)),
+    ...lists.map((one) => listNeed(frame, view, one)),
+    ...budgets.map((one) => budgetNeed(frame, view, one)),
+  ];
   return (
     <>
-      {removals.map((one) => (
-        <RemovalNeed frame={frame} view={view} one={one} />
-      ))}
+      {cards.slice(0, narrowCards)}
+      {cards.length > narrowCards && (
+        // Open at any width but that of a telephone, where a press opens it.
+        <details class="needs-more">
+          <summary class="button button-secondary">
+            <span class="when-closed">{text.showMore(format.number(cards.length))}</span>
+            <span class="when-open">{text.showFewer}</span>
+          </summary>
+          {cards.slice(narrowCards)}
+        </details>
+      )}
       {rest(removals.length, waiting.removals, consolePaths.removals, sections.removals)}
-      {anonymousReports.map((one) => (
-        <AnonymousReportNeed frame={frame} view={view} one={one} />
-      ))}
       {rest(anonymousReports.length, waiting.anonymousReports, consolePaths.tips, sections.tips)}
-      {peers.map((one) => peerNeed(frame, view, one))}
-      {lists.map((one) => listNeed(frame, view, one))}
-      {budgets.map((one) => budgetNeed(frame, view, one))}
     </>
   );
 }
@@ -304,19 +318,23 @@ export function SetUp({
 }
 
 /** Returns what a command of the audit log did, and to what; the command itself where no words are for it. */
-function changeIn(frame: PageFrame, command: string): Html {
+function changeIn(frame: PageFrame, command: string, emails: InboxView['recentEmails']): Html {
   const words: Readonly<Record<string, string | undefined>> = frameText(frame).console.changes;
-  const [first = '', second = '', about = ''] = command.split(' ');
-  const name = words[`${first} ${second}`];
+  const [first = '', second = '', third = ''] = command.split(' ');
+  // Some acts have a name of one word.
+  const [name, about] =
+    words[first] === undefined ? [words[`${first} ${second}`], third] : [words[first], second];
   if (name === undefined) return <code class="breaks">{command}</code>;
+  const email = emails.get(about);
   return (
     <span>
-      {name} {about !== '' && <span class="mono breaks">{about}</span>}
+      {name}{' '}
+      {about !== '' && <span class={classes('breaks', !email && 'mono')}>{email ?? about}</span>}
     </span>
   );
 }
 
-function figures(frame: PageFrame, { span, tiles, recent }: InboxView): Html {
+function figures(frame: PageFrame, { span, tiles, recent, recentEmails }: InboxView): Html {
   const text = frameText(frame).console.inbox;
   const format = formatFor(frame.language);
   return (
@@ -352,7 +370,7 @@ function figures(frame: PageFrame, { span, tiles, recent }: InboxView): Html {
         {recent.map(({ command, at, result }) => (
           <li>
             <Icon name={result === 'done' ? 'check' : 'alert'} />
-            {changeIn(frame, command)}
+            {changeIn(frame, command, recentEmails)}
             <small>{format.time(at)}</small>
           </li>
         ))}

@@ -4,10 +4,12 @@ import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
+  type ConsoleNames,
   type ConsoleParts,
   changeForm,
   consoleChange,
   consoleScreen,
+  emailsOf,
   type OperatorRequest,
   undoEndpoint,
   undoRoute,
@@ -45,6 +47,7 @@ interface InboxReads {
   readonly anonymousReports: { list(): Promise<readonly WaitingAnonymousReport[]> };
   readonly lists: { list(): Promise<readonly FetchedList[]> };
   readonly peers: { list(): Promise<readonly ShownPeer[]> };
+  readonly names: ConsoleNames;
 }
 
 /** Cards of each queue: each reads a few rows of the store. */
@@ -83,6 +86,8 @@ export function inboxScreens(parts: ConsoleParts, of: InboxReads): PlainRoute[] 
     }
     const asked = spans.find((span) => span === query.get('span'));
     const span = asked ?? '24h';
+    const recent = (await audit.page({ before: undefined, limit: recentMax })).entries;
+    const words = recent.flatMap(({ command }) => command.split(' '));
     const view: InboxView = {
       ...(await viewOf(parts, context, query)),
       steps: await of.checklist.stepsOf(context.session.accountId),
@@ -94,7 +99,8 @@ export function inboxScreens(parts: ConsoleParts, of: InboxReads): PlainRoute[] 
       peers,
       span,
       tiles: of.inbox.tiles(span),
-      recent: (await audit.page({ before: undefined, limit: recentMax })).entries,
+      recent,
+      recentEmails: await emailsOf(of.names, words),
     };
     return pageBuilder.show(context, (frame) => inboxPage(frame, view));
   }

@@ -193,7 +193,9 @@ function AddressNeed({
       </p>
       <div class="need-acts">{buttons}</div>
       <details class="need-drawer">
-        <summary>{text.evidence}</summary>
+        <summary>
+          {text.evidence} <span class="when-narrow">{text.otherChoices}</span>
+        </summary>
         <div class="drawer">
           {lead}
           <Evidence frame={frame} facts={facts} view={view} />
@@ -351,6 +353,9 @@ export function RemovalNeed({
       kind={isMain ? 'primary' : 'secondary'}
     />
   );
+  // A narrow screen shows the way that lowers the score, and the refusal; the third way stands with the evidence.
+  const third = (button: Html, isThird: boolean) =>
+    isThird ? <div class="need-third">{button}</div> : button;
   const format = formatFor(frame.language);
   const lowers = count > 0 && after.retracted < score;
   return (
@@ -366,8 +371,14 @@ export function RemovalNeed({
       {[
         <>
           {count > 0 &&
-            act('accept', text.retract(count, format.number(count)), after.retracted, lowers)}
-          {act('allow', count > 0 ? text.alsoAllow : text.allow, after.allowed)}
+            third(
+              act('accept', text.retract(count, format.number(count)), after.retracted, lowers),
+              !lowers,
+            )}
+          {third(
+            act('allow', count > 0 ? text.alsoAllow : text.allow, after.allowed),
+            count > 0 && lowers,
+          )}
           {act('refuse', count > 0 ? text.keepReports : text.refuse)}
         </>,
         <NoEffect frame={frame} facts={facts} />,
@@ -408,14 +419,16 @@ export function AnonymousReportNeed({
             href={`/report?address=${encodeURIComponent(address)}`}
             className="button-small"
           />
-          <ActButton
-            view={view}
-            of={anonymousReportActs}
-            does="accept"
-            about={{ address }}
-            label={text.block}
-            effect={effect(score, after.blocked)}
-          />
+          <div class="need-third">
+            <ActButton
+              view={view}
+              of={anonymousReportActs}
+              does="accept"
+              about={{ address }}
+              label={text.block}
+              effect={effect(score, after.blocked)}
+            />
+          </div>
           <ActButton
             view={view}
             of={anonymousReportActs}

@@ -42,6 +42,8 @@ export interface ReportsView extends ConsoleView {
   /** Undefined: nothing was asked for. */
   readonly reports?: readonly ShownReport[] | undefined;
   readonly by?: ReporterFacts;
+  /** Mail addresses by account, of those that are still there. */
+  readonly emails?: ReadonlyMap<string, string>;
   /** More of an address are not shown. */
   readonly limit?: number;
   /** The next page of an account's reports begins at this cursor; undefined: there is none. */
@@ -104,9 +106,7 @@ function reporterCard(frame: PageFrame, view: ReportsView, by: ReporterFacts): H
         [all.reports.standing, all.people.standings[by.standing]],
         [
           all.reports.account,
-          <Link href={`/admin/people/${by.id}`}>
-            <code class="breaks">{by.id}</code>
-          </Link>,
+          <Link href={`/admin/people/${by.id}`}>{all.reports.openAccount}</Link>,
         ],
       ])}
       <ActButton
@@ -124,16 +124,22 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
   const all = frameText(frame).console;
   const text = all.reports;
   const format = formatFor(frame.language);
-  const { limit, next, reporter } = view;
+  const { limit, next, reporter, by, emails } = view;
+  // All reports of one account: its card names it.
+  const withAccount = by === undefined;
   const more = next && `/admin/reports?${new URLSearchParams({ reporter, after: next })}`;
   const rows = reports.map((one) => [
     <Link class="mono whole" href={`/admin/reports?address=${one.address}`}>
       {one.address}
     </Link>,
     <span class="moment">{format.time(one.reportedAt)}</span>,
-    <Link class="mono breaks" href={`/admin/people/${one.account}`}>
-      {one.account}
-    </Link>,
+    ...(withAccount
+      ? [
+          <Link class="breaks" href={`/admin/people/${one.account}`}>
+            {emails?.get(one.account) ?? one.account}
+          </Link>,
+        ]
+      : []),
     namesText(one.categories, view.categoryNames),
     <span class="breaks">{one.comment}</span>,
     <ActButton
@@ -144,8 +150,11 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
       label={text.retract}
     />,
   ]);
-  const titles = [text.address, text.reported, text.account, text.categories, text.comment];
-  const columns = [...titles, text.actions];
+  const columns = [
+    ...[text.address, text.reported],
+    ...(withAccount ? [text.account] : []),
+    ...[text.categories, text.comment, text.actions],
+  ];
   const isCut = limit !== undefined && reports.length >= limit;
   return (
     <>

@@ -22,10 +22,13 @@ import {
   type WaitingRemoval,
 } from '../inbox/needs.page.tsx';
 import {
+  type ConsoleNames,
   type ConsoleParts,
   changeForm,
   consoleChange,
   consoleScreen,
+  emailsOf,
+  isAccountId,
   type OperatorRequest,
   type OperatorSession,
   type PreparedChange,
@@ -380,9 +383,11 @@ export interface ConsoleReports {
 }
 
 const shownMax = 100;
-const accountIdShape = /^[A-Za-z0-9_-]{16}$/;
 
-export function reportScreens(parts: ConsoleParts, reports: ConsoleReports): PlainRoute[] {
+export function reportScreens(
+  parts: ConsoleParts,
+  { reports, names }: { readonly reports: ConsoleReports; readonly names: ConsoleNames },
+): PlainRoute[] {
   const { pageBuilder } = parts;
   const at = reportScreenEndpoints;
 
@@ -405,17 +410,18 @@ export function reportScreens(parts: ConsoleParts, reports: ConsoleReports): Pla
       return pageBuilder.show(context, (frame) => reportsPage(frame, view));
     }
     const found = address === '' ? undefined : await reports.ofAddress(address, shownMax);
+    const emails = await emailsOf(names, found?.map(({ account }) => account) ?? []);
     const isWrong = address !== '' && found === undefined;
     const view = isWrong
       ? { ...asked, wrong: 'address' as const }
-      : { ...asked, reports: found, limit: shownMax };
+      : { ...asked, reports: found, emails, limit: shownMax };
     return pageBuilder.show(context, (frame) => reportsPage(frame, view));
   }
 
   const change = changeForm(parts, reportActs, show, async (_, form, does) => {
     const id = form.get('id') ?? '';
     if (does !== 'retract-all') return ok({});
-    if (!accountIdShape.test(id)) return fail('invalid_parameter');
+    if (!isAccountId(id)) return fail('invalid_parameter');
     return ok({ back: `/admin/reports?reporter=${id}` });
   });
 

@@ -13,7 +13,7 @@ export interface AuditView extends ConsoleView {
   readonly entries: readonly AuditEntry[];
   /** The next page has the entries before this time, in ms since 1970; undefined: there is none. */
   readonly next: number | undefined;
-  /** Mail addresses of those who made changes here, by `user`. */
+  /** Mail addresses of those who made changes, and of those whom a change names, by account id. */
   readonly accounts: ReadonlyMap<string, string>;
 }
 
@@ -23,12 +23,22 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
   const rows = view.entries.map((one) => [
     <span class="moment">{format.time(one.at)}</span>,
     <>
-      <span class="who breaks">{view.accounts.get(one.user) ?? one.user}</span>
+      <span class="who breaks">
+        {view.accounts.get(one.user.replace(/^account /, '')) ?? one.user}
+      </span>
       <span class="source-note fact-below">
         {one.address === '' ? text.shell : <span class="mono">{one.address}</span>}
       </span>
     </>,
-    <code class="breaks">{one.command}</code>,
+    <>
+      <code class="breaks">{one.command}</code>
+      {one.command
+        .split(' ')
+        .filter((word) => view.accounts.has(word))
+        .map((id) => (
+          <span class="source-note fact-below breaks">{view.accounts.get(id)}</span>
+        ))}
+    </>,
     <span class="breaks">{[one.before, one.after].filter((fact) => fact !== '').join(' → ')}</span>,
     <Badge label={text.results[one.result]} tone={one.result === 'done' ? 'accent' : 'neutral'} />,
   ]);

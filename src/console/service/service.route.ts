@@ -11,10 +11,12 @@ import type { PlainRoute } from '../../http/router.ts';
 import type { Language } from '../../web/language.ts';
 import { noStore } from '../../web/shape.ts';
 import {
+  type ConsoleNames,
   type ConsoleParts,
   changeForm,
   consoleChange,
   consoleScreen,
+  emailsOf,
   type OperatorRequest,
   viewOf,
 } from '../operator-request.route.ts';
@@ -98,11 +100,6 @@ const entriesPerPage = 25;
 /** An export has the newest entries, so many at most; the command line gives all. */
 const exportedMax = 50_000;
 
-export interface ConsoleNames {
-  /** The mail address of an account; undefined when it is gone. */
-  emailOf(accountId: string): Promise<string | undefined>;
-}
-
 export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRoute[] {
   const { pageBuilder, audit, clock } = parts;
   const at = auditScreenEndpoints;
@@ -112,12 +109,8 @@ export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRou
     const isPast = Number.isSafeInteger(asked) && asked > 0 && asked <= clock.now();
     const before = isPast ? asked : undefined;
     const { entries, next } = await audit.page({ before, limit: entriesPerPage });
-    const ids = entries.map(({ user }) => /^account (\S+)$/.exec(user)?.[1]);
-    const accounts = new Map<string, string>();
-    for (const id of new Set(ids)) {
-      const email = id === undefined ? undefined : await names.emailOf(id);
-      if (id !== undefined && email !== undefined) accounts.set(`account ${id}`, email);
-    }
+    const words = entries.flatMap(({ user, command }) => `${user} ${command}`.split(' '));
+    const accounts = await emailsOf(names, words);
     const view = { ...(await viewOf(parts, context, query)), entries, next, accounts };
     return pageBuilder.show(context, (frame) => auditPage(frame, view));
   }

@@ -405,7 +405,8 @@ interface ZoomPageData {
   readonly length: number;
   /** Row by row, as the picture shows them. */
   readonly squares: readonly Square[];
-  readonly backHref: string;
+  /** The network that it is a piece of; undefined: the whole map. */
+  readonly above?: { readonly network: string; readonly href: string } | undefined;
   readonly isPart: boolean;
 }
 
@@ -417,7 +418,7 @@ function squareLabel({ network, counts }: Square, text: Catalogue, frame: PageFr
   return text.radar.map.square(network, number(known), number(suspect), number(malicious));
 }
 
-/** Lists the entries of each network, in the order of addresses. */
+/** Lists the entries of each network, the worst first. */
 function squareTable(squares: readonly Square[], frame: PageFrame): Html {
   const words = frameText(frame).radar.map;
   const { number } = formatFor(frame.language);
@@ -461,10 +462,16 @@ function legend(frame: PageFrame): Html {
   );
 }
 
-function byAddress(squares: readonly Square[]): Square[] {
-  const order = (network: string) =>
+/** The worst first: by the most malicious entries, then suspect ones, then all; equals by address. */
+function byHarm(squares: readonly Square[]): Square[] {
+  const order = ({ network }: Square) =>
     network.split(/[./]/).reduce((value, part) => value * 256 + Number(part), 0);
-  return [...squares].sort((a, b) => order(a.network) - order(b.network));
+  const worse = (a: Square, b: Square) => {
+    const [knownA = 0, suspectA = 0, maliciousA = 0] = a.counts;
+    const [knownB = 0, suspectB = 0, maliciousB = 0] = b.counts;
+    return maliciousB - maliciousA || suspectB - suspectA || knownB - knownA || order(a) - order(b);
+  };
+  return [...squares].sort(worse);
 }
 
 /** The same shades as the dots of the picture have. */
@@ -484,6 +491,18 @@ export function zoomPage(frame: PageFrame, data: ZoomPageData): string {
     className: 'page-radar',
     body: (
       <div class="wrap stack">
+        <p class="crumbs">
+          <Link href="/radar">{text.links.radar}</Link> <span aria-hidden="true">›</span>{' '}
+          {data.above !== undefined && (
+            <>
+              <Link class="mono" href={data.above.href}>
+                {data.above.network}
+              </Link>{' '}
+              <span aria-hidden="true">›</span>{' '}
+            </>
+          )}
+          <span class="mono">{data.network}</span>
+        </p>
         <h1>
           <span class="eyebrow">{words.heading}</span>{' '}
           <span class="address mono">{data.network}</span>
@@ -512,13 +531,12 @@ export function zoomPage(frame: PageFrame, data: ZoomPageData): string {
             {isEmpty ? (
               <EmptyState icon="shield" text={words.empty} />
             ) : (
-              squareTable(byAddress(data.squares), frame)
+              squareTable(byHarm(data.squares), frame)
             )}
             {data.isPart && <p class="card-note">{words.part}</p>}
           </Card>
         </div>
         <p class="half-links">
-          <LinkButton label={words.back} href={data.backHref} kind="secondary" />
           <LinkButton label={words.list} href={`/ip/${data.network}`} kind="secondary" />
         </p>
       </div>

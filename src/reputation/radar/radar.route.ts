@@ -241,7 +241,6 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
         network: networkText(octet * 2 ** 24, 8),
         length: level.eighth,
         squares: squaresOf({ side: mapSide, at: octet }, known, level.eighth),
-        backHref: '/radar',
         isPart: false,
       }),
     );
@@ -261,7 +260,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
         network: networkText((at << 16) >>> 0, 16),
         length: level.sixteenth,
         squares: squaresOf({ side: fineSide, at }, known, level.sixteenth),
-        backHref: `/radar/8/${first}`,
+        above: { network: networkText(first * 2 ** 24, 8), href: `/radar/8/${first}` },
         isPart,
       }),
     );

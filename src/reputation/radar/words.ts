@@ -40,7 +40,6 @@ export const radarEn = {
     hint: 'Along the Hilbert curve, as on the full map.',
     empty: 'Nothing known here.',
     part: 'It has more entries than this count shows.',
-    back: 'Back',
     list: 'Open its page',
   },
   curve: {
@@ -106,7 +105,6 @@ export const radarFr: typeof radarEn = {
     hint: 'Placés le long de la courbe de Hilbert, comme sur la carte entière.',
     empty: 'Rien de connu ici.',
     part: 'Il contient plus d’entrées que ce décompte.',
-    back: 'Retour',
     list: 'Ouvrir sa page',
   },
   curve: {

@@ -11,7 +11,7 @@ import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import { type Catalogue, frameText } from '../words.ts';
+import { type Catalogue, catalogueFor, frameText } from '../words.ts';
 import {
   type DocGroup,
   type DocPage,
@@ -195,7 +195,7 @@ export interface SearchScreen {
   readonly text: string;
 }
 
-/** All sections of all pages, and the pages to connect something, as the search reads them. */
+/** All sections of all pages, the pages to connect something, and places of an account, as the search reads them. */
 export function searchIndex(
   pages: readonly DocPage[],
   language: Language,
@@ -213,7 +213,8 @@ export function searchIndex(
       more: rest,
     }));
   });
-  return JSON.stringify({ sections, screens });
+  const { places } = catalogueFor(language).docs;
+  return JSON.stringify({ sections, screens, places });
 }
 
 const taskIcons = ['shield', 'flag', 'person', 'check', 'arrow', 'sliders'] as const;

@@ -413,6 +413,7 @@ it('finds reports of an address and of an account, shows hostile words as words,
   const page = (await ada.get('/admin/reports?address=5.6.7.8')).body;
   assert.ok(!page.includes('<img src=x') && page.includes('img src=x onerror'));
   assert.match(page, />Brute-Force</);
+  assert.ok(page.includes(`>${member}<`), 'an account is named by its mail address');
   const system = (await ada.get('/admin/system')).body;
   assert.ok(system.includes('Reports per 15 minutes'));
   const said = system.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');

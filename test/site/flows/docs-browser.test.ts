@@ -57,6 +57,10 @@ it('pages of the documentation are in order, with and without their script', asy
     assert.equal(await page.locator('#post-report').isVisible(), true);
     await page.keyboard.press('Control+k');
     for (const [word, href] of [
+      ['backup', '/admin/checklist'],
+      ['password', '/recover'],
+      ['captcha', '/docs/captcha'],
+      ['webhook', '/docs/webhooks'],
       ['nginx', '/connect/nginx'],
       ['fail2ban', '/connect/fail2ban'],
     ] as const) {

@@ -35,7 +35,7 @@ final class AuthorizationRequest
     }
 
     /**
-     * @param string $baseUrl the sign-on service, such as https://portcullis.example
+     * @param string $baseUrl the origin of the sign-on service, https and no path
      * @param string $clientId the domain of your site
      * @param string $redirectUri where the visitor comes back to: https, on that domain
      * @param list<string> $scopes ask for what you need and no more

@@ -17,7 +17,7 @@ final class IpReputation
     private readonly ApiCaller $caller;
 
     /**
-     * @param string $secureUrl the reputation service, such as https://portcullis.example
+     * @param string $secureUrl the origin of the reputation service, https and no path
      * @param int $waitSecondsMax how long a call may wait for a quota in all; 0: not at all
      * @param (callable(int): void)|null $sleep seconds; for tests
      * @param (callable(): int)|null $now Unix time in seconds; for tests
