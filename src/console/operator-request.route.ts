@@ -47,7 +47,7 @@ export interface ConsoleParts {
   readonly categoryNames: (language: Language) => readonly string[];
 }
 
-/** Who an account is, for screens that name accounts. */
+/** Tells screens who an account is. */
 export interface ConsoleNames {
   /** The mail address of an account; undefined when it is gone. */
   emailOf(accountId: string): Promise<string | undefined>;
