@@ -44,7 +44,7 @@ import type { Check } from '../reputation/check/check.ts';
 import { type AddressDecision, createDryRun } from '../reputation/check/dry-run.ts';
 import type { CountsModule } from '../reputation/counts/module.ts';
 import { readPublication } from '../reputation/federation/publish/stored.ts';
-import { heldRowsOf } from '../reputation/federation/subscribe/notices.ts';
+import { heldRowsOf, shownHash } from '../reputation/federation/subscribe/notices.ts';
 import { stateOf as peerState } from '../reputation/federation/subscribe/operations.ts';
 import {
   isNew,
@@ -481,6 +481,8 @@ async function shownPeers(
       knownGood: peer.goodEver,
       heldRows: waiting.count,
       heldExamples: waiting.examples,
+      heldHash: waiting.count === 0 ? '' : shownHash(waiting),
+      hasChanged: waiting.hasChanged,
       owner: peer.owner,
       ownBudget: peer.budget,
       isIndependent: peer.isIndependent,

@@ -87,6 +87,7 @@ it('a peer offers what may be decided of it: what is held, unless its key is str
     ...{ held: 'many new rows', weight: 0.5, isNew: true, isOwn: false, follows: '' },
     ...{ rows: 1_234, open: 3.2, budget: 500, refused: 7, confirmed: 2, knownGood: 1 },
     ...{ freshAt: 0, headEndsAt: 0, failure: '', heldRows: 501, heldExamples: ['45.1.1.1'] },
+    ...{ heldHash: '0a1b2c3d4e5f', hasChanged: false },
     ...{ owner: '', ownBudget: 0, isIndependent: false, key: 'b.example+1+A' },
   };
   const view = {
@@ -101,6 +102,10 @@ it('a peer offers what may be decided of it: what is held, unless its key is str
     ].map(([, does]) => does);
   const always = ['set', 'rekey'];
   assert.deepEqual(offered({}), ['accept', 'drop', ...always, 'pause', 'remove']);
+  const page = peersPage(testFrame('en'), { ...view, peers: [{ ...peer, hasChanged: true }] });
+  for (const part of ['name="shown" value="0a1b2c3d4e5f"', 'They changed after you accepted']) {
+    assert.ok(page.includes(part), part);
+  }
   assert.deepEqual(offered({ held: 'strange key' }, 'fr'), [...always, 'pause', 'remove']);
   assert.deepEqual(offered({ held: 'two histories' }), ['accept', ...always, 'pause', 'remove']);
   assert.deepEqual(offered({ held: 'none', state: 'paused' }), [...always, 'resume', 'remove']);

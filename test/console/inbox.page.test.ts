@@ -112,14 +112,15 @@ it('a peer whose rows wait has a card with examples, and one of a strange key le
     ...{ weight: 1, isNew: false, isOwn: false, follows: '', rows: 9, open: 0, budget: 500 },
     ...{ refused: 0, confirmed: 0, knownGood: 0, freshAt: 0, headEndsAt: 0, failure: '' },
     ...{ heldRows: 1_501, heldExamples: ['45.1.1.1', '2a10::/64'], owner: '', ownBudget: 0 },
+    ...{ heldHash: '0a1b2c3d4e5f', hasChanged: false },
     ...{ isIndependent: false, key: 'b.example+1+A' },
   };
   const [card, ...others] = cardsOf('en', { peers: [peer] });
   assert.deepEqual(others, []);
   assert.match(card!.text, /b\.example Peer.*Many more new rows.*1,501\. 45\.1\.1\.1, 2a10::\/64/);
   assert.deepEqual(card!.sent, [
-    { do: 'accept', peer: 'b.example' },
-    { do: 'drop', peer: 'b.example' },
+    { do: 'accept', peer: 'b.example', shown: '0a1b2c3d4e5f' },
+    { do: 'drop', peer: 'b.example', shown: '0a1b2c3d4e5f' },
   ]);
   const strange = { ...peer, held: 'strange key' as const, heldRows: 0, heldExamples: [] };
   const [other] = cardsOf('fr', { peers: [strange] });

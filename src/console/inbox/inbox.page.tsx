@@ -176,7 +176,7 @@ function peerNeed(frame: PageFrame, view: InboxView, peer: ShownPeer): Html {
               view={view}
               of={peerActs}
               does={does}
-              about={{ peer: name }}
+              about={{ peer: name, shown: peer.heldHash }}
               label={text.orders[does]}
               kind={does === 'accept' ? 'primary' : 'secondary'}
             />

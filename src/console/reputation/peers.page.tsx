@@ -20,7 +20,7 @@ import {
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 export const peerActs = sectionActs('peers', {
-  accept: { act: 'peer accept', about: ['peer'], kind: 'primary' },
+  accept: { act: 'peer accept', about: ['peer', 'shown'], kind: 'primary' },
   drop: { act: 'peer drop', about: ['peer'] },
   pause: { act: 'peer pause', about: ['peer'] },
   resume: { act: 'peer resume', about: ['peer'] },
@@ -75,6 +75,10 @@ export interface ShownPeer {
   /** Rows that wait, and the first few of them. */
   readonly heldRows: number;
   readonly heldExamples: readonly string[];
+  /** It names what is shown, so that nothing else is accepted; empty: nothing is shown. */
+  readonly heldHash: string;
+  /** It is not what was accepted before. */
+  readonly hasChanged: boolean;
   readonly owner: string;
   /** The votes that the operator set; 0: by its weight. */
   readonly ownBudget: number;
@@ -145,7 +149,8 @@ export function heldText(frame: PageFrame, peer: ShownPeer): Html {
   return (
     <>
       {text.waiting(formatFor(frame.language).number(peer.heldRows))}{' '}
-      <span class="mono breaks">{peer.heldExamples.join(', ')}</span>
+      <span class="mono breaks">{peer.heldExamples.join(', ')}</span>{' '}
+      {peer.hasChanged && text.hasChanged}
     </>
   );
 }
@@ -183,7 +188,7 @@ function onePeer(frame: PageFrame, view: PeersView, peer: ShownPeer): string {
       view={view}
       of={peerActs}
       does={order}
-      about={{ peer: peer.name }}
+      about={{ peer: peer.name, shown: peer.heldHash }}
       label={text.orders[order]}
     />
   );

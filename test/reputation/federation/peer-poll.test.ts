@@ -29,8 +29,10 @@ import {
 import { openPeerReader } from '../../../src/reputation/federation/subscribe/fetch.ts';
 import { createPeerPoller } from '../../../src/reputation/federation/subscribe/module.ts';
 import {
+  acceptHeld,
   heldRowsOf,
   type NoticeKind,
+  shownHash,
   tellNotices,
 } from '../../../src/reputation/federation/subscribe/notices.ts';
 import { setPeer } from '../../../src/reputation/federation/subscribe/operations.ts';
@@ -175,6 +177,10 @@ async function subscriber() {
       return inner.commit(commit);
     },
   };
+  const accept = async (shown?: string) => {
+    const [peer] = await listPeers(store);
+    return acceptHeld(store, peer!, () => undefined, shown);
+  };
   const check = openCheck({ index: state.index, geo: nowhere });
   const told: NoticeKind[] = [];
   const poller = createPeerPoller({
@@ -198,6 +204,8 @@ async function subscriber() {
     state,
     failing,
     told,
+    /** The operator takes what waits. */
+    accept,
     async add(from: { url: string; key(): SigningKey }, more: Partial<PeerInput> = {}) {
       const input = { url: from.url, key: from.key().line, weight: 4, owner: '', isOwn: false };
       const made = await addPeer(
@@ -416,7 +424,7 @@ it('what looks like poison waits, what is taken back meanwhile goes, and the ope
     await w.good('9.9.9.0/24', 1);
     await w.good('2a10:9::53/128', 5);
     from.says(['45.1.1.1', '45.1.2.1']);
-    const { number } = await w.add(from, old);
+    await w.add(from, old);
     await w.poll();
     from.says(said);
     assert.equal((await w.poll()).held, reason);
@@ -425,7 +433,7 @@ it('what looks like poison waits, what is taken back meanwhile goes, and the ope
     from.says(['47.1.1.1']);
     assert.equal((await w.poll()).held, reason);
     assert.deepEqual(['45.1.1.1', '45.1.2.1', '47.1.1.1'].map(w.score), [0, 45, 0]);
-    await changePeer(w.store, number, (one) => ({ held: 'none', acceptedSeq: one.headSeq }));
+    await w.accept();
     assert.equal((await w.poll()).held, 'none');
     assert.equal(w.score('47.1.1.1'), 45);
     const taken = reason === 'many new rows' ? 501 : reason === 'many rows of one network' ? 16 : 0;
@@ -493,7 +501,7 @@ it('who was read is led back by no snapshot, and told no other history than the 
   from.restore(3);
   from.says(['66.1.1.1']);
   from.says(['66.2.1.1']);
-  await changePeer(w.store, 1, (one) => ({ held: 'none', acceptedSeq: one.headSeq }));
+  await w.accept();
   assert.equal((await w.poll()).held, 'two histories');
   assert.equal(w.score('66.1.1.1'), 0);
 });
@@ -511,11 +519,60 @@ it('an operator accepts one snapshot, not those that follow under older numbers'
     assert.equal((await w.poll()).held, 'many new rows');
     assert.equal(w.score(`${net}.0.1.1`), 0);
     if (net === 47) break;
-    // It accepts what is far ahead.
-    await changePeer(w.store, 1, () => ({ held: 'none', acceptedSeq: 100 }));
+    await w.accept();
     await w.poll();
     assert.equal(w.score('46.0.1.1'), 45);
   }
+});
+
+it('of a snapshot and of segments that wait the operator takes what was shown, and nothing in its place', async () => {
+  const many = (net: number) =>
+    Array.from({ length: 501 }, (_, i) => `${net}.${i >> 8}.${i & 255}.1`);
+  const waiting = async (w: Awaited<ReturnType<typeof subscriber>>) => {
+    const [peer] = await listPeers(w.store);
+    const { count, examples, hasChanged, ...of } = await heldRowsOf(w.store, peer!);
+    return { said: [peer!.held, count, examples[0], hasChanged], shown: shownHash(of) };
+  };
+  for (const isSnapshot of [true, false]) {
+    const { w, from } = await followed();
+    await w.poll();
+    from.says(isSnapshot ? [] : many(46));
+    if (isSnapshot) from.snapshot(many(46));
+    from.says([]);
+    if (isSnapshot) from.oldest.value = from.segments().length + 1;
+    assert.equal((await w.poll()).held, 'many new rows');
+    const first = await waiting(w);
+    assert.deepEqual(first.said, ['many new rows', 501, '46.0.0.1', false]);
+    // The peer has another body now, under the same number and a later one.
+    from.snapshot(many(47));
+    from.oldest.value = from.segments().length + 1;
+    await w.accept(first.shown);
+    await w.poll();
+    const second = await waiting(w);
+    assert.deepEqual(second.said, ['many new rows', 501, '47.0.0.1', true]);
+    assert.deepEqual([w.score('46.0.1.1'), w.score('47.0.1.1')], [0, 0]);
+    const stale = await w.accept(first.shown);
+    assert.ok(!stale.ok && /has changed since it was shown: 47\.0\.0\.1/.test(stale.detail ?? ''));
+    assert.ok((await w.accept(second.shown)).ok);
+    assert.equal((await w.poll()).held, 'none');
+    assert.deepEqual([w.score('46.0.1.1'), w.score('47.0.1.1')], [0, 45]);
+  }
+});
+
+it('what a peer says behind what waits is not accepted with it', async () => {
+  const { w, from } = await followed();
+  await w.good('8.8.8.0/24', 5);
+  await w.poll();
+  from.says(['8.8.8.8', '46.1.1.1']);
+  await w.poll();
+  from.says(['8.8.8.9', '47.1.1.1']);
+  await w.poll();
+  await w.accept();
+  assert.equal((await w.poll()).held, 'a resolver or root server');
+  assert.deepEqual([w.score('46.1.1.1'), w.score('47.1.1.1')], [45, 0]);
+  const [peer] = await listPeers(w.store);
+  const { examples, hasChanged } = await heldRowsOf(w.store, peer!);
+  assert.deepEqual([examples, hasChanged], [['8.8.8.9'], false]);
 });
 
 it('peers leave a third of all addresses to those that others name', async () => {
@@ -666,16 +723,12 @@ it('operators hear once of what begins, of each kind once a day at most, and of 
   from.says(['8.8.8.8', '8.8.8.9']);
   assert.deepEqual([await heard(), await heard()], [['held'], []]);
   const [peer] = await listPeers(w.store);
-  assert.deepEqual(await heldRowsOf(w.store, peer!), {
-    count: 2,
-    examples: ['8.8.8.8', '8.8.8.9'],
-  });
-  const accept = () =>
-    changePeer(w.store, 1, (one) => ({ held: 'none', acceptedSeq: one.headSeq }));
+  const { count, examples } = await heldRowsOf(w.store, peer!);
+  assert.deepEqual([count, examples], [2, ['8.8.8.8', '8.8.8.9']]);
   // A day of a peer that flips each hour, in key and rows.
   const all: NoticeKind[] = [];
   for (let hour = 0; hour < 24; hour++) {
-    await accept();
+    await w.accept();
     all.push(...(await heard()));
     from.says([`8.8.8.${10 + hour}`]);
     from.rotate(true);

@@ -45,7 +45,7 @@ import { addressAt, createRowList, newAddress, rowCount, wordAt } from '../docum
 import { type AddressRef, chainStart, noFacts } from '../document/segment.ts';
 import { createFlags, stepInSlices, votesByPeer } from './compare.ts';
 import { type FetchOptions, openPeerReader, PeerFault, type ReadSegment } from './fetch.ts';
-import { type HeldRows, type NoticeKind, notePeer, tellNotices } from './notices.ts';
+import { acceptedOf, type HeldRows, type NoticeKind, notePeer, tellNotices } from './notices.ts';
 import {
   changePeer,
   cursorRow,
@@ -177,7 +177,8 @@ export function createPeerPoller(options: PollOptions) {
       if (head.seq === last.seq) return change;
       return { ...change, ...(await taker.takeBackMeanwhile(peer, reader, head, cursor)) };
     }
-    const released: Partial<StoredPeer> = { held: 'none' };
+    const accepted = await acceptedOf(store, peer);
+    const released: Partial<StoredPeer> = { held: 'none', acceptedSeq: 0 };
     const from = cursor && { seq: cursor.seq, chain: cursor.chain };
     if (from !== undefined && from.seq === head.seq) {
       if (from.chain !== head.chain) return { ...change, ...heldBy('two histories') };
@@ -195,13 +196,13 @@ export function createPeerPoller(options: PollOptions) {
       return {
         ...change,
         ...released,
-        ...(await taker.takeSegments(peer, segments, start!, isFirst)),
+        ...(await taker.takeSegments(peer, segments, { start: start!, isFirst, accepted })),
       };
     }
     return {
       ...change,
       ...released,
-      ...(await taker.takeSnapshot(peer, reader, head, cursor)),
+      ...(await taker.takeSnapshot(peer, reader, head, { former: cursor, accepted })),
     };
   }
 
@@ -226,6 +227,12 @@ export function createPeerPoller(options: PollOptions) {
         ...(isStrange ? heldBy('strange key') : {}),
       };
     }
+    // First what waits, then that it waits: nobody accepts what was not shown.
+    if (waiting !== undefined) {
+      const { count: heldCount, examples: heldExamples, seq: heldSeq, hash: heldHash } = waiting;
+      const { hasChanged } = waiting;
+      await notePeer(store, peer, { heldCount, heldExamples, heldSeq, heldHash, hasChanged });
+    }
     const now = clock.now();
     const pause =
       change.failures === 0
@@ -239,7 +246,8 @@ export function createPeerPoller(options: PollOptions) {
       );
       if (!isSame) return 'changed meanwhile';
       const isAccepted = stored.acceptedSeq !== peer.acceptedSeq;
-      const kept = isAccepted ? { held: 'none' as const, dueAt: 0 } : {};
+      const { acceptedSeq } = stored;
+      const kept = isAccepted ? { held: 'none' as const, acceptedSeq, dueAt: 0 } : {};
       return { ...change, triedAt: now, dueAt, ...kept };
     });
     if (!done.ok) return;
@@ -257,10 +265,10 @@ export function createPeerPoller(options: PollOptions) {
     const facts = { peer: peer.number, name: nameOf(peer) };
     if (peer.held !== before.held && peer.held !== 'none') {
       const isStrange = peer.held === 'strange key';
-      const said = isStrange ? 'a strange key signs' : 'new rows wait for the operator';
+      const isChanged = waiting?.hasChanged ?? false;
+      const waits = isChanged ? 'what was accepted has changed and waits anew' : 'new rows wait';
+      const said = isStrange ? 'a strange key signs' : `${waits} for the operator`;
       log.warn({ ...facts, reason: peer.held }, `peers: ${said}`);
-      const { count = 0, examples = [] } = waiting ?? {};
-      await notePeer(store, peer, { heldCount: count, heldExamples: examples });
     } else if (peer.failure !== '' && peer.failure !== before.failure) {
       log.warn({ ...facts, reason: peer.failure }, 'peers: a peer was not read');
     }
@@ -357,30 +365,31 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
   async function takeSegments(
     peer: StoredPeer,
     segments: readonly ReadSegment[],
-    start: { readonly seq: number; readonly chain: string },
-    isFirst: boolean,
+    { start, isFirst, accepted }: Reading & { start: { seq: number; chain: string } },
   ): Promise<Refreshed> {
     let counts = countsOf(peer, clock.now());
     let at = start;
+    const isWaiting = accepted !== undefined && accepted.seq > start.seq;
+    // The chain says all that came before it.
+    const isAsShown =
+      isWaiting && segments.find(({ seq }) => seq === accepted.seq)?.chain === accepted.hash;
     for (const [i, segment] of segments.entries()) {
-      const judged = await judge(
-        peer,
-        counts,
-        segment.added,
-        isFirst || segment.seq <= peer.acceptedSeq,
-      );
+      const { seq, chain } = segment;
+      const isAccepted = isFirst || (isAsShown && seq <= accepted.seq);
+      const judged = await judge(peer, counts, segment.added, isAccepted);
       if (judged.reason !== 'none') {
         const removed = joined(segments.slice(i).map((one) => one.removed));
         const end = segments.at(-1)!;
         const cursor = { ...at, readSeq: end.seq, readChain: end.chain };
         await writeRows(peer, end.seq, { removed }, cursor);
-        return { ...counts, ...heldBy(judged.reason), waiting: judged.waiting };
+        const hasChanged = isWaiting && !isAsShown;
+        return { ...counts, ...waitFor(judged, { seq, hash: chain, hasChanged }) };
       }
-      at = { seq: segment.seq, chain: segment.chain };
+      at = { seq, chain };
       counts = judged.counts;
       const cursor = { ...at, readSeq: at.seq, readChain: at.chain };
       const rows = { ...segment, taken: judged.taken };
-      await writeRows(peer, isFirst ? 0 : segment.seq, rows, cursor);
+      await writeRows(peer, isFirst ? 0 : seq, rows, cursor);
     }
     return counts;
   }
@@ -389,20 +398,22 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     peer: StoredPeer,
     reader: ReturnType<typeof openPeerReader>,
     head: FederationHead,
-    former: PeerCursor | undefined,
+    { former, accepted }: Reading & { former: PeerCursor | undefined },
   ): Promise<Refreshed> {
     const isFirst = former === undefined;
     const rows = await reader.snapshot(head, former?.seq);
-    const { seq, chain } = head.snapshot!;
+    const { seq, chain, sha256: hash } = head.snapshot!;
     const removed = await absentFrom(peer.number, rows);
     const counts = countsOf(peer, clock.now());
-    const isAccepted = isFirst || seq <= peer.acceptedSeq;
-    const judged = await judge(peer, counts, rows, isAccepted);
+    // No chain says what a snapshot holds: the operator's word is good for the bytes that were shown.
+    const isAsShown = accepted?.seq === seq && accepted.hash === hash;
+    const judged = await judge(peer, counts, rows, isFirst || isAsShown);
     const read = { readSeq: seq, readChain: chain };
     if (judged.reason !== 'none') {
       const cursor = former ?? { seq: 0, chain: chainStart };
       await writeRows(peer, seq, { removed }, { ...cursor, ...read });
-      return { ...counts, ...heldBy(judged.reason), waiting: judged.waiting };
+      const hasChanged = accepted !== undefined && accepted.seq > cursor.seq;
+      return { ...counts, ...waitFor(judged, { seq, hash, hasChanged }) };
     }
     // The newest rows of a first load get budget first.
     const taken = await newestFirst(rows, judged.taken);
@@ -410,12 +421,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     await writeRows(peer, isFirst ? 0 : seq, change, { seq, chain, ...read });
     // The segments behind a first one come at once. Later ones wait: a peer could name snapshots without end.
     const isHurried = isFirst && seq < head.seq;
-    return {
-      ...judged.counts,
-      ...(isHurried ? { dueAt: 0 } : {}),
-      // No chain says what a snapshot holds: the operator's word is good for one.
-      ...(isAccepted ? { acceptedSeq: 0 } : {}),
-    };
+    return { ...judged.counts, ...(isHurried ? { dueAt: 0 } : {}) };
   }
 
   /** Sorts by day, in slices: a whole sort would hold up everybody. */
@@ -526,7 +532,7 @@ export function createJudge(
     reason: HoldReason;
     counts: Counts;
     taken: Uint32Array;
-    waiting?: HeldRows;
+    waiting?: FoundRows;
   }> {
     const tag = tagOf(contributionKinds.peer, peer.number);
     const thisHour = Math.floor(clock.now() / hourMs);
@@ -570,12 +576,12 @@ export function createJudge(
     const counts = {
       ...before,
       newToday: before.newToday + (isAccepted ? 0 : found.fresh.count),
-      goodToday: before.goodToday + found.good.count,
+      goodToday: before.goodToday + (isAccepted ? 0 : found.good.count),
       goodEver: before.goodEver + found.good.count,
     };
     const goodMax = Math.max(goodRowsMin, goodShare * (counts.newToday + counts.goodToday));
     const judged = { counts, taken: taken.subarray(0, used) };
-    const held = (reason: HoldReason, waiting: HeldRows) => ({ reason, waiting, ...judged });
+    const held = (reason: HoldReason, waiting: FoundRows) => ({ reason, waiting, ...judged });
     if (isAccepted) return { reason: 'none', ...judged };
     if (found.resolver.count > 0) return held('a resolver or root server', found.resolver);
     if (found.future.count > 0) return held('rows from the future', found.future);
@@ -681,6 +687,22 @@ function createHeldRows() {
     },
   };
   return found;
+}
+
+/** Rows that are a reason to wait. */
+type FoundRows = Pick<HeldRows, 'count' | 'examples'>;
+
+/** It says how a peer's rows are read: as the first ones, or with what the operator has accepted of those that waited. */
+interface Reading {
+  readonly isFirst?: boolean;
+  readonly accepted: { readonly seq: number; readonly hash: string } | undefined;
+}
+
+function waitFor(
+  { reason, waiting }: { readonly reason: HoldReason; readonly waiting?: FoundRows },
+  of: Pick<HeldRows, 'seq' | 'hash' | 'hasChanged'>,
+): Refreshed {
+  return { ...heldBy(reason), waiting: { count: 0, examples: [], ...waiting, ...of } };
 }
 
 /** The change of a peer's row that a poll makes, and rows that wait since then. */

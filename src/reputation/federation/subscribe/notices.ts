@@ -1,17 +1,19 @@
 /**
- * Tells operators what of a peer waits for them: a hold, a strange key, a head that is over, a key that rotated, a
+ * Keeps what of a peer waits for the operator, by the hash of what was judged, and what of it the operator took; and tells
+ * operators of it: a hold, a strange key, a head that is over, a key that rotated, a
  * budget that is nearly used. What was told stands in a row of the store, with examples of the rows that wait.
  *
  * Invariants: each kind is told once for each time that it begins, and at most once in 24 hours a peer; one that begins
  * sooner is told when they are over, if it still goes on. So a peer that flips costs five mails a day at most.
  */
 
+import { fail, type Result } from '../../../core/result.ts';
 import { dayMs } from '../../../core/time.ts';
 import { commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
-import { peerNotesKey, peerNotesPrefix } from '../../../storage/keys.ts';
-import { flag, list, record, text, time, varint } from '../../../storage/record.ts';
+import { peerCursorKey, peerNotesKey, peerNotesPrefix } from '../../../storage/keys.ts';
+import { flag, list, record, since, text, time, varint } from '../../../storage/record.ts';
 import { pagesUnder, type Store } from '../../../storage/store.ts';
-import { isOver, type StoredPeer } from './peers.ts';
+import { changePeer, isOver, type StoredPeer } from './peers.ts';
 
 /** A kind has its place in the stored rows: a new one comes at the end. */
 export const noticeKinds = ['held', 'strange key', 'stale', 'rotated', 'budget'] as const;
@@ -27,6 +29,11 @@ export interface HeldRows {
   readonly count: number;
   /** The first few, as text. */
   readonly examples: readonly string[];
+  /** The number up to which the peer says it, and the hash of that: the chain of segments, or of a snapshot its SHA-256. */
+  readonly seq: number;
+  readonly hash: string;
+  /** It is not what the operator has accepted. */
+  readonly hasChanged: boolean;
 }
 
 interface PeerNotes {
@@ -40,15 +47,25 @@ interface PeerNotes {
   readonly isRotated: boolean;
   readonly heldCount: number;
   readonly heldExamples: readonly string[];
+  readonly heldSeq: number;
+  readonly heldHash: string;
+  readonly hasChanged: boolean;
+  /** The hash of what the operator has accepted, empty for nothing. */
+  readonly acceptedHash: string;
 }
 
-const rows = record<PeerNotes>(1, {
+/** An older node that can't read it takes it for none: then what was accepted is judged anew. */
+const rows = record<PeerNotes>(2, {
   addedAt: time,
   toldAt: list(time),
   told: varint,
   isRotated: flag,
   heldCount: varint,
   heldExamples: list(text),
+  heldSeq: since(2, varint, 0),
+  heldHash: since(2, text, ''),
+  hasChanged: since(2, flag, false),
+  acceptedHash: since(2, text, ''),
 });
 
 const nothingTold = {
@@ -57,6 +74,10 @@ const nothingTold = {
   isRotated: false,
   heldCount: 0,
   heldExamples: [],
+  heldSeq: 0,
+  heldHash: '',
+  hasChanged: false,
+  acceptedHash: '',
 } as const;
 
 function notesIn(value: Uint8Array | undefined, { addedAt }: StoredPeer): PeerNotes {
@@ -64,18 +85,74 @@ function notesIn(value: Uint8Array | undefined, { addedAt }: StoredPeer): PeerNo
   return found?.addedAt === addedAt ? found : { addedAt, ...nothingTold };
 }
 
+const nothingHeld: HeldRows = { count: 0, examples: [], seq: 0, hash: '', hasChanged: false };
+
 /** Returns the rows of a peer that wait, as they were when the hold began. */
 export async function heldRowsOf(store: Pick<Store, 'get'>, peer: StoredPeer): Promise<HeldRows> {
+  if (peer.held === 'none') return nothingHeld;
   const found = await store.get(peerNotesKey(peer.number));
-  const { heldCount: count, heldExamples: examples } = notesIn(found?.value, peer);
-  return peer.held === 'none' ? { count: 0, examples: [] } : { count, examples };
+  const notes = notesIn(found?.value, peer);
+  // Another history is not judged: its head stands for it.
+  const isFork = peer.held === 'two histories';
+  return {
+    count: isFork ? 0 : notes.heldCount,
+    examples: isFork ? [] : notes.heldExamples,
+    seq: isFork ? peer.headSeq : notes.heldSeq,
+    hash: isFork ? peer.headChain : notes.heldHash,
+    hasChanged: !isFork && notes.hasChanged,
+  };
+}
+
+/** The part of a hash by which operators name what they were shown. */
+const shownDigits = 12;
+
+export function shownHash({ hash }: Pick<HeldRows, 'hash'>): string {
+  return hash.slice(0, shownDigits);
+}
+
+/** Returns what the operator has accepted of a peer, undefined where nothing is to be taken. */
+export async function acceptedOf(store: Pick<Store, 'get'>, peer: StoredPeer) {
+  if (peer.acceptedSeq === 0) return undefined;
+  const found = await store.get(peerNotesKey(peer.number));
+  return { seq: peer.acceptedSeq, hash: notesIn(found?.value, peer).acceptedHash };
+}
+
+/**
+ * Accepts what of a peer waits, and nothing that the peer says in its place.
+ * @param shown what `shownHash` gave, when the operator saw it; undefined: what waits now
+ */
+export async function acceptHeld(
+  store: Store,
+  peer: StoredPeer,
+  fault: (peer: StoredPeer) => string | undefined,
+  shown?: string,
+): Promise<Result<StoredPeer>> {
+  const refused = fault(peer);
+  if (refused !== undefined) return fail('conflict', refused);
+  const waiting = await heldRowsOf(store, peer);
+  // A second history has no examples that could be shown.
+  const isShown = shown !== undefined && peer.held !== 'two histories';
+  if (isShown && shown !== shownHash(waiting)) {
+    const examples = waiting.examples.length === 0 ? '' : `: ${waiting.examples.join(', ')}`;
+    return fail('conflict', `what waits has changed since it was shown${examples}`);
+  }
+  const noted = await notePeer(store, peer, { acceptedHash: waiting.hash, hasChanged: false });
+  if (!noted.ok) return noted;
+  // Another history does not go on from here: it is read whole.
+  const also = peer.held === 'two histories' ? { del: [peerCursorKey(peer.number)] } : {};
+  return changePeer(
+    store,
+    peer.number,
+    (one) => fault(one) ?? { held: 'none', acceptedSeq: waiting.seq, dueAt: 0 },
+    also,
+  );
 }
 
 /** Keeps of a peer what waits, or that its key rotated. */
 export function notePeer(
   store: Store,
   peer: StoredPeer,
-  change: Partial<Pick<PeerNotes, 'isRotated' | 'heldCount' | 'heldExamples'>>,
+  change: Partial<Omit<PeerNotes, 'addedAt' | 'toldAt' | 'told'>>,
 ) {
   return untilUndisturbed(async () => {
     const key = peerNotesKey(peer.number);

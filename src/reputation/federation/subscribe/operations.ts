@@ -44,7 +44,7 @@ import {
   stepInSlices,
 } from './compare.ts';
 import { openPeerReader, PeerFault, peerUrlFault } from './fetch.ts';
-import { budgetNearShare, heldRowsOf } from './notices.ts';
+import { acceptHeld, budgetNearShare, type HeldRows, heldRowsOf, shownHash } from './notices.ts';
 import {
   addPeer as addRow,
   changePeer,
@@ -352,8 +352,7 @@ export const listPeersNow = looks({
     const peers = await listPeers(w.store);
     return Promise.all(
       peers.map(async (peer) => {
-        const { count, examples } = await heldRowsOf(w.store, peer);
-        return { ...shown(peer, now), heldRows: count, heldExamples: examples };
+        return { ...shown(peer, now), ...waitingOf(await heldRowsOf(w.store, peer)) };
       }),
     );
   },
@@ -409,17 +408,16 @@ export const showPeer = queriesOn<MemoryReading>()({
       });
     return {
       ...shown(peer, now),
-      heldRows: waiting.count,
-      heldExamples: waiting.examples,
+      ...waitingOf(waiting),
       votes: counted?.votes ?? null,
       figures: counted?.figures ?? null,
     };
   },
-  lines: ({ heldRows, heldExamples, votes, figures, ...one }) => [
+  lines: ({ heldRows, heldExamples, heldHash, heldChanged, votes, figures, ...one }) => [
     ...Object.entries(one).map(
       ([name, value]) => `${name}: ${value === null ? '-' : String(value)}`,
     ),
-    ...(heldRows === 0 ? [] : [waitingText({ heldRows, heldExamples })]),
+    ...(heldRows === 0 ? [] : [waitingText({ heldRows, heldExamples, heldHash, heldChanged })]),
     ...(votes === null
       ? []
       : [
@@ -434,9 +432,17 @@ export const showPeer = queriesOn<MemoryReading>()({
   ],
 });
 
-function waitingText(of: { readonly heldRows: number; readonly heldExamples: readonly string[] }) {
+/** Returns what waits of a peer, as it is shown. */
+function waitingOf(waiting: HeldRows) {
+  const { count: heldRows, examples: heldExamples, hasChanged: heldChanged } = waiting;
+  const heldHash = heldRows === 0 ? null : shownHash(waiting);
+  return { heldRows, heldExamples, heldHash, heldChanged };
+}
+
+function waitingText(of: ReturnType<typeof waitingOf>) {
   const more = of.heldRows > of.heldExamples.length ? ' …' : '';
-  return `waiting: ${grouped(of.heldRows)} rows, such as ${of.heldExamples.join(', ')}${more}`;
+  const changed = of.heldChanged ? '; it is not what was accepted' : '';
+  return `waiting: ${grouped(of.heldRows)} rows, such as ${of.heldExamples.join(', ')}${more} (--shown ${of.heldHash})${changed}`;
 }
 
 function figureLines(of: PeerFigures): string[] {
@@ -492,23 +498,25 @@ function faultOfDecision({ held }: StoredPeer): string | undefined {
 
 export const acceptPeer = operation({
   name: 'peer accept',
-  purpose: 'take the rows that were held, as they are',
-  parameters: { peer: named },
+  purpose: 'take the rows that were held, as they were shown',
+  parameters: {
+    peer: named,
+    shown: {
+      schema: v.optional(textOf(64)),
+      value: 'hash',
+      help: 'only if what waits still has the hash that peer list shows',
+      kept: true,
+    },
+  },
   audit: 'required',
-  async run(w, { peer }) {
-    const { number, held } = await peerNamed(w, peer);
-    // Another history does not go on from here: it is read whole.
-    const also = held === 'two histories' ? { del: [peerCursorKey(number)] } : {};
-    const done = await changePeer(
-      w.store,
-      number,
-      (one) => faultOfDecision(one) ?? { held: 'none', acceptedSeq: one.headSeq, dueAt: 0 },
-      also,
-    );
-    return shown(expect(done), w.clock.now());
+  async run(w, { peer, shown: seen }) {
+    const found = await peerNamed(w, peer);
+    return shown(expect(await acceptHeld(w.store, found, faultOfDecision, seen)), w.clock.now());
   },
   outcome: () => 'accepted',
-  lines: ({ name }) => [`${name}: the running server takes what was held within seconds`],
+  lines: ({ name }) => [
+    `${name}: the running server takes what was held within seconds; should the peer say something else by then, that waits anew`,
+  ],
 });
 
 export const dropHeld = operation({

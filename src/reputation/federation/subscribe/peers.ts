@@ -58,7 +58,7 @@ export interface StoredPeer {
   /** The peer that it was found to follow, 0 for none. */
   readonly follows: number;
   readonly held: HoldReason;
-  /** The operator takes what was published up to here. */
+  /** The operator takes what waited up to here, if it is still that (notices.ts); 0: nothing. */
   readonly acceptedSeq: number;
   readonly dueAt: number;
   readonly triedAt: number;
