@@ -31,6 +31,12 @@ export function groupIn(text: string): NetworkGroup | string | undefined {
   return isKnown ? { kind: 'country', code } : `${code} is the code of no country`;
 }
 
+/** Returns the code that stands in the tables in place of this one, as GB does for UK; undefined: it is in use itself. */
+export function countryInstead(code: string): string | undefined {
+  const today = Intl.getCanonicalLocales(`und-${code}`)[0]!.slice(-2);
+  return today === code ? undefined : today;
+}
+
 /** Writes a group as `groupIn` reads it: two capital letters first, as no address begins. */
 export function groupName(group: NetworkGroup): string {
   return group.kind === 'system' ? `AS${group.number}` : group.code;

@@ -15,7 +15,7 @@ import { capacities } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { groupIn, groupName } from '../../geo/network-groups.ts';
+import { countryInstead, groupIn, groupName } from '../../geo/network-groups.ts';
 import { parseIp } from '../../ip/address.ts';
 import { networkBehind } from '../../ip/behind.ts';
 import { contains, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
@@ -109,6 +109,12 @@ function readNamed(text: string): Result<NamedRange> {
   return read.ok ? ok({ name: formatPrefix(read.value), prefix: read.value }) : read;
 }
 
+/** Returns why nothing is said of a country by this name: it would hold no network. A row of before may be removed by it. */
+function insteadOf(name: string): string | undefined {
+  const today = name.startsWith('AS') && name.length > 2 ? undefined : countryInstead(name);
+  return today && `${name} is the code of no country: name ${today}`;
+}
+
 export const isGroup = (name: string): boolean => /^[A-Z]/.test(name);
 
 /** No address begins with a capital letter, so the names of groups stand behind this one, side by side. */
@@ -148,6 +154,8 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
   ): Promise<Result<Ranged<T> & { readonly former: T | undefined }>> {
     const read = readNamed(text);
     if (!read.ok) return read;
+    const instead = read.value.prefix === undefined ? insteadOf(read.value.name) : undefined;
+    if (instead !== undefined) return fail('invalid_prefix', instead);
     // An address of a translator or tunnel is kept as the IPv4 address behind it.
     const prefix = read.value.prefix && networkBehind(read.value.prefix);
     const name = prefix === undefined ? read.value.name : formatPrefix(prefix);

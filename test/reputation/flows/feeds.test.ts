@@ -297,6 +297,10 @@ for (const threads of threadCounts) {
     it('take names of the operator, each in every form, until they are removed', async () => {
       const refused = await server.cli('feed', 'add', 'docs', '--list', 'nobody');
       assert.match(refused.stderr, /there is no list nobody; [\w., -]+ (?:is|are) known/);
+      for (const bad of ['UK', 'DE,ZZ', 'D1']) {
+        const said = /codes of countries/;
+        await assert.rejects(server.cliJson('feed', 'add', 'docs', '--country', bad), said, bad);
+      }
       await server.cliJson('feed', 'add', 'docs', '--country', 'AQ', '--max-age', '24h');
       const added = await server.cliJson('feed', 'add', 'high', '--minimum-score', '90');
       const { addresses } = added as { addresses: string[] };

@@ -216,7 +216,9 @@ test('an unknown system has no network; a category, a private range and one grou
     return done.ok ? undefined : done.error;
   };
   assert.equal(await refused('AS3', 14), 'invalid_parameter');
-  assert.equal(await refused('AS0'), 'invalid_prefix');
+  for (const bad of ['AS0', 'UK', 'yu', 'ZZ', 'QQ']) {
+    assert.equal(await refused(bad), 'invalid_prefix', bad);
+  }
   for (let number = 3; number <= 100; number++)
     assert.equal(await refused(`AS${number}`), undefined);
   assert.equal(await refused('AS101'), 'capacity_exceeded');
