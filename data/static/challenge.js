@@ -9,9 +9,9 @@ if (challengeBox) {
   const find = (selector) => challengeBox.querySelector(selector);
   const parts = find('template')?.content;
   const source = (parts ?? challengeBox).querySelector('source');
-  const firstImage = source.getAttribute('srcset');
+  const firstImage = source?.getAttribute('srcset');
   // A picture costs the server work: none is loaded before it is needed.
-  if (parts) source.removeAttribute('srcset');
+  if (parts) source?.removeAttribute('srcset');
   find('template')?.replaceWith(parts);
   const words = JSON.parse(challengeBox.dataset.words);
   const spoken = document.documentElement.lang === 'fr' ? '.fr.wav' : '.wav';
@@ -23,6 +23,8 @@ if (challengeBox) {
   const row = find('.challenge-row');
   const instead = find('.challenge-instead');
   const panel = find('.challenge-panel');
+  /** Then there is a picture; without one the form has a button for another way. */
+  const hasPicture = panel !== null;
   const answer = find('[name=captcha_answer]');
   const prompt = find('.challenge-body label');
   const hint = find('.challenge-body .field-hint');
@@ -81,7 +83,11 @@ if (challengeBox) {
     const [title, more] = words[state];
     find('.challenge-state strong').textContent = title;
     find('.challenge-state small').textContent = more;
-    const offer = { slow: words.picture, failed: words.again, busy: words.again }[state];
+    const offer = {
+      slow: hasPicture ? words.picture : undefined,
+      failed: words.again,
+      busy: words.again,
+    }[state];
     instead.hidden = offer === undefined;
     instead.textContent = offer ?? '';
   }
@@ -93,6 +99,7 @@ if (challengeBox) {
     const mine = run;
     const canWork = isSecureContext && 'Worker' in window && crypto.subtle !== undefined;
     if (!isOpen && !isQuiet) showRow('working');
+    if (!canWork && !hasPicture) return fail('unable');
     try {
       const wanted = picture || !canWork ? `${start}?picture=1` : start;
       const response = await fetch(wanted, { cache: 'no-store' });
@@ -121,7 +128,8 @@ if (challengeBox) {
 
   function solve(challenge) {
     const mine = run;
-    const giveUp = () => mine === run && begin({ picture: true });
+    const giveUp = () =>
+      mine === run && (hasPicture ? begin({ picture: true }) : fail('unable'));
     try {
       worker = new Worker(work);
     } catch {
@@ -135,7 +143,7 @@ if (challengeBox) {
     };
     worker.postMessage(challenge);
     later(() => worker && solution.value === '' && showRow('slow'), slowMs);
-    later(() => worker && giveUp(), workMsMax);
+    if (hasPicture) later(() => worker && giveUp(), workMsMax);
   }
 
   /** Whoever keeps no cookie comes back at once: then the form waits for a press. */
@@ -290,7 +298,7 @@ if (challengeBox) {
     answer.focus();
   });
   press('pause', () => show(medium === 'still' ? 'picture' : 'still'));
-  choice.querySelector('a').addEventListener('click', (event) => {
+  choice?.querySelector('a').addEventListener('click', (event) => {
     event.preventDefault();
     show('picture');
     answer.focus();
@@ -298,7 +306,7 @@ if (challengeBox) {
 
   // Before the script of every page, which counts a form as sent.
   form.addEventListener('submit', (event) => {
-    if (isOpen || solution.value !== '') return;
+    if (isOpen || solution.value !== '' || event.submitter?.name === 'captcha_beside') return;
     event.preventDefault();
     held = { by: event.submitter };
     if (!worker && !isAsking) begin();
@@ -315,20 +323,21 @@ if (challengeBox) {
   });
 
   // Some browsers bring a field back as it was before a reload; the picture is another one.
-  token.value = token.defaultValue;
+  if (token) token.value = token.defaultValue;
   solution.value = '';
   challengeBox.classList.add('is-live');
-  const given = {
-    token: token.value,
-    img: firstImage,
-    audio: find('.challenge-download').getAttribute('href'),
-  };
   if (level === 'silent' && row) {
-    panel.hidden = true;
-    answer.disabled = true;
+    if (hasPicture) {
+      panel.hidden = true;
+      answer.disabled = true;
+    }
     begin();
   } else {
     expectEnd(Number(lifetime));
-    open(given);
+    open({
+      token: token.value,
+      img: firstImage,
+      audio: find('.challenge-download').getAttribute('href'),
+    });
   }
 }

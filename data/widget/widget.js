@@ -377,7 +377,7 @@
       ask('verify', { method: 'POST', body }, (result) => {
         if (!result.ok) {
           held = undefined;
-          load(medium, 'wrong');
+          load(medium, result.level ? 'first' : 'wrong');
         } else if (result.receipt) finish(result.receipt);
         else stop('setup');
       });

@@ -133,6 +133,9 @@ const signonEn = {
     noAccount: 'New here?',
     limited:
       'There were many sign-in attempts. Answer the challenge below with your password. Otherwise you get a link by email.',
+    limitedKnown: 'There were many sign-in attempts. Type your password again, or ask for a link.',
+    mailLink: 'Email me a link',
+    noScript: 'This browser runs no scripts. Ask for the link, or wait a little and try again.',
     done: {
       verified: 'Your address is confirmed. Sign in with your password or passkey.',
       reset: 'Your password is changed and all sessions have ended. Sign in with the new one.',
@@ -350,6 +353,11 @@ const signonFr: typeof signonEn = {
     noAccount: 'Nouveau ici ?',
     limited:
       'Il y a eu beaucoup d’essais de connexion. Répondez au défi ci-dessous avec votre mot de passe. Sinon, vous recevez un lien par e-mail.',
+    limitedKnown:
+      'Il y a eu beaucoup d’essais de connexion. Retapez votre mot de passe, ou demandez un lien.',
+    mailLink: 'Recevoir un lien par e-mail',
+    noScript:
+      'Ce navigateur n’exécute pas de scripts. Demandez le lien, ou réessayez dans un moment.',
     done: {
       verified:
         'Votre adresse est confirmée. Connectez-vous avec le mot de passe ou la clé d’accès que vous avez choisis.',

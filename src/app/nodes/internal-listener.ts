@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
+import { isLong } from '../../captcha/challenge/ticket.ts';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
@@ -56,8 +57,9 @@ export async function openInternalListener(options: {
   async function answer(asked: NodeQuestion): Promise<Uint8Array> {
     const { what, token, network, longWord, language } = asked;
     if (what === 'verify') {
-      const right = await challenges.verify(token, asked.answer, network);
-      return answerBytes({ right });
+      const passed = await challenges.verify(token, asked.answer, network);
+      const more = passed === 'long' && !isLong(token) ? ({ longWord: true } as const) : {};
+      return answerBytes({ right: passed !== undefined, ...more });
     }
     const found = await challenges[what](token, { network, longWord, language });
     return answerBytes(found);

@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { CaptchaVisitor, Challenges } from '../../captcha/challenge/challenge.ts';
-import { nodeOf } from '../../captcha/challenge/ticket.ts';
+import { isLong, nodeOf } from '../../captcha/challenge/ticket.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { fail, type Result } from '../../core/result.ts';
@@ -113,7 +113,10 @@ export function nodeChallenges(options: {
       if (other === undefined) return own.verify(token, given, network);
       const answer = given.slice(0, answerCharsMax);
       const question: Question = { what: 'verify', token, answer, network, longWord: false };
-      return ask(other, question).then((reply) => 'right' in reply && reply.right);
+      return ask(other, question).then((reply) => {
+        if (!('right' in reply) || !reply.right) return undefined;
+        return isLong(token) || reply.longWord ? 'long' : 'normal';
+      });
     },
     close: () => agent.destroy(),
   };

@@ -41,14 +41,20 @@ export function readAsked(body: Uint8Array): NodeQuestion | undefined {
 const kinds = { media: 0, json: 1 } as const;
 
 const nodeAnswer = v.union([
-  v.strictObject({ right: v.boolean() }),
+  // `longWord` where the token does not say it: a node of before knows no such field.
+  v.strictObject({ right: v.boolean(), longWord: v.optional(v.literal(true)) }),
   v.strictObject({
     error: v.picklist(['not_found', 'client_limit_exceeded', 'overloaded']),
     retryAfterSeconds: v.optional(v.number()),
   }),
 ]);
 
-export function answerBytes(answer: Result<Uint8Array> | { readonly right: boolean }): Uint8Array {
+export interface Judged {
+  readonly right: boolean;
+  readonly longWord?: true | undefined;
+}
+
+export function answerBytes(answer: Result<Uint8Array> | Judged): Uint8Array {
   if ('ok' in answer && answer.ok) {
     return Buffer.concat([Uint8Array.of(kinds.media), answer.value]);
   }
@@ -61,9 +67,7 @@ function failureText({ error, retryAfterSeconds }: Failure): string {
 }
 
 /** Undefined for what no node of this version says. */
-export function readAnswer(
-  bytes: Uint8Array,
-): Result<Uint8Array> | { readonly right: boolean } | undefined {
+export function readAnswer(bytes: Uint8Array): Result<Uint8Array> | Judged | undefined {
   if (bytes[0] === kinds.media) return ok(new Uint8Array(bytes.subarray(1)));
   const parsed = v.safeParse(nodeAnswer, parseJson(bytes.subarray(1)));
   if (bytes[0] !== kinds.json || !parsed.success) return undefined;

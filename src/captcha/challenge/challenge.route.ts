@@ -29,7 +29,7 @@ import type { Receipts, Site } from '../receipt/receipts.ts';
 import type { Level, Levels } from '../work/levels.ts';
 import type { Work } from '../work/work.ts';
 import type { CaptchaVisitor, Challenges } from './challenge.ts';
-import { isLong, ticketPattern } from './ticket.ts';
+import { ticketPattern } from './ticket.ts';
 
 const cors = { allowHeaders: ['content-type'] } as const;
 /** A token and an answer are short; a multipart form around them is not. */
@@ -80,6 +80,9 @@ export const Verified = v.strictObject({
   ok: v.boolean(),
   receipt: optionalText(
     "With `sitekey`, from a page of the site key's hosts: for the site's server.",
+  ),
+  level: v.exactOptional(
+    about(v.picklist(['easy', 'hard']), 'Right, but this address has to pass this level.'),
   ),
 });
 
@@ -152,11 +155,11 @@ export const verifyChallenge = endpoint({
 
 export interface ChallengeRouteOptions {
   readonly challenges: Challenges;
-  readonly levels: Pick<Levels, 'choose'>;
+  readonly levels: Pick<Levels, 'choose' | 'byAddress'>;
   readonly work: Pick<Work, 'make' | 'open' | 'use'>;
   /** A site key that is alive. */
   readonly findSite: (siteKey: string) => Promise<Site | undefined>;
-  readonly callers: Pick<Callers, 'networkOf' | 'isMalicious' | 'isClean' | 'abuseScoreOf'>;
+  readonly callers: Pick<Callers, 'networkOf' | 'isClean' | 'abuseScoreOf'>;
   readonly visitors: CaptchaVisitors;
   readonly receipts: Pick<Receipts, 'issue' | 'pass'>;
   /** A challenge can be answered for this long after its issue. */
@@ -171,6 +174,7 @@ export interface IssuedChallenge {
   readonly token: string;
   /** As the server chose it: a page may show the picture although the visitor need not see it. */
   readonly level: Level;
+  readonly longWord: boolean;
 }
 
 const tokenShape = new RegExp(`^${ticketPattern}$`);
@@ -186,8 +190,16 @@ const mediaHeaders: readonly Header[] = [
   ['X-Content-Type-Options', 'nosniff'],
 ];
 
+/**
+ * The purpose of work that serves a sign-in alone. Whoever asks gets it; it counts only where the address is clean or
+ * the account knows the browser.
+ */
+export const signInPurpose = 'sign-in';
+
 /** GET: a challenge of the level that the visitor needs. */
 export const startPath = '/captcha/start';
+/** The same for a sign-in of which work is asked at the most. */
+const signInStart = `${startPath}?for=${signInPurpose}`;
 export const imagePath = (token: string) => `/captcha/img/${token}.gif`;
 export const audioPath = (token: string) => `/captcha/audio/${token}.wav`;
 
@@ -207,10 +219,13 @@ function issuePicture(
   request: Request,
   level: Level,
 ): Result<IssuedChallenge> {
-  const waitSeconds = challenges.waitSeconds(callers.networkOf(request));
+  const network = callers.networkOf(request);
+  const waitSeconds = challenges.waitSeconds(network);
   if (waitSeconds > 0) return overLimit(waitSeconds);
   onChallenge('given');
-  return ok({ token: challenges.issue({ longWord: level === 'hard' }), level });
+  const longWord = level === 'hard' || challenges.collects(network);
+  const told = longWord && level === 'easy' ? 'hard' : level;
+  return ok({ token: challenges.issue({ longWord }), level: told, longWord });
 }
 
 export interface StartFor {
@@ -221,46 +236,61 @@ export interface StartFor {
   readonly action: string;
   /** The page can't work, or has tried for too long. */
   readonly wantsPicture: boolean;
+  /** Work whatever the level: it is judged by who brings it. */
+  readonly worksAtMost?: boolean;
 }
 
 /** Fails with `client_limit_exceeded`. */
 export async function beginChallenge(
   options: ChallengeRouteOptions,
   request: Request,
-  { least, wantsPicture, site, origin, action }: StartFor,
+  { least, wantsPicture, site, origin, action, worksAtMost = false }: StartFor,
 ): Promise<Result<StartedChallenge>> {
   const { visitors, levels, callers, work } = options;
   const { waitSeconds } = visitors.take('captchaNew', request);
   if (waitSeconds > 0) return overLimit(waitSeconds);
   const { level, triesMax } = levels.choose(request, least);
-  if (level === 'silent' && !wantsPicture) {
+  if (worksAtMost || (level === 'silent' && !wantsPicture)) {
     const network = callers.networkOf(request);
     const score = callers.abuseScoreOf(request);
     const made = await work.make({ site, network, origin, action, score, triesMax });
     if (made.ok) {
       options.onChallenge('given');
-      return ok({ level, work: made.value });
+      return ok({ level: 'silent', work: made.value });
     }
+    if (worksAtMost) return made;
     // Many wait for work: threads of their own make pictures.
   }
   const issued = issuePicture(options, request, level);
   if (!issued.ok) return issued;
-  return ok({ level: level === 'silent' ? 'easy' : level, token: issued.value.token });
+  const { token, longWord } = issued.value;
+  return ok({ level: longWord ? 'hard' : 'easy', token });
 }
 
 export function overLimit(retryAfterSeconds: number): Failure {
   return { ok: false, error: 'client_limit_exceeded', retryAfterSeconds };
 }
 
+interface GivenWork {
+  readonly solution: string;
+  readonly site: string;
+  /** A sign-in of which work is asked at the most, whatever the address. */
+  readonly worksAtMost?: boolean;
+}
+
 /** Uses up a solution of proof of work, if it is good. Anything else counts as a wrong answer. */
 export async function judgeWork(
-  { work, callers, onChallenge }: ChallengeRouteOptions,
+  { work, callers, levels, onChallenge }: ChallengeRouteOptions,
   request: Request,
   payment: Payment,
-  { solution, site }: { readonly solution: string; readonly site: string },
+  { solution, site, worksAtMost = false }: GivenWork,
 ): Promise<Result<boolean>> {
   const solved = work.open(solution, callers.networkOf(request));
-  const isGood = solved?.site === site && isOfPage(solved.origin, site, request);
+  const isFor = (action: string) =>
+    worksAtMost ||
+    ((site !== '' || action !== signInPurpose) && levels.byAddress(request) === 'silent');
+  const isGood =
+    solved?.site === site && isOfPage(solved.origin, site, request) && isFor(solved.action);
   const used = isGood ? await work.use(solved) : ok(false);
   if (!used.ok) return used;
   onChallenge(used.value ? 'solved' : 'failed');
@@ -273,14 +303,19 @@ function isOfPage(origin: string, site: string, request: Request): boolean {
   return site === '' || origin === '' || origin === firstHeader(request, 'origin');
 }
 
-export interface AnswerAttempt {
-  readonly right: boolean;
-  /** The level of the picture, if it was right. */
-  readonly level: Level;
+export interface AnswerAttempt extends JudgedAnswer {
   /** As the page sent it; empty when it sent none. */
   readonly siteKey: string;
   /** The page's name for the action that it protects; empty when it sent none. */
   readonly action: string;
+}
+
+interface JudgedAnswer {
+  readonly right: boolean;
+  /** The level of the picture that was answered. */
+  readonly level: Level;
+  /** The answer was right, and the address that brought it has to pass a higher level. */
+  readonly isTooLow: boolean;
 }
 
 /** Takes the challenge, whatever the answer; a wrong one counts for more. */
@@ -288,16 +323,20 @@ export async function judge(
   {
     challenges,
     callers,
+    levels,
     onChallenge,
-  }: Pick<ChallengeRouteOptions, 'challenges' | 'callers' | 'onChallenge'>,
+  }: Pick<ChallengeRouteOptions, 'challenges' | 'callers' | 'levels' | 'onChallenge'>,
   request: Request,
   payment: Payment,
   { token, answer }: { readonly token: string; readonly answer: string },
-): Promise<boolean> {
-  const right = await challenges.verify(token, answer, callers.networkOf(request));
+): Promise<JudgedAnswer> {
+  const passed = await challenges.verify(token, answer, callers.networkOf(request));
+  const level = passed === 'long' ? 'hard' : 'easy';
+  const isTooLow = passed === 'normal' && levels.byAddress(request) === 'hard';
+  const right = passed !== undefined && !isTooLow;
   onChallenge(right ? 'solved' : 'failed');
-  if (!right) payment.charge(wrongAnswerCost - 1);
-  return right;
+  if (passed === undefined) payment.charge(wrongAnswerCost - 1);
+  return { right, level, isTooLow };
 }
 
 /** One attempt by a form or JSON. What can't be read is a wrong answer to no challenge. */
@@ -310,9 +349,8 @@ export async function attempt(
   const fields = await readFields({ ...request, query: '' });
   const text = (name: string) => (fields.ok ? (fields.value.text(name) ?? '') : '');
   const given = { token: text('token'), answer: text('answer') };
-  const right = await judge(options, request, payment, given);
-  const level = isLong(given.token) ? 'hard' : 'easy';
-  return { right, level, siteKey: text('sitekey'), action: text('action') };
+  const judged = await judge(options, request, payment, given);
+  return { ...judged, siteKey: text('sitekey'), action: text('action') };
 }
 
 /**
@@ -337,7 +375,7 @@ export function captchaMedia(options: ChallengeRouteOptions): {
   readonly picture: AnswerMedia;
   readonly sound: AnswerMedia;
 } {
-  const { challenges, callers, visitors } = options;
+  const { challenges, callers, levels, visitors } = options;
 
   const media =
     (
@@ -353,7 +391,7 @@ export function captchaMedia(options: ChallengeRouteOptions): {
       const token = french ?? tokenIn(request.param, suffix);
       if (token === undefined) return fail('not_found');
       const network = callers.networkOf(request);
-      const longWord = callers.isMalicious(request);
+      const longWord = levels.byAddress(request) === 'hard';
       const language = french === undefined ? 'en' : 'fr';
       const found = await fetch(token, { network, longWord, language });
       return found.ok ? part(request, type, found.value) : found;
@@ -407,8 +445,8 @@ export function captchaRoutes(
         guard.failureReply(verifyChallenge, overLimit(payment.waitSeconds)),
       );
     }
-    const { right, level, siteKey, action } = await attempt(options, request, payment);
-    if (!right) return readableBy(request, json({ ok: false }));
+    const { right, level, isTooLow, siteKey, action } = await attempt(options, request, payment);
+    if (!right) return readableBy(request, json({ ok: false, ...(isTooLow && { level: 'hard' }) }));
     // Left out of the JSON when there is none.
     const origin = firstHeader(request, 'origin');
     const abuseScore = callers.abuseScoreOf(request);
@@ -462,19 +500,25 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
     return ok({ token, level, ...paths, ...shownSize, lifetimeSeconds, startHref: startPath });
   }
 
-  async function judgeIn(request: Request, payment: Payment, form: Params): Promise<boolean> {
+  async function judgeIn(
+    request: Request,
+    payment: Payment,
+    form: Params,
+    worksAtMost: boolean,
+  ): Promise<boolean> {
     const answer = form.get('captcha_answer') ?? '';
     const solution = form.get('captcha_work') ?? '';
     if (answer !== '' || solution === '') {
       const token = form.get('captcha_token') ?? '';
-      return await judge(captcha, request, payment, { token, answer });
+      return (await judge(captcha, request, payment, { token, answer })).right;
     }
-    const used = await judgeWork(captcha, request, payment, { solution, site: '' });
+    const used = await judgeWork(captcha, request, payment, { solution, site: '', worksAtMost });
     return used.ok && used.value;
   }
 
   return {
     lifetimeSeconds,
+    signInWork: { startHref: signInStart, lifetimeSeconds },
     issue,
     make(request) {
       const issued = issue(request);
@@ -489,14 +533,15 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
         wantsPicture,
       }),
     headers: (request) => captcha.visitors.greeting(request),
-    answerIn(request, form) {
+    answerIn(request, form, { worksAtMost = false } = {}) {
       if (!form.has('captcha_token') && !form.has('captcha_work')) {
         return { judge: async () => 'none' };
       }
       const payment = captcha.visitors.take('captchaVerify', request);
       if (payment.waitSeconds > 0) return { waitSeconds: payment.waitSeconds };
       return {
-        judge: async () => ((await judgeIn(request, payment, form)) ? 'right' : 'wrong'),
+        judge: async () =>
+          (await judgeIn(request, payment, form, worksAtMost)) ? 'right' : 'wrong',
       };
     },
   };

@@ -51,13 +51,18 @@ export interface Challenges {
   image(token: string, visitor: CaptchaVisitor): Promise<Result<Uint8Array>>;
   /** The WAV, with an answer of its own. Fails as `image` does. */
   clip(token: string, visitor: CaptchaVisitor): Promise<Result<Uint8Array>>;
+  /** Returns whether the network has so many open that its next one is a long word. */
+  collects(network: Network): boolean;
   /**
    * Uses the token up whatever the answer. Letter case, spaces and width don't count. Another node's
-   * token is judged there.
+   * token is judged there. Returns the word that was drawn if the answer is right.
    */
-  verify(token: string, answer: string, network: Network): boolean | Promise<boolean>;
+  verify(token: string, answer: string, network: Network): Passed | Promise<Passed>;
   stats(): ChallengeStats;
 }
+
+/** The word of the challenge that was answered; undefined for a wrong answer. */
+export type Passed = 'normal' | 'long' | undefined;
 
 /** The message at `drawnChannel` (node:diagnostics_channel), for tests within the process. */
 export interface DrawnAnswer {
@@ -100,9 +105,9 @@ export function createChallenges(options: ChallengesOptions): Challenges {
   }
 
   /** Takes what the token stands for, whether it was drawn or not. */
-  function take(token: string, network: Network): Challenge['drawn'] | undefined {
+  function take(token: string, network: Network): Challenge | undefined {
     const known = table.find(token);
-    if (known !== undefined) return table.end(known)?.drawn;
+    if (known !== undefined) return table.end(known);
     const claim = claimOf(token);
     if (claim !== undefined) table.use(claim, counted(network));
     return undefined;
@@ -114,16 +119,18 @@ export function createChallenges(options: ChallengesOptions): Challenges {
       table.removeExpired();
       return table.waitSeconds(network);
     },
+    collects: (network) => sharesOn && table.held(network) >= options.longWordFrom,
     image: (token, visitor) => fetch(token, 'image', visitor),
     clip: (token, visitor) => fetch(token, 'clip', visitor),
     verify(token, answer, network) {
       table.removeExpired();
-      const drawn = take(token, network);
+      const challenge = take(token, network);
       const given = hash(normalised(answer));
       // Both are always compared: the time must not reveal which one was asked for.
-      const imageRight = timingSafeEqual(given, drawn?.image?.answerHash ?? noAnswer);
-      const clipRight = timingSafeEqual(given, drawn?.clip?.answerHash ?? noAnswer);
-      return imageRight || clipRight;
+      const imageRight = timingSafeEqual(given, challenge?.drawn.image?.answerHash ?? noAnswer);
+      const clipRight = timingSafeEqual(given, challenge?.drawn.clip?.answerHash ?? noAnswer);
+      if (!imageRight && !clipRight) return undefined;
+      return challenge?.longWord ? 'long' : 'normal';
     },
     stats() {
       const stats = table.stats();

@@ -66,7 +66,10 @@ export function createLevels(options: {
   const rates = createRates(clock, countedMax);
   const words = new Uint32Array(4);
 
-  /** Returns the level by what is known of the address, whatever it asks for. */
+  /**
+   * Returns the level by what is known of the address, whatever it asks for. It holds for the answer too: what was
+   * made for a better address does not serve a worse one.
+   */
   function levelByAddress(sender: Sender): Level {
     if (callers.isClean(sender)) return 'silent';
     if (parseIp(sender.clientIp, words) === 0) return 'easy';
@@ -81,6 +84,7 @@ export function createLevels(options: {
   }
 
   return {
+    byAddress: levelByAddress,
     /** Chooses the level of one more challenge, which counts, and the tries of its work at the most. */
     choose(sender: Sender, least: LeastLevel): { level: Level; triesMax: number } {
       const { narrow, wide } = callers.networkOf(sender);

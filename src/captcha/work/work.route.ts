@@ -26,6 +26,7 @@ import {
   overLimit,
   passOf,
   readableBy,
+  signInPurpose,
   startPath,
   Verified,
   verifyBytesMax,
@@ -68,6 +69,7 @@ export const startEndpoint = endpoint({
       sitekey: optionalText('Of the page; without it the challenge is for forms of our own.'),
       action: optionalText('What it is for.'),
       picture: optionalText('1: a picture, as the browser can not work.'),
+      for: optionalText('`sign-in`: work, which counts for clean addresses and known browsers.'),
     },
     answers: { 200: jsonAnswer('A challenge for one attempt.', Started) },
     schemas: { Started },
@@ -132,12 +134,14 @@ export function workRoutes(
     const get = (name: string) => (params.ok && params.value.get(name)) || '';
     const siteKey = get('sitekey');
     const site = await findSite(siteKey);
+    const isSignIn = siteKey === '' && get('for') === signInPurpose;
     const started = await beginChallenge(options, request, {
       site: site?.id ?? '',
       // Nothing that is done for an unknown site key leads anywhere.
       least: site?.least ?? (siteKey === '' && params.ok ? 'silent' : 'easy'),
       origin: originOf(request),
-      action: actionOf(get('action')),
+      action: isSignIn ? signInPurpose : siteKey === '' ? '' : actionOf(get('action')),
+      worksAtMost: isSignIn,
       wantsPicture: get('picture') !== '' || !params.ok,
     });
     if (!started.ok) return readableBy(request, guard.failureReply(startEndpoint, started));

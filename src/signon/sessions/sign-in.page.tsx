@@ -1,7 +1,13 @@
 /** Sign-in by password or passkey, and the second step. Where to go afterwards travels along. */
 
 import { Notice } from '../../web/components/card.tsx';
-import { ChallengeField, type ChallengeView } from '../../web/components/challenge.tsx';
+import {
+  besideField,
+  ChallengeField,
+  type ChallengeView,
+  WorkField,
+  type WorkView,
+} from '../../web/components/challenge.tsx';
 import {
   Button,
   Field,
@@ -35,6 +41,8 @@ export interface SignInPageData extends Onward {
   readonly error?: string;
   /** The challenge of a sign-in that is limited; `busy`: this client has asked for too many challenges. */
   readonly challenge?: ChallengeView | 'busy' | undefined;
+  /** In its place for a known browser or a clean address: work, or a link by mail. */
+  readonly work?: WorkView | undefined;
   readonly answerError?: string | undefined;
   /** Whoever has no account can make one. */
   readonly registrationOpen: boolean;
@@ -62,9 +70,9 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
               {signIn.done[data.done]}
             </Notice>
           )}
-          {data.challenge && (
+          {(data.challenge || data.work) && (
             <Notice tone="warning" alert>
-              {signIn.limited}
+              {data.work ? signIn.limitedKnown : signIn.limited}
             </Notice>
           )}
           {data.error && (
@@ -82,6 +90,15 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
             {currentPasswordField(frame)}
             {challengePart(frame, data)}
             <Button label={signIn.submit} />
+            {data.work && (
+              <Button
+                label={signIn.mailLink}
+                kind="secondary"
+                name={besideField}
+                value="1"
+                asItIs
+              />
+            )}
           </Form>
           {passkeyPart(frame, data)}
         </>
@@ -105,7 +122,14 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
   );
 }
 
-function challengePart(frame: PageFrame, { challenge, answerError }: SignInPageData): Html | false {
+function challengePart(
+  frame: PageFrame,
+  { challenge, work, answerError }: SignInPageData,
+): Html | false {
+  if (work !== undefined) {
+    const without = frameText(frame).signon.signIn.noScript;
+    return <WorkField frame={frame} work={work} without={without} error={answerError} />;
+  }
   if (challenge === undefined) return false;
   return (
     <ChallengeField

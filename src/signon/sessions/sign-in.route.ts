@@ -14,7 +14,7 @@ import { type Failure, fail, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { asksForAnother } from '../../web/components/challenge.tsx';
+import { asksForAnother, besideField } from '../../web/components/challenge.tsx';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import { lostIn } from '../../web/guard/intake/unsaved.ts';
 import type { ShowOptions } from '../../web/guard/page-builder.ts';
@@ -96,8 +96,8 @@ interface Again {
   /** Undefined when another picture was asked for, and nothing else. */
   readonly failure?: Failure;
   readonly answerError?: string | undefined;
-  /** It had a challenge, or would need one now. */
-  readonly challenged: boolean;
+  /** It had a challenge, or would need one now; `work`: one without a picture. */
+  readonly challenged: boolean | 'work';
 }
 
 export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
@@ -114,17 +114,17 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     data: ShownForm,
     { failure, answerError, challenged }: Again,
   ): Reply {
-    const challenge = challenged
-      ? (challenges.make(context.request) ?? ('busy' as const))
-      : undefined;
+    const challenge =
+      challenged === true ? (challenges.make(context.request) ?? ('busy' as const)) : undefined;
+    const work = challenged === 'work' ? challenges.signInWork : undefined;
     // The text above the challenge says what to do about a limit.
     const isSaid = failure === undefined || failure.error === 'too_many_attempts';
     const error = isSaid ? {} : { error: failureText(context.language, failure) };
-    const whole = { ...data, ...error, challenge, answerError };
+    const whole = { ...data, ...error, challenge, work, answerError };
     return show(context, whole, {
       failure,
-      needs: { ...needs, media: challenged },
-      headers: challenged ? challenges.headers(context.request) : [],
+      needs: { ...needs, media: challenged !== false },
+      headers: challenged !== false ? challenges.headers(context.request) : [],
     });
   }
 
@@ -165,8 +165,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
   /**
    * An owner's browser has a limit of its own; all other browsers share those of their networks.
    */
-  async function waitFor({ request, visitor }: RequestContext, email: string): Promise<number> {
-    const owner = await signon.signIn.ownersBrowser(email, visitor);
+  function waitFor({ request }: RequestContext, owner: string | undefined): number {
     if (owner !== undefined) return callers.takeFor('signInOwner', owner);
     const near = callers.networkOf(request).wide;
     return callers.take('signIn', request) || callers.takeFor('signInNear', near);
@@ -176,22 +175,30 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     const onward = onwards.ofForm(context, form.get);
     const email = form.get('email') ?? '';
     const password = form.get('password') ?? '';
+    const { visitor } = context;
+    const owner = await signon.signIn.ownersBrowser(email, visitor);
+    // Neither a known browser nor a clean address ever has to read a picture (WCAG 2.2, 3.3.8).
+    const worksAtMost = owner !== undefined || callers.isClean(context.request);
+    const kind = worksAtMost ? 'work' : true;
     if (asksForAnother(form)) {
       const filled = { ...onward, email: email.slice(0, emailLengthMax) };
-      return showAgain(context, filled, { challenged: true });
+      return showAgain(context, filled, { challenged: kind });
     }
-    const waitSeconds = await waitFor(context, email);
+    const waitSeconds = waitFor(context, owner);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
-    const answered = challenges.answerIn(context.request, form);
-    const answer = 'judge' in answered ? await answered.judge() : 'wrong';
-    const { visitor } = context;
+    const mailsLink = worksAtMost && form.has(besideField);
+    const answered = mailsLink
+      ? undefined
+      : challenges.answerIn(context.request, form, { worksAtMost });
+    const answer =
+      answered === undefined ? 'none' : 'judge' in answered ? await answered.judge() : 'wrong';
     const challenged = answer === 'right';
     let held = onward;
     const keep = async () => {
       held = await onwards.hold(context, onward, 'reset');
       return keptOnward(held);
     };
-    const request = { email, password, visitor, challenged, onward: keep };
+    const request = { email, password, visitor, challenged, mailsLink, onward: keep };
     const done = await signon.signIn.withPassword(request);
     if (!done.ok) {
       if (!shownAgain.includes(done.error)) return pageBuilder.problem(context, done);
@@ -203,7 +210,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
         {
           failure: done,
           answerError: isLimited && answer === 'wrong' ? challengeWrong : undefined,
-          challenged: isLimited || answer !== 'none',
+          challenged: (isLimited || answer !== 'none') && kind,
         },
       );
     }

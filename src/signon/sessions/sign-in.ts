@@ -76,6 +76,8 @@ export interface PasswordRequest {
   readonly visitor: Visitor;
   /** A challenge was answered with it. */
   readonly challenged?: boolean;
+  /** A link is asked for, without a challenge: no password is judged. */
+  readonly mailsLink?: boolean;
   /**
    * Called once, when a link is to be mailed. Returns what comes back when the link is used: a query
    * without `?`, checked by its reader.
@@ -150,11 +152,11 @@ export function createSignIn(options: SignInOptions) {
   async function withPassword(
     request: PasswordRequest,
   ): Promise<Result<SignedIn | SecondFactorNeeded | LinkMailed>> {
-    const { visitor, challenged = false, onward } = request;
+    const { visitor, challenged = false, mailsLink = false, onward } = request;
     const { name, person } = await namedBy(request.email);
-    const proof = await prove(name, person, request);
-    if ('limited' in proof) {
-      if (!challenged) return proof.limited;
+    const proof = mailsLink ? undefined : await prove(name, person, request);
+    if (proof === undefined || 'limited' in proof) {
+      if (proof !== undefined && !challenged) return proof.limited;
       const asked = await signInLinks.ask({ name, person, visitor, onward });
       return asked.ok ? ok({ kind: 'link_mailed' as const, asked: asked.value }) : asked;
     }
@@ -424,7 +426,8 @@ interface OpenedLink {
 }
 
 /**
- * Links by mail for an owner whose sign-in is limited, sent once a challenge was answered.
+ * Links by mail for an owner whose sign-in is limited, sent once a challenge was answered, or when a known browser or a
+ * clean address asks for one.
  *
  *  - A link stands in for the password alone: the second factor is asked for as ever, and the
  *    session is not fresh, so what asks for a proof of identity asks for one.

@@ -29,8 +29,16 @@ export interface ChallengeView {
   readonly startHref: string;
 }
 
+/** Work alone, without a picture behind it. */
+export interface WorkView {
+  readonly startHref: string;
+  readonly lifetimeSeconds: number;
+}
+
 /** Field of the button for another picture. */
 export const anotherField = 'captcha_new';
+/** Field of a button that asks for another way in than the challenge. */
+export const besideField = 'captcha_beside';
 
 /** As long as anything that is asked for, with room for the spaces that people put between. */
 const answerLengthMax = 32;
@@ -64,22 +72,9 @@ export function ChallengeField({
   const text = frameText(frame).challenge;
   if (challenge === undefined) return <Notice tone="warning">{text.busy}</Notice>;
   const panel = <Panel frame={frame} challenge={challenge} error={error} />;
-  // Enter presses the first button of a form, which must not be the one for another picture.
   return (
-    <fieldset
-      class="challenge"
-      data-start={safeHref(challenge.startHref)}
-      data-work={frame.assets.url('work.js')}
-      data-level={challenge.level}
-      data-lifetime={challenge.lifetimeSeconds}
-      data-alone={isAlone || undefined}
-      data-words={JSON.stringify(text.script)}
-    >
-      <legend class="visually-hidden">{text.legend}</legend>
-      <button class="visually-hidden" tabindex={-1} aria-hidden="true" />
+    <Frame frame={frame} {...challenge} isAlone={isAlone}>
       <input type="hidden" name="captcha_token" value={challenge.token} autocomplete="off" />
-      <input type="hidden" name="captcha_work" value="" autocomplete="off" />
-      <p class="challenge-said" role="status" />
       {isOpen ? (
         panel
       ) : (
@@ -91,6 +86,73 @@ export function ChallengeField({
           <noscript>{panel}</noscript>
         </>
       )}
+    </Frame>
+  );
+}
+
+/**
+ * Renders a challenge that is work and nothing else: no picture opens in it. The form has another way beside it, by a
+ * button named `besideField`, for browsers that can't work.
+ * @param without says so where no script runs
+ */
+export function WorkField({
+  frame,
+  work,
+  without,
+  error,
+}: {
+  readonly frame: PageFrame;
+  readonly work: WorkView;
+  readonly without: string;
+  readonly error?: string | undefined;
+}): Html {
+  return (
+    <Frame frame={frame} {...work} level="silent" error={error}>
+      <template>
+        <Row frame={frame} />
+      </template>
+      <noscript>
+        <Notice>{without}</Notice>
+      </noscript>
+    </Frame>
+  );
+}
+
+/** Renders what every challenge has: the fields and the words of its script. */
+function Frame({
+  frame,
+  startHref,
+  lifetimeSeconds,
+  level,
+  isAlone = false,
+  error,
+  children,
+}: WorkView & {
+  readonly frame: PageFrame;
+  readonly level: ChallengeView['level'];
+  readonly isAlone?: boolean;
+  readonly error?: string | undefined;
+  readonly children: Html;
+}): Html {
+  const text = frameText(frame).challenge;
+  // Enter presses the first button of a form, which must not be the one for another picture.
+  return (
+    <fieldset
+      class="challenge"
+      data-start={safeHref(startHref)}
+      data-work={frame.assets.url('work.js')}
+      data-level={level}
+      data-lifetime={lifetimeSeconds}
+      data-alone={isAlone || undefined}
+      data-words={JSON.stringify(text.script)}
+    >
+      <legend class="visually-hidden">{text.legend}</legend>
+      <button class="visually-hidden" tabindex={-1} aria-hidden="true" />
+      <input type="hidden" name="captcha_work" value="" autocomplete="off" />
+      <p class="challenge-said" role="status">
+        {error}
+      </p>
+      {children}
       <script src={frame.assets.url('challenge.js')} defer nonce={frame.nonce} />
     </fieldset>
   );
@@ -236,6 +298,8 @@ export type StartedChallenge =
 
 export interface FormChallenges {
   readonly lifetimeSeconds: number;
+  /** For a sign-in by a known browser or from a clean address: no picture, whatever the rates are. */
+  readonly signInWork: WorkView;
   /** Fails with `client_limit_exceeded`, and for how long. */
   issue(request: Request): Result<ChallengeView>;
   /** Returns undefined for a client that has asked for too many. */
@@ -251,5 +315,10 @@ export interface FormChallenges {
    * The answer in a form, counted at once and judged when the rest of the form is good: a slip
    * elsewhere wastes no challenge.
    */
-  answerIn(request: Request, form: Params): ChallengeAnswer | { readonly waitSeconds: number };
+  answerIn(
+    request: Request,
+    form: Params,
+    /** `worksAtMost`: of a sign-in to which `signInWork` was shown. */
+    options?: { readonly worksAtMost?: boolean },
+  ): ChallengeAnswer | { readonly waitSeconds: number };
 }

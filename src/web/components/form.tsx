@@ -20,6 +20,8 @@ export interface ButtonOptions {
   readonly name?: string | undefined;
   readonly value?: string | undefined;
   readonly icon?: IconName | undefined;
+  /** It sends the form as it is, whatever is left empty. */
+  readonly asItIs?: boolean | undefined;
   /** The effect of a press behind the label, such as `99 → 0`. */
   readonly effect?: string | undefined;
 }
@@ -31,6 +33,7 @@ export function Button(options: ButtonOptions): Html {
       type={options.type ?? 'submit'}
       name={options.name}
       value={options.value}
+      formnovalidate={options.asItIs || undefined}
     >
       {options.icon && <Icon name={options.icon} />}
       <span>{options.label}</span>

@@ -26,7 +26,8 @@ function setUp(changes: Partial<ChallengesOptions> = {}) {
   const issue = () => challenges.issue(plain);
   const image = (token: string) => challenges.image(token, visitor);
   const clip = (token: string) => challenges.clip(token, visitor);
-  const verify = (token: string, answer: string) => challenges.verify(token, answer, network);
+  const verify = (token: string, answer: string) =>
+    challenges.verify(token, answer, network) !== undefined;
   return { clock, challenges, made, spoken, issue, image, clip, verify };
 }
 

@@ -399,29 +399,4 @@ describe('challenges in forms', { timeout: 900_000 }, () => {
       }),
     );
   });
-
-  it('a sign-in with a challenge gets another picture, and keeps the address', async () => {
-    await withBrowser((browser) =>
-      open(
-        browser,
-        { javaScriptEnabled: false },
-        { name: '', path: '/signin', typed: {} },
-        async (page) => {
-          const csrf = await page
-            .locator('form[action^="/signin"] [name=csrf]')
-            .first()
-            .inputValue();
-          const answer = await page.request.post(`${server.baseUrl}/signin`, {
-            form: { csrf, email: 'ada@example.org', captcha_new: '1' },
-            headers: { Origin: server.baseUrl },
-          });
-          assert.equal(answer.status(), 200);
-          const body = await answer.text();
-          assert.match(body, /name="captcha_token" value="[\w-]{48}"/);
-          assert.match(body, /value="ada@example\.org"/);
-          assert.doesNotMatch(body, /has-error/);
-        },
-      ),
-    );
-  });
 });

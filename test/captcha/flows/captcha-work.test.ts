@@ -10,6 +10,7 @@ import { siteOrigin as origin } from '../../support/captcha/beside.ts';
 import { payloadOf, solve } from '../../support/captcha/solution.ts';
 import { demoEmail, startTestServer, type TestServer } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
+import { openPeople, password } from '../../support/signon/visitor.ts';
 
 const directory = makeTempDir('captcha-work');
 const options = { threads: 3, dataDir: directory.path, env: { TRUSTED_PROXIES: '127.0.0.1' } };
@@ -77,11 +78,15 @@ it('a report takes the work in place of the picture, once', async () => {
   assert.match(String(page.headers['content-security-policy']), /worker-src 'self'/);
   const { csrf } = hiddenOf(page, '/report');
   const captcha_work = await solved('', client);
-  const report = (work: string) => {
-    const fields = { csrf: csrf!, address: '198.51.100.7', categories: '18', captcha_work: work };
+  const report = (captcha_work: string) => {
+    const rest = { address: '198.51.100.7', categories: '18', comment: 'knocked at the gate' };
+    const fields = { csrf: csrf!, ...rest, captcha_work };
     return visitor.post('/report', new URLSearchParams(fields).toString());
   };
-  assert.equal((await report('x')).status, 422);
+  const failed = await report('x');
+  assert.equal(failed.status, 422);
+  assert.match(failed.body, /knocked at the gate/, 'all that was typed is kept');
+  assert.match(failed.body, /captcha_token"[^>]*><div class="challenge-panel">/);
   const sent = await report(captcha_work);
   assert.equal(sent.status, 200, sent.body.slice(0, 300));
   assert.equal((await report(captcha_work)).status, 422, 'used');
@@ -109,4 +114,50 @@ it('the gate takes it too, under the host of the site', async () => {
   assert.equal(passed.headers.location, '/cart');
   assert.ok(passed.headers['set-cookie']);
   assert.equal((await answer(work)).status, 403, 'used');
+});
+
+it('at a malicious address a sign-in asks strangers for a picture, and its owner’s browser for work or nothing', async () => {
+  const email = 'traveller@portcullis.example';
+  const people = openPeople(server);
+  await people.add(email);
+  await people[Symbol.asyncDispose]();
+  const bad = '198.51.100.7';
+  assert.equal((await server.check(bad)).malicious, true);
+  const limited = async (visitor: ReturnType<typeof webVisitor>) => {
+    for (let i = 0; i < 9; i++) {
+      const answer = await visitor.signIn(email, `wrong-guess-${i}`);
+      if (answer.status === 429) return answer;
+      assert.equal(answer.status, 422);
+    }
+    throw new Error('it is never limited');
+  };
+  const owner = webVisitor(server, { 'X-Forwarded-For': '45.65.0.1' });
+  assert.equal((await owner.signIn(email, password)).status, 303);
+  const away = webVisitor(server, { 'X-Forwarded-For': bad });
+  for (const [name, value] of owner.cookies) away.cookies.set(name, value);
+  const stranger = webVisitor(server, { 'X-Forwarded-For': bad });
+  const asked = await limited(stranger);
+  assert.match(asked.body, /data-level="hard"/);
+  assert.doesNotMatch(asked.body, /captcha_beside/);
+  const another = await stranger.submit(asked, '/signin', { email, captcha_new: '1' });
+  assert.equal(another.status, 200);
+  assert.match(another.body, /name="captcha_token" value="[\w-]{48}"/);
+  assert.match(another.body, /value="traveller@portcullis\.example"/);
+  assert.doesNotMatch(another.body, /has-error/);
+  const work = () => solved('for=sign-in', bad);
+  // The password is wrong, for the wait may be over by now.
+  const fields = { email, password: 'wrong-guess-9' };
+  const forged = { ...fields, captcha_token: '', captcha_work: await work() };
+  const refused = await stranger.submit(asked, '/signin', forged);
+  assert.match(refused.body, /captcha-image/);
+  const beside = await stranger.submit(asked, '/signin', { ...fields, captcha_beside: '1' });
+  assert.notEqual(beside.status, 303, 'nor is the button good for strangers');
+  const known = await limited(away);
+  assert.match(known.body, /data-level="silent"/);
+  assert.doesNotMatch(known.body, /captcha_token|captcha-image/);
+  const again = await away.submit(known, '/signin', { ...fields, captcha_work: 'x' });
+  assert.doesNotMatch(again.body, /captcha-image/, 'work that fails opens no picture');
+  const right = { email, password, captcha_work: await work() };
+  const done = await away.submit(known, '/signin', right);
+  assert.equal(done.status, 303, done.body.slice(0, 300));
 });

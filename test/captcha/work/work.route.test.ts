@@ -189,6 +189,106 @@ test('so many challenges of work are made at a time; beyond them there is a pict
   assert.equal(table.used(), 0);
 });
 
+test('an address with many pictures open gets hard ones, and all that tells of them says so', async () => {
+  const setup = setUp({ longWordFrom: 3 });
+  const open = async (query: string) => {
+    const given = await start(setup, query);
+    assert.equal((await setup.send(given.img!)).status, 200);
+    return given;
+  };
+  async function receiptOf({ token }: { token?: string }): Promise<unknown> {
+    const body = JSON.stringify({ token, answer: 'KX7RM', sitekey: 'pcs_silent' });
+    const post = { method: 'POST', type: 'application/json', origin, body } as const;
+    return JSON.parse(String((await setup.send('/captcha/verify', post)).body)).receipt;
+  }
+  const early = await start(setup, 'picture=1');
+  const given = [];
+  for (let i = 0; i < 4; i++) given.push(await open('picture=1'));
+  assert.deepEqual(
+    given.map(({ level }) => level),
+    ['easy', 'easy', 'easy', 'hard'],
+  );
+  // Made before there were many, and looked at after.
+  assert.equal(early.level, 'easy');
+  assert.equal((await setup.send(early.img!)).status, 200);
+  assert.deepEqual(setup.words, ['normal', 'normal', 'normal', 'long', 'long']);
+  assert.equal(await receiptOf(early), `hard for ${origin}`);
+  assert.equal(await receiptOf(given[3]!), `hard for ${origin}`);
+  assert.equal(await receiptOf(given[0]!), `easy for ${origin}`);
+  assert.equal((await start(setup)).level, 'silent', 'who can work does so');
+});
+
+test('what was made for a better address serves no worse one, and a better one by all means', async () => {
+  const setup = setUp();
+  const { fetched, verify: answer } = setup;
+  const right = async (madeFor: string, broughtBy: string) =>
+    (await answer(await fetched(madeFor), 'KX7RM', broughtBy)).body;
+  for (const worse of [suspect, malicious, exit]) {
+    assert.equal(await right(visitor, worse), '{"ok":false,"level":"hard"}', worse);
+    assert.equal(await right(worse, worse), '{"ok":true}');
+    assert.equal(await right(worse, visitor), '{"ok":true}');
+  }
+  assert.equal(await right(visitor, low), '{"ok":true}', 'easy is enough');
+  assert.equal(await right(visitor, '198.18.0.1'), '{"ok":true}', 'a telephone changes networks');
+  const taken = await fetched();
+  assert.equal(
+    (await answer(taken, 'no', malicious)).body,
+    '{"ok":false}',
+    'a wrong one says no more',
+  );
+  assert.equal((await answer(taken, 'KX7RM')).body, '{"ok":false}');
+  // Looked at by a worse address, it is drawn as hard as that one needs.
+  const { token, img } = JSON.parse(String((await setup.send('/captcha/new')).body));
+  assert.equal((await setup.send(img, { clientIp: suspect })).status, 200);
+  assert.equal(setup.words.at(-1), 'long');
+  assert.equal((await answer(token, 'KX7RM', suspect)).body, '{"ok":true}');
+  // In the same network as a clean address.
+  const work = await solvedOf(setup, 'sitekey=pcs_silent', { clientIp: '203.0.113.9' });
+  assert.equal(await verify(setup, { work }, { clientIp: low }), '{"ok":false}');
+  assert.match(String(await verify(setup, { work }, { clientIp: '203.0.113.8' })), /"ok":true/);
+});
+
+test('work for a sign-in is to be had by all, and counts for a sign-in of who may work alone', async () => {
+  const setup = setUp();
+  const { forms } = setup;
+  async function judge(work: string, clientIp: string, worksAtMost?: boolean) {
+    const request = { clientIp, headers: {} } as unknown as Request;
+    const fields: Record<string, string> = { captcha_work: work };
+    const form = { get: (name) => fields[name], has: (name) => name in fields } as Params;
+    const options = worksAtMost === undefined ? {} : { worksAtMost };
+    const answer = forms.answerIn(request, form, options);
+    return 'waitSeconds' in answer ? 'wait' : await answer.judge();
+  }
+  const signInWork = async (clientIp: string, query = '') =>
+    solvedOf(setup, `for=sign-in${query}`, { clientIp });
+  assert.equal(forms.signInWork.startHref, '/captcha/start?for=sign-in');
+  for (const clientIp of [visitor, low, malicious, exit]) {
+    const work = await signInWork(clientIp, '&picture=1');
+    assert.equal(await judge(work, clientIp), 'wrong', `${clientIp}, in another form`);
+    assert.equal(await judge(work, clientIp, false), 'wrong', 'a stranger there');
+    assert.equal(await judge(work, clientIp, true), 'right', 'a browser that is known there');
+    assert.equal(await judge(work, clientIp, true), 'wrong', 'replayed');
+  }
+  const plain = await solvedOf(setup, 'action=sign-in');
+  assert.equal(await judge(plain, visitor), 'right', 'an action is not the purpose');
+  const ofSite = await start(setup, 'sitekey=pcs_easy&for=sign-in');
+  assert.equal(ofSite.level, 'easy', 'for forms of our own alone');
+  const stolen = await signInWork(malicious);
+  assert.equal(await verify(setup, { work: stolen }, { clientIp: malicious }), '{"ok":false}');
+});
+
+test('work for a sign-in is work however many are asked for, up to the limits of all challenges', async () => {
+  const setup = setUp();
+  const levels = new Set<string>();
+  let refused = 0;
+  for (let i = 0; i < 310; i++) {
+    const reply = await setup.send('/captcha/start', { query: 'for=sign-in', origin });
+    if (reply.status === 429) refused++;
+    else levels.add(JSON.parse(String(reply.body)).level);
+  }
+  assert.deepEqual([[...levels], refused], [['silent'], 10]);
+});
+
 test('a form of ours takes the work or the picture; the picture counts where there is an answer', async () => {
   const setup = setUp();
   const { forms, fetched } = setup;
