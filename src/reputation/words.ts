@@ -43,7 +43,7 @@ const en = {
       both: (first: string, second: string) =>
         `${first.charAt(0).toUpperCase()}${first.slice(1)}, and ${second}.`,
       nobody: 'No list holds it, and nobody has reported it.',
-      neighbours: 'Nobody has reported it, but many of its neighbours.',
+      neighbours: 'It has no reports, but many of its neighbours do.',
       notReported: 'Nobody has reported it.',
       notListed: 'No list holds it.',
     },
@@ -117,7 +117,7 @@ const en = {
       kinds: {
         bad: 'list',
         anon: 'list of anonymous exits',
-        good: 'list of known good',
+        good: 'known-good list',
         allow: 'on the allowlist',
       },
       list: (since: string, loaded: string) => `Listed since ${since} · loaded ${loaded}`,
@@ -132,7 +132,7 @@ const en = {
       networkHosts: (hosts: string) => `${hosts} reported addresses`,
       networkParts: (parts: number, all: number, ceiling: number) =>
         `in ${parts} of its ${all} parts · ${ceiling} at most`,
-      networkWhole: 'Its reports count whole, not half.',
+      networkWhole: 'Its reports count in full, not by half.',
       peers: 'Other servers',
       peerGroups: (count: number, formatted: string) =>
         count === 1 ? '1 of them votes' : `${formatted} of them vote`,
@@ -140,7 +140,7 @@ const en = {
       peerReasons: {
         alone: 'One alone stays below 50.',
         no_budget: 'Its votes are used up.',
-        silent: 'Its word does not count now.',
+        silent: 'Its word does not count right now.',
         no_vote: 'It carries no vote.',
       },
       noEffect: 'No effect: the address is known good.',
@@ -227,7 +227,7 @@ const en = {
     commentsNote: 'Addresses, emails and passwords in comments are masked.',
     commentWhole: 'Show in full',
     meaningText:
-      'The score sums up lists and recent reports, weighed by trust. It is about the address, not the person behind it.',
+      'The score sums up lists and recent reports, weighted by trust. It is about the address, not the person behind it.',
     folds: {
       meaning: 'What scores mean',
       check: 'Check with curl',
@@ -240,14 +240,14 @@ const en = {
   },
   requests: {
     removal: {
-      title: 'Ask for removal',
+      title: 'Request removal',
       lede: 'This is my address',
       note: 'Say what has changed: you cleaned a machine, or the address is new to you. The operator reads it and decides. Your name and email are not stored.',
       reason: 'What should the operator know?',
       hint: 'The text is deleted after 90 days.',
       wrong: (min: number, max: number) => `Write ${min} to ${max} characters.`,
       challengeWrong: 'That wasn’t the word. Here is a new one.',
-      submit: 'Ask for removal',
+      submit: 'Request removal',
       full: 'Too many requests are waiting. Try again in a few days.',
       open: (day: string) => `You asked on ${day}. The address’s page will show the decision.`,
       link: 'Request removal',

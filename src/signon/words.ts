@@ -234,20 +234,20 @@ const signonFr: typeof signonEn = {
   newPassword: 'Nouveau mot de passe',
   passwordHint: 'Au moins 8 caractères. Quelques mots sans rapport entre eux conviennent bien.',
   emailMalformed:
-    'Cette adresse e-mail ne convient pas : des lettres sans accent, des chiffres et des signes avant le @, le nom d’un domaine après.',
+    'Cette adresse e-mail ne convient pas. Utilisez des lettres sans accent, des chiffres et des signes avant le @, et un domaine après.',
   emailDomain:
-    'Les adresses de ce domaine ne s’inscrivent pas ici. Demandez une invitation à l’opérateur.',
+    'Les adresses de ce domaine ne peuvent pas s’inscrire ici. Demandez une invitation à l’opérateur.',
   passwordLength: 'Un mot de passe compte de 8 à 256 caractères.',
   challengeWrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
   register: {
     title: 'Créer un compte',
-    lede: 'Nous envoyons un lien à votre adresse. Une fois que vous l’avez ouvert, le compte est actif.',
+    lede: 'Nous envoyons un lien à votre adresse. Dès que vous l’ouvrez, le compte est actif.',
     forSite:
-      'Nous envoyons un lien à votre adresse. Une fois que vous l’avez ouvert, vous vous connectez et continuez vers le site.',
+      'Nous envoyons un lien à votre adresse. Ouvrez-le, connectez-vous, et vous continuez vers le site.',
     emailHint: 'Elle reste chez nous, sauf si vous la partagez vous-même avec un site.',
     byMailOnly:
       'Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau. Vous choisirez donc votre mot de passe plus tard, avec le lien que nous envoyons à votre adresse.',
-    domains: 'Seules les adresses de certains domaines s’inscrivent ici.',
+    domains: 'Seules les adresses de certains domaines peuvent s’inscrire ici.',
     passwordKept: 'Vous en avez choisi un. Laissez vide pour le garder, ou saisissez-en un autre.',
     challengeSolved: 'Vous avez déjà résolu le défi.',
     submit: 'Créer un compte',
@@ -275,7 +275,7 @@ const signonFr: typeof signonEn = {
     unfit:
       'Cette clé ne peut pas être déverrouillée : elle n’a ni code, ni empreinte, ni visage. Donnez-lui un code dans les réglages de votre appareil, ou prenez-en une autre.',
     address:
-      'Les clés d’accès ne marchent pas sous cette adresse du service. Ouvrez le service sous sa propre adresse.',
+      'Les clés d’accès ne fonctionnent pas sous cette adresse du service. Ouvrez le service sous sa propre adresse.',
     unreachable: 'Le service est injoignable. Vérifiez votre connexion et réessayez.',
     stale: 'La page est ancienne. Rechargez-la.',
     many: 'Trop d’essais à la fois. Réessayez dans un moment.',
@@ -321,9 +321,9 @@ const signonFr: typeof signonEn = {
     otherBrowser:
       'Ce n’est pas le navigateur de l’inscription. Saisissez le mot de passe choisi là-bas. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte. Pour en avoir un, inscrivez-vous avec votre propre mot de passe.',
     otherBrowserPasskey:
-      'Ce n’est pas le navigateur de l’inscription. Prouvez-la avec la clé d’accès créée là-bas, ou ouvrez-y le lien. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte. Pour en avoir un, inscrivez-vous vous-même.',
+      'Ce n’est pas le navigateur de l’inscription. Utilisez la clé d’accès créée là-bas, ou ouvrez-y le lien. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte. Pour en avoir un, inscrivez-vous vous-même.',
     later: (time) =>
-      `Ce lien marche à partir de ${time} : beaucoup de comptes ont été créés depuis un même réseau. Gardez l’e-mail et rouvrez le lien à ce moment-là.`,
+      `Ce lien fonctionne à partir de ${time} : beaucoup de comptes ont été créés depuis un même réseau. Gardez l’e-mail et rouvrez le lien à ce moment-là.`,
     choose:
       'Choisissez le mot de passe de votre compte. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte.',
     invitedTitle: 'Vous êtes invité',
@@ -419,7 +419,7 @@ const signonFr: typeof signonEn = {
     foreign_form:
       'Votre navigateur dit que ce formulaire vient d’un autre site. Rien n’a changé. Ouvrez la page ici et envoyez le formulaire de là.',
     cookies_required:
-      'Votre navigateur n’a envoyé aucun cookie de ce service, et les formulaires ne marchent pas sans lui. Autorisez les cookies pour ce site (ceux d’autres sites sont inutiles), rechargez la page et recommencez. Rien n’a changé.',
+      'Votre navigateur n’a envoyé aucun cookie de ce service, et les formulaires n’aboutissent pas sans lui. Autorisez les cookies pour ce site (ceux d’autres sites sont inutiles), rechargez la page et recommencez. Rien n’a changé.',
     unknown_transaction:
       'Ce formulaire a déjà reçu sa réponse, ou il est resté ouvert trop longtemps. Recommencez depuis le site d’où vous venez.',
     sign_in_refused: 'L’adresse e-mail ou le mot de passe est incorrect.',
@@ -433,8 +433,8 @@ const signonFr: typeof signonEn = {
     weak_password:
       'Ce mot de passe est facile à deviner. Évitez votre adresse, le nom de ce service, et une saison ou un mois avec une année. Choisissez-en un autre.',
     invalid_parameter: 'Quelque chose ne va pas dans le formulaire.',
-    bad_request: 'Le formulaire est abîmé. Revenez en arrière et renvoyez-le.',
-    unsupported_media_type: 'Le formulaire est abîmé. Revenez en arrière et renvoyez-le.',
+    bad_request: 'Le formulaire est endommagé. Revenez en arrière et renvoyez-le.',
+    unsupported_media_type: 'Le formulaire est endommagé. Revenez en arrière et renvoyez-le.',
     reauthentication_required: 'Confirmez que c’est vous avant de faire cela.',
     factor_required:
       'La console demande une clé d’accès ou une application d’authentification. Votre compte n’a ni l’une ni l’autre. Ajoutez-en d’abord une.',

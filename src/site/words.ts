@@ -881,7 +881,7 @@ const fr: Words = {
       arrived: 'Votre requête est arrivée. Tout fonctionne.',
       late: 'Cette page attend depuis une heure.',
       lookAgain: 'Regarder encore',
-      pollsOn: 'Vérifie toute seule, toutes les quelques secondes.',
+      pollsOn: 'Vérification automatique, plusieurs fois par minute.',
       fix: 'Ajoutez ce réglage, puis redémarrez Portcullis',
       notes: {
         untrusted: {
@@ -981,7 +981,7 @@ const fr: Words = {
       more: 'Quelles applications ?',
     },
     apiTitle: 'Interroger par le code',
-    apiText: 'Les clients d’AbuseIPDB marchent ici : changez l’URL et la clé.',
+    apiText: 'Les clients d’AbuseIPDB fonctionnent ici : changez l’URL et la clé.',
     apiAnswer: 'La réponse, en partie',
     scoreTitle: 'Ce que disent les scores',
   },

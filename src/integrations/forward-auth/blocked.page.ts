@@ -18,7 +18,7 @@ const en = {
   because: 'A blocklist or recent reports',
   time: 'Time',
   id: 'Request id',
-  removal: 'Ask for removal',
+  removal: 'Request removal',
   known: 'See what is known',
   notYou: 'Not your fault?',
   others: 'Others may have used this address before you.',

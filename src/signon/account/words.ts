@@ -483,7 +483,7 @@ export const accountFr: AccountCatalogue = {
       missing: 'Choisissez d’abord un fichier.',
       type: 'Ce n’est pas un fichier PNG, JPEG ou WebP. Les autres formats, dont SVG et GIF, sont refusés.',
       large: 'Cette image est trop grande : 10 Mo et 25 mégapixels au plus (64 pour JPEG).',
-      damaged: 'Ce fichier est abîmé ou incomplet.',
+      damaged: 'Ce fichier est endommagé ou incomplet.',
       still:
         'Seule une image fixe est acceptée : pas d’animation, et rien après l’image dans son fichier.',
     },
@@ -849,7 +849,7 @@ export const automationEn = {
       report: 'report abuse, and retract reports',
       bouncer: 'fetch decisions as a bouncer',
       agent: 'report as an agent',
-      mail: 'check log-ins as a mail server, and report failed ones',
+      mail: 'check logins as a mail server, and report failed ones',
       manage: 'create and remove manual rules',
     },
     create: 'Create key',

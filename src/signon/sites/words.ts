@@ -220,13 +220,13 @@ export const consentFr: ConsentCatalogue = {
     age_verified: 'Âge vérifié',
     service_plus: 'Membre plus',
     service_plan: 'Formule',
-    liquid_glass: 'Liquid glass',
+    liquid_glass: 'Verre liquide',
   },
   refusal: {
     titles: {
       invalid_client_id: 'Nous ne savons pas de quel site il s’agit',
       invalid_redirect_uri: 'Ce site demande une réponse à une adresse qui n’est pas la sienne',
-      invalid_request: 'Ce lien est abîmé',
+      invalid_request: 'Ce lien est endommagé',
       site_blocked: 'Ce site est bloqué ici',
       site_not_open: 'Ce site ne vous est pas ouvert',
     },

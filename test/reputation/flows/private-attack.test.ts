@@ -85,7 +85,7 @@ describe('a private server with three threads', () => {
     ]);
     assert.equal(why.decidedBy, '45.33.9.0/24');
     const page = await server.fetch(`/ip/${neighbour}`);
-    for (const words of ['Nobody has reported it, but many of its neighbours.', 'in 9 of its 16']) {
+    for (const words of ['It has no reports, but many of its neighbours do.', 'in 9 of its 16']) {
       assert.ok(page.body.includes(words), words);
     }
     const told = await server.cli('check', neighbour, '--verbose');
