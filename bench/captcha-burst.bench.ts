@@ -29,8 +29,8 @@ const pauseMs = 2;
 const bareGoal = 1.5;
 const silentGoal = 1.2;
 const verifyConnections = 32;
-/** Before each burst, so that all begin with the same stock. */
-const stockWanted = 240;
+/** Before each burst, so that all begin with the same stock: of pictures, and of keys for work. */
+const stocksWanted = { stock: 240, work_stock: 1_000 };
 const stockMsMax = 60_000;
 
 interface Burst {
@@ -73,6 +73,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   try {
     // A server renders nothing ahead before somebody asked for a challenge.
     if ((await visit(`${server.port}`, 0)) !== 200) throw new Error('no picture was given');
+    await server.fetch('/captcha/start');
     for (let round = 0; round < plan.rounds; round++) {
       // The control waits for it as well: else the threads would render ahead beside it.
       if (size === 'full') await fullStock(server);
@@ -244,10 +245,12 @@ function latencyRow(times: Times, plan: Plan): BenchRow {
 
 async function fullStock(server: TestServer): Promise<void> {
   const endMs = performance.now() + stockMsMax;
-  const stock = async () => (await metric(server, 'portcullis_captcha_stock')).get('') ?? 0;
-  while ((await stock()) < stockWanted) {
-    if (performance.now() > endMs) throw new Error('the stock does not fill');
-    await sleep(100);
+  for (const [name, wanted] of Object.entries(stocksWanted)) {
+    const stock = async () => (await metric(server, `portcullis_captcha_${name}`)).get('') ?? 0;
+    while ((await stock()) < wanted) {
+      if (performance.now() > endMs) throw new Error(`${name} does not fill`);
+      await sleep(100);
+    }
   }
 }
 

@@ -188,7 +188,8 @@ export async function openCaptcha(needs: {
     forms: createFormChallenges(parts),
     /** Picture and sound, for those who show challenges under other paths. */
     media: captchaMedia(parts),
-    metrics: (metrics: Metrics) => registerMetrics(metrics, stats),
+    metrics: (metrics: Metrics) =>
+      registerMetrics(metrics, () => ({ ...stats(), workStock: works.stock() })),
     /** Refuses the requests that still wait for an image or a clip. A second call waits for the first. */
     close(): Promise<void> {
       closing ??= pool.close();
@@ -212,7 +213,7 @@ function timed<T extends Renderer>(renderer: T, onRendered: (ms: number) => void
 }
 
 type Stats = ReturnType<Challenges['stats']> &
-  ReturnType<ReturnType<typeof createRenderPool>['stats']>;
+  ReturnType<ReturnType<typeof createRenderPool>['stats']> & { readonly workStock: number };
 
 function registerMetrics(metrics: Metrics, stats: () => Stats): void {
   const gauge = (name: string, help: string, read: (stats: Stats) => number) =>
@@ -221,6 +222,7 @@ function registerMetrics(metrics: Metrics, stats: () => Stats): void {
     metrics.counterBy(`portcullis_captcha_${name}_total`, help, [], () => [[{}, read(stats())]]);
   gauge('stock', 'Images rendered ahead.', ({ stock }) => stock);
   gauge('stock_bytes', 'Bytes of the images rendered ahead.', ({ stockBytes }) => stockBytes);
+  gauge('work_stock', 'Keys of proof of work derived ahead.', ({ workStock }) => workStock);
   gauge('waiting', 'Images and clips being waited for.', ({ waiting }) => waiting);
   gauge('open', 'Challenges that can still be answered.', ({ open }) => open);
   gauge('places', 'Tokens remembered, the used ones included.', ({ places }) => places);

@@ -35,6 +35,8 @@ interface Sender {
 
 /** Tries of a calm network: 0.5 to 2 seconds on a phone of five years ago. */
 export const calmTries = 3_000;
+/** Harder work comes in steps, so that calm networks, which are most, ask for the same. */
+const stepsPerCalm = 4;
 /** As much harder at the most: beyond, a slow phone needs longer than it is given. */
 export const hardestFactor = 5;
 /** Challenges a minute from which on pictures are easy, or hard. A page takes two. */
@@ -96,17 +98,13 @@ export function createLevels(options: {
         ofProvider !== undefined &&
         ofProvider.minute > providerLeast &&
         ofProvider.minute > (providerFactor * ofProvider.hour) / 60;
-      const triesMax = Math.round(
-        calmTries *
-          Math.min(
-            hardestFactor,
-            1 +
-              callers.abuseScoreOf(sender) / 10 +
-              (2 * ofClient) / narrowShare.easy +
-              (2 * ofNetwork) / wideShare.easy +
-              (isPressed ? 1 : 0),
-          ),
-      );
+      const pressure =
+        callers.abuseScoreOf(sender) / 10 +
+        (2 * ofClient) / narrowShare.easy +
+        (2 * ofNetwork) / wideShare.easy +
+        (isPressed ? 1 : 0);
+      const steps = Math.floor(pressure * stepsPerCalm);
+      const triesMax = calmTries * Math.min(hardestFactor, 1 + steps / stepsPerCalm);
       const isHosting = isPressed && hostingUses.has(usageOf(provider!).usageType);
       const chosen: Level[] = [levelByAddress(sender), levelOf(least)];
       if (ofClient > narrowShare.hard || ofNetwork > wideShare.hard || isHosting)

@@ -1,15 +1,15 @@
 /**
  * Proof of work in the protocol of ALTCHA, version 2: the browser searches for the counter whose PBKDF2
  * begins as the challenge says. The challenge is signed and holds what it is for; nothing of it is kept
- * here. The server derives the one right key as it makes a challenge, and signs it too, so that a solution
- * costs two HMACs to verify, and a forged one the first of them.
+ * here. The server derives the one right key of each challenge, and signs it too, so that a solution
+ * costs two HMACs to verify, and a forged one the first of them. Keys for a calm network are derived ahead, a few
+ * at a time, since deriving one costs fifty times as much as the rest of a challenge: each is for one challenge.
  *
  * A solution is good once: verifying commits a row under its nonce that must not be there, as a receipt
  * does (receipts.ts). So of any number of requests, threads and nodes one succeeds, also after a restart.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { createChallenge } from 'altcha-lib';
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
 import * as v from 'valibot';
 import type { Network } from '../../access/quota/client-limits.ts';
@@ -19,6 +19,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { hourMs } from '../../core/time.ts';
 import { usedReceiptKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
+import { calmTries } from './levels.ts';
 
 /** Whoever composes the service derives both secrets for these purposes. */
 export const workKeyPurposes = ['captcha work 1', 'captcha work answer 1'] as const;
@@ -27,8 +28,13 @@ export const workKeyPurposes = ['captcha work 1', 'captcha work answer 1'] as co
 const roundsPerTry = 1_000;
 const algorithm = 'PBKDF2/SHA-256';
 const keyBytes = 32;
+const search = { algorithm, cost: roundsPerTry, keyLength: keyBytes, keyPrefix: '' };
 /** Keys derived at a time, on the threads that also read files; beyond it there is a picture. */
 const makingMax = 32;
+/** Keys derived ahead: so many that a burst of a thousand visitors finds its own. */
+const stockMax = 1_024;
+/** Between two keys derived ahead: a fortieth of one core at the most, until there are as many. */
+const stockEveryMs = 10;
 /** Longer than any solution of ours in base64. */
 export const solutionCharactersMax = 2_048;
 /** A used one is remembered for so long after its end: far longer than a clock is set back. */
@@ -64,6 +70,12 @@ const Solved = v.object({
   challenge: WorkChallenge,
   solution: v.object({ derivedKey: hex(keyBytes) }),
 });
+
+/** A search begins with these; the one key that it finds is signed. */
+type Searched = Pick<
+  v.InferOutput<typeof Parameters>,
+  'keyPrefix' | 'keySignature' | 'nonce' | 'salt'
+>;
 
 export type WorkChallenge = v.InferOutput<typeof WorkChallenge>;
 
@@ -112,29 +124,69 @@ export function createWork(options: {
     return macOf(secret, `network ${wide}`).subarray(0, 9).toString('base64url');
   }
 
+  async function derive(triesMax: number): Promise<Searched> {
+    const nonce = random.bytes(16);
+    const salt = random.bytes(16);
+    const tried = Buffer.alloc(nonce.length + 4);
+    tried.set(nonce);
+    tried.writeUInt32BE(Buffer.from(random.bytes(4)).readUInt32BE() % triesMax, nonce.length);
+    const { derivedKey } = await deriveKey({ ...search, nonce: '', salt: '' }, salt, tried);
+    const key = Buffer.from(derivedKey);
+    return {
+      keyPrefix: key.toString('hex', 0, keyBytes / 2),
+      keySignature: macOf(answerSecret, key).toString('hex'),
+      nonce: Buffer.from(nonce).toString('hex'),
+      salt: Buffer.from(salt).toString('hex'),
+    };
+  }
+
+  const stock: Searched[] = [];
+  let filling: NodeJS.Timeout | undefined;
+
+  /** Begins with the first challenge: a server that is asked for none derives none. */
+  function fillStock(): void {
+    if (stock.length >= stockMax) return;
+    filling ??= setTimeout(async () => {
+      stock.push(await derive(calmTries));
+      filling = undefined;
+      fillStock();
+    }, stockEveryMs).unref();
+  }
+
+  async function searched(triesMax: number): Promise<Result<Searched>> {
+    const found = triesMax === calmTries ? stock.shift() : undefined;
+    fillStock();
+    if (found !== undefined) return ok(found);
+    if (making >= makingMax) return fail('overloaded');
+    making++;
+    try {
+      return ok(await derive(triesMax));
+    } finally {
+      making--;
+    }
+  }
+
   return {
     /** Fails with `overloaded`. */
     async make(request: WorkRequest): Promise<Result<WorkChallenge>> {
-      if (making >= makingMax) return fail('overloaded');
-      making++;
-      try {
-        const { site, origin, action, score, triesMax } = request;
-        const drawn = Buffer.from(random.bytes(4)).readUInt32BE();
-        const made = await createChallenge({
-          algorithm,
-          cost: roundsPerTry,
-          counter: drawn % triesMax,
-          deriveKey,
-          keyLength: keyBytes,
-          expiresAt: Math.floor((clock.now() + lifetimeMs) / 1_000),
-          data: { site, origin, action, score, network: tagOf(request.network) },
-          hmacSignatureSecret: secret,
-          hmacKeySignatureSecret: answerSecret,
-        });
-        return ok(made as WorkChallenge);
-      } finally {
-        making--;
-      }
+      const { site, origin, action, score, triesMax } = request;
+      const made = await searched(triesMax);
+      if (!made.ok) return made;
+      const { keyPrefix, keySignature, nonce, salt } = made.value;
+      // In the order of their names, as ALTCHA signs them.
+      const parameters = {
+        algorithm,
+        cost: roundsPerTry,
+        data: { action, network: tagOf(request.network), origin, score, site },
+        expiresAt: Math.floor((clock.now() + lifetimeMs) / 1_000),
+        keyLength: keyBytes,
+        keyPrefix,
+        keySignature,
+        nonce,
+        salt,
+      };
+      const signature = macOf(secret, JSON.stringify(parameters)).toString('hex');
+      return ok({ parameters, signature });
     },
     /**
      * Returns what a right solution is for, and undefined for anything else. The signature comes first.
@@ -167,6 +219,8 @@ export function createWork(options: {
       return done.error === 'check_failed' ? ok(false) : fail(done.error, done.detail);
     },
     table: { name: 'captcha_work_making', used: () => making, limit: makingMax },
+    /** Keys derived ahead. */
+    stock: () => stock.length,
   };
 }
 
