@@ -119,6 +119,8 @@ export interface State {
   /** Once the journal is applied: the settings of this server. */
   setPolicy(policy: Policy): Promise<void>;
   readonly policy: () => Policy;
+  /** Calls back, one listener alone, when the journal says something of peers. */
+  onPeers(listener: () => void): void;
   /** Stops following and writes a last checkpoint and the snapshot. */
   stop(): Promise<void>;
 }
@@ -157,6 +159,7 @@ interface Parts {
   readonly access: AccessReducer;
   readonly refusals: Refusals;
   readonly counting: Counting;
+  readonly onPeers: State['onPeers'];
   readonly projection: Projection;
   readonly shared: SharedState;
   readonly takeUsedKeys: KeyTable['takeUsed'];
@@ -228,6 +231,7 @@ function createParts(
   let projection!: Projection;
   const touchPage = (page: number) => projection.touch(page);
   const touchHeader = () => projection.touchHeader();
+  let tellOfPeers = () => {};
   const sources = createSources(capacities.sources, touchHeader, index);
   const policy = createPolicyKeeper(touchHeader);
   const refusals = createRefusals(touchHeader);
@@ -238,7 +242,10 @@ function createParts(
     touchPage,
     policy: policy.get,
     touchPeers: {
-      terms: touchHeader,
+      terms() {
+        touchHeader();
+        tellOfPeers();
+      },
       budget: (peer) => touchPage(peersPage + peer - 1),
     },
     isDigested: isShared,
@@ -269,7 +276,20 @@ function createParts(
   });
   const shared = { keys: keyTable.handle, accounts: accountsTable.handle, quotas };
   const { takeUsed: takeUsedKeys } = keyTable;
-  const memory = { index, entries, sources, policy, access, refusals, counting, projection };
+  const onPeers = (listener: () => void) => {
+    tellOfPeers = listener;
+  };
+  const memory = {
+    index,
+    entries,
+    sources,
+    policy,
+    access,
+    refusals,
+    counting,
+    projection,
+    onPeers,
+  };
   return { ...memory, shared, takeUsedKeys, ...(digested && { digested }) };
 }
 
@@ -448,6 +468,7 @@ export async function openState(options: StateOptions): Promise<State> {
     housekeep,
     alsoHousekeep: (work) => void housekeeping.push(work),
     setPolicy,
+    onPeers: parts.onPeers,
     policy: policy.get,
     reconcile,
     start() {

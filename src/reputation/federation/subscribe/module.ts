@@ -818,6 +818,7 @@ export async function openPeers(needs: {
     readonly index: IpIndex;
     readonly policy: () => Policy;
     readonly follower: { catchUpTo(seq: bigint): Promise<void> };
+    onPeers(listener: () => void): void;
   };
   readonly maintenance: Maintenance;
   readonly clock: Clock;
@@ -865,10 +866,8 @@ export async function openPeers(needs: {
   }
 
   if (peers.length > 0) begin();
-  const forget = store.onHint((events) => {
-    if (loop !== undefined) return;
-    if (events?.some(({ kind }) => kind === 'peer.set') || entries.peers.size() > 0) begin();
-  });
+  // The hint of a commit to a database comes without its events, and before they are applied.
+  state.onPeers(begin);
   return {
     tables: [{ name: 'peers', used: () => peers.length, limit: peersMax }],
     metrics: (metrics: Metrics) =>
@@ -879,7 +878,7 @@ export async function openPeers(needs: {
         () => votes,
       ),
     async close() {
-      forget();
+      state.onPeers(() => {});
       await loop?.stop();
       await poller.stop();
     },
