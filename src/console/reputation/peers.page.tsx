@@ -342,7 +342,7 @@ function addCard(frame: PageFrame, view: PeersView): Html {
             value={typed?.weight || '0.5'}
             options={weightOptions(number)}
           />
-          {field('owner', text.ownerHintNew)}
+          {field('owner', text.ownerHint)}
         </div>
         <div class="field-grid">
           {field('budget', text.budgetHint)}

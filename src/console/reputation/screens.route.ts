@@ -295,7 +295,11 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
       // The key begins with the name, under which the page is and which the status line says.
       const name = does === 'add' ? (form.get('key') ?? '').split('+', 1)[0]!.trim() : peerIn(form);
       const back = `${consolePaths.peers}?peer=${encodeURIComponent(name.slice(0, 260))}`;
-      return does === 'add' ? { fields: { name }, back } : { back };
+      if (does === 'add') return { fields: { name }, back };
+      // The field begins with the owner that there is: who empties it means nobody.
+      return does === 'set' && form.get('owner')?.trim() === ''
+        ? { fields: { owner: '-' }, back }
+        : { back };
     }),
     pageBuilder.form(peerPreviewEndpoint, previewPeer),
     ...screen(at.entries, entryActs, entriesPage, async (query) => {

@@ -302,6 +302,15 @@ it('a peer is read before it is added on the console, then changed, and a wrong 
   const peer = 'c.example';
   const set = { do: 'set', peer, weight: '0.25', owner: 'them', budget: '7', independent: 'yes' };
   assert.match(await change(set), /You changed c\.example.*value="them".*value="7"/s);
+  const ownerIn = async () => (await server.cliJson('peer', 'show', peer)).owner;
+  assert.equal(await ownerIn(), 'them');
+  await change({ ...set, owner: ' ' });
+  assert.equal(await ownerIn(), null);
+  await server.cliJson('peer', 'set', peer, '--owner', 'them');
+  await change({ do: 'set', peer, weight: '0.25' });
+  assert.equal(await ownerIn(), 'them', 'a form without the field changes nothing');
+  await server.cliJson('peer', 'set', peer, '--owner', '-');
+  assert.equal(await ownerIn(), null);
   const bad = await ada.post(`${at}/change`, { do: 'rekey', peer, key: 'nonsense' });
   assert.match(bad.body, /href="#key".*value="nonsense"/s);
   assert.match(await change({ do: 'rekey', peer, key: strange }), /pinned the new key/);

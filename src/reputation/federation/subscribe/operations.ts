@@ -87,9 +87,11 @@ const weight = {
 const owner = {
   schema: v.optional(textOf(100)),
   value: 'name',
-  help: 'peers of one owner are one vote',
+  help: 'peers of one owner are one vote; - for nobody',
   kept: true,
 } as const;
+const nobody = '-';
+const ownerIn = (text: string) => (text.trim() === nobody ? '' : text);
 const budget = {
   schema: v.optional(wholeNumber(0, budgetMax)),
   value: 'votes',
@@ -303,7 +305,7 @@ export const addPeer = operation({
           url,
           key: input.key,
           weight: 4 * Number(input.weight),
-          owner: input.owner ?? '',
+          owner: ownerIn(input.owner ?? ''),
           isOwn: input.own,
           budget: input.budget ?? 0,
           addedAt: now(),
@@ -566,7 +568,7 @@ export const setPeer = operation({
     const { number } = await peerNamed(w, peer);
     const done = await changePeer(w.store, number, (one) => ({
       weight: heavy === undefined ? one.weight : 4 * Number(heavy),
-      owner: of ?? one.owner,
+      owner: of === undefined ? one.owner : ownerIn(of),
       budget: votes ?? one.budget,
       isIndependent: independent === undefined ? one.isIndependent : independent === 'yes',
     }));
