@@ -121,6 +121,15 @@ withPhp('forms of themes and of WooCommerce have the widget, and are checked', a
     "return apply_filters('woocommerce_process_registration_errors', new WP_Error())->get_error_codes();";
   assert.deepEqual(outcome({}, register), ['portcullis_sign_in_captcha']);
   assert.deepEqual(outcome({ [field]: await receipt() }, register), []);
+  const levels = `$seen = array();
+    add_filter('portcullis_sign_in_captcha_level', function ($enough, $level, $form) use (&$seen) {
+      $seen[] = "$level $form"; return false; }, 10, 3);
+    $codes = (function () { ${register} })(); return array($seen, $codes);`;
+  assert.deepEqual(
+    outcome({ [field]: await receipt() }, levels),
+    [['easy register'], ['portcullis_sign_in_captcha']],
+    'a site looks at the level, and may refuse it',
+  );
   const lost =
     "$e = new WP_Error(); do_action('lostpassword_post', $e, false); return $e->get_error_codes();";
   const request = { wc_reset_password: 'true', user_login: 'admin' };

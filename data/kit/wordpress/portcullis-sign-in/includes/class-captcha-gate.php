@@ -133,7 +133,7 @@ final class Captcha_Gate {
 		if ( ! $is_form || ! self::is_on( 'captcha_login' ) ) {
 			return $user;
 		}
-		$outcome = self::outcome();
+		$outcome = self::outcome( 'captcha_login' );
 		if ( 'solved' === $outcome ) {
 			return $user;
 		}
@@ -205,28 +205,41 @@ final class Captcha_Gate {
 
 	/** Without an answer of the service nobody passes: nobody is locked out here. */
 	private static function passes( string $flag ): bool {
-		return ! self::is_on( $flag ) || 'solved' === self::outcome();
+		return ! self::is_on( $flag ) || 'solved' === self::outcome( $flag );
 	}
 
 	/** `solved`, `unsolved`, or what is wrong with the service (`Connection`). */
-	private static function outcome(): string {
+	private static function outcome( string $flag ): string {
 		// phpcs:ignore WordPress.Security.NonceVerification.Missing -- a receipt is good once, like a nonce.
 		$receipt = isset( $_POST[ Captcha::FIELD ] ) && is_string( $_POST[ Captcha::FIELD ] ) ? sanitize_text_field( wp_unslash( $_POST[ Captcha::FIELD ] ) ) : '';
 		if ( ! isset( self::$outcomes[ $receipt ] ) ) {
-			self::$outcomes[ $receipt ] = '' === $receipt ? self::look() : self::redeem( $receipt );
+			self::$outcomes[ $receipt ] = '' === $receipt ? self::look() : self::redeem( $receipt, $flag );
 		}
 		return self::$outcomes[ $receipt ];
 	}
 
-	private static function redeem( string $receipt ): string {
+	private static function redeem( string $receipt, string $flag ): string {
 		try {
 			$captcha = new Captcha( Settings::secure_url(), Settings::text( 'api_key' ), transport( self::TIMEOUT_SECONDS ), 0 );
 			$result  = $captcha->verify( $receipt, Settings::text( 'site_key' ) );
 			Connection::forget();
-			return $result->ok && $result->siteKey === Settings::text( 'site_key' ) ? 'solved' : 'unsolved'; // phpcs:ignore WordPress.NamingConventions.ValidVariableName
+			$is_ours = $result->ok && $result->siteKey === Settings::text( 'site_key' ); // phpcs:ignore WordPress.NamingConventions.ValidVariableName
+			return $is_ours && self::is_enough( (string) $result->level, $flag ) ? 'solved' : 'unsolved';
 		} catch ( PortcullisException $exception ) {
 			return Connection::fault_of( $exception ) ?? 'unsolved';
 		}
+	}
+
+	/** The site key sets the least level; a site may look at the level of each form beside that, to log it or to refuse. */
+	private static function is_enough( string $level, string $flag ): bool {
+		/**
+		 * Filters whether a solved CAPTCHA is enough.
+		 *
+		 * @param bool   $is_enough Whether it is.
+		 * @param string $level     What the visitor passed: `none`, `silent`, `easy` or `hard`.
+		 * @param string $form      `login`, `register`, `lost_password` or `comments`.
+		 */
+		return (bool) apply_filters( 'portcullis_sign_in_captcha_level', true, $level, substr( $flag, strlen( 'captcha_' ) ) );
 	}
 
 	/** A form without a receipt may come from somebody to whom the service could show nothing. */
