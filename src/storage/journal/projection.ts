@@ -178,6 +178,8 @@ export function createProjection(options: {
     for (const page of pages) {
       if ((flags[page]! & isWaiting) !== 0) encodeNow(page);
       if (performance.now() < sliceEnd) continue;
+      // A commit of a megabyte costs as much as a slice of encoding, and has a turn of its own.
+      await nextTurn();
       await flush(seq);
       await nextTurn();
       sliceEnd = performance.now() + sliceMs;
