@@ -28,8 +28,10 @@ import {
   encodingsVersion,
   hashOf,
   type KnownPiece,
+  type KnownPieces,
   largeFrom,
   listTwins,
+  nothingKnown,
   type Piece,
   type PieceMaker,
   plainTwins,
@@ -150,7 +152,7 @@ export function createFeedBuilder(options: FeedBuilderOptions) {
   let history = restored?.history;
   let list = restored?.list ?? new Uint32Array();
   let contents = new Map(options.restored?.head.contents.map((one) => [one.name, one]));
-  let pieces = new Map<string, KnownPiece>();
+  let pieces = nothingKnown;
   let files = new Map<string, FeedFile>();
   let lastHash = '';
 
@@ -226,8 +228,8 @@ export function createFeedBuilder(options: FeedBuilderOptions) {
   }
 
   /** Keeps what the next build goes on from. */
-  function keep(lists: Lists, used: Map<string, KnownPiece>, made: readonly FeedFile[]) {
-    list = lists.block.slice();
+  function keep(lists: Lists, used: KnownPieces, made: readonly FeedFile[]) {
+    list = lists.block;
     pieces = used;
     files = new Map(made.map((file) => [file.name, file]));
     return { files: made, stats: statsOf(lists, made) };
@@ -477,7 +479,10 @@ async function linesContent(
   for (const family of families) {
     const rows = listOf(feed, choice, family);
     counts[family] = rowCount(rows);
-    pieces.push(await maker.lines(rows, feed.style, family, twins));
+    const { scoreMin: tier, limit, aggregated } = choice;
+    const of = limit === undefined ? '' : choice.family;
+    const name = `${feed.content} ${tier} ${limit} ${of} ${aggregated}`;
+    pieces.push(await maker.lines(name, rows, feed.style, family, twins));
   }
   function frame(changedAt: string, version: number): string[] {
     const isBlocklist = feed.content === 'blocklist';

@@ -106,7 +106,9 @@ export function createRowList(rowsMax: number, roomFor = 1_024) {
 export function compareRows(a: Rows, i: number, b: Rows, j: number): number {
   const family = familyOf(a, i) - familyOf(b, j);
   if (family !== 0) return family;
-  for (let word = 0; word < 4; word++) {
+  const first = a[i]! - b[j]!;
+  if (first !== 0) return first;
+  for (let word = 1; word < 4; word++) {
     const difference = a[i + word]! - b[j + word]!;
     if (difference !== 0) return difference;
   }

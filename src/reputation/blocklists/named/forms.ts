@@ -7,6 +7,7 @@ import {
   type FrameFacts,
   frames,
   type Imprint,
+  lineTexts,
   renderLines,
   type SetNames,
 } from '../pieces/lines.ts';
@@ -105,7 +106,8 @@ function linesForm(feed: LinesFeed): Form {
     put(sink, frame.head);
     for (const family of families) {
       put(sink, frame.before(family));
-      await inSlices(rows[family], turns, (part) => renderLines(part, style, family, sink, sets));
+      const texts = lineTexts(style, family, sets);
+      await inSlices(rows[family], turns, (part) => renderLines(part, style, texts, sink));
       put(sink, frame.behind(family));
     }
     put(sink, frame.foot);

@@ -6,7 +6,7 @@
 
 import { writeGroup, writeNumber, zeroRun } from '../../../ip/address-writer.ts';
 import { familyOf, lengthOf, ROW, type Rows } from '../builder/rows.ts';
-import { fixedText, type TextSink, writeFixed, writePrefix } from './text.ts';
+import { type FixedText, fixedText, type TextSink, writeFixed, writePrefix } from './text.ts';
 
 const dot = 0x2e;
 const z = 0x7a;
@@ -73,15 +73,20 @@ const around: Readonly<
 /** Longest line: an IPv6 prefix and what stands around it. */
 const lineBytesMax = 128;
 
+/** The texts before and behind each prefix. */
+export type LineTexts = readonly FixedText[];
+
+export function lineTexts(style: LineStyle, family: 4 | 6, sets = blocklistSets): LineTexts {
+  return around[style](family, sets).map(fixedText);
+}
+
 /** @param rows of one family */
 export function renderLines(
   rows: Rows,
   style: LineStyle,
-  family: 4 | 6,
+  [before, behind]: LineTexts,
   sink: TextSink,
-  sets = blocklistSets,
 ): void {
-  const [before, behind] = around[style](family, sets).map(fixedText);
   const write = style === 'rpz' ? writePolicyName : writePrefix;
   let view = sink.reserve(lineBytesMax);
   let at = sink.length;

@@ -5,9 +5,23 @@
 
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { constants, crc32, createBrotliCompress, deflateRawSync } from 'node:zlib';
-import { familyOf, lengthOf, ROW, type Rows, rowCount, splitFamilies } from '../builder/rows.ts';
-import { type LineStyle, renderLines } from './lines.ts';
+import {
+  constants,
+  crc32,
+  createBrotliCompress,
+  createDeflateRaw,
+  deflateRawSync,
+} from 'node:zlib';
+import {
+  compareRows,
+  familyOf,
+  lengthOf,
+  ROW,
+  type Rows,
+  rowCount,
+  splitFamilies,
+} from '../builder/rows.ts';
+import { type LineStyle, lineTexts, renderLines } from './lines.ts';
 import { type RecordRenderer, type RecordStyle, type Segment, separators } from './records.ts';
 import { fixedText, sharedCopy, type TextSink, writeFixed } from './text.ts';
 
@@ -43,7 +57,7 @@ export interface Stitched {
 }
 
 /** Grows whenever the same text is compressed to other bytes: ETags name it. */
-export const encodingsVersion = 2;
+export const encodingsVersion = 3;
 const brotliParams = {
   [constants.BROTLI_PARAM_QUALITY]: 1,
   [constants.BROTLI_PARAM_LGWIN]: 22,
@@ -144,27 +158,338 @@ function stitched(all: readonly Uint8Array[]): Stitched {
   return { parts, bytes: parts.reduce((sum, part) => sum + part.length, 0) };
 }
 
+// A run of rows has leaves of about a hundred. A run is one buffer for those who serve it; where a
+// run changed, the leaves that did not are copied out of the former buffers, as text and as
+// deflate blocks, and only the others are rendered and compressed. A leaf refers to nothing before it,
+// so its bytes depend on its rows alone, whichever build makes them.
+const leafRowsMin = 64;
+const leafRowsMax = 512;
+/** One row in so many may end a leaf. */
+const leafOneInBits = 6;
+
+/** The bits that decide about ends, by the address alone: a leaf asks for fewer of them, so a row that ends a run ends a leaf. */
+function endBits(rows: Rows, at: number): number {
+  let mixed = Math.imul(rows[at]!, 0x9e37_79b1);
+  mixed ^= mixed >>> 15;
+  if (familyOf(rows, at) === 6) {
+    for (let word = 1; word < 4; word++) {
+      mixed = Math.imul(mixed ^ rows[at + word]!, 0x9e37_79b1);
+      mixed ^= mixed >>> 15;
+    }
+  }
+  return Math.imul(mixed, 0x85eb_ca6b) >>> 0;
+}
+
+interface Leaves {
+  /** The rows of the run. */
+  readonly rows: Rows;
+  /** The end of each leaf, in words of the rows. */
+  readonly ends: Uint32Array;
+  /** The end of each in the text, and in its deflate blocks. */
+  readonly textEnds: Uint32Array;
+  readonly deflateEnds: Uint32Array | undefined;
+  /** CRC-32 of each text; none without deflate blocks. */
+  readonly crcs: Uint32Array | undefined;
+}
+
+/** A run as it was made. */
+interface MadeRun {
+  readonly text: Uint8Array;
+  readonly deflate: Uint8Array | undefined;
+  readonly crc: number;
+  readonly leaves: Leaves;
+}
+
+/** The end of each leaf of a run, in words of its rows. */
+function leafEnds(rows: Rows): Uint32Array {
+  const ends: number[] = [];
+  let start = 0;
+  for (let at = 0; at < rows.length; at += ROW) {
+    const count = (at - start) / ROW + 1;
+    const isEnd = count >= leafRowsMin && endBits(rows, at) >>> (32 - leafOneInBits) === 0;
+    if (!isEnd && count < leafRowsMax) continue;
+    start = at + ROW;
+    ends.push(start);
+  }
+  if (start < rows.length) ends.push(rows.length);
+  return Uint32Array.from(ends);
+}
+
+/** A leaf of a run of before. */
+interface FormerLeaf {
+  readonly run: MadeRun;
+  readonly leaf: number;
+}
+
+/**
+ * Finds leaves among the former runs of a list.
+ * @param runs in order of their rows; the leaves are asked for in order, too
+ * @param byPrefix true where nothing else of a row is written
+ */
+function createFormerLeaves(runs: readonly MadeRun[], byPrefix: boolean) {
+  let run = 0;
+  let leaf = 0;
+
+  /** A leaf that begins a run has another text where a separator stands before the others. */
+  return function find(
+    rows: Rows,
+    from: number,
+    to: number,
+    isFirst: boolean,
+  ): FormerLeaf | undefined {
+    while (run < runs.length) {
+      const { rows: before, ends } = runs[run]!.leaves;
+      const start = leaf === 0 ? 0 : ends[leaf - 1]!;
+      const order = compareRows(before, start, rows, from);
+      if (order > 0) return undefined;
+      if (order === 0) {
+        if (ends[leaf]! - start !== to - from || (leaf === 0) !== isFirst) return undefined;
+        const isSame = byPrefix ? hasSamePrefixes : hasSameWords;
+        return isSame(before, start, rows, from, to) ? { run: runs[run]!, leaf } : undefined;
+      }
+      if (++leaf < ends.length) continue;
+      run++;
+      leaf = 0;
+    }
+    return undefined;
+  };
+}
+
+function hasSameWords(a: Rows, i: number, b: Rows, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (a[i++] !== b[at]) return false;
+  return true;
+}
+
+/** Both are of one family. */
+function hasSamePrefixes(a: Rows, i: number, b: Rows, from: number, to: number): boolean {
+  for (let at = from; at < to; at += ROW, i += ROW) {
+    if (a[i] !== b[at] || a[i + 1] !== b[at + 1]) return false;
+    if (a[i + 2] !== b[at + 2] || a[i + 3] !== b[at + 3]) return false;
+    if (lengthOf(a, i) !== lengthOf(b, at)) return false;
+  }
+  return true;
+}
+
+type FindFormer = ReturnType<typeof createFormerLeaves>;
+
+/**
+ * @param ends of the leaves
+ * @param render writes the rows to the sink
+ * @param deflate undefined: no deflate blocks are made
+ */
+export function renderRun(
+  rows: Rows,
+  ends: Uint32Array,
+  sink: TextSink,
+  find: FindFormer,
+  render: (leaf: Rows, isFirst: boolean) => void,
+  deflate: Deflater | undefined,
+): MadeRun {
+  const former: (FormerLeaf | undefined)[] = [];
+  const textEnds = new Uint32Array(ends.length);
+  let total = 0;
+  for (const [leaf, end] of ends.entries()) {
+    const start = leaf === 0 ? 0 : ends[leaf - 1]!;
+    const found = find(rows, start, end, leaf === 0);
+    former.push(found);
+    if (found !== undefined) {
+      total += bytesOf(found.run.leaves.textEnds, found.leaf);
+    } else {
+      const before = sink.length;
+      render(rows.subarray(start, end), leaf === 0);
+      total += sink.length - before;
+    }
+    textEnds[leaf] = total;
+  }
+  const text = joined(sink.take(), former, textEnds, (leaves) => leaves.textEnds, 'text');
+  if (deflate === undefined) {
+    const leaves = { rows, ends, textEnds, deflateEnds: undefined, crcs: undefined };
+    return { text, deflate: undefined, crc: crc32(text.subarray(0, crcBytes)), leaves };
+  }
+  const deflateEnds = new Uint32Array(ends.length);
+  const crcs = new Uint32Array(ends.length);
+  let crc = 0;
+  total = 0;
+  deflate.begin();
+  for (const [leaf, found] of former.entries()) {
+    const start = leaf === 0 ? 0 : textEnds[leaf - 1]!;
+    const bytes = textEnds[leaf]! - start;
+    if (found !== undefined) {
+      crcs[leaf] = found.run.leaves.crcs![found.leaf]!;
+      total += bytesOf(found.run.leaves.deflateEnds!, found.leaf);
+    } else {
+      const its = text.subarray(start, start + bytes);
+      crcs[leaf] = crc32(its);
+      total += deflate.add(its);
+    }
+    crc = combineCrc(crc, crcs[leaf]!, bytes);
+    deflateEnds[leaf] = total;
+  }
+  const blocks = joined(
+    deflate.made(),
+    former,
+    deflateEnds,
+    (leaves) => leaves.deflateEnds!,
+    'deflate',
+  );
+  return { text, deflate: blocks, crc, leaves: { rows, ends, textEnds, deflateEnds, crcs } };
+}
+
+function bytesOf(ends: Uint32Array, leaf: number): number {
+  return ends[leaf]! - (leaf === 0 ? 0 : ends[leaf - 1]!);
+}
+
+/**
+ * Puts leaves together in memory that threads share: neighbours are copied at once.
+ * @param fresh those that no former run has, behind one another
+ */
+function joined(
+  fresh: Uint8Array,
+  former: readonly (FormerLeaf | undefined)[],
+  ends: Uint32Array,
+  endsIn: (leaves: Leaves) => Uint32Array,
+  part: 'text' | 'deflate',
+): Uint8Array {
+  const all = new Uint8Array(new SharedArrayBuffer(ends.at(-1) ?? 0));
+  let taken = 0;
+  for (let leaf = 0; leaf < former.length; ) {
+    const first = former[leaf];
+    const start = leaf === 0 ? 0 : ends[leaf - 1]!;
+    let next = leaf + 1;
+    if (first === undefined) {
+      while (next < former.length && former[next] === undefined) next++;
+      const bytes = ends[next - 1]! - start;
+      all.set(fresh.subarray(taken, taken + bytes), start);
+      taken += bytes;
+    } else {
+      const follows = () =>
+        former[next]?.run === first.run && former[next]!.leaf === first.leaf + next - leaf;
+      while (next < former.length && follows()) next++;
+      const from = first.leaf === 0 ? 0 : endsIn(first.run.leaves)[first.leaf - 1]!;
+      const bytes = ends[next - 1]! - start;
+      all.set(first.run[part]!.subarray(from, from + bytes), start);
+    }
+    leaf = next;
+  }
+  return all;
+}
+
+// zlib's functions for one text make a compressor each time, which costs more than a leaf: what
+// stands in Node beneath them is used again after a reset. What the text before left in its window
+// must be zero then, as it was at first: zlib looks a few bytes beyond the end of a text, and would
+// find another way to write that. Where a Node has it no more, the functions are called after all.
+
+interface Handle {
+  reset(): void;
+  writeSync(
+    flush: number,
+    from: Uint8Array,
+    fromAt: number,
+    fromBytes: number,
+    to: Uint8Array,
+    toAt: number,
+    toBytes: number,
+  ): void;
+}
+
+type Deflater = ReturnType<typeof createDeflater>;
+
+const deflatedBytes = 1 << 18;
+/** Twice what a match may go back. */
+const windowBytes = 1 << 16;
+const zeros = new Uint8Array(windowBytes);
+
+/** @param byLetters without a search for what repeats */
+function createDeflater(byLetters: boolean) {
+  const options = {
+    level: 1,
+    strategy: byLetters ? constants.Z_HUFFMAN_ONLY : constants.Z_DEFAULT_STRATEGY,
+    finishFlush: constants.Z_SYNC_FLUSH,
+  };
+  const coder = createDeflateRaw(options) as unknown as {
+    readonly _handle?: Partial<Handle> | null;
+    /** Room that is left behind the output, and input that is not read yet. */
+    readonly _writeState?: Uint32Array;
+  };
+  const { _handle: handle, _writeState: state } = coder;
+  const isOpen = typeof handle?.writeSync === 'function' && typeof handle.reset === 'function';
+  let out = new Uint8Array(deflatedBytes);
+  let length = 0;
+  /** So many bytes of the window hold something else than zeros. */
+  let writtenOn = 0;
+
+  function reserve(more: number): void {
+    if (length + more <= out.length) return;
+    const larger = new Uint8Array(2 * (length + more));
+    larger.set(out.subarray(0, length));
+    out = larger;
+  }
+
+  /** The most that zlib makes of so many bytes, and an empty block behind it. */
+  const mostOf = (bytes: number) => bytes + (bytes >>> 2) + 1_024;
+
+  function atOnce(text: Uint8Array): boolean {
+    if (!isOpen || state === undefined) return false;
+    const room = out.length - length;
+    if (text.length < writtenOn) {
+      handle.reset!();
+      handle.writeSync!(constants.Z_NO_FLUSH, zeros, 0, writtenOn, out, length, room);
+      writtenOn = 0;
+    }
+    // Without a search nothing of the text before plays a part.
+    if (!byLetters) {
+      handle.reset!();
+      writtenOn = Math.min(text.length, windowBytes);
+    }
+    handle.writeSync!(constants.Z_SYNC_FLUSH, text, 0, text.length, out, length, room);
+    const [left = 0, unread] = state;
+    if (unread !== 0 || left === 0) throw new Error('zlib found no room');
+    length = out.length - left;
+    return true;
+  }
+
+  return {
+    begin(): void {
+      length = 0;
+    },
+    /** Compresses a text that refers to none before it. Returns its bytes. */
+    add(text: Uint8Array): number {
+      reserve(mostOf(text.length));
+      const before = length;
+      if (!atOnce(text)) {
+        const bytes = deflateRawSync(text, options);
+        out.set(bytes, length);
+        length += bytes.length;
+      }
+      return length - before;
+    },
+    /** All since `begin`, until the next one. */
+    made: (): Uint8Array => out.subarray(0, length),
+  };
+}
+
+/** x^8, x^16, x^32 and so on modulo the polynomial: what a text of 1, 2, 4 bytes and so on behind another one multiplies. */
+const powers = Array.from({ length: 33 }, () => 0x0080_0000);
+for (let i = 1; i < powers.length; i++) powers[i] = multiply(powers[i - 1]!, powers[i - 1]!);
+
 /**
  * CRC-32 of two texts behind one another from their own, as zlib's crc32_combine: the first is
  * multiplied by x^(8 × length of the second) modulo the polynomial (bits reflected).
  */
 export function combineCrc(first: number, second: number, secondBytes: number): number {
-  let power = 0x0080_0000; // x^8
-  let factor = 0x8000_0000; // 1
-  for (let rest = secondBytes; rest > 0; rest = Math.floor(rest / 2)) {
-    if (rest % 2 === 1) factor = multiply(power, factor);
-    power = multiply(power, power);
+  let factor = first;
+  for (let rest = secondBytes, i = 0; rest > 0; rest = Math.floor(rest / 2), i++) {
+    if (rest % 2 === 1) factor = multiply(powers[i]!, factor);
   }
-  return (multiply(factor, first) ^ second) >>> 0;
+  return (factor ^ second) >>> 0;
 }
-
-const polynomial = 0xedb8_8320;
 
 function multiply(a: number, b: number): number {
   let product = 0;
   for (let bit = 31; bit >= 0; bit--) {
-    if ((a >>> bit) & 1) product ^= b;
-    b = (b & 1) === 1 ? (b >>> 1) ^ polynomial : b >>> 1;
+    // Without a branch, which a processor would guess wrong every other time.
+    product ^= b & -((a >>> bit) & 1);
+    b = (b >>> 1) ^ (0xedb8_8320 & -(b & 1));
   }
   return product >>> 0;
 }
@@ -181,29 +506,76 @@ const oneInBits = 13;
 /** Views of `rows`; none of none. */
 export function runsOf(rows: Rows): Rows[] {
   const runs: Rows[] = [];
-  let start = 0;
-  for (let at = runRowsMin * ROW; at < rows.length; at += ROW) {
-    if (!endsRun(rows, at - ROW)) continue;
-    runs.push(rows.subarray(start, at));
-    start = at;
-    at += (runRowsMin - 1) * ROW;
+  for (let start = 0, end = 0; start < rows.length; start = end) {
+    end = runEnd(rows, start);
+    runs.push(rows.subarray(start, end));
   }
-  if (start < rows.length) runs.push(rows.subarray(start));
   return runs;
 }
 
-function endsRun(rows: Rows, at: number): boolean {
-  let mixed = 0;
-  for (let word = 0; word < 4; word++) {
-    mixed = Math.imul(mixed ^ rows[at + word]!, 0x9e37_79b1);
-    mixed ^= mixed >>> 15;
+function runEnd(rows: Rows, start: number): number {
+  let at = start + runRowsMin * ROW;
+  while (at < rows.length && !endsRun(rows, at - ROW)) at += ROW;
+  return Math.min(at, rows.length);
+}
+
+/**
+ * As `runsOf`, with hashes. A run is found by comparing where it was there before.
+ * @param former the runs of the list as it was
+ */
+function hashedRuns(
+  rows: Rows,
+  former: readonly Run[],
+  isSame: typeof hasSameWords,
+  hash: (run: Rows) => Buffer,
+): Run[] {
+  const made: Run[] = [];
+  let next = 0;
+  for (let start = 0, end = 0; start < rows.length; start = end) {
+    while (next < former.length && compareRows(former[next]!.rows, 0, rows, start) < 0) next++;
+    const before = former[next];
+    end = start + (before?.rows.length ?? 0);
+    // The last one ended with the list alone, wherever its last row stands.
+    const isWhole = end === rows.length || (end < rows.length && next < former.length - 1);
+    if (before !== undefined && isWhole && isSame(before.rows, 0, rows, start, end)) {
+      made.push({ ...before, rows: rows.subarray(start, end) });
+      continue;
+    }
+    end = runEnd(rows, start);
+    const run = rows.subarray(start, end);
+    made.push({ rows: run, hash: hash(run).toString('base64url'), ends: undefined });
   }
-  return Math.imul(mixed, 0x85eb_ca6b) >>> (32 - oneInBits) === 0;
+  return made;
+}
+
+function endsRun(rows: Rows, at: number): boolean {
+  return endBits(rows, at) >>> (32 - oneInBits) === 0;
 }
 
 export interface KnownPiece extends Piece {
   readonly hash: Uint8Array;
 }
+
+/** A run as a piece. */
+interface RunPiece extends KnownPiece, MadeRun {
+  /** With rows of the last build: an array of rows goes when no run of it is served any more. */
+  leaves: Leaves;
+}
+
+/** A build leaves this to the next one. */
+export interface KnownPieces {
+  readonly pieces: ReadonlyMap<string, KnownPiece>;
+  /** The runs of each list, without their form. */
+  readonly runs: ReadonlyMap<string, readonly Run[]>;
+  /** The runs of each list in each form, in order. */
+  readonly lists: ReadonlyMap<string, readonly RunPiece[]>;
+}
+
+export const nothingKnown: KnownPieces = {
+  pieces: new Map(),
+  runs: new Map(),
+  lists: new Map(),
+};
 
 export function hashOf(...parts: readonly (Uint8Array | Uint32Array)[]): Buffer {
   const hash = createHash('sha256');
@@ -232,6 +604,8 @@ export function plainTwins(rowsInAll: number): Twins {
 interface Run {
   readonly rows: Rows;
   readonly hash: string;
+  /** Made when one style needs it; see `leafEnds`. */
+  ends: Uint32Array | undefined;
 }
 
 /** Lines depend on the prefixes alone. All rows are of one family. */
@@ -251,79 +625,120 @@ function twinsText({ gzip, brotli }: Twins): string {
 
 export type PieceMaker = ReturnType<typeof createPieceMaker>;
 
-export function createPieceMaker(
-  known: ReadonlyMap<string, KnownPiece>,
-  sink: TextSink,
-  renderer: RecordRenderer,
-) {
-  const used = new Map<string, KnownPiece>();
+export function createPieceMaker(known: KnownPieces, sink: TextSink, renderer: RecordRenderer) {
+  const used = {
+    pieces: new Map<string, KnownPiece>(),
+    runs: new Map<string, Run[]>(),
+    lists: new Map<string, RunPiece[]>(),
+  };
   /** By identity of the list: the same list is asked for in several styles. */
   const lineRuns = new WeakMap<Rows, Run[]>();
   const recordRuns = new WeakMap<Rows, Run[]>();
 
-  async function take(key: string, twins: Twins, render: () => void): Promise<KnownPiece> {
-    const before = used.get(key) ?? known.get(key);
-    if (before !== undefined) {
-      used.set(key, before);
-      return before;
+  /** The key tells the rows apart; the CRC tells when the same rows are written in another way. */
+  function withHash<Made extends Piece>(key: string, made: Made): Made & KnownPiece {
+    return { ...made, hash: hashOf(Buffer.from(`${key} ${made.crc} ${made.text.length}`)) };
+  }
+
+  /**
+   * @param list names the list and its form, for the build to come
+   * @param byPrefix see `createFormerLeaves`
+   */
+  async function runs(
+    list: string,
+    wanted: readonly Run[],
+    twins: Twins,
+    byPrefix: boolean,
+    render: (leaf: Rows, isFirst: boolean) => void,
+    keyOf: (run: Run) => string,
+  ): Promise<RunPiece[]> {
+    const find = createFormerLeaves(known.lists.get(list) ?? [], byPrefix);
+    const deflate = twins.gzip === false ? undefined : deflaterOf(twins.gzip === 'letters');
+    const made: RunPiece[] = [];
+    for (const run of wanted) {
+      const key = keyOf(run);
+      const before = (used.pieces.get(key) ?? known.pieces.get(key)) as RunPiece | undefined;
+      if (before !== undefined) {
+        before.leaves = { ...before.leaves, rows: run.rows };
+        used.pieces.set(key, before);
+        made.push(before);
+        continue;
+      }
+      run.ends ??= leafEnds(run.rows);
+      const fresh = renderRun(run.rows, run.ends, sink, find, render, deflate);
+      const brotli = twins.brotli ? await brotliRun(fresh.text) : undefined;
+      const piece = withHash(key, { ...fresh, brotli });
+      used.pieces.set(key, piece);
+      made.push(piece);
+      await settled();
     }
-    render();
-    const piece = await createPiece(sink.takeShared(), twins);
-    // The key tells the rows apart; the CRC tells when the same rows are written in another way.
-    const made = {
-      ...piece,
-      hash: hashOf(Buffer.from(`${key} ${piece.crc} ${piece.text.length}`)),
-    };
-    used.set(key, made);
+    used.lists.set(list, made);
     return made;
   }
 
   function runsOnce(
-    known: WeakMap<Rows, Run[]>,
+    before: WeakMap<Rows, Run[]>,
+    name: string,
     rows: Rows,
+    isSame: typeof hasSameWords,
     hash: (run: Rows) => Buffer,
   ): readonly Run[] {
-    const before = known.get(rows);
-    if (before !== undefined) return before;
-    const made = runsOf(rows).map((run) => ({ rows: run, hash: hash(run).toString('base64url') }));
-    known.set(rows, made);
+    const made = before.get(rows) ?? hashedRuns(rows, known.runs.get(name) ?? [], isSame, hash);
+    before.set(rows, made);
+    used.runs.set(name, made);
     return made;
   }
 
-  async function lines(
+  /** @param name of the list: where it holds what it held in the build before, that is taken over */
+  function lines(
+    name: string,
     rows: Rows,
     style: LineStyle,
     family: 4 | 6,
     twins: Twins,
   ): Promise<KnownPiece[]> {
-    const pieces: KnownPiece[] = [];
-    for (const run of runsOnce(lineRuns, rows, prefixHash)) {
-      const key = `${style} ${family} ${twinsText(twins)} ${run.hash}`;
-      pieces.push(await take(key, twins, () => renderLines(run.rows, style, family, sink)));
-    }
-    return pieces;
+    const form = `${style} ${family} ${twinsText(twins)}`;
+    const texts = lineTexts(style, family);
+    return runs(
+      `${form} ${name}`,
+      runsOnce(lineRuns, `lines ${family} ${name}`, rows, hasSamePrefixes, prefixHash),
+      twins,
+      true,
+      (leaf) => renderLines(leaf, style, texts, sink),
+      (run) => `${form} ${run.hash}`,
+    );
   }
 
-  function text(content: string): Promise<KnownPiece> {
-    return take(`text ${content}`, bothTwins, () => {
-      sink.length = writeFixed(sink.reserve(content.length), sink.length, fixedText(content));
-    });
+  async function text(content: string): Promise<KnownPiece> {
+    const key = `text ${content}`;
+    const before = used.pieces.get(key) ?? known.pieces.get(key);
+    const made =
+      before ?? withHash(key, await createPiece(sharedCopy(Buffer.from(content)), bothTwins));
+    used.pieces.set(key, made);
+    return made;
   }
 
   /** Separators stand between the pieces, not at the ends. */
   async function records(
-    { rows }: Segment,
+    { rows, score, family }: Segment,
     style: RecordStyle,
     twins: Twins,
   ): Promise<KnownPiece[]> {
     const separator = await text(separators[style]);
-    const pieces: KnownPiece[] = [];
-    for (const run of runsOnce(recordRuns, rows, (one) => hashOf(one))) {
-      if (pieces.length > 0) pieces.push(separator);
-      const key = `${style} ${twinsText(twins)} ${run.hash}`;
-      pieces.push(await take(key, twins, () => renderer.render(run.rows, style, sink)));
-    }
-    return pieces;
+    const between = fixedText(separators[style]);
+    const form = `${style} ${twinsText(twins)}`;
+    const made = await runs(
+      `${form} ${score} ${family}`,
+      runsOnce(recordRuns, `records ${family} ${score}`, rows, hasSameWords, (one) => hashOf(one)),
+      twins,
+      false,
+      (leaf, isFirst) => {
+        if (!isFirst) sink.length = writeFixed(sink.reserve(between.bytes), sink.length, between);
+        renderer.render(leaf, style, sink);
+      },
+      (run) => `${form} ${run.hash}`,
+    );
+    return made.flatMap((piece, i) => (i === 0 ? [piece] : [separator, piece]));
   }
 
   /** Renders the list as lines, deflated. */
@@ -331,11 +746,20 @@ export function createPieceMaker(
     const { four, six } = splitFamilies(rows);
     const twins = plainTwins(rowCount(rows));
     const parts = [
-      ...(await lines(four, 'plain', 4, twins)),
-      ...(await lines(six, 'plain', 6, twins)),
+      ...(await lines('base', four, 'plain', 4, twins)),
+      ...(await lines('base', six, 'plain', 6, twins)),
     ];
     return Buffer.concat([...parts.map(({ deflate }) => deflate!), emptyLastBlock]);
   }
 
   return { used, lines, records, text, base };
+}
+
+const deflaters = new Map<boolean, Deflater>();
+
+/** One of each kind for a thread, which keeps some hundred KB. */
+function deflaterOf(byLetters: boolean): Deflater {
+  const made = deflaters.get(byLetters) ?? createDeflater(byLetters);
+  deflaters.set(byLetters, made);
+  return made;
 }

@@ -23,6 +23,8 @@ export type RecordStyle = 'csv' | 'json';
 /** The text between two records, and between two segments. */
 export const separators: Readonly<Record<RecordStyle, string>> = { csv: '\r\n', json: ',\n' };
 
+const fixedSeparators = texts(separators);
+
 export interface Segment {
   readonly score: number;
   readonly family: 4 | 6;
@@ -105,7 +107,7 @@ export function createRecordRenderer(names: GeoNames) {
   /** Renders records, without a separator at the ends. */
   function render(rows: Rows, style: RecordStyle, sink: TextSink): void {
     const { open, score, last, never, dayOpen, dayClose, close } = around[style];
-    const separator = fixedText(separators[style]);
+    const separator = fixedSeparators[style];
     const middles = byStyle[style];
     let view = sink.reserve(recordBytesMax);
     let at = sink.length;

@@ -26,11 +26,16 @@ export class TextSink {
     return this.view;
   }
 
+  /** Returns the text in memory that is written over from now on, and empties the sink. */
+  take(): Uint8Array {
+    const text = new Uint8Array(this.view.buffer, 0, this.length);
+    this.length = 0;
+    return text;
+  }
+
   /** Returns the text in memory of its own that threads share, and empties the sink. */
   takeShared(): Uint8Array {
-    const copy = sharedCopy(new Uint8Array(this.view.buffer, 0, this.length));
-    this.length = 0;
-    return copy;
+    return sharedCopy(this.take());
   }
 
   /** Gives back a large array, so that one large list is not held for ever. */

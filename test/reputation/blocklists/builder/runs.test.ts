@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { crc32 } from 'node:zlib';
 import { seededRandom } from '../../../../src/core/random.ts';
 import { formatIp } from '../../../../src/ip/address.ts';
 import {
@@ -11,7 +12,9 @@ import {
   rowCount,
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
 import {
+  bothTwins,
   createPieceMaker,
+  nothingKnown,
   runRowsMin,
   runsOf,
 } from '../../../../src/reputation/blocklists/pieces/pieces.ts';
@@ -100,16 +103,58 @@ test('only the runs that changed are made again, as lines and as records', async
   const addresses = randomAddresses(30_000, 64);
   async function piecesOf(known: Parameters<typeof createPieceMaker>[0], rows: Rows) {
     const maker = createPieceMaker(known, new TextSink(), renderer);
-    const lines = await maker.lines(rows, 'plain', 4, twins);
+    const lines = await maker.lines('all', rows, 'plain', 4, twins);
     const records = await maker.records({ score: 80, family: 4, rows }, 'csv', twins);
     return { used: maker.used, pieces: [...lines, ...records] };
   }
-  const first = await piecesOf(new Map(), rowsOf(addresses));
+  const first = await piecesOf(nothingKnown, rowsOf(addresses));
   const second = await piecesOf(first.used, rowsOf(addresses.slice(1)));
   const known = new Set(first.pieces);
   assert.ok(second.pieces.filter((piece) => !known.has(piece)).length <= 4);
   assert.ok(second.pieces.some((piece) => known.has(piece)));
   const texts = second.pieces.map(({ text }) => Buffer.from(text).toString());
-  const alone = await piecesOf(new Map(), rowsOf(addresses.slice(1)));
+  const alone = await piecesOf(nothingKnown, rowsOf(addresses.slice(1)));
   assert.equal(texts.join(''), alone.pieces.map(({ text }) => Buffer.from(text)).join(''));
+});
+
+test('after changes all over a list its bytes are those of a list made at once', async () => {
+  const renderer = createRecordRenderer({ country: () => 'FR', provider: (geo) => `Net ${geo}` });
+  const random = seededRandom(67);
+  const below = (count: number) => Math.floor(random.next() * count);
+  const facts = new Map(randomAddresses(24_000, 68).map((address) => [address, below(3)]));
+  async function piecesOf(known: Parameters<typeof createPieceMaker>[0]) {
+    const rows = rowsOf([...facts.keys()].sort((a, b) => a - b));
+    for (let at = 0; at < rows.length; at += ROW) {
+      rows[at + 4] = packInfo(30 + facts.get(rows[at]!)!, 80, 0);
+      rows[at + 5] = facts.get(rows[at]!)!;
+      rows[at + 7] = rows[at]! & 7;
+    }
+    const maker = createPieceMaker(known, new TextSink(), renderer);
+    const pieces = [
+      ...(await maker.lines('all', rows, 'plain', 4, { gzip: true, brotli: false })),
+      ...(await maker.lines('all', rows, 'nft', 4, { gzip: 'letters', brotli: false })),
+      ...(await maker.records({ score: 80, family: 4, rows }, 'json', bothTwins)),
+    ];
+    const bytes = pieces.map(({ text, deflate, brotli, crc, hash }) => [
+      ...[text, deflate!, brotli ?? [], hash].map((part) => Buffer.from(part).toString('latin1')),
+      crc === crc32(text),
+    ]);
+    return { used: maker.used, bytes, rows };
+  }
+  let { used, rows } = await piecesOf(nothingKnown);
+  for (const changes of [1, 30, 400, 3, 5_000]) {
+    const addresses = [...facts.keys()];
+    // A run loses the row that ended it, and the last one gets more behind it.
+    facts.delete(runsOf(rows)[0]!.at(-ROW)!);
+    facts.set(2 ** 32 - 10_000 + changes, 1);
+    for (let i = 0; i < changes; i++) {
+      const address = addresses[below(addresses.length)]!;
+      if (below(3) === 0) facts.delete(address);
+      else facts.set(below(2) === 0 ? address : below(2 ** 32), below(3));
+    }
+    const after = await piecesOf(used);
+    assert.deepEqual(after.bytes, (await piecesOf(nothingKnown)).bytes, `${changes} changes`);
+    assert.ok(after.bytes.every((one) => one.at(-1)));
+    ({ used, rows } = after);
+  }
 });
