@@ -9,6 +9,7 @@ import type { Vouched } from '../src/access/quota/points.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { maliciousScore } from '../src/reputation/check/score.ts';
 import type { Policy } from '../src/reputation/votes/quorum.ts';
+import { honestRows } from './poisoning-honest.ts';
 import { peerRows } from './poisoning-peers.ts';
 import {
   anchored,
@@ -22,8 +23,22 @@ import {
 import type { BenchRow } from './row.ts';
 
 const sizes = {
-  tiny: { days: 24, triesPerDay: 40, findsPerDay: 10, hijackTries: 400, attackers: 40 },
-  full: { days: 60, triesPerDay: 1_000, findsPerDay: 100, hijackTries: 20_000, attackers: 2_000 },
+  tiny: {
+    days: 24,
+    triesPerDay: 40,
+    findsPerDay: 10,
+    hijackTries: 400,
+    attackers: 40,
+    honest: { attackers: 400, many: 400 },
+  },
+  full: {
+    days: 60,
+    triesPerDay: 1_000,
+    findsPerDay: 100,
+    hijackTries: 20_000,
+    attackers: 2_000,
+    honest: { attackers: 4_000, many: 30_000 },
+  },
 } as const;
 type Size = (typeof sizes)[keyof typeof sizes];
 
@@ -59,6 +74,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     ...ownSensors(s),
     ...(await networks(s)),
     ...(await peerRows(s)),
+    ...(await honestRows(s.honest)),
   ];
 }
 

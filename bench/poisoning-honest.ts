@@ -1,0 +1,229 @@
+/**
+ * What honest peers give, and what their budgets refuse of it, played through the fold. An attacker that comes to us comes
+ * to other servers too, by how alike they are, each at its own moment of the attacker's life. The shares are assumed or of
+ * 2005: compare rows, don't quote them as forecasts.
+ */
+
+import { seededRandom } from '../src/core/random.ts';
+import { maliciousScore } from '../src/reputation/check/score.ts';
+import type { Policy } from '../src/reputation/votes/quorum.ts';
+import { dayMs, hourMs, openPoisoningWorld, type PoisoningWorld } from './poisoning-world.ts';
+import type { BenchRow } from './row.ts';
+
+const minuteMs = 60_000;
+const closed: Policy = { isPrivate: true, isAnchored: false };
+const open: Policy = { isPrivate: false, isAnchored: false };
+/** From here on the gate asks for a challenge. */
+const suspectScore = 50;
+/** A report comes five minutes after the visit; a segment and a poll take up to five each, by chance. */
+const [reportMs, wordMsMax] = [5 * minuteMs, 10 * minuteMs];
+
+/**
+ * Worlds: of so many of our sources another server knows anything, and the more even the chance of each server, the smaller
+ * the skew.
+ */
+const worlds = [
+  { name: 'far', share: 0.16, skew: 1.67 },
+  { name: 'alike', share: 0.51, skew: 0.96 },
+  { name: 'close', share: 0.85, skew: 0.7 },
+] as const;
+type World = (typeof worlds)[number];
+
+interface Visit {
+  readonly at: number;
+  readonly address: number;
+  /** 0: us; else the number of a peer. */
+  readonly server: number;
+}
+
+const peersMost = 10;
+/** So many accounts of ours report, where budgets are counted. */
+const sensors = 50;
+
+/** All visits of so many attackers in 30 days, in order; half of them live for less than six hours. */
+function visitsOf({ share, skew }: World, attackers: number): Visit[] {
+  const random = seededRandom(36);
+  const visits: Visit[] = [];
+  for (let i = 0; i < attackers; i++) {
+    const address = 0x2000_0000 + 256 * i;
+    const lifeMs = hourMs * 240 ** random.next();
+    const start = random.next() * 30 * dayMs;
+    const isShared = random.next() < share;
+    const chance = random.next() ** skew;
+    visits.push({ at: start + random.next() * lifeMs, address, server: 0 });
+    for (let server = 1; server <= peersMost; server++) {
+      const [at, roll] = [start + random.next() * lifeMs, random.next()];
+      if (isShared && roll < chance) visits.push({ at, address, server });
+    }
+  }
+  return visits.sort((a, b) => a.at - b.at);
+}
+
+async function addPeers(world: PoisoningWorld, count: number, weight: number, isOwn: boolean) {
+  for (let peer = 1; peer <= count; peer++) {
+    const terms = { quarters: isOwn ? 24 : 24 * weight, budget: 5_000 * weight };
+    await world.peer({ peer, group: peer, isOwn, ...terms });
+  }
+}
+
+/** @returns the shares of first visits that met a block and at least a challenge, in per cent */
+async function firstVisits(of: World, attackers: number, peers: Peers) {
+  const world = openPoisoningWorld(closed);
+  world.account('sensor', 'staff');
+  await addPeers(world, peers.count, peers.weight, peers.isOwn ?? false);
+  const random = seededRandom(7);
+  const start = world.at.now;
+  const words: (Visit & { readonly heardAt: number })[] = [];
+  for (const visit of visitsOf(of, attackers)) {
+    const heardAt = visit.at + reportMs + (visit.server === 0 ? 0 : wordMsMax * random.next());
+    if (visit.server <= peers.count) words.push({ ...visit, heardAt });
+  }
+  const happenings = [
+    ...words.map((one) => ({ ...one, at: one.heardAt, isSeen: false })),
+    ...words.filter(({ server }) => server === 0).map((one) => ({ ...one, isSeen: true })),
+  ].sort((a, b) => a.at - b.at);
+  let [blocked, challenged] = [0, 0];
+  for (const { at, address, server, isSeen } of happenings) {
+    world.at.now = Math.floor(start + at);
+    if (isSeen) {
+      const score = world.score(address);
+      if (score >= maliciousScore) blocked++;
+      if (score >= suspectScore) challenged++;
+    } else if (server === 0) world.report('sensor', address, 1);
+    else await world.peerSays(server, [address]);
+  }
+  const share = (met: number) => Math.round((1_000 * met) / attackers) / 10;
+  return { blocked: share(blocked), challenged: share(challenged) };
+}
+
+type ByWorld = readonly [number, number, number];
+
+interface Peers {
+  readonly name: string;
+  readonly count: number;
+  readonly weight: number;
+  readonly isOwn?: boolean;
+  /** Least shares, far, alike and close. */
+  readonly blocked: ByWorld;
+  readonly challenged?: ByWorld;
+  /** The figures that the rules were chosen by, of another simulation with 60,000 attackers. */
+  readonly meant?: { readonly blocked: ByWorld; readonly challenged?: ByWorld };
+}
+
+const choices: readonly Peers[] = [
+  {
+    ...{ name: '5 peers of 0.5', count: 5, weight: 0.5 },
+    ...{ blocked: [0.2, 2.5, 6], challenged: [2, 14, 28] },
+    meant: { blocked: [0.7, 4.8, 11], challenged: [4.2, 20, 37] },
+  },
+  {
+    ...{ name: '5 peers of 0.75', count: 5, weight: 0.75, blocked: [0.8, 5, 14] },
+    meant: { blocked: [1.8, 10.8, 22] },
+  },
+  {
+    ...{ name: '10 peers of 0.5', count: 10, weight: 0.5 },
+    ...{ blocked: [1.2, 10, 20], challenged: [5, 22, 42] },
+    meant: { blocked: [3.2, 17, 33], challenged: [7.9, 30, 53] },
+  },
+  {
+    ...{ name: '10 peers of 0.75', count: 10, weight: 0.75, blocked: [3, 14, 30] },
+    meant: { blocked: [5, 23, 42] },
+  },
+  {
+    ...{ name: 'one own server', count: 1, weight: 1, isOwn: true, blocked: [2, 9, 18] },
+    meant: { blocked: [3, 13, 25] },
+  },
+  {
+    ...{ name: 'four own servers', count: 4, weight: 1, isOwn: true, blocked: [5, 22, 42] },
+    meant: { blocked: [8, 28, 50] },
+  },
+];
+
+function atLeast(name: string, unit: string, ours: number, least: number): BenchRow {
+  return { name: `peers: ${name}`, unit, ours, goal: `>= ${least}`, ok: ours >= least };
+}
+
+function atMost(name: string, unit: string, ours: number, most: number): BenchRow {
+  return { name: `peers: ${name}`, unit, ours, goal: `<= ${most}`, ok: ours <= most };
+}
+
+/**
+ * Three peers of weight 1 meet a thousand of the attackers a day that come to any of us, and we see a part of them.
+ * @returns the share of their words on addresses that others name too, that found no budget, in per cent
+ */
+async function refused(of: Refusal, attackers: number): Promise<number> {
+  const world = openPoisoningWorld(open);
+  // One account could not afford as many votes.
+  for (let i = 0; i < sensors; i++) world.account(`sensor${i}`, 'staff');
+  const peers = [1, 2, 3];
+  for (const peer of peers) {
+    await world.peer({ peer, group: peer, isOwn: false, quarters: 24, budget: of.budget });
+  }
+  const random = seededRandom(9);
+  const start = world.at.now;
+  let said = 0;
+  const from = worlds.find(({ name }) => name === of.world)!;
+  for (const { at, address, server } of visitsOf(from, attackers)) {
+    world.at.now = Math.floor(start + at);
+    if (server === 0) {
+      const sensor = `sensor${Math.floor(random.next() * sensors)}`;
+      if (random.next() < of.seen) world.report(sensor, address, 1);
+    } else if (server <= peers.length) {
+      said++;
+      await world.peerSays(server, [address]);
+    }
+  }
+  const without = peers.map((peer) => world.entries.peers.budget(peer, world.at.now)!.refused);
+  return Math.round((100 * without.reduce((sum, one) => sum + one, 0)) / said);
+}
+
+interface Refusal {
+  readonly world: World['name'];
+  /** The part of the attackers that comes to us. */
+  readonly seen: number;
+  readonly budget: number;
+  readonly most: number;
+}
+
+const refusals: readonly Refusal[] = [
+  { world: 'far', seen: 1, budget: 1_000, most: 0 },
+  { world: 'close', seen: 1, budget: 1_000, most: 0 },
+  { world: 'far', seen: 0.1, budget: 1_000, most: 61 },
+  { world: 'alike', seen: 0.1, budget: 1_000, most: 61 },
+  { world: 'close', seen: 0.1, budget: 1_000, most: 61 },
+  { world: 'close', seen: 0.1, budget: 5_000, most: 5 },
+];
+
+/** @param of.attackers that come to us in 30 days, @param of.many where budgets are counted */
+export async function honestRows(of: { attackers: number; many: number }): Promise<BenchRow[]> {
+  const rows: BenchRow[] = [];
+  for (const [i, world] of worlds.entries()) {
+    for (const peers of choices) {
+      const met = await firstVisits(world, of.attackers, peers);
+      const name = `${peers.name}, ${world.name}: first visits`;
+      const { meant } = peers;
+      const beside = (of: ByWorld | undefined) =>
+        of === undefined ? {} : { peer: 'when the rules were chosen', peerValue: of[i]! };
+      rows.push({
+        ...atLeast(`${name} blocked`, '%', met.blocked, peers.blocked[i]!),
+        ...beside(meant?.blocked),
+      });
+      const { challenged } = peers;
+      if (challenged === undefined) continue;
+      rows.push({
+        ...atLeast(`${name} at 50 or more`, '%', met.challenged, challenged[i]!),
+        ...beside(meant?.challenged),
+      });
+    }
+  }
+  const alone = { name: 'no peer', count: 0, weight: 1, blocked: [0, 0, 0] } as const;
+  const { blocked } = await firstVisits(worlds[1], of.attackers, alone);
+  rows.push(atMost('none: first visits blocked', '%', blocked, 0));
+  for (const one of refusals) {
+    const { world, seen, budget, most } = one;
+    const we = seen === 1 ? 'as large as we' : 'ten times ours';
+    const name = `${we}, ${world}, budget ${budget}: honest votes without budget`;
+    rows.push(atMost(name, '%', await refused(one, of.many), most));
+  }
+  return rows;
+}
