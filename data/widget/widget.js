@@ -97,7 +97,7 @@
     '.portcullis-tools [data-icon=see]::before{clip-path:path(evenodd,"M1 3h14v10H1zM3 11h10L10 6 7.500 9.500 6 8z")}',
     '.portcullis-captcha [data-icon=pause]::before{clip-path:path("M4 3h3v10H4zM9 3h3v10H9z")}',
     '.portcullis-captcha [data-icon=play]::before{clip-path:path("M4 2l10 6-10 6z")}',
-    '@media (forced-colors:active){.portcullis-captcha button{border:1px solid}.portcullis-captcha button::before{forced-color-adjust:none}}',
+    '@media (forced-colors:active){.portcullis-captcha button{border:1px solid}.portcullis-captcha button[data-icon]::before{forced-color-adjust:none;background:ButtonText}}',
     '.portcullis-captcha :focus-visible{outline:2px solid var(--ring);outline-offset:-2px}',
     '}',
   ].join('');
