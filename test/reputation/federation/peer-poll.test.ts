@@ -279,6 +279,25 @@ it('rows come with segments and go with tombstones, and how far it was read goes
   );
 });
 
+it('a segment of more rows than an event holds comes whole, what goes before what comes', async () => {
+  const w = await subscriber();
+  const from = await publisher(w.clock);
+  const ipAt = (net: number, i: number) => `${net}.${1 + (i >> 8)}.${i & 255}.1`;
+  const ips = (net: number, count: number) => Array.from({ length: count }, (_, i) => ipAt(net, i));
+  const hour = Math.floor(w.clock.now() / hourMs);
+  const six = Array.from({ length: 9 }, (_, i) => `2a10:${i + 1}::/64`);
+  from.says([...ips(46, 1_500), ...six]);
+  const gone = ips(46, 700).map((ip) => `- ${ip}`);
+  from.publish([...gone, ...ips(47, 1_600).map((ip) => `+ ${ip} ${hour - 1} ${hour} 18 1 s1`)]);
+  await w.add(from, old);
+  assert.equal((await w.poll()).failure, '');
+  assert.equal(w.rows(), 1_500 + 9 - 700 + 1_600);
+  const looked = [ipAt(46, 0), ipAt(46, 699), ipAt(46, 700), ipAt(46, 1_499), '2a10:9::1'];
+  assert.deepEqual(looked.map(w.score), [0, 0, 45, 45, 45]);
+  const added = [0, 299, 300, 1_299, 1_300, 1_599].map((i) => w.score(ipAt(47, i)));
+  assert.deepEqual(added, [45, 45, 45, 45, 45, 45]);
+});
+
 it('whoever is too far behind takes the snapshot, and what is not in it goes', async () => {
   const w = await subscriber();
   const from = await publisher(w.clock);
