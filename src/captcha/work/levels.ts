@@ -56,6 +56,7 @@ const hostingUses = new Set<UsageType>([
 export function createLevels(options: {
   readonly callers: {
     isClean(sender: Sender): boolean;
+    isExit(sender: Sender): boolean;
     abuseScoreOf(sender: Sender): number;
     networkOf(sender: Sender): Network;
   };
@@ -75,7 +76,7 @@ export function createLevels(options: {
   function levelByAddress(sender: Sender): Level {
     if (callers.isClean(sender)) return 'silent';
     if (parseIp(sender.clientIp, words) === 0) return 'easy';
-    // An exit is not clean, whatever its score.
+    if (callers.isExit(sender)) return 'hard';
     return scoreBand(callers.abuseScoreOf(sender)) === 'low' ? 'easy' : 'hard';
   }
 

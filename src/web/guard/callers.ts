@@ -66,6 +66,11 @@ export function createCallers(options: {
       const { score, anonymousExit } = check.judge(family, words, clock.now());
       return scoreBand(score) === 'clean' && !anonymousExit;
     },
+    /** An exit of an anonymising network, whatever its score. */
+    isExit({ clientIp }: Sender): boolean {
+      const family = parseIp(clientIp, words);
+      return family !== 0 && check.judge(family, words, clock.now()).anonymousExit;
+    },
     /** 0 to 100; 0 for what is no address. */
     abuseScoreOf({ clientIp }: Sender): number {
       const family = parseIp(clientIp, words);

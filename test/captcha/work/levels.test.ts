@@ -11,6 +11,7 @@ function setUp({ limitsOn = true, score = 0, exit = false, provider = '' } = {})
   const levels = createLevels({
     callers: {
       isClean: ({ clientIp }) => clientIp !== 'unix:' && score < 10 && !exit,
+      isExit: () => exit,
       abuseScoreOf: () => score,
       networkOf({ clientIp }) {
         const { client, network } = networksOf(clientIp);
@@ -40,7 +41,7 @@ it('a clean address works, a low score gets an easy picture, others and exits a 
   assert.equal(levelOf(39), 'easy');
   assert.equal(levelOf(40), 'hard');
   assert.equal(levelOf(100), 'hard');
-  assert.equal(levelOf(0, true), 'hard');
+  for (const score of [0, 10, 39, 40]) assert.equal(levelOf(score, true), 'hard', `exit, ${score}`);
   assert.equal(setUp().choose('unix:').level, 'easy', 'no address at all');
 });
 
