@@ -59,7 +59,10 @@ const sizes = {
   full: { clips: 200, starts: 5, slowClips: 25, voices: 12, learned: 1_500, rounds: 10 },
 } as const;
 
-const easy: Acoustics = { equaliserDb: 0, reflections: 0, babbleDb: 24 };
+const easy: Acoustics = {
+  ...{ equaliserDb: 0, reflections: 0, babbleDb: 24 },
+  ...{ speeds: [0.86, 1.14], glide: 0 },
+};
 
 function soundRows(size: 'tiny' | 'full', language: SpokenLanguage): BenchRow[] {
   const { clips, starts, slowClips, voices, learned, rounds } = sizes[size];

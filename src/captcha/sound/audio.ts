@@ -85,15 +85,21 @@ export interface Acoustics {
   readonly reflections: number;
   /** Loudness of the babble below the digits. */
   readonly babbleDb: number;
+  /** A digit is said so much faster, and as much higher. */
+  readonly speeds: readonly [low: number, high: number];
+  /** A digit begins slower by up to this share and ends faster, or the other way round. */
+  readonly glide: number;
 }
+
+const delivery = { speeds: [0.8, 1.22], glide: 0.12 } as const;
 
 /**
  * English: softer babble than 6 dB helps programs more than people; louder has not been listened to by people. French
  * digits are shorter, and as much babble leaves an ear less of them.
  */
 export const acousticsOf = {
-  en: { equaliserDb: 8, reflections: 16, babbleDb: 6 },
-  fr: { equaliserDb: 8, reflections: 16, babbleDb: 8 },
+  en: { equaliserDb: 8, reflections: 16, babbleDb: 6, ...delivery },
+  fr: { equaliserDb: 8, reflections: 16, babbleDb: 8, ...delivery },
 } as const satisfies Record<SpokenLanguage, Acoustics>;
 export const usualAcoustics: Acoustics = acousticsOf.en;
 
@@ -126,7 +132,7 @@ export function composeClip(
 }
 
 function composed(voices: SpeechVoices, stream: Keystream, acoustics: Acoustics): ComposedClip {
-  const { equaliserDb, reflections, babbleDb } = acoustics;
+  const { equaliserDb, reflections, babbleDb, speeds, glide } = acoustics;
   const between: Between = (low, high) => low + (high - low) * stream.unit();
   const room = secondsMax * speechRateHz;
   const [spoken, heard] = [new Float32Array(room), new Float32Array(room)];
@@ -137,7 +143,7 @@ function composed(voices: SpeechVoices, stream: Keystream, acoustics: Acoustics)
     const digit = stream.below(10);
     answer += digit;
     const voice = recording(voices, stream.below(voices.voices), digit);
-    const clip = atSpeed(voice, between(0.85, 1.15));
+    const clip = atSpeed(voice, between(...speeds), between(-glide, glide));
     const gain = between(0.75, 1);
     add(spoken, clip, at, gain);
     const end = add(heard, equalised(clip, equaliserDb, between), at, gain);
@@ -195,15 +201,16 @@ function add(mix: Float32Array, clip: Float32Array, at: number, gain: number): n
   return end;
 }
 
-/** Faster is also higher, as on a tape. */
-function atSpeed(clip: Float32Array, speed: number): Float32Array {
-  const out = new Float32Array(Math.floor((clip.length - 1) / speed));
-  for (let i = 0; i < out.length; i++) {
-    const from = Math.floor(i * speed);
-    const part = i * speed - from;
-    out[i] = clip[from]! * (1 - part) + clip[from + 1]! * part;
+/** Faster is also higher, as on a tape; with a slope it is so more and more. */
+function atSpeed(clip: Float32Array, speed: number, slope = 0): Float32Array {
+  const last = clip.length - 1;
+  const out: number[] = [];
+  for (let from = 0; from < last; from += speed * (1 + slope * ((2 * from) / last - 1))) {
+    const at = Math.floor(from);
+    const part = from - at;
+    out.push(clip[at]! * (1 - part) + clip[at + 1]! * part);
   }
-  return out;
+  return Float32Array.from(out);
 }
 
 /** Unsigned 8-bit mono, with a floor of noise over everything. */

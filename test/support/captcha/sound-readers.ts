@@ -43,7 +43,7 @@ function bestDigits(scores: readonly ArrayLike<number>[], apart: number): string
 
 const apartSeconds = 0.55;
 const apartFrames = Math.floor((apartSeconds * speechRateHz) / hopSamples);
-const speeds = Array.from({ length: 9 }, (_, i) => 0.86 + 0.035 * i);
+const speeds = Array.from({ length: 15 }, (_, i) => 0.86 + 0.02 * i);
 
 interface Pattern {
   readonly digit: number;
@@ -51,10 +51,15 @@ interface Pattern {
   readonly frames: readonly Float32Array[];
 }
 
-/** What a stock recording looks like, faster or slower, as on a tape. */
+/** Returns what a stock recording looks like, faster or slower, as on a tape. */
 function patternOf(wave: Float32Array, digit: number, speed: number): Pattern {
   const length = Math.floor((wave.length - 1) / speed);
-  const frames = melFrames(Float32Array.from({ length }, (_, i) => wave[Math.round(i * speed)]!));
+  const tape = Float32Array.from({ length }, (_, i) => {
+    const at = Math.floor(i * speed);
+    const part = i * speed - at;
+    return wave[at]! * (1 - part) + wave[at + 1]! * part;
+  });
+  const frames = melFrames(tape);
   const norm = Math.sqrt(frames.length * melBands);
   return { digit, frames: frames.map((frame) => frame.map((v) => v / norm)) };
 }
@@ -70,7 +75,7 @@ function sumsOf(frames: readonly Float32Array[]) {
   return { sums, squares };
 }
 
-/** By correlation of the spectra over time with recordings that anybody can make, at nine speeds. */
+/** By correlation of the spectra over time with recordings that anybody can make, at many speeds. */
 export function correlationReader(stock: SpeechVoices): SoundReader {
   const patterns = Array.from({ length: stock.voices * 10 }, (_, i) =>
     stock.samples.slice(stock.starts[i]!, stock.starts[i + 1]!),
@@ -93,8 +98,9 @@ export function correlationReader(stock: SpeechVoices): SoundReader {
           for (let band = 0; band < melBands; band++) alike += one[band]! * other[band]!;
         }
         const row = scores[at + (count >> 1)]!;
-        // A short pattern is like anything more easily than a long one.
-        const surety = Math.atanh(Math.min(0.99, alike / Math.sqrt(power || 1))) * Math.sqrt(count);
+        // A short pattern is like anything more easily than a long one. Weighed by the root of the length, as chance
+        // would have it, the long ones take the place of short ones: this little finds most digits.
+        const surety = Math.atanh(Math.min(0.99, alike / Math.sqrt(power || 1))) * count ** 0.1;
         row[digit] = Math.max(row[digit]!, surety);
       }
     }
