@@ -141,14 +141,15 @@ export function createWork(options: {
   }
 
   const stock: Searched[] = [];
-  let filling: NodeJS.Timeout | undefined;
+  let isFilling = false;
 
   /** Begins with the first challenge: a server that is asked for none derives none. */
   function fillStock(): void {
-    if (stock.length >= stockMax) return;
-    filling ??= setTimeout(async () => {
+    if (isFilling || stock.length >= stockMax) return;
+    isFilling = true;
+    setTimeout(async () => {
       stock.push(await derive(calmTries));
-      filling = undefined;
+      isFilling = false;
       fillStock();
     }, stockEveryMs).unref();
   }
