@@ -254,6 +254,7 @@ export const takeAlertsBackEndpoint = endpoint({
     summary: "Ends the decisions of the account's alerts that match, or of all of them.",
     query: {
       ...meantQuery,
+      kind: optionalText('`cscli`, or `crowdsec` for all others; no alert has another.'),
       decision_type: optionalText('`ban` or `captcha`.'),
       has_active_decision: optionalText('`false` has none.'),
       since: optionalText('No older than this: `4h`.'),
@@ -706,6 +707,7 @@ export const ownAlertsEndpoint = endpoint({
       value: optionalText('An address or a network.'),
       scenario: optionalText('The whole name of it.'),
       origin: optionalText('`crowdsec`, `cscli` or another.'),
+      kind: optionalText('`cscli`, or `crowdsec` for all others; no alert has another.'),
       decision_type: optionalText('`ban` or `captcha`; others have none.'),
       has_active_decision: optionalText('`false` has none.'),
       since: optionalText('No older than this: `4h`.'),

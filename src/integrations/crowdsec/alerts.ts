@@ -327,6 +327,7 @@ interface AlertFilter {
   readonly origin: string | undefined;
   readonly type: string | undefined;
   readonly scenario: string | undefined;
+  readonly kind: string | undefined;
   /** Came no earlier, and no later: milliseconds since 1970. */
   readonly since: number;
   readonly until: number;
@@ -367,6 +368,7 @@ export function readAlertFilter(
     origin: given('origin')?.toLowerCase(),
     type: given('decision_type')?.toLowerCase(),
     scenario: given('scenario'),
+    kind: given('kind')?.toLowerCase(),
     limit: limit === 0 ? alertsShownMax : Math.min(limit, alertsShownMax),
     since: Number.isNaN(since) ? Number.NEGATIVE_INFINITY : nowMs - since,
     until: ages.length === 0 ? Number.POSITIVE_INFINITY : nowMs - Math.max(...ages),
@@ -377,7 +379,7 @@ const filtersOfDecisions = ['contains', 'ip', 'origin', 'range', 'scenario', 'sc
 const filtersOfAlerts = ['decision_type', 'has_active_decision', 'limit', 'since', 'until'];
 /** Some have no meaning here and change nothing: simulations, and alerts from elsewhere, are not kept. */
 const alertFilters = [
-  ...[...filtersOfDecisions, ...filtersOfAlerts, 'created_before'],
+  ...[...filtersOfDecisions, ...filtersOfAlerts, 'created_before', 'kind'],
   ...['simulated', 'include_capi', 'with_decisions', 'sort'],
 ];
 
@@ -425,8 +427,8 @@ export function alertsText(
   filter: AlertFilter,
   nowMs: number,
 ): string {
-  const { isAny, network, contains, named, scope, origin, type, scenario, since, until, limit } =
-    filter;
+  const { isAny, network, contains, named, scope, origin, type, scenario, since, until } = filter;
+  const { kind, limit } = filter;
   const texts: string[] = [];
   // The oldest comes first.
   for (const [value, ban] of [...(own?.active ?? [])].reverse()) {
@@ -438,6 +440,7 @@ export function alertsText(
     if (scope !== undefined && scopeOf(value).toLowerCase() !== scope) continue;
     if (origin !== undefined && attribution.origin.toLowerCase() !== origin) continue;
     if (type !== undefined && attribution.type !== type) continue;
+    if (kind !== undefined && kindOfAlert(attribution.origin) !== kind) continue;
     if (named !== undefined && named !== value) continue;
     const prefix = networkOf(value);
     if (network !== undefined) {
@@ -450,6 +453,11 @@ export function alertsText(
     texts.push(alertText(value, ban, nowMs));
   }
   return texts.length === 0 ? 'null' : `[${texts.join(',')}]`;
+}
+
+/** Returns what made an alert. Alerts of a web firewall carry no decision, so none of them is kept. */
+function kindOfAlert(origin: string): 'cscli' | 'crowdsec' {
+  return origin.toLowerCase().startsWith('cscli') ? 'cscli' : 'crowdsec';
 }
 
 type Ban = OwnDecisions['active'] extends ReadonlyMap<string, infer One> ? One : never;
@@ -480,6 +488,7 @@ function alertText(value: string, ban: Ban, nowMs: number): string {
     message: `${scope} ${shown} performed '${attribution.scenario}'`,
     events_count: 1,
     capacity: 0,
+    kind: kindOfAlert(attribution.origin),
     leakspeed: '',
     simulated: false,
     remediation: true,

@@ -46,6 +46,9 @@ import {
 const headers = ['x-api-key', 'user-agent', 'accept-encoding'] as const;
 /** An agent with a hundred sources and all parsers says so much. */
 const usageBytesMax = 512 * 1_024;
+/** A body of any shape is parsed and checked in a few milliseconds up to here. An agent's longer one is taken unread. */
+const usageBytesRead = 128 * 1_024;
+const listMax = 64;
 const retrySeconds = 10;
 
 export const streamEndpoint = endpoint({
@@ -76,32 +79,32 @@ export const streamEndpoint = endpoint({
 // are. Firewall bouncers report the same traffic in packets and in bytes; bytes are left out. An
 // agent says what it read: that is checked, and not kept.
 
-const item = v.looseObject({
+const item = v.object({
   name: v.string(),
   unit: v.optional(v.nullable(v.string())),
   value: v.pipe(v.number(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER)),
 });
-const metric = v.looseObject({
+const metric = v.object({
   items: v.optional(v.nullable(v.pipe(v.array(item), v.maxLength(1_000)))),
 });
 const program = {
   version: v.optional(v.nullable(v.string())),
   utc_startup_timestamp: v.optional(v.nullable(v.number())),
 };
-const component = v.looseObject({
+const component = v.object({
   ...program,
-  metrics: v.optional(v.nullable(v.pipe(v.array(metric), v.maxLength(64)))),
+  metrics: v.optional(v.nullable(v.pipe(v.array(metric), v.maxLength(listMax)))),
 });
 // One metric of an agent holds an item for each source and parser: thousands, and none of them is read.
-const processor = v.looseObject({
+const processor = v.object({
   ...program,
-  hub_items: v.optional(v.nullable(v.looseObject({}))),
-  datasources: v.optional(v.nullable(v.looseObject({}))),
-  metrics: v.optional(v.nullable(v.pipe(v.array(v.looseObject({})), v.maxLength(64)))),
+  hub_items: v.optional(v.nullable(v.object({}))),
+  datasources: v.optional(v.nullable(v.object({}))),
+  metrics: v.optional(v.nullable(v.pipe(v.array(v.object({})), v.maxLength(listMax)))),
 });
-const usageMetrics = v.looseObject({
-  remediation_components: v.optional(v.nullable(v.pipe(v.array(component), v.maxLength(64)))),
-  log_processors: v.optional(v.nullable(v.pipe(v.array(processor), v.maxLength(64)))),
+const usageMetrics = v.object({
+  remediation_components: v.optional(v.nullable(v.pipe(v.array(component), v.maxLength(listMax)))),
+  log_processors: v.optional(v.nullable(v.pipe(v.array(processor), v.maxLength(listMax)))),
 });
 
 /** The members that a component of each kind must have. */
@@ -313,6 +316,9 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       }
       return guard.unpacked(usageEndpoint, request, (whole): Answer => {
         if (!whole.ok) return whole;
+        if (whole.value.body.length > usageBytesRead) {
+          return isAgent ? { status: 201, headers: [noStore] } : fail('body_too_large');
+        }
         const usage = readUsage(whole.value.body);
         if (!usage.ok) return usage;
         if (keyId !== undefined) uses.note(keyId, { ...seen(request), ...usage.value });
@@ -347,9 +353,11 @@ export function readUsage(body: Uint8Array): Result<BouncerUsage> {
   } catch {
     return notRead;
   }
+  // An array is an object, too.
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return notRead;
+  if (hasLongList(given)) return notRead;
   const read = v.safeParse(usageMetrics, given, { abortEarly: true });
-  // An array is a loose object, too.
-  if (!read.success || Array.isArray(given)) return notRead;
+  if (!read.success) return notRead;
   const missing = missingIn(read.output);
   if (missing !== undefined) return fail('invalid_parameter', `${missing} is required`);
   const sums = { processed: 0, dropped: 0 };
@@ -364,11 +372,26 @@ export function readUsage(body: Uint8Array): Result<BouncerUsage> {
   return ok(sums);
 }
 
+/** Each element of a list is checked before its length is: of a list of nothings that takes far longer. */
+function hasLongList(usage: {
+  readonly remediation_components?: unknown;
+  readonly log_processors?: unknown;
+}): boolean {
+  const isLong = (list: unknown) => Array.isArray(list) && list.length > listMax;
+  return [usage.remediation_components, usage.log_processors].some(
+    (list) =>
+      isLong(list) ||
+      (Array.isArray(list) &&
+        list.some((one: { readonly metrics?: unknown } | null) => isLong(one?.metrics))),
+  );
+}
+
 /** Names the first member that is not there. */
 function missingIn(usage: v.InferOutput<typeof usageMetrics>): string | undefined {
   for (const kind of ['remediation_components', 'log_processors'] as const) {
     for (const [i, one] of (usage[kind] ?? []).entries()) {
-      const lacking = needed[kind].find((name) => one[name] === undefined || one[name] === null);
+      const said: Readonly<Record<string, unknown>> = one;
+      const lacking = needed[kind].find((name) => said[name] === undefined || said[name] === null);
       if (lacking !== undefined) return `${kind}.${i}.${lacking}`;
     }
   }

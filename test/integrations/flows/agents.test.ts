@@ -324,11 +324,14 @@ it('an agent reads its own alerts, allowlists that are empty, and whether an add
     ['has_active_decision=true&include_capi=false', [web, ssh]],
     ['has_active_decision=false', []],
     ['origin=cscli', []],
+    ['kind=crowdsec', [web, ssh]],
+    ['kind=cscli', []],
+    ['kind=waf', []],
     ['decision_type=captcha', []],
   ] as const) {
     assert.deepEqual(await shown(query), wanted, query);
   }
-  const bads = ['contains=x', 'created_before=x', 'kind=waf', 'with_content=true'];
+  const bads = ['contains=x', 'created_before=x', 'kinds=waf', 'with_content=true'];
   for (const bad of [
     ...bads,
     'since=x',

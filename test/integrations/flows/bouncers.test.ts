@@ -458,6 +458,10 @@ it('what bouncers say of themselves is added up and shown, and rubbish is refuse
     assert.equal(refused.status, 400, bad);
     assert.equal(typeof (JSON.parse(refused.body) as { message: string }).message, 'string');
   }
+  const long = (bytes: number) =>
+    post(JSON.stringify({ remediation_components: [{ ...component, name: 'x'.repeat(bytes) }] }));
+  assert.equal((await long(127 * 1_024)).status, 201);
+  assert.equal((await long(129 * 1_024)).status, 413);
   for (const [name, lacking] of [
     ['version', body.replace('"version":"v1",', '')],
     ['utc_startup_timestamp', body.replace('"utc_startup_timestamp":1', '"x":1')],

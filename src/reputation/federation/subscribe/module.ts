@@ -846,7 +846,7 @@ export async function openPeers(needs: {
     signer: needs.signer,
     ...(needs.onNotice === undefined ? {} : { onNotice: needs.onNotice }),
   });
-  let peers: readonly StoredPeer[] = await listPeers(store);
+  let peers: readonly StoredPeer[] = [];
   let loop: Loop | undefined;
   let votes: ReadonlyMap<number, number> = new Map();
   let votesAt = Number.NEGATIVE_INFINITY;
@@ -865,9 +865,10 @@ export async function openPeers(needs: {
     });
   }
 
-  if (peers.length > 0) begin();
-  // The hint of a commit to a database comes without its events, and before they are applied.
+  // The hint of a commit to a database comes without its events, and before they are applied. One may come while peers are read.
   state.onPeers(begin);
+  peers = await listPeers(store);
+  if (peers.length > 0) begin();
   return {
     tables: [{ name: 'peers', used: () => peers.length, limit: peersMax }],
     metrics: (metrics: Metrics) =>
