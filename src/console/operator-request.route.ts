@@ -53,6 +53,7 @@ export interface ConsoleNames {
   emailOf(accountId: string): Promise<string | undefined>;
 }
 
+/** 12 random bytes. */
 const accountIdShape = /^[A-Za-z0-9_-]{16}$/;
 export const isAccountId = (text: string) => accountIdShape.test(text);
 

@@ -11,6 +11,7 @@ import {
   changeForm,
   consoleChange,
   consoleScreen,
+  isAccountId,
   type OperatorRequest,
   viewOf,
 } from '../operator-request.route.ts';
@@ -41,8 +42,6 @@ export interface ConsolePeople {
 }
 
 const perPage = 50;
-/** 12 random bytes, as accounts have them. */
-const idShape = /^[A-Za-z0-9_-]{16}$/;
 
 function quotasText({ quotas }: PersonFacts): string {
   if (quotas === undefined) return 'by trust';
@@ -58,7 +57,7 @@ export function peopleScreens(parts: ConsoleParts, people: ConsolePeople): Plain
   async function show(context: OperatorRequest, query: Params): Promise<Reply> {
     const part = plainAddress(query.get('part') ?? '').slice(0, 320);
     const asked = query.get('after');
-    const after = asked !== undefined && idShape.test(asked) ? asked : undefined;
+    const after = asked !== undefined && isAccountId(asked) ? asked : undefined;
     const found = await people.find(part, after, perPage);
     const invitations = await people.invitations();
     const view = { ...(await viewOf(parts, context, query)), ...found, part, invitations };
@@ -70,7 +69,7 @@ export function peopleScreens(parts: ConsoleParts, people: ConsolePeople): Plain
     query: Params,
     id: string = context.request.param,
   ): Promise<Reply> {
-    const person = idShape.test(id) ? await people.person(id) : undefined;
+    const person = isAccountId(id) ? await people.person(id) : undefined;
     if (person === undefined) return pageBuilder.problem(context, fail('unknown_account'));
     const view = { ...(await viewOf(parts, context, query)), person };
     return pageBuilder.show(context, (frame) => personPage(frame, view));
@@ -85,7 +84,7 @@ export function peopleScreens(parts: ConsoleParts, people: ConsolePeople): Plain
     // These come from the list, and name an address.
     if (does === 'invite' || does === 'withdraw') return ok({});
     const id = form.get('id') ?? '';
-    const person = idShape.test(id) ? await people.person(id) : undefined;
+    const person = isAccountId(id) ? await people.person(id) : undefined;
     if (person === undefined) return fail('unknown_account');
     // The page of a person changes nothing of another one.
     const keys =

@@ -164,7 +164,7 @@ function stitched(all: readonly Uint8Array[]): Stitched {
 // so its bytes depend on its rows alone, whichever build makes them.
 const leafRowsMin = 64;
 const leafRowsMax = 512;
-/** One row in so many may end a leaf. */
+/** One row in 2 to the power of this may end a leaf. */
 const leafOneInBits = 6;
 
 /** The bits that decide about ends, by the address alone: a leaf asks for fewer of them, so a row that ends a run ends a leaf. */
@@ -273,11 +273,12 @@ function hasSamePrefixes(a: Rows, i: number, b: Rows, from: number, to: number):
 type FindFormer = ReturnType<typeof createFormerLeaves>;
 
 /**
+ * Makes a run: takes over the leaves that a former run has, renders and compresses the others.
  * @param ends of the leaves
  * @param render writes the rows to the sink
  * @param deflate undefined: no deflate blocks are made
  */
-export function renderRun(
+function renderRun(
   rows: Rows,
   ends: Uint32Array,
   sink: TextSink,
@@ -402,7 +403,7 @@ const zeros = new Uint8Array(windowBytes);
 /** @param byLetters without a search for what repeats */
 function createDeflater(byLetters: boolean) {
   const options = {
-    level: 1,
+    level: deflateLevel,
     strategy: byLetters ? constants.Z_HUFFMAN_ONLY : constants.Z_DEFAULT_STRATEGY,
     finishFlush: constants.Z_SYNC_FLUSH,
   };
@@ -500,8 +501,8 @@ function multiply(a: number, b: number): number {
 
 /** A run ends no sooner: whoever picks addresses can't make runs of one row. */
 export const runRowsMin = 1_024;
-/** One row in so many may end a run: as text and compressed it stays within a processor's cache. */
-const oneInBits = 13;
+/** One row in 2 to the power of this may end a run: as text and compressed it stays within a processor's cache. */
+const runOneInBits = 13;
 
 /** Views of `rows`; none of none. */
 export function runsOf(rows: Rows): Rows[] {
@@ -549,7 +550,7 @@ function hashedRuns(
 }
 
 function endsRun(rows: Rows, at: number): boolean {
-  return endBits(rows, at) >>> (32 - oneInBits) === 0;
+  return endBits(rows, at) >>> (32 - runOneInBits) === 0;
 }
 
 export interface KnownPiece extends Piece {
