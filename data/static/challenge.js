@@ -306,7 +306,9 @@ if (challengeBox) {
 
   // Before the script of every page, which counts a form as sent.
   form.addEventListener('submit', (event) => {
-    if (isOpen || solution.value !== '' || event.submitter?.name === 'captcha_beside') return;
+    const isAside = event.submitter?.name === 'captcha_beside' || challengeBox.dataset.state === 'unable';
+    // Who can't work may send it all the same: a wait may be over by now.
+    if (isOpen || solution.value !== '' || isAside) return;
     event.preventDefault();
     held = { by: event.submitter };
     if (!worker && !isAsking) begin();

@@ -3,6 +3,7 @@
  * one way in which a change is made, which is the act of the command line.
  */
 
+import { isAccountId } from '../access/accounts/records.ts';
 import type { AuditLog } from '../access/audit-log.ts';
 import type { Clock } from '../core/clock.ts';
 import { type ErrorCode, sentenceFor } from '../core/errors.ts';
@@ -52,10 +53,6 @@ export interface ConsoleNames {
   /** The mail address of an account; undefined when it is gone. */
   emailOf(accountId: string): Promise<string | undefined>;
 }
-
-/** 12 random bytes. */
-const accountIdShape = /^[A-Za-z0-9_-]{16}$/;
-export const isAccountId = (text: string) => accountIdShape.test(text);
 
 /** Returns the mail addresses of the accounts that are still there, by id. */
 export async function emailsOf(

@@ -1,6 +1,7 @@
 /** GET /admin/people, an account of it, and what may be changed of one: as the commands do it. */
 
 import type { ListedAccount } from '../../access/accounts/accounts.ts';
+import { isAccountId } from '../../access/accounts/records.ts';
 import { fail, ok } from '../../core/result.ts';
 import { plainAddress, plainPasted } from '../../core/text.ts';
 import type { Reply } from '../../http/request/message.ts';
@@ -11,7 +12,6 @@ import {
   changeForm,
   consoleChange,
   consoleScreen,
-  isAccountId,
   type OperatorRequest,
   viewOf,
 } from '../operator-request.route.ts';

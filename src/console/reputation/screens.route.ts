@@ -3,6 +3,7 @@
  * of what the service says of addresses, with the acts on it.
  */
 
+import { isAccountId } from '../../access/accounts/records.ts';
 import { sentenceFor } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { listNameOf, plainAddress, plainPasted } from '../../core/text.ts';
@@ -28,7 +29,6 @@ import {
   consoleChange,
   consoleScreen,
   emailsOf,
-  isAccountId,
   type OperatorRequest,
   type OperatorSession,
   type PreparedChange,

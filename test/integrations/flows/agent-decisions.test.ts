@@ -456,7 +456,7 @@ it('who may manage sets and ends own entries as an operator does, and reads the 
     ['alerts?alert_source=', 'alert_source is no filter of alerts'],
     ['alerts?scenario=', 'scenario is empty'],
     ['alerts?limit=1', 'limit is 0 where alerts are deleted'],
-    ['alerts?since=soon', 'since and until are durations, as 4h'],
+    ['alerts?since=soon', 'since, until and created_before are durations, as 4h'],
     ['alerts/x', 'the id of a decision is a whole number'],
   ] as const) {
     assert.deepEqual(await ask(bad, 'DELETE'), [400, { message: what }]);

@@ -67,6 +67,19 @@ for (const { locale, width, colorScheme } of looks) {
       await fill('wrong-guess-3');
       await busy.waitForURL(/\/signin/);
       assert.equal(await busy.locator('.challenge img').count(), 0);
+      const idle = await (await browser.newContext({ locale, colorScheme, viewport })).newPage();
+      await idle.addInitScript('delete window.Worker');
+      const send = async () => {
+        await idle.fill('#email', email);
+        await idle.fill('#password', 'wrong-guess-4');
+        const answered = idle.waitForResponse((one) => one.request().method() === 'POST');
+        await idle.click('main form[action^="/signin"] .button-primary');
+        return (await answered).status();
+      };
+      await idle.goto(`${baseUrl}/signin`);
+      for (let i = 0; (await send()) !== 429; i++) assert.ok(i < 30);
+      await idle.waitForSelector('.challenge[data-state=unable]');
+      assert.ok([422, 429].includes(await send()), 'sent without work');
       await page.fill('#email', email);
       await beside.click();
       assert.ok(page.url().endsWith('/signin/link/sent'), page.url());
