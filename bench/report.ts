@@ -18,6 +18,7 @@ import type { BenchRow } from './row.ts';
 const here = new URL('.', import.meta.url);
 const resultsFolder = 'bench/results';
 const page = 'docs/BENCHMARKS.md';
+const options = ['--save', '--tiny', '--write'];
 
 function benchNames(): string[] {
   return readdirSync(here)
@@ -35,6 +36,11 @@ function gitCommit(): string {
 }
 
 async function main(args: readonly string[]): Promise<void> {
+  const odd = args.find((arg) => arg.startsWith('-') && !options.includes(arg));
+  if (odd !== undefined) {
+    process.stderr.write(`no option '${odd}'; there are: ${options.join(', ')}\n`);
+    process.exit(1);
+  }
   if (args.includes('--write')) {
     writePage();
     return;
