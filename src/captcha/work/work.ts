@@ -143,7 +143,7 @@ export function createWork(options: {
   const stock: Searched[] = [];
   let isFilling = false;
 
-  /** Begins with the first challenge: a server that is asked for none derives none. */
+  /** Begins with the first challenge of a calm network: a server that is asked for none derives none. */
   function fillStock(): void {
     if (isFilling || stock.length >= stockMax) return;
     isFilling = true;
@@ -155,8 +155,9 @@ export function createWork(options: {
   }
 
   async function searched(triesMax: number): Promise<Result<Searched>> {
-    const found = triesMax === calmTries ? stock.shift() : undefined;
-    fillStock();
+    const isCalm = triesMax === calmTries;
+    const found = isCalm ? stock.shift() : undefined;
+    if (isCalm) fillStock();
     if (found !== undefined) return ok(found);
     if (making >= makingMax) return fail('overloaded');
     making++;
