@@ -99,7 +99,7 @@ const delivery = { speeds: [0.8, 1.22], glide: 0.12 } as const;
  */
 export const acousticsOf = {
   en: { equaliserDb: 8, reflections: 16, babbleDb: 6, ...delivery },
-  fr: { equaliserDb: 8, reflections: 16, babbleDb: 8, ...delivery },
+  fr: { equaliserDb: 8, reflections: 16, babbleDb: 8.5, ...delivery },
 } as const satisfies Record<SpokenLanguage, Acoustics>;
 export const usualAcoustics: Acoustics = acousticsOf.en;
 
