@@ -147,10 +147,18 @@ export function createWork(options: {
   function fillStock(): void {
     if (isFilling || stock.length >= stockMax) return;
     isFilling = true;
-    setTimeout(async () => {
-      stock.push(await derive(calmTries));
-      isFilling = false;
-      fillStock();
+    setTimeout(() => {
+      derive(calmTries).then(
+        (key) => {
+          stock.push(key);
+          isFilling = false;
+          fillStock();
+        },
+        // The next challenge derives its own, and says what is wrong.
+        () => {
+          isFilling = false;
+        },
+      );
     }, stockEveryMs).unref();
   }
 
