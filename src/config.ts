@@ -10,7 +10,7 @@ import * as v from 'valibot';
 import { dataDirDefault } from './config/place.ts';
 import { type Accent, readAccent } from './core/accent.ts';
 import { OperatorError } from './core/errors.ts';
-import { type LogLevel, logLevels } from './core/log.ts';
+import { logLevels } from './core/log.ts';
 import { readDomain } from './core/mail-address.ts';
 import { durationMs, durationRule } from './core/time.ts';
 
@@ -25,6 +25,11 @@ const integer = (min: number, max: number) =>
     v.minValue(min, `must be a whole number from ${min} to ${max}`),
     v.maxValue(max, `must be a whole number from ${min} to ${max}`),
   );
+
+const onOff = v.pipe(
+  v.picklist(['on', 'off'], 'must be on or off'),
+  v.transform((text) => text === 'on'),
+);
 
 const duration = v.pipe(
   v.string(),
@@ -331,125 +336,8 @@ export type FactorDemand = (typeof factorDemands)[number];
 const rdnsModes = ['off', 'pages', 'verbose'] as const;
 export type RdnsMode = (typeof rdnsModes)[number];
 
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  /** Paths of Unix-domain sockets that serve what the port serves. */
-  readonly listenUnix: readonly string[];
-  readonly listenUnixMode: number;
-  /** Name or number; undefined: the group of the process. */
-  readonly listenUnixGroup: string | undefined;
-  readonly baseUrl: string;
-  readonly secureUrl: string;
-  readonly dataDir: string;
-  /** Undefined: the embedded store. Holds a password: never logged. */
-  readonly databaseUrl: string | undefined;
-  /** The journal is read from this standby; undefined: from the primary. */
-  readonly databaseReplicaUrl: string | undefined;
-  /** Other nodes of the same database ask this one at this address and port. */
-  readonly internalListen: string;
-  /** Threads that listen; the main thread does not. */
-  readonly httpThreads: number;
-  readonly captchaThreads: number;
-  /** The server serves on for so long, not ready, after the signal to stop. */
-  readonly drainMs: number;
-  /** Least time between two builds of the feeds. */
-  readonly feedIntervalSeconds: number;
-  /** Terms in the head of each feed and on their page. */
-  readonly feedLicence: string;
-  /** Addresses and prefixes whose `X-Forwarded-For` or `Forwarded` is believed; `unix`: the sockets of LISTEN_UNIX. */
-  readonly trustedProxies: readonly string[];
-  readonly masterKeyFile: string | undefined;
-  readonly smtpUrl: string | undefined;
-  readonly mailFrom: string;
-  /** On pages and in mails. Undefined: the program's own, in mails the host of BASE_URL. */
-  readonly siteName: string | undefined;
-  /** A mail address or a page. */
-  readonly siteContact: string | undefined;
-  /** A PNG or SVG file. */
-  readonly siteLogo: string | undefined;
-  /** Undefined: the program's own colours. */
-  readonly siteAccent: Accent | undefined;
-  readonly smsWebhookUrl: string | undefined;
-  /** Source of breached passwords, asked by the first five digits of a hash. */
-  readonly pwnedRangeUrl: string | undefined;
-  /** ISO 3166-1 codes of the countries that texts are sent to; `*`: all. */
-  readonly smsCountries: readonly string[];
-  /** Texts over all in a day. */
-  readonly smsPerDay: number;
-  readonly geoCountryMmdb: string | undefined;
-  readonly geoAsnMmdb: string | undefined;
-  readonly logLevel: LogLevel;
-  /** A binary of the web server with this hash is loaded although this version does not know it. */
-  readonly webServerSha256: string | undefined;
-  /** A file, or `stdout`; undefined: none. */
-  readonly accessLog: string | undefined;
-  /** Without it, /metrics answers loopback peers only, and nobody behind a proxy. */
-  readonly metricsToken: string | undefined;
-  /** False lifts the limits per client IP (load tests), never the quotas. */
-  readonly clientLimitsOn: boolean;
-  /** False: accounts are made by an operator alone, or by whom one invites. */
-  readonly registrationOpen: boolean;
-  /** Domains whose addresses may register; none: all. */
-  readonly registrationDomains: readonly string[];
-  /** These accounts must have a second factor or a passkey. */
-  readonly requireSecondFactor: FactorDemand;
-  /** The consent page tells the names that sites give themselves, which are fetched from them. */
-  readonly consentSiteNames: boolean;
-  /** People may have a browser trusted in place of their second factor. */
-  readonly trustedBrowsers: boolean;
-  /** Private: reports come from the operator's own machines. */
-  readonly reputation: 'private' | 'public';
-  /** Earned votes alone are no quorum. */
-  readonly reputationAnchored: boolean;
-  /** Networks rise by their hosts. */
-  readonly networkRise: boolean;
-  /** Score from which look-ups of bouncers tell a captcha, below that of a ban; 0: never. */
-  readonly decisionsCaptchaFrom: number;
-  /** Host names by reverse DNS are told to nobody, to readers of pages, or to verbose checks too. */
-  readonly rdns: RdnsMode;
-  /** Addresses of the resolvers that are asked, with or without a port; empty: those of the system. */
-  readonly rdnsResolvers: readonly string[];
-  /** Groups of peers that must vote alike before peers alone block, 3 to 8. */
-  readonly federationAgree: number;
-  /** False: peers alone never block. */
-  readonly federationBlocks: boolean;
-  /** Addresses and prefixes of which reports have no effect, besides the bundled ones. */
-  readonly knownGood: readonly string[];
-  /** Accounts behind a row that is published to peers, at least. */
-  readonly federationLeast: number;
-  /** The readers of what is published to peers. */
-  readonly federationAccess: 'peers' | 'open';
-  /** Lists may be fetched from addresses that are not public. */
-  readonly sourceAllowPrivate: boolean;
-  /** Suffixes of an intranet under which there may be clients of sign-on; `.`: single labels. */
-  readonly clientSuffixes: readonly string[];
-  /** Undefined: the server makes no backups. */
-  readonly backupFolder: string | undefined;
-  readonly backupEveryMs: number;
-  readonly backupKeep: number;
-  /** Either makes all backups encrypted, and so do recipients. */
-  readonly backupPassphrase: string | undefined;
-  readonly backupPassphraseFile: string | undefined;
-  /** Public keys of age; none beside a passphrase. */
-  readonly backupRecipients: readonly string[];
-  /** Zone of the DNS block list; undefined: there is none. */
-  readonly dnsZone: string | undefined;
-  /** The zone is asked at these addresses with ports. */
-  readonly dnsListen: readonly string[];
-  /** These addresses and prefixes may ask without a key. */
-  readonly dnsAllow: readonly string[];
-  /** Name servers that the zone is delegated to. */
-  readonly dnsNameServers: readonly string[];
-  /** HAProxy asks at this loopback address and port; undefined: it can't. */
-  readonly spoeListen: string | undefined;
-  /** Health and metrics on a port of their own; undefined: on the public one alone. */
-  readonly adminListen: { readonly host: string; readonly port: number } | undefined;
-  /** Undefined: operators may see the radar, and in the demo everybody may. */
-  readonly radar: RadarMode | undefined;
-}
-
-export type RadarMode = 'operators' | 'public' | 'off';
+const radarModes = ['operators', 'public', 'off'] as const;
+export type RadarMode = (typeof radarModes)[number];
 
 /** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
 const smsCountriesDefault =
@@ -461,123 +349,419 @@ export const feedLicenceDefault =
 /** One core is the main thread's. */
 export const frontEndsOf = (cores: number) => Math.min(Math.max(1, cores - 1), 64);
 
-const schema = v.object({
-  HOST: v.optional(
-    v.pipe(v.string(), v.regex(/^[0-9A-Za-z.:_-]{1,253}$/, 'must be an address or a host name')),
-    '127.0.0.1',
-  ),
-  PORT: v.optional(integer(0, 65_535), '8080'),
-  LISTEN_UNIX: v.optional(socketPaths, ''),
-  LISTEN_UNIX_MODE: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^0?[0-7]{3}$/, 'must be three octal digits, such as 660'),
-      v.transform((text) => Number.parseInt(text, 8)),
-    ),
-    '660',
-  ),
-  LISTEN_UNIX_GROUP: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^([A-Za-z_][\w.-]{0,31}\$?|\d{1,9})$/, 'must be the name or the number of a group'),
-    ),
-  ),
-  BASE_URL: v.optional(origin),
-  SECURE_URL: v.optional(origin),
-  DATA_DIR: v.optional(path, dataDirDefault),
-  DATABASE_URL: v.optional(databaseUrl),
-  DATABASE_REPLICA_URL: v.optional(databaseUrl),
-  INTERNAL_LISTEN: v.optional(v.string(), '127.0.0.1:0'),
-  HTTP_THREADS: v.optional(
-    v.union([v.literal('auto'), integer(1, 64)], 'must be auto or 1 to 64'),
-    'auto',
-  ),
-  CAPTCHA_THREADS: v.optional(integer(1, 64), '2'),
-  DRAIN_MS: v.optional(integer(0, 60_000), '500'),
-  FEED_INTERVAL_SECONDS: v.optional(integer(1, 3_600), '60'),
-  FEED_LICENCE: v.optional(
-    // It stands in comments of eight formats.
-    v.pipe(v.string(), v.regex(/^[\x20-\x7e]{1,300}$/, 'must be one line of ASCII, 1 to 300')),
-    feedLicenceDefault,
-  ),
-  TRUSTED_PROXIES: v.optional(list, ''),
-  MASTER_KEY_FILE: v.optional(path),
-  SMTP_URL: v.optional(smtpUrl),
-  MAIL_FROM: v.optional(
-    v.pipe(v.string(), v.regex(/^[^\s<>"]{1,64}@[^\s<>"]{1,253}$/, 'must be a mail address')),
-    'portcullis@localhost',
-  ),
-  SITE_NAME: v.optional(oneLine(60)),
-  SITE_CONTACT: v.optional(contact),
-  SITE_LOGO: v.optional(path),
-  SITE_ACCENT: v.optional(accent),
-  SMS_WEBHOOK_URL: v.optional(urlOf('http:', 'https:')),
-  PWNED_RANGE_URL: v.optional(urlOf('http:', 'https:')),
-  SMS_COUNTRIES: v.optional(countryList, smsCountriesDefault),
-  SMS_PER_DAY: v.optional(integer(1, 65_535), '200'),
-  GEO_COUNTRY_MMDB: v.optional(path),
-  GEO_ASN_MMDB: v.optional(path),
-  LOG_LEVEL: v.optional(v.picklist(logLevels, `must be one of ${logLevels.join(', ')}`), 'info'),
-  WEB_SERVER_SHA256: v.optional(
-    v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'must be 64 digits of 0-9 and a-f')),
-  ),
-  ACCESS_LOG: v.optional(
-    v.union([v.picklist(['off', 'stdout']), path], 'must be off, stdout or a file'),
-    'off',
-  ),
-  METRICS_TOKEN: v.optional(
-    // An Authorization header can carry these (RFC 6750's b64token, and a little more).
-    v.pipe(v.string(), v.regex(/^[\x21-\x7e]{16,256}$/, 'must be 16 to 256 characters, no spaces')),
-  ),
-  CLIENT_LIMITS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'on'),
-  REGISTRATION: v.optional(v.picklist(['open', 'closed'], 'must be open or closed'), 'open'),
-  REGISTRATION_DOMAINS: v.optional(mailDomains, ''),
-  REQUIRE_SECOND_FACTOR: v.optional(
-    v.picklist(factorDemands, `must be ${factorDemands.join(', ')}`),
-    'off',
-  ),
-  CONSENT_SITE_NAMES: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
-  TRUSTED_BROWSERS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
-  REPUTATION: v.optional(v.picklist(['private', 'public'], 'must be private or public')),
-  FEDERATION_AGREE: v.optional(integer(3, 8), '3'),
-  FEDERATION_BLOCKS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'on'),
-  REPUTATION_ANCHORED: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
-  NETWORK_RISE: v.optional(v.picklist(['on', 'off'], 'must be on or off')),
-  DECISIONS_CAPTCHA_FROM: v.optional(integer(0, 74), '0'),
-  RDNS: v.optional(v.picklist(rdnsModes, `must be ${rdnsModes.join(', ')}`), 'off'),
-  RDNS_RESOLVER: v.optional(resolverList, ''),
-  KNOWN_GOOD: v.optional(list, ''),
-  SOURCE_ALLOW_PRIVATE: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
-  FEDERATION_LEAST: v.optional(integer(1, 10)),
-  FEDERATION_ACCESS: v.optional(v.picklist(['peers', 'open'], 'must be peers or open'), 'peers'),
-  CLIENT_SUFFIXES: v.optional(suffixList, ''),
-  BACKUP_FOLDER: v.optional(path),
-  BACKUP_EVERY: v.optional(duration, '24h'),
-  BACKUP_KEEP: v.optional(integer(1, 10_000), '7'),
-  BACKUP_PASSPHRASE: v.optional(
-    v.pipe(v.string(), v.minLength(12, 'must have at least 12 characters')),
-  ),
-  BACKUP_PASSPHRASE_FILE: v.optional(path),
-  BACKUP_RECIPIENTS: v.optional(recipientList, ''),
-  DNS_ZONE: v.optional(domainName),
-  DNS_LISTEN: v.optional(
-    v.pipe(list, v.minLength(1, 'must list an address with its port')),
-    '127.0.0.1:5300',
-  ),
-  DNS_ALLOW: v.optional(list, '127.0.0.0/8,::1'),
-  DNS_NS: v.optional(domainList, ''),
-  SPOE_LISTEN: v.optional(loopbackEndpoint),
-  ADMIN_LISTEN: v.optional(listenPlace),
-  RADAR: v.optional(v.picklist(['operators', 'public', 'off'], 'must be operators, public or off')),
-});
-
-export type SettingName = keyof typeof schema.entries;
-
-/** Returns what stands for a setting that is absent; undefined where its schema has nothing. */
-export function settingDefault(name: string): string | undefined {
-  const found = Object.entries(schema.entries).find(([known]) => known === name)?.[1];
-  return found && (v.getDefault(found as v.GenericSchema) as string | undefined);
+/**
+ * A setting: the rule that reads its text, with its default if it has one; what it is for, in docs/SETTINGS.md; and
+ * what that page says of its absence where there is no default.
+ */
+interface Setting {
+  readonly rule: v.GenericSchema<string | undefined, unknown>;
+  readonly text: string;
+  readonly unset?: string;
 }
+export type SettingGroup = Readonly<Record<string, Setting>>;
+
+/** Every setting, in the groups and the order of docs/SETTINGS.md. */
+export const settingGroups = {
+  'Where it listens': {
+    HOST: {
+      rule: v.optional(
+        v.pipe(
+          v.string(),
+          v.regex(/^[0-9A-Za-z.:_-]{1,253}$/, 'must be an address or a host name'),
+        ),
+        '127.0.0.1',
+      ),
+      text: 'address or host name to listen on',
+    },
+    PORT: { rule: v.optional(integer(0, 65_535), '8080'), text: 'port to listen on' },
+    BASE_URL: {
+      rule: v.optional(origin),
+      text: 'what links begin with',
+      unset: '`http://localhost:PORT`',
+    },
+    SECURE_URL: {
+      rule: v.optional(origin),
+      text: 'what the API’s addresses begin with',
+      unset: 'as `BASE_URL`',
+    },
+    TRUSTED_PROXIES: {
+      rule: v.optional(list, ''),
+      text: 'whose `X-Forwarded-For` or `Forwarded` counts; `unix`: a socket’s',
+      unset: 'nobody’s',
+    },
+    LISTEN_UNIX: {
+      rule: v.optional(socketPaths, ''),
+      text: 'Unix-domain sockets beside the port ([HTTP](HTTP.md))',
+      unset: 'none',
+    },
+    LISTEN_UNIX_MODE: {
+      rule: v.optional(
+        v.pipe(
+          v.string(),
+          v.regex(/^0?[0-7]{3}$/, 'must be three octal digits, such as 660'),
+          v.transform((text) => Number.parseInt(text, 8)),
+        ),
+        '660',
+      ),
+      text: 'mode of their files',
+    },
+    /** Name or number. */
+    LISTEN_UNIX_GROUP: {
+      rule: v.optional(
+        v.pipe(
+          v.string(),
+          v.regex(
+            /^([A-Za-z_][\w.-]{0,31}\$?|\d{1,9})$/,
+            'must be the name or the number of a group',
+          ),
+        ),
+      ),
+      text: 'group of their files',
+      unset: 'the server’s own',
+    },
+    ADMIN_LISTEN: {
+      rule: v.optional(listenPlace),
+      text: '`9090` or an address with a port: health and metrics ([HTTP](HTTP.md))',
+      unset: 'none',
+    },
+    /** The main thread is not among them. */
+    HTTP_THREADS: {
+      rule: v.optional(
+        v.pipe(
+          v.union([v.literal('auto'), integer(1, 64)], 'must be auto or 1 to 64'),
+          v.transform((threads) =>
+            threads === 'auto' ? frontEndsOf(availableParallelism()) : threads,
+          ),
+        ),
+        'auto',
+      ),
+      text: 'threads that listen, 1 to 64; `auto`: cores − 1',
+    },
+    CAPTCHA_THREADS: {
+      rule: v.optional(integer(1, 64), '2'),
+      text: 'threads that render challenges',
+    },
+    DRAIN_MS: {
+      rule: v.optional(integer(0, 60_000), '500'),
+      text: 'how long a server that stops serves on, not ready',
+    },
+  },
+  Data: {
+    DATA_DIR: { rule: v.optional(path, dataDirDefault), text: 'store, master key, snapshots' },
+    MASTER_KEY_FILE: {
+      rule: v.optional(path),
+      text: '32 bytes that seal API keys; mode 600',
+      unset: 'made in `DATA_DIR`',
+    },
+    /** Holds a password: never logged. */
+    DATABASE_URL: {
+      rule: v.optional(databaseUrl),
+      text: 'PostgreSQL of several servers ([several machines](CLUSTER.md))',
+      unset: 'embedded store',
+    },
+    DATABASE_REPLICA_URL: {
+      rule: v.optional(databaseUrl),
+      text: 'a standby of it, to read the journal from',
+      unset: 'none',
+    },
+    INTERNAL_LISTEN: {
+      rule: v.optional(v.string(), '127.0.0.1:0'),
+      text: 'where other nodes ask this one ([several machines](CLUSTER.md))',
+    },
+    GEO_COUNTRY_MMDB: {
+      rule: v.optional(path),
+      text: 'countries in MaxMind format, fresher than the default',
+      unset: 'npm package',
+    },
+    GEO_ASN_MMDB: {
+      rule: v.optional(path),
+      text: 'networks in the same format',
+      unset: 'npm package',
+    },
+  },
+  Backups: {
+    BACKUP_FOLDER: {
+      rule: v.optional(path),
+      text: 'where the server puts backups that it makes itself',
+      unset: 'none',
+    },
+    /** Milliseconds. */
+    BACKUP_EVERY: { rule: v.optional(duration, '24h'), text: 'how often' },
+    BACKUP_KEEP: { rule: v.optional(integer(1, 10_000), '7'), text: 'how many are kept' },
+    BACKUP_RECIPIENTS: {
+      rule: v.optional(recipientList, ''),
+      text: 'public keys of `age` (`age1…`) to encrypt to',
+      unset: 'none',
+    },
+    BACKUP_PASSPHRASE_FILE: {
+      rule: v.optional(path),
+      text: 'a passphrase to encrypt with instead',
+      unset: 'none',
+    },
+    BACKUP_PASSPHRASE: {
+      rule: v.optional(v.pipe(v.string(), v.minLength(12, 'must have at least 12 characters'))),
+      text: 'the passphrase itself',
+      unset: 'none',
+    },
+  },
+  'Accounts and mail': {
+    REGISTRATION: {
+      rule: v.optional(v.picklist(['open', 'closed'], 'must be open or closed'), 'open'),
+      text: '`closed`: operators make accounts, and invite',
+    },
+    REGISTRATION_DOMAINS: {
+      rule: v.optional(mailDomains, ''),
+      text: 'mail domains whose addresses may register, such as `example.org`',
+      unset: 'all',
+    },
+    REQUIRE_SECOND_FACTOR: {
+      rule: v.optional(v.picklist(factorDemands, `must be ${factorDemands.join(', ')}`), 'off'),
+      text: '`operators` or `everybody` must have a second factor or a passkey',
+    },
+    CONSENT_SITE_NAMES: {
+      rule: v.optional(onOff, 'off'),
+      text: '`on`: a site’s own name stands at consent, fetched from its web manifest',
+    },
+    TRUSTED_BROWSERS: {
+      rule: v.optional(onOff, 'off'),
+      text: '`on`: people may trust a browser for 30 days in place of the second factor',
+    },
+    SMTP_URL: { rule: v.optional(smtpUrl), text: 'where mails go', unset: '`DATA_DIR/outbox`' },
+    MAIL_FROM: {
+      rule: v.optional(
+        v.pipe(v.string(), v.regex(/^[^\s<>"]{1,64}@[^\s<>"]{1,253}$/, 'must be a mail address')),
+        'portcullis@localhost',
+      ),
+      text: 'who mails come from',
+    },
+    SITE_NAME: {
+      rule: v.optional(oneLine(60)),
+      text: 'your name on pages and in mails',
+      unset: 'Portcullis; in mails, the host',
+    },
+    SITE_CONTACT: {
+      rule: v.optional(contact),
+      text: 'contact in mails: an address or a page',
+      unset: 'none',
+    },
+    SITE_LOGO: {
+      rule: v.optional(path),
+      text: 'your logo, a PNG or SVG of at most 64 KiB (mails: PNG)',
+      unset: 'none',
+    },
+    SITE_ACCENT: {
+      rule: v.optional(accent),
+      text: 'your colour, `#16416f`; the dark theme’s after a comma',
+      unset: 'the program’s',
+    },
+    /** Asked by the first five digits of a hash. */
+    PWNED_RANGE_URL: {
+      rule: v.optional(urlOf('http:', 'https:')),
+      text: 'asked about new passwords besides ([operations](OPERATIONS.md))',
+      unset: 'none',
+    },
+    SMS_WEBHOOK_URL: {
+      rule: v.optional(urlOf('http:', 'https:')),
+      text: 'gets texts as `{"to","text"}`',
+      unset: '`DATA_DIR/outbox`',
+    },
+    /** ISO 3166-1 codes. */
+    SMS_COUNTRIES: {
+      rule: v.optional(countryList, smsCountriesDefault),
+      text: 'countries that texts go to, such as `FR,BE`; `*`: all',
+      unset: 'EEA, GB, CH, US, CA',
+    },
+    SMS_PER_DAY: { rule: v.optional(integer(1, 65_535), '200'), text: 'texts over all in a day' },
+    CLIENT_SUFFIXES: {
+      rule: v.optional(suffixList, ''),
+      text: 'suffixes of your intranet whose names may be clients of sign-on',
+      unset: 'none',
+    },
+  },
+  Reputation: {
+    REPUTATION: {
+      rule: v.optional(v.picklist(['private', 'public'], 'must be private or public')),
+      text: '`private` or `public`: whose sensors report ([scores](SCORING.md))',
+      unset: 'by `REGISTRATION`',
+    },
+    FEDERATION_AGREE: {
+      rule: v.optional(integer(3, 8), '3'),
+      text: 'so many groups of peers must agree before peers alone block, 3 to 8',
+    },
+    FEDERATION_BLOCKS: { rule: v.optional(onOff, 'on'), text: '`off`: peers alone never block' },
+    REPUTATION_ANCHORED: {
+      rule: v.optional(onOff, 'off'),
+      text: '`on`: earned votes alone never block',
+    },
+    NETWORK_RISE: {
+      rule: v.optional(onOff),
+      text: '`on`: many reported hosts lift their network ([scores](SCORING.md))',
+      unset: '`on` where private',
+    },
+    DECISIONS_CAPTCHA_FROM: {
+      rule: v.optional(integer(0, 74), '0'),
+      text: 'bouncers are told a captcha from this score on, 1 to 74; 0: never',
+    },
+    RDNS: {
+      rule: v.optional(v.picklist(rdnsModes, `must be ${rdnsModes.join(', ')}`), 'off'),
+      text: 'host names by reverse DNS: on `pages`, in `verbose` checks too ([check](API.md))',
+    },
+    RDNS_RESOLVER: {
+      rule: v.optional(resolverList, ''),
+      text: 'resolvers that are asked, such as `192.0.2.53`',
+      unset: 'the system’s',
+    },
+    KNOWN_GOOD: {
+      rule: v.optional(list, ''),
+      text: 'more addresses and networks that reports don’t touch',
+      unset: 'none',
+    },
+    SOURCE_ALLOW_PRIVATE: {
+      rule: v.optional(onOff, 'off'),
+      text: '`on`: lists may be fetched from your own network, webhooks and notices sent there',
+    },
+    FEDERATION_LEAST: {
+      rule: v.optional(integer(1, 10)),
+      text: 'accounts behind each row that [peers](FEDERATION.md) read; one of the staff is always enough',
+      unset: '2 in public, 1 in private',
+    },
+    FEDERATION_ACCESS: {
+      rule: v.optional(v.picklist(['peers', 'open'], 'must be peers or open'), 'peers'),
+      text: '`peers` or `open`: who reads what is published to peers',
+    },
+    FEED_INTERVAL_SECONDS: {
+      rule: v.optional(integer(1, 3_600), '60'),
+      text: 'least time between two builds of the feeds',
+    },
+    FEED_LICENCE: {
+      rule: v.optional(
+        // It stands in comments of eight formats.
+        v.pipe(v.string(), v.regex(/^[\x20-\x7e]{1,300}$/, 'must be one line of ASCII, 1 to 300')),
+        feedLicenceDefault,
+      ),
+      text: 'terms of your blocklists, in their heads and on `/feeds`',
+      unset: 'free for protection',
+    },
+    /** Without a value everybody may see it in the demo. */
+    RADAR: {
+      rule: v.optional(v.picklist(radarModes, 'must be operators, public or off')),
+      text: 'who sees `/radar`: `operators`, `public` or nobody (`off`)',
+      unset: '`operators`',
+    },
+    CLIENT_LIMITS: {
+      rule: v.optional(onOff, 'on'),
+      text: '`off` lifts the limits per client address, never the quotas',
+    },
+  },
+  'Other programs': {
+    DNS_ZONE: {
+      rule: v.optional(domainName),
+      text: 'a DNS block list ([DNS](DNSBL.md))',
+      unset: 'none',
+    },
+    DNS_LISTEN: {
+      rule: v.optional(
+        v.pipe(list, v.minLength(1, 'must list an address with its port')),
+        '127.0.0.1:5300',
+      ),
+      text: 'where it is asked',
+    },
+    DNS_ALLOW: { rule: v.optional(list, '127.0.0.0/8,::1'), text: 'who may ask it without a key' },
+    /** The zone is delegated to them. */
+    DNS_NS: { rule: v.optional(domainList, ''), text: 'its name servers', unset: 'none' },
+    SPOE_LISTEN: {
+      rule: v.optional(loopbackEndpoint),
+      text: 'where HAProxy asks the gate ([gate](GATE.md))',
+      unset: 'none',
+    },
+  },
+  'Watching it': {
+    LOG_LEVEL: {
+      rule: v.optional(v.picklist(logLevels, `must be one of ${logLevels.join(', ')}`), 'info'),
+      text: '`trace` … `fatal`, `silent`',
+    },
+    ACCESS_LOG: {
+      rule: v.optional(
+        v.pipe(
+          v.union([v.picklist(['off', 'stdout']), path], 'must be off, stdout or a file'),
+          v.transform((place) => (place === 'off' ? undefined : place)),
+        ),
+        'off',
+      ),
+      text: 'a file or `stdout`: a line for each answer',
+    },
+    METRICS_TOKEN: {
+      rule: v.optional(
+        // An Authorization header can carry these (RFC 6750's b64token, and a little more).
+        v.pipe(
+          v.string(),
+          v.regex(/^[\x21-\x7e]{16,256}$/, 'must be 16 to 256 characters, no spaces'),
+        ),
+      ),
+      text: 'bearer token of `/metrics`; needed behind a proxy',
+      unset: 'loopback only',
+    },
+    WEB_SERVER_SHA256: {
+      rule: v.optional(
+        v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'must be 64 digits of 0-9 and a-f')),
+      ),
+      text: 'hash of a web server’s binary of your own that you trust',
+      unset: 'none',
+    },
+  },
+} satisfies Readonly<Record<string, SettingGroup>>;
+
+const settings = {
+  ...settingGroups['Where it listens'],
+  ...settingGroups.Data,
+  ...settingGroups.Backups,
+  ...settingGroups['Accounts and mail'],
+  ...settingGroups.Reputation,
+  ...settingGroups['Other programs'],
+  ...settingGroups['Watching it'],
+};
+type Settings = typeof settings;
+export type SettingName = keyof Settings;
+const settingNames = Object.keys(settings) as SettingName[];
+
+/** `DNS_ZONE` is `dnsZone` in the config. */
+type FieldOf<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${Lowercase<First>}${Capitalised<Rest>}`
+  : Lowercase<Name>;
+type Capitalised<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${Capitalize<Lowercase<First>>}${Capitalised<Rest>}`
+  : Capitalize<Lowercase<Name>>;
+
+export function fieldOf<Name extends SettingName>(name: Name): FieldOf<Name> {
+  return name
+    .toLowerCase()
+    .replace(/_(.)/g, (_, first: string) => first.toUpperCase()) as FieldOf<Name>;
+}
+
+type Given = {
+  readonly [Name in SettingName as FieldOf<Name>]: Readonly<v.InferOutput<Settings[Name]['rule']>>;
+};
+
+/** What follows from other settings where it is not set. */
+interface Derived {
+  readonly baseUrl: string;
+  readonly secureUrl: string;
+  /** Private: reports come from the operator's own machines. */
+  readonly reputation: 'private' | 'public';
+  /** Networks rise by their hosts. */
+  readonly networkRise: boolean;
+  /** Accounts behind a row that is published to peers, at least. */
+  readonly federationLeast: number;
+}
+
+/** Each setting by its name in camel case, as its rule reads it. */
+export type Config = Omit<Given, keyof Derived> & Derived;
+
+const schema = v.object(
+  Object.fromEntries(settingNames.map((name) => [name, settings[name].rule])) as {
+    [Name in SettingName]: Settings[Name]['rule'];
+  },
+);
 
 /** The caller passes these in, because the meaning of the settings is known further up. */
 export interface Judges {
@@ -597,12 +781,12 @@ export function readConfig(
   { isPrefix, suffixFault, isEndpoint }: Judges,
 ): Config {
   refuseRemoved(environment);
-  const given = Object.fromEntries(
-    Object.keys(schema.entries)
+  const texts = Object.fromEntries(
+    settingNames
       .map((name) => [name, environment[name]?.trim()] as const)
       .filter(([, value]) => value !== undefined && value !== ''),
   );
-  const parsed = v.safeParse(schema, given);
+  const parsed = v.safeParse(schema, texts);
   if (!parsed.success) {
     const issue = parsed.issues[0];
     throw settingError(String(issue.path?.[0]?.key ?? 'environment'), issue.message);
@@ -631,76 +815,17 @@ export function readConfig(
   }
   const local = `http://localhost:${s.PORT}`;
   const reputation = s.REPUTATION ?? (s.REGISTRATION === 'open' ? 'public' : 'private');
-  return Object.freeze({
-    host: s.HOST,
-    port: s.PORT,
-    listenUnix: Object.freeze(s.LISTEN_UNIX),
-    listenUnixMode: s.LISTEN_UNIX_MODE,
-    listenUnixGroup: s.LISTEN_UNIX_GROUP,
+  const given = Object.fromEntries(
+    settingNames.map((name) => [fieldOf(name), Object.freeze(s[name])]),
+  );
+  const derived: Derived = {
     baseUrl: s.BASE_URL ?? local,
     secureUrl: s.SECURE_URL ?? local,
-    dataDir: s.DATA_DIR,
-    databaseUrl: s.DATABASE_URL,
-    databaseReplicaUrl: s.DATABASE_REPLICA_URL,
-    internalListen: s.INTERNAL_LISTEN,
-    httpThreads: s.HTTP_THREADS === 'auto' ? frontEndsOf(availableParallelism()) : s.HTTP_THREADS,
-    captchaThreads: s.CAPTCHA_THREADS,
-    drainMs: s.DRAIN_MS,
-    feedIntervalSeconds: s.FEED_INTERVAL_SECONDS,
-    feedLicence: s.FEED_LICENCE,
-    trustedProxies: Object.freeze(s.TRUSTED_PROXIES),
-    masterKeyFile: s.MASTER_KEY_FILE,
-    smtpUrl: s.SMTP_URL,
-    mailFrom: s.MAIL_FROM,
-    siteName: s.SITE_NAME,
-    siteContact: s.SITE_CONTACT,
-    siteLogo: s.SITE_LOGO,
-    siteAccent: s.SITE_ACCENT && Object.freeze(s.SITE_ACCENT),
-    smsWebhookUrl: s.SMS_WEBHOOK_URL,
-    pwnedRangeUrl: s.PWNED_RANGE_URL,
-    smsCountries: Object.freeze(s.SMS_COUNTRIES),
-    smsPerDay: s.SMS_PER_DAY,
-    geoCountryMmdb: s.GEO_COUNTRY_MMDB,
-    geoAsnMmdb: s.GEO_ASN_MMDB,
-    logLevel: s.LOG_LEVEL,
-    webServerSha256: s.WEB_SERVER_SHA256,
-    accessLog: s.ACCESS_LOG === 'off' ? undefined : s.ACCESS_LOG,
-    metricsToken: s.METRICS_TOKEN,
-    clientLimitsOn: s.CLIENT_LIMITS === 'on',
-    registrationOpen: s.REGISTRATION === 'open',
-    registrationDomains: Object.freeze(s.REGISTRATION_DOMAINS),
-    requireSecondFactor: s.REQUIRE_SECOND_FACTOR,
-    consentSiteNames: s.CONSENT_SITE_NAMES === 'on',
-    trustedBrowsers: s.TRUSTED_BROWSERS === 'on',
     reputation,
-    networkRise: s.NETWORK_RISE === undefined ? reputation === 'private' : s.NETWORK_RISE === 'on',
-    reputationAnchored: s.REPUTATION_ANCHORED === 'on',
-    decisionsCaptchaFrom: s.DECISIONS_CAPTCHA_FROM,
-    rdns: s.RDNS,
-    rdnsResolvers: Object.freeze(s.RDNS_RESOLVER),
-    federationAgree: s.FEDERATION_AGREE,
-    federationBlocks: s.FEDERATION_BLOCKS === 'on',
-    knownGood: Object.freeze(s.KNOWN_GOOD),
-    federationLeast:
-      s.FEDERATION_LEAST ??
-      ((s.REPUTATION ?? (s.REGISTRATION === 'open' ? 'public' : 'private')) === 'public' ? 2 : 1),
-    federationAccess: s.FEDERATION_ACCESS,
-    sourceAllowPrivate: s.SOURCE_ALLOW_PRIVATE === 'on',
-    clientSuffixes: Object.freeze(s.CLIENT_SUFFIXES),
-    backupFolder: s.BACKUP_FOLDER,
-    backupEveryMs: s.BACKUP_EVERY,
-    backupKeep: s.BACKUP_KEEP,
-    backupPassphrase: s.BACKUP_PASSPHRASE,
-    backupPassphraseFile: s.BACKUP_PASSPHRASE_FILE,
-    backupRecipients: Object.freeze(s.BACKUP_RECIPIENTS),
-    dnsZone: s.DNS_ZONE,
-    dnsListen: Object.freeze(s.DNS_LISTEN),
-    dnsAllow: Object.freeze(s.DNS_ALLOW),
-    dnsNameServers: Object.freeze(s.DNS_NS),
-    spoeListen: s.SPOE_LISTEN,
-    adminListen: s.ADMIN_LISTEN && Object.freeze(s.ADMIN_LISTEN),
-    radar: s.RADAR,
-  });
+    networkRise: s.NETWORK_RISE ?? reputation === 'private',
+    federationLeast: s.FEDERATION_LEAST ?? (reputation === 'public' ? 2 : 1),
+  };
+  return Object.freeze({ ...(given as Given), ...derived });
 }
 
 /** Edges of before must not come up as servers of their own. @throws OperatorError */

@@ -98,7 +98,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
       accounts: state.shared.accounts,
       takeUsedKeys: state.takeUsedKeys,
       isShared: member !== undefined,
-      clientLimitsOn: config.clientLimitsOn,
+      clientLimits: config.clientLimits,
     }),
   );
   const { memory, integrationCounters } = host.add(
@@ -143,10 +143,10 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     contributions: state.entries.contributions,
     peers: state.entries.peers,
   });
-  const { rdns, rdnsResolvers } = config;
+  const { rdns, rdnsResolver } = config;
   const hostnames = createHostnames({
     clock,
-    resolver: rdns === 'off' ? undefined : systemResolver(rdnsResolvers),
+    resolver: rdns === 'off' ? undefined : systemResolver(rdnsResolver),
     isInChecks: rdns === 'verbose',
   });
   host.add({ tables: hostnames.tables, close: hostnames.close });

@@ -45,13 +45,13 @@ export function openAccess(needs: {
   readonly takeUsedKeys: KeyTable['takeUsed'];
   /** With other nodes on the store. */
   readonly isShared: boolean;
-  readonly clientLimitsOn: boolean;
+  readonly clientLimits: boolean;
 }) {
   const { store, clock, random, log, masterKey, access, quotas, isShared } = needs;
   const limits = createDistributedLimits({ random, clock, masterKey, isShared });
   const ofFrontEnds = limits.memory('front ends', countedClientsMax);
   const records = openLimitRecords(ofFrontEnds);
-  const ofMain = needs.clientLimitsOn
+  const ofMain = needs.clientLimits
     ? createClientLimits(clientLimits, limits.room('main thread', countedClientsMax))
     : undefined;
   limits.add(
@@ -90,7 +90,7 @@ export function openAccess(needs: {
     /** Counts the clients of the main thread; undefined: nobody is limited. */
     clientLimits: ofMain,
     /** Counts the clients of the front ends, as each of them does. */
-    frontEndLimits: needs.clientLimitsOn ? createClientLimits(clientLimits, records) : undefined,
+    frontEndLimits: needs.clientLimits ? createClientLimits(clientLimits, records) : undefined,
     /** The part of the memory of front ends. */
     memory: { limits: ofFrontEnds, marks },
     usage,

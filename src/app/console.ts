@@ -376,7 +376,7 @@ function checklistOf({ config, clock }: Opening, sources: ConsoleSources): Conso
     async stepsOf(accountId) {
       const { protocol, hostname } = new URL(config.baseUrl);
       const keys = await passkeys.list(accountId);
-      const isFresh = clock.now() - newestBackupAt() <= 2 * config.backupEveryMs;
+      const isFresh = clock.now() - newestBackupAt() <= 2 * config.backupEvery;
       return {
         publicUrl: !isLoopback(hostname),
         tls: protocol === 'https:',

@@ -60,7 +60,7 @@ export async function startOwnBackups(options: {
           log,
           make,
           afterEach: writeErased,
-          everyMs: config.backupEveryMs,
+          everyMs: config.backupEvery,
           keep: config.backupKeep,
         });
   const stats = () => schedule?.stats() ?? none;

@@ -76,7 +76,7 @@ export async function openCaptcha(needs: {
   readonly accountOf: (slot: number) => string | undefined;
   readonly config: {
     readonly captchaThreads: number;
-    readonly clientLimitsOn: boolean;
+    readonly clientLimits: boolean;
     readonly secureUrl: string;
   };
   /** The number of this node where several share a store; tickets carry it. */
@@ -89,7 +89,7 @@ export async function openCaptcha(needs: {
   readonly onRendered: (ms: number) => void;
 }) {
   const { store, clock, random, log, masterKey, siteKeys, guard, callers, cookies } = needs;
-  const { captchaThreads: threads, clientLimitsOn: limitsOn, secureUrl } = needs.config;
+  const { captchaThreads: threads, clientLimits: limitsOn, secureUrl } = needs.config;
   // Waiting requests and a batch for the stock on each thread, and one more as it is replaced.
   const queueMax = captchaBounds.waitingMax + 2 * threads;
   const renderer = timed(openRenderThreads({ threads, queueMax }), needs.onRendered);

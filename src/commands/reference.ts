@@ -4,8 +4,8 @@
  */
 
 import type { Command } from 'commander';
-import { settingGroups } from '../config/setting-texts.ts';
-import { settingDefault } from '../config.ts';
+import * as v from 'valibot';
+import { type SettingGroup, settingGroups } from '../config.ts';
 import type { Output } from './shell/output.ts';
 
 export const pages = ['commands', 'settings'] as const;
@@ -39,10 +39,10 @@ without. \`portcullis init\` writes a file to begin with.
 `;
 
 export function settingsDocument(): string {
-  const groups = Object.entries(settingGroups).map(([title, group]) => {
-    const rows = Object.entries(group).map(([name, { text, unset }]) => [
+  const groups = Object.entries<SettingGroup>(settingGroups).map(([title, group]) => {
+    const rows = Object.entries(group).map(([name, { rule, text, unset }]) => [
       `\`${name}\``,
-      unset ?? `\`${settingDefault(name)}\``,
+      unset ?? `\`${v.getDefault(rule)}\``,
       text,
     ]);
     return `## ${title}\n\n${table(['Setting', 'Default', 'What it does'], rows)}\n`;

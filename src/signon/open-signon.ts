@@ -95,7 +95,7 @@ export interface SignonOptions {
 /** The settings that may be left out, in tests. */
 type SignonSettings = Pick<
   Config,
-  | 'clientLimitsOn'
+  | 'clientLimits'
   | 'pwnedRangeUrl'
   | 'registrationDomains'
   | 'requireSecondFactor'
@@ -124,7 +124,7 @@ export function openSignon(options: SignonOptions) {
   const pendingAccounts = createPendingCounter({ clock });
   // Registration asks more of a network that registers many accounts.
   const pacing =
-    config.clientLimitsOn === true ? createPacing(clock, pacedNetworksMax, shares) : noPacing;
+    config.clientLimits === true ? createPacing(clock, pacedNetworksMax, shares) : noPacing;
   const ownLog = createSecurityLog(options);
   const securityLog = options.signInLog?.listenTo(ownLog) ?? ownLog;
   const letterhead = mailSender(config);

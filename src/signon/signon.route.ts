@@ -153,7 +153,7 @@ export interface SignonRoutesOptions extends Omit<AccountAreaOptions, 'onwards'>
 
 export function signonRoutes(options: SignonRoutesOptions): PlainRoute[] {
   const { config } = options;
-  const { registrationOpen } = config;
+  const registrationOpen = config.registration === 'open';
   const parts = { ...options, registrationOpen, onwards: createOnwards(options.authorization) };
   const area = createAccountArea(parts);
   return [

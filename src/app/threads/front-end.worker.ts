@@ -82,7 +82,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     outstandingMax: inFlightMaxOf(setup.threads) + defaultLimits.probesMax,
   });
   const { memory } = setup;
-  const bounds = setup.clientLimitsOn ? clientLimits : undefined;
+  const bounds = setup.clientLimits ? clientLimits : undefined;
   const records = openLimitRecords(memory.limits);
   const limits = bounds && createClientLimits(bounds, records);
   const within = duringTurn(reader);

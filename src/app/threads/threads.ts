@@ -53,7 +53,7 @@ export interface ThreadSetup {
   readonly trustedProxies: readonly string[];
   readonly https: boolean;
   readonly brand: Brand;
-  readonly clientLimitsOn: boolean;
+  readonly clientLimits: boolean;
   readonly logLevel: string;
   /** The build that the main thread has checked and loaded. */
   readonly webServer: CheckedBuild;
@@ -90,7 +90,7 @@ export interface ThreadsOptions
     | 'trustedProxies'
     | 'https'
     | 'brand'
-    | 'clientLimitsOn'
+    | 'clientLimits'
     | 'logLevel'
     | 'webServer'
     | 'accessLog'
@@ -281,7 +281,7 @@ export async function listen(
     trustedProxies: config.trustedProxies,
     https: config.baseUrl.startsWith('https:'),
     brand,
-    clientLimitsOn: config.clientLimitsOn,
+    clientLimits: config.clientLimits,
     logLevel: config.logLevel,
     webServer,
     accessLog: config.accessLog,

@@ -202,7 +202,7 @@ function lookAtClock(nowMs: number, lastAt: number): Finding {
 }
 
 export async function lookAtBackups(config: Config, nowMs: number): Promise<Finding[]> {
-  const { backupFolder: folder, backupEveryMs, databaseUrl } = config;
+  const { backupFolder: folder, backupEvery, databaseUrl } = config;
   if (databaseUrl !== undefined) {
     const mend = 'back it up by its own means, and the master key beside it';
     return [advice('backups', 'those of the database are not looked at', mend)];
@@ -218,7 +218,7 @@ export async function lookAtBackups(config: Config, nowMs: number): Promise<Find
   }
   const newest = await newestIn(folder, nowMs);
   const found = newest === 0 ? `${folder} has none` : `the newest is of ${dateText(newest)}`;
-  const isOld = nowMs - newest > 2 * backupEveryMs;
+  const isOld = nowMs - newest > 2 * backupEvery;
   const mend = 'look for "backup: not made" in the log of the server, or start it';
   findings.push(isOld ? fault('backups', found, mend) : fine('backups', found));
   if (existsSync(folder) && statSync(folder).dev === statSync(existingParent(config.dataDir)).dev) {

@@ -37,14 +37,11 @@ interface DnsblSetup {
 
 /** @throws OperatorError when it can't listen */
 export async function openDnsbl(needs: {
-  readonly config: Pick<
-    Config,
-    'dnsZone' | 'dnsNameServers' | 'dnsListen' | 'dnsAllow' | 'secureUrl'
-  >;
+  readonly config: Pick<Config, 'dnsZone' | 'dnsNs' | 'dnsListen' | 'dnsAllow' | 'secureUrl'>;
   readonly random: Random;
   readonly startThread: StartThread;
 }) {
-  const { dnsZone: zone, dnsNameServers: nameServers, ...config } = needs.config;
+  const { dnsZone: zone, dnsNs: nameServers, ...config } = needs.config;
   if (zone === undefined) return {};
   const counters = createDnsCounters();
   const own: DnsblSetup = {

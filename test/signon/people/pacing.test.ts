@@ -31,7 +31,7 @@ async function registerMany(bench: Bench, count: number, from = 0): Promise<void
 }
 
 function paced(name: string, t: { after(end: () => Promise<void>): void }): Bench {
-  const bench = openBench(name, {}, { clientLimitsOn: true });
+  const bench = openBench(name, {}, { clientLimits: true });
   t.after(() => bench.close());
   return bench;
 }
