@@ -102,7 +102,8 @@ const checkMembers = {
 };
 /** Reports in one verbose check. */
 export const verboseReportsMax = 10_000;
-const CheckResult = v.strictObject(checkMembers);
+/** In the order of the bytes that check-body.ts writes. */
+export const CheckResult = v.strictObject(checkMembers);
 const CheckDetails = v.strictObject({
   ...checkMembers,
   countryName: v.nullable(v.string()),
@@ -131,7 +132,7 @@ export const checkEndpoint = endpoint({
     },
     answers: {
       200: jsonAnswer(
-        'Sixteen fields; the country’s name, the crawler, `why` and the reports with `verbose`.',
+        'The fields; the country’s name, the crawler, `why` and the reports with `verbose`.',
         v.strictObject({ data: v.union([CheckResult, CheckDetails]) }),
       ),
     },

@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import { isoSeconds } from '../../../src/core/dates.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
+import { CheckResult, checkSummary } from '../../../src/reputation/check/check.route.ts';
 import { checkBytesMax } from '../../../src/reputation/check/check-body.ts';
 import type { ListKind, RowBatch } from '../../../src/reputation/state/events.ts';
 import { applyEvent } from '../../support/reputation/events.ts';
@@ -89,7 +90,7 @@ it('keeps the flags of a private, an allowed and a known-good address apart', as
   assert.equal(counts(state, '6.0.0.8')[0], 0);
 });
 
-it('writes the same seven fields with and without the nine', async () => {
+it('writes the fields of a summary as a whole answer begins, and those of the schema in its order', async () => {
   const state = openFold();
   await load(state, 'bad', ['6.0.0.0/24 90 3', '2001:db9::/48 80']);
   const bytes = Buffer.alloc(checkBytesMax + 4);
@@ -98,11 +99,15 @@ it('writes the same seven fields with and without the nine', async () => {
   for (const ip of ['6.0.0.1', '7.0.0.1', '2001:db9::1', '::1', '::ffff:6.0.0.1']) {
     const family = parseIp(ip, words) as 4 | 6;
     const end = state.check.writeSummary(view, 4, family, words, startMs);
-    const seven = bytes.toString('utf8', 4, end);
-    assert.equal(Object.keys(JSON.parse(seven)).length, 7);
+    const summary = bytes.toString('utf8', 4, end);
+    assert.deepEqual(Object.keys(JSON.parse(summary)), Object.keys(checkSummary));
     const all = state.check.toJson(ip, startMs)!;
-    assert.ok(all.startsWith(`${seven.slice(0, -1)},"isPublic":`), all);
-    assert.equal(Object.keys(JSON.parse(all)).length, 16);
+    assert.ok(all.startsWith(`${summary.slice(0, -1)},"isPublic":`), all);
+    assert.deepEqual(
+      Object.keys(JSON.parse(all)),
+      Object.keys(CheckResult.entries),
+      'what check-body.ts writes, and the schema of check.route.ts',
+    );
   }
   assert.equal(state.check.toJson('nonsense', startMs), undefined);
 });

@@ -111,7 +111,7 @@ for (const threads of threadCounts) {
     const ask = (query: string, headers: Record<string, string> = { Key: server.key }) =>
       server.fetch(`/api/v2/check${query === '' ? '' : `?${query}`}`, { headers });
 
-    it('answers the seven fields, the nine that clients of AbuseIPDB read, and nothing else', async () => {
+    it('answers the fields that clients rely on, and nothing else', async () => {
       const answer = await ask('ipAddress=8.8.8.8');
       assert.equal(answer.status, 200);
       assert.match(String(answer.headers['content-type']), /^application\/json\b/);
@@ -139,6 +139,7 @@ for (const threads of threadCounts) {
           'numDistinctUsers number',
           'lastReportedAt object',
         ],
+        'the fields that clients rely on: docs/API.md shows each',
       );
       assert.deepEqual(
         [data.usageType, data.domain, data.hostnames, data.lastReportedAt],
@@ -158,7 +159,7 @@ for (const threads of threadCounts) {
     it('knows each demo address, in either family and spelling', async () => {
       for (const [asked, address, score, malicious, isAnon, listed] of verdicts) {
         const { lastReportedAt, ...others } = await server.check(asked);
-        assert.deepEqual(others, {
+        const expected: Partial<typeof others> = {
           ipAddress: address,
           abuseConfidenceScore: score,
           countryCode: 'ZZ',
@@ -174,7 +175,10 @@ for (const threads of threadCounts) {
           hostnames: [],
           isTor: isAnon,
           numDistinctUsers: listed,
-        });
+        };
+        for (const [name, value] of Object.entries(expected)) {
+          assert.deepEqual(others[name as keyof typeof others], value, `${asked} ${name}`);
+        }
         if (listed === 0) assert.equal(lastReportedAt, null, asked);
         else assert.match(String(lastReportedAt), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/);
       }

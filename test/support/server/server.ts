@@ -7,6 +7,8 @@
 import assert from 'node:assert/strict';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { fileURLToPath } from 'node:url';
+import type * as v from 'valibot';
+import type { CheckResult } from '../../../src/reputation/check/check.route.ts';
 import { documentedLogFields, logLinesOf } from '../docs/log-fields.ts';
 import { value } from '../house/result.ts';
 import { spawn } from '../house/spawn.ts';
@@ -79,24 +81,7 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
-export interface CheckData {
-  readonly ipAddress: string;
-  readonly abuseConfidenceScore: number;
-  readonly countryCode: string;
-  readonly isp: string;
-  readonly isAnon: boolean;
-  readonly totalReports: number;
-  readonly malicious: boolean;
-  readonly isPublic: boolean;
-  readonly ipVersion: number;
-  readonly isWhitelisted: boolean;
-  readonly usageType: string;
-  readonly domain: string | null;
-  readonly hostnames: readonly string[];
-  readonly isTor: boolean;
-  readonly numDistinctUsers: number;
-  readonly lastReportedAt: string | null;
-}
+export type CheckData = v.InferOutput<typeof CheckResult>;
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { threads = 3, demo = true } = options;
