@@ -742,7 +742,7 @@ type Given = {
   readonly [Name in SettingName as FieldOf<Name>]: Readonly<v.InferOutput<Settings[Name]['rule']>>;
 };
 
-/** What follows from other settings where it is not set. */
+/** These follow from other settings where they are not set. */
 interface Derived {
   readonly baseUrl: string;
   readonly secureUrl: string;
