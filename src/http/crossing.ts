@@ -4,7 +4,7 @@
  * field is written and read with its name, and each body gets memory of its own.
  */
 
-import type { Header, Method, ReadValues, Reply, Request } from './request/message.ts';
+import type { Header, Method, PackedReading, Reply, Request } from './request/message.ts';
 
 /** `inPieces`: the body follows. */
 export type ToOwner =
@@ -48,8 +48,9 @@ export function packToOwner(items: readonly ToOwner[]): RequestsCrossing {
       parts.push(item);
       continue;
     }
-    const { method, path, param, query, headers, body, clientIp, id, trace, read } = item.request;
-    parts.push(item.id, item.inPieces, method, path, param, query, clientIp, id, trace, read);
+    const { method, path, param, query, headers, body, clientIp, id, trace, reading } =
+      item.request;
+    parts.push(item.id, item.inPieces, method, path, param, query, clientIp, id, trace, reading);
     if (body.length > smallBytesMax) parts.push(body);
     else {
       parts.push(body.length);
@@ -82,7 +83,7 @@ export function unpackToOwner({ parts, bodies }: RequestsCrossing): ToOwner[] {
     const clientIp = parts[i++] as string;
     const name = parts[i++] as string;
     const trace = parts[i++] as string | undefined;
-    const read = parts[i++] as ReadValues | undefined;
+    const reading = parts[i++] as PackedReading | undefined;
     let body = parts[i++] as number | Uint8Array;
     if (typeof body === 'number') {
       const start = at;
@@ -94,7 +95,18 @@ export function unpackToOwner({ parts, bodies }: RequestsCrossing): ToOwner[] {
       const lines = parts[i++] as string | readonly string[];
       headers[header as string] = typeof lines === 'string' ? [lines] : lines;
     }
-    const request = { method, path, param, query, headers, body, clientIp, id: name, trace, read };
+    const request = {
+      method,
+      path,
+      param,
+      query,
+      headers,
+      body,
+      clientIp,
+      id: name,
+      trace,
+      reading,
+    };
     items.push(inPieces ? { id, request, inPieces } : { id, request });
   }
   return items;

@@ -173,7 +173,7 @@ test('whatever crosses is on the other side what it was', () => {
   const there: ToOwner[] = [
     { id: 7, request: { ...bare, headers, body: Uint8Array.of(1, 2) } },
     { id: 8, request: { ...bare, headers: {}, trace: 't' }, inPieces: true },
-    { id: 11, request: { ...bare, read: ['\u00e9\u4f1a', 2 ** 40, ''] } },
+    { id: 11, request: { ...bare, reading: ['\u00e9\u4f1a', 2 ** 40, ''] } },
     { id: 8, piece: Uint8Array.of(3) },
     { id: 9, request: { ...bare, body: new Uint8Array(5_000).fill(4) } },
     { id: 8, isWhole: true },
@@ -181,7 +181,7 @@ test('whatever crosses is on the other side what it was', () => {
     { id: 10, request: { ...bare, body: Uint8Array.of(5) } },
   ];
   const arrived = unpackToOwner(structuredClone(packToOwner(there)));
-  const unsaid = { trace: undefined, read: undefined };
+  const unsaid = { trace: undefined, reading: undefined };
   const shown = (items: readonly ToOwner[]) =>
     items.map((item) =>
       'request' in item

@@ -28,12 +28,25 @@ export interface Request {
   readonly id: string;
   /** The trace id of the client's `traceparent`. */
   readonly trace?: string | undefined;
-  /** The values that the thread in which it arrived has read of it, in place of its body. */
-  readonly read?: ReadValues | undefined;
+  /** The values that the thread in which it arrived has read of it, in place of its body; its route unpacks them. */
+  readonly reading?: PackedReading | undefined;
 }
 
-/** As the route says that they follow one another. */
-export type ReadValues = readonly (string | number)[];
+/** Flat, for a request crosses between threads as one list. */
+export type PackedReading = readonly (string | number)[];
+
+/** Packs the readings of one route. A request has no other, for its path names the route. */
+export interface Packing<Reading> {
+  pack(reading: Reading): PackedReading;
+  unpack(packed: PackedReading): Reading;
+}
+
+export function packing<Reading, Values extends PackedReading>(
+  pack: (reading: Reading) => Values,
+  unpack: (values: Values) => Reading,
+): Packing<Reading> {
+  return { pack, unpack: (packed) => unpack(packed as Values) };
+}
 
 /** Stands in the body of an error where the transport writes the id of the request. */
 export const requestIdMark = '{{request-id}}';

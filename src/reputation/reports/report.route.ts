@@ -14,7 +14,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { dateTime, option, optionalText, score } from '../../core/schema.ts';
 import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import { mediaType } from '../../http/request/body.ts';
-import { firstHeader, type ReadValues } from '../../http/request/message.ts';
+import { firstHeader, packing } from '../../http/request/message.ts';
 import { isPacked } from '../../http/request/unpacking.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
@@ -158,26 +158,17 @@ function reportReader(options: ReportReaderOptions) {
   };
 }
 
-type SentValues = [
-  ip: string,
-  categories: number,
-  comment: string,
-  reportedAt: number,
-  country: string,
-  network: number,
-];
-
-function valuesOf({ report, country, network }: Sent): SentValues {
-  return [report.ip, report.categories, report.comment, report.reportedAt, country, network];
-}
-
-function ofValues(values: ReadValues): Sent {
-  const [ip, categories, comment, reportedAt, country, network] = values as SentValues;
-  const words = new Uint32Array(4);
-  const family = parseIp(ip, words) as 4 | 6;
-  const report = { family, words, ip, categories, comment, reportedAt, isExample: false };
-  return { report, country, network };
-}
+/** Sent reports as they cross from a front end; none is an example. */
+const sentPacking = packing(
+  ({ report: { ip, categories, comment, reportedAt }, country, network }: Sent) =>
+    [ip, categories, comment, reportedAt, country, network] as const,
+  ([ip, categories, comment, reportedAt, country, network]): Sent => {
+    const words = new Uint32Array(4);
+    const family = parseIp(ip, words) as 4 | 6;
+    const report = { family, words, ip, categories, comment, reportedAt, isExample: false };
+    return { report, country, network };
+  },
+);
 
 /** Longer bodies are read in the thread that owns the store. */
 const readAheadBytesMax = 4_096;
@@ -209,7 +200,7 @@ export function reportHook(
       if (fields instanceof Promise || !fields.ok) return undefined;
       const sent = within(() => readSent(fields.value, clientIp));
       if (!sent.ok || sent.value.report.isExample) return undefined;
-      const read = valuesOf(sent.value);
+      const reading = sentPacking.pack(sent.value);
       // Spread, it would cost a microsecond.
       return {
         method,
@@ -221,7 +212,7 @@ export function reportHook(
         clientIp,
         id,
         trace,
-        read,
+        reading,
       };
     },
   };
@@ -256,6 +247,6 @@ export function reportRoute(options: ReportRouteOptions): PlainRoute {
 
   return guard.keyedFields(reportEndpoint, read, {
     onRefused: ({ error }) => options.onRefused(error),
-    ofRead: (values, call) => keep(ofValues(values), call),
+    readAhead: { packing: sentPacking, handle: keep },
   });
 }

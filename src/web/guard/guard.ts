@@ -16,7 +16,7 @@ import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import {
   firstHeader,
   type Header,
-  type ReadValues,
+  type Packing,
   type Reply,
   type Request,
 } from '../../http/request/message.ts';
@@ -66,7 +66,7 @@ export interface Guard {
     unitsOf?: (asked: Asked) => number,
   ): PlainRoute;
   /** For `who: 'api-key'` with the key also among the fields of query and body. */
-  keyedFields(
+  keyedFields<Reading>(
     declared: Endpoint,
     handle: (fields: Fields, call: KeyedCall, caller: Caller) => Answer | Promise<Answer>,
     options?: {
@@ -74,8 +74,11 @@ export interface Guard {
       readonly keyField?: string;
       /** Called for each refusal before the handler is called, and for its failures. */
       readonly onRefused?: (failure: Failure) => void;
-      /** Handles a request whose fields were read where it arrived; its key is in the header. */
-      readonly ofRead?: (read: ReadValues, call: KeyedCall) => Answer | Promise<Answer>;
+      /** Requests whose fields were read where they arrived; the key is in the header. */
+      readonly readAhead?: {
+        readonly packing: Packing<Reading>;
+        handle(reading: Reading, call: KeyedCall): Answer | Promise<Answer>;
+      };
     },
   ): PlainRoute;
   /**
@@ -251,7 +254,7 @@ export function createGuard(options: GuardOptions): Guard {
         return isKnown ? unpacked(declared, request, answerTo) : answerTo(ok(request));
       },
     }),
-    keyedFields(declared, handle, { keyField, onRefused, ofRead } = {}) {
+    keyedFields(declared, handle, { keyField, onRefused, readAhead } = {}) {
       function refused(request: Request, failure: Failure, headers?: readonly Header[]): Reply {
         if (failure.error !== 'unauthenticated') onRefused?.(failure);
         return failureReply(declared, failure, headers, request);
@@ -262,11 +265,11 @@ export function createGuard(options: GuardOptions): Guard {
         kind: 'plain',
         ...routeFacts(declared, ['key', 'content-type']),
         handle(request, caller) {
-          if (ofRead !== undefined && request.read !== undefined) {
+          if (readAhead !== undefined && request.reading !== undefined) {
             const admitted = admit(declared, request, firstHeader(request, 'key'));
             if ('failure' in admitted) return refused(request, admitted.failure, admitted.headers);
             const { call } = admitted;
-            const answer = ofRead(request.read, call);
+            const answer = readAhead.handle(readAhead.packing.unpack(request.reading), call);
             if (!(answer instanceof Promise)) return finish(answer, call);
             return answer.then((one) => finish(one, call));
           }

@@ -111,7 +111,7 @@ async function readBefore({ route, hook }: World, request: Request) {
   const [item] = unpackToOwner(structuredClone(packToOwner([{ id: 1, request: sent }])));
   assert.ok(item !== undefined && 'request' in item);
   const reply = await route.handle(item.request, nobody);
-  return { reply, isRead: item.request.read !== undefined };
+  return { reply, isRead: item.request.reading !== undefined };
 }
 
 const form = 'application/x-www-form-urlencoded';
