@@ -16,7 +16,7 @@ import {
 } from '../src/captcha/picture/profiles.ts';
 import { createMotionRenderer } from '../src/captcha/picture/render.ts';
 import { createSceneMaker } from '../src/captcha/picture/scene.ts';
-import { openRenderThreads } from '../src/captcha/rendering/render-pool.ts';
+import { openRenderThreads } from '../src/captcha/render-pool.ts';
 import { calmTries, hardestFactor } from '../src/captcha/work/levels.ts';
 import { solutionCharactersMax } from '../src/captcha/work/work.ts';
 import { seededRandom, systemRandom } from '../src/core/random.ts';

@@ -4,7 +4,7 @@
  */
 
 import { createSocket } from 'node:dgram';
-import { listenUdp } from '../src/integrations/dnsbl/listeners.ts';
+import { listenUdp } from '../src/integrations/dnsbl/module.ts';
 import {
   createDnsCounters,
   createResponder,

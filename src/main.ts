@@ -27,7 +27,7 @@ import { openOperations } from './operations/serve.ts';
 import { createEvidence } from './reputation/address/evidence.ts';
 import { signingKeyOf } from './reputation/federation/publish/stored.ts';
 import { openPeers } from './reputation/federation/subscribe/module.ts';
-import { createHostnames, systemResolver } from './reputation/hostnames/hostnames.ts';
+import { createHostnames, systemResolver } from './reputation/hostnames.ts';
 import { openDestinations } from './reputation/lists/import/download.ts';
 import { openSubscriptions } from './reputation/lists/module.ts';
 import { reportPersonalData } from './reputation/reports/store/account-reports.ts';

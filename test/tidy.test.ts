@@ -133,7 +133,7 @@ test('no source is imported by tests and benches alone', () => {
 
 /** Figures that may fall and never rise: whoever brings one down writes the new one here. */
 const ratchets = {
-  filesWithOneImporter: 26,
+  filesWithOneImporter: 23,
   interfacesOfOneFactory: 33,
   commentsWithoutSubject: 0,
   linesOfOldWords: 0,

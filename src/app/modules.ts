@@ -31,7 +31,7 @@ import { openCounts } from '../reputation/counts/module.ts';
 import { statsEndpoint } from '../reputation/counts/stats.route.ts';
 import { federationEndpoints } from '../reputation/federation/federation.route.ts';
 import { openFederation } from '../reputation/federation/module.ts';
-import type { Hostnames } from '../reputation/hostnames/hostnames.ts';
+import type { Hostnames } from '../reputation/hostnames.ts';
 import { openRadar } from '../reputation/radar/module.ts';
 import { radarEndpoints } from '../reputation/radar/radar.route.ts';
 import { createAllowlist, createOwnEntries } from '../reputation/ranges/operator-ranges.ts';

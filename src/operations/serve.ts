@@ -16,7 +16,7 @@ import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import { minuteMs } from '../core/time.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import type { Check } from '../reputation/check/check.ts';
-import type { Hostnames } from '../reputation/hostnames/hostnames.ts';
+import type { Hostnames } from '../reputation/hostnames.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import type { Invitations } from '../signon/people/invitations.ts';
 import type { ResetLinks } from '../signon/people/recovery.ts';

@@ -5,18 +5,16 @@ import { test } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { createLog } from '../../src/core/log.ts';
 import {
+  createForwarder,
+  NumberedSlots,
   packToFront,
   packToOwner,
+  type ServeForwardedOptions,
+  serveForwarded,
   type ToFront,
   type ToOwner,
   unpackToFront,
   unpackToOwner,
-} from '../../src/http/crossing.ts';
-import {
-  createForwarder,
-  NumberedSlots,
-  type ServeForwardedOptions,
-  serveForwarded,
   unreadBytesMax,
 } from '../../src/http/forward.ts';
 import { BodyAborted } from '../../src/http/request/intake.ts';

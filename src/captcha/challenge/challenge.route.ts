@@ -25,7 +25,7 @@ import { answer, type Described, formOrJson, jsonAnswer } from '../../web/openap
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { CaptchaVisitors, Payment } from '../page/captcha-visitors.route.ts';
 import { shownSize } from '../picture/profiles.ts';
-import type { Receipts, Site } from '../receipt/receipts.ts';
+import type { Receipts, Site } from '../receipts.ts';
 import type { Level, Levels } from '../work/levels.ts';
 import type { Work } from '../work/work.ts';
 import type { CaptchaVisitor, Challenges } from './challenge.ts';

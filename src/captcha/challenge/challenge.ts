@@ -13,7 +13,7 @@ import type { Network } from '../../access/quota/client-limits.ts';
 import { CountsByKey, FairShare, type SharePart, type ShareWhole } from '../../core/fair-share.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import type { Rendered, RenderPool } from '../rendering/render-pool.ts';
+import type { Rendered, RenderPool } from '../render-pool.ts';
 import type { SpokenLanguage } from '../sound/speech.ts';
 import type { Tickets } from './ticket.ts';
 

@@ -31,7 +31,7 @@ import {
   Verified,
   verifyBytesMax,
 } from '../challenge/challenge.route.ts';
-import { actionOf } from '../receipt/receipts.ts';
+import { actionOf } from '../receipts.ts';
 import { WorkChallenge } from './work.ts';
 
 const base = {

@@ -65,7 +65,7 @@ import { csvText } from '../blocklists/pieces/records.ts';
 import { checkSummary } from '../check/check.route.ts';
 import type { Check } from '../check/check.ts';
 import { entryScore, halfLivesAt, maliciousScore } from '../check/score.ts';
-import type { Hostnames } from '../hostnames/hostnames.ts';
+import type { Hostnames } from '../hostnames.ts';
 import { categoriesOf } from '../reports/categories.ts';
 import { reportAgeMaxMs } from '../reports/report.ts';
 import type { StoredReport } from '../reports/store/report-rows.ts';

@@ -14,7 +14,7 @@ import { errorReply, languageOf, type PageTools, tooManyText } from '../../web/p
 import { createReplyCache } from '../../web/reply-cache.ts';
 import { failureBody } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
-import type { Hostnames } from '../hostnames/hostnames.ts';
+import type { Hostnames } from '../hostnames.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
 import {
   type AddressOptions,

@@ -13,7 +13,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { type Guard, wantedBy } from '../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { type EvidenceReader, whyJson } from '../address/evidence.ts';
-import type { Hostnames } from '../hostnames/hostnames.ts';
+import type { Hostnames } from '../hostnames.ts';
 import { countryNameOf, isoDate, reportJson } from '../reports/reports.route.ts';
 import { type ReportHistory, readHistory } from '../reports/store/report-history.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';

@@ -10,7 +10,7 @@ import type { IpIndex } from '../../index/ip-index.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { EvidenceReader } from '../address/evidence.ts';
-import type { Hostnames } from '../hostnames/hostnames.ts';
+import type { Hostnames } from '../hostnames.ts';
 import {
   type ClearAddressOptions,
   clearAddressEndpoint,

@@ -9,7 +9,7 @@ import { readBehind } from '../../ip/behind.ts';
 import { type Evidence, type EvidenceReader, whyJson } from '../address/evidence.ts';
 import type { ReportCounts } from '../counts/report-counts.ts';
 import type { PeerMemory } from '../federation/subscribe/compare.ts';
-import type { Hostnames } from '../hostnames/hostnames.ts';
+import type { Hostnames } from '../hostnames.ts';
 import type { Check } from './check.ts';
 
 /** The memory that a server answers from. */

@@ -5,7 +5,7 @@
 
 import * as v from 'valibot';
 import { readQuota, writeQuota } from '../../access/quota/points.ts';
-import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
+import { receiptLifeMs } from '../../captcha/receipts.ts';
 import { type ClientLimit, type ClientLimitName, clientLimits } from '../../config/limits.ts';
 import { captchaBounds } from '../../config.ts';
 import type { PaceLimit } from '../../http/limits/pace.ts';

@@ -1,7 +1,7 @@
 /** All that is published about the service: documentation, manifest, llms.txt, OpenAPI. Made once each. */
 
 import { newAddressQuota, pointRules, readQuota, writeQuota } from '../../access/quota/points.ts';
-import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
+import { receiptLifeMs } from '../../captcha/receipts.ts';
 import { captchaBrowserLimits } from '../../config/limits.ts';
 import { packageVersion } from '../../config/version.ts';
 import { captchaBounds } from '../../config.ts';

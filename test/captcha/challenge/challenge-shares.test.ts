@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Network } from '../../../src/access/quota/client-limits.ts';
 import type { ChallengesOptions } from '../../../src/captcha/challenge/challenge.ts';
-import type { Rendered } from '../../../src/captcha/rendering/render-pool.ts';
+import type { Rendered } from '../../../src/captcha/render-pool.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { fail, ok, type Result } from '../../../src/core/result.ts';
 import {

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { after, test } from 'node:test';
 import { createMotionRenderer } from '../../../src/captcha/picture/render.ts';
-import { openRenderThreads } from '../../../src/captcha/rendering/render-pool.ts';
+import { openRenderThreads } from '../../../src/captcha/render-pool.ts';
 import { digitsSpoken } from '../../../src/captcha/sound/audio.ts';
 import { niceBehind } from '../../../src/core/threads.ts';
 import { outlines, seeds } from '../../support/captcha/frames.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { it } from 'node:test';
-import { createConnections, listenTcp } from '../../../src/integrations/dnsbl/listeners.ts';
+import { createConnections, listenTcp } from '../../../src/integrations/dnsbl/module.ts';
 
 const limits = { idleMs: 60_000, connections: 6, perClient: 3 };
 

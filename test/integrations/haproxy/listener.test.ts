@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listenSpoe, spoeLimits } from '../../../src/integrations/haproxy/listener.ts';
+import { listenSpoe, spoeLimits } from '../../../src/integrations/haproxy/module.ts';
 import { address, ask, disconnect, hello, readFrames } from '../../support/integrations/spoe.ts';
 
 const waitMs = 120_000;

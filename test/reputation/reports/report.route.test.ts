@@ -15,7 +15,7 @@ import {
 import { manualClock } from '../../../src/core/clock.ts';
 import { fail, ok } from '../../../src/core/result.ts';
 import type { GeoReader } from '../../../src/geo/reader.ts';
-import { packToOwner, unpackToOwner } from '../../../src/http/crossing.ts';
+import { packToOwner, unpackToOwner } from '../../../src/http/forward.ts';
 import type { Reply, Request } from '../../../src/http/request/message.ts';
 import type { Check } from '../../../src/reputation/check/check.ts';
 import { reportHook, reportRoute } from '../../../src/reputation/reports/report.route.ts';

@@ -6,11 +6,7 @@
 import assert from 'node:assert/strict';
 import { deriveKey, loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { allowsHost, createSiteKeys } from '../../../src/access/keys/site-keys.ts';
-import {
-  createReceipts,
-  type Receipts,
-  receiptKeyPurpose,
-} from '../../../src/captcha/receipt/receipts.ts';
+import { createReceipts, type Receipts, receiptKeyPurpose } from '../../../src/captcha/receipts.ts';
 import { type Clock, systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import type { Store } from '../../../src/storage/store.ts';

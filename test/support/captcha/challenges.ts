@@ -6,7 +6,7 @@ import {
   createChallenges,
 } from '../../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../../src/captcha/challenge/ticket.ts';
-import type { Rendered } from '../../../src/captcha/rendering/render-pool.ts';
+import type { Rendered } from '../../../src/captcha/render-pool.ts';
 import { type Clock, manualClock } from '../../../src/core/clock.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';

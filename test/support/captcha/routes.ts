@@ -12,7 +12,7 @@ import {
 } from '../../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../../src/captcha/challenge/ticket.ts';
 import { createCaptchaVisitors } from '../../../src/captcha/page/captcha-visitors.route.ts';
-import type { SolvedBy } from '../../../src/captcha/receipt/receipts.ts';
+import type { SolvedBy } from '../../../src/captcha/receipts.ts';
 import { createLevels } from '../../../src/captcha/work/levels.ts';
 import { workRoutes } from '../../../src/captcha/work/work.route.ts';
 import { createWork, type WorkRequest } from '../../../src/captcha/work/work.ts';

@@ -7,8 +7,8 @@
 import { readableBy } from '../../../src/captcha/challenge/challenge.route.ts';
 import { captchaWidgetRoutes } from '../../../src/captcha/page/captcha-page.route.ts';
 import { createMotionRenderer } from '../../../src/captcha/picture/render.ts';
-import { captchaReceiptRoutes } from '../../../src/captcha/receipt/receipt.route.ts';
-import { createReceipts } from '../../../src/captcha/receipt/receipts.ts';
+import { captchaReceiptRoutes } from '../../../src/captcha/receipt.route.ts';
+import { createReceipts } from '../../../src/captcha/receipts.ts';
 import { createWork } from '../../../src/captcha/work/work.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { captchaReceiptRoutes } from '../../../src/captcha/receipt/receipt.route.ts';
-import { fail } from '../../../src/core/result.ts';
-import type { Request } from '../../../src/http/request/message.ts';
-import { guardOf } from '../../support/server/guard.ts';
+import { captchaReceiptRoutes } from '../../src/captcha/receipt.route.ts';
+import { fail } from '../../src/core/result.ts';
+import type { Request } from '../../src/http/request/message.ts';
+import { guardOf } from '../support/server/guard.ts';
 
 const quotas = { limit: 10, remaining: 9, resetSecond: 1, retryAfterSeconds: 0, countedAtMs: 0 };
 const quotaGuard = {

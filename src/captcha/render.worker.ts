@@ -1,11 +1,11 @@
 /** A rendering thread: seeds in, finished challenges out. */
 
-import { yieldToRequests } from '../../core/threads.ts';
-import { loadOutlines } from '../picture/glyphs.ts';
-import type { ProfileName } from '../picture/profiles.ts';
-import { createMotionRenderer, type MotionImage } from '../picture/render.ts';
-import { acousticsOf, mixClip, type SpokenClip } from '../sound/audio.ts';
-import type { SpeechVoices, SpokenLanguage } from '../sound/speech.ts';
+import { yieldToRequests } from '../core/threads.ts';
+import { loadOutlines } from './picture/glyphs.ts';
+import type { ProfileName } from './picture/profiles.ts';
+import { createMotionRenderer, type MotionImage } from './picture/render.ts';
+import { acousticsOf, mixClip, type SpokenClip } from './sound/audio.ts';
+import type { SpeechVoices, SpokenLanguage } from './sound/speech.ts';
 
 export type RenderJob =
   | {

@@ -7,16 +7,16 @@
 
 import { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import type { Log } from '../../core/log.ts';
-import type { Random } from '../../core/random.ts';
-import { fail, ok, type Result } from '../../core/result.ts';
-import { minuteMs } from '../../core/time.ts';
-import { seedBytes } from '../picture/keystream.ts';
-import type { ProfileName } from '../picture/profiles.ts';
-import type { MotionImage } from '../picture/render.ts';
-import type { SpokenClip } from '../sound/audio.ts';
-import type { SpeechVoices, SpokenLanguage } from '../sound/speech.ts';
+import type { Log } from '../core/log.ts';
+import type { Random } from '../core/random.ts';
+import { fail, ok, type Result } from '../core/result.ts';
+import { minuteMs } from '../core/time.ts';
+import { seedBytes } from './picture/keystream.ts';
+import type { ProfileName } from './picture/profiles.ts';
+import type { MotionImage } from './picture/render.ts';
 import type { RenderJob } from './render.worker.ts';
+import type { SpokenClip } from './sound/audio.ts';
+import type { SpeechVoices, SpokenLanguage } from './sound/speech.ts';
 
 // The rendering threads: a piscina pool for images and clips, whose threads start with the first
 // job and end after a quiet minute, and one short-lived thread that synthesises the voices when the
@@ -85,7 +85,7 @@ function openSpeech(): { voices(): Promise<Speakers>; close(): Promise<void> } {
   function synthesise(): Promise<Speakers> {
     return new Promise<Speakers>((resolve, reject) => {
       if (closed) throw new Error('the rendering threads are closed');
-      worker = new Worker(new URL('../sound/speech.worker.js', import.meta.url));
+      worker = new Worker(new URL('./sound/speech.worker.js', import.meta.url));
       worker.once('message', resolve);
       worker.once('error', reject);
       worker.once('exit', () => {

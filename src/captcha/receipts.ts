@@ -16,16 +16,16 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { LeastLevel } from '../../access/keys/site-keys.ts';
-import type { Clock } from '../../core/clock.ts';
-import type { Random } from '../../core/random.ts';
-import { fail, ok, type Result } from '../../core/result.ts';
-import { hourMs, minuteMs } from '../../core/time.ts';
-import { usedReceiptKey } from '../../storage/keys.ts';
-import { bareRecord, fixed, text, time, u8 } from '../../storage/record.ts';
-import type { Store } from '../../storage/store.ts';
-import { isAtLeast, type Level } from '../work/levels.ts';
-import type { Work } from '../work/work.ts';
+import type { LeastLevel } from '../access/keys/site-keys.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/random.ts';
+import { fail, ok, type Result } from '../core/result.ts';
+import { hourMs, minuteMs } from '../core/time.ts';
+import { usedReceiptKey } from '../storage/keys.ts';
+import { bareRecord, fixed, text, time, u8 } from '../storage/record.ts';
+import type { Store } from '../storage/store.ts';
+import { isAtLeast, type Level } from './work/levels.ts';
+import type { Work } from './work/work.ts';
 
 /** The part of a site key that receipts depend on. */
 export interface Site {

@@ -6,21 +6,21 @@
  */
 
 import * as v from 'valibot';
-import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
-import { fail } from '../../core/result.ts';
-import { about, dateTime, optionalText, text, uri } from '../../core/schema.ts';
-import type { Header, Reply, Request } from '../../http/request/message.ts';
-import type { PlainRoute } from '../../http/router.ts';
-import type { Callers } from '../../web/guard/callers.ts';
-import { endpoint } from '../../web/guard/endpoint.ts';
-import type { Guard } from '../../web/guard/guard.ts';
-import { type Fields, readFields } from '../../web/guard/intake/form.ts';
-import { quotaHeaders } from '../../web/guard/quota-headers.ts';
-import { errorSchemas, formOrJson, jsonAnswer, siteverifyCodes } from '../../web/openapi.ts';
-import { jsonType, noStore, type siteverifyErrors } from '../../web/shape.ts';
-import { captchaTag as tag } from '../challenge/challenge.route.ts';
-import { levels } from '../work/levels.ts';
+import { type QuotaGuard, quotaKind } from '../access/quota/quota.ts';
+import { fail } from '../core/result.ts';
+import { about, dateTime, optionalText, text, uri } from '../core/schema.ts';
+import type { Header, Reply, Request } from '../http/request/message.ts';
+import type { PlainRoute } from '../http/router.ts';
+import type { Callers } from '../web/guard/callers.ts';
+import { endpoint } from '../web/guard/endpoint.ts';
+import type { Guard } from '../web/guard/guard.ts';
+import { type Fields, readFields } from '../web/guard/intake/form.ts';
+import { quotaHeaders } from '../web/guard/quota-headers.ts';
+import { errorSchemas, formOrJson, jsonAnswer, siteverifyCodes } from '../web/openapi.ts';
+import { jsonType, noStore, type siteverifyErrors } from '../web/shape.ts';
+import { captchaTag as tag } from './challenge/challenge.route.ts';
 import { type Receipts, siteFaults } from './receipts.ts';
+import { levels } from './work/levels.ts';
 
 export interface CaptchaReceiptOptions {
   readonly quotaGuard: QuotaGuard;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, it } from 'node:test';
-import type { LeastLevel } from '../../../src/access/keys/site-keys.ts';
+import type { LeastLevel } from '../../src/access/keys/site-keys.ts';
 import {
   createReceipts,
   type Receipts,
@@ -11,15 +11,15 @@ import {
   receiptLifeMs,
   type Site,
   type SolvedBy,
-} from '../../../src/captcha/receipt/receipts.ts';
-import type { Level } from '../../../src/captcha/work/levels.ts';
-import { manualClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
-import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
-import type { Store } from '../../../src/storage/store.ts';
-import { createMemoryStore } from '../../support/server/memory-store.ts';
-import { makeTempDir } from '../../support/server/temp-dir.ts';
+} from '../../src/captcha/receipts.ts';
+import type { Level } from '../../src/captcha/work/levels.ts';
+import { manualClock } from '../../src/core/clock.ts';
+import { createLog } from '../../src/core/log.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
+import type { Store } from '../../src/storage/store.ts';
+import { createMemoryStore } from '../support/server/memory-store.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const directory = makeTempDir('receipts');
 const startMs = Date.UTC(2026, 10, 21, 9, 30);

@@ -2,19 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
-import { hourMs, minuteMs } from '../../../src/core/time.ts';
-import { parseIp } from '../../../src/ip/address.ts';
-import { crawlerOf } from '../../../src/reputation/hostnames/crawlers.ts';
+import { manualClock } from '../../src/core/clock.ts';
+import { hourMs, minuteMs } from '../../src/core/time.ts';
+import { parseIp } from '../../src/ip/address.ts';
 import {
   askedPerSecond,
+  crawlerOf,
   createHostnames,
   hostName,
   type NameResolver,
   reverseName,
   systemResolver,
-} from '../../../src/reputation/hostnames/hostnames.ts';
-import { startNameServer, type Zone } from '../../support/reputation/name-server.ts';
+} from '../../src/reputation/hostnames.ts';
+import { startNameServer, type Zone } from '../support/reputation/name-server.ts';
 
 const pointer = (text: string) => {
   const words = new Uint32Array(4);

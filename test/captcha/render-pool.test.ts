@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { ProfileName } from '../../../src/captcha/picture/profiles.ts';
-import type { MotionImage } from '../../../src/captcha/picture/render.ts';
+import type { ProfileName } from '../../src/captcha/picture/profiles.ts';
+import type { MotionImage } from '../../src/captcha/picture/render.ts';
 import {
   createRenderPool,
   type Renderer,
   type RenderPoolOptions,
-} from '../../../src/captcha/rendering/render-pool.ts';
-import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
+} from '../../src/captcha/render-pool.ts';
+import { createLog } from '../../src/core/log.ts';
+import { seededRandom } from '../../src/core/random.ts';
 
 const imageBytes = 100;
 

@@ -9,13 +9,12 @@
  */
 
 import { Resolver } from 'node:dns/promises';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
-import type { Clock } from '../../core/clock.ts';
-import { hourMs, minuteMs } from '../../core/time.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
-import { lookBehind } from '../../ip/behind.ts';
-import { isPublic } from '../../ip/special.ts';
-import { crawlerOf } from './crawlers.ts';
+import type { BoundedTable } from '../core/bounded-tables.ts';
+import type { Clock } from '../core/clock.ts';
+import { hourMs, minuteMs } from '../core/time.ts';
+import { formatIp, parseIp } from '../ip/address.ts';
+import { lookBehind } from '../ip/behind.ts';
+import { isPublic } from '../ip/special.ts';
 
 interface KnownHost {
   /** Confirmed names in lower case, without a dot at the end; empty: there is none, or none is known yet. */
@@ -214,4 +213,38 @@ export function hostName(given: string): string | undefined {
   if (name.length > nameCharsMax || labels.length < 2) return undefined;
   const isText = labels.every((one) => label.test(one)) && /[a-z]/.test(labels.at(-1)!);
   return isText ? name : undefined;
+}
+
+// The crawlers of search engines by their host names. The table is kept by hand and short: it holds names that an
+// engine gives to machines that crawl, and to nothing else as far as is known. An engine whose offices, mail servers or
+// customers have names alike is left out: an address without a crawler's name is only shown without one.
+
+/**
+ * Names of machines that crawl, as each engine's own page has them: all in a domain, or those that begin so in one
+ * that the engine uses for other machines too.
+ */
+const crawlers: readonly (readonly [crawler: string, ...names: string[]])[] = [
+  ['Googlebot', '.googlebot.com'],
+  ['Bingbot', '.search.msn.com'],
+  ['Applebot', '.applebot.apple.com'],
+  ['YandexBot', '.spider.yandex.com', '.spider.yandex.net', '.spider.yandex.ru'],
+  ['Baiduspider', '.crawl.baidu.com', '.crawl.baidu.jp'],
+  ['PetalBot', 'petalbot-*.petalsearch.com'],
+  ['Qwantbot', 'qwantbot-*.qwant.com'],
+  ['SeznamBot', 'fulltextrobot-*.seznam.cz'],
+  ['Amazonbot', '.crawl.amazonbot.amazon'],
+  ['Yahoo! Slurp', '.crawl.yahoo.net'],
+];
+
+function isNamedSo(name: string, pattern: string): boolean {
+  const [start = '', domain] = pattern.split('*');
+  if (domain === undefined) return name.endsWith(pattern);
+  // The star stands for a part of one label.
+  const isOneLabel = name.length - domain.length === name.indexOf('.');
+  return name.startsWith(start) && name.endsWith(domain) && isOneLabel;
+}
+
+/** @param name confirmed, in lower case */
+export function crawlerOf(name: string): string | undefined {
+  return crawlers.find(([, ...patterns]) => patterns.some((one) => isNamedSo(name, one)))?.[0];
 }
