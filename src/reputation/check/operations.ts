@@ -46,12 +46,14 @@ export const checkAddress = queriesOn<MemoryReading>()({
       const plain = JSON.parse(check.toJson(text, now)!) as CheckFacts;
       const facts = { ...plain, hostnames: host?.names ?? [] };
       const crawler = host?.crawler ?? null;
-      return { facts, crawler, evidence: reader.of(family, words, now), isVerbose: verbose };
+      const isAllowed = check.judge(family, words, now).allowlisted;
+      const evidence = reader.of(family, words, now);
+      return { facts, isAllowed, crawler, evidence, isVerbose: verbose };
     });
   },
-  lines: ({ facts, crawler, evidence, isVerbose }) => [
-    verdictLine(facts),
-    ...factLines(facts, crawler, evidence),
+  lines: ({ facts, isAllowed, crawler, evidence, isVerbose }) => [
+    verdictLine(facts, isAllowed),
+    ...factLines(facts, isAllowed, crawler, evidence),
     ...(isVerbose ? ['', ...evidenceLines(evidence)] : []),
   ],
   json: ({ facts, crawler, evidence, isVerbose }) =>
@@ -82,16 +84,17 @@ const bandWords: Readonly<Record<ScoreBand, string>> = {
 };
 
 /** Says first what somebody who asks wants to know. */
-function verdictLine(facts: CheckFacts): string {
+function verdictLine(facts: CheckFacts, isAllowed: boolean): string {
   const { ipAddress, abuseConfidenceScore: score, isWhitelisted, malicious } = facts;
   const band = malicious ? 'malicious' : scoreBand(score);
-  const allowed = isWhitelisted && !malicious ? ', on the allowlist or known good' : '';
-  return `${ipAddress}: ${score} of 100, ${bandWords[band]}${allowed}`;
+  const good = isWhitelisted && !malicious ? ', known good' : '';
+  return `${ipAddress}: ${score} of 100, ${bandWords[band]}${isAllowed ? ', on the allowlist' : good}`;
 }
 
 /** Says each fact on a line of its own, and nothing of what is not known. */
 function factLines(
   facts: CheckFacts,
+  isAllowed: boolean,
   crawler: string | null,
   { lists, reports }: Evidence,
 ): readonly string[] {
@@ -109,7 +112,11 @@ function factLines(
     ['Crawler', crawler && `${crawler}, confirmed by its host name`],
     ['Anonymous exit', facts.isAnon && (facts.isTor ? 'yes, of Tor' : 'yes')],
     ['Public', !facts.isPublic && 'no'],
-    ['Known good', facts.isWhitelisted && 'yes: reports have no effect; a list may still block it'],
+    ['Allowlist', isAllowed && 'yes: neither reports nor lists block it'],
+    [
+      'Known good',
+      facts.isWhitelisted && !isAllowed && 'yes: reports have no effect; a list may still block it',
+    ],
     ['Lists', names],
     ['Reports', count > 0 && `${grouped(count)}, the last ${dateText(last)}`],
   ];

@@ -486,6 +486,20 @@ describe('the rows of named feeds', () => {
     assert.equal(await feeds.find('ssh'), undefined);
   });
 
+  it('are known at once where they were added or removed, also to a read under way', async () => {
+    const store = createMemoryStore() as unknown as Store;
+    const feeds = createNamedFeedCache({ store, clock: manualClock(now) });
+    const asked = feeds.find('ssh');
+    assert.ok((await addNamedFeed(store, feedOf())).ok);
+    const [early, late] = await Promise.all([asked, feeds.find('ssh')]);
+    assert.deepEqual([early?.name ?? 'ssh', late?.name], ['ssh', 'ssh']);
+    assert.ok((await removeNamedFeed(store, 'ssh')).ok);
+    assert.deepEqual(await Promise.all([feeds.find('ssh'), feeds.find('ssh')]), [
+      undefined,
+      undefined,
+    ]);
+  });
+
   it('are added once under a name, 32 at most, and removed', async () => {
     const store = createMemoryStore() as unknown as Store;
     for (let n = 0; n < 32; n++)

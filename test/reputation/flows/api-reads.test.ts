@@ -106,6 +106,22 @@ describe('api reads', () => {
     );
   });
 
+  it('the command tells what is allowed from what is known good, which a list may block', async () => {
+    const said = async () => (await server.cli('check', '1.0.0.1')).stdout;
+    assert.match(
+      await said(),
+      /^1\.0\.0\.1: 0 of 100, clean, known good\n(.*\n)* *Known good +yes/,
+    );
+    await server.cliJson('allow', 'add', '1.0.0.0/28');
+    const allowed = await said();
+    assert.match(
+      allowed,
+      /^1\.0\.0\.1: 0 of 100, clean, on the allowlist\n(.*\n)* *Allowlist +yes/,
+    );
+    assert.doesNotMatch(allowed, /Known good/);
+    await server.cliJson('allow', 'remove', '1.0.0.0/28');
+  });
+
   it('verbose adds its fields behind the others, through every thread', async () => {
     await report('8.8.8.8', { comment: 'say "hi" </script>', timestamp: ago(40) });
     await report('8.8.8.8', { comment: 'other' }, other);

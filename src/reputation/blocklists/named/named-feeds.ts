@@ -96,6 +96,7 @@ export async function addNamedFeed(store: Store, feed: NamedFeed): Promise<Resul
       check: [{ key, version: null }, ...held.check],
       set: [{ key, value: rows.encode(feed) }, ...held.set],
     });
+    noteChange(store);
     return written(done, feed);
   });
 }
@@ -107,7 +108,16 @@ export async function removeNamedFeed(store: Store, name: string): Promise<Resul
   const feed = found && rows.decode(found.value);
   if (feed === undefined) return fail('not_found', `there is no named feed '${name}'`);
   const done = await store.commit({ del: [key] });
+  noteChange(store);
   return done.ok ? ok(feed) : fail('store_unavailable');
+}
+
+/** Counts the changes of this process, which its readers see at once. */
+const changes = new WeakMap<object, number>();
+const changesOf = (store: object) => changes.get(store) ?? 0;
+
+function noteChange(store: object): void {
+  changes.set(store, changesOf(store) + 1);
 }
 
 /** A feed that was named on another node is known here so soon. */
@@ -127,23 +137,36 @@ export function createNamedFeedCache({
   let known: ReadonlyMap<string, NamedFeed> = new Map();
   let reading: Promise<void> | undefined;
   let readAtMs = Number.NEGATIVE_INFINITY;
+  let changesRead = 0;
+
+  const isOld = () =>
+    clock.monotonicMs() - readAtMs > namesKeptMs || changesOf(store) !== changesRead;
 
   async function read(): Promise<void> {
+    const changesNow = changesOf(store);
     const startMs = clock.monotonicMs();
     try {
       const feeds = [wholeFeed, ...(await listNamedFeeds(store))];
       known = new Map(feeds.map((feed) => [feed.name, feed]));
       readAtMs = startMs;
+      changesRead = changesNow;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError) || known.size === 0) throw error;
       // Nobody waits for the same answer again at once.
       readAtMs = clock.monotonicMs();
+      changesRead = changesNow;
     }
   }
 
+  /** Reads again where something changed meanwhile. */
+  async function readAll(): Promise<void> {
+    do await read();
+    while (changesOf(store) !== changesRead);
+  }
+
   async function all(): Promise<ReadonlyMap<string, NamedFeed>> {
-    if (clock.monotonicMs() - readAtMs > namesKeptMs) {
-      reading ??= read().finally(() => {
+    if (isOld()) {
+      reading ??= readAll().finally(() => {
         reading = undefined;
       });
       await reading;

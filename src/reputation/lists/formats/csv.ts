@@ -41,6 +41,8 @@ const sampleMax = 100;
 interface Found extends Columns {
   /** A header says so. */
   readonly isNamed: boolean;
+  /** The columns where the header's own start and end turn out to be addresses, and what it calls a network its length. */
+  readonly asRange?: Found | undefined;
 }
 
 interface Kept {
@@ -73,6 +75,7 @@ export const csv: ListFormat = (sink, { confidence }) => {
   }
 
   function record(fields: readonly string[], number: number, raw: string): void {
+    if (columns?.asRange !== undefined) columns = columnsBy(fields, columns, columns.asRange);
     if (columns === undefined) {
       columns = columnsOfHeader(fields);
       if (columns === undefined) {
@@ -157,7 +160,19 @@ function columnsOfHeader(fields: readonly string[]): Found | undefined {
   const address = isRange ? start : named;
   if (address === -1) return undefined;
   const mask = column(maskNames, address);
-  return { address, end: isRange ? end : -1, mask, score: column(scoreNames), isNamed: true };
+  const score = column(scoreNames);
+  const found = { address, end: isRange ? end : -1, mask, score, isNamed: true };
+  // DShield's table has the length under "Netblock".
+  return isRange || end === -1
+    ? found
+    : { ...found, asRange: { ...found, address: start, end, mask: named } };
+}
+
+/** The first row with an address tells whether "start" and "end" are times or addresses. */
+function columnsBy(fields: readonly string[], found: Found, asRange: Found): Found {
+  const isOne = (at: number) => isAddress(fields[at] ?? '');
+  if (isOne(found.address)) return { ...found, asRange: undefined };
+  return isOne(asRange.address) && isOne(asRange.end) ? asRange : found;
 }
 
 /**

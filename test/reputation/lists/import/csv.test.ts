@@ -109,12 +109,14 @@ test('records split as RFC 4180 says', () => {
 test('a range of which start, end and prefix agree is the network, with the confidence of the list', async () => {
   const rows = ['20.1.1.0\t20.1.1.255\t24\t100\tX', '20.2.0.0\t20.2.255.255\t16\t7\tY'];
   const wanted = ['20.1.1.0/24 75', '20.2.0.0/16 75'];
-  const header = 'Start\tEnd\tNetmask\tAttacks\tName\n';
+  const headers = ['Start\tEnd\tNetmask\tAttacks\tName\n', 'Start\tEnd\tNetblock\tAttacks\tName\n'];
   for (const format of ['csv', 'plain'] as const) {
     assert.deepEqual((await parseText(format, `${rows.join('\n')}\n`)).rows, wanted, format);
     assert.deepEqual((await parseText(format, `# a comment\n${rows[0]}\n`)).rows, [wanted[0]]);
-    const { rows: found, stats } = await parseText(format, `${header}${rows.join('\n')}\n`);
-    assert.deepEqual([found, stats.badLines], [wanted, format === 'csv' ? 0 : 1]);
+    for (const header of headers) {
+      const { rows: found, stats } = await parseText(format, `${header}${rows.join('\n')}\n`);
+      assert.deepEqual([found, stats.badLines], [wanted, format === 'csv' ? 0 : 1]);
+    }
     const { stats: bad } = await parseText(
       format,
       `${rows[0]}\n20.3.1.0\t20.3.1.255\t23\t1\n20.4.1.0\t20.4.2.0\t24\t1\n20.5.1.9\t20.5.1.0\t24\t1\n`,
@@ -132,6 +134,9 @@ test('two addresses without a prefix are a network or are refused, never a host'
   const named = await rowsOf('start_ip,end_ip\n20.9.1.3,20.9.1.5\n');
   assert.deepEqual(named, ['20.9.1.3/32 75', '20.9.1.4/31 75']);
   // A moment is no address.
+  const seen =
+    'network,start,end\n?,?,?\n20.9.1.0/24,2026-01-01,2026-01-02\n20.9.2.0,20.9.2.1,20.9.2.9\n';
+  assert.deepEqual(await rowsOf(seen), ['20.9.1.0/24 75', '20.9.2.0/32 75']);
   assert.deepEqual(await rowsOf('ip,start,end\n20.9.1.3,2026-01-01,2026-01-02\n'), [
     '20.9.1.3/32 75',
   ]);
