@@ -240,7 +240,7 @@ export function createAuthorization(options: {
   /** The seals in which requests travel before a sign-in. */
   const seals = createRequestSeals(options);
   const transactions = createTransactions({ ...options, readQuery });
-  const codes = createCodes({ ...options, consents, blocked });
+  const codes = createCodes({ ...options, consents, blocked, access });
   const fingerprints = createFingerprints(options.masterKey);
   const viewNow = () => ({ now: clock.now(), avatarUrl });
 

@@ -20,6 +20,7 @@ import { authorizationCodeKey, consentKey } from '../../storage/keys.ts';
 import { fixed, group, optionalText, record, text, time } from '../../storage/record.ts';
 import type { SetRow, Store } from '../../storage/store.ts';
 import type { Consents, SeenValues, StoredConsent } from './consents.ts';
+import type { SiteAccess } from './groups.ts';
 import { type Scope, scopesField } from './scopes.ts';
 import type { BlockedSites } from './site-list.ts';
 
@@ -129,9 +130,10 @@ export function createCodes(options: {
   log: Log;
   consents: Consents;
   blocked: Pick<BlockedSites, 'isBlocked' | 'checks'>;
+  access: Pick<SiteAccess, 'admits'>;
   standing: GrantStanding;
 }) {
-  const { store, clock, random, log, consents, blocked, standing } = options;
+  const { store, clock, random, log, consents, blocked, access, standing } = options;
   /** Decoded when there is no row, so that an unknown code takes the work of a used one. */
   const decoy = tombstone.encode({
     clientId: 'client.example',
@@ -169,7 +171,11 @@ export function createCodes(options: {
   ): Promise<Change<Redeemed>> {
     const { clientId } = grant;
     const consent = await consents.find(grant);
-    const flaw = mismatchOf(redemption, grant) ?? (await lossOf(grant, consent));
+    const admission = await access.admits(clientId, grant.accountId);
+    const flaw =
+      mismatchOf(redemption, grant) ??
+      (await lossOf(grant, consent)) ??
+      (admission.isAllowed ? undefined : 'site not open to the person');
     const burnt = (event?: string) => {
       const value = tombstone.encode({ clientId, claimedAt: clock.now(), event });
       return { key: check.key, value, expiresAt };
@@ -187,7 +193,7 @@ export function createCodes(options: {
       version: consent.version,
     };
     const done = await commitOnce(store, {
-      check: [check, consentCheck, ...blocked.checks(clientId)],
+      check: [check, consentCheck, ...blocked.checks(clientId), ...admission.check],
       set: use === undefined ? [burnt(event)] : [burnt(event), use],
       events: [signedIn.encode(event, { site: clientId })],
     });

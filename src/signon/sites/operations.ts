@@ -178,7 +178,7 @@ export const addMember = operation({
 
 export const removeMember = operation({
   name: 'group remove',
-  purpose: 'take an account out of a group; it holds from the next sign-in at a site on',
+  purpose: 'take an account out of a group; it holds at once, for codes too',
   ...ofMember,
   async run(w, { group: name, email }) {
     const found = await idOf(w, email);

@@ -145,6 +145,32 @@ test('a change that comes between a decision and its commit wins', async () => {
   assert.equal(errorOf(await authorization.issue(bench.requestOf(), session)), 'consent_required');
 });
 
+test('a code that is on its way gives nothing once the site is closed to its person', async () => {
+  await using bench = await open();
+  const { access, join, leave, codeFor, exchange, store } = bench;
+  value(await join('staff'));
+  value(await access.restrict('example.com', ['staff']));
+  const code = await codeFor();
+  value(await leave('staff'));
+  assert.equal(errorOf(await exchange(code)), 'invalid_grant');
+  value(await join('staff'));
+  assert.equal(errorOf(await exchange(code)), 'invalid_grant', 'it was used up');
+  const late = await codeFor();
+  const { commit } = store;
+  store.commit = async (given) => {
+    store.commit = commit;
+    await leave('staff');
+    return commit(given);
+  };
+  assert.equal(
+    errorOf(await exchange(late)),
+    'invalid_grant',
+    'also between the look and the commit',
+  );
+  value(await join('staff'));
+  value(await exchange(await codeFor()));
+});
+
 test('a site that is open to all stays so when a name above it gets a rule later', async () => {
   await using bench = await open();
   const { access, join, accountId } = bench;
