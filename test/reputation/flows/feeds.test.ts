@@ -426,6 +426,15 @@ for (const threads of threadCounts) {
         listed.map((one: Loose) => one.id),
         found.map((one) => one.id),
       );
+      // The version that is told of an object finds it.
+      for (const [i, { id: one, modified }] of [found[0]!, same].entries()) {
+        const version = listed.find((other: Loose) => other.id === one).version;
+        assert.equal(version, i === 0 ? modified : same.modified);
+        assert.deepEqual((await taxii(`${at}objects/${one}/versions/`)).versions, [version]);
+        const exact = await taxii(`${at}objects/?match[version]=${version}`);
+        assert.ok(exact.objects.some((other: Loose) => other.id === one));
+        await taxii(`${at}objects/${one}/?match[version]=2020-01-01T00:00:00Z`, 404);
+      }
       const known = await taxii(`${at}objects/?added_after=2099-01-01T00:00:00.000Z`);
       assert.equal(known.objects, undefined);
       const since = await taxii(`${at}manifest/?added_after=2020-01-01T00:00:00Z`);
@@ -439,6 +448,7 @@ for (const threads of threadCounts) {
         'added_after=1',
         'evil=1',
         'limit=1&limit=2',
+        `match[id]=${'x'.repeat(4_001)}`,
       ]) {
         await taxii(`${at}objects/?${query}`, 422);
       }

@@ -10,7 +10,7 @@ import { pagesUnder, type Store, StoreUnavailableError } from '../../../storage/
 import { maliciousScore } from '../../check/score.ts';
 
 /** Names of sets in firewalls are made of it: `pc-NAME4-next` is as long as ipset takes. */
-export const feedNameShape = /^[a-z](-?[a-z0-9]){0,19}$/;
+export const feedNameShape = /^(?=.{1,20}$)[a-z](-?[a-z0-9])*$/;
 /** Names under /feeds/ that mean something else. */
 export const takenNames: readonly string[] = ['blocklist', 'anon-exits', 'changes', 'default'];
 /** The most entries of a named feed: the worst. */

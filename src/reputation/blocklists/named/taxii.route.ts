@@ -50,6 +50,7 @@ const pageMax = 2_000;
 const objectsPerRead = 1_000;
 const expiryMs = 3 * dayMs;
 const rowsPerLook = 256;
+const parameterMax = 4_000;
 /** Bodies that clients may send: none are taken. */
 const contentMax = 1_024;
 
@@ -144,7 +145,9 @@ export function taxiiRoutes(options: TaxiiOptions): PlainRoute[] {
             ['X-TAXII-Date-Added-Last', stamp],
           ];
     const more = page.next === undefined ? {} : { more: true, next: page.next };
-    if (versions !== undefined) return reply({ ...more, versions: [stamp] }, dates);
+    if (versions !== undefined) {
+      return reply({ ...more, versions: page.objects.map(({ modified }) => modified) }, dates);
+    }
     if (page.objects.length === 0) return reply({}, dates);
     const objects = isManifest ? page.objects.map((one) => manifestOf(one, stamp)) : page.objects;
     return reply({ ...more, objects }, dates);
@@ -227,7 +230,9 @@ interface Asked {
   readonly addedAfterMs: number;
   readonly ids: ReadonlySet<string> | undefined;
   readonly types: ReadonlySet<string> | undefined;
-  /** False: another version of the specification, or of the objects, is asked for. */
+  /** Says whether this version is asked for, ms since 1970: each object has one. */
+  readonly isVersion: (ms: number) => boolean;
+  /** False: another version of the specification is asked for. */
   readonly isKnown: boolean;
 }
 
@@ -250,6 +255,11 @@ function readAsked(params: Params, objectId: string | undefined): Result<Asked> 
       unexpected,
     );
   }
+  const overlong = taken.find((name) => (params.get(name)?.length ?? 0) > parameterMax);
+  if (overlong !== undefined) {
+    const detail = `${overlong} may have ${parameterMax} characters.`;
+    return fail('invalid_parameter', detail, overlong);
+  }
   const limitText = params.get('limit') ?? String(pageDefault);
   if (!/^[1-9]\d{0,8}$/.test(limitText)) {
     return fail('invalid_parameter', 'The limit must be a whole number of at least 1.', 'limit');
@@ -266,7 +276,7 @@ function readAsked(params: Params, objectId: string | undefined): Result<Asked> 
   }
   const setOf = (name: string) => {
     const text = params.get(name);
-    return text === undefined ? undefined : new Set(text.slice(0, 4_000).split(','));
+    return text === undefined ? undefined : new Set(text.split(','));
   };
   const versions = setOf('match[version]');
   const specs = setOf('match[spec_version]');
@@ -276,9 +286,10 @@ function readAsked(params: Params, objectId: string | undefined): Result<Asked> 
     addedAfterMs,
     ids: objectId === undefined ? setOf('match[id]') : new Set([objectId]),
     types: setOf('match[type]'),
-    isKnown:
-      (specs?.has('2.1') ?? true) &&
-      (versions === undefined || ['first', 'last', 'all'].some((one) => versions.has(one))),
+    isVersion: (ms) =>
+      versions === undefined ||
+      [...versions].some((one) => ['first', 'last', 'all'].includes(one) || dateOf(one) === ms),
+    isKnown: specs?.has('2.1') ?? true,
   });
 }
 
@@ -315,6 +326,8 @@ function firstAfter(rows: Rows, place: Rows | undefined): number {
 interface StixObject {
   readonly type: string;
   readonly id: string;
+  /** The version. */
+  readonly modified: string;
 }
 
 interface Stix {
@@ -400,15 +413,16 @@ function stixOf({ imprint, name }: Selected, stampMs: number): Stix {
 async function pageOf(
   rows: Rows,
   stix: Stix,
-  { limit, after, addedAfterMs, ids, types, isKnown }: Asked,
+  { limit, after, addedAfterMs, ids, types, isVersion, isKnown }: Asked,
   turns: Turns,
 ): Promise<{ readonly objects: readonly StixObject[]; readonly next: string | undefined }> {
   const objects: StixObject[] = [];
   if (!isKnown || stix.stampMs <= addedAfterMs) return { objects, next: undefined };
-  const isWanted = (one: Pick<StixObject, 'type' | 'id'>) =>
-    (types?.has(one.type) ?? true) && (ids?.has(one.id) ?? true);
+  const isWanted = ({ type, id, modified }: StixObject) =>
+    (types?.has(type) ?? true) && (ids?.has(id) ?? true) && isVersion(Date.parse(modified));
   if (after === undefined && isWanted(stix.identity)) objects.push(stix.identity);
-  if (types?.has('indicator') === false) return { objects, next: undefined };
+  const hasIndicators = types?.has('indicator') !== false && isVersion(stix.stampMs);
+  if (!hasIndicators) return { objects, next: undefined };
   const beginnings = ids && (await stix.beginnings(rows, turns));
   const wanted = new Set([...(ids ?? [])].map(beginningOf));
   const isAsked = (at: number) =>
@@ -425,6 +439,6 @@ async function pageOf(
   return { objects, next: isMore ? Buffer.from(last).toString('base64url') : undefined };
 }
 
-function manifestOf({ id }: StixObject, stamp: string) {
-  return { id, date_added: stamp, version: stamp, media_type: stixType };
+function manifestOf({ id, modified }: StixObject, stamp: string) {
+  return { id, date_added: stamp, version: modified, media_type: stixType };
 }
