@@ -12,8 +12,8 @@ import {
   recordedVoices,
   type SpeechVoices,
   type SpokenLanguage,
-  stockManners,
   stockRecordings,
+  stockVoiceRanges,
   synthesiseVoices,
 } from '../src/captcha/sound/speech.ts';
 import { seededRandom } from '../src/core/random.ts';
@@ -71,7 +71,9 @@ function soundRows(size: 'tiny' | 'full', language: SpokenLanguage): BenchRow[] 
   const sound = isFrench ? 'French sound' : 'sound';
   const voicesFrom = (seed: number) =>
     isFrench ? recordedVoices(seededRandom(seed)) : synthesiseVoices(seededRandom(seed));
-  const stock = isFrench ? stockRecordings() : synthesiseVoices(seededRandom(80_001), stockManners);
+  const stock = isFrench
+    ? stockRecordings()
+    : synthesiseVoices(seededRandom(80_001), stockVoiceRanges);
   const own = Array.from({ length: starts }, (_, i) => voicesFrom(80_002 + i));
   const clipsOf = (
     from: readonly SpeechVoices[],

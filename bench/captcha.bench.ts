@@ -17,7 +17,7 @@ import {
 import { createMotionRenderer } from '../src/captcha/picture/render.ts';
 import { createSceneMaker } from '../src/captcha/picture/scene.ts';
 import { openRenderThreads } from '../src/captcha/render-pool.ts';
-import { calmTries, hardestFactor } from '../src/captcha/work/levels.ts';
+import { baseTries, hardestFactor } from '../src/captcha/work/levels.ts';
 import { solutionCharactersMax } from '../src/captcha/work/work.ts';
 import { seededRandom, systemRandom } from '../src/core/random.ts';
 import { createEye, goodEye, wordsSeen } from '../test/support/captcha/eye.ts';
@@ -129,7 +129,7 @@ async function botRows(plan: Plan): Promise<BenchRow[]> {
     {
       name: "a bot's 1,000 silent passes, calm",
       unit,
-      ours: silent(calmTries / 2),
+      ours: silent(baseTries / 2),
       peer: "the example in ALTCHA's README",
       peerValue: altcha,
       note: `${round(secondsARound * 1e6 * cost)} µs a try`,
@@ -137,7 +137,7 @@ async function botRows(plan: Plan): Promise<BenchRow[]> {
     {
       name: "a bot's 1,000 silent passes, at the most",
       unit,
-      ours: silent((calmTries * hardestFactor) / 2),
+      ours: silent((baseTries * hardestFactor) / 2),
     },
     eyeRow('easy', 'default', 1, plan),
     eyeRow('hard', 'hard', 6, plan),

@@ -6,7 +6,7 @@
 import { openAccess } from './access/module.ts';
 import { type Opening, openData, type ServerDependencies } from './app/data.ts';
 import { openFigures } from './app/figures.ts';
-import { createHost, openIntegrationThreads, openModules } from './app/modules.ts';
+import { createModuleHost, openIntegrationThreads, openModules } from './app/modules.ts';
 import { openExchange } from './app/nodes/module.ts';
 import { type OwnBackups, startOwnBackups } from './app/own-backups.ts';
 import { createPeerMails } from './app/peer-mails.ts';
@@ -83,7 +83,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const metrics = createMetrics();
   const tables = createBoundedTables(log);
   const figures = await openFigures({ store, clock, log, timings });
-  const host = createHost({ closers, tables, metrics, figures });
+  const host = createModuleHost({ closers, tables, metrics, figures });
   host.add(data);
   host.add(figures);
   const access = host.add(

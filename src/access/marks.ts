@@ -276,7 +276,7 @@ export function startSightings(options: {
   /**
    * Returns the text of the mark to evict for one of this network; undefined when there is room.
    */
-  function givingWay(network: string): string | undefined {
+  function evictionOf(network: string): string | undefined {
     const own = ofNetwork.get(network);
     if (own !== undefined && own.size >= networkMax) return own.values().next().value;
     if (known.size < knownMax) return undefined;
@@ -299,7 +299,7 @@ export function startSightings(options: {
     const del: Key[] = [];
     if (found === undefined) {
       if (known.size >= knownMax) forgetEnded();
-      const least = givingWay(network);
+      const least = evictionOf(network);
       if (least !== undefined) {
         del.push(sightingKey(known.get(least)!.sighting));
         forget(least);

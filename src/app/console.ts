@@ -38,7 +38,7 @@ import { isLoopback } from '../ip/loopback.ts';
 import { specialUse } from '../ip/special.ts';
 import { typedAddress } from '../ip/typed.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
-import { isMet } from '../reputation/address/known.ts';
+import { canBeReported } from '../reputation/address/known.ts';
 import { listNamedFeeds, type NamedFeed } from '../reputation/blocklists/named/named-feeds.ts';
 import type { Check } from '../reputation/check/check.ts';
 import { type AddressDecision, createDryRun } from '../reputation/check/dry-run.ts';
@@ -284,7 +284,7 @@ function inboxOf({ clock, random }: Opening, sources: ConsoleSources): ConsoleIn
     const listed = stays.map(({ confidence = 0 }) => confidence);
     return {
       ...facts,
-      canBlock: isMet(specialUse(family, words)),
+      canBlock: canBeReported(specialUse(family, words)),
       unruled: own.some(({ kind }) => kind === 'own')
         ? after({ listed: Math.max(0, ...listed) })
         : undefined,

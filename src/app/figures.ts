@@ -199,7 +199,7 @@ export function startSampling(options: SamplingOptions) {
   function sample(): void {
     collect();
     const histogram = timings.read('check');
-    const timed = sinceThen(histogram, lastChecks);
+    const timed = histogramDifference(histogram, lastChecks);
     lastChecks = histogram;
     // It is of the minute that ends.
     const startMs = clock.now() - minuteMs / 2;
@@ -248,7 +248,7 @@ export function startSampling(options: SamplingOptions) {
 }
 
 /** Returns the difference of two readings of one histogram. */
-export function sinceThen(now: Histogram, then: Histogram): Histogram {
+export function histogramDifference(now: Histogram, then: Histogram): Histogram {
   const cumulative = now.cumulative.map((count, i) => count - then.cumulative[i]!);
   return { cumulative, sum: now.sum - then.sum };
 }

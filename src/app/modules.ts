@@ -96,7 +96,7 @@ export interface OpenModule {
 }
 
 /** Takes opened modules in, one after another. They close in reverse, with all others of the closers. */
-export function createHost(parts: {
+export function createModuleHost(parts: {
   readonly closers: Closers;
   readonly tables: BoundedTables;
   readonly metrics: Metrics;
@@ -117,7 +117,7 @@ export function createHost(parts: {
   };
 }
 
-export type Host = ReturnType<typeof createHost>;
+export type Host = ReturnType<typeof createModuleHost>;
 
 /** The operator's tables and acts, for integrations that may change them. */
 function operatorOf(

@@ -36,7 +36,7 @@ import { createPasswords } from '../signon/proofs/passwords.ts';
 import { claimDataDir, serverUse } from '../storage/lmdb/claim.ts';
 import { type Store, StoreUnavailableError } from '../storage/store.ts';
 import { checkExposure } from './shell/settings.ts';
-import { compactIfWished } from './store/compact.ts';
+import { compactIfRequested } from './store/compact.ts';
 
 /** Seen from the compiled file: dist/src/commands/. */
 const seedFolder = fileURLToPath(new URL('../../../data/seed/', import.meta.url));
@@ -116,7 +116,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   for (const fault of faults) log.warn({ host: config.host, fault }, 'insecure on purpose');
   const claim = claimDataDir(config.dataDir, serverUse);
   const masterKey = checkMasterKey(config, random);
-  if (config.databaseUrl === undefined) await compactIfWished(config, log);
+  if (config.databaseUrl === undefined) await compactIfRequested(config, log);
   let demoKeys: DemoKeys | undefined;
   const outboxName = randomToken(random, outboxNameBytes);
   let failure: unknown;

@@ -3,7 +3,7 @@
 import * as v from 'valibot';
 import { dateIn } from '../core/dates.ts';
 import { dayMs } from '../core/time.ts';
-import { groupIn, groupName } from '../geo/network-groups.ts';
+import { groupName, parseNetworkGroup } from '../geo/network-groups.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { formatPrefix } from '../ip/prefix.ts';
 import { typedAddress } from '../ip/typed.ts';
@@ -79,7 +79,7 @@ export const rangeOrGroup = {
   value: 'cidr|AS|country',
   help: 'an address, a network such as 192.0.2.0/24, AS64500, or a country such as FR',
   kept(text: string) {
-    const group = groupIn(typedAddress(text));
+    const group = parseNetworkGroup(typedAddress(text));
     return typeof group === 'object' ? groupName(group) : range.kept(text);
   },
 } as const satisfies Parameter;

@@ -48,7 +48,7 @@ export function collectAlone(): void {
 }
 
 /** The threads' niceness above the process: a tenth of its weight when both want the processor. */
-export const niceBehind = 10;
+export const backgroundNiceness = 10;
 const nicest = 19;
 
 /**
@@ -58,7 +58,7 @@ const nicest = 19;
  */
 export function yieldToRequests(): void {
   if (process.platform !== 'linux') return;
-  setPriority(0, Math.min(nicest, getPriority(0) + niceBehind));
+  setPriority(0, Math.min(nicest, getPriority(0) + backgroundNiceness));
 }
 
 /** Threads that answer go so far before the process where the system lets them, and the others behind it elsewhere. */
@@ -76,7 +76,7 @@ export interface AnsweringThread {
  * whatever the process itself does. Linux allows it with RLIMIT_NICE or CAP_SYS_NICE.
  * @returns undefined where threads have no priority of their own
  */
-export function goFirst(): AnsweringThread | undefined {
+export function raiseThreadPriority(): AnsweringThread | undefined {
   const id = threadId();
   if (id === undefined) return undefined;
   try {
@@ -101,7 +101,7 @@ function threadId(): number | undefined {
  * Puts all threads of the process behind those that answer, where these may not go before it: those of V8 and of the
  * store as well. Threads that start later are behind like the one that starts them.
  */
-export function stepBehind(answering: readonly AnsweringThread[]): void {
+export function lowerOtherThreads(answering: readonly AnsweringThread[]): void {
   if (answering.length === 0 || answering.some(({ isFirst }) => isFirst)) return;
   for (const id of readdirSync('/proc/self/task').map(Number)) {
     if (answering.some((one) => one.id === id)) continue;

@@ -18,7 +18,7 @@ const regionNames = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'n
 const asiaPacific = 'AP';
 
 /** Returns the group that a text names, why it names none, or undefined for a text of another kind. */
-export function groupIn(text: string): NetworkGroup | string | undefined {
+export function parseNetworkGroup(text: string): NetworkGroup | string | undefined {
   const [, digits] = /^AS ?(\d{1,10})$/i.exec(text) ?? [];
   if (digits !== undefined) {
     const number = Number(digits);
@@ -32,12 +32,12 @@ export function groupIn(text: string): NetworkGroup | string | undefined {
 }
 
 /** Returns the code that stands in the tables in place of this one, as GB does for UK; undefined: it is in use itself. */
-export function countryInstead(code: string): string | undefined {
+export function currentCountryCode(code: string): string | undefined {
   const today = Intl.getCanonicalLocales(`und-${code}`)[0]!.slice(-2);
   return today === code ? undefined : today;
 }
 
-/** Writes a group as `groupIn` reads it: two capital letters first, as no address begins. */
+/** Writes a group as `parseNetworkGroup` reads it: two capital letters first, as no address begins. */
 export function groupName(group: NetworkGroup): string {
   return group.kind === 'system' ? `AS${group.number}` : group.code;
 }

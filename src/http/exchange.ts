@@ -5,7 +5,7 @@
  */
 
 import type { Head } from './answer/head.ts';
-import { endAfter, endBodiless, sendAsTaken, type Wire } from './answer/wire.ts';
+import { endAfter, endBodiless, sendWithBackpressure, type Wire } from './answer/wire.ts';
 import type { HttpLimits } from './limits/limits.ts';
 import type { RequestSlot } from './limits/request-slots.ts';
 import type { Reply } from './request/message.ts';
@@ -163,7 +163,7 @@ export class Exchange implements Caller {
   #writeAsTaken(head: Head, parts: readonly Uint8Array[]): void {
     this.#wire.writeStatus(head);
     if (this.#options.shouldClose()) this.#wire.writeHeader('Connection', 'close');
-    sendAsTaken(this.#wire, parts, () => this.#finish());
+    sendWithBackpressure(this.#wire, parts, () => this.#finish());
     if (!this.isOver) this.#options.slot.awaitReader(parts, () => this.#cutOff());
   }
 

@@ -7,7 +7,7 @@
 import type { Log } from '../core/log.ts';
 import type { AccessLog } from './answer/access-log.ts';
 import { type Head, renderHead, statusOf } from './answer/head.ts';
-import { endAfter, endBodiless, sendAsTaken, type Wire } from './answer/wire.ts';
+import { endAfter, endBodiless, sendWithBackpressure, type Wire } from './answer/wire.ts';
 import { bytesOf } from './exchange.ts';
 import type { HttpLimits } from './limits/limits.ts';
 import type { ResolvedClient } from './request/client-ip.ts';
@@ -40,12 +40,12 @@ export interface HotLaneOptions extends LaneOptions {
 }
 
 /** The method and path of a request to a route with `takesAllBelow`. */
-export type AskedBelow = Pick<HotRequest, 'method' | 'path'>;
+export type RequestBelow = Pick<HotRequest, 'method' | 'path'>;
 
 /** One request in so many is timed. */
 const timedEvery = 64;
 
-const nothingBelow: AskedBelow = { method: '', path: '' };
+const nothingBelow: RequestBelow = { method: '', path: '' };
 const noHandler = (): void => undefined;
 
 /** `serve` expects that the scan went over the headers and found nothing to refuse. */
@@ -118,7 +118,7 @@ export function createHotLane(options: HotLaneOptions) {
     wire.onAborted(noHandler);
     wire.writeStatus(head!);
     // A copy: what the client does not take at once waits, and the route may reuse its buffer.
-    sendAsTaken(wire, [Buffer.from(body as Uint8Array)], noHandler);
+    sendWithBackpressure(wire, [Buffer.from(body as Uint8Array)], noHandler);
   }
 
   function refuse(path: string, what: Problem, id: string): void {
@@ -156,7 +156,7 @@ export function createHotLane(options: HotLaneOptions) {
       forHead: boolean,
       requestWire: Wire,
       rawQuery: string,
-      asked: AskedBelow = nothingBelow,
+      asked: RequestBelow = nothingBelow,
     ): boolean {
       wire = requestWire;
       query = rawQuery;

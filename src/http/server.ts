@@ -14,7 +14,7 @@ import type { AccessLog } from './answer/access-log.ts';
 import { fieldsOf } from './answer/head.ts';
 import { hasCookie, type Wire } from './answer/wire.ts';
 import { createEnd, createProbe } from './exchange.ts';
-import { type AskedBelow, createHotLane, type HotLane } from './hot-lane.ts';
+import { createHotLane, type HotLane, type RequestBelow } from './hot-lane.ts';
 import { Admission } from './limits/admission.ts';
 import { defaultLimits, type HttpLimits } from './limits/limits.ts';
 import { type ClientPace, createPace } from './limits/pace.ts';
@@ -28,7 +28,7 @@ import {
 } from './request/client-ip.ts';
 import { HeaderScan } from './request/framing.ts';
 import type { Header, RenderProblem } from './request/message.ts';
-import { isSaneRequestId, newRequestId, traceOf } from './request/request-id.ts';
+import { isValidRequestId, newRequestId, traceOf } from './request/request-id.ts';
 import { createRouter, type HotRoute, type Route, type Router } from './router.ts';
 import {
   checkSocketPath,
@@ -316,7 +316,7 @@ function openLanes(
       const isTaken =
         given !== undefined &&
         addresses.hasProxies &&
-        isSaneRequestId(given) &&
+        isValidRequestId(given) &&
         addresses.isTrusted(peerOf(wire));
       return isTaken ? given : newId();
     };
@@ -403,7 +403,7 @@ function serveHot(
   res: HttpResponse,
   req: HttpRequest,
   lanes: Lanes,
-  asked?: AskedBelow,
+  asked?: RequestBelow,
 ): void {
   if (!passes(res, req, route.headers ?? noNames, lanes)) return;
   if (!lanes.hot.serve(route, isHead, wireOf(res), queryOf(req), asked)) dispatch(res, req, lanes);

@@ -19,7 +19,7 @@ import { KEY_WORDS, ROOT_WORDS } from './trie/layout.ts';
 import { createLookup } from './trie/lookup.ts';
 import { createMemory, type IndexMemory, nodeBytesFor } from './trie/memory.ts';
 import { createNodes } from './trie/nodes.ts';
-import { createDisplace } from './trie/remove.ts';
+import { createRemove } from './trie/remove.ts';
 import {
   createRetiredNodes,
   createUnsafeRetiredNodes,
@@ -145,7 +145,7 @@ export function openIpIndex(
   const nodesOf = createNodes(memory, arena);
   const tools = { memory, nodesOf, retired, epoch };
   const place = createInsert(tools);
-  const displace = createDisplace(tools);
+  const displace = createRemove(tools);
 
   function resize(by: number): void {
     size += by;

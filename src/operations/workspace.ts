@@ -31,7 +31,7 @@ import type { SiteTools } from '../signon/sites/operations.ts';
 import { type InheritedClaim, inheritable } from '../storage/lmdb/claim.ts';
 import { openTables } from '../storage/lmdb/environment.ts';
 import { hadStore, refuseLostStore, storePath } from '../storage/lmdb/presence.ts';
-import { asRead, openView, viewStore } from '../storage/lmdb/view.ts';
+import { openView, readOnlyStore, viewStore } from '../storage/lmdb/view.ts';
 import { openStoreOf } from '../storage/open.ts';
 
 /** The store, and what changes it. */
@@ -156,7 +156,7 @@ export async function withWorkspace<T>(
       : undefined;
   try {
     const tools = storeTools({ config, clock, random, log, store, masterKey });
-    const reading = { config, clock, random, store: asRead(store) };
+    const reading = { config, clock, random, store: readOnlyStore(store) };
     return await run({
       ...tools,
       embedded,

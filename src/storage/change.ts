@@ -23,13 +23,13 @@ export async function commitOnce(store: Store, commit: Commit): Promise<Change<v
 }
 
 /** Checks and rows that a caller adds to the commit of another module's change. */
-export interface Also {
+export interface CommitAddition {
   /** Returns checks, read anew for each attempt; a failure ends the change. */
   readonly check?: () => Promise<Result<readonly RowCheck[]>>;
   readonly set?: readonly SetRow[];
 }
 
-export async function checksOf({ check }: Also): Promise<Result<readonly RowCheck[]>> {
+export async function checksOf({ check }: CommitAddition): Promise<Result<readonly RowCheck[]>> {
   return check === undefined ? ok([]) : check();
 }
 
@@ -44,7 +44,7 @@ export function written<T>(done: Change<void>, value: T): Change<T> {
  *
  * @param tries more where many are expected to interfere
  */
-export async function untilUndisturbed<T>(
+export async function retryOnConflict<T>(
   attempt: () => Promise<Change<T>>,
   tries = triesMax,
 ): Promise<Result<T>> {
@@ -60,13 +60,13 @@ export async function untilUndisturbed<T>(
 const turns = new WeakMap<object, Map<string, Promise<unknown>>>();
 
 /**
- * As `untilUndisturbed`, for changes that all write one row, such as a count of all: those of this process
+ * As `retryOnConflict`, for changes that all write one row, such as a count of all: those of this process
  * come one after the other, in order. Side by side only one of them would succeed at a time, and the
  * others lose their tries to each other. Who waits is bounded by the requests that may be under way.
  *
  * @param row names what they all write
  */
-export function inTurn<T>(
+export function commitInOrder<T>(
   store: object,
   attempt: () => Promise<Change<T>>,
   row = 'account slots',
@@ -74,7 +74,7 @@ export function inTurn<T>(
   const queues = turns.get(store) ?? new Map<string, Promise<unknown>>();
   turns.set(store, queues);
   const before = queues.get(row) ?? Promise.resolve();
-  const done = before.then(() => untilUndisturbed(attempt, turnTriesMax));
+  const done = before.then(() => retryOnConflict(attempt, turnTriesMax));
   const settled = done
     .catch(() => undefined)
     .then(() => {
@@ -142,7 +142,11 @@ export function addWithin<T>(
 ): Promise<Result<T>> {
   // All that share a row share a turn, when the widest bound comes last.
   const { rows, account = '' } = bounds.at(-1)!;
-  return inTurn(store, async () => attempt(await holdBounds(store, bounds)), `${rows} ${account}`);
+  return commitInOrder(
+    store,
+    async () => attempt(await holdBounds(store, bounds)),
+    `${rows} ${account}`,
+  );
 }
 
 /** The bounds' rows of an account, for the commit that removes it. */

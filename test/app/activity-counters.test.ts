@@ -7,7 +7,7 @@ import {
   createHourOfErrors,
   minutesKept,
 } from '../../src/app/activity-counters.ts';
-import { quantileOf, sinceThen } from '../../src/app/figures.ts';
+import { histogramDifference, quantileOf } from '../../src/app/figures.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { createTimings, timingBounds } from '../../src/core/timings.ts';
 import { type CountPeriod, countPeriods } from '../../src/reputation/counts/report-counts.ts';
@@ -126,7 +126,7 @@ it('a quantile lies between the bounds around the sorted values', () => {
   const before = timings.read('check');
   const seconds = Array.from({ length: 500 }, () => 10 ** (-6 + 5 * random.next()));
   for (const [i, value] of seconds.entries()) timings.recorder(i % 2)('check', value * 1_000);
-  const histogram = sinceThen(timings.read('check'), before);
+  const histogram = histogramDifference(timings.read('check'), before);
   const sorted = seconds.toSorted((a, b) => a - b);
   for (const share of [0.5, 0.9, 0.99]) {
     const exact = sorted[Math.ceil(share * sorted.length) - 1]!;
@@ -136,5 +136,5 @@ it('a quantile lies between the bounds around the sorted values', () => {
     assert.ok(found > lower && found <= upper, `${share}: ${found}, ${exact}`);
   }
   const now = timings.read('check');
-  assert.equal(quantileOf(sinceThen(now, now), 0.5), undefined);
+  assert.equal(quantileOf(histogramDifference(now, now), 0.5), undefined);
 });

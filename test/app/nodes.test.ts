@@ -12,7 +12,7 @@ import {
   createReplays,
   macHeader,
   macOf,
-  readAsked,
+  readNodeQuestion,
 } from '../../src/app/nodes/signed.ts';
 import { createChallenges } from '../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../src/captcha/challenge/ticket.ts';
@@ -159,7 +159,7 @@ it('an answer goes on a new connection when the other end closes the idle one, a
     const chunks: Buffer[] = [];
     request.on('data', (chunk) => chunks.push(chunk));
     request.on('end', () => {
-      const { nonce } = readAsked(Buffer.concat(chunks))!;
+      const { nonce } = readNodeQuestion(Buffer.concat(chunks))!;
       const bytes = answerBytes({ right: true });
       response.writeHead(200, { [macHeader]: macOf(key, `answer ${nonce}`, bytes) }).end(bytes);
     });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileGeo, type GeoTable } from '../../src/geo/compile.ts';
-import { groupIn, groupName, rangesOfCountry } from '../../src/geo/network-groups.ts';
+import { groupName, parseNetworkGroup, rangesOfCountry } from '../../src/geo/network-groups.ts';
 import { createPartitionBuilder } from '../../src/geo/partition.ts';
 import { countryOf, openGeoReader, providerOf } from '../../src/geo/reader.ts';
 import { compareWords, type IpRange } from '../../src/ip/prefix.ts';
@@ -136,7 +136,7 @@ test('a buffer of another make is refused', () => {
 
 test('a group is the number of a system or the code of a country, and what is neither is said so', () => {
   const nameOf = (text: string) => {
-    const group = groupIn(text);
+    const group = parseNetworkGroup(text);
     return typeof group === 'object' ? groupName(group) : group;
   };
   for (const [text, name] of [

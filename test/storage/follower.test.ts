@@ -108,19 +108,19 @@ it('lets others run after each slice', async () => {
   const clock = manualClock(0);
   let turns = 0;
   let most = 0;
-  let inTurn = 0;
+  let commitInOrder = 0;
   const { follower } = follow(fakeStore(upTo(100)), {
     clock,
     sliceMs: 4,
     apply: () => {
       clock.advance(1);
-      inTurn += 1;
-      most = Math.max(most, inTurn);
+      commitInOrder += 1;
+      most = Math.max(most, commitInOrder);
     },
   });
   const count = () => {
     turns += 1;
-    inTurn = 0;
+    commitInOrder = 0;
     if (turns < 200) setImmediate(count);
   };
   setImmediate(count);

@@ -9,7 +9,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { ok } from '../../src/core/result.ts';
-import { moOf } from '../../src/site/kit/open-kit.ts';
+import { compileTranslation } from '../../src/site/kit/open-kit.ts';
 import { leavePage, openContext, withBrowser } from '../support/browser/browser.ts';
 import { issue, openBeside } from '../support/captcha/beside.ts';
 import { pluginTexts } from '../support/docs/plugin-texts.ts';
@@ -215,7 +215,10 @@ describe('WordPress: the plugin with a whole server', () => {
     mkdirSync(languages, { recursive: true });
     for (const locale of ['fr_FR', 'fr_CA']) {
       // WordPress takes a language only if its own texts are there.
-      writeFileSync(`${languages}/${locale}.mo`, moOf('msgid ""\nmsgstr "Language: fr\\n"\n'));
+      writeFileSync(
+        `${languages}/${locale}.mo`,
+        compileTranslation('msgid ""\nmsgstr "Language: fr\\n"\n'),
+      );
       site.php(`return update_option('WPLANG', '${locale}');`);
       const same = translated().filter((text, i) => text === texts[i]);
       assert.deepEqual(same, ['CAPTCHA', 'Portcullis'], locale);

@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import { domainOf, readKnownAddress, readMailAddress } from '../../core/mail-address.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
+import { commitOnce, retryOnConflict, written } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import { accountByEmailKey, accountKey, accountPrefix, erasureKey } from '../../storage/keys.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../../storage/store.ts';
@@ -107,7 +107,7 @@ export function createAccounts(options: {
 
   /** The operator's word, from now on. */
   function vouch(email: string, vouched: Vouched): Promise<Result<AccountInfo>> {
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const found = await load(email);
       if (!found.ok) return found;
       const { id, key, version, record } = found.value;
@@ -127,7 +127,7 @@ export function createAccounts(options: {
     disabled: boolean,
     also: (id: string) => readonly SetRow[] = () => [],
   ): Promise<Result<AccountInfo>> {
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const found = await load(email);
       if (!found.ok) return found;
       const { id, key, version, record } = found.value;
@@ -152,7 +152,7 @@ export function createAccounts(options: {
       if (Number.isInteger(quota) && quota >= 0 && quota <= perMinuteMax) continue;
       return fail('invalid_parameter', `a quota is a whole number from 0 to ${perMinuteMax}`);
     }
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const found = await load(email);
       if (!found.ok) return found;
       const { id, record } = found.value;
@@ -307,7 +307,7 @@ export function createDirectory(options: { store: Store; accounts: Pick<Accounts
    * @param email address or id
    */
   function setRole(email: string, role: Role, { keepsOne = false } = {}) {
-    return untilUndisturbed<ListedAccount>(async () => {
+    return retryOnConflict<ListedAccount>(async () => {
       const named = await accounts.find(email);
       if (!named.ok) return named;
       const { id } = named.value;

@@ -16,12 +16,12 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { dayMs } from '../../core/time.ts';
 import {
-  type Also,
+  type CommitAddition,
   checksOf,
+  commitInOrder,
   commitOnce,
   holdBounds,
-  inTurn,
-  untilUndisturbed,
+  retryOnConflict,
   written,
 } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
@@ -217,7 +217,7 @@ export function createKeyRecords(options: { store: Store; clock: Clock; random: 
    * @param also written in the commit that revokes it
    */
   function revoke(id: string, also: readonly SetRow[] = []): Promise<Result<KeyRecord>> {
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const found = await find(id);
       if (found === undefined) return fail('unknown_key', `there is no key ${shownId(id)}`);
       if (found.record.revokedAt !== 0) return ok(found.record);
@@ -269,7 +269,7 @@ export function isKeyName(name: string): boolean {
 }
 
 /** A character that a name can't have. */
-export interface StrangeCharacter {
+export interface ForbiddenCharacter {
   /** Empty: it is not seen. */
   readonly shown: string;
   /** The code point, such as `U+00E9`. */
@@ -279,7 +279,7 @@ export interface StrangeCharacter {
 }
 
 /** Returns the first character of a name that is none of those it may have: some only look like one. */
-export function strangeIn(name: string): StrangeCharacter | undefined {
+export function forbiddenCharacterIn(name: string): ForbiddenCharacter | undefined {
   const characters = [...name];
   const at = characters.findIndex(
     (one, i) => !(i === 0 ? /[A-Za-z0-9]/ : /[A-Za-z0-9._-]/).test(one),
@@ -402,7 +402,7 @@ export function createApiKeys(options: {
   const allNamed = (): Promise<ApiKey[]> => named(apiKeyByAccountPrefix());
 
   /** Makes room for a key without a name: the former one, if any, gets an end. */
-  async function instead({ email, keys }: AccountRecord): Promise<Result<Room> | 'lost'> {
+  async function plainRoom({ email, keys }: AccountRecord): Promise<Result<Room> | 'lost'> {
     const live = await notRevoked(keys);
     const over = live.find(({ record }) => records.isOver(record));
     if (over !== undefined) {
@@ -426,7 +426,7 @@ export function createApiKeys(options: {
   }
 
   /** Makes room for a key with a name beside the others. */
-  async function beside(
+  async function namedRoom(
     account: string,
     email: string,
     name: string,
@@ -450,13 +450,17 @@ export function createApiKeys(options: {
    * one, and for an account that can have none; `capacity_exceeded` at a bound.
    * @param email the address or the account's id
    */
-  function create(email: string, wanted: WantedKey = {}, also: Also = {}): Promise<Result<NewKey>> {
+  function create(
+    email: string,
+    wanted: WantedKey = {},
+    also: CommitAddition = {},
+  ): Promise<Result<NewKey>> {
     const { name, scopes = [], entriesMax = 0, label: wantsLabel = false } = wanted;
     if (name !== undefined) {
       if (!isKeyName(name)) return Promise.resolve(noName(name));
       if (scopes.length === 0) return Promise.resolve(noScope);
     }
-    return inTurn(store, async () => {
+    return commitInOrder(store, async () => {
       const found = await accounts.find(email);
       if (!found.ok) return found;
       const { id: account } = found.value;
@@ -469,8 +473,8 @@ export function createApiKeys(options: {
       if (owner.disabled) return fail('conflict', `${owner.email} is disabled`);
       const role = options.by ?? (await roleOf(store, account));
       const room = await (name === undefined
-        ? instead(owner)
-        : beside(account, owner.email, name, role));
+        ? plainRoom(owner)
+        : namedRoom(account, owner.email, name, role));
       if (room === 'lost' || !room.ok) return room;
       const { replaces } = room.value;
       const slot = await claimSlot(
@@ -561,7 +565,7 @@ export function createApiKeys(options: {
   /** Its text stays. `conflict` for a name that another one has; `unknown_key` for one without a name. */
   function rename(accountId: string, keyId: string, name: string): Promise<Result<void>> {
     if (!isKeyName(name)) return Promise.resolve(noName(name));
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const row = await ownerOf(accountId);
       const found = await own(accountId, keyId);
       if (row === undefined || found === undefined || found.record.name === '') {
@@ -632,7 +636,7 @@ const noScope = fail('invalid_parameter', 'a key needs a scope at least');
 const full = (detail: string) => fail('capacity_exceeded', detail);
 
 function noName(name: string) {
-  const at = strangeIn(name);
+  const at = forbiddenCharacterIn(name);
   const strange = at === undefined ? '' : `, and no ${at.code} at character ${at.place}`;
   return fail(
     'invalid_parameter',

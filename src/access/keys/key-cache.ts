@@ -13,7 +13,7 @@
  */
 
 import { hashKey, keyChecksumLength, keyScopes, keyTextLength, parseKey } from './key-format.ts';
-import { type KeyTableReader, usedBehind } from './key-table.ts';
+import { type KeyTableReader, usedWordOffset } from './key-table.ts';
 
 const ways = 4;
 /** Word 0 of a place is the fingerprint. */
@@ -71,7 +71,7 @@ export function createKeyCache(reader: KeyTableReader, capacity = 8_192) {
   /** The slot if the key is for this; notes the use then. */
   function admit(generationAt: number, packed: number, scope: number): number {
     if (((packed >> scopesShift) & scope) === 0) return otherScope;
-    const usedAt = generationAt + usedBehind;
+    const usedAt = generationAt + usedWordOffset;
     if (sharedWords[usedAt] === 0) sharedWords[usedAt] = 1;
     return packed & slotMask;
   }

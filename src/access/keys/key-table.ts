@@ -29,7 +29,7 @@ const generationWord = 9;
 const scopesWord = 10;
 const usedWord = 11;
 /** Offset from `generationAt` of the word in which a reader notes that the key was used. */
-export const usedBehind = usedWord - generationWord;
+export const usedWordOffset = usedWord - generationWord;
 const removed = -1;
 /** A slot is retired before its generation could wrap: 2^30 reuses. */
 const generationMax = 0x7fff_fffe;

@@ -10,7 +10,7 @@ import { domainToASCII } from 'node:url';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import { addWithin, commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
+import { addWithin, commitOnce, retryOnConflict, written } from '../../storage/change.ts';
 import {
   accountKey,
   siteKeyByAccountKey,
@@ -179,7 +179,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
 
   /** Changes settings from the next request on. Fails with `unknown_key`. */
   async function set(id: string, settings: Partial<SiteKeySettings>): Promise<Result<SiteKey>> {
-    return await untilUndisturbed(async () => {
+    return await retryOnConflict(async () => {
       const key = siteKeyKey(id);
       const entry = idPattern.test(id) ? await store.get(key) : undefined;
       const siteKey = entry && decodeRow(id, entry.value);
@@ -198,7 +198,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
     const siteKey = await find(id);
     if (siteKey === undefined) return unknown(id);
     const del = [siteKeyKey(id), siteKeyByAccountKey(siteKey.account, id)];
-    return await untilUndisturbed(async () => written(await commitOnce(store, { del }), siteKey));
+    return await retryOnConflict(async () => written(await commitOnce(store, { del }), siteKey));
   }
 
   return { create, set, find, ofAccount, list, revoke };

@@ -22,7 +22,7 @@ import {
   macHeader,
   macOf,
   type NodeQuestion,
-  readAsked,
+  readNodeQuestion,
 } from './signed.ts';
 
 const bodyBytesMax = 4_096;
@@ -68,7 +68,7 @@ export async function openInternalListener(options: {
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readBody(request, bodyBytesMax);
     const isSealed = body && isMac(request.headers[macHeader], macOf(key, 'ask', body));
-    const asked = isSealed === true ? readAsked(body!) : undefined;
+    const asked = isSealed === true ? readNodeQuestion(body!) : undefined;
     if (asked === undefined || !replays.isPresent(asked)) return refuse(response, unauthenticated);
     unauthenticated.markAuthenticated(request.socket);
     if (!replays.admit(asked)) return refuse(response, unauthenticated);

@@ -32,7 +32,7 @@ const asked = v.strictObject({
 });
 export type NodeQuestion = v.InferOutput<typeof asked>;
 
-export function readAsked(body: Uint8Array): NodeQuestion | undefined {
+export function readNodeQuestion(body: Uint8Array): NodeQuestion | undefined {
   const parsed = v.safeParse(asked, parseJson(body));
   return parsed.success ? parsed.output : undefined;
 }

@@ -13,7 +13,7 @@ import { openSharedTime } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { createLog, type LogLevel } from '../../core/log.ts';
 import type { Result } from '../../core/result.ts';
-import { goFirst, openGarbageCollection } from '../../core/threads.ts';
+import { openGarbageCollection, raiseThreadPriority } from '../../core/threads.ts';
 import { createTimings } from '../../core/timings.ts';
 import { openAccessLog } from '../../http/answer/access-log.ts';
 import { createForwarder, type Forwarder } from '../../http/forward.ts';
@@ -159,7 +159,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     void server.close(message.graceMs).finally(() => end(setup));
   });
   await server.listen(setup.host, setup.port, setup.sockets);
-  send({ listening: true, answering: goFirst() });
+  send({ listening: true, answering: raiseThreadPriority() });
 }
 
 /** Listening that the system refuses is tried again until somebody says otherwise. */

@@ -10,7 +10,7 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
-import { type AnsweringThread, stepBehind } from '../../core/threads.ts';
+import { type AnsweringThread, lowerOtherThreads } from '../../core/threads.ts';
 import { type TimedWork, type Timings, timingBounds } from '../../core/timings.ts';
 import { problemHeader } from '../../http/answer/wire.ts';
 import { type ServeForwardedOptions, serveForwarded } from '../../http/forward.ts';
@@ -179,7 +179,7 @@ export async function startThreads(options: ThreadsOptions) {
 
   const starts = Array.from({ length: options.threads }, (_, thread) => start(thread));
   try {
-    stepBehind((await Promise.all(starts)).filter((one) => one !== undefined));
+    lowerOtherThreads((await Promise.all(starts)).filter((one) => one !== undefined));
   } catch (error) {
     // Workers that still start read the stop from their queue when they listen, and end.
     await stop(0);

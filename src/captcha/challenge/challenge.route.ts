@@ -49,7 +49,7 @@ const sentToken = v.pipe(v.string(), v.regex(new RegExp(`^${ticketPattern}$`)));
 function mediaDocs(
   id: string,
   type: string,
-  [ending, endings]: readonly [pattern: string, told: string],
+  [ending, endings]: readonly [pattern: string, shown: string],
   summary: string,
 ): Described {
   const content = { [type]: {} };
@@ -224,8 +224,8 @@ function issuePicture(
   if (waitSeconds > 0) return overLimit(waitSeconds);
   onChallenge('given');
   const longWord = level === 'hard' || challenges.collects(network);
-  const told = longWord && level === 'easy' ? 'hard' : level;
-  return ok({ token: challenges.issue({ longWord }), level: told, longWord });
+  const shownLevel = longWord && level === 'easy' ? 'hard' : level;
+  return ok({ token: challenges.issue({ longWord }), level: shownLevel, longWord });
 }
 
 export interface StartFor {
@@ -237,20 +237,20 @@ export interface StartFor {
   /** The page can't work, or has tried for too long. */
   readonly wantsPicture: boolean;
   /** Work whatever the level: it is judged by who brings it. */
-  readonly worksAtMost?: boolean;
+  readonly workSuffices?: boolean;
 }
 
 /** Fails with `client_limit_exceeded`. */
 export async function beginChallenge(
   options: ChallengeRouteOptions,
   request: Request,
-  { least, wantsPicture, site, origin, action, worksAtMost = false }: StartFor,
+  { least, wantsPicture, site, origin, action, workSuffices = false }: StartFor,
 ): Promise<Result<StartedChallenge>> {
   const { visitors, levels, callers, work } = options;
   const { waitSeconds } = visitors.take('captchaNew', request);
   if (waitSeconds > 0) return overLimit(waitSeconds);
   const { level, triesMax } = levels.choose(request, least);
-  if (worksAtMost || (level === 'silent' && !wantsPicture)) {
+  if (workSuffices || (level === 'silent' && !wantsPicture)) {
     const network = callers.networkOf(request);
     const score = callers.abuseScoreOf(request);
     const made = await work.make({ site, network, origin, action, score, triesMax });
@@ -258,7 +258,7 @@ export async function beginChallenge(
       options.onChallenge('given');
       return ok({ level: 'silent', work: made.value });
     }
-    if (worksAtMost) return made;
+    if (workSuffices) return made;
     // Many wait for work: threads of their own make pictures.
   }
   const issued = issuePicture(options, request, level);
@@ -275,7 +275,7 @@ interface GivenWork {
   readonly solution: string;
   readonly site: string;
   /** A sign-in of which work is asked at the most, whatever the address. */
-  readonly worksAtMost?: boolean;
+  readonly workSuffices?: boolean;
 }
 
 /** Uses up a solution of proof of work, if it is good. Anything else counts as a wrong answer. */
@@ -283,11 +283,11 @@ export async function judgeWork(
   { work, callers, levels, onChallenge }: ChallengeRouteOptions,
   request: Request,
   payment: Payment,
-  { solution, site, worksAtMost = false }: GivenWork,
+  { solution, site, workSuffices = false }: GivenWork,
 ): Promise<Result<boolean>> {
   const solved = work.open(solution, callers.networkOf(request));
   const isFor = (action: string) =>
-    worksAtMost ||
+    workSuffices ||
     ((site !== '' || action !== signInPurpose) && levels.byAddress(request) === 'silent');
   const isGood =
     solved?.site === site && isOfPage(solved.origin, site, request) && isFor(solved.action);
@@ -504,7 +504,7 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
     request: Request,
     payment: Payment,
     form: Params,
-    worksAtMost: boolean,
+    workSuffices: boolean,
   ): Promise<boolean> {
     const answer = form.get('captcha_answer') ?? '';
     const solution = form.get('captcha_work') ?? '';
@@ -512,7 +512,7 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
       const token = form.get('captcha_token') ?? '';
       return (await judge(captcha, request, payment, { token, answer })).right;
     }
-    const used = await judgeWork(captcha, request, payment, { solution, site: '', worksAtMost });
+    const used = await judgeWork(captcha, request, payment, { solution, site: '', workSuffices });
     return used.ok && used.value;
   }
 
@@ -533,7 +533,7 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
         wantsPicture,
       }),
     headers: (request) => captcha.visitors.greeting(request),
-    answerIn(request, form, { worksAtMost = false } = {}) {
+    answerIn(request, form, { workSuffices = false } = {}) {
       if (!form.has('captcha_token') && !form.has('captcha_work')) {
         return { judge: async () => 'none' };
       }
@@ -541,7 +541,7 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
       if (payment.waitSeconds > 0) return { waitSeconds: payment.waitSeconds };
       return {
         judge: async () =>
-          (await judgeIn(request, payment, form, worksAtMost)) ? 'right' : 'wrong',
+          (await judgeIn(request, payment, form, workSuffices)) ? 'right' : 'wrong',
       };
     },
   };

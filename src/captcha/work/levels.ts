@@ -34,7 +34,7 @@ interface Sender {
 }
 
 /** Tries of a calm network: 0.5 to 2 seconds on a phone of five years ago. */
-export const calmTries = 3_000;
+export const baseTries = 3_000;
 /** Harder work comes in steps, so that calm networks, which are most, ask for the same. */
 const stepsPerCalm = 4;
 /** As much harder at the most: beyond, a slow phone needs longer than it is given. */
@@ -105,7 +105,7 @@ export function createLevels(options: {
         (2 * ofNetwork) / wideShare.easy +
         (isPressed ? 1 : 0);
       const steps = Math.floor(pressure * stepsPerCalm);
-      const triesMax = calmTries * Math.min(hardestFactor, 1 + steps / stepsPerCalm);
+      const triesMax = baseTries * Math.min(hardestFactor, 1 + steps / stepsPerCalm);
       const isHosting = isPressed && hostingUses.has(usageOf(provider!).usageType);
       const chosen: Level[] = [levelByAddress(sender), levelOf(least)];
       if (ofClient > narrowShare.hard || ofNetwork > wideShare.hard || isHosting)

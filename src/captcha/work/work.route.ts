@@ -141,7 +141,7 @@ export function workRoutes(
       least: site?.least ?? (siteKey === '' && params.ok ? 'silent' : 'easy'),
       origin: originOf(request),
       action: isSignIn ? signInPurpose : siteKey === '' ? '' : actionOf(get('action')),
-      worksAtMost: isSignIn,
+      workSuffices: isSignIn,
       wantsPicture: get('picture') !== '' || !params.ok,
     });
     if (!started.ok) return readableBy(request, guard.failureReply(startEndpoint, started));

@@ -19,7 +19,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { hourMs } from '../../core/time.ts';
 import { usedReceiptKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
-import { calmTries } from './levels.ts';
+import { baseTries } from './levels.ts';
 
 /** Whoever composes the service derives both secrets for these purposes. */
 export const workKeyPurposes = ['captcha work 1', 'captcha work answer 1'] as const;
@@ -148,7 +148,7 @@ export function createWork(options: {
     if (isFilling || stock.length >= stockMax) return;
     isFilling = true;
     setTimeout(() => {
-      derive(calmTries).then(
+      derive(baseTries).then(
         (key) => {
           stock.push(key);
           isFilling = false;
@@ -163,7 +163,7 @@ export function createWork(options: {
   }
 
   async function searched(triesMax: number): Promise<Result<Searched>> {
-    const isCalm = triesMax === calmTries;
+    const isCalm = triesMax === baseTries;
     const found = isCalm ? stock.shift() : undefined;
     if (isCalm) fillStock();
     if (found !== undefined) return ok(found);

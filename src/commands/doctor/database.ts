@@ -64,7 +64,7 @@ type Host = { readonly name: string } & (
     }
 );
 
-export async function lookAtDatabase(
+export async function inspectDatabase(
   databaseUrl: string,
   clock: Pick<Clock, 'now'>,
   replicaUrl?: string,

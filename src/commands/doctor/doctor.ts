@@ -8,21 +8,21 @@ import { settings } from '../../operations/workspace.ts';
 import type { Output } from '../shell/output.ts';
 import { type Finding, fault, fine, lookedAt } from './finding.ts';
 import {
-  lookAtAnswer,
-  lookAtExposure,
-  lookAtHealthPort,
-  lookAtMail,
-  lookAtTls,
+  inspectAnswer,
+  inspectExposure,
+  inspectHealthPort,
+  inspectMail,
+  inspectTls,
 } from './network.ts';
 import {
-  lookAtBackups,
-  lookAtDisk,
-  lookAtFileSystem,
-  lookAtGeo,
-  lookAtMemory,
-  lookAtOpenFiles,
-  lookAtPermissions,
-  lookAtStore,
+  inspectBackups,
+  inspectDisk,
+  inspectFileSystem,
+  inspectGeo,
+  inspectMemory,
+  inspectOpenFiles,
+  inspectPermissions,
+  inspectStore,
 } from './place.ts';
 
 /**
@@ -47,19 +47,19 @@ async function examine(settingsFile: string | undefined): Promise<Finding[]> {
     return [
       fine('settings', 'all can be read'),
       lookAtNative(config.webServerSha256),
-      ...(await lookedAt('open files', lookAtOpenFiles)),
-      ...(await lookedAt('memory', lookAtMemory)),
-      ...(await lookedAt('permissions', () => lookAtPermissions(config, settingsFile))),
-      ...(await lookedAt('disk', () => lookAtDisk(config))),
-      ...(await lookedAt('disk', () => lookAtFileSystem('DATA_DIR', config.dataDir, config))),
-      ...(await lookedAt('store', () => lookAtStore(config, clock, systemRandom()))),
-      ...(await lookedAt('backups', () => lookAtBackups(config, clock.now()))),
-      ...(await lookedAt('exposure', () => lookAtExposure(config))),
-      lookAtHealthPort(config),
-      ...(await lookedAt('address', () => lookAtAnswer(config))),
-      ...(await lookedAt('geo', () => lookAtGeo(config, clock.now()))),
-      ...(await lookedAt('tls', () => lookAtTls(config, clock.now()))),
-      ...(await lookedAt('mail', () => lookAtMail(config))),
+      ...(await lookedAt('open files', inspectOpenFiles)),
+      ...(await lookedAt('memory', inspectMemory)),
+      ...(await lookedAt('permissions', () => inspectPermissions(config, settingsFile))),
+      ...(await lookedAt('disk', () => inspectDisk(config))),
+      ...(await lookedAt('disk', () => inspectFileSystem('DATA_DIR', config.dataDir, config))),
+      ...(await lookedAt('store', () => inspectStore(config, clock, systemRandom()))),
+      ...(await lookedAt('backups', () => inspectBackups(config, clock.now()))),
+      ...(await lookedAt('exposure', () => inspectExposure(config))),
+      inspectHealthPort(config),
+      ...(await lookedAt('address', () => inspectAnswer(config))),
+      ...(await lookedAt('geo', () => inspectGeo(config, clock.now()))),
+      ...(await lookedAt('tls', () => inspectTls(config, clock.now()))),
+      ...(await lookedAt('mail', () => inspectMail(config))),
     ];
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;

@@ -16,7 +16,7 @@ const manifestBytesMax = 8 * 1024 * 1024;
 const certificateDaysMin = 14;
 const skewMsMax = 30_000;
 
-export function lookAtExposure(config: Config): Finding {
+export function inspectExposure(config: Config): Finding {
   const faults = exposureFaults(config);
   const isLocal = [config.baseUrl, config.secureUrl].every((url) =>
     isLoopback(new URL(url).hostname),
@@ -29,7 +29,7 @@ export function lookAtExposure(config: Config): Finding {
 }
 
 /** The public port takes HTTP/1.1 alone. */
-export function lookAtHealthPort({ adminListen }: Config): Finding {
+export function inspectHealthPort({ adminListen }: Config): Finding {
   if (adminListen !== undefined) {
     const { host, port } = adminListen;
     return fine('health checks', `HTTP/1.0 is answered on port ${port} of ${host}, too`);
@@ -38,7 +38,7 @@ export function lookAtHealthPort({ adminListen }: Config): Finding {
   return advice('health checks', found, 'let them speak HTTP/1.1, or set ADMIN_LISTEN');
 }
 
-export async function lookAtTls(config: Config, nowMs: number): Promise<Finding[]> {
+export async function inspectTls(config: Config, nowMs: number): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const url of new Set([config.baseUrl, config.secureUrl])) {
     if (url.startsWith('https:')) findings.push(...(await lookAtFront(url, nowMs)));
@@ -93,7 +93,7 @@ function certificateOf(url: string): Promise<PeerCertificate> {
   });
 }
 
-export async function lookAtMail({ smtpUrl, mailFrom }: Config): Promise<Finding[]> {
+export async function inspectMail({ smtpUrl, mailFrom }: Config): Promise<Finding[]> {
   if (smtpUrl === undefined) {
     return [advice('mail', 'SMTP_URL is not set: mails are files in DATA_DIR/outbox', 'set it')];
   }
@@ -120,7 +120,7 @@ export async function lookAtMail({ smtpUrl, mailFrom }: Config): Promise<Finding
 }
 
 /** Checks that this service answers at BASE_URL: another program there gets all its visitors. */
-export async function lookAtAnswer({ baseUrl }: Config): Promise<Finding> {
+export async function inspectAnswer({ baseUrl }: Config): Promise<Finding> {
   const about = 'address';
   let body: string;
   let title: unknown;

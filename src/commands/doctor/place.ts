@@ -23,7 +23,7 @@ import type { Tables } from '../../storage/lmdb/tables.ts';
 import { openView } from '../../storage/lmdb/view.ts';
 import { hostsText } from '../../storage/postgres/connection.ts';
 import { decodeEvent } from '../../storage/rows.ts';
-import { lookAtDatabase, noLists } from './database.ts';
+import { inspectDatabase, noLists } from './database.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
 
 /** `statfs` gives these types for file systems whose files are gone when the machine stops. */
@@ -37,7 +37,7 @@ const freeBytesMin = 256 * mebibyte;
 /** A clock may be off by so much before codes of authenticator apps fail. */
 const skewMsMax = 30_000;
 
-export function lookAtOpenFiles(): Finding {
+export function inspectOpenFiles(): Finding {
   const warning = openFilesWarning();
   if (warning === undefined) return fine('open files', 'ulimit -n is high enough');
   return fault(
@@ -50,7 +50,7 @@ export function lookAtOpenFiles(): Finding {
 /** README.md puts the settings of a service there. */
 const settingsOfService = '/etc/portcullis/portcullis.env';
 
-export function lookAtPermissions(config: Config, settingsFile?: string): Finding[] {
+export function inspectPermissions(config: Config, settingsFile?: string): Finding[] {
   const { dataDir } = config;
   const settings = [...new Set([settingsFile ?? settingsOfService, settingsOfService])];
   const open = settings.filter((path) => existsSync(path)).flatMap(settingsOpenToOthers);
@@ -108,7 +108,7 @@ function isWritable(path: string): boolean {
   }
 }
 
-export function lookAtMemory(): Finding {
+export function inspectMemory(): Finding {
   const memory = grouped(Math.floor(usableMemory() / mebibyte));
   return fine(
     'memory',
@@ -116,7 +116,7 @@ export function lookAtMemory(): Finding {
   );
 }
 
-export function lookAtDisk({ dataDir }: Config): Finding {
+export function inspectDisk({ dataDir }: Config): Finding {
   const place = existingParent(dataDir);
   const { bavail, bsize } = statfsSync(place);
   const free = bavail * bsize;
@@ -134,7 +134,7 @@ function existingParent(path: string): string {
 }
 
 /** Store and clock together: the journal's last event shows what time it was. */
-export async function lookAtStore(
+export async function inspectStore(
   config: Config,
   clock: Clock,
   random: Random,
@@ -142,7 +142,7 @@ export async function lookAtStore(
   const { dataDir, databaseUrl, databaseReplicaUrl } = config;
   if (databaseUrl !== undefined) {
     const where = fine('store', `it lies in the database (${hostsText(databaseUrl)})`);
-    return [where, ...(await lookAtDatabase(databaseUrl, clock, databaseReplicaUrl))];
+    return [where, ...(await inspectDatabase(databaseUrl, clock, databaseReplicaUrl))];
   }
   const path = storePath(config.dataDir);
   const restore = 'see "A lost file" in docs/OPERATIONS.md';
@@ -201,7 +201,7 @@ function lookAtClock(nowMs: number, lastAt: number): Finding {
   return fault('clock', found, 'set the clock, by NTP (systemd-timesyncd or chrony)');
 }
 
-export async function lookAtBackups(config: Config, nowMs: number): Promise<Finding[]> {
+export async function inspectBackups(config: Config, nowMs: number): Promise<Finding[]> {
   const { backupFolder: folder, backupEvery, databaseUrl } = config;
   if (databaseUrl !== undefined) {
     const mend = 'back it up by its own means, and the master key beside it';
@@ -211,7 +211,7 @@ export async function lookAtBackups(config: Config, nowMs: number): Promise<Find
     const mend = 'set BACKUP_FOLDER, or run portcullis backup yourself';
     return [advice('backups', 'the server makes none by itself', mend)];
   }
-  const findings: Finding[] = lookAtFileSystem('BACKUP_FOLDER', folder, config);
+  const findings: Finding[] = inspectFileSystem('BACKUP_FOLDER', folder, config);
   if (await isVanished({ folder, dataDir: config.dataDir })) {
     const gone = `${folder} is not the folder that was used before: its disk is not mounted`;
     findings.push(fault('backups', gone, 'mount it'));
@@ -234,7 +234,7 @@ export async function lookAtBackups(config: Config, nowMs: number): Promise<Find
 }
 
 /** @param what `DATA_DIR` or `BACKUP_FOLDER` */
-export function lookAtFileSystem(what: string, path: string, config: Config): Finding[] {
+export function inspectFileSystem(what: string, path: string, config: Config): Finding[] {
   const type = statfsSync(existingParent(path)).type >>> 0;
   const memory = inMemory.get(type);
   // A node has little there: its number, and what makes its next start fast.
@@ -252,7 +252,7 @@ function ageText(madeAt: number, nowMs: number): string {
   return `${dateText(madeAt)}, ${Math.floor((nowMs - madeAt) / dayMs)} days old`;
 }
 
-export function lookAtGeo(config: Config, nowMs: number): Finding[] {
+export function inspectGeo(config: Config, nowMs: number): Finding[] {
   const named = [
     ['GEO_COUNTRY_MMDB', config.geoCountryMmdb, 'country'],
     ['GEO_ASN_MMDB', config.geoAsnMmdb, 'provider'],

@@ -45,7 +45,7 @@ export async function compactNow(flags: CompactFlags): Promise<void> {
 }
 
 /** For a server that has claimed the directory, before it opens its store. What goes wrong is logged: the store is as it was. */
-export async function compactIfWished({ dataDir }: Config, log: Log): Promise<void> {
+export async function compactIfRequested({ dataDir }: Config, log: Log): Promise<void> {
   const order = join(dataDir, orderFile);
   if (!existsSync(order)) return;
   // Before it begins: what ends the process, or fails for want of room, must not be met at each start.

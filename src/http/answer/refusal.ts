@@ -77,7 +77,7 @@ export const storeOutOfReach = problem(
   [['Retry-After', '5']],
 );
 
-export function missedDeadline(): Problem {
+export function deadlineProblem(): Problem {
   return retryLater('deadline_exceeded', 503, 'There was no answer in time.');
 }
 

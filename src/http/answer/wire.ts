@@ -27,7 +27,11 @@ export interface Wire {
  * then the response stays pending, so a client that pipelines more is dropped by
  * the library, and one that doesn't read is closed by its timeout.
  */
-export function sendAsTaken(wire: Wire, parts: readonly Uint8Array[], done: () => void): void {
+export function sendWithBackpressure(
+  wire: Wire,
+  parts: readonly Uint8Array[],
+  done: () => void,
+): void {
   const total = parts.reduce((sum, part) => sum + part.length, 0);
   let part = 0;
   /** Bytes of the parts before `part`. */

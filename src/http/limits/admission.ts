@@ -7,8 +7,8 @@ import type { Clock } from '../../core/clock.ts';
 import { StoreUnavailableError } from '../../storage/store.ts';
 import { type Head, renderHead } from '../answer/head.ts';
 import {
+  deadlineProblem,
   lengthRequired,
-  missedDeadline,
   refusalOf,
   retryLater,
   storeOutOfReach,
@@ -347,7 +347,7 @@ export class Admission {
     exchange.setDeadline(route.timeoutMs ?? this.#options.limits.handlerTimeoutMs, () => {
       const facts = { path: route.path, ...logFieldsOf(arrival) };
       this.#options.log.error(facts, 'a handler missed its deadline');
-      exchange.abandon(this.#renderRefusal(arrival, missedDeadline()));
+      exchange.abandon(this.#renderRefusal(arrival, deadlineProblem()));
     });
     this.#await(exchange, arrival, outcome);
   }
@@ -383,7 +383,7 @@ export class Admission {
       untilAnswer: true,
       wasHeld: body.wasHeld,
       slow: () => end(late),
-      expired: () => end(missedDeadline()),
+      expired: () => end(deadlineProblem()),
     });
     const outcome = route.handle(requestOf(arrival, emptyBody), body);
     this.#await(exchange, arrival, outcome).finally(body.abort);

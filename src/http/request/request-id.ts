@@ -15,7 +15,7 @@ export function newRequestId(random: Random): string {
   return Buffer.from(random.bytes(idBytes)).toString('hex');
 }
 
-export function isSaneRequestId(text: string): boolean {
+export function isValidRequestId(text: string): boolean {
   return sane.test(text);
 }
 

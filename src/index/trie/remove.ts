@@ -20,7 +20,7 @@ import {
 import { coverPartOffset, depthOf, slotOffset, slotsOffset } from './nodes.ts';
 
 /** The returned function takes out an entry that is in the trie. Its row stays readable. */
-export function createDisplace(tools: TrieTools): (prefix: IndexPrefix, entry: number) => void {
+export function createRemove(tools: TrieTools): (prefix: IndexPrefix, entry: number) => void {
   const { memory, nodesOf } = tools;
   const { root, nodes, rows } = memory;
   const covers = new Int32Array(256);

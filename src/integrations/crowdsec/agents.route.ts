@@ -39,7 +39,7 @@ import { type AgentCallers, type AgentTokens, wrongToken } from './callers.route
 import {
   banMs,
   covers,
-  type IsMeant,
+  type DecisionMatcher,
   idOf,
   networkOf,
   readDecisionFilter,
@@ -317,7 +317,7 @@ export interface AgentRouteOptions {
   readonly ban: (account: string, wanted: readonly Wanted[]) => Promise<Result<void>>;
   readonly manager: Manager;
   /** Ends those that are meant. @returns how many */
-  readonly retract: (account: string, isMeant: IsMeant) => Promise<Result<number>>;
+  readonly retract: (account: string, isMeant: DecisionMatcher) => Promise<Result<number>>;
 }
 
 /**
@@ -513,7 +513,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
   async function takenBack(
     declared: Endpoint,
     request: Request,
-    isMeant: IsMeant | string,
+    isMeant: DecisionMatcher | string,
   ): Promise<Answer> {
     const keyText = keyOf(request);
     if (keyText === undefined) return wrongToken;

@@ -18,11 +18,11 @@ import {
   byAgent,
   canonicalValue,
   covers,
+  type DecisionMatcher,
   type DecisionType,
   decisionText,
   decisionTypes,
   durationText,
-  type IsMeant,
   idOf,
   isCountryOrSystem,
   networkOf,
@@ -390,7 +390,7 @@ const alertFilters = [
 export function readAlertsToDelete(
   params: { get(name: string): string | undefined; readonly names: Iterable<string> },
   nowMs: number,
-): IsMeant | string {
+): DecisionMatcher | string {
   const names = [...params.names];
   const unknown = names.find((name) => ![...filtersOfDecisions, ...filtersOfAlerts].includes(name));
   if (unknown !== undefined) return `${unknown.slice(0, 40)} is no filter of alerts`;

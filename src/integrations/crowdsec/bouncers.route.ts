@@ -25,7 +25,7 @@ import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { BanReader } from './ban-table.ts';
 import type { AgentCallers, BouncerUses } from './callers.route.ts';
-import { type Filter, letsNoListThrough, readFilter } from './decisions.ts';
+import { excludesAllLists, type Filter, readFilter } from './decisions.ts';
 import {
   bouncersTag,
   decisionsOrNull,
@@ -241,7 +241,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       if (typeof filter === 'string') return fail('bad_request', filter);
       const limit = query.ok ? readLimit(query.value.get('limit')) : undefined;
       if (limit === undefined) return fail('bad_request', 'limit is a whole number');
-      const isShort = letsNoListThrough(filter, options.index);
+      const isShort = excludesAllLists(filter, options.index);
       const pace = isShort ? 'decisionsStream' : 'decisionsWhole';
       if (limited(pace, bouncer.keyId, request) !== undefined) {
         return { status: 200, headers: [jsonType, noStore, limitedHeader], body: 'null' };

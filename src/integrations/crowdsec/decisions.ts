@@ -225,7 +225,7 @@ function isNamed(
 const families = { 4: `${scenario}-ipv4`, 6: `${scenario}-ipv6` } as const;
 
 /** Returns whether the list's decision on a value passes. */
-export function isListWanted(
+export function listMatches(
   filter: Filter,
   value: string,
   attribution: DecisionAttribution = byReports,
@@ -238,7 +238,7 @@ export function isListWanted(
  * Returns whether an agent's decision, or one by a score, passes. It is compared as bouncers read it, origin and
  * scenario without case.
  */
-export function isBanWanted(
+export function banMatches(
   filter: Filter,
   value: string,
   decision: Pick<Decision, 'type' | 'origin' | 'scenario'>,
@@ -250,7 +250,7 @@ export function isBanWanted(
 }
 
 /** Returns whether no decision can pass, as when the filter asks for names of users only. */
-export function letsNothingThrough(filter: Filter): boolean {
+export function excludesEverything(filter: Filter): boolean {
   const { types } = filter;
   const isNoType = types !== undefined && !decisionTypes.some((type) => types.includes(type));
   return isNoType || !Object.values(filterOfScope).some((scope) => filter[scope] === true);
@@ -260,14 +260,14 @@ export function letsNothingThrough(filter: Filter): boolean {
  * Returns whether lists and reports are filtered out; manual entries and decisions of agents may still
  * pass, which are few.
  */
-export function letsNoListThrough(filter: Filter, index: Pick<IndexView, 'listNames'>): boolean {
+export function excludesAllLists(filter: Filter, index: Pick<IndexView, 'listNames'>): boolean {
   const { value, place: _, ...rest } = filter;
   if (value !== undefined && networkOf(value) === undefined) return true;
   return !allAttributions(index).some(
     (attribution) =>
       attribution.origin !== byOperator.origin &&
       ['192.0.2.1', '192.0.2.0/24', '2001:db8::1', '2001:db8::/32'].some((one) =>
-        isListWanted(rest, one, attribution),
+        listMatches(rest, one, attribution),
       ),
   );
 }
@@ -411,7 +411,7 @@ export function sharedBytes(from: string | Uint8Array): Uint8Array {
 }
 
 /** Texts in double quotes behind a marker, such as the addresses of a feed in JSON. */
-export function* quotedBehind(part: Uint8Array, marker: string): Generator<string> {
+export function* quotedTextsAfter(part: Uint8Array, marker: string): Generator<string> {
   const bytes = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
   const opening = Buffer.from(`${marker}"`, 'latin1');
   let at = 0;
@@ -426,7 +426,7 @@ export function* quotedBehind(part: Uint8Array, marker: string): Generator<strin
   }
 }
 
-export type IsMeant = (
+export type DecisionMatcher = (
   value: string,
   decision: Pick<Decision, 'type' | 'origin' | 'scenario' | 'atMs'>,
 ) => boolean;
@@ -484,7 +484,7 @@ const filterNames = [
 export function readDecisionFilter(params: {
   get(name: string): string | undefined;
   readonly names: Iterable<string>;
-}): IsMeant | string {
+}): DecisionMatcher | string {
   for (const name of params.names) {
     if (!filterNames.includes(name)) return `${name.slice(0, 40)} is no filter of decisions`;
     if (!params.get(name)?.trim()) return `${name} is empty`;
@@ -516,7 +516,7 @@ export function readDecisionFilter(params: {
 }
 
 /** The text says what is wrong. */
-export function readDecisionId(text: string): IsMeant | string {
+export function readDecisionId(text: string): DecisionMatcher | string {
   if (!/^\d{1,16}$/.test(text)) return 'the id of a decision is a whole number';
   const id = Number(text);
   return (value) => idOf(value) === id;

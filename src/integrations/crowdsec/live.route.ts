@@ -30,15 +30,15 @@ import type { BanReader } from './ban-table.ts';
 import {
   attributionsOf,
   badPlace,
+  banMatches,
   byAgent,
   byScore,
   decisionText,
   decisionTypes,
   durationText,
+  excludesEverything,
   type Filter,
-  isBanWanted,
-  isListWanted,
-  letsNothingThrough,
+  listMatches,
   networkOf,
   readFilter,
 } from './decisions.ts';
@@ -172,7 +172,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
     const { score, malicious, allowlisted, knownGood } = check.judge(family, words, clock.now());
     if (score < captchaFrom || malicious || allowlisted || knownGood) return '';
     const value = formatIp(family, words);
-    const isWanted = filter === undefined || isListWanted(filter, value, byScore);
+    const isWanted = filter === undefined || listMatches(filter, value, byScore);
     return isWanted ? decisionText(value, captchaDuration, byScore) : '';
   }
 
@@ -191,7 +191,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
     const whole = { family, words: network, length: covers };
     const attribution = attributionOf(entry);
     const textFor = (value: string) =>
-      filter === undefined || isListWanted(filter, value, attribution)
+      filter === undefined || listMatches(filter, value, attribution)
         ? decisionText(value, undefined, attribution)
         : '';
     if (covers === widthOf(family) || !hasHole(whole)) return textFor(formatNetwork(whole));
@@ -238,7 +238,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
       const untilMs = bans.endOf(slot, family, around, bits);
       if (untilMs <= nowMs) continue;
       const value = formatNetwork({ family, words: around, length: bits });
-      if (filter !== undefined && !isBanWanted(filter, value, bans)) continue;
+      if (filter !== undefined && !banMatches(filter, value, bans)) continue;
       const row = decisionText(value, durationText(untilMs - nowMs), byAgent(bans));
       rows[bans.type] = withComma(rows[bans.type], row);
     }
@@ -255,7 +255,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
     if (!params.ok) return { fault: 'the query can’t be read' };
     const filter = readFilter(params.value, { isLookup: true });
     if (typeof filter === 'string') return { fault: filter };
-    if (letsNothingThrough(filter)) return unknown;
+    if (excludesEverything(filter)) return unknown;
     const { place, value, ...rest } = filter;
     if (place?.isHeld === false) return elsewhere;
     // Whatever is decided about a value holds it.

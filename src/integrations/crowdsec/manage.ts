@@ -16,7 +16,7 @@ import {
   byOperator,
   canonicalValue,
   type Decision,
-  type IsMeant,
+  type DecisionMatcher,
   outweighs,
   scopeOf,
   shownText,
@@ -74,7 +74,7 @@ export function createManager(options: {
   let working: Promise<unknown> = Promise.resolve();
 
   /** One request after the other: each looks at what stands, and then writes. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  function commitInOrder<T>(work: () => Promise<T>): Promise<T> {
     const done = working.then(work);
     working = done.catch(() => {});
     return done;
@@ -129,7 +129,7 @@ export function createManager(options: {
       if (wanted.some(({ type }) => type !== 'ban')) {
         return fail('bad_request', 'an own entry is a ban: type captcha is for agents');
       }
-      return inTurn(async () => {
+      return commitInOrder(async () => {
         const standing = new Map<string, Pick<OwnDecision, 'type' | 'untilMs'>>(await entries());
         for (const [at, { value, durationMs, scenario }] of wanted.entries()) {
           const untilMs = Math.ceil((clock.now() + durationMs) / 1_000) * 1_000;
@@ -145,7 +145,7 @@ export function createManager(options: {
       });
     },
     /** Returns the ranges of the own entries that are meant. `bad_request`: they are too many for a request. */
-    async meant(isMeant: IsMeant): Promise<Result<readonly string[]>> {
+    async meant(isMeant: DecisionMatcher): Promise<Result<readonly string[]>> {
       const meant = [...(await entries())].filter(([value, one]) => isMeant(value, one));
       if (meant.length > managedMax) {
         return fail(
@@ -157,7 +157,7 @@ export function createManager(options: {
     },
     /** Ends own entries. @returns how many */
     async end(prefixes: readonly string[], by: ManagedBy): Promise<Result<number>> {
-      return inTurn(async () => {
+      return commitInOrder(async () => {
         let ended = 0;
         for (const [at, prefix] of prefixes.entries()) {
           const done = await run('entry remove', { prefix }, by);
@@ -309,7 +309,7 @@ function* slicesOf(rows: readonly Row[]): Generator<Decision[]> {
 }
 
 /** Returns the decisions of an account with others beside, of which it hides those on its own values. */
-export function beside(
+export function mergeDecisions(
   own: OwnDecisions | undefined,
   other: OwnDecisions | undefined,
 ): OwnDecisions | undefined {

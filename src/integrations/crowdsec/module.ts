@@ -38,7 +38,12 @@ import {
 } from './callers.route.ts';
 import { allAttributions, attributionsOf, byScore, type Filter } from './decisions.ts';
 import { liveEndpoint, upEndpoint } from './live.route.ts';
-import { beside, createManager, createStandingDecisions, type OperatorActs } from './manage.ts';
+import {
+  createManager,
+  createStandingDecisions,
+  mergeDecisions,
+  type OperatorActs,
+} from './manage.ts';
 import { openSettledPolls } from './settled.ts';
 import {
   type ByHand,
@@ -247,7 +252,8 @@ export async function openCrowdsec(needs: {
     if (captchaFrom > 0 && isCaptcha && (filter.hosts || filter.networks)) wanted.push(scores);
     for (const one of wanted) await one.refresh();
     return {
-      of: (slot: number) => wanted.reduce((all, one) => beside(all, one.decisions()), ownOf(slot)),
+      of: (slot: number) =>
+        wanted.reduce((all, one) => mergeDecisions(all, one.decisions()), ownOf(slot)),
       areRead: wanted.length > 0,
     };
   }

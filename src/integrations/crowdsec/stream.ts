@@ -13,6 +13,7 @@ import { CountsByKey } from '../../core/fair-share.ts';
 import { createTurns } from '../../core/scheduling.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
 import {
+  banMatches,
   byAgent,
   byReports,
   type Decision,
@@ -20,9 +21,8 @@ import {
   durationText,
   type Filter,
   filterName,
-  isBanWanted,
-  isListWanted,
-  quotedBehind,
+  listMatches,
+  quotedTextsAfter,
   renderDecisions,
   sharedBytes,
 } from './decisions.ts';
@@ -320,7 +320,7 @@ export function createDecisionStream(options: {
     let rows = 0;
     const attributionOf = (value: string) => {
       const attribution = byHand.get(value) ?? words.live(value);
-      if (attribution === undefined || !isListWanted(filter, value, attribution)) return [];
+      if (attribution === undefined || !listMatches(filter, value, attribution)) return [];
       rows++;
       return [attribution];
     };
@@ -349,18 +349,18 @@ function wholeChanges(
   entriesMax: number,
 ): Omit<ListChanges, 'words'> {
   function* addresses() {
-    for (const part of parts) yield* quotedBehind(part, '{"ipAddress":');
+    for (const part of parts) yield* quotedTextsAfter(part, '{"ipAddress":');
   }
   const removed = list.removed.subarray(0, list.removedBytes[since]);
-  return { added: addresses(), removed: quotedBehind(removed, ''), entriesMax };
+  return { added: addresses(), removed: quotedTextsAfter(removed, ''), entriesMax };
 }
 
 function changesSince({ changes: list }: DecisionList, since: number): Omit<ListChanges, 'words'> {
   const added = list.added.subarray(0, list.addedBytes[since]);
   const removed = list.removed.subarray(0, list.removedBytes[since]);
   return {
-    added: quotedBehind(added, ''),
-    removed: quotedBehind(removed, ''),
+    added: quotedTextsAfter(added, ''),
+    removed: quotedTextsAfter(removed, ''),
     entriesMax: Number.POSITIVE_INFINITY,
   };
 }
@@ -450,7 +450,7 @@ async function renderOwn(
   const active = new Map(own?.active);
   const values = { ban: [] as string[], captcha: [] as string[] };
   const isMeant = ([value, one]: readonly [string, OwnDecision]) =>
-    one.untilMs > nowMs && isBanWanted(filter, value, one);
+    one.untilMs > nowMs && banMatches(filter, value, one);
   for (const [value, { type }] of await chosen(active, isMeant)) values[type].push(value);
   return renderDecisions(
     [...values.ban, ...values.captcha],
@@ -471,7 +471,7 @@ export async function decisionsOf(
 ): Promise<readonly Uint8Array[]> {
   const byValue = new Map(manual);
   const byHand = await renderDecisions(byValue.keys(), (value) =>
-    isListWanted(filter, value, byValue.get(value)) ? [byValue.get(value)!] : [],
+    listMatches(filter, value, byValue.get(value)) ? [byValue.get(value)!] : [],
   );
   return arrayOf(joined(byHand, await renderOwn(own, filter, nowMs)));
 }
@@ -583,7 +583,7 @@ function listRows(filter: Filter, { now, before, all }: ListWords) {
 
   function gone(value: string): readonly DecisionAttribution[] {
     const words = before(value) ?? guess();
-    return words.filter((attribution) => isListWanted(filter, value, attribution));
+    return words.filter((attribution) => listMatches(filter, value, attribution));
   }
 
   return {
@@ -591,7 +591,7 @@ function listRows(filter: Filter, { now, before, all }: ListWords) {
     gone,
     added(value: string): readonly DecisionAttribution[] {
       const attribution = now(value);
-      if (isListWanted(filter, value, attribution)) return [attribution];
+      if (listMatches(filter, value, attribution)) return [attribution];
       if (gone(value).length > 0) lost.push(value);
       return [];
     },
@@ -610,7 +610,7 @@ async function withOwnBans(
 ): Promise<{ added: Uint8Array[]; deleted: Uint8Array[]; position: number | undefined }> {
   const inBoth = new Set<string>();
   const rows = listRows(filter, list.words);
-  const isInList = (value: string) => isListWanted(filter, value, list.words.now(value));
+  const isInList = (value: string) => listMatches(filter, value, list.words.now(value));
   const byAgents = await wantedBans(own, filter);
   function* noted(): Generator<string> {
     for (const value of list.added) {
@@ -676,7 +676,7 @@ async function whatIsReleased(
 async function wantedBans(own: OwnDecisions, filter: Filter): Promise<OwnDecisions> {
   const { active, ended, lastPosition } = own;
   const wanted = async (bans: ReadonlyMap<string, OwnDecision>) =>
-    new Map(await chosen(bans, ([value, one]) => isBanWanted(filter, value, one)));
+    new Map(await chosen(bans, ([value, one]) => banMatches(filter, value, one)));
   return { active: await wanted(active), ended: await wanted(ended), lastPosition };
 }
 

@@ -27,8 +27,8 @@ import type {
 import { headerBytes, short, udpBytesMax } from './message.ts';
 import type { DnsCounters, Peer, Responder } from './responder.ts';
 import {
-  createBelow,
   createDnsCounters,
+  createListedBelow,
   createResponder,
   createResponseRate,
 } from './responder.ts';
@@ -101,7 +101,7 @@ export async function runDnsbl(parts: ThreadParts, setup: DnsblSetup): Promise<R
     counters,
     clock,
     isListable,
-    hasBelow: createBelow(index, (entry) => isAccused(index.records, entry)),
+    hasBelow: createListedBelow(index, (entry) => isAccused(index.records, entry)),
     isAllowed: (family, words) => allowed.some((prefix) => contains(prefix, family, words)),
     accountOf(label) {
       const slot = labels.accountOf(label);

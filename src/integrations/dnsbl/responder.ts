@@ -515,7 +515,7 @@ const entriesLookedAt = 256;
  * may be something. The index is asked within its request: see index/reader.ts.
  * @param isAccused whether a zone may list an entry: not what is known good or allowed, and no more
  */
-export function createBelow(
+export function createListedBelow(
   index: Pick<IndexView, 'covering6' | 'walk'>,
   isAccused: (entry: number) => boolean,
 ): (first: number) => boolean {

@@ -33,7 +33,12 @@ import type {
 } from './evidence.ts';
 import type { AddressCell, KnownName, Survey } from './known.ts';
 import { maskComment } from './mask.page.ts';
-import { type Attribution, addressPicture, attributionLine, worstTable } from './network.page.tsx';
+import {
+  type Attribution,
+  addressPicture,
+  attributionLine,
+  worstAddressesTable,
+} from './network.page.tsx';
 import type { CurveDay } from './score-curve.ts';
 
 interface IpPageComment {
@@ -392,7 +397,7 @@ function around({ data, text, format }: AddressScene): Html {
     >
       <div class="around">
         {cells !== undefined && addressPicture(cells, network, text, data.address)}
-        {worstTable(worst, words.worst, text, format)}
+        {worstAddressesTable(worst, words.worst, text, format)}
       </div>
     </Card>
   );

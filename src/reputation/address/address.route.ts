@@ -77,8 +77,8 @@ import { type Evidence, type EvidenceReader, shownEvidence, whyJson } from './ev
 import {
   type AddressCell,
   type CellKind,
+  canBeReported,
   cellOf,
-  isMet,
   isObserved,
   openKnownNames,
   type Survey,
@@ -337,13 +337,13 @@ async function addressData(
         }),
     ...summaryOf(found, nowMs, language),
     latestReports: isCut ? reportsShownMax : undefined,
-    reportHref: isMet(special) ? `/report?address=${text}` : undefined,
+    reportHref: canBeReported(special) ? `/report?address=${text}` : undefined,
     removalHref:
-      isMet(special) && (verdict.score > 0 || verdict.reports > 0 || verdict.anonymousExit)
+      canBeReported(special) && (verdict.score > 0 || verdict.reports > 0 || verdict.anonymousExit)
         ? `/removal?address=${text}`
         : undefined,
     checkUrl: `${secureUrl}/api/v2/check`,
-    reportUrl: isMet(special) ? `${secureUrl}/api/v2/report` : undefined,
+    reportUrl: canBeReported(special) ? `${secureUrl}/api/v2/report` : undefined,
     attribution: place.provider === '' ? undefined : { ...providerAttribution, madeAt },
     now: nowMs,
   };

@@ -20,7 +20,7 @@ export function isObserved({ decidedBy, reports, anonymousExit }: Verdict): bool
 }
 
 /** Others can reach it, or it is one of examples, as in the demo: such addresses can be reported. */
-export function isMet(special: SpecialUse | undefined): boolean {
+export function canBeReported(special: SpecialUse | undefined): boolean {
   return special === undefined || special.globallyReachable || special.documentation;
 }
 
@@ -42,7 +42,7 @@ function kindOf(verdict: Verdict, special: SpecialUse | undefined): CellKind {
   if (verdict.allowlisted) return 'allowed';
   if (verdict.knownGood) return 'good';
   if (isObserved(verdict)) return 'seen';
-  return isMet(special) ? 'unseen' : 'special';
+  return canBeReported(special) ? 'unseen' : 'special';
 }
 
 /** The scanner or crawler whose address it is. It shows to a reader, and never changes a score. */

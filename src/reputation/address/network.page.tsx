@@ -219,7 +219,7 @@ function facts(data: NetworkPageData, text: Catalogue, format: Format): Html {
 }
 
 /** The worst first, each with a link to its page. */
-export function worstTable(
+export function worstAddressesTable(
   worst: Survey['worst'],
   caption: string,
   text: Catalogue,
@@ -265,7 +265,7 @@ function worstCard(
       {worst.length === 0 ? (
         <EmptyState icon="flag" text={words.none} />
       ) : (
-        worstTable(worst, words.worst, text, format)
+        worstAddressesTable(worst, words.worst, text, format)
       )}
       {pages > 1 && (
         <p class="acts">

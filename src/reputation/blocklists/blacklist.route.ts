@@ -30,7 +30,7 @@ import { firstHeader, type Header, type Request } from '../../http/request/messa
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import { type Answer, type Guard, type KeyedCall, wantedBy } from '../../web/guard/guard.ts';
+import { type Answer, awaitedTest, type Guard, type KeyedCall } from '../../web/guard/guard.ts';
 import { answer, media } from '../../web/openapi.ts';
 import { jsonType, noStore, textType } from '../../web/shape.ts';
 import { maliciousScore } from '../check/score.ts';
@@ -145,9 +145,9 @@ export function blacklistRoute(options: {
 
   return guard.keyed(
     blacklistEndpoint,
-    (params, request) => readAsked(request, params, geo),
+    (params, request) => readNodeQuestion(request, params, geo),
     async (asked, call, caller) => {
-      const isWanted = wantedBy(caller);
+      const isWanted = awaitedTest(caller);
       const answer = await queue.run(() => answerOf(asked, call, isWanted));
       return answer.ok ? answer.value : answer;
     },
@@ -156,7 +156,7 @@ export function blacklistRoute(options: {
 
 const readQuery = queryReader(blacklistEndpoint.docs.query);
 
-function readAsked(request: Request, params: Params, geo: GeoReader): Result<Asked> {
+function readNodeQuestion(request: Request, params: Params, geo: GeoReader): Result<Asked> {
   const asked = readQuery(params);
   if (!asked.ok) return asked;
   const { confidenceMinimum, limit, ipVersion, onlyCountries, exceptCountries } = asked.value;

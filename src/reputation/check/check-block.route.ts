@@ -30,7 +30,7 @@ import { networkBehind } from '../../ip/behind.ts';
 import { formatPrefix, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { specialUse } from '../../ip/special.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import { type Answer, type Guard, type KeyedCall, wantedBy } from '../../web/guard/guard.ts';
+import { type Answer, awaitedTest, type Guard, type KeyedCall } from '../../web/guard/guard.ts';
 import { dataAnswer } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { type BlockCheck, blockBounds, type ReportedHost } from './block-check.ts';
@@ -139,8 +139,8 @@ export function checkBlockRoute(options: {
     );
   }
 
-  return guard.keyed(checkBlockEndpoint, readAsked, async (asked, call, caller) => {
-    const wanted = wantedBy(caller);
+  return guard.keyed(checkBlockEndpoint, readNodeQuestion, async (asked, call, caller) => {
+    const wanted = awaitedTest(caller);
     const answer = await walks.run(() => answerOf(asked, call, wanted));
     return answer.ok ? answer.value : answer;
   });
@@ -153,7 +153,7 @@ interface Asked {
 
 const readQuery = queryReader(checkBlockEndpoint.docs.query);
 
-function readAsked(params: Params): Result<Asked> {
+function readNodeQuestion(params: Params): Result<Asked> {
   const asked = readQuery(params);
   if (!asked.ok) return asked;
   const { network, maxAgeInDays } = asked.value;

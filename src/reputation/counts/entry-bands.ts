@@ -102,8 +102,8 @@ export function startBandSurvey(options: {
   clock: Clock;
 }) {
   const { index, clock } = options;
-  const callbacks: ((crowded: readonly BusyAddress[]) => void)[] = [];
-  const crowd = createBusyAddresses(crowdedMax);
+  const callbacks: ((busyFound: readonly BusyAddress[]) => void)[] = [];
+  const busy = createBusyAddresses(crowdedMax);
   let latest: EntryBands | undefined;
   let spentMs = 0;
   let from = surveyStart;
@@ -115,7 +115,7 @@ export function startBandSurvey(options: {
     if (reports < crowdMin) return;
     const { family, words, length } = index.prefixOf(entry)!;
     // A /64 counts the reports of its hosts.
-    if (length === widthOf(family)) crowd.meet({ family, words, reports });
+    if (length === widthOf(family)) busy.meet({ family, words, reports });
   }
 
   function begin(): void {
@@ -138,8 +138,8 @@ export function startBandSurvey(options: {
     }
     const entries = Object.values(bands).reduce((sum, count) => sum + count, 0);
     latest = { at, entries, bands };
-    const crowded = crowd.take();
-    for (const callback of callbacks) callback(crowded);
+    const busyFound = busy.take();
+    for (const callback of callbacks) callback(busyFound);
     wait(Math.max(restMs, restFactor * spentMs));
   }
 
@@ -148,7 +148,7 @@ export function startBandSurvey(options: {
     /** Undefined until the first survey ends, moments after the start. */
     latest: () => latest,
     /** @param callback gets addresses with `crowdMin` reports or more; of many a part, and the others in turn */
-    onEnd(callback: (crowded: readonly BusyAddress[]) => void): void {
+    onEnd(callback: (busyFound: readonly BusyAddress[]) => void): void {
       callbacks.push(callback);
     },
     stop: loop.stop,

@@ -24,7 +24,7 @@ import {
   listRows,
   type RowBatch,
 } from '../state/events.ts';
-import { askRoom, type RoomLimits } from './room.ts';
+import { ensureCapacity, type RoomLimits } from './room.ts';
 import { runMsMax } from './sources.ts';
 
 // The known lists as durable rows, which a loader reads before it begins. A row is added with the run
@@ -150,7 +150,7 @@ async function begin(
       );
     }
     const others = await rowsUnderWay(store, ref, clock.now());
-    const room = await askRoom(store, options.batches, others, limits);
+    const room = await ensureCapacity(store, options.batches, others, limits);
     if (!room.ok) return room;
     const row = { run: ref.run, rows, begunAt: clock.now(), loading: true };
     const done = await store.commit({

@@ -163,7 +163,7 @@ async function countKnown(store: Store, batches: readonly RowBatch[]): Promise<n
  * Returns ok when so many prefixes fit. `capacity_exceeded` says how many do.
  * @param underWay rows that others have announced
  */
-export async function askRoom(
+export async function ensureCapacity(
   store: Store,
   batches: readonly RowBatch[],
   underWay: number,

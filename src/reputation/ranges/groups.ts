@@ -12,7 +12,7 @@ import { openLoneThread } from '../../core/lone-thread.ts';
 import type { Random } from '../../core/random.ts';
 import { createTurns } from '../../core/scheduling.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
-import { groupIn, type NetworkGroup } from '../../geo/network-groups.ts';
+import { type NetworkGroup, parseNetworkGroup } from '../../geo/network-groups.ts';
 import type { GeoSource } from '../../geo/sources.ts';
 import type { RowCheck, Store } from '../../storage/store.ts';
 import { splitRows } from '../lists/import/parse.ts';
@@ -89,7 +89,7 @@ export function createGroupKeeper(options: {
       })),
     ];
     return rows.flatMap(({ list, prefix: name, score, endsAt, check }) => {
-      const group = groupIn(name);
+      const group = parseNetworkGroup(name);
       return typeof group === 'object' ? [{ list, name, group, score, endsAt, check }] : [];
     });
   }

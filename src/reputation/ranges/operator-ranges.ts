@@ -15,13 +15,13 @@ import { capacities } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { countryInstead, groupIn, groupName } from '../../geo/network-groups.ts';
+import { currentCountryCode, groupName, parseNetworkGroup } from '../../geo/network-groups.ts';
 import { parseIp } from '../../ip/address.ts';
 import { networkBehind } from '../../ip/behind.ts';
 import { contains, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import { typedAddress } from '../../ip/typed.ts';
 import { readPrefix } from '../../ip/written.ts';
-import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
+import { commitOnce, retryOnConflict, written } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import {
   allowKey,
@@ -40,7 +40,7 @@ import {
 } from '../../storage/store.ts';
 import { createRowSink } from '../lists/import/rows.ts';
 import { findList, loadList } from '../lists/load-list.ts';
-import { askRoom } from '../lists/room.ts';
+import { ensureCapacity } from '../lists/room.ts';
 import { listOfGroup } from '../lists/sources.ts';
 import { categoryMax } from '../reports/categories.ts';
 import {
@@ -102,7 +102,7 @@ interface NamedRange {
 /** Reads an address or network, or the name of a group of networks. */
 function readNamed(text: string): Result<NamedRange> {
   const typed = typedAddress(text);
-  const group = groupIn(typed);
+  const group = parseNetworkGroup(typed);
   if (typeof group === 'string') return fail('invalid_prefix', group);
   if (group !== undefined) return ok({ name: groupName(group), prefix: undefined });
   const read = readPrefix(typed);
@@ -111,7 +111,7 @@ function readNamed(text: string): Result<NamedRange> {
 
 /** Returns why nothing is said of a country by this name: it would hold no network. A row of before may be removed by it. */
 function insteadOf(name: string): string | undefined {
-  const today = name.startsWith('AS') && name.length > 2 ? undefined : countryInstead(name);
+  const today = name.startsWith('AS') && name.length > 2 ? undefined : currentCountryCode(name);
   return today && `${name} is the code of no country: name ${today}`;
 }
 
@@ -140,7 +140,7 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
     const families = Uint8Array.of(family);
     const lengths = Uint8Array.of(length);
     const one = { count: 1, families, words, lengths, scores: new Uint8Array(1) };
-    const room = await askRoom(store, [one], 0, {
+    const room = await ensureCapacity(store, [one], 0, {
       entriesMax: capacities.entries,
       contributionsMax: capacities.entries * capacities.contributionsPerEntry,
     });
@@ -161,7 +161,7 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
     const name = prefix === undefined ? read.value.name : formatPrefix(prefix);
     const key = keyOf(name);
     const isCounted = ok<{ check: RowCheck[]; set: SetRow[] }>({ check: [], set: [] });
-    return await untilUndisturbed(async () => {
+    return await retryOnConflict(async () => {
       const before = await store.get(key);
       const former = before && codec.decode(before.value);
       const counted = before === undefined ? await countOneMore(prefix) : isCounted;
@@ -185,7 +185,7 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
     const prefix = isKept || asTyped === undefined ? asTyped : networkBehind(asTyped);
     const name = prefix === undefined ? typed : formatPrefix(prefix);
     const key = keyOf(name);
-    const removed = await untilUndisturbed(async () => {
+    const removed = await retryOnConflict(async () => {
       const found = await store.get(key);
       const row = found && codec.decode(found.value);
       if (!found || !row || which?.(row) === false) {

@@ -22,7 +22,7 @@ import {
 } from '../../core/schema.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import { type Guard, wantedBy } from '../../web/guard/guard.ts';
+import { awaitedTest, type Guard } from '../../web/guard/guard.ts';
 import { addressIn } from '../../web/guard/intake/form.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { dataAnswer, formOrJson } from '../../web/openapi.ts';
@@ -85,16 +85,16 @@ export const reportsEndpoint = endpoint({
   },
 });
 
-const readAsked = queryReader(reportsEndpoint.docs.query);
+const readNodeQuestion = queryReader(reportsEndpoint.docs.query);
 type Asked = ReadQuery<typeof reportsEndpoint.docs.query>;
 
 export function reportsRoute(options: ReportsRouteOptions): PlainRoute {
   const { guard, clock, reports, walks, secureUrl } = options;
-  return guard.keyed(reportsEndpoint, readAsked, async (asked, { headers }, caller) => {
+  return guard.keyed(reportsEndpoint, readNodeQuestion, async (asked, { headers }, caller) => {
     const { ipAddress: address, maxAgeInDays, page, perPage } = asked;
     const since = sinceOf(maxAgeInDays, clock.now());
     const window = { since, skip: (page - 1) * perPage, keep: perPage };
-    const wanted = wantedBy(caller);
+    const wanted = awaitedTest(caller);
     const history = await walks.run(() => readHistory(reports, address, window, wanted));
     if (!history.ok) return history;
     const body = bodyOf(asked, history.value, secureUrl);

@@ -34,7 +34,7 @@ import {
   restoreArray,
 } from '../../storage/journal/projection.ts';
 import { communityEvidence, maliciousScore } from '../check/score.ts';
-import { createRise, risingLengths } from '../votes/network-rise.ts';
+import { createNetworkRise, risingLengths } from '../votes/network-rise.ts';
 import { createPeerVotes, type PeerVotesTable } from '../votes/peer-votes.ts';
 import {
   bestCount,
@@ -424,7 +424,7 @@ export function createEntries(options: {
     digest?.before(entry);
   }
 
-  const rise = createRise({ index, contributions, claim, touch, publish, policy });
+  const rise = createNetworkRise({ index, contributions, claim, touch, publish, policy });
   return {
     contributions,
     peers,

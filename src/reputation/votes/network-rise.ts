@@ -71,7 +71,7 @@ export function risingNetwork({ family, words, length }: IndexPrefix): IndexPref
   return translated(6, words) === undefined ? { family, words: network, length: own } : undefined;
 }
 
-export function createRise<After>(options: {
+export function createNetworkRise<After>(options: {
   index: IpIndex;
   contributions: Contributions;
   /** The changes of an entry, as `Entries` has them; `publish` is its settling without what follows for networks. */

@@ -14,11 +14,11 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { formatNetwork, parsePrefix } from '../../ip/prefix.ts';
 import { typedAddress } from '../../ip/typed.ts';
 import {
-  type Also,
   addWithin,
+  type CommitAddition,
   checksOf,
   commitOnce,
-  untilUndisturbed,
+  retryOnConflict,
   written,
 } from '../../storage/change.ts';
 import { erasureKey, type Key, webhookKey, webhookPrefix } from '../../storage/keys.ts';
@@ -156,7 +156,7 @@ export function createWebhooks(options: {
       readonly threshold: number;
       readonly watches: readonly string[];
     },
-    also: Also = {},
+    also: CommitAddition = {},
   ): Promise<Result<{ readonly id: string; readonly secret: string }>> {
     const { perAccountMax, totalMax, urlCharsMax } = { ...webhookBounds, ...options };
     const isUrl = wanted.url.length <= urlCharsMax && URL.canParse(wanted.url);
@@ -212,7 +212,7 @@ export function createWebhooks(options: {
     next: (now: StoredWebhook) => Partial<Webhook> | undefined,
     over = store,
   ): Promise<Result<void>> {
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const hook = await find(account, id);
       const changed = hook && next(hook);
       if (hook === undefined || changed === undefined) return ok(undefined);

@@ -128,7 +128,7 @@ export function Facts({ facts }: { readonly facts: readonly (Fact | false)[] }):
 }
 
 /** Stands in place of forms that need a recent proof of identity. */
-export function freshWanted(text: AccountCatalogue, returnTo: string): Html {
+export function recentProofNotice(text: AccountCatalogue, returnTo: string): Html {
   const href = `/account/confirm?return=${encodeURIComponent(returnTo)}`;
   return (
     <div class="fresh-wanted">
@@ -141,7 +141,7 @@ export function freshWanted(text: AccountCatalogue, returnTo: string): Html {
 }
 
 /** The question before something ends that one press must not end, such as a key that is in use somewhere. */
-export function surePage(
+export function confirmActionPage(
   frame: PageFrame,
   data: {
     readonly csrf: string;
@@ -293,7 +293,7 @@ export function dataPage(frame: PageFrame, view: OwnDataView): string {
     lede: text.lede,
     body: (
       <>
-        {!view.fresh && freshWanted(account, sectionPaths.data)}
+        {!view.fresh && recentProofNotice(account, sectionPaths.data)}
         <Card title={text.exportTitle} icon="download">
           <p>{text.exportText}</p>
           {view.fresh && (

@@ -13,7 +13,7 @@ import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import type { Also } from '../../storage/change.ts';
+import type { CommitAddition } from '../../storage/change.ts';
 import type { RowCheck, SetRow } from '../../storage/store.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
@@ -36,6 +36,7 @@ import { frameText } from '../words.ts';
 import {
   type AccountSection,
   type AccountView,
+  confirmActionPage,
   type DoneName,
   dataPage,
   deletedPage,
@@ -44,7 +45,6 @@ import {
   reportsPage,
   sectionPaths,
   sitesPage,
-  surePage,
 } from './account.page.tsx';
 import type { WebhookLine } from './webhooks.page.tsx';
 
@@ -82,7 +82,7 @@ export interface AccountAreaWebhooks {
       readonly threshold: number;
       readonly watches: readonly string[];
     },
-    also: Also,
+    also: CommitAddition,
   ): Promise<Result<{ readonly id: string; readonly secret: string }>>;
   remove(account: string, id: string, also: readonly SetRow[]): Promise<Result<void>>;
   /** Sends one event that says no more than that it is a test. */
@@ -193,7 +193,7 @@ export function createAccountArea(options: AccountAreaOptions) {
     words: { title: string; text: string; submit: string; keep: string },
   ): Reply {
     const data = { csrf: context.csrf, section, action, id, ...words };
-    return pageBuilder.show(context, (frame) => surePage(frame, data));
+    return pageBuilder.show(context, (frame) => confirmActionPage(frame, data));
   }
 
   /**

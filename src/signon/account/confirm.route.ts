@@ -15,7 +15,7 @@ import { localPath } from '../../web/guard/intake/unsaved.ts';
 import { reviewPath } from '../../web/guard/page-builder.ts';
 import { type Decide, decisions, reviewNames } from '../people/review.ts';
 import { tooMany } from '../proofs/attempts.ts';
-import { carriesRequest, targetOf } from '../sessions/onward.route.ts';
+import { siteRequestOptions, targetOf } from '../sessions/onward.route.ts';
 import { failureText, type Onward, onwardHref } from '../sessions/parts.page.tsx';
 import { frameText } from '../words.ts';
 import type { AccountArea, AccountRequest } from './account.route.ts';
@@ -129,8 +129,8 @@ const errors = [
 ] as const;
 
 export const reviewEndpoints = {
-  ask: sessionPage(reviewPath, 'reviewing', { ...carriesRequest, errors }),
-  decide: sessionForm(reviewPath, 'reviewing', { ...carriesRequest, errors }),
+  ask: sessionPage(reviewPath, 'reviewing', { ...siteRequestOptions, errors }),
+  decide: sessionForm(reviewPath, 'reviewing', { ...siteRequestOptions, errors }),
 };
 
 const undecided: Decide = () => undefined;

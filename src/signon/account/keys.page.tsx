@@ -1,6 +1,6 @@
 /** API keys, the account's own one and those with a name, their trust, quotas and use; the site keys of the CAPTCHA. */
 
-import type { StrangeCharacter } from '../../access/keys/api-keys.ts';
+import type { ForbiddenCharacter } from '../../access/keys/api-keys.ts';
 import type { KeyScope } from '../../access/keys/key-format.ts';
 import type { SiteKey } from '../../access/keys/site-keys.ts';
 import { Card, CodeBlock, EmptyState, Notice } from '../../web/components/card.tsx';
@@ -21,7 +21,13 @@ import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { narrowPage } from '../sessions/parts.page.tsx';
 import { type Catalogue, frameText } from '../words.ts';
-import { type AccountView, accountPage, Facts, freshWanted, Submit } from './account.page.tsx';
+import {
+  type AccountView,
+  accountPage,
+  Facts,
+  recentProofNotice,
+  Submit,
+} from './account.page.tsx';
 
 export interface QuotaStanding {
   /** 0 to 100. */
@@ -121,7 +127,13 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
         />
       )}
       {keys.length > 0 && fresh && <p class="card-note">{text.revokeHint}</p>}
-      {!fresh ? freshWanted(account, '/account/keys') : keys.length > 1 ? <p>{text.two}</p> : make}
+      {!fresh ? (
+        recentProofNotice(account, '/account/keys')
+      ) : keys.length > 1 ? (
+        <p>{text.two}</p>
+      ) : (
+        make
+      )}
     </Card>
   );
 }
@@ -320,7 +332,7 @@ interface NamedKeysView {
 
 /** `name` has a character that a name can't have; `taken` tells by which key. */
 export type NamedKeyFault =
-  | { readonly kind: 'name'; readonly at: StrangeCharacter | undefined }
+  | { readonly kind: 'name'; readonly at: ForbiddenCharacter | undefined }
   | { readonly kind: 'taken'; readonly by: TakenBy | undefined }
   | { readonly kind: 'scopes' };
 
@@ -337,7 +349,7 @@ function namedKeysCard(text: Catalogue, format: Format, view: NamedKeysView): Ht
       ) : view.fresh ? (
         makeForm(text, format, view)
       ) : (
-        freshWanted(
+        recentProofNotice(
           text.account,
           view.wantedScope === undefined
             ? '/account/keys'

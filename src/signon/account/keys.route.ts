@@ -1,6 +1,6 @@
 /** /account/keys: API keys and site keys of the person, by id only among their own. */
 
-import { isKeyName, namedKeyBounds, strangeIn } from '../../access/keys/api-keys.ts';
+import { forbiddenCharacterIn, isKeyName, namedKeyBounds } from '../../access/keys/api-keys.ts';
 import { scopeNames } from '../../access/keys/key-format.ts';
 import {
   hostsMax,
@@ -173,7 +173,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
         ? await takenBy(accountId, name)
         : isKeyName(name)
           ? { kind: 'scopes' }
-          : { kind: 'name', at: strangeIn(name) };
+          : { kind: 'name', at: forbiddenCharacterIn(name) };
       const change = {
         status: isWrong ? 422 : 409,
         failed: frameText(context.frame).account.failed.form,
@@ -213,7 +213,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     if (done.ok) return area.back(context, 'keys', 'key_renamed');
     const again = { typed: (typed ?? '').slice(0, typedCharsMax) };
     if (done.error === 'invalid_parameter' && key !== undefined) {
-      return ask({ ...again, fault: { kind: 'name', at: strangeIn(typed ?? '') } }, 422);
+      return ask({ ...again, fault: { kind: 'name', at: forbiddenCharacterIn(typed ?? '') } }, 422);
     }
     if (done.error === 'conflict') {
       return ask({ ...again, fault: await takenBy(accountId, typed ?? '') }, 409);

@@ -21,14 +21,14 @@ import {
   type TypedText,
   typedTexts,
 } from '../people/profile/profile.ts';
-import { countryCodes, hiddenIn } from '../people/profile/profile-edit.ts';
+import { countryCodes, invisibleCharacterIn } from '../people/profile/profile-edit.ts';
 import { frameText } from '../words.ts';
 import {
   type AccountSection,
   type AccountView,
   accountPage,
   Facts,
-  freshWanted,
+  recentProofNotice,
   Submit,
   sectionPaths,
 } from './account.page.tsx';
@@ -133,7 +133,9 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
   const typedOrStored = (name: TypedText) => view.typed[name] ?? storedText(view.profile, name);
   const errorOf = (name: ProfileErrorField) => {
     if (!view.errors.includes(name)) return {};
-    const hidden = isBoundedText(name) ? hiddenIn(name, typedOrStored(name)) : undefined;
+    const hidden = isBoundedText(name)
+      ? invisibleCharacterIn(name, typedOrStored(name))
+      : undefined;
     return { error: hidden === undefined ? text.errors[name] : text.hidden(hidden) };
   };
   const textField = (name: BoundedText, label: string) => (
@@ -240,7 +242,7 @@ function emailCard(account: AccountCatalogue, view: ProfilePageView): Html {
           <Submit label={text.emailSend} kind="secondary" />
         </Form>
       ) : (
-        freshWanted(account, '/account')
+        recentProofNotice(account, '/account')
       )}
     </Card>
   );
@@ -262,7 +264,7 @@ function phoneCard(account: AccountCatalogue, view: ProfilePageView): Html {
       ) : (
         <>
           {phone !== '' && <p>{phone}</p>}
-          {freshWanted(account, '/account')}
+          {recentProofNotice(account, '/account')}
         </>
       )}
     </Card>

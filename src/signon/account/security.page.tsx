@@ -22,7 +22,7 @@ import { frameText } from '../words.ts';
 import {
   type AccountView,
   accountPage,
-  freshWanted,
+  recentProofNotice,
   Submit,
   sectionPaths,
 } from './account.page.tsx';
@@ -63,7 +63,7 @@ export function securityPage(frame: PageFrame, view: SecurityView): string {
           </Notice>
         )}
         {!view.fresh &&
-          freshWanted(text, onwardHref(sectionPaths.security, { back: view.returnTo }))}
+          recentProofNotice(text, onwardHref(sectionPaths.security, { back: view.returnTo }))}
         <div class="card-pair">
           {!view.isDue && passwordCard(text, format, view)}
           {secondFactorCard(text, format, view)}

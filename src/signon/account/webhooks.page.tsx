@@ -6,7 +6,13 @@ import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { type Catalogue, frameText } from '../words.ts';
-import { type AccountView, accountPage, Facts, freshWanted, Submit } from './account.page.tsx';
+import {
+  type AccountView,
+  accountPage,
+  Facts,
+  recentProofNotice,
+  Submit,
+} from './account.page.tsx';
 
 export interface WebhookLine {
   readonly id: string;
@@ -157,7 +163,7 @@ function makeCard(text: Catalogue, view: WebhooksView): Html {
       ) : fresh ? (
         shown
       ) : (
-        freshWanted(text.account, '/account/webhooks')
+        recentProofNotice(text.account, '/account/webhooks')
       )}
     </Card>
   );

@@ -16,7 +16,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { hourMs } from '../../core/time.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { type Change, commitOnce, retryOnConflict } from '../../storage/change.ts';
 import type { Key } from '../../storage/keys.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import type { Notices } from '../mail/notices.ts';
@@ -145,7 +145,7 @@ export function createAccountChanges(options: {
     if (!wasProven && !(await allows(session))) return fail('reauthentication_required');
     const isOfFactor = factorEvents.includes(event);
     let counted = false;
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const person = await people.byId(session.accountId);
       if (!person || !isActive(person)) return fail('forbidden');
       const next = await step(person);

@@ -27,7 +27,7 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { createTurns, type Pace } from '../../core/scheduling.ts';
 import { type ErasedList, erasedRow } from '../../storage/backup/erased.ts';
-import { boundKeysOf, commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { boundKeysOf, commitOnce, retryOnConflict } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import {
   accountByEmailKey,
@@ -79,7 +79,7 @@ export function createDeletion(options: {
     id: string,
     { keepsOne = false }: { readonly keepsOne?: boolean } = {},
   ): Promise<Result<void>> {
-    return untilUndisturbed<void>(async () => {
+    return retryOnConflict<void>(async () => {
       const now = await people.byId(id);
       if (now === undefined) return fail('unknown_account');
       if (now.account.disabled && (await isErased(store, id))) return ok(undefined);

@@ -30,7 +30,7 @@ import type { Renewed, Session } from '../sessions/sessions.ts';
 import type { Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
 import { type Links, type PageLinks, unused } from './links.ts';
-import { givesWay, placeAt } from './pending.ts';
+import { isEvictable, placeAt } from './pending.ts';
 import type { Profiles } from './profile/profile-store.ts';
 
 /** The limit of requests of one account: each sends a mail to an address that need not be the asker's. */
@@ -74,7 +74,7 @@ export function createEmailChange(options: {
     const link = links.make('email', { account: id, data: `${email} ${factors}`, epoch });
     const logged = await securityLog.entry(id, 'email_change_requested', visitor);
     const owner = await people.byEmail(email);
-    const taken = owner !== undefined && !givesWay(owner);
+    const taken = owner !== undefined && !isEvictable(owner);
     const set = [link.row, ...logged.set];
     const done = await commitOnce(store, { check: logged.check, set, del: logged.del });
     if (done === 'lost') return fail('forbidden');

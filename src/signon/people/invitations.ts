@@ -12,7 +12,7 @@ import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress, readMailAddress } from '../../core/mail-address.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { commitOnce, retryOnConflict } from '../../storage/change.ts';
 import { accountByEmailKey, accountKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
@@ -20,7 +20,7 @@ import { credentialsRow, isVerified, noCredentials, type People, unchanged } fro
 import type { SecurityLog } from '../sessions/security-log.ts';
 import { operatorsClient, type StoredLanguage } from '../visitor.ts';
 import { invitedAccounts, type Links, newInvitationData, type PageLinks } from './links.ts';
-import { emailRow, givingWay, pendingLifeMs, pendingRow } from './pending.ts';
+import { emailRow, evictionOf, pendingLifeMs, pendingRow } from './pending.ts';
 import type { RowCounter } from './row-counter.ts';
 
 const idBytes = 12;
@@ -56,7 +56,7 @@ export function createInvitations(options: {
     if (email === undefined) {
       return fail('invalid_parameter', `'${address.slice(0, 80)}' is not a mail address`, 'email');
     }
-    return untilUndisturbed<Invitation>(async () => {
+    return retryOnConflict<Invitation>(async () => {
       const person = await people.byEmail(email);
       if (person !== undefined && (isVerified(person) || person.account.disabled)) {
         const state = person.account.disabled ? 'that is disabled' : 'already';
@@ -127,7 +127,7 @@ export async function withdrawInvitation(
   address: string,
 ): Promise<Result<Pick<Invitation, 'email'>>> {
   const email = readKnownAddress(address) ?? '';
-  return untilUndisturbed<Pick<Invitation, 'email'>>(async () => {
+  return retryOnConflict<Pick<Invitation, 'email'>>(async () => {
     const person = (await people.byEmail(email)) ?? (await people.byName(address));
     const isInvited =
       person !== undefined &&
@@ -135,7 +135,7 @@ export async function withdrawInvitation(
       !person.account.disabled &&
       (await invitedAccounts(store)).has(person.id);
     if (!isInvited) return fail('unknown_account', 'there is no open invitation of this address');
-    const { check, del } = await givingWay(store, person);
+    const { check, del } = await evictionOf(store, person);
     const key = accountByEmailKey(person.account.email);
     const done = await commitOnce(store, { check, set: [], del: [...del, key] });
     if (done === 'lost' || !done.ok) return done;

@@ -7,7 +7,7 @@ import type { Accounts } from '../../access/accounts/accounts.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { commitOnce, retryOnConflict } from '../../storage/change.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Notices } from '../mail/notices.ts';
 import { credentialsRow, isVerified, openPeople, unchanged } from '../people.ts';
@@ -50,7 +50,7 @@ export function createOperator(options: {
       if (first === undefined) return fail('unknown_account');
       const phc = await newPasswords.accept(password, first.account.email);
       if (!phc.ok) return phc;
-      return untilUndisturbed<void>(async () => {
+      return retryOnConflict<void>(async () => {
         const person = await people.byId(accountId);
         if (person === undefined) return fail('unknown_account');
         const { credentials } = person;
@@ -91,7 +91,7 @@ export function createOperator(options: {
     ): Promise<Result<{ email: string }>> {
       const account = await accounts.find(email);
       if (!account.ok) return account;
-      return untilUndisturbed<{ email: string }>(async () => {
+      return retryOnConflict<{ email: string }>(async () => {
         const person = await people.byId(account.value.id);
         if (person === undefined) return fail('unknown_account');
         const { key, version, factor } = await loadFactor(store, person.id);

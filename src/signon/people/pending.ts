@@ -85,8 +85,8 @@ export async function placeAt(
   if (ownerId === undefined || ownerId === accountId) return { check: [check], del: [] };
   // A row without an account is one that is just expiring.
   const owner = await people.byId(ownerId);
-  if (owner === undefined || !givesWay(owner)) return undefined;
-  const way = await givingWay(store, owner);
+  if (owner === undefined || !isEvictable(owner)) return undefined;
+  const way = await evictionOf(store, owner);
   return { check: [check, ...way.check], del: way.del };
 }
 
@@ -94,7 +94,7 @@ export async function placeAt(
  * Returns whether the account may be removed for its address. One that the operator disabled stays:
  * nobody gets its address.
  */
-export function givesWay(person: Person): boolean {
+export function isEvictable(person: Person): boolean {
   return !isVerified(person) && !person.account.disabled;
 }
 
@@ -103,7 +103,7 @@ export function givesWay(person: Person): boolean {
  * registration was changed or verified meanwhile, and nothing is left of it but links that lead to nobody.
  * A session that is just being opened checks the credentials, so none slips through.
  */
-export async function givingWay(
+export async function evictionOf(
   store: Store,
   person: Person,
 ): Promise<{ check: readonly RowCheck[]; del: readonly Key[] }> {

@@ -13,7 +13,7 @@ import { isAccountId } from '../../access/accounts/records.ts';
 import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress } from '../../core/mail-address.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { type Change, commitOnce, retryOnConflict } from '../../storage/change.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Notices } from '../mail/notices.ts';
@@ -98,7 +98,7 @@ export function createRecovery(options: {
     const turn = turnOf('known', email, given.visitor);
     const phc = await newPasswords.accept(given.password, email, turn);
     if (!phc.ok) return phc;
-    return untilUndisturbed<Reset>(async () => {
+    return retryOnConflict<Reset>(async () => {
       const found = await open(given.token);
       if (found === undefined) return fail('invalid_link');
       const done = await setPassword(found, phc.value, given.visitor);

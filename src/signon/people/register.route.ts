@@ -22,12 +22,12 @@ import { type CallBody, jsonOf } from '../../web/guard/intake/form.ts';
 import type { Signon } from '../open-signon.ts';
 import { tooMany } from '../proofs/attempts.ts';
 import {
-  carriesRequest,
   hintOf,
-  keptOnward,
   type Onwards,
+  onwardQuery,
   type PageBuilder,
   type RequestContext,
+  siteRequestOptions,
   targetOf,
 } from '../sessions/onward.route.ts';
 import { failureText, type Onward, onwardHref } from '../sessions/parts.page.tsx';
@@ -53,16 +53,16 @@ const againPath = `${path}/again`;
 const closedError = 'registration_closed';
 
 export const registerEndpoints = {
-  ask: sessionPage(path, 'anyone', { ...carriesRequest, errors: [closedError] }),
+  ask: sessionPage(path, 'anyone', { ...siteRequestOptions, errors: [closedError] }),
   register: sessionForm(path, 'anyone', {
-    ...carriesRequest,
+    ...siteRequestOptions,
     handlerLimits: ['captchaVerify', 'captchaFree', 'register'],
     errors: [closedError, 'invalid_parameter', 'weak_password'],
   }),
   /** Its form is the answer to a challenge: there is nothing to come back to. */
-  noPasskey: sessionPage(passkeyPath, 'anyone', { ...carriesRequest, errors: [closedError] }),
+  noPasskey: sessionPage(passkeyPath, 'anyone', { ...siteRequestOptions, errors: [closedError] }),
   registerPasskey: sessionForm(passkeyPath, 'anyone', {
-    ...carriesRequest,
+    ...siteRequestOptions,
     limits: ['passkeyRegister'],
     errors: [closedError, 'invalid_code', 'conflict', 'invalid_parameter'],
   }),
@@ -70,9 +70,9 @@ export const registerEndpoints = {
     limits: ['newPassword'],
     errors: [closedError, 'invalid_parameter'],
   }),
-  sent: sessionPage(sentPath, 'anyone', { ...carriesRequest, errors: [closedError] }),
+  sent: sessionPage(sentPath, 'anyone', { ...siteRequestOptions, errors: [closedError] }),
   again: sessionForm(againPath, 'anyone', {
-    ...carriesRequest,
+    ...siteRequestOptions,
     handlerLimits: ['register'],
     errors: [closedError],
   }),
@@ -224,7 +224,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     }
     if (byPasskey) return askForPasskey(context, email, onward);
     const held = await onwards.hold(context, onward, 'verify');
-    const request = { email, password, visitor: context.visitor, onward: keptOnward(held) };
+    const request = { email, password, visitor: context.visitor, onward: onwardQuery(held) };
     const done = await signon.registration.register(request);
     if (done.ok) return sent(context, held, done.value);
     signon.keptForms.release(solved);
@@ -243,7 +243,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     const onward = onwards.ofForm(context, form.get);
     const { visitor, language } = context;
     const held = await onwards.hold(context, onward, 'verify');
-    const request = { visitor, response: jsonOf(form.get('passkey')), onward: keptOnward(held) };
+    const request = { visitor, response: jsonOf(form.get('passkey')), onward: onwardQuery(held) };
     const done = await signon.registration.registerPasskey(request);
     if (done.ok) return sent(context, held, done.value);
     if (done.error !== 'invalid_code' && done.error !== 'conflict') {
@@ -284,7 +284,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     const waitSeconds = callers.take('register', context.request);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
     const held = await onwards.hold(context, onwards.ofForm(context, form.get), 'verify');
-    const done = await signon.registration.registerAgain(context.visitor, keptOnward(held));
+    const done = await signon.registration.registerAgain(context.visitor, onwardQuery(held));
     return done.ok
       ? sent(context, held, done.value, { again: '1' })
       : pageBuilder.problem(context, done);

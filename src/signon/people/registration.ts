@@ -27,7 +27,7 @@ import { domainOf, readMailAddress } from '../../core/mail-address.ts';
 import { hashOfToken, newToken, type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { type Change, commitOnce, retryOnConflict } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import { accountByEmailKey, passkeyKey, pendingAccountKey } from '../../storage/keys.ts';
 import { bareRecord, text, time } from '../../storage/record.ts';
@@ -259,7 +259,7 @@ export function createRegistration(options: RegistrationOptions) {
     // A password or passkey sent before the network reached its limit is dropped: the link asks for one.
     const chosen = pace.byMailOnly ? { passwordHash: '', passkey: undefined, onward } : given;
     const asked = { chosen, worksFrom: pace.worksFrom };
-    const done = await untilUndisturbed(async () => {
+    const done = await retryOnConflict(async () => {
       const person = await people.byEmail(email);
       if (person === undefined) return begin(room, email, asked, visitor);
       // A disabled account gets no link; the answer does not show it.
@@ -484,7 +484,7 @@ function createVerification(options: RegistrationOptions) {
 
   /** Counts a try in the link and returns its data; `invalid_link` after five. */
   function counted(token: string) {
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const link = await links.find('verify', token);
       if (link === undefined) return fail('invalid_link');
       const data = readLinkData(link);
@@ -691,7 +691,7 @@ function createVerification(options: RegistrationOptions) {
     session: Session | undefined,
     now: Partial<Chosen> = {},
   ) {
-    return untilUndisturbed<Verified>(async () => {
+    return retryOnConflict<Verified>(async () => {
       const found = await open(token);
       if (found === undefined) return fail('invalid_link');
       const { link, person } = found;

@@ -16,10 +16,10 @@ import { jsonOf } from '../../web/guard/intake/form.ts';
 import { doneIn, doneMark } from '../../web/page-tools.ts';
 import { tooMany } from '../proofs/attempts.ts';
 import {
-  carriesRequest,
-  keptOnward,
   onwardKept,
+  onwardQuery,
   type RequestContext,
+  siteRequestOptions,
   targetOf,
 } from '../sessions/onward.route.ts';
 import { failureText, onwardHref } from '../sessions/parts.page.tsx';
@@ -39,22 +39,22 @@ import {
 const confirmPath = '/account/email/confirm';
 
 export const recoverEndpoints = {
-  ask: sessionPage('/recover', 'anyone', carriesRequest),
+  ask: sessionPage('/recover', 'anyone', siteRequestOptions),
   request: sessionForm('/recover', 'anyone', {
-    ...carriesRequest,
+    ...siteRequestOptions,
     handlerLimits: ['recover'],
     errors: ['invalid_parameter'],
   }),
-  sent: sessionPage('/recover/sent', 'anyone', carriesRequest),
-  askReset: sessionPage('/reset', 'anyone', { ...carriesRequest, errors: ['invalid_link'] }),
+  sent: sessionPage('/recover/sent', 'anyone', siteRequestOptions),
+  askReset: sessionPage('/reset', 'anyone', { ...siteRequestOptions, errors: ['invalid_link'] }),
   reset: sessionForm('/reset', 'anyone', {
-    ...carriesRequest,
+    ...siteRequestOptions,
     handlerLimits: ['mailedLink', 'deadLink'],
     errors: ['invalid_link', 'weak_password', 'invalid_parameter'],
   }),
   askConfirm: sessionPage(confirmPath, 'verified', { errors: ['invalid_link'] }),
   confirm: sessionForm(confirmPath, 'verified', {
-    ...carriesRequest,
+    ...siteRequestOptions,
     handlerLimits: ['mailedLink', 'deadLink'],
     errors: ['invalid_link', 'conflict', 'reauthentication_required'],
   }),
@@ -105,7 +105,7 @@ export function recoverRoutes(
           return pageBuilder.show(context, (frame) => recoverPage(frame, data), { status: 422 });
         }
         const held = await onwards.hold(context, onward, 'reset');
-        const request = { email, visitor: context.visitor, onward: keptOnward(held) };
+        const request = { email, visitor: context.visitor, onward: onwardQuery(held) };
         const done = await signon.recovery.request(request);
         return done.ok
           ? pageBuilder.go(context, onwardHref('/recover/sent', held))
@@ -210,9 +210,9 @@ const askedAgain: readonly ErrorCode[] = [
 ];
 
 export const verifyEndpoints = {
-  ask: sessionPage('/verify', 'anyone', { ...carriesRequest, errors: ['invalid_link'] }),
+  ask: sessionPage('/verify', 'anyone', { ...siteRequestOptions, errors: ['invalid_link'] }),
   verify: sessionForm('/verify', 'anyone', {
-    ...carriesRequest,
+    ...siteRequestOptions,
     handlerLimits: ['mailedLink', 'deadLink'],
     errors: [...askedAgain, 'invalid_link', 'conflict', 'forbidden'],
   }),
@@ -221,7 +221,7 @@ export const verifyEndpoints = {
     errors: ['invalid_link'],
   }),
   resend: sessionForm('/verify/resend', 'signed-in', {
-    ...carriesRequest,
+    ...siteRequestOptions,
     handlerLimits: ['ownMail'],
     errors: ['invalid_parameter'],
   }),
@@ -335,7 +335,7 @@ export function verifyRoutes(
       if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
       const onward = onwards.ofForm(context, form.get);
       const held = await onwards.hold(context, onward, 'verify');
-      const kept = keptOnward(held);
+      const kept = onwardQuery(held);
       const done = await signon.registration.resend(session.person, visitor, kept);
       if (!done.ok && done.error !== 'conflict') return pageBuilder.problem(context, done);
       const from = done.ok && done.value ? paceQuery(done.value).from : undefined;

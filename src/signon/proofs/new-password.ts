@@ -65,7 +65,8 @@ export function createNewPasswords(options: {
       const { min, max } = passwordLength;
       return fail('invalid_parameter', `A password has ${min} to ${max} characters.`, 'password');
     }
-    if (holdsContext(normal, service, email)) return fail('weak_password', undefined, 'password');
+    if (containsContext(normal, service, email))
+      return fail('weak_password', undefined, 'password');
     const strong = await strength.check(normal, [email, ...email.split(/[@.]/), ...service]);
     return strong.ok ? ok(normal) : strong;
   }
@@ -304,7 +305,11 @@ const longTimeAndYear = new RegExp(
  * @param service words that name the service: hosts, names
  * @param email the account's
  */
-export function holdsContext(password: string, service: readonly string[], email: string): boolean {
+export function containsContext(
+  password: string,
+  service: readonly string[],
+  email: string,
+): boolean {
   const plain = plainOf(password);
   if ([timeThenYear, yearThenTime, longTimeAndYear].some((pattern) => pattern.test(plain)))
     return true;

@@ -24,7 +24,7 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { plainDigits, plainPhone } from '../../core/text.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
-import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { commitOnce, retryOnConflict } from '../../storage/change.ts';
 import { phoneCodeKey } from '../../storage/keys.ts';
 import { bytes, record, text, time, u8 } from '../../storage/record.ts';
 import type { Store } from '../../storage/store.ts';
@@ -183,7 +183,7 @@ export function createPhoneCodes(options: {
       accountId,
       code.length > textLengthMax ? '' : plainDigits(code).replace(/[\s-]/gu, ''),
     );
-    return untilUndisturbed<{ number: string }>(async () => {
+    return retryOnConflict<{ number: string }>(async () => {
       const row = await store.get(phoneCodeKey(accountId));
       const open = row && openCodes.decode(row.value);
       if (!row || !open) return fail('invalid_code', undefined, 'code');

@@ -15,7 +15,7 @@ import { equalBytes, sha256 } from '../../core/digest.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { plainDigits } from '../../core/text.ts';
-import { commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { commitOnce, retryOnConflict } from '../../storage/change.ts';
 import { secondFactorPrefix } from '../../storage/keys.ts';
 import { pagesUnder, type Store } from '../../storage/store.ts';
 import type { AccountChanges, ChangeRequest } from '../people/account-changes.ts';
@@ -128,7 +128,7 @@ export function createSecondFactors(options: {
    */
   async function begin(session: Session): Promise<Result<{ secret: string; uri: string }>> {
     if (!(await changes.allows(session))) return fail('reauthentication_required');
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const { key, version, factor } = await load(session.accountId);
       if (factor && factor.enabledAt !== 0) return fail('conflict', 'It is switched on already.');
       const bytes = Uint8Array.from(random.bytes(secretBytes));
@@ -201,7 +201,7 @@ export function createSecondFactors(options: {
 
   /** Uses a code up. `invalid_code` for wrong, used and malformed ones alike. */
   function use(accountId: string, code: string): Promise<Result<'totp' | 'backup'>> {
-    return untilUndisturbed<'totp' | 'backup'>(async () => {
+    return retryOnConflict<'totp' | 'backup'>(async () => {
       const { key, version, factor } = await load(accountId);
       const after = afterUse(accountId, factor, code);
       if (after === undefined) return fail('invalid_code', undefined, 'code');

@@ -24,10 +24,13 @@ export const authorizePath = '/authorize.php';
 export const continuePath = `${authorizePath}/continue`;
 
 /** The options of pages on the way of a site's request. */
-export const onTheWay = { keepsOpener: true } as const;
+export const siteFlowOptions = { keepsOpener: true } as const;
 
 /** The options of pages that get a site's request as their query. */
-export const carriesRequest = { ...onTheWay, queryCharsMax: requestQueryCharsMax } as const;
+export const siteRequestOptions = {
+  ...siteFlowOptions,
+  queryCharsMax: requestQueryCharsMax,
+} as const;
 
 /** The id of a request that is kept (signon/sites/authorization.ts). */
 const continueShape = /^[A-Za-z0-9_-]{43}$/;
@@ -129,13 +132,13 @@ function plainOnward(get: (name: string) => unknown): Onward {
 const keptBackCharsMax = 1_000;
 
 /** Returns the query without `?` for the row of a link; empty if there is nowhere in particular to go. */
-export function keptOnward({ continueId, back }: Onward): string {
+export function onwardQuery({ continueId, back }: Onward): string {
   // A form that was not saved is too long for a row that anybody can have written.
   const short = back !== undefined && back.length > keptBackCharsMax ? back.split('?', 1)[0] : back;
   return onwardHref('', { continueId, back: short }).slice(1);
 }
 
-/** Reads the query that was kept with a link (`keptOnward`). */
+/** Reads the query that was kept with a link (`onwardQuery`). */
 export function onwardKept(query: string): Onward {
   const parsed = parseQuery(query);
   return parsed.ok ? plainOnward(parsed.value.get) : {};

@@ -176,16 +176,16 @@ export function createSecurityLog(options: { store: Store; clock: Clock; random:
 
 export type SecurityLog = ReturnType<typeof createSecurityLog>;
 
-type Kind = 'strangers' | 'changes' | 'rest';
+type Kind = 'unauthenticated' | 'changes' | 'rest';
 
 const maxOf: Readonly<Record<Kind, number>> = {
-  strangers: unauthenticatedLogMax,
+  unauthenticated: unauthenticatedLogMax,
   changes: changesLogMax,
   rest: securityLogMax - unauthenticatedLogMax - changesLogMax,
 };
 
 function kindOf(event: SecurityEvent): Kind {
-  if (unauthenticatedEvents.includes(event)) return 'strangers';
+  if (unauthenticatedEvents.includes(event)) return 'unauthenticated';
   return (changeEvents as readonly SecurityEvent[]).includes(event) ? 'changes' : 'rest';
 }
 

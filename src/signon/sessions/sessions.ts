@@ -20,7 +20,7 @@ import { equalBytes, sha256 } from '../../core/digest.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { type Change, commitOnce, retryOnConflict } from '../../storage/change.ts';
 import {
   credentialsKey,
   type Key,
@@ -186,7 +186,7 @@ export interface OpenRequest {
 /** `renewed`: the session is alive under another cookie. `ended`: it ended by something outside of its browser. */
 export type SessionStatus = 'renewed' | 'ended' | 'unknown';
 
-export interface CarriedOver {
+export interface TransferredSession {
   /** The new cookie, once the commit is done. */
   readonly token: string;
   readonly check: readonly RowCheck[];
@@ -353,7 +353,7 @@ export function createSessions(options: {
     proof: SessionMethod,
     factors: number,
   ): Promise<Result<{ token: string } | undefined>> {
-    return untilUndisturbed<{ token: string } | undefined>(async () => {
+    return retryOnConflict<{ token: string } | undefined>(async () => {
       const found = await present(session);
       if (!found || !(await ownerOf(found.record))) return ok(undefined);
       const secret = randomToken(random, secretBytes);
@@ -389,7 +389,7 @@ export function createSessions(options: {
   async function end(accountId: string, id: string): Promise<Result<void>> {
     const found = await load(id);
     if (!found || found.record.account !== accountId) return ok(undefined);
-    return untilUndisturbed(() => commitOnce(store, { del: sessionKeysOf(accountId, id) }));
+    return retryOnConflict(() => commitOnce(store, { del: sessionKeysOf(accountId, id) }));
   }
 
   /** Returns the state of a cookie for which `find` has nothing. */
@@ -410,7 +410,7 @@ export function createSessions(options: {
     session: Session,
     person: Person,
     to: { epoch: number; factors?: number; proof?: SessionMethod },
-  ): Promise<CarriedOver | undefined> {
+  ): Promise<TransferredSession | undefined> {
     const kept = await present(session);
     if (kept?.record.account !== person.id || kept.record.epoch !== person.credentials.epoch) {
       return undefined;
@@ -429,7 +429,7 @@ export function createSessions(options: {
 
   /** Ends all sessions of the account. */
   function endAll(accountId: string): Promise<Result<void>> {
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const person = await people.byId(accountId);
       if (!person) return ok(undefined);
       const epoch = person.credentials.epoch + 1;
@@ -452,7 +452,7 @@ export function createSessions(options: {
    * copy of the old one is over as well. `form_expired`: it was renewed or ended meanwhile.
    */
   function endOthers(session: Session, visitor: Visitor): Promise<Result<Renewed>> {
-    return untilUndisturbed<Renewed>(async () => {
+    return retryOnConflict<Renewed>(async () => {
       const person = await people.byId(session.accountId);
       const epoch = (person?.credentials.epoch ?? 0) + 1;
       const kept = person && (await transfer(session, person, { epoch }));

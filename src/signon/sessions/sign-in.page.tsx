@@ -2,7 +2,7 @@
 
 import { Notice } from '../../web/components/card.tsx';
 import {
-  besideField,
+  alternativeField,
   ChallengeField,
   type ChallengeView,
   WorkField,
@@ -94,7 +94,7 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
               <Button
                 label={signIn.mailLink}
                 kind="secondary"
-                name={besideField}
+                name={alternativeField}
                 value="1"
                 asItIs
               />

@@ -14,9 +14,9 @@ import { type Failure, fail, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { asksForAnother, besideField } from '../../web/components/challenge.tsx';
+import { alternativeField, asksForAnother } from '../../web/components/challenge.tsx';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
-import { lostIn } from '../../web/guard/intake/unsaved.ts';
+import { draftIn } from '../../web/guard/intake/unsaved.ts';
 import type { ShowOptions } from '../../web/guard/page-builder.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { doneIn } from '../../web/page-tools.ts';
@@ -27,11 +27,11 @@ import { tooMany } from '../proofs/attempts.ts';
 import { trustLifeMs } from '../proofs/trusted-browsers.ts';
 import { catalogueFor } from '../words.ts';
 import {
-  carriesRequest,
   hintOf,
-  keptOnward,
   onwardKept,
+  onwardQuery,
   type RequestContext,
+  siteRequestOptions,
   targetOf,
 } from './onward.route.ts';
 import { failureText, isForSite, type Onward, onwardHref } from './parts.page.tsx';
@@ -53,29 +53,29 @@ const needs = { formAction: 'unrestricted', connect: true } as const;
 const passkey = { limits: ['passkey'], errors: ['sign_in_refused', 'review_required'] } as const;
 
 export const signInEndpoints = {
-  ask: sessionPage(path, 'anyone', carriesRequest),
+  ask: sessionPage(path, 'anyone', siteRequestOptions),
   /** Its limits depend on whose browser it is. */
   withPassword: sessionForm(path, 'anyone', {
-    ...carriesRequest,
+    ...siteRequestOptions,
     handlerLimits: ['signIn', 'signInNear', 'signInOwner'],
     errors: ['sign_in_refused', 'invalid_link'],
   }),
   /** A browser without an open ticket begins with the password. */
-  secondFactor: sessionPage(codePath, 'anyone', carriesRequest),
+  secondFactor: sessionPage(codePath, 'anyone', siteRequestOptions),
   withSecondFactor: sessionForm(codePath, 'anyone', {
-    ...carriesRequest,
+    ...siteRequestOptions,
     handlerLimits: ['signIn', 'signInOwner'],
     errors: ['invalid_link', 'invalid_code', 'sign_in_refused'],
   }),
   passkeyOptions: sessionCall(`${path}/passkey/options`, 'anyone', passkey),
   withPasskey: sessionCall(`${path}/passkey`, 'anyone', passkey),
-  showLink: sessionPage(linkPath, 'anyone', { ...carriesRequest, errors: ['invalid_link'] }),
+  showLink: sessionPage(linkPath, 'anyone', { ...siteRequestOptions, errors: ['invalid_link'] }),
   useLink: sessionForm(linkPath, 'anyone', {
-    ...carriesRequest,
+    ...siteRequestOptions,
     handlerLimits: ['mailedLink', 'deadLink'],
     errors: ['invalid_link', 'sign_in_refused'],
   }),
-  linkSent: sessionPage(linkSentPath, 'anyone', carriesRequest),
+  linkSent: sessionPage(linkSentPath, 'anyone', siteRequestOptions),
   /** Works before the mail address is verified, too. */
   signOut: sessionForm('/signout', 'signed-in'),
 };
@@ -178,25 +178,25 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     const { visitor } = context;
     const owner = await signon.signIn.ownersBrowser(email, visitor);
     // Neither a known browser nor a clean address ever has to read a picture (WCAG 2.2, 3.3.8).
-    const worksAtMost = owner !== undefined || callers.isClean(context.request);
-    const kind = worksAtMost ? 'work' : true;
+    const workSuffices = owner !== undefined || callers.isClean(context.request);
+    const kind = workSuffices ? 'work' : true;
     if (asksForAnother(form)) {
       const filled = { ...onward, email: email.slice(0, emailLengthMax) };
       return showAgain(context, filled, { challenged: kind });
     }
     const waitSeconds = waitFor(context, owner);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
-    const mailsLink = worksAtMost && form.has(besideField);
+    const mailsLink = workSuffices && form.has(alternativeField);
     const answered = mailsLink
       ? undefined
-      : challenges.answerIn(context.request, form, { worksAtMost });
+      : challenges.answerIn(context.request, form, { workSuffices });
     const answer =
       answered === undefined ? 'none' : 'judge' in answered ? await answered.judge() : 'wrong';
     const challenged = answer === 'right';
     let held = onward;
     const keep = async () => {
       held = await onwards.hold(context, onward, 'reset');
-      return keptOnward(held);
+      return onwardQuery(held);
     };
     const request = { email, password, visitor, challenged, mailsLink, onward: keep };
     const done = await signon.signIn.withPassword(request);
@@ -360,6 +360,6 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
  * not (`undone`).
  */
 function lostOf({ back = '' }: Onward): 'unsaved' | 'undone' | undefined {
-  const lost = lostIn(back);
+  const lost = draftIn(back);
   return lost && (lost === 'kept' ? 'unsaved' : 'undone');
 }

@@ -14,7 +14,7 @@ import { readKnownAddress } from '../../core/mail-address.ts';
 import { hashOfToken, newToken, type Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { dayMs, hourMs } from '../../core/time.ts';
-import { type Change, commitOnce, inTurn } from '../../storage/change.ts';
+import { type Change, commitInOrder, commitOnce } from '../../storage/change.ts';
 import type { Key } from '../../storage/keys.ts';
 import { bareRecord, text, time } from '../../storage/record.ts';
 import type { RowCheck, Store } from '../../storage/store.ts';
@@ -293,7 +293,7 @@ export function createSignIn(options: SignInOptions) {
       });
     }
     // Each writes the credentials, so those of one account wait for each other.
-    return inTurn(store, attempt, `credentials ${proven.id}`);
+    return commitInOrder(store, attempt, `credentials ${proven.id}`);
   }
 
   async function isSpent(also: NonNullable<OpenRequest['also']>): Promise<boolean> {

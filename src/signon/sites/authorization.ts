@@ -14,9 +14,9 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
 import {
   type Change,
+  commitInOrder,
   commitOnce,
-  inTurn,
-  untilUndisturbed,
+  retryOnConflict,
   written,
 } from '../../storage/change.ts';
 import {
@@ -363,7 +363,7 @@ export function createAuthorization(options: {
       if (!next.ok) return next;
       return written(await commitOnce(store, next.value.commit), next.value.address);
     }
-    const settled = await (row === undefined ? untilUndisturbed(once) : inTurn(store, once, row));
+    const settled = await (row ? commitInOrder(store, once, row) : retryOnConflict(once));
     const isUnavailable = !settled.ok && settled.error === 'store_unavailable';
     return isUnavailable ? ok(errorAddress(request, issuer, 'temporarily_unavailable')) : settled;
   }
@@ -608,11 +608,11 @@ function createTransactions(options: {
     seal?: Pick<OpenedRequest, 'id' | 'endsAt'>,
   ): Promise<Result<string>> {
     if (seal === undefined) {
-      return untilUndisturbed(() => take(request, sessionId, { check: [], set: [], del: [] }));
+      return retryOnConflict(() => take(request, sessionId, { check: [], set: [], del: [] }));
     }
     const key = usedSealKey(seal.id);
     const used = { key, value: new Uint8Array(), expiresAt: Math.floor(seal.endsAt) };
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       if ((await store.get(key)) !== undefined) return fail('unknown_transaction');
       return take(request, sessionId, { check: [{ key, version: null }], set: [used], del: [] });
     });
@@ -639,7 +639,7 @@ function createTransactions(options: {
    * which it was first seen. `unknown_transaction` as `find` has it.
    */
   function rebind(id: string, browserId: string, sessionId: string): Promise<Result<string>> {
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const found = await find(id, browserId);
       if (found === undefined) return fail('unknown_transaction');
       const { check, del } = found.consume;

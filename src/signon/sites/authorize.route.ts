@@ -26,12 +26,12 @@ import { askedOrigin } from '../../web/guard/intake/form.ts';
 import { enrolPath, reviewPath } from '../../web/guard/page-builder.ts';
 import {
   authorizePath,
-  carriesRequest,
   continueHref,
   continuePath,
-  onTheWay,
   type PageBuilder,
   type RequestContext,
+  siteFlowOptions,
+  siteRequestOptions,
   targetOf,
 } from '../sessions/onward.route.ts';
 import { onwardHref } from '../sessions/parts.page.tsx';
@@ -65,14 +65,18 @@ const attemptsMax = 3;
 export const authorizeEndpoints = {
   begin: sessionPage(authorizePath, 'anyone', {
     limits: ['authorize'],
-    ...carriesRequest,
+    ...siteRequestOptions,
     noHead: true,
   }),
-  goOn: sessionPage(continuePath, 'anyone', { ...onTheWay, limits: ['consent'], noHead: true }),
+  goOn: sessionPage(continuePath, 'anyone', {
+    ...siteFlowOptions,
+    limits: ['consent'],
+    noHead: true,
+  }),
   /** The address of a form that was answered with a page: leads to the request that it carries. */
-  consentAgain: sessionPage(consentPath, 'anyone', carriesRequest),
+  consentAgain: sessionPage(consentPath, 'anyone', siteRequestOptions),
   consent: sessionForm(consentPath, 'anyone', {
-    ...carriesRequest,
+    ...siteRequestOptions,
     limits: ['consent'],
     errors: ['unknown_transaction', 'too_many_sites'],
   }),

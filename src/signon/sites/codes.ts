@@ -14,7 +14,7 @@ import type { Log } from '../../core/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, type Result } from '../../core/result.ts';
 import { minuteMs } from '../../core/time.ts';
-import { type Change, commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
+import { type Change, commitOnce, retryOnConflict, written } from '../../storage/change.ts';
 import { createEventId, defineEvent } from '../../storage/journal/define-event.ts';
 import { authorizationCodeKey, consentKey } from '../../storage/keys.ts';
 import { fixed, group, optionalText, record, text, time } from '../../storage/record.ts';
@@ -152,7 +152,7 @@ export function createCodes(options: {
   /** `invalid_grant` for every code that gives nothing, whatever the reason; `store_unavailable`. */
   function redeem(redemption: Redemption): Promise<Result<Redeemed>> {
     const key = authorizationCodeKey(sha256(redemption.code));
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const entry = await store.get(key);
       const row = decodeCode(entry?.value ?? decoy);
       if (entry === undefined || row === undefined) return fail('invalid_grant');

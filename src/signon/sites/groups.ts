@@ -9,7 +9,7 @@
 
 import { decodeAccount } from '../../access/accounts/records.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../../storage/change.ts';
+import { type Change, commitOnce, retryOnConflict } from '../../storage/change.ts';
 import {
   accountGroupsKey,
   accountGroupsPrefix,
@@ -84,7 +84,7 @@ export function createSiteAccess(store: Store, namesOver: (clientId: string) => 
       );
     }
     const key = siteAccessKey(domain);
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const before = await store.get(key);
       // Below another name the word stays, for that one may get a rule later.
       const isPlain = names.length === 0 && namesOver(domain).every((name) => name === domain);
@@ -152,7 +152,7 @@ async function changeGroups(
   change: (groups: readonly string[]) => Result<readonly string[]>,
 ): Promise<Result<readonly string[]>> {
   const key = accountGroupsKey(accountId);
-  return untilUndisturbed(async (): Promise<Change<readonly string[]>> => {
+  return retryOnConflict(async (): Promise<Change<readonly string[]>> => {
     const [accountRow, row] = await Promise.all([store.get(accountKey(accountId)), store.get(key)]);
     const account = accountRow && decodeAccount(accountRow.value);
     if (!accountRow || !account) return fail('unknown_account');

@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Pace } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
-import { commitOnce, untilUndisturbed, written } from '../../storage/change.ts';
+import { commitOnce, retryOnConflict, written } from '../../storage/change.ts';
 import {
   blockedSiteKey,
   blockedSitePrefix,
@@ -81,7 +81,7 @@ export function createBlockedSites(options: { store: Store; clock: Clock; rules:
       if (!namesOver(domain).includes(domain)) {
         return fail('invalid_client_id', 'The name has too many labels: block one above it.');
       }
-      return untilUndisturbed(async () => {
+      return retryOnConflict(async () => {
         const key = blockedSiteKey(domain);
         const row = await store.get(key);
         const before = row && rows.decode(row.value);
@@ -97,7 +97,7 @@ export function createBlockedSites(options: { store: Store; clock: Clock; rules:
     /** `conflict` when this very domain is not blocked. */
     async unblock(typed: string): Promise<Result<BlockedSite>> {
       const domain = typed.trim().toLowerCase();
-      return untilUndisturbed(async () => {
+      return retryOnConflict(async () => {
         const key = blockedSiteKey(domain);
         const row = await store.get(key);
         if (row === undefined) return fail('conflict', `${domain} is not blocked`);

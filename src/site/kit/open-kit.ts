@@ -60,7 +60,7 @@ interface Entry {
 }
 
 /** @throws when the text is not a whole translation */
-export function moOf(po: string): Uint8Array {
+export function compileTranslation(po: string): Uint8Array {
   // The format wants them in order: WordPress 6.2 to 6.4 looks originals up in it.
   const entries = readPo(po).sort((a, b) => Buffer.compare(a.original, b.original));
   const count = entries.length;
@@ -222,7 +222,7 @@ function pluginFiles(files: readonly KitFile[]): KitFile[] {
     .filter(({ name }) => name.endsWith('.po'))
     .map(({ name, bytes }) => ({
       name: name.replace(/\.po$/, '.mo'),
-      bytes: moOf(Buffer.from(bytes).toString('utf8')),
+      bytes: compileTranslation(Buffer.from(bytes).toString('utf8')),
     }));
   return [
     ...own,

@@ -172,7 +172,7 @@ export function viewStore(
 }
 
 /** A store as one that writes nothing, as above. */
-export function asRead(store: Store): Store {
+export function readOnlyStore(store: Store): Store {
   return {
     ...store,
     async commit({ set = [] }) {

@@ -38,7 +38,7 @@ export interface WorkView {
 /** Field of the button for another picture. */
 export const anotherField = 'captcha_new';
 /** Field of a button that asks for another way in than the challenge. */
-export const besideField = 'captcha_beside';
+export const alternativeField = 'captcha_beside';
 
 /** As long as anything that is asked for, with room for the spaces that people put between. */
 const answerLengthMax = 32;
@@ -92,7 +92,7 @@ export function ChallengeField({
 
 /**
  * Renders a challenge that is work and nothing else: no picture opens in it. The form has another way beside it, by a
- * button named `besideField`, for browsers that can't work.
+ * button named `alternativeField`, for browsers that can't work.
  * @param without says so where no script runs
  */
 export function WorkField({
@@ -318,7 +318,7 @@ export interface FormChallenges {
   answerIn(
     request: Request,
     form: Params,
-    /** `worksAtMost`: of a sign-in to which `signInWork` was shown. */
-    options?: { readonly worksAtMost?: boolean },
+    /** `workSuffices`: of a sign-in to which `signInWork` was shown. */
+    options?: { readonly workSuffices?: boolean },
   ): ChallengeAnswer | { readonly waitSeconds: number };
 }

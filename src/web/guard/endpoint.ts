@@ -117,7 +117,7 @@ export function isPage({ shape, docs, isGuest = false }: Endpoint): boolean {
 }
 
 /** Returns whether a recent proof of identity is required. */
-export function wantsFreshProof(who: Who): boolean {
+export function requiresRecentProof(who: Who): boolean {
   return who === 'confirmed' || who === 'confirmed operator';
 }
 
@@ -177,7 +177,7 @@ export function errorsOf(declared: Endpoint): ReadonlySet<ErrorCode> {
     ...(isSession && shape === 'page' ? ([...ofForms, 'forbidden'] as const) : []),
     ...(shape === 'page' && declared.method === 'POST' ? ofForms : []),
     ...(isLimited ? (['too_many_attempts'] as const) : []),
-    ...(wantsFreshProof(who) ? (['reauthentication_required'] as const) : []),
+    ...(requiresRecentProof(who) ? (['reauthentication_required'] as const) : []),
     ...(isForOperators(who) ? (['factor_required'] as const) : []),
     ...declared.errors,
   ]);

@@ -323,7 +323,7 @@ export function movedTo(path: string): Reply {
 }
 
 /** Returns a test that is false once nobody waits for the answer, so that long work can end. */
-export function wantedBy(caller: Caller): () => boolean {
+export function awaitedTest(caller: Caller): () => boolean {
   let isWanted = true;
   caller.onGone(() => {
     isWanted = false;

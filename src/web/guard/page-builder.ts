@@ -38,9 +38,9 @@ import {
   type FailureNotes,
   isForOperators,
   noteFailure,
+  requiresRecentProof,
   routeFacts,
   type SessionEndpoint,
-  wantsFreshProof,
 } from './endpoint.ts';
 import {
   type CallBody,
@@ -51,15 +51,15 @@ import {
   type Upload,
 } from './intake/form.ts';
 import {
-  carrying,
+  draftIn,
   localPath,
-  lostIn,
   readUnsaved,
-  refilled,
+  refillForm,
   type SentForm,
   type UnsavedSeals,
   unsavedName,
   withUnsaved,
+  withUnsavedButtons,
 } from './intake/unsaved.ts';
 import {
   type AnyRequestContext,
@@ -219,12 +219,12 @@ export function createPageBuilder<S extends SessionLike>(
   }
 
   function finished(context: AnyRequestContext, markup: string): string {
-    return carrying(withNotice(context, markup));
+    return withUnsavedButtons(withNotice(context, markup));
   }
 
   function withNotice(context: AnyRequestContext, markup: string): string {
     if (context.unsaved === undefined) return markup;
-    const filled = refilled(markup, context.unsaved);
+    const filled = refillForm(markup, context.unsaved);
     if (context.unsaved.isQuiet) return filled;
     const notice = unsavedNotice(context.language, filled !== markup);
     return filled.replace(/<main [^>]*>/, (main) => main + notice);
@@ -359,11 +359,11 @@ export function createPageBuilder<S extends SessionLike>(
   function toConfirm(context: AnyRequestContext, form?: Params): Reply | undefined {
     const { who, path, backTo = path } = context.endpoint;
     const page = backTo.includes(':') ? addresses.of(context.request, backTo) : backTo;
-    if (!wantsFreshProof(who) || context.session?.fresh) return undefined;
+    if (!requiresRecentProof(who) || context.session?.fresh) return undefined;
     // With nothing but a button, there is nothing to lose.
     const isTyped = form?.names.some((name) => !/^(?:csrf|id|sure)$/.test(name));
     const filled = isTyped ? pageWith(context, form) : undefined;
-    const back = filled !== undefined && lostIn(filled) === 'kept' ? localPath(filled) : undefined;
+    const back = filled !== undefined && draftIn(filled) === 'kept' ? localPath(filled) : undefined;
     return go(context, `${confirmPath}?return=${encodeURIComponent(back ?? page)}`);
   }
 

@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { createMotionRenderer } from '../../../src/captcha/picture/render.ts';
 import { openRenderThreads } from '../../../src/captcha/render-pool.ts';
 import { digitsSpoken } from '../../../src/captcha/sound/audio.ts';
-import { niceBehind } from '../../../src/core/threads.ts';
+import { backgroundNiceness } from '../../../src/core/threads.ts';
 import { outlines, seeds } from '../../support/captcha/frames.ts';
 
 const threads = openRenderThreads({ threads: 2, queueMax: 100 });
@@ -37,7 +37,7 @@ test('on Linux the threads stand back behind those that answer', async () => {
       .split(' ');
     return Number(fields[16]);
   });
-  const behind = Math.min(19, getPriority(process.pid) + niceBehind);
+  const behind = Math.min(19, getPriority(process.pid) + backgroundNiceness);
   assert.equal(niceness.filter((n) => n === behind).length, 2, `${niceness}`);
 });
 

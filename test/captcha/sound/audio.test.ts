@@ -8,9 +8,9 @@ import { test } from 'node:test';
 import {
   type Acoustics,
   acousticsOf,
+  addReflections,
   composeClip,
   equalised,
-  inRoom,
   mixClip,
   powerOf,
   usualAcoustics,
@@ -185,7 +185,9 @@ test('each clip has a room and each digit a colour of its own', () => {
     const random = seededRandom(from);
     return (low: number, high: number) => low + (high - low) * random.next();
   };
-  const rooms = [1, 2].map((from) => inRoom(click, usualAcoustics.reflections, between(from)));
+  const rooms = [1, 2].map((from) =>
+    addReflections(click, usualAcoustics.reflections, between(from)),
+  );
   for (const room of rooms) {
     assert.equal(room[0], 1, 'what comes straight comes first');
     const answered = room.subarray(1).filter((v) => v !== 0).length;

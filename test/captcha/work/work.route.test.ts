@@ -251,11 +251,11 @@ test('what was made for a better address serves no worse one, and a better one b
 test('work for a sign-in is to be had by all, and counts for a sign-in of who may work alone', async () => {
   const setup = setUp();
   const { forms } = setup;
-  async function judge(work: string, clientIp: string, worksAtMost?: boolean) {
+  async function judge(work: string, clientIp: string, workSuffices?: boolean) {
     const request = { clientIp, headers: {} } as unknown as Request;
     const fields: Record<string, string> = { captcha_work: work };
     const form = { get: (name) => fields[name], has: (name) => name in fields } as Params;
-    const options = worksAtMost === undefined ? {} : { worksAtMost };
+    const options = workSuffices === undefined ? {} : { workSuffices };
     const answer = forms.answerIn(request, form, options);
     return 'waitSeconds' in answer ? 'wait' : await answer.judge();
   }

@@ -5,7 +5,7 @@ import { after, before, it } from 'node:test';
 import { setTimeout as nextTurn } from 'node:timers/promises';
 import { verifySolution } from 'altcha-lib';
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
-import { calmTries } from '../../../src/captcha/work/levels.ts';
+import { baseTries } from '../../../src/captcha/work/levels.ts';
 import { createWork, solutionCharactersMax, type Work } from '../../../src/captcha/work/work.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
@@ -84,12 +84,12 @@ it('a solution says what it was made for, on each node, and the library of ALTCH
 it('keys derived ahead are for calm networks, for one challenge each, and as good', async () => {
   const fresh = openWork(createMemoryStore());
   assert.equal(fresh.stock(), 0);
-  assert.ok((await fresh.make({ ...asked, triesMax: calmTries })).ok);
+  assert.ok((await fresh.make({ ...asked, triesMax: baseTries })).ok);
   while (fresh.stock() < 3) await nextTurn();
   const before = fresh.stock();
   const made = [
     fresh.make(asked),
-    ...[1, 2].map(() => fresh.make({ ...asked, triesMax: calmTries })),
+    ...[1, 2].map(() => fresh.make({ ...asked, triesMax: baseTries })),
   ];
   assert.equal(fresh.stock(), before - 2, 'harder and easier work has keys of its own');
   const challenges = (await Promise.all(made)).map((one) => (one.ok ? one.value : assert.fail()));

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { it } from 'node:test';
-import { lookAtGeo } from '../../../src/commands/doctor/place.ts';
+import { inspectGeo } from '../../../src/commands/doctor/place.ts';
 import type { Config } from '../../../src/config.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { scratchKey } from '../../../src/storage/keys.ts';
@@ -139,7 +139,7 @@ it('a data directory in memory, another program at BASE_URL, old geo data and no
   assert.equal(address?.state, 'mend');
   assert.match(address!.found, /another program answers at http:.*begins with 'ok'/);
   assert.match(of('geo')[0]!.found, /country\.mmdb is of \d{4}-.*, \d+ days old/);
-  const packaged = lookAtGeo({} as Config, Date.now());
+  const packaged = inspectGeo({} as Config, Date.now());
   for (const { found } of packaged) assert.match(found, /data of \d{4}-.*, \d+ days old is not/);
   assert.equal(of('geo')[1]!.state, 'mend');
   assert.match(of('geo')[1]!.found, /GEO_ASN_MMDB .*asn\.mmdb: /);

@@ -9,9 +9,9 @@ import { createBanTable } from '../../../src/integrations/crowdsec/ban-table.ts'
 import { createBans } from '../../../src/integrations/crowdsec/bans.ts';
 import { byOperator } from '../../../src/integrations/crowdsec/decisions.ts';
 import {
-  beside,
   createManager,
   createStandingDecisions,
+  mergeDecisions,
 } from '../../../src/integrations/crowdsec/manage.ts';
 import type { OwnDecision } from '../../../src/integrations/crowdsec/stream.ts';
 
@@ -122,7 +122,7 @@ it('the end of another decision on a value takes none away that the account has 
   const decisions = [{ ...mine, atMs: startMs, untilMs: startMs + dayMs }];
   bans.add({ account: 'mine', atMs: startMs, decisions });
   delete rows.JP;
-  const all = beside(bans.of('mine'), await refresh(1_000));
+  const all = mergeDecisions(bans.of('mine'), await refresh(1_000));
   assert.equal(all?.active.get('JP')?.type, 'captcha');
   assert.deepEqual([...all!.ended.keys()], []);
   assert.deepEqual([...bans.of('(operator)')!.ended.keys()], ['JP'], 'others are told');

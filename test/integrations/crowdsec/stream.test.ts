@@ -16,7 +16,7 @@ import { pollRoute, readUsage } from '../../../src/integrations/crowdsec/bouncer
 import {
   byReports,
   decisionText,
-  isListWanted,
+  listMatches,
   readFilter,
   renderDecisions,
 } from '../../../src/integrations/crowdsec/decisions.ts';
@@ -195,7 +195,7 @@ it('a filter may name one family; the plain name of the scenario names both', as
     const filter = readFilter(params.value);
     assert.ok(typeof filter === 'object');
     const pieces = await renderDecisions(values, (value) =>
-      isListWanted(filter, value) ? [byReports] : [],
+      listMatches(filter, value) ? [byReports] : [],
     );
     const text = `[${Buffer.concat(pieces).toString()}]`;
     return (JSON.parse(text) as { value: string }[]).map(({ value }) => value);

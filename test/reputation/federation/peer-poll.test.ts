@@ -32,8 +32,8 @@ import {
   acceptHeld,
   heldRowsOf,
   type NoticeKind,
+  sendNotices,
   shownHash,
-  tellNotices,
 } from '../../../src/reputation/federation/subscribe/notices.ts';
 import { setPeer } from '../../../src/reputation/federation/subscribe/operations.ts';
 import {
@@ -765,7 +765,7 @@ it('operators hear once of what begins, of each kind once a day at most, and of 
   assert.deepEqual([await heard(), await heard()], [['stale'], []]);
   const said: string[] = [];
   for (const open of [799, 800, 900, 700, 800]) {
-    await tellNotices(w.store, await listPeers(w.store), {
+    await sendNotices(w.store, await listPeers(w.store), {
       now: w.clock.now(),
       budgetOf: () => ({ open, limit: 1_000 }),
       tell: (_, kind) => said.push(`${kind} ${open}`),

@@ -11,7 +11,7 @@ import {
   chainStart,
   compareAddresses,
   createSegmentReader,
-  goneLine,
+  deletionLine,
   type RowFacts,
   readBatch,
   reportsShown,
@@ -68,7 +68,7 @@ test('random rows are read as they were written, whatever pieces they come in', 
       said: below(4) === 0 ? undefined : randomSaid(),
     }));
     const text = rows
-      .map(({ address, said }) => (said ? rowLine(address, said) : goneLine(address)))
+      .map(({ address, said }) => (said ? rowLine(address, said) : deletionLine(address)))
       .join('');
     const bytes = Buffer.from(text);
     const pieces: Buffer[] = [];
@@ -81,7 +81,7 @@ test('random rows are read as they were written, whatever pieces they come in', 
     assert.equal(found.fault, undefined);
     assert.equal(found.sha256, createHash('sha256').update(bytes).digest('hex'));
     const again = found.rows
-      .map((row) => (row.isGone ? goneLine(row) : rowLine(row, row)))
+      .map((row) => (row.isGone ? deletionLine(row) : rowLine(row, row)))
       .join('');
     assert.equal(again, text);
     assert.deepEqual(

@@ -11,7 +11,7 @@ import { Agent } from 'node:http';
 import { it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { missedDeadline } from '../../../src/http/answer/refusal.ts';
+import { deadlineProblem } from '../../../src/http/answer/refusal.ts';
 import { formatIp } from '../../../src/ip/address.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { reportByIdPrefix } from '../../../src/storage/keys.ts';
@@ -31,7 +31,7 @@ const killSpread = 300;
 const inFlight = 128;
 /** Answers that may miss their deadline in a round: a machine that others keep busy. */
 const lateMax = inFlight;
-const lateDetail = missedDeadline().detail;
+const lateDetail = deadlineProblem().detail;
 const reporters = 20;
 const addresses = 2_000;
 /** Every so many rounds the server also stops and starts in between: checkpoint, snapshot. */

@@ -12,8 +12,8 @@ import { type Random, seededRandom } from '../../../src/core/random.ts';
 import { reportAgeMaxMs } from '../../../src/reputation/reports/report.ts';
 import { removeOwnReportsIndex } from '../../../src/reputation/reports/store/account-reports.ts';
 import {
-  boundDetails,
   createDetailsKeeper,
+  pruneDetails,
 } from '../../../src/reputation/reports/store/details-bound.ts';
 import { readHistory } from '../../../src/reputation/reports/store/report-history.ts';
 import { addressBytes } from '../../../src/reputation/reports/store/report-rows.ts';
@@ -126,7 +126,7 @@ for (const seed of [1, 2, 3, 4]) {
         const done = await reports.report(account, address, agoMs);
         if (done.ok) said.push({ account, at: clock.now() - agoMs, isFolded: false });
       } else if (dice < 19) {
-        await boundDetails(store, { family: 4, words: words(address) }, { kept });
+        await pruneDetails(store, { family: 4, words: words(address) }, { kept });
         const details = said.filter(({ isFolded }) => !isFolded).sort((a, b) => b.at - a.at);
         for (const one of details.slice(kept)) one.isFolded = true;
       } else if (dice < 22) {
@@ -211,7 +211,7 @@ for (const nth of [0, 1]) {
       gone = done.value.removed;
       assert.ok((await reports.report('a1', address, dayMs * 300)).ok);
     });
-    const done = await boundDetails({ ...store, ...between }, about(address), { kept });
+    const done = await pruneDetails({ ...store, ...between }, about(address), { kept });
     assert.equal(gone, 200);
     assert.ok(done.isWhole);
     assert.ok((await reports.list(4, words(address), 0, 1_000)).length <= kept);
@@ -227,14 +227,14 @@ for (const work of ['fold', 'withdraw'] as const) {
   test(`days that are over go while tails change otherwise (${work})`, async () => {
     const address = work === 'fold' ? 0x0b00_0010 : 0x0b00_0011;
     const reports = await flooded(address, 10);
-    await boundDetails(store, about(address), { kept });
+    await pruneDetails(store, about(address), { kept });
     clock.advance(reportAgeMaxMs - 8 * dayMs);
     await flooded(address, 3);
     let isExpired = false;
     const between = interrupted([0], async () => {
       isExpired = (await reports.expire()) > 0;
     });
-    if (work === 'fold') await boundDetails({ ...store, ...between }, about(address), { kept });
+    if (work === 'fold') await pruneDetails({ ...store, ...between }, about(address), { kept });
     else {
       const other = open(between, seededRandom(1));
       const done = await other.withdraw('a1', 4, words(address), false);
@@ -254,7 +254,7 @@ test('details that go while an account takes its reports back are taken back, to
   const address = 0x0c00_0000;
   // More than one commit takes.
   await flooded(address, 700);
-  const between = interrupted([1], () => boundDetails(store, about(address), { kept: 100 }));
+  const between = interrupted([1], () => pruneDetails(store, about(address), { kept: 100 }));
   const done = await open(between, seededRandom(1)).withdraw('a1', 4, words(address), true);
   assert.ok(done.ok);
   assert.equal(done.value.removed, 700);
@@ -273,7 +273,7 @@ test('a run that ends between two commits is gone on with, in both directions', 
       return { ok: false, error: 'store_unavailable', seq: 0n, detail: 'no more room' };
     },
   };
-  const cut = await boundDetails({ ...store, ...breaking }, about(address), { kept });
+  const cut = await pruneDetails({ ...store, ...breaking }, about(address), { kept });
   assert.deepEqual(cut, { folded: 200, isWhole: false });
   const counted = () => reports.count(4, words(address), 0, 1e6, async () => true);
   assert.equal(await counted(), 2_100);
@@ -285,7 +285,7 @@ test('a run that ends between two commits is gone on with, in both directions', 
   assert.equal(await counted(), 1_400 + told);
   const second = await reports.withdraw('a0', 4, words(address), false);
   assert.equal(second.ok && second.value.removed, told);
-  const rest = await boundDetails(store, about(address), { kept });
+  const rest = await pruneDetails(store, about(address), { kept });
   assert.ok(rest.isWhole);
   assert.equal((await reports.list(4, words(address), 0, 1_000)).length, kept);
   assert.equal(await counted(), 1_400);
@@ -294,7 +294,7 @@ test('a run that ends between two commits is gone on with, in both directions', 
 test('an account takes back what it said of an address where no detail is left', async () => {
   const address = 0x0e00_0000;
   const reports = await flooded(address, 4, ['b0', 'b1', 'b2']);
-  await boundDetails(store, about(address), { kept: 1 });
+  await pruneDetails(store, about(address), { kept: 1 });
   const list = await reports.list(4, words(address), 0, 10);
   assert.deepEqual(
     list.map(({ account }) => account),
@@ -323,7 +323,7 @@ test('of a deleted account no row leads to its addresses, and its reports go on 
     await store.commit({ set: [erasedRow('a0', clock.now())] });
     await removeOwnReportsIndex(store, 'a0');
   });
-  await boundDetails({ ...store, ...deletion }, about(address), { kept: 1 });
+  await pruneDetails({ ...store, ...deletion }, about(address), { kept: 1 });
   assert.equal(await addressesOf('a0'), 0, 'deleted meanwhile');
   assert.equal(await addressesOf('a1'), 1);
   await removeOwnReportsIndex(store, 'a1');
@@ -337,7 +337,7 @@ test('a restore to an earlier position takes a report out of a tail, too', async
   const before = await store.lastSeq();
   const reports = await flooded(address, 2);
   const events = (await store.read(before, 100)).map(undoOf);
-  await boundDetails(store, about(address), { kept: 1 });
+  await pruneDetails(store, about(address), { kept: 1 });
   const counted = () => reports.count(4, words(address), 0, 100, async () => true);
   await forget(store, events.slice(-4));
   assert.equal(await counted(), 2);

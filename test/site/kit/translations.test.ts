@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unzipSync } from 'fflate';
-import { moOf, openKit } from '../../../src/site/kit/open-kit.ts';
+import { compileTranslation, openKit } from '../../../src/site/kit/open-kit.ts';
 import { pluginTexts, readMo } from '../../support/docs/plugin-texts.ts';
 
 const folder = 'portcullis-sign-in/';
@@ -35,7 +35,7 @@ test('every text of the plugin has a French one, and no French one is left over'
 
 test('the file follows from its source, byte for byte', () => {
   const name = 'languages/portcullis-sign-in-fr_FR.mo';
-  const made = Buffer.from(moOf(text('languages/portcullis-sign-in-fr_FR.po')));
+  const made = Buffer.from(compileTranslation(text('languages/portcullis-sign-in-fr_FR.po')));
   assert.deepEqual(Buffer.from(plugin[folder + name]!), made);
 });
 
@@ -44,8 +44,8 @@ const header = 'msgid ""\nmsgstr "Language: fr\\n"\n';
 test('the order of the source does not matter; escapes and joined lines are read', () => {
   const a = 'msgid "a \\"b\\" \\\\ c"\nmsgstr "x"\n';
   const b = '#: file\nmsgid ""\n"long "\n"text\\n"\nmsgstr "y\\t"\n"é"\n';
-  const mo = moOf(`${header}\n${a}\n${b}`);
-  assert.deepEqual(Buffer.from(moOf(`${b}${header}${a}`)), Buffer.from(mo));
+  const mo = compileTranslation(`${header}\n${a}\n${b}`);
+  assert.deepEqual(Buffer.from(compileTranslation(`${b}${header}${a}`)), Buffer.from(mo));
   assert.deepEqual(
     [...readMo(mo)],
     [
@@ -69,6 +69,6 @@ test('what is unfinished or not understood is an error', () => {
     ['msgid "a"\n', /out of step at 'a'/],
     ['"a"\n', /begins within/],
   ] as const) {
-    assert.throws(() => moOf(po), error, po);
+    assert.throws(() => compileTranslation(po), error, po);
   }
 });

@@ -12,7 +12,12 @@ import { maliciousScore } from '../../check/score.ts';
 /** Names of sets in firewalls are made of it: `pc-NAME4-next` is as long as ipset takes. */
 export const feedNameShape = /^(?=.{1,20}$)[a-z](-?[a-z0-9])*$/;
 /** Names under /feeds/ that mean something else. */
-export const takenNames: readonly string[] = ['blocklist', 'anon-exits', 'changes', 'default'];
+export const reservedFeedNames: readonly string[] = [
+  'blocklist',
+  'anon-exits',
+  'changes',
+  'default',
+];
 /** The most entries of a named feed: the worst. */
 export const namedEntriesMax = 100_000;
 
@@ -80,7 +85,7 @@ export async function listNamedFeeds(store: Pick<Store, 'scan'>): Promise<NamedF
 /** `conflict`: the name is taken; `capacity_exceeded`. */
 export async function addNamedFeed(store: Store, feed: NamedFeed): Promise<Result<NamedFeed>> {
   const { name } = feed;
-  if (takenNames.includes(name)) {
+  if (reservedFeedNames.includes(name)) {
     return fail('conflict', `'${name}' is a feed that is always there: take another name`);
   }
   const key = namedFeedKey(name);

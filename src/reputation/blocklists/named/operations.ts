@@ -15,7 +15,7 @@ import { fail } from '../../../core/result.ts';
 import { listNameShape } from '../../../core/text.ts';
 import { columnsOr, grouped } from '../../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, hourMs, minuteMs } from '../../../core/time.ts';
-import { countryInstead, groupIn } from '../../../geo/network-groups.ts';
+import { currentCountryCode, parseNetworkGroup } from '../../../geo/network-groups.ts';
 import { listPrefix, readTexts } from '../../../storage/keys.ts';
 import { pagesUnder, type Store } from '../../../storage/store.ts';
 import { maliciousScore } from '../../check/score.ts';
@@ -56,8 +56,8 @@ function itemsOf(text: string | undefined): string[] {
 const isCategory = (item: string) =>
   /^\d{1,2}$/.test(item) && Number(item) >= 1 && Number(item) <= categoryMax;
 const isCountry = (item: string) => {
-  const group = /^[A-Za-z]{2}$/.test(item) ? groupIn(item) : undefined;
-  return typeof group === 'object' && countryInstead(item.toUpperCase()) === undefined;
+  const group = /^[A-Za-z]{2}$/.test(item) ? parseNetworkGroup(item) : undefined;
+  return typeof group === 'object' && currentCountryCode(item.toUpperCase()) === undefined;
 };
 const countryFault = 'It must be codes of countries, such as DE or GB, separated by commas.';
 

@@ -124,7 +124,7 @@ export function taxiiRoutes(options: TaxiiOptions): PlainRoute[] {
     if (rest !== 'objects/' && objectId === undefined && !isManifest) {
       return fail('not_found', 'There is no such resource.');
     }
-    const asked = readAsked(params, objectId);
+    const asked = readNodeQuestion(params, objectId);
     if (!asked.ok) return asked;
     const made = await builds.selected(feed);
     if (!made.ok) return made;
@@ -246,7 +246,7 @@ const taken = [
   'match[spec_version]',
 ];
 
-function readAsked(params: Params, objectId: string | undefined): Result<Asked> {
+function readNodeQuestion(params: Params, objectId: string | undefined): Result<Asked> {
   const unexpected = params.names.find((name) => !taken.includes(name));
   if (unexpected !== undefined) {
     return fail(

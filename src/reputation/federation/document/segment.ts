@@ -69,7 +69,7 @@ export const noFacts: RowFacts = {
   earned: 0,
 };
 
-export function goneLine({ family, words, length }: AddressRef): string {
+export function deletionLine({ family, words, length }: AddressRef): string {
   return `- ${addressText(family, words, length)}\n`;
 }
 

@@ -17,7 +17,7 @@ import { addressAt, createRowList, factsAt, newAddress, ROW, rowCount } from '..
 import {
   type AddressRef,
   compareAddresses,
-  goneLine,
+  deletionLine,
   type RowFacts,
   rowLine,
   snapshotRowsMax,
@@ -160,7 +160,7 @@ export function createChanges(options: {
       while (addNext(address)) if (isOver()) await turns.next();
       const counted = selection.judgeOut(address, now);
       const before = rows[row * ROW + 6]!;
-      if (counted === undefined) lines.push(goneLine(address));
+      if (counted === undefined) lines.push(deletionLine(address));
       else if (isDue && counted.lastHour - before >= renewedHours) {
         const former = factsAt(rows, row);
         const facts = (await whole(address, counted)) ?? {

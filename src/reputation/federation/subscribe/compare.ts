@@ -18,7 +18,7 @@ import {
 import { COVERING_MAX } from '../../../index/trie/layout.ts';
 import { formatNetwork } from '../../../ip/prefix.ts';
 import { specialUse } from '../../../ip/special.ts';
-import { isMet } from '../../address/known.ts';
+import { canBeReported } from '../../address/known.ts';
 import {
   communityEvidence,
   entryScore,
@@ -88,7 +88,11 @@ export function createFlags({ index, entries }: Pick<PeerMemory, 'index' | 'entr
   return (row: Pick<PeerRow, 'family' | 'words' | 'length'>) => {
     const { family, words, length } = row;
     const count = index.covering(family, words, covering);
-    let [isImmune, isResolver, isListed] = [!isMet(specialUse(family, words)), false, false];
+    let [isImmune, isResolver, isListed] = [
+      !canBeReported(specialUse(family, words)),
+      false,
+      false,
+    ];
     function note(entry: number, immune: number): void {
       const flags = flagsOf(metaOf(index.records, entry));
       if ((flags & immune) === 0) return;

@@ -24,7 +24,7 @@ import { createJobs, createTurns } from '../../../core/scheduling.ts';
 import { dayMs, hourMs, hourSeconds, lastHour32, minuteMs } from '../../../core/time.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import { formatNetwork } from '../../../ip/prefix.ts';
-import { untilUndisturbed } from '../../../storage/change.ts';
+import { retryOnConflict } from '../../../storage/change.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
 import { LeaseLostError, type Maintenance } from '../../../storage/maintenance.ts';
 import type { NewEvent, SetRow, Store } from '../../../storage/store.ts';
@@ -45,7 +45,7 @@ import { addressAt, createRowList, newAddress, rowCount, wordAt } from '../docum
 import { type AddressRef, chainStart, noFacts } from '../document/segment.ts';
 import { createFlags, stepInSlices, votesByPeer } from './compare.ts';
 import { type FetchOptions, openPeerReader, PeerFault, type ReadSegment } from './fetch.ts';
-import { acceptedOf, type HeldRows, type NoticeKind, notePeer, tellNotices } from './notices.ts';
+import { acceptedOf, type HeldRows, type NoticeKind, notePeer, sendNotices } from './notices.ts';
 import {
   changePeer,
   cursorRow,
@@ -281,7 +281,7 @@ export function createPeerPoller(options: PollOptions) {
   /** Tells operators what is due; a hold, a key and a failure have lines of the log of their own. */
   function tellOperators(peers: readonly StoredPeer[]): Promise<void> {
     const now = clock.now();
-    return tellNotices(store, peers, {
+    return sendNotices(store, peers, {
       now,
       budgetOf: ({ number }) => entries.peers.budget(number, now),
       tell(peer, kind) {
@@ -331,7 +331,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     events: readonly NewEvent[],
     set: readonly SetRow[] = [],
   ): Promise<void> {
-    const done = await untilUndisturbed(async () => {
+    const done = await retryOnConflict(async () => {
       const found = await readPeer(store, peer.number);
       if (found === undefined || !isSamePeer(found.peer, peer)) throw new PeerChangedError();
       const written = await store.commit({ check: [found.check], set, events: [...events] });

@@ -9,7 +9,7 @@
 
 import { fail, type Result } from '../../../core/result.ts';
 import { dayMs } from '../../../core/time.ts';
-import { commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
+import { commitOnce, retryOnConflict, written } from '../../../storage/change.ts';
 import { peerCursorKey, peerNotesKey, peerNotesPrefix } from '../../../storage/keys.ts';
 import { flag, list, record, since, text, time, varint } from '../../../storage/record.ts';
 import { pagesUnder, type Store } from '../../../storage/store.ts';
@@ -154,7 +154,7 @@ export function notePeer(
   peer: StoredPeer,
   change: Partial<Omit<PeerNotes, 'addedAt' | 'toldAt' | 'told'>>,
 ) {
-  return untilUndisturbed(async () => {
+  return retryOnConflict(async () => {
     const key = peerNotesKey(peer.number);
     const found = await store.get(key);
     const next = { ...notesIn(found?.value, peer), ...change };
@@ -207,7 +207,7 @@ function noticesOf(
 }
 
 /** Tells what is due of all peers. @param tell is called when it is kept that it was told */
-export async function tellNotices(
+export async function sendNotices(
   store: Store,
   peers: readonly StoredPeer[],
   {

@@ -11,7 +11,7 @@
 import { getDomain } from 'tldts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { dayMs } from '../../../core/time.ts';
-import { addWithin, commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
+import { addWithin, commitOnce, retryOnConflict, written } from '../../../storage/change.ts';
 import { peerCursorKey, peerKey, peerNotesKey, peerPrefix } from '../../../storage/keys.ts';
 import { flag, list, oneOf, record, text, time, varint } from '../../../storage/record.ts';
 import type { Commit, RowCheck } from '../../../storage/store.ts';
@@ -228,7 +228,7 @@ export function changePeer(
   change: (peer: StoredPeer) => Partial<StoredPeer> | string,
   also: Pick<Commit, 'set' | 'del' | 'events'> = {},
 ): Promise<Result<StoredPeer>> {
-  return untilUndisturbed(async () => {
+  return retryOnConflict(async () => {
     const found = await readPeer(store, number);
     if (found === undefined) return fail('not_found', 'there is no such peer');
     const changed = change(found.peer);

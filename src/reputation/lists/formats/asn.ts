@@ -4,7 +4,7 @@
  * give it, so a list is in step with them from its next load on. One that has none there is a bad line.
  */
 
-import { groupIn } from '../../../geo/network-groups.ts';
+import { parseNetworkGroup } from '../../../geo/network-groups.ts';
 import { openSystemIndex, type SystemIndex } from '../../../geo/systems/system-index.ts';
 import buildSystems from '../../../geo/systems/systems.worker.ts';
 import { BrokenList, type ListFormat, lineReader } from '../import/rows.ts';
@@ -18,7 +18,9 @@ export const asn: ListFormat = (sink, { confidence, systems }) => {
   function put(text: string): string | undefined {
     const number = text.startsWith('{') ? numberIn(text) : text;
     if (number === 'metadata') return undefined;
-    const group = groupIn(/^\d/.test(number) ? `AS${number}` : (number.split(/\s/, 1)[0] ?? ''));
+    const group = parseNetworkGroup(
+      /^\d/.test(number) ? `AS${number}` : (number.split(/\s/, 1)[0] ?? ''),
+    );
     if (typeof group !== 'object' || group.kind !== 'system') return 'no number of a system';
     if (systems === undefined) throw new BrokenList('there is no table of autonomous systems');
     index ??= openSystemIndex(buildSystems(systems));

@@ -116,23 +116,23 @@ export function parseList(chunks: AsyncIterable<Uint8Array>, options: ParseOptio
   }
   const sink = createRowSink(options);
   let format = options.format === 'auto' ? undefined : options.format;
-  let looks: ListFormatName | undefined;
+  let detected: ListFormatName | undefined;
 
   /** @throws BrokenList for a list of another format: read in this one it could say what nobody meant */
   function readerOf(head: string): TextReader {
-    looks = recognise(head);
+    detected = recognise(head);
     if (format === undefined) {
-      if (looks === undefined) {
+      if (detected === undefined) {
         const [line = ''] = head.trimStart().split(/[\r\n]/, 1);
         if (line === '') throw new BrokenList('is empty');
         const { text } = describeBadLine(1, '', line);
         throw new BrokenList(`is in no format that is known: name one; it begins: ${text}`);
       }
-      format = looks;
+      format = detected;
     }
-    if (looks !== undefined && !fits(format, looks)) {
+    if (detected !== undefined && !fits(format, detected)) {
       throw new BrokenList(
-        `looks like ${looks}, not like ${format}; read it with --format ${looks}`,
+        `looks like ${detected}, not like ${format}; read it with --format ${detected}`,
       );
     }
     const [base, path] = format.split(':', 2) as [BaseFormat, string | undefined];
@@ -144,7 +144,7 @@ export function parseList(chunks: AsyncIterable<Uint8Array>, options: ParseOptio
     stats: sink.stats,
     format: () => format,
     [Symbol.asyncIterator]: () =>
-      readBatches(chunks, readerOf, sink, { label, looks: () => looks }),
+      readBatches(chunks, readerOf, sink, { label, detected: () => detected }),
   };
 }
 
@@ -152,7 +152,10 @@ async function* readBatches(
   chunks: AsyncIterable<Uint8Array>,
   readerOf: (head: string) => TextReader,
   sink: RowSink,
-  { label, looks }: { readonly label: string; readonly looks: () => ListFormatName | undefined },
+  {
+    label,
+    detected,
+  }: { readonly label: string; readonly detected: () => ListFormatName | undefined },
 ): AsyncGenerator<RowBatch, void, undefined> {
   try {
     let head = '';
@@ -183,7 +186,7 @@ async function* readBatches(
     throw error;
   }
   if (sink.stats.rows === 0)
-    throw new OperatorError(`${label}: ${nothingUsable(sink.stats, looks())}`);
+    throw new OperatorError(`${label}: ${nothingUsable(sink.stats, detected())}`);
   yield* sink.take(true);
 }
 
@@ -196,12 +199,12 @@ function isListStart(text: string): boolean {
 
 function nothingUsable(
   { badLines, notPublic, rented, samples: [first] }: ImportStats,
-  looks: ListFormatName | undefined,
+  detected: ListFormatName | undefined,
 ): string {
   const sample = first === undefined ? '' : `; line ${first.line}: ${first.reason}: ${first.text}`;
   const left = rented === 0 ? '' : `, ${rented} of rented machines or of nobody named`;
   const format =
-    looks === undefined ? 'is --format right?' : `it looks like ${looks}: is --format right?`;
+    detected === undefined ? 'is --format right?' : `it looks like ${detected}: is --format right?`;
   return `no usable row; ${format} (${badLines} bad lines, ${notPublic} not public${left}${sample})`;
 }
 
@@ -468,8 +471,8 @@ const alike: Readonly<Partial<Record<ListFormatName, readonly ListFormatName[]>>
  * Returns whether a list that looks like one format may be read in another. Lines that are no entries of a format, as
  * those of a table, are bad lines there anyway.
  */
-function fits(format: ListFormatName, looks: ListFormatName): boolean {
-  if (looks === 'plain' || looks === 'csv') return true;
+function fits(format: ListFormatName, detected: ListFormatName): boolean {
+  if (detected === 'plain' || detected === 'csv') return true;
   const base = format.replace(/:.*/, '') as ListFormatName;
-  return base === looks || alike[looks]?.includes(base) === true;
+  return base === detected || alike[detected]?.includes(base) === true;
 }

@@ -6,7 +6,7 @@
 
 import { capacities } from '../../../config.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { addWithin, commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
+import { addWithin, commitOnce, retryOnConflict, written } from '../../../storage/change.ts';
 import { sourceSecretKey, subscriptionKey, subscriptionPrefix } from '../../../storage/keys.ts';
 import {
   flag,
@@ -203,7 +203,7 @@ export function changeSubscription(
   name: string,
   change: (row: Subscription) => Partial<Subscription> | string,
 ): Promise<Result<Subscription>> {
-  return untilUndisturbed(async () => {
+  return retryOnConflict(async () => {
     const found = await findSubscription(store, name);
     if (found === undefined) return fail('not_found', `there is no source '${name}'`);
     const changed = change(found.row);

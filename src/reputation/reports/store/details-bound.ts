@@ -90,7 +90,7 @@ interface Bound {
  * Makes tails of what an address has beyond its newest `kept` details.
  * @returns the number of reports that lost theirs; `isWhole` is false when the store can't be written
  */
-export async function boundDetails(
+export async function pruneDetails(
   store: Store,
   { family, words }: Address,
   options: Bound = {},
@@ -156,7 +156,7 @@ export function createDetailsKeeper(
           note(name, Math.min(last, reports));
           continue;
         }
-        const done = await boundDetails(store, { family, words }, { kept, stop });
+        const done = await pruneDetails(store, { family, words }, { kept, stop });
         folded += done.folded;
         if (done.isWhole) note(name, reports);
       }

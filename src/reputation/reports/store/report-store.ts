@@ -9,7 +9,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { dayMs } from '../../../core/time.ts';
-import { type Change, untilUndisturbed } from '../../../storage/change.ts';
+import { type Change, retryOnConflict } from '../../../storage/change.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
 import {
@@ -553,7 +553,7 @@ async function withdrawReports(
     return ok({ removed, seq });
   }
 
-  return await untilUndisturbed(attempt, triesMax);
+  return await retryOnConflict(attempt, triesMax);
 }
 
 async function findWithdrawable(

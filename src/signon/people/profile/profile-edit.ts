@@ -72,7 +72,7 @@ const atEnds = new RegExp(`^(?:\\s|${forbidden.source})+|(?:\\s|${forbidden.sour
 const linesMax = 3;
 
 /** A character within a text that can't be kept. */
-export interface HiddenCharacter {
+export interface InvisibleCharacter {
   /** The code point, such as `U+00AD`. */
   readonly code: string;
   /** The index from 1, in characters as people count them. */
@@ -82,7 +82,7 @@ export interface HiddenCharacter {
 }
 
 /** Returns the first forbidden character, after those at the ends were removed. */
-export function hiddenIn(field: string, text: string): HiddenCharacter | undefined {
+export function invisibleCharacterIn(field: string, text: string): InvisibleCharacter | undefined {
   const ends = withoutEnds(field, text);
   const clean = field === 'street_address' ? ends.replaceAll('\n', ' ') : ends;
   const found = forbidden.exec(clean);
@@ -146,7 +146,7 @@ function given(
 function cleanText(text: string, field: string, charactersMax: number): Result<string> {
   // Four units a character is more than any text within the limit has, also before composing.
   if (text.length > 4 * charactersMax + 64) return tooLong(field, charactersMax);
-  const hidden = hiddenIn(field, text);
+  const hidden = invisibleCharacterIn(field, text);
   if (hidden !== undefined) {
     const { code, place } = hidden;
     return fail('invalid_parameter', `${field} holds ${code} at character ${place}`, field);

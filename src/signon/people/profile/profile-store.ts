@@ -6,7 +6,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { commitOnce, untilUndisturbed, written } from '../../../storage/change.ts';
+import { commitOnce, retryOnConflict, written } from '../../../storage/change.ts';
 import { type Key, profileKey } from '../../../storage/keys.ts';
 import type { RowCheck, SetRow, Store } from '../../../storage/store.ts';
 import { notErased } from '../../people.ts';
@@ -42,7 +42,7 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
     extra: (before: Profile) => ExtraRows = () => ({ set: [], del: [] }),
   ): Promise<Result<Profile>> {
     const key = profileKey(accountId);
-    return untilUndisturbed(async () => {
+    return retryOnConflict(async () => {
       const found = await find(accountId);
       if (found === undefined) return fail('unknown_account');
       const changed = change(found.profile);

@@ -64,7 +64,7 @@ export function withUnsaved(
 }
 
 /** Returns whether the page's address carries an unsaved form's contents; undefined without such a form. */
-export function lostIn(page: string): 'kept' | 'nothing' | undefined {
+export function draftIn(page: string): 'kept' | 'nothing' | undefined {
   const value = new RegExp(`[?&]${unsavedName}=([\\w-]+)`).exec(page)?.[1];
   if (value === undefined) return undefined;
   return value === nothing ? 'nothing' : 'kept';
@@ -82,7 +82,7 @@ export function readUnsaved(
 }
 
 /** Returns the finished page with the fields filled in, wherever it has that form. */
-export function refilled(markup: string, { action, fields }: Unsaved): string {
+export function refillForm(markup: string, { action, fields }: Unsaved): string {
   if (action === '') return markup;
   const valuesOf = (name: string) => fields.filter(([n]) => n === name).map(([, value]) => value);
   return markup.replace(wholeForm, (form) => {
@@ -142,7 +142,7 @@ const typedInto = /^(?:text|email|tel|url|search|number|date|checkbox|radio)$/;
  * Returns the page with the buttons for language and theme as buttons of its first form that people type into,
  * so that they send what was typed along. A script needs no such thing, and undoes it (app.js).
  */
-export function carrying(markup: string): string {
+export function withUnsavedButtons(markup: string): string {
   const forms = markup.match(wholeForm) ?? [];
   const main = forms.find((form) => attribute(form, 'method') === 'post' && isTypedInto(form));
   const [looks] = markup.match(appearanceForm) ?? [];
@@ -221,7 +221,7 @@ const notBack = /^\/(signin|signout|register|recover|reset)(\/|$)/;
 
 /** Returns undefined if it is none, or leads nowhere. */
 export function localPath(text: string | undefined): string | undefined {
-  const isUnsaved = text !== undefined && lostIn(text) !== undefined;
+  const isUnsaved = text !== undefined && draftIn(text) !== undefined;
   const path = ownPath(text, isUnsaved ? unsavedLengthMax : lengthMax);
   return path === undefined || notBack.test(path.split('?', 1)[0]!) ? undefined : path;
 }

@@ -16,7 +16,7 @@ import {
 import {
   countryCodes,
   editProfile,
-  hiddenIn,
+  invisibleCharacterIn,
   type ProfileChanges,
 } from '../../../../src/signon/people/profile/profile-edit.ts';
 import {
@@ -336,13 +336,13 @@ test('marks that nobody sees are taken off at the ends, and named with their pla
   }
   const born = editProfile(full, { birthdate: '\u200e1990-12-10\u200f' }, Date.now());
   assert.equal(born.ok && born.value.birthdate, '1990-12-10');
-  assert.deepEqual(hiddenIn('family_name', ' Lang\u00adname'), {
+  assert.deepEqual(invisibleCharacterIn('family_name', ' Lang\u00adname'), {
     ...{ code: 'U+00AD', place: 5, before: 'Lang' },
   });
-  const khmer = hiddenIn('given_name', '\u1780\u1781\u200b\u1782');
+  const khmer = invisibleCharacterIn('given_name', '\u1780\u1781\u200b\u1782');
   assert.deepEqual([khmer?.code, khmer?.place], ['U+200B', 3]);
-  assert.deepEqual(hiddenIn('nickname', '\u{1d49c}\u{1d49c}\u202e.')?.place, 3);
-  assert.equal(hiddenIn('nickname', '\u200fada\u200e'), undefined);
+  assert.deepEqual(invisibleCharacterIn('nickname', '\u{1d49c}\u{1d49c}\u202e.')?.place, 3);
+  assert.equal(invisibleCharacterIn('nickname', '\u200fada\u200e'), undefined);
 });
 
 test('a street has up to three lines, however they end, each without blanks around it', () => {
