@@ -17,7 +17,7 @@ import { createIpIndex } from '../src/index/ip-index.ts';
 import { packMeta, setListSource, setMeta } from '../src/index/records.ts';
 import { createIntegrationCounters } from '../src/integrations/counters.ts';
 import { createBanTable } from '../src/integrations/crowdsec/ban-table.ts';
-import { createSettledMemory } from '../src/integrations/crowdsec/settled.ts';
+import { createSettledMemory } from '../src/integrations/crowdsec/settled-polls.ts';
 import { hostScore, makeCheckTable } from './check-table.ts';
 
 export interface CheckEngine {

@@ -1,5 +1,5 @@
 /**
- * Environment to a frozen Config. The environment itself is read in config/place.ts.
+ * Environment to a frozen Config. The environment itself is read in config/data-place.ts.
  * A bad setting stops the start with one line that names it; an empty value counts as absent.
  */
 
@@ -7,7 +7,7 @@ import { isIP } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
 import * as v from 'valibot';
-import { dataDirDefault } from './config/place.ts';
+import { dataDirDefault } from './config/data-place.ts';
 import { type Accent, readAccent } from './core/accent.ts';
 import { OperatorError } from './core/errors.ts';
 import { logLevels } from './core/log.ts';

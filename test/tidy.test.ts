@@ -213,9 +213,9 @@ function linesOf(pattern: RegExp): string[] {
   );
 }
 
-test('config/place.ts alone reads the environment', () => {
+test('config/data-place.ts alone reads the environment', () => {
   const readers = sources
-    .filter(({ path, text }) => path !== 'src/config/place.ts' && /process\.env\b/.test(text))
+    .filter(({ path, text }) => path !== 'src/config/data-place.ts' && /process\.env\b/.test(text))
     .map((s) => s.path);
   assert.deepEqual(readers, []);
 });

@@ -33,10 +33,10 @@ import { createTurns } from '../core/scheduling.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
 import { unknownProvider } from '../geo/reader.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
-import { lookBehind } from '../ip/behind.ts';
+import { replaceByEmbedded } from '../ip/embedded-ipv4.ts';
 import { isLoopback } from '../ip/loopback.ts';
 import { specialUse } from '../ip/special.ts';
-import { typedAddress } from '../ip/typed.ts';
+import { typedAddress } from '../ip/typed-address.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import { canBeReported } from '../reputation/address/known.ts';
 import { listNamedFeeds, type NamedFeed } from '../reputation/blocklists/named/named-feeds.ts';
@@ -203,7 +203,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
   const { pageBuilder, catchUp } = sources;
   const scoreOf = (text: string) => {
     const words = new Uint32Array(4);
-    const family = lookBehind(parseIp(text, words), words);
+    const family = replaceByEmbedded(parseIp(text, words), words);
     return family === 0 ? undefined : sources.check.judge(family, words, clock.now()).score;
   };
   return consoleRoutes({ pageBuilder, clock, catchUp, scoreOf }, of);
@@ -242,7 +242,7 @@ function inboxOf({ clock, random }: Opening, sources: ConsoleSources): ConsoleIn
 
   async function factsOf(address: string): Promise<AddressFacts> {
     const words = new Uint32Array(4);
-    const family = lookBehind(parseIp(address, words), words) as 4 | 6;
+    const family = replaceByEmbedded(parseIp(address, words), words) as 4 | 6;
     const last = await lastOf(family, words);
     const now = clock.now();
     const { score, allowlisted, knownGood } = check.judge(family, words, now);
@@ -274,7 +274,7 @@ function inboxOf({ clock, random }: Opening, sources: ConsoleSources): ConsoleIn
       createAllowlist({ store, clock, random }).has(text),
     ]);
     const words = new Uint32Array(4);
-    const family = lookBehind(parseIp(text, words), words) as 4 | 6;
+    const family = replaceByEmbedded(parseIp(text, words), words) as 4 | 6;
     const after = (decision: AddressDecision) =>
       dryRun.scoreAfter(family, words, clock.now(), decision);
     const own = facts.lists.filter(({ entry, group }) => entry === text && group === undefined);
@@ -572,7 +572,7 @@ function consoleReports(parts: ConsolePeopleParts): ConsoleReports {
   return {
     async ofAddress(text, limit) {
       const words = new Uint32Array(4);
-      const family = lookBehind(parseIp(typedAddress(text), words), words);
+      const family = replaceByEmbedded(parseIp(typedAddress(text), words), words);
       if (family === 0) return undefined;
       const found = await reports.list(family, words, 0, limit);
       return found.map((report) => shown(formatIp(family, words), report));

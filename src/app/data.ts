@@ -26,7 +26,7 @@ import type { Memory } from '../reputation/check/operations.ts';
 import type { PlaceOf } from '../reputation/counts/report-counts.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
 import { reportGuardMs } from '../reputation/reports/store/report-guards.ts';
-import type { Mail } from '../signon/mail/letter.ts';
+import type { Mail } from '../signon/mail/mail-format.ts';
 import { journalPollMs, queryPaceMs } from '../storage/journal/follower.ts';
 import type { Claim } from '../storage/lmdb/claim.ts';
 import { snapshotFile, storePath, watchPresence } from '../storage/lmdb/presence.ts';

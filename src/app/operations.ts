@@ -10,7 +10,7 @@ import { OperatorError } from '../core/errors.ts';
 import { columns, grouped } from '../core/text-table.ts';
 import type { MemoryReading } from '../reputation/check/operations.ts';
 import type { CountPeriod, ReportCounts, ReportTrait } from '../reputation/counts/report-counts.ts';
-import { readFill } from '../reputation/lists/room.ts';
+import { readFill } from '../reputation/lists/capacity.ts';
 import { categoryNames } from '../reputation/reports/categories.ts';
 import { readCheckpointSeq } from '../storage/journal/projection.ts';
 import { listPrefix } from '../storage/keys.ts';

@@ -26,7 +26,7 @@ import { collectRows, type ListFormatName, parseList } from '../reputation/lists
 import type { ServiceName } from '../reputation/lists/import/rows.ts';
 import { loadList } from '../reputation/lists/load-list.ts';
 import type { ListKind, RowBatch } from '../reputation/state/events.ts';
-import type { Mail } from '../signon/mail/letter.ts';
+import type { Mail } from '../signon/mail/mail-format.ts';
 import { outboxNameBytes, outboxPathOf } from '../signon/mail/outbox.route.ts';
 import { standingOf } from '../signon/people/operations.ts';
 import { createOperator } from '../signon/people/operator.ts';
@@ -366,7 +366,7 @@ Stop with Ctrl-C.
 `;
 }
 
-/** One line for a mail that went to the outbox. Its values hold no control character (letter.ts). */
+/** One line for a mail that went to the outbox. Its values hold no control character (mail-format.ts). */
 function mailLine(mail: Mail): string {
   return `Mail to ${mail.to}: ${mail.subject}${mail.link === undefined ? '' : ` ${mail.link}`}\n`;
 }

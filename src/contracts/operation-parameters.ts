@@ -5,9 +5,9 @@ import { dateIn } from '../core/dates.ts';
 import { dayMs } from '../core/time.ts';
 import { groupName, parseNetworkGroup } from '../geo/network-groups.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
+import { readPrefix } from '../ip/operator-prefix.ts';
 import { formatPrefix } from '../ip/prefix.ts';
-import { typedAddress } from '../ip/typed.ts';
-import { readPrefix } from '../ip/written.ts';
+import { typedAddress } from '../ip/typed-address.ts';
 import type { Parameter } from './operation.ts';
 
 export function textOf(charsMax: number) {

@@ -2,13 +2,13 @@
  * The networks that a client belongs to, as names to count by: the smallest that one subscriber has
  * (IPv4 /32, IPv6 /64) and the one that a provider gives out whole (IPv4 /24, IPv6 /48). Whoever
  * has one address of a network can have all, so a bound that counts addresses bounds nobody. Behind
- * a translator or tunnel (behind.ts) a client is its IPv4 address: one /64 of NAT64 has all of
+ * a translator or tunnel (embedded-ipv4.ts) a client is its IPv4 address: one /64 of NAT64 has all of
  * IPv4, and who has one IPv4 address has a whole /48 of 6to4. The one place where addresses are
  * grouped so, for limits per client and for request slots of the transport.
  */
 
 import { parseIp } from './address.ts';
-import { embeddedIp4 } from './behind.ts';
+import { embeddedIpv4 } from './embedded-ipv4.ts';
 
 export interface Networks {
   readonly client: string;
@@ -40,5 +40,5 @@ export function networkOf(family: 4 | 6, words: Uint32Array): string {
 
 /** A private one counts too: these are names, and nobody is trusted by them. */
 function quadOf(family: 4 | 6, words: Uint32Array): number {
-  return family === 4 ? words[0]! : embeddedIp4(words);
+  return family === 4 ? words[0]! : embeddedIpv4(words);
 }

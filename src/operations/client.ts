@@ -8,7 +8,7 @@ import { open } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { placeOfData, processEnvironment } from '../config/place.ts';
+import { placeOfData, processEnvironment } from '../config/data-place.ts';
 import { packageVersion } from '../config/version.ts';
 import type { OperationCall, OperationProgress } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
@@ -16,7 +16,6 @@ import { createWindow, windowBytes } from '../core/window.ts';
 import type { InputOf, OperationName, OutputOf } from './catalog.ts';
 import { described } from './described.ts';
 import type { Order } from './execute.ts';
-import type { Ran } from './here.ts';
 import {
   type ControlFrame,
   controlSocket,
@@ -31,6 +30,7 @@ import {
   piecesOf,
   protocolVersion,
 } from './protocol.ts';
+import type { Ran } from './run-locally.ts';
 
 export interface Asking {
   /** Bytes that go along, such as a list. */
@@ -89,7 +89,7 @@ async function runOrder(order: Order, asking: Asking): Promise<unknown> {
     const socket = await connectTo(dataDir);
     try {
       if (socket !== undefined) return await ask(socket, dataDir, order, asking);
-      return (await runHere(order, asking)).output;
+      return (await runLocally(order, asking)).output;
     } catch (error) {
       const isLate = performance.now() - startMs > waitMsMax;
       const isPassing =
@@ -116,7 +116,7 @@ class UngreetedError extends OperatorError {
 
 /** On a shared store. What was changed is in the memory of the node on this directory before it is done. */
 async function runWithoutServer(dataDir: string, order: Order, asking: Asking): Promise<unknown> {
-  const { output, grownTo } = await runHere(order, asking);
+  const { output, grownTo } = await runLocally(order, asking);
   if (grownTo !== undefined) await waitForNode(dataDir, grownTo);
   return output;
 }
@@ -145,9 +145,9 @@ async function waitForNode(dataDir: string, seq: bigint): Promise<void> {
   }
 }
 
-async function runHere(order: Order, asking: Asking): Promise<Ran> {
+async function runLocally(order: Order, asking: Asking): Promise<Ran> {
   // Loaded here, because it brings most of the server with it.
-  const { runHere: run } = await import('./here.ts');
+  const { runLocally: run } = await import('./run-locally.ts');
   const { onBytes, onProgress } = asking;
   const stop = onInterrupt(() => ending.abort(new OperatorError('it was cancelled')));
   const call: OperationCall = {

@@ -13,7 +13,7 @@ import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
-import { lookBehind } from '../ip/behind.ts';
+import { replaceByEmbedded } from '../ip/embedded-ipv4.ts';
 import { isPublic } from '../ip/special.ts';
 
 interface KnownHost {
@@ -115,7 +115,7 @@ export function createHostnames(options: {
   /** Asks, unless the answer is there or too much is asked. Resolves with what is known then. */
   async function ask(family: 4 | 6, given: Uint32Array): Promise<KnownHost> {
     const words = Uint32Array.from(given);
-    const own = lookBehind(family, words);
+    const own = replaceByEmbedded(family, words);
     const text = formatIp(own, words);
     const found = answers.get(text);
     if (found !== undefined && found.untilMs > clock.monotonicMs()) return found;
@@ -132,7 +132,7 @@ export function createHostnames(options: {
   function known(family: 4 | 6, given: Uint32Array): KnownHost {
     if (resolver === undefined) return nothing;
     const words = Uint32Array.from(given);
-    const found = answers.get(formatIp(lookBehind(family, words), words));
+    const found = answers.get(formatIp(replaceByEmbedded(family, words), words));
     if (found !== undefined && found.untilMs > clock.monotonicMs()) return found;
     void ask(family, given);
     return nothing;

@@ -26,7 +26,7 @@ import { accountKey } from '../storage/keys.ts';
 import type { Maintenance } from '../storage/maintenance.ts';
 import type { Store } from '../storage/store.ts';
 import type { Guard } from '../web/guard/guard.ts';
-import type { Mail } from './mail/letter.ts';
+import type { Mail } from './mail/mail-format.ts';
 import { mailsWaitingMax } from './mail/mailer.ts';
 import { outboxRoute } from './mail/outbox.route.ts';
 import { openSignon } from './open-signon.ts';

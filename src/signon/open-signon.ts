@@ -15,7 +15,7 @@ import type { Random } from '../core/random.ts';
 import type { ErasedList } from '../storage/backup/erased.ts';
 import type { Maintenance } from '../storage/maintenance.ts';
 import type { Store } from '../storage/store.ts';
-import { type Mail, mailSender } from './mail/letter.ts';
+import { type Mail, mailSender } from './mail/mail-format.ts';
 import { createMailBudget, createMailer, type MailTransport } from './mail/mailer.ts';
 import { createNotices } from './mail/notices.ts';
 import { noDeletionNotice, type Outbox, openOutbox } from './mail/outbox.ts';

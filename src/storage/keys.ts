@@ -286,7 +286,7 @@ export const agentBanKey = (accountId: string, address: string): Key =>
   encodeKey(namespaces.agentBan, text(accountId), text(address));
 export const agentBanPrefix = (id?: string): Key => encodeKey(namespaces.agentBan, ...given(id));
 
-/** 1b account-id 00 id 00: a webhook of an account (reputation/webhooks/hooks.ts). */
+/** 1b account-id 00 id 00: a webhook of an account (reputation/webhooks/webhook-store.ts). */
 export const webhookKey = (accountId: string, id: string): Key =>
   encodeKey(namespaces.webhook, text(accountId), text(id));
 export const webhookPrefix = (id?: string): Key => encodeKey(namespaces.webhook, ...given(id));

@@ -17,7 +17,7 @@ import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { openDestinations } from '../../src/reputation/lists/import/download.ts';
-import { storedWebhooks } from '../../src/reputation/webhooks/hooks.ts';
+import { storedWebhooks } from '../../src/reputation/webhooks/webhook-store.ts';
 import { startSignon } from '../../src/signon/module.ts';
 import { openErasedList } from '../../src/storage/backup/erased.ts';
 import { erasedFile, readErasedFile } from '../../src/storage/backup/erased-file.ts';

@@ -13,7 +13,7 @@ import {
   macHeader,
   macOf,
   readNodeQuestion,
-} from '../../src/app/nodes/signed.ts';
+} from '../../src/app/nodes/signed-messages.ts';
 import { createChallenges } from '../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../src/captcha/challenge/ticket.ts';
 import { manualClock } from '../../src/core/clock.ts';

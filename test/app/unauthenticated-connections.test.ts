@@ -9,7 +9,7 @@ import {
   openInternalListener,
   unauthenticatedBounds,
 } from '../../src/app/nodes/internal-listener.ts';
-import { macHeader, macOf } from '../../src/app/nodes/signed.ts';
+import { macHeader, macOf } from '../../src/app/nodes/signed-messages.ts';
 import { createChallenges } from '../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../src/captcha/challenge/ticket.ts';
 import { manualClock } from '../../src/core/clock.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatIp, parseIp } from '../../src/ip/address.ts';
 import { formatPrefix, widthOf } from '../../src/ip/prefix.ts';
-import { addressesIn } from '../../src/ip/typed.ts';
+import { addressesIn } from '../../src/ip/typed-address.ts';
 
 const max = 10;
 function namesIn(text: string): string[] {

@@ -10,7 +10,7 @@ import type { Log } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { ok } from '../../src/core/result.ts';
 import { reportPersonalData } from '../../src/reputation/reports/store/account-reports.ts';
-import type { Mail } from '../../src/signon/mail/letter.ts';
+import type { Mail } from '../../src/signon/mail/mail-format.ts';
 import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open-signon.ts';
 import type { SignedIn } from '../../src/signon/sessions/sign-in.ts';
 import type { Visitor } from '../../src/signon/visitor.ts';

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
-import { createWebhooks, type Webhooks } from '../../src/reputation/webhooks/hooks.ts';
+import { createWebhooks, type Webhooks } from '../../src/reputation/webhooks/webhook-store.ts';
 import { openPostgresStore, type PostgresStore } from '../../src/storage/postgres/store.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { memoryLog } from '../support/server/memory-log.ts';

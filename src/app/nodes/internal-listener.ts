@@ -23,7 +23,7 @@ import {
   macOf,
   type NodeQuestion,
   readNodeQuestion,
-} from './signed.ts';
+} from './signed-messages.ts';
 
 const bodyBytesMax = 4_096;
 /** A sealed head has some 300 bytes. */

@@ -17,7 +17,7 @@ import type { NodeMessage, NodeMessages } from '../../storage/nodes/messages.ts'
 import type { Data, Opening } from '../data.ts';
 import { openInternalListener } from './internal-listener.ts';
 import { nodeChallenges } from './node-challenges.ts';
-import { internalKeyPurpose } from './signed.ts';
+import { internalKeyPurpose } from './signed-messages.ts';
 
 const messageKeyPurpose = 'told 1';
 const cipherName = 'aes-256-gcm';

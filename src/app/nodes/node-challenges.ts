@@ -12,7 +12,7 @@ import { isLong, nodeOf } from '../../captcha/challenge/ticket.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { fail, type Result } from '../../core/result.ts';
-import { isMac, macHeader, macOf, type NodeQuestion, readAnswer } from './signed.ts';
+import { isMac, macHeader, macOf, type NodeQuestion, readAnswer } from './signed-messages.ts';
 
 /** Longer than any challenge is rendered, shorter than any front end waits. */
 const answerMsMax = 8_000;

@@ -27,7 +27,10 @@ import { createIntegrationCounters } from '../../integrations/counters.ts';
 import { openBanReader } from '../../integrations/crowdsec/ban-table.ts';
 import { pollRoute } from '../../integrations/crowdsec/bouncers.route.ts';
 import { liveRoute, upRoute } from '../../integrations/crowdsec/live.route.ts';
-import { createSettledMemory, openSettledPolls } from '../../integrations/crowdsec/settled.ts';
+import {
+  createSettledMemory,
+  openSettledPolls,
+} from '../../integrations/crowdsec/settled-polls.ts';
 import {
   createLoginFairShare,
   createPolicyIntegration,
@@ -70,7 +73,7 @@ export interface IntegrationMemory {
   /** Memory of `createIntegrationCounters`: a row for each front end. */
   readonly counters: SharedArrayBuffer;
   readonly threads: number;
-  /** See integrations/crowdsec/settled.ts. */
+  /** See integrations/crowdsec/settled-polls.ts. */
   readonly settled: SharedArrayBuffer;
   /** 32 bytes that passes are signed with. Secret. */
   readonly passKey: Uint8Array;

@@ -2,8 +2,8 @@
 
 import { createGifWriter, type GifWriter } from './gif.ts';
 import { createGlyphSet, type Outlines } from './glyphs.ts';
+import { createSceneMaker, type SceneMaker } from './motion-scene.ts';
 import { type ProfileName, profiles } from './profiles.ts';
-import { createSceneMaker, type SceneMaker } from './scene.ts';
 
 export interface MotionImage {
   readonly answer: string;

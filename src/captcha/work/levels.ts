@@ -16,7 +16,7 @@ import { hourMs, minuteMs } from '../../core/time.ts';
 import { type GeoReader, providerOf } from '../../geo/reader.ts';
 import { type UsageType, usageOf } from '../../geo/usage.ts';
 import { parseIp } from '../../ip/address.ts';
-import { lookBehind } from '../../ip/behind.ts';
+import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 
 /** From the least to the most that is asked of a visitor. */
 export const levels = ['silent', 'easy', 'hard'] as const;
@@ -81,7 +81,7 @@ export function createLevels(options: {
   }
 
   function providerOfClient({ clientIp }: Sender): string | undefined {
-    const family = lookBehind(parseIp(clientIp, words), words);
+    const family = replaceByEmbedded(parseIp(clientIp, words), words);
     const id = family === 0 ? 0 : providerOf(geo.find(family, words));
     return id === 0 ? undefined : geo.provider(id);
   }

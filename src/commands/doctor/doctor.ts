@@ -8,13 +8,6 @@ import { settings } from '../../operations/workspace.ts';
 import type { Output } from '../shell/output.ts';
 import { type Finding, fault, fine, lookedAt } from './finding.ts';
 import {
-  inspectAnswer,
-  inspectExposure,
-  inspectHealthPort,
-  inspectMail,
-  inspectTls,
-} from './network.ts';
-import {
   inspectBackups,
   inspectDisk,
   inspectFileSystem,
@@ -23,7 +16,14 @@ import {
   inspectOpenFiles,
   inspectPermissions,
   inspectStore,
-} from './place.ts';
+} from './machine.ts';
+import {
+  inspectAnswer,
+  inspectExposure,
+  inspectHealthPort,
+  inspectMail,
+  inspectTls,
+} from './network.ts';
 
 /**
  * @param settingsFile what `--settings` names

@@ -10,8 +10,8 @@ import { networkInterfaces } from 'node:os';
 import type { Config } from '../../config.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { isLoopback, isLoopbackAddress } from '../../ip/loopback.ts';
+import { readPrefix } from '../../ip/operator-prefix.ts';
 import { contains } from '../../ip/prefix.ts';
-import { readPrefix } from '../../ip/written.ts';
 import type { Request } from './message.ts';
 
 export interface AddressRules {

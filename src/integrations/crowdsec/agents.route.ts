@@ -17,7 +17,7 @@ import type { Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { lookBehind } from '../../ip/behind.ts';
+import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import type { Prefix } from '../../ip/prefix.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { type Endpoint, endpoint } from '../../web/guard/endpoint.ts';
@@ -404,7 +404,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
       if (decisions !== undefined || ip === undefined || result === undefined) continue;
       if (isRemark || isOver(alert, banMs)) continue;
       if (!result.ok && neverBanned.has(result.error)) continue;
-      const family = lookBehind(parseIp(ip.trim(), words), words);
+      const family = replaceByEmbedded(parseIp(ip.trim(), words), words);
       if (family !== 0) wanted.push(usualBan(formatIp(family, words), scenario));
     }
     return wanted;

@@ -23,7 +23,7 @@ import { commitOnce } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import { agentBanKey, agentBanPrefix, erasureKey, readTexts } from '../../storage/keys.ts';
 import { type NewEvent, pagesUnder, type Store } from '../../storage/store.ts';
-import { isListableNetwork } from '../listable.ts';
+import { isListableNetwork } from '../listable-network.ts';
 import type { BanTable } from './ban-table.ts';
 import { type Decision, isCountryOrSystem, outweighs, type Wanted } from './decisions.ts';
 import { agentBanned, agentUnbanned, type Decided, decisionRow } from './events.ts';

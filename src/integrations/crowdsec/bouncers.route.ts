@@ -2,7 +2,7 @@
  * Answers what bouncers ask in addition to look-ups: the stream of decisions, and their reports of
  * what they stopped. The main thread answers: it has the cursors, and the bodies are ready in
  * shared memory. A poll that it has answered with nothing new is answered by the front ends while nothing
- * changes: see settled.ts.
+ * changes: see settled-polls.ts.
  */
 
 import * as v from 'valibot';
@@ -34,7 +34,7 @@ import {
   limitedHeader,
   liveEndpoint,
 } from './live.route.ts';
-import type { Poll, SettledPolls } from './settled.ts';
+import type { Poll, SettledPolls } from './settled-polls.ts';
 import {
   type ByHand,
   type DecisionStream,

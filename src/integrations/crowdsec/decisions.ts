@@ -9,7 +9,7 @@ import { createTurns } from '../../core/scheduling.ts';
 import { dayMs, hourMs, hourSeconds, minuteMs } from '../../core/time.ts';
 import { listName, ownEntriesList } from '../../index/list-names.ts';
 import type { IndexView } from '../../index/reader.ts';
-import { networkBehind } from '../../ip/behind.ts';
+import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { contains, formatNetwork, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 
 /** CrowdSec knows more types, but bouncers have only these in common. */
@@ -434,7 +434,7 @@ export type DecisionMatcher = (
 /** @returns undefined where the text is neither an address nor a network */
 export function networkOf(text: string): Prefix | undefined {
   const prefix = parsePrefix(text.trim(), 'mask');
-  return prefix.ok ? networkBehind(prefix.value) : undefined;
+  return prefix.ok ? embeddedNetwork(prefix.value) : undefined;
 }
 
 /** True when all of `inner` lies in `outer`. */

@@ -19,13 +19,13 @@ import type { HotRequest, HotRoute, PlainRoute } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { lookBehind } from '../../ip/behind.ts';
+import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import { formatNetwork, maskWords, type Prefix, widthOf } from '../../ip/prefix.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { jsonAnswer } from '../../web/openapi.ts';
 import { bouncerErrorBody, jsonType, noStore } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
-import { isListable } from '../listable.ts';
+import { isListable } from '../listable-network.ts';
 import type { BanReader } from './ban-table.ts';
 import {
   attributionsOf,
@@ -223,7 +223,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
   }
 
   function ofAddress(text: string, slot: number, filter?: Filter): string | undefined {
-    const family = lookBehind(parseIp(text, address), address);
+    const family = replaceByEmbedded(parseIp(text, address), address);
     if (family === 0) return undefined;
     return decided(slot, { family, words: address, length: widthOf(family) }, filter);
   }

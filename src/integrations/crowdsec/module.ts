@@ -19,14 +19,14 @@ import type { IpIndex } from '../../index/ip-index.ts';
 import { ownEntriesList } from '../../index/list-names.ts';
 import { metaOf } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
-import { networkBehind } from '../../ip/behind.ts';
+import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { formatNetwork, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { type IntegrationCounters, labelled } from '../counters.ts';
-import { isListableNetwork } from '../listable.ts';
+import { isListableNetwork } from '../listable-network.ts';
 import * as agents from './agents.route.ts';
 import { type Bans, banBounds, createBanStore } from './bans.ts';
 import { bouncerRoutes, streamEndpoint, usageEndpoint } from './bouncers.route.ts';
@@ -44,7 +44,7 @@ import {
   mergeDecisions,
   type OperatorActs,
 } from './manage.ts';
-import { openSettledPolls } from './settled.ts';
+import { openSettledPolls } from './settled-polls.ts';
 import {
   type ByHand,
   createDecisionStream,
@@ -336,7 +336,7 @@ function isAllowed(
 ): boolean | undefined {
   const parsed = parsePrefix(text, 'mask');
   if (!parsed.ok) return undefined;
-  const { family, words, length } = networkBehind(parsed.value);
+  const { family, words, length } = embeddedNetwork(parsed.value);
   if (length === widthOf(family)) return isSpared(family, words);
   const covering = new Int32Array(COVERING_MAX);
   const found = new Uint32Array(4);

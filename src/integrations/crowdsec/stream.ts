@@ -26,7 +26,7 @@ import {
   renderDecisions,
   sharedBytes,
 } from './decisions.ts';
-import type { ListState } from './settled.ts';
+import type { ListState } from './settled-polls.ts';
 
 const cursorsMax = 10_000;
 const perKeyMax = 1_000;

@@ -14,10 +14,10 @@ import type { Random } from '../../core/random.ts';
 import { flagsOf, metaOf, type Records, reportsOf, seedScoreOf } from '../../index/records.ts';
 import { parseIp } from '../../ip/address.ts';
 import { clientOf } from '../../ip/networks.ts';
+import { readPrefix } from '../../ip/operator-prefix.ts';
 import { contains } from '../../ip/prefix.ts';
-import { readPrefix } from '../../ip/written.ts';
 import { labelled } from '../counters.ts';
-import { isListable } from '../listable.ts';
+import { isListable } from '../listable-network.ts';
 import type {
   IntegrationEndpoint,
   RunningIntegration,

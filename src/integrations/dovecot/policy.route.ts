@@ -18,7 +18,7 @@ import { firstHeader, type Reply, type Request } from '../../http/request/messag
 import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { lookBehind } from '../../ip/behind.ts';
+import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import { clientOf } from '../../ip/networks.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
@@ -28,7 +28,7 @@ import { jsonType, noStore, policyBody } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
 import { forbiddenDetail } from '../crowdsec/live.route.ts';
 import { policyDefaults } from '../forward-auth/policy.ts';
-import { isListable } from '../listable.ts';
+import { isListable } from '../listable-network.ts';
 import type { LoginFailures } from './failures.ts';
 
 interface LoginFairShare {
@@ -176,7 +176,7 @@ export function createPolicyIntegration(options: PolicyIntegrationOptions) {
         return attempt;
       }
       const keyId = keyIdOf(keyText);
-      const family = lookBehind(parseIp(attempt.value.remote, words), words);
+      const family = replaceByEmbedded(parseIp(attempt.value.remote, words), words);
       // A client beyond its share is still judged by name, but uses no more of the key's budget.
       const isOverShare = family !== 0 && shares.isBeyond(keyId, family, words);
       const isQuestion = command === 'allow';

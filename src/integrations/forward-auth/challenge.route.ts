@@ -35,7 +35,7 @@ import { jsonType, noStore } from '../../web/shape.ts';
 import type { BlockedPage } from './blocked.page.ts';
 import { challengePage } from './challenge.page.tsx';
 import { hostOf, type Passes, passCookie, passLifeSeconds } from './pass.ts';
-import { challengePath, guestPath, wayBack } from './way-back.ts';
+import { challengePath, guestPath, returnPath } from './return-path.ts';
 
 export interface GateChallengeOptions {
   readonly guard: Guard;
@@ -209,7 +209,7 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
 
   function show(request: Request): Reply {
     const query = parseQuery(request.query);
-    return page(request, wayBack(query.ok ? query.value.get('rd') : undefined), false);
+    return page(request, returnPath(query.ok ? query.value.get('rd') : undefined), false);
   }
 
   function blocked(request: Request): Reply {
@@ -225,10 +225,10 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
   async function answer(request: Request): Promise<Reply> {
     const read = parseForm(request.body);
     const form = read.ok ? read.value : emptyForm;
-    if (asksForAnother(form)) return page(request, wayBack(form.get('rd')), false);
+    if (asksForAnother(form)) return page(request, returnPath(form.get('rd')), false);
     const given = challenges.answerIn(request, form);
     if ('waitSeconds' in given) return refuse(request, given.waitSeconds);
-    const back = wayBack(form.get('rd'));
+    const back = returnPath(form.get('rd'));
     if ((await given.judge()) !== 'right') return page(request, back, true);
     const headers: Header[] = [['Location', back], noStore, noIndex, ...passFor(request)];
     return { status: 303, headers };

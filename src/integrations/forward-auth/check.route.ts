@@ -29,7 +29,7 @@ import {
   type GateVerdict,
   policyParameters,
 } from './policy.ts';
-import { challengeHref } from './way-back.ts';
+import { challengeHref } from './return-path.ts';
 
 export interface GateOptions extends Omit<DeciderOptions, 'readParams'> {
   readonly blocked: BlockedPage;

@@ -15,7 +15,7 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { daySeconds, minuteMs } from '../../core/time.ts';
-import { embeddedIp4 } from '../../ip/behind.ts';
+import { embeddedIpv4 } from '../../ip/embedded-ipv4.ts';
 
 /** Whoever composes the service derives the signing key for this purpose. */
 export const passKeyPurpose = 'gate pass 1';
@@ -187,12 +187,12 @@ function valueAt(cookies: string, at: number): string | undefined {
 
 /** The first 24 bits of IPv4, also of an address that a translator or tunnel speaks for. */
 function highOf(family: 4 | 6, words: Uint32Array): number {
-  const quad = family === 4 ? words[0]! : embeddedIp4(words);
+  const quad = family === 4 ? words[0]! : embeddedIpv4(words);
   return quad >= 0 ? (quad & 0xffffff00) >>> 0 : words[0]!;
 }
 
 function lowOf(family: 4 | 6, words: Uint32Array): number {
-  return family === 4 || embeddedIp4(words) >= 0 ? 0 : words[1]!;
+  return family === 4 || embeddedIpv4(words) >= 0 ? 0 : words[1]!;
 }
 
 const hostShape = /^([a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/;

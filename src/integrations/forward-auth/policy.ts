@@ -13,7 +13,7 @@ import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { about, digits, integer, option, preset, queryReader } from '../../core/schema.ts';
 import { hourSeconds } from '../../core/time.ts';
-import { isListable } from '../listable.ts';
+import { isListable } from '../listable-network.ts';
 import { type Passes, passSeconds } from './pass.ts';
 
 export type GateVerdict = 'allow' | 'challenge' | 'block';

@@ -32,7 +32,7 @@ import {
   strengthOf,
 } from '../../index/records.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { lookBehind } from '../../ip/behind.ts';
+import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import {
   formatNetwork,
   formatPrefix,
@@ -43,7 +43,7 @@ import {
   rangeToPrefixes,
 } from '../../ip/prefix.ts';
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
-import { addressesIn } from '../../ip/typed.ts';
+import { addressesIn } from '../../ip/typed-address.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import {
   type Endpoint,
@@ -209,7 +209,7 @@ export function addressRoute(options: AddressOptions): PlainRoute {
 
   const forOperator = pageBuilder.page(operatorsEndpoint, async (context, query) => {
     const address = new Uint32Array(4);
-    const family = lookBehind(parseIp(context.request.param, address), address) as 4 | 6;
+    const family = replaceByEmbedded(parseIp(context.request.param, address), address) as 4 | 6;
     const bar = await options.operatorBar(context, query, formatIp(family, address));
     const data = await pageData(family, address, context.language);
     return pageBuilder.show(context, (frame) => ipPage(frame, data, bar), { headers: [noIndex] });
@@ -221,7 +221,7 @@ export function addressRoute(options: AddressOptions): PlainRoute {
     const refusal = admit(request, asJson);
     if (refusal !== undefined) return refusal;
     const address = new Uint32Array(4);
-    const family = lookBehind(parseIp(request.param, address), address);
+    const family = replaceByEmbedded(parseIp(request.param, address), address);
     if (family === 0) {
       // With its slash percent-encoded.
       const network = parsePrefix(request.param, 'mask');

@@ -26,7 +26,7 @@ import { countryOf, type GeoReader } from '../../geo/reader.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { formatIp } from '../../ip/address.ts';
-import { networkBehind } from '../../ip/behind.ts';
+import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { formatPrefix, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { specialUse } from '../../ip/special.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
@@ -162,7 +162,7 @@ function readNodeQuestion(params: Params): Result<Asked> {
     const detail = `The network ${formatPrefix(network)} is too large: IPv4 networks may be /16 to /32, IPv6 networks /48 to /128.`;
     return fail('network_too_large', detail, 'network');
   }
-  return ok({ network: networkBehind(network), maxAgeDays: maxAgeInDays });
+  return ok({ network: embeddedNetwork(network), maxAgeDays: maxAgeInDays });
 }
 
 /** Host bits are allowed: the example that clients copied from is 127.0.0.1/24. */

@@ -10,7 +10,7 @@ import { isoSecondsBytes, writeIsoSeconds } from '../../core/dates.ts';
 import type { GeoFragments } from '../../geo/reader.ts';
 import { LAST_REPORTED_AT, type Records, ROW_SHIFT, reportersOf } from '../../index/records.ts';
 import { writeIp4, writeIp6, writeNumber } from '../../ip/address-writer.ts';
-import { addressBehind } from '../../ip/behind.ts';
+import { publicEmbeddedIpv4 } from '../../ip/embedded-ipv4.ts';
 import { isPublic } from '../../ip/special.ts';
 
 /** Takes `words` as `parseIp` leaves them. The result is overwritten by the next call. */
@@ -115,7 +115,7 @@ function writePlace(
   family: 4 | 6,
   words: Uint32Array,
 ): number {
-  const quad = addressBehind(family, words);
+  const quad = publicEmbeddedIpv4(family, words);
   if (quad < 0) return geo.write(view, at, family, words);
   behind[0] = quad;
   return geo.write(view, at, 4, behind);

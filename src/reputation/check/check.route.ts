@@ -28,7 +28,7 @@ import type { Header } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';
 import { formatIp, type IpFamily, ipTextLengthMax, parseIp } from '../../ip/address.ts';
-import { lookBehind } from '../../ip/behind.ts';
+import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import { endpoint, parametersOf, routeFacts } from '../../web/guard/endpoint.ts';
 import { ignoredParameters } from '../../web/guard/intake/form.ts';
 import {
@@ -237,7 +237,7 @@ export function readAddress(text: string | undefined): Result<Address> {
   const family = parseIp(text, words);
   if (family === 0) return fail('invalid_parameter', invalidAddressDetail, 'ipAddress');
   const canonical = formatIp(family, words);
-  return ok({ family: lookBehind(family, words), words, text: canonical });
+  return ok({ family: replaceByEmbedded(family, words), words, text: canonical });
 }
 
 /** `maxAgeInDays` as the time from which reports count, milliseconds since 1970. */

@@ -5,7 +5,7 @@
  * hide a bad network), and so are the flags. Reports are those of the most specific entry that
  * was reported; what lists add to them is added up over all entries. Above a known-good range only
  * lists count. An allowlist entry anywhere above wins over all of it. What is said of the IPv4 address that
- * stands behind an IPv6 one (ip/behind.ts) is said of both.
+ * stands behind an IPv6 one (ip/embedded-ipv4.ts) is said of both.
  */
 
 import { entryFlags, type Verdict } from '../../contracts/reputation.ts';
@@ -14,7 +14,7 @@ import type { IndexView } from '../../index/reader.ts';
 import { META, REPORTS, REPORTS_MASK, ROW_SHIFT, STRENGTH } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { parseIp } from '../../ip/address.ts';
-import { addressBehind } from '../../ip/behind.ts';
+import { publicEmbeddedIpv4 } from '../../ip/embedded-ipv4.ts';
 import { createCheckBody, createSummaryWriter } from './check-body.ts';
 import { entryScore, halfLivesAt, maliciousScore } from './score.ts';
 
@@ -48,7 +48,7 @@ export function openCheck(options: {
 
   /** Fills `covering`, that of the IPv4 address behind it first. @returns how many entries */
   function entriesOf(family: 4 | 6, words: Uint32Array): number {
-    const quad = addressBehind(family, words);
+    const quad = publicEmbeddedIpv4(family, words);
     if (quad < 0) return index.covering(family, words, covering);
     behind[0] = quad;
     const count = index.covering(4, behind, covering);

@@ -14,8 +14,8 @@ import type { Store } from '../../storage/store.ts';
 import { createOwnEntries } from '../ranges/operator-ranges.ts';
 import type { Contributions } from '../state/contributions.ts';
 import { listExpired } from '../state/events.ts';
+import { type Fill, fillRow } from './capacity.ts';
 import { findList } from './load-list.ts';
-import { type Fill, fillRow } from './room.ts';
 import type { Sources } from './sources.ts';
 
 export function createListKeeper(options: {

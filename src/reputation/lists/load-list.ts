@@ -24,7 +24,7 @@ import {
   listRows,
   type RowBatch,
 } from '../state/events.ts';
-import { ensureCapacity, type RoomLimits } from './room.ts';
+import { type CapacityLimits, ensureCapacity } from './capacity.ts';
 import { runMsMax } from './sources.ts';
 
 // The known lists as durable rows, which a loader reads before it begins. A row is added with the run
@@ -70,7 +70,7 @@ async function rowsUnderWay(store: Store, except: Name, now: number): Promise<nu
 const retryMs = 250;
 const retriesMax = 20;
 
-interface LoadLimits extends RoomLimits {
+interface LoadLimits extends CapacityLimits {
   readonly listsMax: number;
 }
 

@@ -17,10 +17,10 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { currentCountryCode, groupName, parseNetworkGroup } from '../../geo/network-groups.ts';
 import { parseIp } from '../../ip/address.ts';
-import { networkBehind } from '../../ip/behind.ts';
+import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
+import { readPrefix } from '../../ip/operator-prefix.ts';
 import { contains, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
-import { typedAddress } from '../../ip/typed.ts';
-import { readPrefix } from '../../ip/written.ts';
+import { typedAddress } from '../../ip/typed-address.ts';
 import { commitOnce, retryOnConflict, written } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import {
@@ -38,9 +38,9 @@ import {
   type SetRow,
   type Store,
 } from '../../storage/store.ts';
+import { ensureCapacity } from '../lists/capacity.ts';
 import { createRowSink } from '../lists/import/rows.ts';
 import { findList, loadList } from '../lists/load-list.ts';
-import { ensureCapacity } from '../lists/room.ts';
 import { listOfGroup } from '../lists/sources.ts';
 import { categoryMax } from '../reports/categories.ts';
 import {
@@ -157,7 +157,7 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
     const instead = read.value.prefix === undefined ? insteadOf(read.value.name) : undefined;
     if (instead !== undefined) return fail('invalid_prefix', instead);
     // An address of a translator or tunnel is kept as the IPv4 address behind it.
-    const prefix = read.value.prefix && networkBehind(read.value.prefix);
+    const prefix = read.value.prefix && embeddedNetwork(read.value.prefix);
     const name = prefix === undefined ? read.value.name : formatPrefix(prefix);
     const key = keyOf(name);
     const isCounted = ok<{ check: RowCheck[]; set: SetRow[] }>({ check: [], set: [] });
@@ -182,7 +182,7 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
     const { name: typed, prefix: asTyped } = read.value;
     // A row of before may be kept as it was written.
     const isKept = (await store.get(keyOf(typed))) !== undefined;
-    const prefix = isKept || asTyped === undefined ? asTyped : networkBehind(asTyped);
+    const prefix = isKept || asTyped === undefined ? asTyped : embeddedNetwork(asTyped);
     const name = prefix === undefined ? typed : formatPrefix(prefix);
     const key = keyOf(name);
     const removed = await retryOnConflict(async () => {
@@ -236,7 +236,7 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
   async function has(text: string): Promise<boolean> {
     const read = readPrefix(typedAddress(text));
     if (!read.ok) return false;
-    return (await store.get(keyOf(formatPrefix(networkBehind(read.value))))) !== undefined;
+    return (await store.get(keyOf(formatPrefix(embeddedNetwork(read.value))))) !== undefined;
   }
 
   return { put, remove, list, has, groups };

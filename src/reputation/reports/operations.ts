@@ -17,7 +17,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { createSemaphore, createTurns } from '../../core/scheduling.ts';
 import { columnsOr } from '../../core/text-table.ts';
 import { formatIp } from '../../ip/address.ts';
-import { readBehind, textBehind } from '../../ip/behind.ts';
+import { readEmbedded, textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { retractAll } from '../requests/queue.ts';
 import { retractReport, retractReports, type TakenBack } from '../votes/retract.ts';
 import { categoriesOf } from './categories.ts';
@@ -67,7 +67,7 @@ export const listReports = operation({
       throw new OperatorError('name either an address or --account <email>');
     }
     if (text !== undefined) {
-      const { family, words } = readBehind(text);
+      const { family, words } = readEmbedded(text);
       const found = await createReportStore(w).list(family, words, 0, limit);
       return { of: text, by: false, reports: found.map(shownReport) };
     }
@@ -158,7 +158,7 @@ export const retractOperation = operation({
       throw new OperatorError('--since goes with --account <email>');
     }
     if (named !== undefined) {
-      const ofAddress = textBehind(named);
+      const ofAddress = textOfEmbedded(named);
       return { ofAddress: { address: ofAddress, ...expect(await retractAll(w, ofAddress)) } };
     }
     if (email !== undefined) {
@@ -206,7 +206,7 @@ export const restoreOperation = operation({
   parameters: { address, reports: { schema: storedReports } },
   audit: 'required',
   async run(w, { address: of, reports }) {
-    expect(await restoreReports(w, readBehind(of), reports));
+    expect(await restoreReports(w, readEmbedded(of), reports));
     return { address: of, restored: reports.length };
   },
   outcome: ({ restored }) => `${restored} reports put back`,

@@ -18,7 +18,7 @@ import { firstHeader, packing } from '../../http/request/message.ts';
 import { isPacked } from '../../http/request/unpacking.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
-import { textBehind } from '../../ip/behind.ts';
+import { textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
 import type { Hook } from '../../web/guard/hooks.ts';
@@ -150,7 +150,7 @@ function reportReader(options: ReportReaderOptions) {
     const report = readReport(input.value, {
       now: clock.now(),
       allowDocumentation,
-      ownAddresses: { has: (ip) => ip === textBehind(clientIp) || serverAddresses.has(ip) },
+      ownAddresses: { has: (ip) => ip === textOfEmbedded(clientIp) || serverAddresses.has(ip) },
     });
     if (!report.ok) return report;
     const country = clientCountry(geo, clientIp);

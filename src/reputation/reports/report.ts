@@ -8,7 +8,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { count, country, dateTime, integer } from '../../core/schema.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { lookBehind } from '../../ip/behind.ts';
+import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import { specialUse } from '../../ip/special.ts';
 import { categoryMax } from './categories.ts';
 
@@ -72,7 +72,7 @@ export function readReport(input: ReportInput, rules: ReportRules): Result<ReadR
   const text = input.ip?.trim() ?? '';
   if (text === '') return fail('invalid_parameter', 'The ip field is required.', 'ip');
   // Whoever is reported in the form of a translator or tunnel is the IPv4 address.
-  const family = lookBehind(parseIp(text, words), words);
+  const family = replaceByEmbedded(parseIp(text, words), words);
   if (family === 0)
     return fail('invalid_parameter', 'The ip must be a valid IPv4 or IPv6 address.', 'ip');
   const ip = formatIp(family, words);

@@ -6,7 +6,7 @@ import { address, flag, note, textOf } from '../../contracts/operation-parameter
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { columnsOr } from '../../core/text-table.ts';
-import { readBehind } from '../../ip/behind.ts';
+import { readEmbedded } from '../../ip/embedded-ipv4.ts';
 import { addEntry } from '../ranges/operations.ts';
 import { createAllowlist, createOwnEntries } from '../ranges/operator-ranges.ts';
 import { categoriesOf, categoryFault, categoryMax } from '../reports/categories.ts';
@@ -130,7 +130,7 @@ export const reopenRemoval = operation({
       const gone = await createAllowlist(w).remove(of);
       if (!gone.ok && gone.error !== 'not_found') expect(gone);
     }
-    if (reports.length > 0) expect(await restoreReports(w, readBehind(of), reports));
+    if (reports.length > 0) expect(await restoreReports(w, readEmbedded(of), reports));
     const from = { fromAddress, signedIn };
     const asker = { standing: standingOf(from), network: unknownNetwork };
     expect(await createRemovals(w).add(of, { reason, ...from }, asker, at));

@@ -17,7 +17,7 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { dayMs } from '../../core/time.ts';
 import { parseIp } from '../../ip/address.ts';
-import { textBehind } from '../../ip/behind.ts';
+import { textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { networksOf } from '../../ip/networks.ts';
 import { addWithin, type BoundedRows, commitOnce, written } from '../../storage/change.ts';
 import {
@@ -60,7 +60,7 @@ const askerFields = {
 export function networkMarks(key: Uint8Array): (clientIp: string) => Uint8Array {
   return (clientIp) =>
     createHmac('sha256', key)
-      .update(networksOf(textBehind(clientIp)).network)
+      .update(networksOf(textOfEmbedded(clientIp)).network)
       .digest()
       .subarray(0, markBytes);
 }
@@ -307,7 +307,7 @@ export async function acceptRemoval(
 ): Promise<Result<AcceptedRemoval>> {
   const removals = createRemovals(parts);
   const isKept = (await removals.find(given)) !== undefined;
-  const address = isKept ? given : textBehind(given);
+  const address = isKept ? given : textOfEmbedded(given);
   const request = await removals.find(address);
   if (request === undefined) return fail('not_found', `there is no request for ${address}`);
   const gone = await retractAll(parts, address);

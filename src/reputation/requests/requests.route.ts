@@ -9,9 +9,9 @@ import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { lookBehind, textBehind } from '../../ip/behind.ts';
+import { replaceByEmbedded, textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { specialUse } from '../../ip/special.ts';
-import { typedAddress } from '../../ip/typed.ts';
+import { typedAddress } from '../../ip/typed-address.ts';
 import { asksForAnother, type FormChallenges } from '../../web/components/challenge.tsx';
 import type { Callers } from '../../web/guard/callers.ts';
 import { sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
@@ -131,7 +131,9 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
       {
         now: clock.now(),
         allowDocumentation,
-        ownAddresses: { has: (own) => own === textBehind(clientIp) || serverAddresses.has(own) },
+        ownAddresses: {
+          has: (own) => own === textOfEmbedded(clientIp) || serverAddresses.has(own),
+        },
       },
     );
     if (!said.ok) return refuse(said);
@@ -197,7 +199,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
   }
 
   function askerIn(context: PersonRequest, { ip }: Asked) {
-    const clientIp = textBehind(context.request.clientIp);
+    const clientIp = textOfEmbedded(context.request.clientIp);
     const origin = { fromAddress: clientIp === ip, signedIn: isVerified(context) };
     return { origin, from: { standing: standingOf(origin), network: networkMark(clientIp) } };
   }
@@ -287,7 +289,10 @@ export const noAddress = fail('invalid_parameter', undefined, 'address');
 /** Reads an address that is public, or an example in the demo; undefined for any other. */
 export function addressIn(params: Params, allowDocumentation: boolean): Asked | undefined {
   const words = new Uint32Array(4);
-  const family = lookBehind(parseIp(typedAddress(params.get('address') ?? ''), words), words);
+  const family = replaceByEmbedded(
+    parseIp(typedAddress(params.get('address') ?? ''), words),
+    words,
+  );
   if (family === 0) return undefined;
   const use = specialUse(family, words);
   const isExample = allowDocumentation && use?.documentation === true;

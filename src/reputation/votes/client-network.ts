@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import { fnv1a } from '../../core/digest.ts';
 import { type GeoReader, providerOf } from '../../geo/reader.ts';
 import { parseIp } from '../../ip/address.ts';
-import { lookBehind } from '../../ip/behind.ts';
+import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import type { Check } from '../check/check.ts';
 
 export interface ClientNetworkOptions {
@@ -22,7 +22,7 @@ export interface ClientNetworkOptions {
 export function clientNetwork(options: ClientNetworkOptions, clientIp: string): number {
   const { geo, check, clock } = options;
   const words = new Uint32Array(4);
-  const family = lookBehind(parseIp(clientIp, words), words);
+  const family = replaceByEmbedded(parseIp(clientIp, words), words);
   if (family === 0) return 0;
   const provider = providerOf(geo.find(family, words));
   return networkNumber({

@@ -15,8 +15,8 @@ import type { IpIndex } from '../../index/ip-index.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import type { Store } from '../../storage/store.ts';
 import { openDestinations, sourceFault } from '../lists/import/download.ts';
-import { createWebhooks, removeWebhooks, webhookBounds, webhooksOf } from './hooks.ts';
 import { createWebhookRunner } from './runner.ts';
+import { createWebhooks, removeWebhooks, webhookBounds, webhooksOf } from './webhook-store.ts';
 
 /**
  * Scores change by reports, lists and time; each poll is a look-up for each watch, or a walk of a

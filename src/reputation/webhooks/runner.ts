@@ -27,7 +27,7 @@ import {
   type Webhook,
   type Webhooks,
   withEvent,
-} from './hooks.ts';
+} from './webhook-store.ts';
 
 const deliveriesMax = 4;
 /** The waits add up to two days. */

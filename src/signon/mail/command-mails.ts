@@ -8,7 +8,7 @@ import { createResetLinks, type ResetLinks } from '../people/recovery.ts';
 import { isErased, openPeople } from '../people.ts';
 import { createSecurityLog } from '../sessions/security-log.ts';
 import type { StoredLanguage } from '../visitor.ts';
-import { mailSender } from './letter.ts';
+import { mailSender } from './mail-format.ts';
 import { createMailer, type Delivery, type MailTransport } from './mailer.ts';
 import { createNotices, type Notices } from './notices.ts';
 import { type Outbox, openOutbox } from './outbox.ts';

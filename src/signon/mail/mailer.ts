@@ -15,7 +15,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
 import type { StoredLanguage } from '../visitor.ts';
-import { type Mail, type MailSender, signature } from './letter.ts';
+import { type Mail, type MailSender, signature } from './mail-format.ts';
 import { type MailName, type MailValues, mailText } from './texts.ts';
 
 export interface MailTransport {

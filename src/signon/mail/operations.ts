@@ -9,7 +9,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { fail } from '../../core/result.ts';
 import { languages, type StoredLanguage } from '../visitor.ts';
 import { inspectTls, transportOf } from './command-mails.ts';
-import { mailSender, signature } from './letter.ts';
+import { mailSender, signature } from './mail-format.ts';
 import type { Mailer } from './mailer.ts';
 import { mailText } from './texts.ts';
 

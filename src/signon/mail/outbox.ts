@@ -16,7 +16,7 @@ import type { Clock } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
 import type { Log } from '../../core/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
-import { envelopeOf, type Mail, type MailSender } from './letter.ts';
+import { envelopeOf, type Mail, type MailSender } from './mail-format.ts';
 import type { MailTransport } from './mailer.ts';
 
 const filesMax = 1_000;

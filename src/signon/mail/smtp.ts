@@ -9,7 +9,7 @@ import { TLSSocket } from 'node:tls';
 import { createTransport } from 'nodemailer';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { isLoopback } from '../../ip/loopback.ts';
-import { envelopeOf, htmlOf, logoId, type Mail, type MailSender } from './letter.ts';
+import { envelopeOf, htmlOf, logoId, type Mail, type MailSender } from './mail-format.ts';
 import type { MailTransport } from './mailer.ts';
 
 const timeoutMs = 20_000;

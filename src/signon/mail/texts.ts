@@ -1,5 +1,5 @@
 /**
- * The mails that sign-on sends, as plain text (letter.ts makes HTML of it), in English and French with the same
+ * The mails that sign-on sends, as plain text (mail-format.ts makes HTML of it), in English and French with the same
  * entries. A line holds at most 78 characters, links aside.
  */
 

@@ -8,9 +8,9 @@ import { createBitLzw, frameOptions, lzwBytesMax } from '../../../src/captcha/pi
 import { createGlyphSet } from '../../../src/captcha/picture/glyphs.ts';
 import { createKeystream } from '../../../src/captcha/picture/keystream.ts';
 import { drawLetters, poseAt, stamp } from '../../../src/captcha/picture/letters.ts';
+import { drawWord } from '../../../src/captcha/picture/motion-scene.ts';
 import { alphabet, type ProfileName, profiles } from '../../../src/captcha/picture/profiles.ts';
 import { createMotionRenderer } from '../../../src/captcha/picture/render.ts';
-import { drawWord } from '../../../src/captcha/picture/scene.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { outlines, seeds, soundChallenge } from '../../support/captcha/frames.ts';
 

@@ -23,7 +23,7 @@ import {
 import {
   createSettledMemory,
   openSettledPolls,
-} from '../../../src/integrations/crowdsec/settled.ts';
+} from '../../../src/integrations/crowdsec/settled-polls.ts';
 import { createCursors, createDecisionStream } from '../../../src/integrations/crowdsec/stream.ts';
 import { createList } from '../../support/integrations/changing-list.ts';
 import { toldIn } from '../../support/integrations/told.ts';

@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { parseQuery } from '../../../src/http/request/query.ts';
 import { readPolicy, verdictOf } from '../../../src/integrations/forward-auth/policy.ts';
-import { challengeHref, wayBack } from '../../../src/integrations/forward-auth/way-back.ts';
+import { challengeHref, returnPath } from '../../../src/integrations/forward-auth/return-path.ts';
 
 function policyOf(query: string) {
   const params = parseQuery(query);
@@ -61,7 +61,7 @@ it('what is unknown, bad, out of range or given twice is named', () => {
 
 it('the way back is a path of the site, else its root', () => {
   for (const path of ['/', '/a/b?c=d&e=%20', '/wp-login.php?redirect_to=https%3A%2F%2Fx.example']) {
-    assert.equal(wayBack(path), path);
+    assert.equal(returnPath(path), path);
   }
   const elsewhere = [
     ...['//evil.example', '/\\evil.example', 'https://evil.example/', 'evil.example', ''],
@@ -69,8 +69,8 @@ it('the way back is a path of the site, else its root', () => {
     ...['javascript:alert(1)', `/${'a'.repeat(2_048)}`, '/.portcullis/challenge?rd=%2F'],
     ...['/x/../.portcullis/challenge'],
   ];
-  for (const text of elsewhere) assert.equal(wayBack(text), '/', text);
-  assert.equal(wayBack(undefined), '/');
+  for (const text of elsewhere) assert.equal(returnPath(text), '/', text);
+  assert.equal(returnPath(undefined), '/');
   assert.equal(challengeHref('/a?b=c'), '/.portcullis/challenge?rd=%2Fa%3Fb%3Dc');
   assert.equal(challengeHref(`/${'?'.repeat(1_500)}`), '/.portcullis/challenge?rd=%2F');
 });
@@ -80,7 +80,7 @@ it('no text leads to another origin, and none throws', () => {
   const paths = fc.array(pieces, { maxLength: 12 }).map((parts) => parts.join(''));
   fc.assert(
     fc.property(fc.oneof(paths, fc.string(), fc.string({ unit: 'binary' })), (text) => {
-      const back = wayBack(text);
+      const back = returnPath(text);
       assert.equal(new URL(back, 'https://site.example').origin, 'https://site.example');
       assert.ok(back.startsWith('/') && !back.startsWith('//') && back.length <= 2_048);
       assert.ok(challengeHref(text).length <= 2_200);

@@ -10,14 +10,14 @@ import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createTurns } from '../../../src/core/scheduling.ts';
 import { openDestinations } from '../../../src/reputation/lists/import/download.ts';
+import { createWebhookRunner, triesMax } from '../../../src/reputation/webhooks/runner.ts';
 import {
   createWebhooks,
   removeWebhooks,
   type Webhooks,
   webhookBounds,
   webhooksOf,
-} from '../../../src/reputation/webhooks/hooks.ts';
-import { createWebhookRunner, triesMax } from '../../../src/reputation/webhooks/runner.ts';
+} from '../../../src/reputation/webhooks/webhook-store.ts';
 import { webhookKey } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';

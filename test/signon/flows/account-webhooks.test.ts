@@ -9,7 +9,7 @@ import { after, before, it } from 'node:test';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { createWebhooks } from '../../../src/reputation/webhooks/hooks.ts';
+import { createWebhooks } from '../../../src/reputation/webhooks/webhook-store.ts';
 import { mailsIn } from '../../support/browser/web-visitor.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';

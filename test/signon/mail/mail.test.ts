@@ -8,7 +8,7 @@ import { it } from 'node:test';
 import { type Accent, readAccent } from '../../../src/core/accent.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { mailSender } from '../../../src/signon/mail/letter.ts';
+import { mailSender } from '../../../src/signon/mail/mail-format.ts';
 import { createMailer, type MailTransport } from '../../../src/signon/mail/mailer.ts';
 import { openOutbox } from '../../../src/signon/mail/outbox.ts';
 import { smtpTransport } from '../../../src/signon/mail/smtp.ts';

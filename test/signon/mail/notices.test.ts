@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ok } from '../../../src/core/result.ts';
-import type { Mail } from '../../../src/signon/mail/letter.ts';
+import type { Mail } from '../../../src/signon/mail/mail-format.ts';
 import type { MailTransport } from '../../../src/signon/mail/mailer.ts';
 import { noticeRow, readNotice } from '../../../src/signon/mail/notices.ts';
 import { changeEvents } from '../../../src/signon/sessions/security-log.ts';

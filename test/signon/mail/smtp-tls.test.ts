@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Mail } from '../../../src/signon/mail/letter.ts';
+import type { Mail } from '../../../src/signon/mail/mail-format.ts';
 import {
   checkSmtp,
   isOnThisMachine,

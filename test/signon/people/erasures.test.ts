@@ -11,7 +11,7 @@ import {
   reportsOfAccount,
 } from '../../../src/reputation/reports/store/account-reports.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
-import type { Mail } from '../../../src/signon/mail/letter.ts';
+import type { Mail } from '../../../src/signon/mail/mail-format.ts';
 import type { Delivery } from '../../../src/signon/mail/mailer.ts';
 import { createDeletion, createErasures } from '../../../src/signon/people/deletion.ts';
 import { signonPersonalData } from '../../../src/signon/people/personal-data.ts';

@@ -6,8 +6,8 @@
  * out darker instead of brighter.
  */
 
+import type { NoiseField } from '../../../src/captcha/picture/motion-scene.ts';
 import type { PictureProfile } from '../../../src/captcha/picture/profiles.ts';
-import type { NoiseField } from '../../../src/captcha/picture/scene.ts';
 
 /** Angles tried, a whole turn of them. */
 const angles = 32;

@@ -7,17 +7,17 @@ import { dotsToBytes } from '../../../src/captcha/picture/gif.ts';
 import { createGlyphSet, loadOutlines } from '../../../src/captcha/picture/glyphs.ts';
 import { createKeystream } from '../../../src/captcha/picture/keystream.ts';
 import {
-  type PictureProfile,
-  type ProfileName,
-  profiles,
-} from '../../../src/captcha/picture/profiles.ts';
-import {
   createField,
   createSceneMaker,
   drawWord,
   type NoiseField,
   type SceneMaker,
-} from '../../../src/captcha/picture/scene.ts';
+} from '../../../src/captcha/picture/motion-scene.ts';
+import {
+  type PictureProfile,
+  type ProfileName,
+  profiles,
+} from '../../../src/captcha/picture/profiles.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 
 export interface Challenge {

@@ -3,8 +3,8 @@
  * person's eye does with motion.
  */
 
+import type { NoiseField } from '../../../src/captcha/picture/motion-scene.ts';
 import type { PictureProfile } from '../../../src/captcha/picture/profiles.ts';
-import type { NoiseField } from '../../../src/captcha/picture/scene.ts';
 import type { Challenge } from './frames.ts';
 
 /** A number a dot; letters are meant to stand out, brighter or darker. */

@@ -4,7 +4,7 @@
  */
 
 import { entryFlags } from '../../../src/contracts/reputation.ts';
-import { addressBehind } from '../../../src/ip/behind.ts';
+import { publicEmbeddedIpv4 } from '../../../src/ip/embedded-ipv4.ts';
 import { formatPrefix, type Prefix } from '../../../src/ip/prefix.ts';
 import type { ListKind } from '../../../src/reputation/state/events.ts';
 import type { ReputationEvent } from './events.ts';
@@ -115,7 +115,7 @@ export function judgeSlowly(
 ): { score: number; anonymousExit: boolean; allowlisted: boolean; malicious: boolean } {
   let score = 0;
   let flags = 0;
-  const quad = addressBehind(family, words);
+  const quad = publicEmbeddedIpv4(family, words);
   const isCovering = ({ prefix }: ModelEntry) =>
     (prefix.family === family && startsWith(words, prefix)) ||
     (quad >= 0 && prefix.family === 4 && startsWith(Uint32Array.of(quad), prefix));

@@ -13,7 +13,7 @@ import {
   reportersOf,
 } from '../../../src/index/records.ts';
 import { formatIp, type IpFamily } from '../../../src/ip/address.ts';
-import { lookBehind } from '../../../src/ip/behind.ts';
+import { replaceByEmbedded } from '../../../src/ip/embedded-ipv4.ts';
 import { isPublic } from '../../../src/ip/special.ts';
 import type { Check } from '../../../src/reputation/check/check.ts';
 
@@ -26,7 +26,7 @@ export function plainBody(
   const { geo, records } = world;
   const verdict = world.judge(family, words, nowMs);
   const place = words.slice();
-  const ids = geo.find(lookBehind(family, place), place);
+  const ids = geo.find(replaceByEmbedded(family, place), place);
   const entry = verdict.reportedEntry;
   const reportedAt = entry === 0 ? 0 : records.word[entry * ROW_WORDS + LAST_REPORTED_AT]!;
   const isListed = verdict.listReports > 0 && verdict.listedAt > 0;

@@ -18,7 +18,7 @@ import {
   listSubscriptions,
 } from '../../../src/reputation/lists/subscriptions/subscriptions.ts';
 import { createAnonymousReports, createRemovals } from '../../../src/reputation/requests/queue.ts';
-import { createWebhooks, webhookBounds } from '../../../src/reputation/webhooks/hooks.ts';
+import { createWebhooks, webhookBounds } from '../../../src/reputation/webhooks/webhook-store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../house/result.ts';
 

@@ -7,7 +7,7 @@ import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { type Clock, systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
-import type { Mail } from '../../../src/signon/mail/letter.ts';
+import type { Mail } from '../../../src/signon/mail/mail-format.ts';
 import { openSignon, type Signon } from '../../../src/signon/open-signon.ts';
 import type { Profiles } from '../../../src/signon/people/profile/profile-store.ts';
 import type { Store } from '../../../src/storage/store.ts';

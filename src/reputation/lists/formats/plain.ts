@@ -6,7 +6,7 @@
  */
 
 import { formatPrefix, type Prefix, parsePrefix, parseRange } from '../../../ip/prefix.ts';
-import { typedBytes } from '../../../ip/typed.ts';
+import { typedBytes } from '../../../ip/typed-address.ts';
 import {
   type ListFormat,
   lineReader,

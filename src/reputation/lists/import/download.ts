@@ -11,7 +11,7 @@ import { parseHttpDate } from '../../../core/dates.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { dayMs } from '../../../core/time.ts';
 import { formatIp, parseIp } from '../../../ip/address.ts';
-import { lookBehind, textBehind } from '../../../ip/behind.ts';
+import { replaceByEmbedded, textOfEmbedded } from '../../../ip/embedded-ipv4.ts';
 import { isPublic } from '../../../ip/special.ts';
 import { escapeControls } from './rows.ts';
 
@@ -300,7 +300,7 @@ export class PeerHostError extends OperatorError {}
 export function plainHost({ hostname }: URL): string {
   const name = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
   const words = new Uint32Array(4);
-  const family = lookBehind(parseIp(name, words), words);
+  const family = replaceByEmbedded(parseIp(name, words), words);
   return family === 0 ? name.replace(/^www\./, '') : formatIp(family, words);
 }
 
@@ -315,7 +315,7 @@ export async function sameHost(
   const leadsTo = (name: string, address: string) =>
     new Promise<boolean>((done) => {
       resolve(name, { all: true }, (error, found) =>
-        done(error === null && found.some((one) => textBehind(one.address) === address)),
+        done(error === null && found.some((one) => textOfEmbedded(one.address) === address)),
       );
     });
   for (const other of others) {

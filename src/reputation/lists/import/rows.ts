@@ -14,7 +14,7 @@
 import type { Failure } from '../../../core/result.ts';
 import type { GeoSource } from '../../../geo/sources.ts';
 import { type IpFamily, parseIp } from '../../../ip/address.ts';
-import { embeddedBits, lookBehind, networkBehind } from '../../../ip/behind.ts';
+import { embeddedBits, embeddedNetwork, replaceByEmbedded } from '../../../ip/embedded-ipv4.ts';
 import {
   contains,
   halfOf,
@@ -25,7 +25,7 @@ import {
   rangeToPrefixes,
 } from '../../../ip/prefix.ts';
 import { specialUse } from '../../../ip/special.ts';
-import { typedBytes } from '../../../ip/typed.ts';
+import { typedBytes } from '../../../ip/typed-address.ts';
 import type { RowBatch } from '../../state/events.ts';
 import { splitLines, type TextReader } from './lines.ts';
 
@@ -138,7 +138,7 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
       return prefix.detail?.startsWith('The mask') ? maskFaultOf(prefix) : 'not a prefix';
     if (isPrefixTooWide(prefix.value)) return tooWide;
     if (masked) stats.normalised++;
-    putPrefix(networkBehind(prefix.value), row);
+    putPrefix(embeddedNetwork(prefix.value), row);
     return undefined;
   }
 
@@ -148,7 +148,7 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
     if (isTooWide(range.value)) return tooWide;
     const { family, first, last } = range.value;
     for (const prefix of rangeToPrefixes(family, first, last)) {
-      putPrefix(networkBehind(prefix), row);
+      putPrefix(embeddedNetwork(prefix), row);
     }
     return undefined;
   }
@@ -175,7 +175,7 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
 
   /** Returns false for a text that is no plain address. */
   function putAddress(text: string, row: RowScore): boolean {
-    const family = lookBehind(parseIp(text, scratch), scratch);
+    const family = replaceByEmbedded(parseIp(text, scratch), scratch);
     if (family === 0) return false;
     if (isUsable(family, scratch)) put(family, scratch, family === 4 ? 32 : 128, row);
     else stats.notPublic++;

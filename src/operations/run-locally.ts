@@ -1,7 +1,7 @@
 /** An operation in a command of its own: where no server runs, or the store is a database. */
 
 import { tasksEnded } from '../app/tasks.ts';
-import { placeOfData } from '../config/place.ts';
+import { placeOfData } from '../config/data-place.ts';
 import { expect, type OperationCall } from '../contracts/operation.ts';
 import { claimDataDir, inheritable } from '../storage/lmdb/claim.ts';
 import { hadStore, storePath } from '../storage/lmdb/presence.ts';
@@ -19,7 +19,7 @@ export interface Ran {
  * Opens the store of the settings, runs the operation, and closes it whatever happens.
  * @throws ClaimedError when another process has the directory
  */
-export async function runHere(order: Order, call: OperationCall): Promise<Ran> {
+export async function runLocally(order: Order, call: OperationCall): Promise<Ran> {
   const { isShared } = placeOfData();
   const operation = findOperation(order.operation);
   if (isShared) {

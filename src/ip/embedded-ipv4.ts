@@ -25,7 +25,7 @@ const embeddedBitsMin = 8;
 const scratch = new Uint32Array(4);
 
 /** The IPv4 address that four words of IPv6 embed, as an unsigned number; -1 for none. A few ns. */
-export function embeddedIp4(words: Uint32Array): number {
+export function embeddedIpv4(words: Uint32Array): number {
   const first = words[0]!;
   if (first >>> 16 === 0x2002) return ((first << 16) | (words[1]! >>> 16)) >>> 0;
   if (first === 0x2001_0000) return ~words[3]! >>> 0;
@@ -37,7 +37,7 @@ export function embeddedIp4(words: Uint32Array): number {
   return third === 0 && words[3]! > 0xffff ? words[3]! : -1;
 }
 
-/** Does what `embeddedIp4` does, for 64:ff9b::/32. */
+/** Does what `embeddedIpv4` does, for 64:ff9b::/32. */
 function translatedBy(words: Uint32Array): number {
   const second = words[1]!;
   const third = words[2]!;
@@ -51,9 +51,9 @@ function translatedBy(words: Uint32Array): number {
  * Returns the embedded IPv4 address, or -1 where there is none or it is private or otherwise special: RFC
  * 6052 forbids those, and nobody may come in with the rights of 10.0.0.1. Documentation ranges count.
  */
-export function addressBehind(family: IpFamily, words: Uint32Array): number {
+export function publicEmbeddedIpv4(family: IpFamily, words: Uint32Array): number {
   if (family === 4) return -1;
-  const found = embeddedIp4(words);
+  const found = embeddedIpv4(words);
   if (found < 0) return -1;
   scratch[0] = found;
   const use = specialUse(4, scratch);
@@ -64,8 +64,8 @@ export function addressBehind(family: IpFamily, words: Uint32Array): number {
  * Puts the address that stands behind this one into its place.
  * @returns the family by now
  */
-export function lookBehind<F extends 0 | IpFamily>(family: F, words: Uint32Array): F | 4 {
-  const found = family === 6 ? addressBehind(6, words) : -1;
+export function replaceByEmbedded<F extends 0 | IpFamily>(family: F, words: Uint32Array): F | 4 {
+  const found = family === 6 ? publicEmbeddedIpv4(6, words) : -1;
   if (found < 0) return family;
   words.fill(0);
   words[0] = found;
@@ -73,28 +73,28 @@ export function lookBehind<F extends 0 | IpFamily>(family: F, words: Uint32Array
 }
 
 /** Reads what stands behind an address. @param text canonical */
-export function readBehind(text: string): {
+export function readEmbedded(text: string): {
   readonly family: IpFamily;
   readonly words: Uint32Array;
 } {
   const words = new Uint32Array(4);
-  const family = lookBehind(parseIp(text, words) as IpFamily, words);
+  const family = replaceByEmbedded(parseIp(text, words) as IpFamily, words);
   return { family, words };
 }
 
 /** The canonical text of what stands behind an address; any other text as it is. */
-export function textBehind(text: string): string {
+export function textOfEmbedded(text: string): string {
   const words = new Uint32Array(4);
-  const family = lookBehind(parseIp(text, words), words);
+  const family = replaceByEmbedded(parseIp(text, words), words);
   return family === 0 ? text : formatIp(family, words);
 }
 
 /** Returns the IPv4 network whose addresses those of the prefix embed; else the prefix itself. */
-export function networkBehind(prefix: Prefix): Prefix {
+export function embeddedNetwork(prefix: Prefix): Prefix {
   const { words } = prefix;
   const bits = embeddedBits(prefix);
   // A prefix that covers a large part of IPv4 stays as it is written.
-  const found = bits < embeddedBitsMin ? -1 : embeddedIp4(words);
+  const found = bits < embeddedBitsMin ? -1 : embeddedIpv4(words);
   if (found < 0) return prefix;
   const behind = Uint32Array.of(found, 0, 0, 0);
   maskWords(4, behind, bits);

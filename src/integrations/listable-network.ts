@@ -1,6 +1,6 @@
 /** Decides which addresses and networks an integration may list at all. */
 
-import { addressBehind, embeddedBits } from '../ip/behind.ts';
+import { embeddedBits, publicEmbeddedIpv4 } from '../ip/embedded-ipv4.ts';
 import { type Prefix, widthOf } from '../ip/prefix.ts';
 import { meetsSpecialUse, specialUse } from '../ip/special.ts';
 
@@ -12,7 +12,7 @@ const lengthMin = { 4: 8, 6: 16 } as const;
  * the index, a demo or a test put them there. Behind a translator or tunnel it is the IPv4 address that counts.
  */
 export function isListable(family: 4 | 6, words: Uint32Array): boolean {
-  if (addressBehind(family, words) >= 0) return true;
+  if (publicEmbeddedIpv4(family, words) >= 0) return true;
   const use = specialUse(family, words);
   return use === undefined || use.globallyReachable || use.documentation;
 }

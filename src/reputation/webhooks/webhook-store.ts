@@ -12,7 +12,7 @@ import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { formatNetwork, parsePrefix } from '../../ip/prefix.ts';
-import { typedAddress } from '../../ip/typed.ts';
+import { typedAddress } from '../../ip/typed-address.ts';
 import {
   addWithin,
   type CommitAddition,

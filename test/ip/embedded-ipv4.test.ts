@@ -4,7 +4,12 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { formatIp, parseIp } from '../../src/ip/address.ts';
-import { addressBehind, embeddedIp4, networkBehind, textBehind } from '../../src/ip/behind.ts';
+import {
+  embeddedIpv4,
+  embeddedNetwork,
+  publicEmbeddedIpv4,
+  textOfEmbedded,
+} from '../../src/ip/embedded-ipv4.ts';
 import { networksOf } from '../../src/ip/networks.ts';
 import { formatPrefix, parsePrefix } from '../../src/ip/prefix.ts';
 import { formsOf } from '../support/ip-forms.ts';
@@ -17,10 +22,10 @@ function parsed(text: string): { family: 0 | 4 | 6; words: Uint32Array } {
 it('every form of an ordinary or documentation address gives that address', () => {
   for (const quad of ['8.8.8.8', '45.10.0.7', '198.51.100.7', '1.2.3.4', '223.255.255.254']) {
     for (const [name, form] of Object.entries(formsOf(quad))) {
-      assert.equal(textBehind(form), quad, `${name} ${form}`);
+      assert.equal(textOfEmbedded(form), quad, `${name} ${form}`);
     }
-    assert.equal(textBehind(`::ffff:${quad}`), quad);
-    assert.equal(textBehind(quad), quad);
+    assert.equal(textOfEmbedded(`::ffff:${quad}`), quad);
+    assert.equal(textOfEmbedded(quad), quad);
   }
 });
 
@@ -29,8 +34,8 @@ it('a private or other special address stands behind nothing', () => {
     for (const [name, form] of Object.entries(formsOf(quad))) {
       const { family, words } = parsed(form);
       assert.equal(family, 6);
-      assert.equal(addressBehind(6, words), -1, `${name} ${form}`);
-      assert.equal(textBehind(form), formatIp(6, words));
+      assert.equal(publicEmbeddedIpv4(6, words), -1, `${name} ${form}`);
+      assert.equal(textOfEmbedded(form), formatIp(6, words));
     }
   }
 });
@@ -44,8 +49,8 @@ it('other addresses embed none, also beside the ranges that do', () => {
   for (const text of others) {
     const { family, words } = parsed(text);
     assert.equal(family, 6, text);
-    assert.equal(embeddedIp4(words), -1, text);
-    assert.equal(textBehind(text), formatIp(6, words));
+    assert.equal(embeddedIpv4(words), -1, text);
+    assert.equal(textOfEmbedded(text), formatIp(6, words));
   }
 });
 
@@ -54,7 +59,7 @@ it('no words throw, and what is found is an unsigned number', () => {
   const starts = fc.constantFrom(0, 0x64_ff9b, 0x2001_0000, 0x2002_0808);
   fc.assert(
     fc.property(fc.oneof(word, starts), fc.oneof(word, fc.constant(0)), word, word, (...four) => {
-      const found = embeddedIp4(Uint32Array.from(four));
+      const found = embeddedIpv4(Uint32Array.from(four));
       assert.ok(Number.isInteger(found) && found >= -1 && found <= 0xffff_ffff);
     }),
   );
@@ -86,7 +91,7 @@ it('a network of such addresses is the IPv4 network', () => {
   for (const [text, wanted] of Object.entries(cases)) {
     const prefix = parsePrefix(text);
     assert.ok(prefix.ok, text);
-    assert.equal(formatPrefix(networkBehind(prefix.value)), wanted, text);
+    assert.equal(formatPrefix(embeddedNetwork(prefix.value)), wanted, text);
   }
 });
 

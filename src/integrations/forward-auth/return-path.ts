@@ -14,7 +14,7 @@ const home = '/';
 const self = 'http://self.invalid';
 
 /** The root of the site for what is no such path. */
-export function wayBack(text: string | undefined): string {
+export function returnPath(text: string | undefined): string {
   if (text === undefined || text.length > lengthMax || !shape.test(text)) return home;
   let url: URL;
   try {
@@ -33,6 +33,6 @@ export function wayBack(text: string | undefined): string {
  * root.
  */
 export function challengeHref(uri: string | undefined): string {
-  const encoded = encodeURIComponent(wayBack(uri));
+  const encoded = encodeURIComponent(returnPath(uri));
   return `${challengePath}?rd=${encoded.length > lengthMax ? encodeURIComponent(home) : encoded}`;
 }

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { parseIp } from '../../src/ip/address.ts';
+import { readPrefix } from '../../src/ip/operator-prefix.ts';
 import { formatPrefix, parsePrefix } from '../../src/ip/prefix.ts';
-import { typedAddress, typedBytes } from '../../src/ip/typed.ts';
-import { readPrefix } from '../../src/ip/written.ts';
+import { typedAddress, typedBytes } from '../../src/ip/typed-address.ts';
 
 const cases: Readonly<Record<string, string>> = {
   ' 1.2.3.4\t': '1.2.3.4',

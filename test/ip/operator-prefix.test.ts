@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import ipaddr from 'ipaddr.js';
+import { readPrefix } from '../../src/ip/operator-prefix.ts';
 import { formatPrefix, parsePrefix } from '../../src/ip/prefix.ts';
-import { readPrefix } from '../../src/ip/written.ts';
 
 function vectors(): string[] {
   return readFileSync('test/vectors/ip.txt', 'utf8')

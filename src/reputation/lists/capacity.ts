@@ -30,7 +30,7 @@ export interface Fill {
   readonly seq: bigint;
 }
 
-export interface RoomLimits {
+export interface CapacityLimits {
   readonly entriesMax: number;
   readonly contributionsMax: number;
 }
@@ -167,7 +167,7 @@ export async function ensureCapacity(
   store: Store,
   batches: readonly RowBatch[],
   underWay: number,
-  limits: RoomLimits,
+  limits: CapacityLimits,
 ): Promise<Result<void>> {
   const fill = await readFill(store);
   const rows = batches.reduce((sum, { count }) => sum + count, 0);
@@ -184,7 +184,7 @@ export async function ensureCapacity(
   );
 }
 
-function fits(fill: Fill, rows: number, limits: RoomLimits): boolean {
+function fits(fill: Fill, rows: number, limits: CapacityLimits): boolean {
   return (
     fill.entries + rows <= limits.entriesMax && fill.contributions + rows <= limits.contributionsMax
   );
