@@ -27,7 +27,7 @@ const script: Rules = {
   number,
 };
 
-/** Settings of one word a line, then its values. */
+/** Settings of one word a line, then its values: whatever program they are of. */
 const settings: Rules = {
   comment: String.raw`(?<=^|\s)#[^\n]*`,
   string: quoted,
@@ -78,18 +78,16 @@ const rulesOf: Readonly<Record<string, Rules>> = {
     string: '(?<==)"[^"]*"',
   },
   http: { keyword: String.raw`(?<=^)[A-Za-z][\w-]*(?=:)` },
-  ...Object.fromEntries(
-    'caddy dovecot dovecot24 envoy haproxy nginx postfix rspamd spamassassin spoe traefik unbound yaml'
-      .split(' ')
-      .map((language) => [language, settings]),
-  ),
 };
+
+/** Text that has no words of its own. */
+const plain = new Set(['', 'text', 'csv']);
 
 const made = new Map<string, RegExp>();
 
 function expressionOf(language: string): RegExp | undefined {
-  const rules = rulesOf[language];
-  if (rules === undefined) return undefined;
+  if (plain.has(language)) return undefined;
+  const rules = rulesOf[language] ?? settings;
   const known = made.get(language);
   if (known !== undefined) return known;
   // The name of a JSON member is a string, too: names are looked for before.
@@ -101,7 +99,7 @@ function expressionOf(language: string): RegExp | undefined {
   return expression;
 }
 
-/** Returns the code with its parts marked, or as it is where the language is not known here. */
+/** Returns the code with its parts marked, or as it is where it is no code. */
 export function highlighted(language: string, code: string): Html {
   const expression = code.length > charsMax ? undefined : expressionOf(language);
   if (expression === undefined) return code;
