@@ -10,6 +10,7 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { channel } from 'node:diagnostics_channel';
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
 import * as v from 'valibot';
 import type { Network } from '../../access/quota/client-limits.ts';
@@ -98,6 +99,17 @@ export type SolvedWork = Readonly<v.InferOutput<typeof Purpose>> & {
   readonly endsAt: number;
 };
 
+/** The message at `derivedChannel` (node:diagnostics_channel), for tests within the process. */
+export interface DerivedSolution {
+  /** The challenge is known by it. */
+  readonly nonce: string;
+  readonly counter: number;
+  readonly derivedKey: string;
+}
+
+export const derivedChannel = 'portcullis:captcha:derived';
+const derived = channel(derivedChannel);
+
 export function createWork(options: {
   readonly store: Pick<Store, 'commit'>;
   readonly clock: Clock;
@@ -126,16 +138,21 @@ export function createWork(options: {
 
   async function derive(triesMax: number): Promise<Searched> {
     const nonce = random.bytes(16);
+    const counter = Buffer.from(random.bytes(4)).readUInt32BE() % triesMax;
     const salt = random.bytes(16);
     const tried = Buffer.alloc(nonce.length + 4);
     tried.set(nonce);
-    tried.writeUInt32BE(Buffer.from(random.bytes(4)).readUInt32BE() % triesMax, nonce.length);
+    tried.writeUInt32BE(counter, nonce.length);
     const { derivedKey } = await deriveKey({ ...search, nonce: '', salt: '' }, salt, tried);
     const key = Buffer.from(derivedKey);
+    const name = Buffer.from(nonce).toString('hex');
+    if (derived.hasSubscribers) {
+      derived.publish({ nonce: name, counter, derivedKey: key.toString('hex') });
+    }
     return {
       keyPrefix: key.toString('hex', 0, keyBytes / 2),
       keySignature: macOf(answerSecret, key).toString('hex'),
-      nonce: Buffer.from(nonce).toString('hex'),
+      nonce: name,
       salt: Buffer.from(salt).toString('hex'),
     };
   }
