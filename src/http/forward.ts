@@ -1,6 +1,6 @@
 /**
- * Requests from a front-end thread to the thread that owns the store, over a MessagePort. All
- * messages of one turn of the event loop cross as one, in both directions. Both ends are bounded:
+ * Requests from a front-end thread to the thread that owns the store, over a MessagePort. The
+ * messages of one turn of the event loop cross together, in both directions. Both ends are bounded:
  * beyond `outstandingMax` a request is refused at once rather than queued, a streamed body stops
  * while `unreadBytesMax` of it wait on the other side, and every request ends in a reply, a
  * deadline or the caller's disconnect.
@@ -215,8 +215,11 @@ export function createForwarder(options: ForwarderOptions) {
 
 export type Forwarder = ReturnType<typeof createForwarder>;
 
+/** So many cross at once, before the turn ends: the other thread begins with them while this one makes the rest. */
+const batchMax = 32;
+
 /**
- * Sends many small messages to another thread as one: all of one turn of the event loop cross at
+ * Sends many small messages to another thread as one: those of one turn of the event loop cross at
  * its end. A message of its own costs both threads several times what its content does.
  * @param pack makes the message of what it has
  * @param onLost called for each item that can't be sent; the others of its turn are sent
@@ -228,8 +231,11 @@ function openBatch<Item>(
   onLost: (item: Item, error: unknown) => void,
 ): (item: Item) => void {
   let waiting: Item[] = [];
+  let due: NodeJS.Immediate | undefined;
 
   function flush(): void {
+    clearImmediate(due);
+    due = undefined;
     const items = waiting;
     waiting = [];
     try {
@@ -248,7 +254,9 @@ function openBatch<Item>(
   }
 
   return (item) => {
-    if (waiting.push(item) === 1) setImmediate(flush);
+    const count = waiting.push(item);
+    if (count === 1) due = setImmediate(flush);
+    else if (count === batchMax) flush();
   };
 }
 

@@ -1,12 +1,14 @@
 /**
  * Group commit: jobs that wait while a transaction is being synced share the next one, so one
- * fsync acknowledges many. One transaction is under way at a time; jobs keep their order.
+ * fsync acknowledges many. One transaction is under way at a time; jobs keep their order. The next one begins
+ * before those of the last one have their answer, so that the disk doesn't wait for what they do with it.
  *
  * When a transaction fails (disk full, I/O error) its jobs answer `store_unavailable` and so does
  * every later commit, at once, until a probe write succeeds. Maintenance is tried all the same:
  * removing rows may be what makes room again.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import { every, type Loop } from '../core/every.ts';
@@ -207,7 +209,23 @@ export function createGroupCommit<Context>(
     waitingBytes -= bytes;
   }
 
-  async function runGroup(): Promise<void> {
+  function giveUp(ran: readonly Job<Context>[], error: unknown): void {
+    markUnavailable(error);
+    for (const job of ran) job.unavailable(state.detail);
+    // Jobs that never ran because the transaction did not even begin wait no longer either.
+    refuseCommits(state.detail);
+  }
+
+  function answer(durable: readonly Job<Context>[]): void {
+    try {
+      for (const job of durable) job.done();
+    } catch (error) {
+      giveUp(durable, error);
+    }
+  }
+
+  /** @returns jobs that are on disk and have no answer yet; undefined: the group failed, and all have theirs */
+  async function runGroup(): Promise<readonly Job<Context>[] | undefined> {
     let ran: Job<Context>[] = [];
     let taken: Job<Context>[] | undefined;
     function takeOnce(jobsMax: number, setsMax: number): readonly Job<Context>[] {
@@ -233,12 +251,10 @@ export function createGroupCommit<Context>(
         }
       }, takeOnce);
       isLockstep = waiting.length === 0;
-      for (const job of ran) job.done();
+      return ran;
     } catch (error) {
-      markUnavailable(error);
-      for (const job of ran) job.unavailable(state.detail);
-      // Jobs that never ran because the transaction did not even begin wait no longer either.
-      refuseCommits(state.detail);
+      giveUp(ran, error);
+      return undefined;
     } finally {
       clearTimeout(stall);
     }
@@ -253,9 +269,22 @@ export function createGroupCommit<Context>(
         markUnavailable(error);
       }
     }
-    while (waiting.length > 0) {
+    let durable: readonly Job<Context>[] | undefined;
+    for (;;) {
+      if (waiting.length === 0) {
+        if (durable === undefined) break;
+        answer(durable);
+        durable = undefined;
+        continue;
+      }
+      const group = runGroup();
+      if (durable !== undefined) {
+        // lmdb begins a transaction at the end of the turn: it works while those of the last one go on.
+        await nextTurn();
+        answer(durable);
+      }
       const before = waiting.length;
-      await runGroup();
+      durable = await group;
       // Maintenance that ran answered already. Where no transaction begins it would wait for ever, and a stop for it.
       if (!state.available && waiting.length >= before) refuse(() => true, state.detail);
     }

@@ -165,6 +165,21 @@ test('all requests of a turn cross as one message, and so do all answers', async
   port1.close();
 });
 
+test('many requests of one turn cross 32 at a time, so that the other side begins before the last is made', async () => {
+  const { port1, port2 } = new MessageChannel();
+  const crossed: number[] = [];
+  port2.on('message', (batch) => crossed.push(unpackToOwner(batch).length));
+  const handle = ({ query }: Request) => ({ status: 200, headers: [], body: query });
+  serveForwarded({ port: port2, log: createLog('silent'), handle });
+  const forwarder = createForwarder({ port: port1, outstandingMax: 100 });
+  const asked = Array.from({ length: 70 }, (_, n) => String(n));
+  const answers = asked.map((q) => forwarder.forward(request(q), nobody, timeoutMs));
+  const bodies = (await Promise.all(answers)).map((result) => result.ok && result.value.body);
+  assert.deepEqual(bodies, asked);
+  assert.deepEqual(crossed, [32, 32, 6]);
+  port1.close();
+});
+
 test('whatever crosses is on the other side what it was', () => {
   const bare = request('q');
   const headers = { a: ['b'], many: ['1', '2'] };

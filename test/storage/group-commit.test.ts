@@ -19,6 +19,7 @@ function fakeDatabase() {
   const groups: number[] = [];
   const database = {
     groups,
+    begun: 0,
     broken: false,
     faults: [] as Error[],
     hang: false,
@@ -29,6 +30,7 @@ function fakeDatabase() {
   };
   const transactor = {
     async transact(body: (context: Context) => void) {
+      database.begun += 1;
       await new Promise(setImmediate);
       if (database.closed !== undefined) throw database.closed;
       const context = { writes: 0 };
@@ -122,6 +124,34 @@ it('of writers who all wait for one transaction half go first, so that the other
   database.groups.length = 0;
   await Promise.all(Array.from({ length: 60 }, () => add().then(() => add())));
   assert.deepEqual(database.groups, [60, 60], 'few share one all the same');
+});
+
+it('the next transaction begins before those of the last one have their answer, and answers keep their order', async () => {
+  const { database, add } = setUp();
+  const answered: [job: string, begun: number][] = [];
+  const note = (job: string) => () => void answered.push([job, database.begun]);
+  const first = add().then(note('first'));
+  await new Promise(setImmediate);
+  const second = add().then(note('second'));
+  await Promise.all([first, second]);
+  assert.deepEqual(answered, [
+    ['first', 2],
+    ['second', 2],
+  ]);
+});
+
+it('an answer that throws makes the store unavailable until a probe, and later jobs are answered', async () => {
+  const { add, available, queue } = setUp();
+  const back = available();
+  const bad = add({
+    done() {
+      throw new Error('bug');
+    },
+  });
+  assert.match(await bad, /unavailable: bug/);
+  await back;
+  assert.equal(await add(), 'done');
+  await queue.close();
 });
 
 it('a job that throws before writing fails alone', async () => {
