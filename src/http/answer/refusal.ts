@@ -89,7 +89,8 @@ export const codingHeader = 'content-encoding';
 
 /** @returns undefined for a coding that no route takes, or several on top of each other */
 export function codingOf(given: string | undefined): 'identity' | 'gzip' | undefined {
-  const codings = (given ?? '')
+  if (given === undefined) return 'identity';
+  const codings = given
     .split(',')
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '' && name !== 'identity');

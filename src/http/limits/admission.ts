@@ -280,8 +280,11 @@ export class Admission {
     // A small body mostly comes with its head, in the same turn: only one that does not takes a slot.
     if (this.#begun.push({ exchange, slot, arrival, route }) === 1) setImmediate(this.#admitBegun);
     let share: BodyShare | undefined;
+    // Spread into it, the common rules would cost a microsecond.
     const rules = {
-      ...this.#intakeRules(exchange, arrival, bytesMax),
+      bytesMax,
+      declaredBytes: arrival.contentLength,
+      refuse: (why: Problem) => this.#refuse(exchange, arrival, why),
       hold: (bytes: number) => {
         share ??= this.#openShare(exchange, slot);
         return share.hold(bytes);

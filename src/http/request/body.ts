@@ -24,7 +24,8 @@ export function parseForm(body: Uint8Array, rules: QueryRules = {}): Result<Para
   // A mark in place of a bad byte is refused by the query's own rules, but for repaired names.
   const text = rules.repaired === undefined ? decodeUtf8(body) : repairUtf8(body);
   if (text === undefined) return fail('bad_request', 'The form is not valid UTF-8.');
-  return parseQuery(text, { charsMax: Math.max(1, body.length), ...rules });
+  if (rules.charsMax !== undefined) return parseQuery(text, rules);
+  return parseQuery(text, { ...rules, charsMax: Math.max(1, body.length) });
 }
 
 export type JsonObject = { readonly [name: string]: unknown };

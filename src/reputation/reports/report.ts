@@ -116,14 +116,15 @@ function refusedAddress(
   return undefined;
 }
 
+const noCategories = fail('invalid_parameter', 'The categories field is required.', 'categories');
+
 function readCategories(input: ReportInput['categories']): Result<number> {
-  const required = fail('invalid_parameter', 'The categories field is required.', 'categories');
-  if (input === undefined || input === null || input === '') return required;
+  if (input === undefined || input === null || input === '') return noCategories;
   const parts: readonly unknown[] =
     typeof input === 'string'
       ? input.split(',')
       : [input].flat().flatMap((item) => (typeof item === 'string' ? item.split(',') : [item]));
-  if (parts.length === 0) return required;
+  if (parts.length === 0) return noCategories;
   if (parts.length > reportCategoriesMax) {
     return fail(
       'invalid_parameter',
@@ -152,8 +153,9 @@ const isoPattern =
   /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
 
 function readTimestamp(text: string | undefined, now: number): Result<number> {
+  if (text === undefined) return ok(now);
   // A form reads an unencoded plus as a space: `08:00:00 00:00` was `08:00:00+00:00`.
-  const trimmed = (text?.trim() ?? '').replace(/(:\d\d(?:\.\d{1,9})?) (\d\d:?\d\d)$/, '$1+$2');
+  const trimmed = text.trim().replace(/(:\d\d(?:\.\d{1,9})?) (\d\d:?\d\d)$/, '$1+$2');
   if (trimmed === '') return ok(now);
   const parsed = isoPattern.test(trimmed) ? parseIso(trimmed) : Number.NaN;
   if (Number.isNaN(parsed)) {

@@ -126,7 +126,7 @@ function readBody(request: Request): Values | Promise<Values> {
       return readMultipart(request.body, contentType!);
     case 'form':
     case 'none': {
-      const form = parseForm(request.body, { ...rules, charsMax: request.body.length });
+      const form = parseForm(request.body, { lists, repaired, charsMax: request.body.length });
       if (!form.ok) return fail('invalid_parameter', form.detail, form.parameter ?? 'body');
       addParams(values, form.value);
       return ok(values);
