@@ -249,10 +249,11 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       if (request.method === 'HEAD') return replyOf([], false);
       const manual = await options.manual();
       const own = (await options.decisionsFor(filter)).of(bouncer.slot);
-      if (isShort) {
-        return replyOf(await decisionsOf(own, manual, filter, options.clock.now()), false);
-      }
       const entriesMax = Math.min(limit, await options.entriesMaxOf(bouncer.keyId));
+      if (isShort) {
+        const asked = { nowMs: options.clock.now(), entriesMax };
+        return replyOf(await decisionsOf(own, manual, filter, asked), false);
+      }
       const parts = await stream.everything({ filter, own, manual, entriesMax });
       return parts === undefined ? notBuilt : replyOf(parts, false);
     }),

@@ -460,20 +460,22 @@ async function renderOwn(
 }
 
 /**
- * All that the filter lets through of these, as a JSON array, bans first; exactly `null` when there are none.
- * It is for filters that leave the list out, and waits for no list.
+ * All that the filter lets through of these, as a JSON array, bans first, at most so many; exactly `null` when there
+ * are none. It is for filters that leave the list out, and waits for no list.
  */
 export async function decisionsOf(
   own: Pick<OwnDecisions, 'active'> | undefined,
   manual: readonly ByHand[],
   filter: Filter,
-  nowMs: number,
+  { nowMs, entriesMax }: { readonly nowMs: number; readonly entriesMax: number },
 ): Promise<readonly Uint8Array[]> {
   const byValue = new Map(manual);
-  const byHand = await renderDecisions(byValue.keys(), (value) =>
-    listMatches(filter, value, byValue.get(value)) ? [byValue.get(value)!] : [],
-  );
-  return arrayOf(joined(byHand, await renderOwn(own, filter, nowMs)));
+  const wanted = [...byValue.keys()]
+    .filter((value) => listMatches(filter, value, byValue.get(value)))
+    .slice(0, entriesMax);
+  const byHand = await renderDecisions(wanted, (value) => [byValue.get(value)!]);
+  const left = entriesMax - wanted.length;
+  return arrayOf(joined(byHand, await renderOwn(own, filter, nowMs, left)));
 }
 
 /** As they are now: an answer takes several turns of the event loop, and must be of one moment. */

@@ -186,6 +186,7 @@ it('decisions of an alert are taken as they are written, and outlive a kill', as
   }
   // All of a kind that the list has none of.
   assert.deepEqual(valuesOf(await look('type=captcha')), [captcha, net].sort());
+  assert.equal((await look('type=captcha&limit=1')).length, 1);
   assert.deepEqual(valuesOf(await look('origins=cscli-import')), [net]);
   assert.deepEqual(await look('origins=CAPI'), []);
   assert.deepEqual(await look('ip=45.40.0.1&type=captcha'), []);
