@@ -93,6 +93,25 @@ it('a wrong answer through the other node takes the challenge, and a token of no
   }
 });
 
+it('a node of before that says less of a hard picture gives an easy one, and one that says more gives nothing', async () => {
+  const answers = [{ right: true }, { right: true, longWord: true, level: 'none' }, { right: 1 }];
+  const other = createServer(async (asked, response) => {
+    const { nonce } = JSON.parse(Buffer.concat(await asked.toArray()).toString());
+    const text = Buffer.from(JSON.stringify(answers.shift()));
+    const bytes = Buffer.concat([Uint8Array.of(1), text]);
+    response.setHeader(macHeader, macOf(key, `answer ${nonce}`, bytes)).end(bytes);
+  }).listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  closers.push(() => other.close());
+  urls.set(5, `http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
+  const token = createTickets({ clock, random: seededRandom(5), node: 5 }).make('challenge');
+  const verify = () => one!.all.verify(token, 'WORD', visitor.network);
+  assert.deepEqual(
+    [await verify(), await verify(), await verify()],
+    ['normal', undefined, undefined],
+  );
+});
+
 function post(body: string | Buffer, mac: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const headers = { [macHeader]: mac };

@@ -27,7 +27,7 @@ import type { CaptchaVisitors, Payment } from '../page/captcha-visitors.route.ts
 import { shownSize } from '../picture/profiles.ts';
 import type { Receipts, Site } from '../receipts.ts';
 import type { Level, Levels } from '../work/levels.ts';
-import type { Work } from '../work/work.ts';
+import type { SolvedWork, Work } from '../work/work.ts';
 import type { CaptchaVisitor, Challenges } from './challenge.ts';
 import { ticketPattern } from './ticket.ts';
 
@@ -192,7 +192,8 @@ const mediaHeaders: readonly Header[] = [
 
 /**
  * The purpose of work that serves a sign-in alone. Whoever asks gets it; it counts only where the address is clean or
- * the account knows the browser.
+ * the account knows the browser. It is signed as the work's site, so that a node of before, which knows no such
+ * purpose, takes it in no form.
  */
 export const signInPurpose = 'sign-in';
 
@@ -229,7 +230,7 @@ function issuePicture(
 }
 
 export interface StartFor {
-  /** Site key; empty for forms of our own. */
+  /** Site key; empty for forms of our own, but for `signInPurpose`. */
   readonly site: string;
   readonly least: LeastLevel;
   readonly origin: string;
@@ -286,11 +287,15 @@ export async function judgeWork(
   { solution, site, workSuffices = false }: GivenWork,
 ): Promise<Result<boolean>> {
   const solved = work.open(solution, callers.networkOf(request));
-  const isFor = (action: string) =>
-    workSuffices ||
-    ((site !== '' || action !== signInPurpose) && levels.byAddress(request) === 'silent');
-  const isGood =
-    solved?.site === site && isOfPage(solved.origin, site, request) && isFor(solved.action);
+  const isFor = ({ site: made, action }: SolvedWork) =>
+    workSuffices
+      ? made === signInPurpose || made === ''
+      : made === site &&
+        made !== signInPurpose &&
+        // A node of before signs the purpose as the action.
+        (made !== '' || action === '') &&
+        levels.byAddress(request) === 'silent';
+  const isGood = solved && isFor(solved) && isOfPage(solved.origin, site, request);
   const used = isGood ? await work.use(solved) : ok(false);
   if (!used.ok) return used;
   onChallenge(used.value ? 'solved' : 'failed');

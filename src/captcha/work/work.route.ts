@@ -136,11 +136,11 @@ export function workRoutes(
     const site = await findSite(siteKey);
     const isSignIn = siteKey === '' && get('for') === signInPurpose;
     const started = await beginChallenge(options, request, {
-      site: site?.id ?? '',
+      site: isSignIn ? signInPurpose : (site?.id ?? ''),
       // Nothing that is done for an unknown site key leads anywhere.
       least: site?.least ?? (siteKey === '' && params.ok ? 'silent' : 'easy'),
       origin: originOf(request),
-      action: isSignIn ? signInPurpose : siteKey === '' ? '' : actionOf(get('action')),
+      action: siteKey === '' ? '' : actionOf(get('action')),
       workSuffices: isSignIn,
       wantsPicture: get('picture') !== '' || !params.ok,
     });

@@ -94,6 +94,10 @@ it('a report takes the work in place of the picture, once', async () => {
   assert.equal((await report(ofSite)).status, 422, 'for a site');
   const elsewhere = await solved('', '45.63.0.1');
   assert.equal((await report(elsewhere)).status, 422, 'of another network');
+  const ofSignIn = await solved('for=sign-in', client);
+  assert.equal((await report(ofSignIn)).status, 422, 'for a sign-in');
+  const { challenge } = JSON.parse(Buffer.from(ofSignIn, 'base64').toString());
+  assert.equal(challenge.parameters.data.site, 'sign-in', 'a node of before looks at no more');
 });
 
 it('the gate takes it too, under the host of the site', async () => {
