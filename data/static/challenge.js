@@ -76,7 +76,7 @@ if (challengeBox) {
     later(end, ms);
   }
 
-  /** Shows the row in a state: `working`, `slow`, `done`, `failed`, `busy`, `over`. */
+  /** Shows the row in a state: `working`, `slow`, `long`, `done`, `failed`, `busy`, `over`, `unable`. */
   function showRow(state) {
     if (!row) return;
     challengeBox.dataset.state = state;
@@ -142,8 +142,9 @@ if (challengeBox) {
       finish(data.payload);
     };
     worker.postMessage(challenge);
-    later(() => worker && solution.value === '' && showRow('slow'), slowMs);
-    if (hasPicture) later(() => worker && giveUp(), workMsMax);
+    later(() => worker && showRow('slow'), slowMs);
+    // Without a picture the work goes on, and the row names the other way.
+    later(() => worker && (hasPicture ? giveUp() : showRow('long')), workMsMax);
   }
 
   /** Whoever keeps no cookie comes back at once: then the form waits for a press. */
@@ -306,7 +307,8 @@ if (challengeBox) {
 
   // Before the script of every page, which counts a form as sent.
   form.addEventListener('submit', (event) => {
-    const isAside = event.submitter?.name === 'captcha_beside' || challengeBox.dataset.state === 'unable';
+    const { state } = challengeBox.dataset;
+    const isAside = event.submitter?.name === 'captcha_beside' || ['unable', 'long'].includes(state);
     // Who can't work may send it all the same: a wait may be over by now.
     if (isOpen || solution.value !== '' || isAside) return;
     event.preventDefault();

@@ -120,6 +120,7 @@ export const en = {
     script: {
       working: ['Checking your browser', 'Takes about a second.'],
       slow: ['Still checking', 'Is this device slow?'],
+      long: ['This takes long', 'Use the button for a link, or wait.'],
       done: ['You’re verified', 'Nothing else to do here.'],
       failed: ['No connection', 'What you typed is safe.'],
       busy: ['Too many requests', 'Wait a minute, then try again.'],
@@ -273,6 +274,7 @@ export const fr: Catalogue = {
     script: {
       working: ['Vérification de votre navigateur', 'Environ une seconde.'],
       slow: ['Vérification en cours', 'Cet appareil est lent ?'],
+      long: ['C’est plus long que prévu', 'Demandez un lien par le bouton, ou patientez.'],
       done: ['C’est vérifié', 'Rien d’autre à faire ici.'],
       failed: ['Pas de connexion', 'Votre saisie est conservée.'],
       busy: ['Trop de demandes', 'Patientez une minute, puis réessayez.'],
