@@ -120,7 +120,7 @@ export function consolePage(
     counted: text.waiting,
     section,
     title: title ?? text.sections[section],
-    titleClass: 'breaks',
+    titleClass: title === undefined ? undefined : 'breaks',
     lede,
     className: 'page-account page-console',
     body: (
@@ -193,6 +193,15 @@ export function Listing({ icon, none, caption, columns, rows }: ListingOptions):
   if (rows.length === 0) return <EmptyState icon={icon} text={none} />;
   const titled = columns.map((one) => (typeof one === 'string' ? { title: one } : one));
   return <Table caption={caption} columns={titled} rows={rows} stack />;
+}
+
+/** A form that adds something is folded where there is something already, unless it was just refused. */
+export function isFormOpen(
+  { refused }: Pick<ConsoleView, 'refused'>,
+  does: string,
+  isEmpty = false,
+): boolean {
+  return isEmpty || refused?.does === does;
 }
 
 export interface FindFormOptions {

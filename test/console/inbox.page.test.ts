@@ -170,7 +170,7 @@ it('recent changes are told in words, and a command without words as it is', () 
     inboxPage(testFrame(language), { ...view, recent }).replace(/<[^>]*>/g, '');
   assert.match(told('en'), /Recent changesAllowed 192\.0\.2\.0\/24\d/);
   assert.match(told('fr'), /récentesAutorisée 192\.0\.2\.0\/24\d/);
-  for (const language of ['en', 'fr'] as const) assert.match(told(language), /UTCcluster prune 7/);
+  for (const language of ['en', 'fr'] as const) assert.match(told(language), /1970cluster prune 7/);
   const invited = { ...entry, command: 'account invite aaaabbbbccccdddd' } as (typeof recent)[0];
   const recentEmails = new Map([['aaaabbbbccccdddd', 'ada@mail.example']]);
   const named = inboxPage(testFrame('en'), { ...view, recent: [invited], recentEmails });

@@ -17,6 +17,20 @@ import {
   testFrame,
 } from './page-fixtures.ts';
 
+test('a time nearby is told from now, one further away by its day, each with its moment', () => {
+  const told = (awayMs: number, language: Language = 'en') =>
+    renderHtml(formatFor(language).near(nowMs + awayMs, nowMs));
+  const minute = 60_000;
+  assert.match(told(0), />now</);
+  assert.match(told(-5 * minute), />5 min ago</);
+  assert.match(told(-3 * 60 * minute), />3 hr ago</);
+  assert.match(told(-dayMs), />yesterday</);
+  assert.match(told(6 * dayMs), />in 6 days</);
+  assert.match(told(-8 * dayMs), />\d+ [A-Z][a-z]+ \d{4}</);
+  assert.match(told(-5 * minute, 'fr'), />il y a 5\smin</);
+  assert.match(told(-8 * dayMs), /title="[^"]+ UTC"/);
+});
+
 const choices: [string | undefined, Language][] = [
   [undefined, 'en'],
   ['', 'en'],

@@ -16,6 +16,7 @@ import {
 } from '../parts.page.tsx';
 import { type FetchedList, listActs } from '../reputation/lists.page.tsx';
 import { decisionsFor, heldText, peerActs, type ShownPeer } from '../reputation/peers.page.tsx';
+import { changeIn } from '../service/audit.page.tsx';
 import { type FirstStep, firstSteps, type StepsDone } from '../service/checklist.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 import {
@@ -317,24 +318,7 @@ export function SetUp({
   );
 }
 
-/** Returns what a command of the audit log did, and to what; the command itself where no words are for it. */
-function changeIn(frame: PageFrame, command: string, emails: InboxView['recentEmails']): Html {
-  const words: Readonly<Record<string, string | undefined>> = frameText(frame).console.changes;
-  const [first = '', second = '', third = ''] = command.split(' ');
-  // Some acts have a name of one word.
-  const [name, about] =
-    words[first] === undefined ? [words[`${first} ${second}`], third] : [words[first], second];
-  if (name === undefined) return <code class="breaks">{command}</code>;
-  const email = emails.get(about);
-  return (
-    <span>
-      {name}{' '}
-      {about !== '' && <span class={classes('breaks', !email && 'mono')}>{email ?? about}</span>}
-    </span>
-  );
-}
-
-function figures(frame: PageFrame, { span, tiles, recent, recentEmails }: InboxView): Html {
+function figures(frame: PageFrame, { now, span, tiles, recent, recentEmails }: InboxView): Html {
   const text = frameText(frame).console.inbox;
   const format = formatFor(frame.language);
   return (
@@ -370,8 +354,8 @@ function figures(frame: PageFrame, { span, tiles, recent, recentEmails }: InboxV
         {recent.map(({ command, at, result }) => (
           <li>
             <Icon name={result === 'done' ? 'check' : 'alert'} />
-            {changeIn(frame, command, recentEmails)}
-            <small>{format.time(at)}</small>
+            {changeIn(frame, command, recentEmails)[0]}
+            <small>{format.near(at, now)}</small>
           </li>
         ))}
       </ul>

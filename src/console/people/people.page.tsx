@@ -1,7 +1,7 @@
 /** Accounts found by a part of their address. */
 
 import type { ListedAccount } from '../../access/accounts/accounts.ts';
-import { Card } from '../../web/components/card.tsx';
+import { Card, Fold, Folds } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge, Table, type TableOptions } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
@@ -14,10 +14,11 @@ import {
   consolePage,
   FindForm,
   factsCard,
+  isFormOpen,
   Listing,
   sectionActs,
 } from '../parts.page.tsx';
-import { frameText } from '../words.ts';
+import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 export interface PeopleView extends ConsoleView {
   readonly part: string;
@@ -30,30 +31,32 @@ export interface PeopleView extends ConsoleView {
   }[];
 }
 
+function stateBadge({ states }: ConsoleCatalogue['people'], state: ListedAccount['state']): Html {
+  const tone = state === 'active' ? 'clean' : state === 'disabled' ? 'suspect' : 'neutral';
+  return <Badge label={states[state]} tone={tone} />;
+}
+
 export function peoplePage(frame: PageFrame, view: PeopleView): string {
   const all = frameText(frame).console;
   const text = all.people;
   const format = formatFor(frame.language);
-  const { accounts, part, next } = view;
+  const { accounts, now, part, next } = view;
   const rows = accounts.map((one) => [
     <Link class="breaks" href={`/admin/people/${one.id}`}>
       {one.email}
     </Link>,
-    <Badge
-      label={text.states[one.state]}
-      tone={one.state === 'active' ? 'clean' : one.state === 'disabled' ? 'suspect' : 'neutral'}
-    />,
+    stateBadge(text, one.state),
     one.role === 'operator' ? (
       <Badge label={text.roles.operator} tone="accent" />
     ) : (
       text.roles[one.role]
     ),
     format.number(one.keys),
-    format.day(one.createdAt),
+    format.near(one.createdAt, now),
   ]);
   const invited = view.invitations.map(({ email, until }) => [
     <span class="breaks">{email}</span>,
-    format.day(until),
+    format.near(until, now),
     <ActButton
       view={view}
       of={personActs}
@@ -63,7 +66,8 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
     />,
   ]);
   const columns = [
-    ...[text.email, text.state, text.role],
+    text.email,
+    ...[text.state, text.role].map((title) => ({ title, plain: true })),
     { title: text.keys, numeric: true },
     text.since,
   ];
@@ -73,6 +77,31 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
     lede: text.lede,
     body: (
       <>
+        <Folds>
+          <Fold title={text.inviteTitle} icon="mail" open={isFormOpen(view, 'invite')}>
+            <ActForm
+              view={view}
+              of={personActs}
+              does="invite"
+              text={text}
+              options={{ language: languageOptions }}
+              values={{ language: frame.language }}
+              lead={<p class="card-note">{text.inviteHint}</p>}
+              label={text.invite}
+            />
+          </Fold>
+          {invited.length > 0 && (
+            <Fold title={text.invitations} icon="clock" aside={format.number(invited.length)}>
+              <Listing
+                icon="mail"
+                none={text.none}
+                caption={text.invitations}
+                columns={[text.email, text.until, all.lists.actions]}
+                rows={invited}
+              />
+            </Fold>
+          )}
+        </Folds>
         <FindForm
           id="part"
           action="/admin/people"
@@ -92,29 +121,6 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
           <p>
             <Link href={more}>{all.more}</Link>
           </p>
-        )}
-        <Card title={text.inviteTitle} icon="mail">
-          <ActForm
-            view={view}
-            of={personActs}
-            does="invite"
-            text={text}
-            options={{ language: languageOptions }}
-            values={{ language: frame.language }}
-            lead={<p class="card-note">{text.inviteHint}</p>}
-            label={text.invite}
-          />
-        </Card>
-        {invited.length > 0 && (
-          <Card title={text.invitations}>
-            <Listing
-              icon="mail"
-              none={text.none}
-              caption={text.invitations}
-              columns={[text.email, text.until, all.lists.actions]}
-              rows={invited}
-            />
-          </Card>
         )}
       </>
     ),
@@ -232,20 +238,20 @@ export function personPage(
     body: (
       <>
         {factsCard(text.facts, [
-          [people.state, people.states[person.state]],
+          [people.state, stateBadge(people, person.state)],
           [people.role, people.roles[person.role]],
           [text.standing, people.standings[person.standing]],
           [text.trust, trust === undefined ? all.none : format.number(trust)],
           [text.reads, quota('reads')],
           [text.writes, quota('writes')],
-          [text.plan, person.plan],
           [text.sessions, format.number(person.sessions)],
-          [people.since, format.day(person.createdAt)],
+          [people.since, format.near(person.createdAt, view.now)],
           [text.id, <code class="breaks">{id}</code>],
           [
             text.reports,
             <Link href={`/admin/reports?reporter=${id}`}>{all.sections.reports}</Link>,
           ],
+          [text.changes, <Link href={`/admin/audit?part=${id}`}>{all.sections.audit}</Link>],
         ])}
         <Card title={text.vouching}>
           <p class="card-note">{text.vouchingHints[person.standing]}</p>
@@ -271,113 +277,119 @@ export function personPage(
               : told(does('disable', text.disable), text.disableHint)}
           </ul>
         </Card>
-        <Card title={text.groups}>
-          <ActForm
-            view={view}
-            of={personActs}
-            does="join"
-            about={{ id }}
-            text={text}
-            lead={
-              <>
-                <p class="card-note">{text.groupsHint}</p>
-                <p>{person.groups.length === 0 ? text.noGroups : person.groups.join(', ')}</p>
-              </>
-            }
-            label={text.addToGroup}
-          />
-          <div class="acts">
-            {person.groups.map((group) => (
-              <ActButton
-                view={view}
-                of={personActs}
-                does="leave"
-                about={{ id, group }}
-                label={text.leave(group)}
-              />
-            ))}
-          </div>
-        </Card>
-        {keysCards(frame, view)}
-        <Card title={text.quotas}>
-          <ActForm
-            view={view}
-            of={personActs}
-            does="quotas"
-            about={{ id }}
-            text={text}
-            lead={<p class="card-note">{text.quotaHint}</p>}
-            label={text.setQuotas}
-          />
-        </Card>
-        <Card title={text.planTitle}>
-          <ActForm
-            view={view}
-            of={personActs}
-            does="plan"
-            about={{ id }}
-            text={text}
-            values={{ plan: person.plan }}
-            label={text.setPlan}
-          />
-        </Card>
+        <Folds>
+          <Fold
+            title={text.groups}
+            icon="person"
+            aside={person.groups.length === 0 ? all.none : person.groups.join(', ')}
+            open={isFormOpen(view, 'join')}
+          >
+            <p class="card-note">{text.groupsHint}</p>
+            {person.groups.length > 0 && (
+              <div class="acts">
+                {person.groups.map((group) => (
+                  <ActButton
+                    view={view}
+                    of={personActs}
+                    does="leave"
+                    about={{ id, group }}
+                    label={text.leave(group)}
+                  />
+                ))}
+              </div>
+            )}
+            <ActForm
+              view={view}
+              of={personActs}
+              does="join"
+              about={{ id }}
+              text={text}
+              label={text.addToGroup}
+            />
+          </Fold>
+          {keyFolds(frame, view)}
+          <Fold title={text.quotas} icon="chart" open={isFormOpen(view, 'quotas')}>
+            <ActForm
+              view={view}
+              of={personActs}
+              does="quotas"
+              about={{ id }}
+              text={text}
+              lead={<p class="card-note">{text.quotaHint}</p>}
+              label={text.setQuotas}
+            />
+          </Fold>
+          <Fold
+            title={text.planTitle}
+            icon="tag"
+            aside={person.plan}
+            open={isFormOpen(view, 'plan')}
+          >
+            <ActForm
+              view={view}
+              of={personActs}
+              does="plan"
+              about={{ id }}
+              text={text}
+              values={{ plan: person.plan }}
+              label={text.setPlan}
+            />
+          </Fold>
+        </Folds>
       </>
     ),
   });
 }
 
 /** Its API keys by their ids, never their texts, and its site keys, which are public. */
-function keysCards(frame: PageFrame, view: ConsoleView & { readonly person: PersonFacts }): Html {
+function keyFolds(frame: PageFrame, view: ConsoleView & { readonly person: PersonFacts }): Html {
   const { console: all } = frameText(frame);
   const { person: text } = all;
   const format = formatFor(frame.language);
+  const { now } = view;
   const { id, keys, siteKeys } = view.person;
   const revoke = (what: 'revoke' | 'revoke-site', key: string) => (
     <ActButton view={view} of={personActs} does={what} about={{ id, key }} label={text.revoke} />
   );
   const code = (words: string) => <code class="breaks">{words}</code>;
-  const columnsOf = (titles: readonly string[]) => titles.map((title) => ({ title }));
-  const keyTitles = [text.key, text.keyName, text.scopes, text.made, text.lastUse];
+  const keyTitles = [text.key, text.scopes, text.made, text.lastUse];
   const keyRows = keys.map((key) => [
-    code(key.id),
-    <span class="breaks">{key.name || text.unnamed}</span>,
+    <>
+      <span class="breaks">{key.name || text.unnamed}</span>
+      <span class="source-note fact-below mono">{key.id}</span>
+    </>,
     code(key.scopes.join(', ')),
-    format.day(key.createdAt),
-    key.lastUsedAt === undefined ? all.never : format.time(key.lastUsedAt),
+    format.near(key.createdAt, now),
+    key.lastUsedAt === undefined ? all.never : format.near(key.lastUsedAt, now),
     revoke('revoke', key.id),
   ]);
   const siteTitles = [text.siteKey, text.hosts, text.puzzle, text.made];
   const siteRows = siteKeys.map((key) => [
     code(key.id),
-    key.hosts.length === 0 ? text.anyHost : code(key.hosts.join(', ')),
+    key.hosts.length === 0
+      ? text.anyHost
+      : key.hosts.map((host) => <span class="host mono fact-below">{host}</span>),
     key.passesClean ? text.cleanPass : text.levels[key.least],
-    format.day(key.createdAt),
+    format.near(key.createdAt, now),
     revoke('revoke-site', key.id),
   ]);
-  const keysCard = (
-    title: string,
-    caption: string,
-    none: string,
-    titles: string[],
-    rows: Cells,
-  ) => (
-    <Card title={title}>
+  const keysFold = (title: string, caption: string, titles: string[], rows: Cells) => (
+    <Fold
+      title={title}
+      icon="key"
+      aside={rows.length === 0 ? all.none : format.number(rows.length)}
+    >
       {rows.length === 0 ? (
-        <p>{none}</p>
+        <p>{caption === text.keysCaption ? text.noKeys : text.noSiteKeys}</p>
       ) : (
-        <Table
-          caption={caption}
-          columns={columnsOf([...titles, all.lists.actions])}
-          rows={rows}
-          stack
-        />
+        <Table caption={caption} columns={[...titles, all.lists.actions]} rows={rows} stack />
       )}
-    </Card>
+    </Fold>
   );
   return (
     <>
-      {keysCard(text.keysTitle, text.keysCaption, text.noKeys, keyTitles, keyRows)}
-      {keysCard(text.siteKeysTitle, text.siteKeysTitle, text.noSiteKeys, siteTitles, siteRows)}
+      {keysFold(text.keysTitle, text.keysCaption, keyTitles, keyRows)}
+      {keysFold(text.siteKeysTitle, text.siteKeysTitle, siteTitles, siteRows)}
     </>
   );
 }

@@ -1,6 +1,6 @@
 /** Sites that people sign in to, each with the button that blocks it, and a form for any other domain. */
 
-import { Card } from '../../web/components/card.tsx';
+import { Fold, Folds } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge } from '../../web/components/table.tsx';
 import { type Html, hostName } from '../../web/html.ts';
@@ -12,6 +12,7 @@ import {
   type ConsoleView,
   consolePage,
   FindForm,
+  isFormOpen,
   Listing,
   sectionActs,
 } from '../parts.page.tsx';
@@ -66,9 +67,7 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
     site.signIns === undefined
       ? '–'
       : counts([site.signIns.today, site.signIns.week, site.signIns.month]),
-    <span class="moment">
-      {site.lastUsedAt === undefined ? all.never : format.time(site.lastUsedAt)}
-    </span>,
+    site.lastUsedAt === undefined ? all.never : format.near(site.lastUsedAt, view.now),
     stateOf(frame, site),
     actOf(frame, site, view),
   ]);
@@ -78,7 +77,9 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
       title,
       numeric: true,
     })),
-    ...[text.last, text.state, text.actions],
+    text.last,
+    { title: text.state, plain: true },
+    text.actions,
   ];
   const more = next && `/admin/sites?${new URLSearchParams({ part, page: String(next) })}`;
   return consolePage(frame, view, {
@@ -86,6 +87,31 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
     lede: text.lede,
     body: (
       <>
+        <Folds>
+          <Fold title={text.accessTitle} icon="person" open={isFormOpen(view, 'access')}>
+            <ActForm
+              view={view}
+              of={siteActs}
+              does="access"
+              text={{ site: text.domain, groups: text.groups, groupsHint: text.groupsHint }}
+              values={{ groups: 'all' }}
+              lead={<p class="card-note">{text.accessHint}</p>}
+              label={text.setAccess}
+            >
+              {view.groups.length > 0 && (
+                <p class="field-hint">
+                  {text.known}{' '}
+                  {view.groups
+                    .map(({ name, members }) => `${name} (${format.number(members)})`)
+                    .join(', ')}
+                </p>
+              )}
+            </ActForm>
+          </Fold>
+          <Fold title={text.blockTitle} icon="alert" open={isFormOpen(view, 'block')}>
+            <ActForm view={view} of={siteActs} does="block" text={text} label={text.block} />
+          </Fold>
+        </Folds>
         <FindForm
           id="part"
           action="/admin/sites"
@@ -110,29 +136,6 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
             <Link href={more}>{all.more}</Link>
           </p>
         )}
-        <Card title={text.accessTitle} icon="person">
-          <ActForm
-            view={view}
-            of={siteActs}
-            does="access"
-            text={{ site: text.domain, groups: text.groups, groupsHint: text.groupsHint }}
-            values={{ groups: 'all' }}
-            lead={<p class="card-note">{text.accessHint}</p>}
-            label={text.setAccess}
-          >
-            {view.groups.length > 0 && (
-              <p class="field-hint">
-                {text.known}{' '}
-                {view.groups
-                  .map(({ name, members }) => `${name} (${format.number(members)})`)
-                  .join(', ')}
-              </p>
-            )}
-          </ActForm>
-        </Card>
-        <Card title={text.blockTitle} icon="alert">
-          <ActForm view={view} of={siteActs} does="block" text={text} label={text.block} />
-        </Card>
       </>
     ),
   });

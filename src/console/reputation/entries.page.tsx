@@ -1,7 +1,9 @@
 /** The operator's own entries: what is said of which range until when, a search, and a form for one more. */
 
-import { Card } from '../../web/components/card.tsx';
+import { scoreBand } from '../../core/score-band.ts';
+import { Fold, Folds } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
+import { Badge } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
@@ -11,6 +13,7 @@ import {
   type ConsoleView,
   consolePage,
   FindForm,
+  isFormOpen,
   Listing,
   sectionActs,
 } from '../parts.page.tsx';
@@ -52,8 +55,18 @@ export function entriesPage(frame: PageFrame, view: EntriesView): string {
     lede: text.lede,
     body: (
       <>
-        <Card title={text.addTitle}>{addForm(frame, view)}</Card>
-        <FindForm {...find} action="/admin/entries" submit={all.search} />
+        <Folds>
+          <Fold
+            title={text.addTitle}
+            icon="plus"
+            open={isFormOpen(view, 'add', part === '' && view.entries.length === 0)}
+          >
+            {addForm(frame, view)}
+          </Fold>
+        </Folds>
+        {(part !== '' || view.entries.length > 0) && (
+          <FindForm {...find} action="/admin/entries" submit={all.search} />
+        )}
         {found(frame, view)}
       </>
     ),
@@ -101,15 +114,19 @@ function found(frame: PageFrame, view: EntriesView): Html {
     .slice(0, rowsMax)
     .map(({ prefix, score, category, note, setAt, endsAt }) => [
       rangeLink(prefix),
-      format.number(score),
-      category === 0 ? all.none : namesText([category], categoryNames),
+      <Badge label={format.number(score)} tone={scoreBand(score)} />,
+      category !== 0 && namesText([category], categoryNames),
       <span class="breaks">{note}</span>,
-      format.day(setAt),
-      endsAt === 0 ? all.never : format.time(endsAt),
+      format.near(setAt, view.now),
+      endsAt === 0 ? all.never : format.near(endsAt, view.now),
       <ActButton view={view} of={entryActs} does="remove" about={{ prefix }} label={text.remove} />,
     ]);
-  const titles = [text.category, text.note, text.set, text.until, text.actions];
-  const columns = [text.prefix, { title: text.score, numeric: true }, ...titles];
+  const columns = [
+    text.prefix,
+    { title: text.score, numeric: true },
+    ...[text.category, text.note].map((title) => ({ title, plain: true })),
+    ...[text.set, text.until, text.actions],
+  ];
   return (
     <>
       {entries.length > rowsMax && <p class="card-note">{text.first(format.number(rowsMax))}</p>}
@@ -148,20 +165,26 @@ export function allowPage(
   const rows = ranges
     .slice(0, rowsMax)
     .map(({ prefix, reason, addedAt }) => [
-      <span class="mono whole">{prefix}</span>,
+      rangeLink(prefix),
       <span class="breaks">{reason}</span>,
-      format.day(addedAt),
+      format.near(addedAt, view.now),
       <ActButton view={view} of={allowActs} does="remove" about={{ prefix }} label={text.remove} />,
     ]);
-  const columns = [text.prefix, text.reason, text.since, text.actions];
+  const columns = [text.prefix, { title: text.reason, plain: true }, text.since, text.actions];
   return consolePage(frame, view, {
     section: 'allow',
     lede: text.lede,
     body: (
       <>
-        <Card title={text.addTitle}>
-          <ActForm view={view} of={allowActs} does="add" text={text} label={text.add} />
-        </Card>
+        <Folds>
+          <Fold
+            title={text.addTitle}
+            icon="plus"
+            open={isFormOpen(view, 'add', ranges.length === 0)}
+          >
+            <ActForm view={view} of={allowActs} does="add" text={text} label={text.add} />
+          </Fold>
+        </Folds>
         <Listing
           icon="shield"
           none={text.none}

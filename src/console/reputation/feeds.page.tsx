@@ -1,6 +1,6 @@
 /** The feeds that the operator named: what each takes, where it is served, and a form for one more. */
 
-import { Card } from '../../web/components/card.tsx';
+import { Fold, Folds } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
@@ -10,6 +10,7 @@ import {
   ActForm,
   type ConsoleView,
   consolePage,
+  isFormOpen,
   Listing,
   sectionActs,
 } from '../parts.page.tsx';
@@ -117,12 +118,26 @@ export function feedsPage(frame: PageFrame, view: FeedsView): string {
       label={text.remove}
     />,
   ]);
-  const columns = [text.feed, text.takes, { title: text.limit, numeric: true }, text.actions];
+  const columns = [
+    text.feed,
+    { title: text.takes, plain: true },
+    { title: text.limit, numeric: true },
+    text.actions,
+  ];
   return consolePage(frame, view, {
     section: 'feeds',
     lede: text.lede,
     body: (
       <>
+        <Folds>
+          <Fold
+            title={text.addTitle}
+            icon="plus"
+            open={isFormOpen(view, 'add', view.feeds.length === 0)}
+          >
+            {addForm(frame, view)}
+          </Fold>
+        </Folds>
         <Listing
           icon="list"
           none={text.none}
@@ -134,7 +149,6 @@ export function feedsPage(frame: PageFrame, view: FeedsView): string {
           {text.count(format.number(view.feeds.length), format.number(view.most))}{' '}
           <Link href="/docs/feeds">{text.forms}</Link>
         </p>
-        <Card title={text.addTitle}>{addForm(frame, view)}</Card>
       </>
     ),
   });

@@ -1,6 +1,6 @@
 /** The peers: servers of other owners whose word counts here. A table of them, and a screen for each with what may be done. */
 
-import { Card, Notice } from '../../web/components/card.tsx';
+import { Card, Fold, Folds, Notice } from '../../web/components/card.tsx';
 import { Button, Field, Form, SelectField } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge, Table } from '../../web/components/table.tsx';
@@ -14,6 +14,7 @@ import {
   consolePage,
   consolePaths,
   factsCard,
+  isFormOpen,
   Listing,
   sectionActs,
 } from '../parts.page.tsx';
@@ -329,45 +330,51 @@ function addCard(frame: PageFrame, view: PeersView): Html {
     />
   );
   return (
-    <Card title={text.addTitle}>
-      <Form csrf={csrf} action={peerPreviewPath}>
-        {field('url', text.urlHint, true)}
-        {field('key', text.keyHint, true)}
-        <div class="field-grid">
-          <SelectField
-            id="weight"
-            name="weight"
-            label={text.weight}
-            hint={text.weightHint}
-            value={typed?.weight || '0.5'}
-            options={weightOptions(number)}
-          />
-          {field('owner', text.ownerHint)}
-        </div>
-        <div class="field-grid">
-          {field('budget', text.budgetHint)}
-          <SelectField
-            id="own"
-            name="own"
-            label={text.ownQuestion}
-            hint={text.ownHint}
-            value={typed?.own}
-            options={[
-              { value: '', label: text.no },
-              { value: 'true', label: text.yes },
-            ]}
-          />
-        </div>
-        <p>
-          <Button
-            label={text.preview}
-            kind={preview?.found ? 'secondary' : 'primary'}
-            icon="search"
-          />
-        </p>
-      </Form>
-      {preview?.found && foundPeer(frame, view, preview.typed, preview.found)}
-    </Card>
+    <Folds>
+      <Fold
+        title={text.addTitle}
+        icon="plus"
+        open={isFormOpen(view, 'add', preview !== undefined || view.peers.length === 0)}
+      >
+        <Form csrf={csrf} action={peerPreviewPath}>
+          {field('url', text.urlHint, true)}
+          {field('key', text.keyHint, true)}
+          <div class="field-grid">
+            <SelectField
+              id="weight"
+              name="weight"
+              label={text.weight}
+              hint={text.weightHint}
+              value={typed?.weight || '0.5'}
+              options={weightOptions(number)}
+            />
+            {field('owner', text.ownerHint)}
+          </div>
+          <div class="field-grid">
+            {field('budget', text.budgetHint)}
+            <SelectField
+              id="own"
+              name="own"
+              label={text.ownQuestion}
+              hint={text.ownHint}
+              value={typed?.own}
+              options={[
+                { value: '', label: text.no },
+                { value: 'true', label: text.yes },
+              ]}
+            />
+          </div>
+          <p>
+            <Button
+              label={text.preview}
+              kind={preview?.found ? 'secondary' : 'primary'}
+              icon="search"
+            />
+          </p>
+        </Form>
+        {preview?.found && foundPeer(frame, view, preview.typed, preview.found)}
+      </Fold>
+    </Folds>
   );
 }
 

@@ -1,15 +1,18 @@
-/** The audit log, newest first, with its exports. */
+/** The audit log, newest first, with a search and its exports. */
 
 import type { AuditEntry } from '../../access/audit-log.ts';
+import { type ErrorCode, errors, sentenceFor } from '../../core/errors.ts';
 import { LinkButton } from '../../web/components/form.tsx';
-import { Link } from '../../web/components/link.tsx';
 import { Badge } from '../../web/components/table.tsx';
+import { classes, type Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { type ConsoleView, consolePage, Listing } from '../parts.page.tsx';
+import { type ConsoleView, consolePage, FindForm, Listing } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
 export interface AuditView extends ConsoleView {
+  /** As it was typed; empty: all entries. */
+  readonly part: string;
   readonly entries: readonly AuditEntry[];
   /** The next page has the entries before this time, in ms since 1970; undefined: there is none. */
   readonly next: number | undefined;
@@ -18,58 +21,113 @@ export interface AuditView extends ConsoleView {
 }
 
 export function auditPage(frame: PageFrame, view: AuditView): string {
-  const text = frameText(frame).console.audit;
+  const all = frameText(frame).console;
+  const text = all.audit;
   const format = formatFor(frame.language);
+  const { accounts, now, part, next } = view;
   const rows = view.entries.map((one) => [
-    <span class="moment">{format.time(one.at)}</span>,
+    changeOf(frame, one, accounts),
+    resultOf(frame, one),
     <>
-      <span class="who breaks">
-        {view.accounts.get(one.user.replace(/^account /, '')) ?? one.user}
-      </span>
-      <span class="source-note fact-below">
-        {one.address === '' ? text.shell : <span class="mono">{one.address}</span>}
+      <span class="breaks">{accounts.get(one.user.replace(/^account /, '')) ?? one.user}</span>{' '}
+      <span class={classes('source-note near', one.address !== '' && 'mono')}>
+        {one.address === '' ? text.shell : one.address}
       </span>
     </>,
     <>
-      <code class="breaks">{one.command}</code>
-      {one.command
-        .split(' ')
-        .filter((word) => view.accounts.has(word))
-        .map((id) => (
-          <span class="source-note fact-below breaks">{view.accounts.get(id)}</span>
-        ))}
+      {format.near(one.at, now)} <span class="source-note near">{format.shortMoment(one.at)}</span>
     </>,
-    <span class="breaks">{[one.before, one.after].filter((fact) => fact !== '').join(' → ')}</span>,
-    <Badge label={text.results[one.result]} tone={one.result === 'done' ? 'accent' : 'neutral'} />,
   ]);
-  const columns = [text.at, text.who, text.change, text.facts, text.result];
   return consolePage(frame, view, {
     section: 'audit',
     lede: text.lede,
     body: (
       <>
-        <p class="acts">
-          <LinkButton label={text.csv} href="/admin/audit.csv" kind="secondary" icon="download" />
-          <LinkButton
-            label={text.json}
-            href="/admin/audit.jsonl"
-            kind="secondary"
-            icon="download"
-          />
-        </p>
+        <FindForm
+          id="part"
+          action="/admin/audit"
+          name="part"
+          label={text.part}
+          submit={all.search}
+          value={part}
+        />
         <Listing
           icon="list"
-          none={text.none}
+          none={part === '' ? text.none : text.noneFound}
           caption={text.caption}
-          columns={columns}
+          columns={[text.change, text.result, text.who, text.at].map((title) => ({
+            title,
+            plain: true,
+          }))}
           rows={rows}
         />
-        {view.next !== undefined && (
-          <p>
-            <Link href={`/admin/audit?before=${view.next}`}>{text.older}</Link>
-          </p>
-        )}
+        <p class="acts">
+          {next !== undefined && (
+            <LinkButton label={text.older} href={`/admin/audit?before=${next}`} kind="secondary" />
+          )}
+          <LinkButton label={text.csv} href="/admin/audit.csv" kind="quiet" icon="download" />
+          <LinkButton label={text.json} href="/admin/audit.jsonl" kind="quiet" icon="download" />
+        </p>
       </>
     ),
   });
+}
+
+/** Returns what a command did, and to what, in words; the command itself where no words are for it. */
+export function changeIn(
+  frame: PageFrame,
+  command: string,
+  emails: AuditView['accounts'],
+): readonly [change: Html, rest: string] {
+  const words: Readonly<Record<string, string | undefined>> = frameText(frame).console.changes;
+  const [first = '', second = '', third = '', ...others] = command.split(' ');
+  // Some acts have a name of one word.
+  const [name, about, rest] =
+    words[first] === undefined
+      ? [words[`${first} ${second}`], third, others]
+      : [words[first], second, [third, ...others]];
+  if (name === undefined) return [<code class="breaks">{command}</code>, ''];
+  const email = emails.get(about);
+  return [
+    <span>
+      {name}{' '}
+      {about !== '' && <span class={classes('breaks', !email && 'mono')}>{email ?? about}</span>}
+    </span>,
+    rest.map((word) => emails.get(word) ?? word).join(' '),
+  ];
+}
+
+/** One that did not end well is told as it was asked: its words would say that it was done. */
+function changeOf(
+  frame: PageFrame,
+  { command, result }: AuditEntry,
+  emails: AuditView['accounts'],
+): Html {
+  if (result !== 'done') {
+    const named = command.split(' ').map((word) => emails.get(word) ?? word);
+    return <code class="breaks">{named.join(' ')}</code>;
+  }
+  const [change, rest] = changeIn(frame, command, emails);
+  return (
+    <>
+      {change}
+      {rest.trim() !== '' && <code class="source-note fact-below breaks">{rest}</code>}
+    </>
+  );
+}
+
+/** Says how it ended, and what was before and after; of one that failed, why. */
+function resultOf(frame: PageFrame, { result, before, after }: AuditEntry): Html {
+  const { results } = frameText(frame).console.audit;
+  const facts = Object.hasOwn(errors, after)
+    ? sentenceFor(after as ErrorCode, frame.language)
+    : [before, after].filter((fact) => fact !== '').join(' → ');
+  return (
+    <>
+      {(result !== 'done' || facts === '') && (
+        <Badge label={results[result]} tone={result === 'done' ? 'neutral' : 'suspect'} />
+      )}{' '}
+      {facts !== '' && <span class="source-note breaks">{facts}</span>}
+    </>
+  );
 }

@@ -60,45 +60,53 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
     (newestBackupAt === 0
       ? text.noBackup
       : text.newestBackup(format.ago(newestBackupAt, now), format.moment(newestBackupAt)));
-  const steps = (Object.keys(ways) as FirstStep[]).filter((step) => step in view.steps);
-  const state = (isDone: boolean | undefined) => (
-    <Badge label={isDone ? text.isDone : text.isOpen} tone={isDone ? 'clean' : 'suspect'} />
-  );
-  const rows = steps.map((step) => {
+  const { inbox } = frameText(frame).console;
+  const known = (Object.keys(ways) as FirstStep[]).filter((step) => step in view.steps);
+  const backupNote = backup && <p class="card-note">{backup}</p>;
+  const taken = known.map((step) => {
     const way = ways[step];
-    return [
-      text.steps[step],
-      state(view.steps[step]),
-      <>
-        {typeof way === 'string' ? (
-          <>
-            <code class="breaks">{way}</code>
-            <span class="source-note fact-below">{text.ways[step as keyof typeof text.ways]}</span>
-          </>
-        ) : (
-          <Link href={way.page}>{frameText(frame).console.inbox.steps[step].act}</Link>
-        )}
-        {step === 'backup' && backup && <p class="card-note">{backup}</p>}
-      </>,
-    ];
+    const how =
+      typeof way === 'string' ? (
+        <>
+          <code class="breaks">{way}</code>
+          <span class="source-note fact-below">{text.ways[step as keyof typeof text.ways]}</span>
+          {step === 'backup' && backupNote}
+        </>
+      ) : (
+        <Link href={way.page}>{inbox.steps[step].act}</Link>
+      );
+    return { isDone: view.steps[step] === true, what: text.steps[step], how };
   });
-  rows.push([
-    text.geo,
-    state(isGeoFresh),
+  const geo = (
     <>
       <code class="breaks">GEO_COUNTRY_MMDB, GEO_ASN_MMDB</code>
       <span class="source-note fact-below">{text.ways.geo}</span>
       {geoMadeAt > 0 && (
         <p class="card-note">{text.geoOf(format.day(geoMadeAt), format.ago(geoMadeAt, now))}</p>
       )}
-    </>,
+    </>
+  );
+  // A step that is left to do comes first.
+  const steps = [...taken, { isDone: isGeoFresh, what: text.geo, how: geo }].toSorted(
+    (a, b) => Number(a.isDone) - Number(b.isDone),
+  );
+  const done = steps.filter(({ isDone }) => isDone).length;
+  const progress = inbox.progress(format.number(done), format.number(steps.length));
+  const rows = steps.map(({ isDone, what, how }) => [
+    what,
+    <Badge label={isDone ? text.isDone : text.isOpen} tone={isDone ? 'clean' : 'suspect'} />,
+    how,
   ]);
-  const columns = [text.step, text.state, text.how].map((title) => ({ title }));
+  const columns = [text.step, text.state, text.how].map((title) => ({ title, plain: true }));
   return consolePage(frame, view, {
     section: 'checklist',
     lede: text.lede,
     body: (
       <>
+        <p class="progress">
+          <progress max={steps.length} value={done} aria-label={progress} />
+          <span>{progress}</span>
+        </p>
         <Table caption={text.caption} columns={columns} rows={rows} stack />
         <Card title={text.testTitle}>
           <p class="card-note breaks">{text.testHint(address)}</p>

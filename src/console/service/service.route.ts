@@ -1,6 +1,11 @@
 /** GET /admin/system: what the service does at this moment. */
 
-import { auditCsvHead, auditCsvLine, auditJsonLine } from '../../access/audit-log.ts';
+import {
+  type AuditEntry,
+  auditCsvHead,
+  auditCsvLine,
+  auditJsonLine,
+} from '../../access/audit-log.ts';
 import { fail, ok } from '../../core/result.ts';
 import { createTurns } from '../../core/scheduling.ts';
 import { geoFreshMs } from '../../geo/sources.ts';
@@ -96,7 +101,8 @@ export const auditScreenEndpoints = {
   json: consoleScreen('/admin/audit.jsonl'),
 };
 
-const entriesPerPage = 25;
+const entriesPerPage = 15;
+const foundMax = 50;
 /** An export has the newest entries, so many at most; the command line gives all. */
 const exportedMax = 50_000;
 
@@ -108,11 +114,30 @@ export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRou
     const asked = Number(query.get('before'));
     const isPast = Number.isSafeInteger(asked) && asked > 0 && asked <= clock.now();
     const before = isPast ? asked : undefined;
-    const { entries, next } = await audit.page({ before, limit: entriesPerPage });
+    const part = (query.get('part') ?? '').trim();
+    const { entries, next } =
+      part === ''
+        ? await audit.page({ before, limit: entriesPerPage })
+        : { entries: await found(part), next: undefined };
     const words = entries.flatMap(({ user, command }) => `${user} ${command}`.split(' '));
     const accounts = await emailsOf(names, words);
-    const view = { ...(await viewOf(parts, context, query)), entries, next, accounts };
+    const view = { ...(await viewOf(parts, context, query)), part, entries, next, accounts };
     return pageBuilder.show(context, (frame) => auditPage(frame, view));
+  }
+
+  /** Returns the newest entries with this text in any of their facts. */
+  async function found(part: string): Promise<AuditEntry[]> {
+    const turns = createTurns();
+    const wanted = part.toLowerCase();
+    const entries: AuditEntry[] = [];
+    for (const entry of (await audit.list(0)).reverse()) {
+      if (entries.length === foundMax) break;
+      const { user, address, command, before, after, result } = entry;
+      const facts = [user, address, command, before, after, result].join('\n');
+      if (facts.toLowerCase().includes(wanted)) entries.push(entry);
+      if (turns.isOver()) await turns.next();
+    }
+    return entries;
   }
 
   async function file(context: OperatorRequest, kind: 'csv' | 'jsonl'): Promise<Reply> {

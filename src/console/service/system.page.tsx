@@ -2,9 +2,9 @@
 
 import { type ErrorCode, errors, sentenceFor } from '../../core/errors.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
-import { Card } from '../../web/components/card.tsx';
+import { Card, Fold, Folds } from '../../web/components/card.tsx';
 import { BarChart, LineChart } from '../../web/components/chart.tsx';
-import { Table } from '../../web/components/table.tsx';
+import { Badge, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
@@ -117,7 +117,7 @@ function checksCharts(text: SystemText, format: Format, { minutes }: ServiceFact
             { name: 'p50', points: minutes.map(({ p50 }) => milliseconds(p50)) },
             { name: 'p99', points: minutes.map(({ p99 }) => milliseconds(p99)) },
           ]}
-          format={(ms) => `${format.number(Math.round(ms * 1_000) / 1_000)} ms`}
+          format={(ms) => `${format.number(Math.round(ms * 1_000) / 1_000)}\u00a0ms`}
         />
       )}
     </>
@@ -174,10 +174,17 @@ function reportsBy(text: SystemText, format: Format, { service, categoryNames }:
   );
 }
 
+function shareOf({ used, limit }: ServiceFacts['tables'][number]): number {
+  return used / limit;
+}
+
+function fullest(format: Format, { tables }: ServiceFacts): string {
+  return `${format.number(Math.round(100 * Math.max(0, ...tables.map(shareOf))))}\u00a0%`;
+}
+
 function tablesOf(text: SystemText, format: Format, { tables }: ServiceFacts): Html {
-  const share = ({ used, limit }: { used: number; limit: number }) => used / limit;
   const rows = tables
-    .toSorted((a, b) => share(b) - share(a) || a.name.localeCompare(b.name))
+    .toSorted((a, b) => shareOf(b) - shareOf(a) || a.name.localeCompare(b.name))
     .slice(0, tablesShown)
     .map(({ name, used, limit }) => [
       <span class="mono breaks">{name}</span>,
@@ -220,17 +227,16 @@ function errorsOf(text: SystemText, format: Format, { errors }: ServiceFacts): H
 }
 
 export function systemPage(frame: PageFrame, view: SystemView): string {
-  const text = frameText(frame).console.system;
+  const all = frameText(frame).console;
+  const text = all.system;
   const format = formatFor(frame.language);
   const { service, now } = view;
   const { store, memory } = service;
   const reports = service.reports.reduce((sum, { count }) => sum + count, 0);
   const checks = service.minutes.reduce((sum, minute) => sum + minute.checks, 0);
-  const hours = format.number(Math.round((now - service.startedAt) / 360_000) / 10);
-  const pauses = service.pauses.map(([thread, seconds]) => [
-    thread,
-    format.number(Math.round(seconds * 10_000) / 10),
-  ]);
+  const failures = service.errors.routes.reduce((sum, { count }) => sum + count, 0);
+  const milliseconds = (seconds: number) => format.number(Math.round(seconds * 10_000) / 10);
+  const pauses = service.pauses.map(([thread, seconds]) => [thread, milliseconds(seconds)]);
   return consolePage(frame, view, {
     section: 'system',
     lede: text.lede,
@@ -239,69 +245,84 @@ export function systemPage(frame: PageFrame, view: SystemView): string {
         <Card title={text.now}>
           {facts([
             [text.entries, format.number(service.entries)],
-            [text.reports24, format.number(reports)],
-            [text.checks24, format.number(checks)],
             [text.waiting, <a href="/admin/removals">{format.number(service.removalsWaiting)}</a>],
             [text.tips, <a href="/admin/tips">{format.number(service.anonymousReportsWaiting)}</a>],
             [text.threads, format.number(service.threads)],
-            [text.uptime, text.hours(hours)],
+            [text.started, format.near(service.startedAt, now)],
             [text.version, service.version],
           ])}
         </Card>
-        <Topic title={text.reports24}>
-          {reportChart(text, format, service)}
-          {reportsBy(text, format, view)}
-        </Topic>
-        <Topic title={text.checks}>{checksCharts(text, format, service)}</Topic>
-        {service.did.length > 0 && (
-          <Topic title={text.did}>
-            {countsTable(
-              text.did,
-              [text.what, text.day, text.ever],
-              service.did.map(({ name, day, ever }) => [
-                activityLabel(frame, view.eventNames, name),
-                ...[day, ever],
-              ]),
-              format,
-              'breaks',
-            )}
-          </Topic>
-        )}
-        <Topic title={text.errors}>{errorsOf(text, format, service)}</Topic>
-        <Topic title={text.storeAndMemory}>
-          {facts([
-            [text.store, store.writable ? text.writable : text.notWritable],
-            [text.applied, format.number(store.appliedSeq)],
-            [text.checkpoint, format.number(store.checkpointSeq)],
-            [text.resident, format.bytes(memory.residentBytes)],
-            [text.heap, format.bytes(memory.heapBytes)],
-            [text.index, format.bytes(memory.indexBytes)],
-          ])}
-        </Topic>
-        <Topic title={text.pauses}>
-          <Table
-            caption={text.pauses}
-            columns={[{ title: text.thread }, { title: text.pause, numeric: true }]}
-            rows={pauses}
-            stack
-          />
-        </Topic>
-        <Topic title={text.tables}>{tablesOf(text, format, service)}</Topic>
+        <Folds>
+          <Fold
+            open={failures > 0}
+            aside={
+              <Badge
+                label={failures === 0 ? all.none : format.number(failures)}
+                tone={failures === 0 ? 'clean' : 'suspect'}
+              />
+            }
+            title={text.errors}
+          >
+            {errorsOf(text, format, service)}
+          </Fold>
+          <Fold
+            aside={
+              store.writable ? (
+                format.bytes(memory.residentBytes)
+              ) : (
+                <Badge label={text.notWritable} tone="malicious" />
+              )
+            }
+            title={text.storeAndMemory}
+          >
+            {facts([
+              [text.store, store.writable ? text.writable : text.notWritable],
+              [text.applied, format.number(store.appliedSeq)],
+              [text.checkpoint, format.number(store.checkpointSeq)],
+              [text.resident, format.bytes(memory.residentBytes)],
+              [text.heap, format.bytes(memory.heapBytes)],
+              [text.index, format.bytes(memory.indexBytes)],
+            ])}
+          </Fold>
+          <Fold
+            aside={`${milliseconds(Math.max(0, ...service.pauses.map(([, seconds]) => seconds)))} ms`}
+            title={text.pauses}
+          >
+            <Table
+              caption={text.pauses}
+              columns={[{ title: text.thread }, { title: text.pause, numeric: true }]}
+              rows={pauses}
+              stack
+            />
+          </Fold>
+          <Fold aside={fullest(format, service)} title={text.tables}>
+            {tablesOf(text, format, service)}
+          </Fold>
+          <Fold aside={format.number(reports)} title={text.reports24}>
+            {reportChart(text, format, service)}
+            {reportsBy(text, format, view)}
+          </Fold>
+          <Fold aside={format.number(checks)} title={text.checks}>
+            {checksCharts(text, format, service)}
+          </Fold>
+          {service.did.length > 0 && (
+            <Fold title={text.did}>
+              {countsTable(
+                text.did,
+                [text.what, text.day, text.ever],
+                service.did.map(({ name, day, ever }) => [
+                  activityLabel(frame, view.eventNames, name),
+                  ...[day, ever],
+                ]),
+                format,
+                'breaks',
+              )}
+            </Fold>
+          )}
+        </Folds>
       </>
     ),
   });
-}
-
-/** One topic of the counters, folded. */
-function Topic({ title, children }: { readonly title: string; readonly children: Html }): Html {
-  return (
-    <details class="card topic">
-      <summary>
-        <h2>{title}</h2>
-      </summary>
-      <div class="topic-body">{children}</div>
-    </details>
-  );
 }
 
 /** Words for events of accounts, by name. */

@@ -1,7 +1,7 @@
 /** The page of the feeds: what there is, how large and how fresh, and how each firewall takes it. */
 
 import { feedLicenceDefault } from '../../config.ts';
-import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
+import { CodeBlock, Fold, Folds, Notice } from '../../web/components/card.tsx';
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Table } from '../../web/components/table.tsx';
@@ -57,7 +57,7 @@ function feedTable(frame: PageFrame, data: FeedsPageData, text: Catalogue): Html
       stack
       columns={[
         { title: columns.feed },
-        { title: columns.what },
+        { title: columns.what, plain: true },
         { title: columns.entries, numeric: true },
         { title: columns.size, numeric: true },
         { title: columns.changed },
@@ -77,7 +77,7 @@ function feedTable(frame: PageFrame, data: FeedsPageData, text: Catalogue): Html
           none
         ) : (
           <>
-            {format.bytes(now.bytes)}
+            {format.bytes(now.bytes)}{' '}
             {now.gzipBytes !== undefined && (
               <span class="fact-note feed-gzip">{gzip(format.bytes(now.gzipBytes))}</span>
             )}
@@ -133,7 +133,7 @@ const parameterExamples = [
 
 function parameters({ feeds: text }: Catalogue): Html {
   return (
-    <Card title={text.parametersTitle} icon="code">
+    <Fold title={text.parametersTitle} icon="code">
       <dl class="parameters">
         {parameterExamples.map(([name, example]) => (
           <div>
@@ -142,14 +142,14 @@ function parameters({ feeds: text }: Catalogue): Html {
           </div>
         ))}
       </dl>
-    </Card>
+    </Fold>
   );
 }
 
 function terms(data: FeedsPageData, { feeds: text }: Catalogue): Html {
   const { attribution } = data;
   return (
-    <Card title={text.termsTitle} icon="info">
+    <Fold title={text.termsTitle} icon="info">
       <p>{data.licence === feedLicenceDefault ? text.freeTerms : data.licence}</p>
       <p class="attribution">
         {text.attribution}{' '}
@@ -160,7 +160,7 @@ function terms(data: FeedsPageData, { feeds: text }: Catalogue): Html {
         {attribution.licence}
       </p>
       <p class="card-note">{text.limits(data.requestsPerMinute)}</p>
-    </Card>
+    </Fold>
   );
 }
 
@@ -186,10 +186,10 @@ export function feedsPage(frame: PageFrame, data: FeedsPageData): string {
             <p class="card-note">
               {text.feeds.moreForms} <Link href="/docs/feeds">{text.feeds.moreFormsLink}</Link>
             </p>
-            <div class="columns">
+            <Folds>
               {parameters(text)}
               {terms(data, text)}
-            </div>
+            </Folds>
           </div>
           <section class="section section-sunken">
             <div class="wrap">

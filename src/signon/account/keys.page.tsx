@@ -3,7 +3,7 @@
 import type { ForbiddenCharacter } from '../../access/keys/api-keys.ts';
 import type { KeyScope } from '../../access/keys/key-format.ts';
 import type { SiteKey } from '../../access/keys/site-keys.ts';
-import { Card, CodeBlock, EmptyState, Notice } from '../../web/components/card.tsx';
+import { Card, CodeBlock, EmptyState, Fold, Folds, Notice } from '../../web/components/card.tsx';
 import { BarChart } from '../../web/components/chart.tsx';
 import {
   ActionButton,
@@ -66,9 +66,11 @@ export function keysPage(frame: PageFrame, view: KeysView): string {
         {view.shown && shownKey(text, view.shown)}
         {keyCard(text, format, view)}
         {namedKeysCard(text, format, view)}
-        {standingCard(text, format, view.standing)}
-        {usageCard(text, format, view)}
         {siteKeyCard(text, format, view)}
+        <Folds>
+          {standingFold(text, format, view.standing)}
+          {usageFold(text, format, view)}
+        </Folds>
       </>
     ),
   });
@@ -93,7 +95,7 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
   );
   const rows = keys.map(({ id, createdAt, endsAt }) => [
     <span class="mono">{id}</span>,
-    format.time(createdAt),
+    format.near(createdAt, view.now),
     <Badge
       label={endsAt === 0 ? text.active : text.replaced(format.moment(endsAt))}
       tone={endsAt === 0 ? 'clean' : 'suspect'}
@@ -122,7 +124,12 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
         <Table
           caption={text.keyTitle}
           stack
-          columns={[columns.id, columns.created, columns.state, columns.actions]}
+          columns={[
+            columns.id,
+            columns.created,
+            { title: columns.state, plain: true },
+            columns.actions,
+          ]}
           rows={rows}
         />
       )}
@@ -138,7 +145,7 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
   );
 }
 
-function standingCard(
+function standingFold(
   { account }: Catalogue,
   format: Format,
   standing: QuotaStanding | undefined,
@@ -150,7 +157,11 @@ function standingCard(
     note: text.left(format.number(left)),
   });
   return (
-    <Card title={text.standingTitle} icon="shield">
+    <Fold
+      title={text.standingTitle}
+      icon="shield"
+      aside={standing && text.outOf(format.number(Math.round(standing.trust * 10) / 10))}
+    >
       {standing === undefined ? (
         <p>{text.notYet}</p>
       ) : (
@@ -168,11 +179,11 @@ function standingCard(
           />
         </>
       )}
-    </Card>
+    </Fold>
   );
 }
 
-function usageCard({ account }: Catalogue, format: Format, view: KeysView): Html {
+function usageFold({ account }: Catalogue, format: Format, view: KeysView): Html {
   const text = account.keys;
   const since = <p class="card-note">{text.usageSince(format.moment(view.usageSince))}</p>;
   const charts = (['reads', 'writes'] as const).flatMap((kind) => {
@@ -200,14 +211,19 @@ function usageCard({ account }: Catalogue, format: Format, view: KeysView): Html
     ];
   });
   return (
-    <Card title={text.usageTitle} icon="chart">
+    <Fold
+      title={text.usageTitle}
+      icon="chart"
+      aside={charts.length === 0 && text.usageEmpty}
+      open={charts.length > 0}
+    >
       {charts.length === 0 ? (
         <EmptyState icon="chart" text={text.usageEmpty} />
       ) : (
         <div class="card-pair">{charts}</div>
       )}
       {since}
-    </Card>
+    </Fold>
   );
 }
 
@@ -229,9 +245,9 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
             <span class="mono">{id}</span>,
             hosts.length === 0
               ? text.siteAnyHost
-              : hosts.map((host) => <p class="whole">{hostName(host)}</p>),
+              : hosts.map((host) => <span class="mono fact-below">{hostName(host)}</span>),
             text.siteLevels[least],
-            format.day(createdAt),
+            format.near(createdAt, view.now),
             <ActionButton
               csrf={csrf}
               action="/account/site-keys/revoke"
@@ -242,36 +258,43 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
           ])}
         />
       )}
-      <div class="card-pair">
+      <Folds>
         {siteKeys.length > 0 && (
-          <Form csrf={csrf} action="/account/site-keys/level">
-            <h3 class="small-title">{text.siteChange}</h3>
-            <SelectField
-              id="site-key"
-              name="id"
-              label={columns.id}
-              options={siteKeys.map(({ id }) => ({ value: id, label: id }))}
-            />
-            <LevelField id="level" text={text} />
-            <Submit label={text.siteChange} kind="secondary" />
-          </Form>
+          <Fold title={text.siteChange} icon="sliders" level={3}>
+            <Form csrf={csrf} action="/account/site-keys/level">
+              <SelectField
+                id="site-key"
+                name="id"
+                label={columns.id}
+                options={siteKeys.map(({ id }) => ({ value: id, label: id }))}
+              />
+              <LevelField id="level" text={text} />
+              <Submit label={text.siteChange} kind="secondary" />
+            </Form>
+          </Fold>
         )}
-        <Form csrf={csrf} action="/account/site-keys/create">
-          <h3 class="small-title">{text.siteCreate}</h3>
-          <Field
-            id="hosts"
-            name="hosts"
-            label={text.siteHosts}
-            hint={text.siteHostsHint}
-            mono
-            autocomplete="off"
-            value={view.typedHosts ?? ''}
-            {...(view.hostsError && { error: hostsFault(view.hostsError, text) })}
-          />
-          <LevelField id="first-level" text={text} />
-          <Submit label={text.siteCreate} kind="secondary" />
-        </Form>
-      </div>
+        <Fold
+          title={text.siteCreate}
+          icon="plus"
+          level={3}
+          open={siteKeys.length === 0 || view.typedHosts !== undefined}
+        >
+          <Form csrf={csrf} action="/account/site-keys/create">
+            <Field
+              id="hosts"
+              name="hosts"
+              label={text.siteHosts}
+              hint={text.siteHostsHint}
+              mono
+              autocomplete="off"
+              value={view.typedHosts ?? ''}
+              {...(view.hostsError && { error: hostsFault(view.hostsError, text) })}
+            />
+            <LevelField id="first-level" text={text} />
+            <Submit label={text.siteCreate} kind="secondary" />
+          </Form>
+        </Fold>
+      </Folds>
     </Card>
   );
 }
@@ -308,6 +331,7 @@ export const offeredScopes = [
 ] as const satisfies readonly KeyScope[];
 
 interface NamedKeysView {
+  readonly now: number;
   readonly csrf: string;
   readonly fresh: boolean;
   /** Oldest first. */
@@ -347,7 +371,18 @@ function namedKeysCard(text: Catalogue, format: Format, view: NamedKeysView): Ht
       {view.isFull ? (
         <p>{words.full}</p>
       ) : view.fresh ? (
-        makeForm(text, format, view)
+        <Folds>
+          <Fold
+            title={text.account.keys.create}
+            icon="plus"
+            level={3}
+            open={
+              view.named.length === 0 || view.typed !== undefined || view.wantedScope !== undefined
+            }
+          >
+            {makeForm(text, format, view)}
+          </Fold>
+        </Folds>
       ) : (
         recentProofNotice(
           text.account,
@@ -360,14 +395,20 @@ function namedKeysCard(text: Catalogue, format: Format, view: NamedKeysView): Ht
   );
 }
 
-function list(text: Catalogue, format: Format, { csrf, fresh, named }: NamedKeysView): Html {
+function list(text: Catalogue, format: Format, { csrf, fresh, named, now }: NamedKeysView): Html {
   const words = text.automation.namedKeys;
   const { columns } = words;
   return (
     <Table
       caption={words.title}
       stack
-      columns={[columns.name, columns.scopes, columns.created, columns.used, columns.actions]}
+      columns={[
+        columns.name,
+        { title: columns.scopes, plain: true },
+        columns.created,
+        columns.used,
+        columns.actions,
+      ]}
       rows={named.map(({ id, name, scopes, createdAt, lastUsedAt }) => {
         const action = (what: 'rename' | 'remove', kind: 'secondary' | 'danger') => (
           <ActionButton
@@ -381,12 +422,11 @@ function list(text: Catalogue, format: Format, { csrf, fresh, named }: NamedKeys
         return [
           <>
             {name}
-            <br />
-            <span class="mono fact-note">{id}</span>
+            <span class="source-note fact-below mono">{id}</span>
           </>,
           scopes.map((scope) => words.scope[scope]).join('; '),
-          format.day(createdAt),
-          lastUsedAt === 0 ? words.neverUsed : format.time(lastUsedAt),
+          format.near(createdAt, now),
+          lastUsedAt === 0 ? words.neverUsed : format.near(lastUsedAt, now),
           fresh ? (
             <div class="row-actions">
               {action('rename', 'secondary')}

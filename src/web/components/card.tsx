@@ -37,6 +37,37 @@ export function Card(options: CardOptions): Html {
   );
 }
 
+// Parts of a page of which a reader wants one at a time: each is a line with its state, and opens in place.
+
+export function Folds({ children }: { readonly children: Html }): Html {
+  return <div class="folds is-list">{children}</div>;
+}
+
+interface FoldOptions {
+  readonly title: string;
+  readonly icon?: IconName | undefined;
+  /** At the end of the line: what makes opening it needless. */
+  readonly aside?: Html | undefined;
+  readonly open?: boolean | undefined;
+  /** The level of the heading. Default: 2. */
+  readonly level?: 2 | 3 | undefined;
+  readonly children: Html;
+}
+
+export function Fold({ title, icon, aside, open, level, children }: FoldOptions): Html {
+  return (
+    <details open={open}>
+      <summary>
+        {icon && <Icon name={icon} />}
+        {level === 3 ? <h3>{title}</h3> : <h2>{title}</h2>}
+        {aside && <span class="fold-aside">{aside}</span>}
+        <Icon name="chevron" />
+      </summary>
+      <div class="fold-body">{children}</div>
+    </details>
+  );
+}
+
 // Code to copy. The button stays hidden until the page's script has made it work.
 
 interface CodeBlockOptions {

@@ -10,6 +10,7 @@ const paths = {
   chart: 'M4 20V10M10 20V4M16 20v-7M21 20H3',
   check: 'M5 12.5l4.5 4.5L19 7.5',
   chevron: 'M6 9l6 6 6-6',
+  plus: 'M12 5v14M5 12h14',
   clock: 'M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17zM12 7.5V12l3 2',
   close: 'M6 6l12 12M18 6 6 18',
   code: 'M8.5 7 3.5 12l5 5M15.5 7l5 5-5 5',

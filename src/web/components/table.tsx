@@ -31,6 +31,8 @@ export interface Column {
   readonly title: string;
   /** Right-aligned, with figures of equal width. */
   readonly numeric?: boolean | undefined;
+  /** Its cells say what they are: a stacked row leaves the title out. */
+  readonly plain?: boolean | undefined;
 }
 
 export interface TableOptions {
@@ -55,7 +57,8 @@ export function Table({ caption, rows, scroll, stack, ...options }: TableOptions
   const cellClass = (index: number) => (columns[index]?.numeric ? 'is-numeric' : undefined);
   // Screen readers no longer see a table that is laid out as blocks, so roles say that it is one.
   const role = <Role extends string>(name: Role) => (stack ? name : undefined);
-  const label = (index: number) => (stack ? columns[index]?.title : undefined);
+  const label = (index: number) =>
+    stack && !columns[index]?.plain ? columns[index]?.title : undefined;
   return (
     <div
       class={classes('table-frame', scroll && 'is-tall', stack && 'is-stack')}

@@ -2,7 +2,7 @@
 
 import { h } from 'preact';
 import { once } from '../../core/preparation.ts';
-import { dayMs } from '../../core/time.ts';
+import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import type { Html } from '../html.ts';
 import type { Language } from '../language.ts';
 
@@ -24,6 +24,8 @@ export interface Format {
   shortMoment(epochMs: number): string;
   /** `today`, `3 days ago`; from whole days between two instants. */
   ago(epochMs: number, nowMs: number): string;
+  /** `5 min ago`, `in 3 days`, within a week, else the day; an element with the moment on hover. */
+  near(epochMs: number, nowMs: number): Html;
   /** Name of an ISO 3166 code, or undefined when it has none (`ZZ`, malformed). */
   country(code: string): string | undefined;
 }
@@ -67,6 +69,7 @@ function createFormat(language: Language): Format {
     timeZone: 'UTC',
   });
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  const brief = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' });
   const regions = new Intl.DisplayNames(locale, { type: 'region', fallback: 'none' });
   return {
     number: (value) => number.format(value),
@@ -85,6 +88,21 @@ function createFormat(language: Language): Format {
       const days = Math.max(0, Math.floor(nowMs / dayMs) - Math.floor(epochMs / dayMs));
       if (days < 60) return relative.format(-days, 'day');
       return relative.format(-Math.round(days / 30.44), 'month');
+    },
+    near(epochMs, nowMs) {
+      const away = epochMs - nowMs;
+      const steps = [
+        ['second', minuteMs, 0],
+        ['minute', hourMs, Math.trunc(away / minuteMs)],
+        ['hour', dayMs, Math.trunc(away / hourMs)],
+        ['day', 7 * dayMs, Math.floor(epochMs / dayMs) - Math.floor(nowMs / dayMs)],
+      ] as const;
+      const step = steps.find(([, below]) => Math.abs(away) < below);
+      return h(
+        'time',
+        { class: 'near', datetime: machineTime(epochMs), title: `${moment.format(epochMs)} UTC` },
+        step === undefined ? day.format(epochMs) : brief.format(step[2], step[0]),
+      );
     },
     country(code) {
       if (!/^[A-Z]{2}$/.test(code) || code === 'ZZ') return undefined;

@@ -166,12 +166,21 @@ it('allows and forgets a range, as the command does, and the log has both', asyn
     ],
   );
   const shown = (await ada.get('/admin/audit')).body;
-  assert.ok(shown.includes('allow remove 198.51.100.0/24') && shown.includes(operator));
+  const text = shown.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+  assert.ok(text.includes('No longer allowed 198.51.100.0/24') && text.includes(operator));
+  // One that failed is told as it was asked, not as done.
+  assert.ok(text.includes('allow add (not a network) failed'), text);
   const csv = (await ada.get('/admin/audit.csv')).body;
   assert.match(csv, /done,account [\w-]+,127\.0\.0\.1,allow add 198\.51\.100\.0\/24,/);
   const farAhead = await ada.get(`/admin/audit?before=${Number.MAX_SAFE_INTEGER}`);
   assert.equal(farAhead.status, 200);
-  assert.ok(farAhead.body.includes('allow remove 198.51.100.0/24'));
+  assert.ok(farAhead.body.includes('No longer allowed'));
+  const changesIn = async (part: string) =>
+    (await ada.get(`/admin/audit?${new URLSearchParams({ part })}`)).body.split('<tr').length - 1;
+  // One row more is the heading.
+  assert.equal(await changesIn('NOT A NETWORK'), 2);
+  assert.equal(await changesIn('198.51.100.0/24'), 3);
+  assert.equal(await changesIn('nothing has this'), 0);
   const lines = (await ada.get('/admin/audit.jsonl')).body.trim().split('\n');
   assert.ok(lines.some((line) => JSON.parse(line).command === 'allow add (not a network)'));
 });
