@@ -101,7 +101,7 @@ function oneLine(max: number) {
     v.transform((text) => text.trim()),
     v.check(
       (text) => text !== '' && [...text].length <= max && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(text),
-      `must be one line of 1 to ${max} characters`,
+      `must be one line of 1 to ${max} characters, each of them visible`,
     ),
   );
 }

@@ -1,5 +1,6 @@
 /** `portcullis doctor`: what is wrong with settings, machine and surroundings, each with its mend. */
 
+import { readLogo } from '../../config/logo.ts';
 import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { systemRandom } from '../../core/random.ts';
@@ -44,6 +45,7 @@ async function examine(settingsFile: string | undefined): Promise<Finding[]> {
   try {
     const config = settings();
     const clock = systemClock();
+    if (config.siteLogo !== undefined) readLogo(config.siteLogo);
     return [
       fine('settings', 'all can be read'),
       lookAtNative(config.webServerSha256),

@@ -95,7 +95,9 @@ export function createInvitations(options: {
       options.pendingAccounts?.prolonged(email, until);
       const values = { link: pages.verify(link.token), host: pages.host };
       const isSent = mailer.post(email, language, 'invite', values, id);
-      return isSent ? ok({ id, email, until }) : fail('client_limit_exceeded');
+      if (isSent) return ok({ id, email, until });
+      const left = `${email} had its mails of this hour: the links that it has work on`;
+      return fail('client_limit_exceeded', left);
     });
   }
 

@@ -50,6 +50,7 @@ import {
   consentPage,
   endedFormPage,
   nameTargetPage,
+  notOpenPage,
   refusalPage,
   verifyFirstPage,
 } from './consent.page.tsx';
@@ -171,6 +172,11 @@ export function authorizeRoutes(options: {
     const { context } = course;
     switch (decision.next) {
       case 'refuse':
+        if (decision.error === 'site_not_open' && course.reading.kind === 'request') {
+          const { client } = course.reading.request;
+          const about = { client, signInHref: signInHref(course.query) };
+          return pageBuilder.show(context, (frame) => notOpenPage(frame, about), { status: 403 });
+        }
         return pageBuilder.show(context, (frame) => refusalPage(frame, decision), {
           status: decision.error.startsWith('site_') ? 403 : 400,
         });

@@ -18,6 +18,7 @@ import { fieldsOf, type ProfileFieldName, type ProfileJson } from '../people/pro
 import { SiteMark } from '../sessions/parts.page.tsx';
 import type { AskedScope } from './authorization.ts';
 import type { ErrorAnswer } from './authorize.ts';
+import type { Client } from './client-id.ts';
 import type { UnseenValue } from './consents.ts';
 import type { Scope } from './scopes.ts';
 import { type ConsentCatalogue, consentEn, consentFr } from './words.ts';
@@ -362,18 +363,44 @@ export function refusalPage(
   frame: PageFrame,
   { error, detail }: { readonly error: string; readonly detail: string },
 ): string {
-  const { titles, texts, todo, todoBlocked, todoNotOpen } = consentText(frame.language).refusal;
-  const next: Readonly<Record<string, string>> = {
-    site_blocked: todoBlocked,
-    site_not_open: todoNotOpen,
-  };
+  const { titles, texts, todo, todoBlocked } = consentText(frame.language).refusal;
   return notePage(frame, {
     title: titles[error] ?? titles.invalid_request!,
     text: texts[error] ?? texts.invalid_request!,
     rest: (
       <>
-        <p>{next[error] ?? todo}</p>
+        <p>{error === 'site_blocked' ? todoBlocked : todo}</p>
         {forDevelopers(frame, detail)}
+      </>
+    ),
+  });
+}
+
+/** The page for a person whom a site is not open to, who may have another account. */
+export function notOpenPage(
+  frame: PageFrame,
+  { client, signInHref }: { readonly client: Client; readonly signInHref: string },
+): string {
+  const text = consentText(frame.language);
+  return notePage(frame, {
+    title: text.notOpen.title,
+    text: text.notOpen.text,
+    rest: (
+      <>
+        <dl class="consent-parties">
+          <div>
+            <dt>{text.site}</dt>
+            <dd>
+              <HostName host={client.id} registrable={client.registrable} />
+            </dd>
+          </div>
+        </dl>
+        <p>{text.notOpen.todo}</p>
+        <p>
+          <Link class="button button-secondary" rel="nofollow" href={signInHref}>
+            <span>{text.otherAccount}</span>
+          </Link>
+        </p>
       </>
     ),
   });

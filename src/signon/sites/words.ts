@@ -94,7 +94,6 @@ export const consentEn = {
       invalid_redirect_uri: 'This site asked for an answer that is not its own',
       invalid_request: 'This link is broken',
       site_blocked: 'This site is blocked here',
-      site_not_open: 'This site is not open to you',
     } as Record<string, string>,
     texts: {
       invalid_client_id:
@@ -105,13 +104,15 @@ export const consentEn = {
         'A part of it is missing, repeated or ambiguous. Nothing was shared with anybody.',
       site_blocked:
         'The operator of this service blocked the site that sent you here. Nobody can sign in there with an account of this service. Nothing was shared with it.',
-      site_not_open:
-        'Only members of certain groups may use it. Your account is in none of them. Nothing was shared with the site.',
     } as Record<string, string>,
-    todoNotOpen: 'Ask the operator to let you in, or sign in with another account.',
     todoBlocked:
       'Close this page. Your account and other sites are unaffected. This site can no longer read what you had allowed.',
     todo: 'Close this page, and start again from the site itself. If it happens again, tell the people who run it.',
+  },
+  notOpen: {
+    title: 'This site is not open to you',
+    text: 'Only members of certain groups may use it. Your account is in none of them. Nothing was shared with the site.',
+    todo: 'Ask the operator to let you in, or sign in with another account.',
   },
   named: {
     title: 'This sign-in can’t continue',
@@ -228,7 +229,6 @@ export const consentFr: ConsentCatalogue = {
       invalid_redirect_uri: 'Ce site demande une réponse à une adresse qui n’est pas la sienne',
       invalid_request: 'Ce lien est endommagé',
       site_blocked: 'Ce site est bloqué ici',
-      site_not_open: 'Ce site ne vous est pas ouvert',
     },
     texts: {
       invalid_client_id:
@@ -239,13 +239,15 @@ export const consentFr: ConsentCatalogue = {
         'Une partie manque, figure deux fois ou peut se lire de deux façons. Rien n’a été partagé.',
       site_blocked:
         'L’opérateur de ce service a bloqué le site qui vous envoie : personne ne peut s’y connecter avec un compte d’ici. Rien n’a été partagé.',
-      site_not_open:
-        'Seuls les membres de certains groupes peuvent l’utiliser. Votre compte n’est dans aucun. Rien n’a été partagé avec le site.',
     },
-    todoNotOpen: 'Demandez l’accès à l’opérateur, ou connectez-vous avec un autre compte.',
     todoBlocked:
       'Fermez cette page. Votre compte et les autres sites restent comme avant ; ce que vous aviez permis à ce site, il ne peut plus le lire.',
     todo: 'Fermez cette page et recommencez depuis le site lui-même. Si cela se reproduit, prévenez ceux qui le gèrent.',
+  },
+  notOpen: {
+    title: 'Ce site ne vous est pas ouvert',
+    text: 'Seuls les membres de certains groupes peuvent l’utiliser. Votre compte n’est dans aucun. Rien n’a été partagé avec le site.',
+    todo: 'Demandez l’accès à l’opérateur, ou connectez-vous avec un autre compte.',
   },
   named: {
     title: 'Cette connexion ne peut pas continuer',

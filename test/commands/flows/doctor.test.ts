@@ -144,6 +144,8 @@ it('a data directory in memory, another program at BASE_URL, old geo data and no
   assert.equal(of('geo')[1]!.state, 'mend');
   assert.match(of('geo')[1]!.found, /GEO_ASN_MMDB .*asn\.mmdb: /);
   assert.match(of('lists')[0]!.found, /no list of others is loaded/);
+  const [settings] = await findingsOf({ ...env, SITE_LOGO: broken });
+  assert.match(settings!.found, /SITE_LOGO .*asn\.mmdb is not a PNG or SVG/);
   pages['/openapi.json'] = 'x'.repeat(10_000);
   assert.match(
     (await findingsOf(env)).find((one) => one.about === 'address')!.found,

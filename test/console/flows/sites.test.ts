@@ -130,6 +130,11 @@ it('a site is opened to a group alone: the others read why, and both ways of set
   assert.deepEqual([refused.status, refused.headers.location], [403, undefined]);
   assert.match(refused.body, /This site is not open to you/);
   assert.doesNotMatch(refused.body, /href="https:\/\/example\.com|staff/);
+  assert.match(saidBy(refused.body), /Site example\.com/);
+  // Another account may do: the request goes on with whoever signs in.
+  const [, other = ''] = /href="(\/signin\?[^"]*)"/.exec(refused.body) ?? [];
+  const signIn = await visitor.get(other.replaceAll('&amp;', '&'));
+  assert.match(signIn.body, /name="request"/);
   const silent = await visitor.get(authorizePath({ prompt: 'none' }));
   const told = new URL(String(silent.headers.location)).searchParams;
   assert.deepEqual([told.get('error'), told.get('code')], ['access_denied', null]);

@@ -293,6 +293,9 @@ it('a mark that is no small picture stops the start with one line', () => {
   assert.throws(() => mailSender(settings(join(folder, 'none.png'))), /SITE_LOGO .* can't be read/);
   assert.throws(() => mailSender(settings(paths.text)), /is not a PNG or SVG/);
   assert.throws(() => mailSender(settings(paths.large)), /more than 64 KiB/);
+  assert.throws(() => mailSender(settings(folder)), /is not a file/);
+  writeFileSync(paths.text, png.subarray(0, png.length - 12));
+  assert.throws(() => mailSender(settings(paths.text)), /is cut off/);
   const svg = (text: string) => {
     writeFileSync(paths.text, text);
     return mailSender(settings(paths.text));

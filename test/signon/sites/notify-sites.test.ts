@@ -460,9 +460,10 @@ it('the code of the documentation takes a notice, and refuses one that is anothe
   const code = /```js\n(\/\/ notices\.mjs\n.*?)```/s.exec(text)![1]!;
   const path = `${directory.path}/notices.mjs`;
   writeFileSync(path, code.replaceAll('{base_url}', 'https://sso.example'));
+  let isAway = true;
   t.mock.method(globalThis, 'fetch', async (url: string) => {
     assert.equal(url, 'https://sso.example/.well-known/jwks.json');
-    return Response.json(signer.keys);
+    return isAway ? new Response('', { status: 503 }) : Response.json(signer.keys);
   });
   const { readNotice } = (await import(pathToFileURL(path).href)) as {
     readNotice(body: string): Promise<object | undefined>;
@@ -470,6 +471,9 @@ it('the code of the documentation takes a notice, and refuses one that is anothe
   const now = Date.now();
   const notice = { clientId: 'example.com', origin, subject: 's', at: now, id: 'i' };
   const expected = { serviceId: 's', id: 'i', at: Math.floor(now / 1_000) };
+  // A service that is away is no reason to refuse a notice for good.
+  await assert.rejects(readNotice(signer.sign({ ...notice, kind: 'deleted' }, now)), /no keys/);
+  isAway = false;
   for (const kind of ['signed_out', 'deleted', 'changed', 'withdrawn'] as const) {
     const found = await readNotice(signer.sign({ ...notice, kind }, now));
     assert.deepEqual(found, { kind, ...expected });
