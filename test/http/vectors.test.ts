@@ -111,25 +111,21 @@ function pieces(size: number): (bytes: Buffer) => Buffer[] {
   };
 }
 
-/** At most 64 connections at a time. */
+/** At most 256 connections at a time: most wait seconds for the server to close them. */
 async function each<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   const queue = [...items];
-  const workers = Array.from({ length: 64 }, async () => {
+  const workers = Array.from({ length: 256 }, async () => {
     for (let item = queue.shift(); item !== undefined; item = queue.shift()) await run(item);
   });
   await Promise.all(workers);
 }
 
-test('every vector sent whole has its outcome', async () => {
-  await each(httpVectors, (vector) => check(vector, (bytes) => [bytes]));
-  assert.equal(callsOf('/smuggled'), 0);
-});
-
-test('every vector split at every byte has the same outcome', async () => {
-  const jobs = httpVectors.flatMap((vector) =>
-    Array.from({ length: vector.bytes.length - 1 }, (_, i) => ({ vector, position: i + 1 })),
-  );
-  await each(jobs, ({ vector, position }) => check(vector, splitAt(position)));
+test('every vector has the same outcome whole and split at every byte', async () => {
+  const jobs = httpVectors.flatMap((vector) => [
+    { vector, cut: (bytes: Buffer) => [bytes] },
+    ...Array.from({ length: vector.bytes.length - 1 }, (_, i) => ({ vector, cut: splitAt(i + 1) })),
+  ]);
+  await each(jobs, ({ vector, cut }) => check(vector, cut));
   assert.equal(callsOf('/smuggled'), 0);
 });
 
