@@ -187,6 +187,26 @@ describe('WordPress: the plugin with a whole server', () => {
       body: 'a.b.c',
     });
     assert.equal(strange.status, 400);
+    // A key that could not be fetched a moment ago is no reason to refuse a notice for good.
+    site.php(`delete_transient('portcullis_sign_in_keys');
+      return set_transient('portcullis_sign_in_keys_asked', 1, 60);`);
+    const part = (claims: object) => Buffer.from(JSON.stringify(claims)).toString('base64url');
+    const iat = Math.floor(Date.now() / 1_000);
+    const early = await site.fetch('/index.php?rest_route=/portcullis-sign-in/v1/notices', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/secevent+jwt' },
+      body: `${part({ alg: 'EdDSA', typ: 'secevent+jwt', kid: 'k' })}.${part({ iss: server.baseUrl, aud: 'localhost', iat })}.x`,
+    });
+    assert.equal(early.status, 503);
+    site.php("return delete_transient('portcullis_sign_in_keys_asked');");
+    // Whoever signed in after what a late notice tells of stays signed in.
+    const late = (at: number) =>
+      site.php(`$end = new ReflectionMethod('PortcullisSignIn\\\\Site_Notices', 'end_sessions');
+        $end->setAccessible(true);
+        $end->invoke(null, ${user}, ${at});
+        return 1;`);
+    late(iat - 3_600);
+    assert.equal(sessions(), 1);
     await people.endSessions(id);
     await within(async () => sessions() === 0, 'the end of the sessions');
     assert.equal(mark('deleted'), '');

@@ -71,7 +71,11 @@ final class Site_Notices {
 		}
 		try {
 			$notice = self::read( (string) $request->get_body() );
-		} catch ( InvalidNotice ) {
+		} catch ( InvalidNotice $invalid ) {
+			// A 400 drops the notice for good; the key may only not be here yet.
+			if ( $invalid->isUnknownKey ) { // phpcs:ignore WordPress.NamingConventions.ValidVariableName -- name of the SDK.
+				return new WP_REST_Response( null, 503 );
+			}
 			return new WP_REST_Response( array( 'err' => 'invalid_request' ), 400 );
 		} catch ( PortcullisException ) {
 			return new WP_REST_Response( null, 503 );
@@ -120,7 +124,7 @@ final class Site_Notices {
 		if ( Notice::OTHER === $notice->kind ) {
 			return;
 		}
-		\WP_Session_Tokens::get_instance( $user->ID )->destroy_all();
+		self::end_sessions( $user->ID, $notice->happenedAt ); // phpcs:ignore WordPress.NamingConventions.ValidVariableName
 		if ( Notice::DELETED !== $notice->kind ) {
 			return;
 		}
@@ -133,6 +137,17 @@ final class Site_Notices {
 		 * @param int $user_id Who was linked until now.
 		 */
 		do_action( 'portcullis_sign_in_account_deleted', $user->ID );
+	}
+
+	/** A notice may come days late: whoever signed in since then alone stays signed in. */
+	private static function end_sessions( int $user_id, int $happened_at ): void {
+		$tokens = \WP_Session_Tokens::get_instance( $user_id );
+		foreach ( $tokens->get_all() as $session ) {
+			if ( (int) ( $session['login'] ?? 0 ) <= $happened_at ) {
+				$tokens->destroy_all();
+				return;
+			}
+		}
 	}
 
 	/** The values come with a sign-in alone, which asks the visitor where it has to. */
