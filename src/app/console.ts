@@ -481,7 +481,7 @@ async function shownPeers(
       knownGood: peer.goodEver,
       heldRows: waiting.count,
       heldExamples: waiting.examples,
-      heldHash: waiting.count === 0 ? '' : shownHash(waiting),
+      heldHash: waiting.hash === '' ? '' : shownHash(waiting),
       hasChanged: waiting.hasChanged,
       owner: peer.owner,
       ownBudget: peer.budget,

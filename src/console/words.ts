@@ -654,6 +654,7 @@ const consoleEn = {
     open: 'Open peer',
     waiting: (rows: string) => `Rows in question: ${rows}.`,
     hasChanged: 'They changed after you accepted them.',
+    otherChanged: 'It is not the one that you accepted.',
     ofYours: 'Beside your own reports',
     shared: 'Rows that your reporters named too',
     peerFirst: 'It was first',
@@ -685,6 +686,7 @@ const consoleEn = {
     fresh: 'Last up to date',
     ends: 'Its signature ends',
     decide: 'Its new rows wait. What it retracts still goes.',
+    decideOther: 'Ask its operator why. If you accept, the other one is read whole in its place.',
     rekey: 'Nothing it said counts until you pin its new key.',
     states: {
       active: 'active',
@@ -1474,6 +1476,7 @@ const consoleFr: ConsoleCatalogue = {
     open: 'Ouvrir le pair',
     waiting: (rows) => `Lignes en cause : ${rows}.`,
     hasChanged: 'Elles ont changé après votre accord.',
+    otherChanged: 'Ce n’est pas celui que vous avez accepté.',
     ofYours: 'À côté de vos signalements',
     shared: 'Lignes aussi signalées chez vous',
     peerFirst: 'Il était le premier',
@@ -1506,6 +1509,8 @@ const consoleFr: ConsoleCatalogue = {
     fresh: 'Dernière mise à jour',
     ends: 'Fin de sa signature',
     decide: 'Ses nouvelles lignes attendent. Ce qu’il retire disparaît quand même.',
+    decideOther:
+      'Demandez-en la raison à son opérateur. Si vous acceptez, l’autre est lu en entier à sa place.',
     rekey: 'Rien de sa part ne compte avant que vous fixiez sa nouvelle clé.',
     states: {
       active: 'actif',

@@ -15,7 +15,13 @@ import {
   sectionActs,
 } from '../parts.page.tsx';
 import { type FetchedList, listActs } from '../reputation/lists.page.tsx';
-import { decisionsFor, heldText, peerActs, type ShownPeer } from '../reputation/peers.page.tsx';
+import {
+  adviceOf,
+  decisionsFor,
+  heldText,
+  peerActs,
+  type ShownPeer,
+} from '../reputation/peers.page.tsx';
 import { changeIn } from '../service/audit.page.tsx';
 import { type FirstStep, firstSteps, type StepsDone } from '../service/checklist.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
@@ -168,7 +174,7 @@ function peerNeed(frame: PageFrame, view: InboxView, peer: ShownPeer): Html {
       time=""
     >
       <p>
-        {text.held[held]} {decisions.length > 0 ? text.decide : text.rekey} {heldText(frame, peer)}
+        {text.held[held]} {adviceOf(text, peer)} {heldText(frame, peer)}
       </p>
       <div class="need-acts">
         {decisions.length > 0 ? (

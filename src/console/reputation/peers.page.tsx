@@ -1,6 +1,6 @@
 /** The peers: servers of other owners whose word counts here. A table of them, and a screen for each with what may be done. */
 
-import { Card, Fold, Folds, Notice } from '../../web/components/card.tsx';
+import { Card, CodeBlock, Fold, Folds, Notice } from '../../web/components/card.tsx';
 import { Button, Field, Form, SelectField } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge, Table } from '../../web/components/table.tsx';
@@ -146,7 +146,8 @@ export function decisionsFor({ held }: Pick<ShownPeer, 'held'>): readonly ('acce
 /** The rows that wait, as far as they are shown. */
 export function heldText(frame: PageFrame, peer: ShownPeer): Html {
   const text = frameText(frame).console.peers;
-  if (peer.heldRows === 0) return null;
+  if (peer.heldHash === '') return null;
+  if (peer.heldRows === 0) return peer.hasChanged ? text.otherChanged : null;
   return (
     <>
       {text.waiting(formatFor(frame.language).number(peer.heldRows))}{' '}
@@ -179,6 +180,11 @@ function weightOf(
   return isNew ? text.halved(number(weight)) : number(weight);
 }
 
+export function adviceOf(text: ConsoleCatalogue['peers'], { held }: ShownPeer): string {
+  if (held === 'strange key') return text.rekey;
+  return held === 'two histories' ? text.decideOther : text.decide;
+}
+
 function onePeer(frame: PageFrame, view: PeersView, peer: ShownPeer): string {
   const all = frameText(frame).console;
   const text = all.peers;
@@ -201,14 +207,13 @@ function onePeer(frame: PageFrame, view: PeersView, peer: ShownPeer): string {
       <>
         {peer.held !== 'none' && (
           <Notice tone="warning" title={text.held[peer.held]}>
-            {peer.held === 'strange key' ? text.rekey : text.decide} {heldText(frame, peer)}
+            {adviceOf(text, peer)} {heldText(frame, peer)}
           </Notice>
         )}
         {decisionsFor(peer).length > 0 && <div class="acts">{decisionsFor(peer).map(act)}</div>}
         {factsCard(text.facts, [
           [text.state, stateOf(text, peer)],
           [text.address, <span class="mono breaks">{peer.url}</span>],
-          [text.key, <span class="mono breaks">{peer.key}</span>],
           [text.weight, weightOf(text, peer, number)],
           ...(peer.follows === '' ? [] : [[text.follows, peer.follows] as const]),
           [text.rows, number(peer.rows)],
@@ -222,6 +227,7 @@ function onePeer(frame: PageFrame, view: PeersView, peer: ShownPeer): string {
           [text.fresh, moment(peer.freshAt)],
           [text.ends, moment(peer.headEndsAt)],
         ])}
+        <CodeBlock id="peer-key" title={text.key} code={peer.key} text={frameText(frame)} />
         {view.figures === undefined ? (
           <p class="card-note">{text.uncounted}</p>
         ) : (

@@ -578,6 +578,50 @@ it('of a snapshot and of segments that wait the operator takes what was shown, a
   }
 });
 
+it('of two histories the operator takes the one that was shown, and none that the peer tells in its place', async () => {
+  const many = (net: number) =>
+    Array.from({ length: 501 }, (_, i) => `${net}.${i >> 8}.${i & 255}.1`);
+  const shown = async ({ store }: Awaited<ReturnType<typeof subscriber>>) => {
+    const [peer] = await listPeers(store);
+    const { hasChanged, ...of } = await heldRowsOf(store, peer!);
+    return { said: [peer!.held, hasChanged], hash: shownHash(of) };
+  };
+  for (const isSnapshot of [true, false]) {
+    const { w, from } = await followed();
+    const tell = (net: number, more = 0) => {
+      from.restore(0);
+      from.says(many(net));
+      if (isSnapshot) from.snapshot(many(net));
+      for (let i = 0; i < more; i++) from.says([]);
+    };
+    await w.poll();
+    tell(46, from.segments().length - 1);
+    assert.equal((await w.poll()).held, 'two histories');
+    const first = await shown(w);
+    assert.deepEqual(first.said, ['two histories', false]);
+    // It has a third one now, under the same number, and later under another one.
+    tell(47, from.segments().length - 1);
+    assert.ok((await w.accept(first.hash)).ok);
+    assert.equal((await w.poll()).held, 'two histories');
+    assert.deepEqual((await shown(w)).said, ['two histories', true]);
+    const stale = await w.accept(first.hash);
+    assert.ok(!stale.ok && /has changed since it was shown/.test(stale.detail ?? ''));
+    const second = await shown(w);
+    tell(48, from.segments().length);
+    assert.ok((await w.accept(second.hash)).ok);
+    assert.equal((await w.poll()).held, 'many new rows');
+    assert.deepEqual(
+      [46, 47, 48].map((net) => w.score(`${net}.0.1.1`)),
+      [0, 0, 0],
+    );
+    // The one that waits still says it when nothing was read of it before.
+    assert.equal((await w.poll()).held, 'many new rows');
+    assert.ok((await w.accept((await shown(w)).hash)).ok);
+    assert.equal((await w.poll()).held, 'none');
+    assert.deepEqual([w.score('45.1.1.1'), w.score('48.0.1.1')], [0, 45]);
+  }
+});
+
 it('what a peer says behind what waits is not accepted with it', async () => {
   const { w, from } = await followed();
   await w.good('8.8.8.0/24', 5);

@@ -160,7 +160,7 @@ export function createPeerPoller(options: PollOptions) {
     const { headSeq: seq, headChain: chain, headMadeAt: madeAt } = peer;
     const before = madeAt === 0 ? undefined : { seq, chain, madeAt };
     const fault = faultOfHead(head, before, clock.now());
-    if (fault === 'forked') return { ...headOf(head), ...heldBy('two histories') };
+    if (fault === 'forked') return { ...headOf(head), ...otherHistory(peer, head) };
     if (fault !== undefined) throw new PeerFault(`${nameOf(peer)}: its head is refused (${fault})`);
     const change: Refreshed = {
       ...headOf(head),
@@ -168,10 +168,12 @@ export function createPeerPoller(options: PollOptions) {
       freshAt: clock.now(),
     };
     await options.catchUpTo(await store.lastSeq());
-    const cursor = await readCursor(store, peer.number);
     // Only the operator knows whose key it was.
     if (peer.held === 'strange key') return change;
     const isHeld = peer.held !== 'none';
+    const found = await readCursor(store, peer.number);
+    // Rows go on waiting where a backup, or another history, left no place to go on from.
+    const cursor = found ?? (isHeld ? nothingRead : undefined);
     const last = { seq: cursor?.readSeq ?? 0, chain: cursor?.readChain ?? chainStart };
     if (cursor !== undefined && isHeld) {
       if (head.seq === last.seq) return change;
@@ -181,17 +183,21 @@ export function createPeerPoller(options: PollOptions) {
     const released: Partial<StoredPeer> = { held: 'none', acceptedSeq: 0 };
     const from = cursor && { seq: cursor.seq, chain: cursor.chain };
     if (from !== undefined && from.seq === head.seq) {
-      if (from.chain !== head.chain) return { ...change, ...heldBy('two histories') };
+      if (from.chain !== head.chain) return { ...change, ...otherHistory(peer, head) };
       return { ...change, ...released };
     }
     const isFirst = cursor === undefined && head.snapshot === undefined;
     const start = from ?? (isFirst ? { seq: 0, chain: chainStart } : undefined);
-    const segments = start && (await reader.segments(head, start));
+    const { snapshot } = head;
+    // The snapshot that was shown is read, though segments may lead there too: its hash alone was seen.
+    const isShown = snapshot?.seq === accepted?.seq && snapshot?.sha256 === accepted?.hash;
+    const isByShown = isShown && accepted !== undefined && (from?.seq ?? -1) < accepted.seq;
+    const segments = !isByShown && start ? await reader.segments(head, start) : undefined;
     if (segments !== undefined) {
       // The rows that waited are those that the operator has seen.
       const seen = segments.find((one) => one.seq === cursor?.readSeq);
       if (seen !== undefined && seen.chain !== cursor?.readChain) {
-        return { ...change, ...heldBy('two histories') };
+        return { ...change, ...otherHistory(peer, head) };
       }
       return {
         ...change,
@@ -364,18 +370,20 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
 
   async function takeSegments(
     peer: StoredPeer,
-    segments: readonly ReadSegment[],
+    read: readonly ReadSegment[],
     { start, isFirst, accepted }: Reading & { start: { seq: number; chain: string } },
   ): Promise<Refreshed> {
+    const segments = start.seq === 0 ? await withAbsent(peer.number, read) : read;
     let counts = countsOf(peer, clock.now());
     let at = start;
+    const isUnseen = isFirst && accepted === undefined;
     const isWaiting = accepted !== undefined && accepted.seq > start.seq;
     // The chain says all that came before it.
     const isAsShown =
       isWaiting && segments.find(({ seq }) => seq === accepted.seq)?.chain === accepted.hash;
     for (const [i, segment] of segments.entries()) {
       const { seq, chain } = segment;
-      const isAccepted = isFirst || (isAsShown && seq <= accepted.seq);
+      const isAccepted = isUnseen || (isAsShown && seq <= accepted.seq);
       const judged = await judge(peer, counts, segment.added, isAccepted);
       if (judged.reason !== 'none') {
         const removed = joined(segments.slice(i).map((one) => one.removed));
@@ -394,6 +402,14 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     return counts;
   }
 
+  /** Takes back what all segments from the first on do not say: it comes of another history, or of a backup. */
+  async function withAbsent(peer: number, segments: readonly ReadSegment[]) {
+    const [first, ...rest] = segments;
+    if (first === undefined) return segments;
+    const gone = await absentFrom(peer, joined(segments.map(({ added }) => added)));
+    return [{ ...first, removed: joined([gone, first.removed]) }, ...rest];
+  }
+
   async function takeSnapshot(
     peer: StoredPeer,
     reader: ReturnType<typeof openPeerReader>,
@@ -407,10 +423,11 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     const counts = countsOf(peer, clock.now());
     // No chain says what a snapshot holds: the operator's word is good for the bytes that were shown.
     const isAsShown = accepted?.seq === seq && accepted.hash === hash;
-    const judged = await judge(peer, counts, rows, isFirst || isAsShown);
+    const isUnseen = isFirst && accepted === undefined;
+    const judged = await judge(peer, counts, rows, isUnseen || isAsShown);
     const read = { readSeq: seq, readChain: chain };
     if (judged.reason !== 'none') {
-      const cursor = former ?? { seq: 0, chain: chainStart };
+      const cursor = former ?? nothingRead;
       await writeRows(peer, seq, { removed }, { ...cursor, ...read });
       const hasChanged = accepted !== undefined && accepted.seq > cursor.seq;
       return { ...counts, ...waitFor(judged, { seq, hash, hasChanged }) };
@@ -704,6 +721,15 @@ function waitFor(
 ): Refreshed {
   return { ...heldBy(reason), waiting: { count: 0, examples: [], ...waiting, ...of } };
 }
+
+/** The part of another history that is read first stands for it: its snapshot, or without one its segments. */
+function otherHistory(peer: StoredPeer, { seq, chain, snapshot }: FederationHead): Refreshed {
+  const hasChanged = peer.acceptedSeq !== 0;
+  const first = { seq: snapshot?.seq ?? seq, hash: snapshot?.sha256 ?? chain };
+  return { acceptedSeq: 0, ...waitFor({ reason: 'two histories' }, { ...first, hasChanged }) };
+}
+
+const nothingRead: PeerCursor = { seq: 0, chain: chainStart, readSeq: 0, readChain: chainStart };
 
 /** The change of a peer's row that a poll makes, and rows that wait since then. */
 type Refreshed = Partial<StoredPeer> & { readonly waiting?: HeldRows | undefined };

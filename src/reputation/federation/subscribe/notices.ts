@@ -29,7 +29,10 @@ export interface HeldRows {
   readonly count: number;
   /** The first few, as text. */
   readonly examples: readonly string[];
-  /** The number up to which the peer says it, and the hash of that: the chain of segments, or of a snapshot its SHA-256. */
+  /**
+   * The number up to which the peer says it, and the hash of that: the chain of segments, or of a snapshot its
+   * SHA-256. Of another history it is what is read first of it; its rows are not counted.
+   */
   readonly seq: number;
   readonly hash: string;
   /** It is not what the operator has accepted. */
@@ -89,18 +92,10 @@ const nothingHeld: HeldRows = { count: 0, examples: [], seq: 0, hash: '', hasCha
 
 /** Returns the rows of a peer that wait, as they were when the hold began. */
 export async function heldRowsOf(store: Pick<Store, 'get'>, peer: StoredPeer): Promise<HeldRows> {
-  if (peer.held === 'none') return nothingHeld;
+  if (peer.held === 'none' || peer.held === 'strange key') return nothingHeld;
   const found = await store.get(peerNotesKey(peer.number));
-  const notes = notesIn(found?.value, peer);
-  // Another history is not judged: its head stands for it.
-  const isFork = peer.held === 'two histories';
-  return {
-    count: isFork ? 0 : notes.heldCount,
-    examples: isFork ? [] : notes.heldExamples,
-    seq: isFork ? peer.headSeq : notes.heldSeq,
-    hash: isFork ? peer.headChain : notes.heldHash,
-    hasChanged: !isFork && notes.hasChanged,
-  };
+  const { heldCount, heldExamples, heldSeq, heldHash, hasChanged } = notesIn(found?.value, peer);
+  return { count: heldCount, examples: heldExamples, seq: heldSeq, hash: heldHash, hasChanged };
 }
 
 /** The part of a hash by which operators name what they were shown. */
@@ -130,20 +125,18 @@ export async function acceptHeld(
   const refused = fault(peer);
   if (refused !== undefined) return fail('conflict', refused);
   const waiting = await heldRowsOf(store, peer);
-  // A second history has no examples that could be shown.
-  const isShown = shown !== undefined && peer.held !== 'two histories';
-  if (isShown && shown !== shownHash(waiting)) {
+  if (shown !== undefined && shown !== shownHash(waiting)) {
     const examples = waiting.examples.length === 0 ? '' : `: ${waiting.examples.join(', ')}`;
     return fail('conflict', `what waits has changed since it was shown${examples}`);
   }
   const noted = await notePeer(store, peer, { acceptedHash: waiting.hash, hasChanged: false });
   if (!noted.ok) return noted;
-  // Another history does not go on from here: it is read whole.
+  // Another history does not go on from here: it is read whole, and taken as far as it is the one that was shown.
   const also = peer.held === 'two histories' ? { del: [peerCursorKey(peer.number)] } : {};
   return changePeer(
     store,
     peer.number,
-    (one) => fault(one) ?? { held: 'none', acceptedSeq: waiting.seq, dueAt: 0 },
+    (one) => fault(one) ?? { held: 'none', acceptedSeq: Math.max(1, waiting.seq), dueAt: 0 },
     also,
   );
 }

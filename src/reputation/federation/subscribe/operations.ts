@@ -379,7 +379,7 @@ export const listPeersNow = looks({
         : [
             `  ${one.name}: held: ${one.held}; ${one.held === 'strange key' ? 'peer rekey' : 'peer accept or peer drop'}`,
           ]),
-      ...(one.heldRows === 0 ? [] : [`    ${waitingText(one)}`]),
+      ...(one.heldHash === null ? [] : [`    ${waitingText(one)}`]),
       ...(one.failure === null ? [] : [`  ${one.name}: ${one.failure}`]),
     ]),
   ],
@@ -419,7 +419,7 @@ export const showPeer = queriesOn<MemoryReading>()({
     ...Object.entries(one).map(
       ([name, value]) => `${name}: ${value === null ? '-' : String(value)}`,
     ),
-    ...(heldRows === 0 ? [] : [waitingText({ heldRows, heldExamples, heldHash, heldChanged })]),
+    ...(heldHash === null ? [] : [waitingText({ heldRows, heldExamples, heldHash, heldChanged })]),
     ...(votes === null
       ? []
       : [
@@ -437,13 +437,14 @@ export const showPeer = queriesOn<MemoryReading>()({
 /** Returns what waits of a peer, as it is shown. */
 function waitingOf(waiting: HeldRows) {
   const { count: heldRows, examples: heldExamples, hasChanged: heldChanged } = waiting;
-  const heldHash = heldRows === 0 ? null : shownHash(waiting);
+  const heldHash = waiting.hash === '' ? null : shownHash(waiting);
   return { heldRows, heldExamples, heldHash, heldChanged };
 }
 
 function waitingText(of: ReturnType<typeof waitingOf>) {
-  const more = of.heldRows > of.heldExamples.length ? ' …' : '';
   const changed = of.heldChanged ? '; it is not what was accepted' : '';
+  if (of.heldRows === 0) return `waiting: another history (--shown ${of.heldHash})${changed}`;
+  const more = of.heldRows > of.heldExamples.length ? ' …' : '';
   return `waiting: ${grouped(of.heldRows)} rows, such as ${of.heldExamples.join(', ')}${more} (--shown ${of.heldHash})${changed}`;
 }
 
