@@ -130,7 +130,7 @@ export function parseList(chunks: AsyncIterable<Uint8Array>, options: ParseOptio
       }
       format = detected;
     }
-    if (detected !== undefined && !fits(format, detected)) {
+    if (detected !== undefined && !fits(format, detected, head)) {
       throw new BrokenList(
         `looks like ${detected}, not like ${format}; read it with --format ${detected}`,
       );
@@ -471,8 +471,17 @@ const alike: Readonly<Partial<Record<ListFormatName, readonly ListFormatName[]>>
  * Returns whether a list that looks like one format may be read in another. Lines that are no entries of a format, as
  * those of a table, are bad lines there anyway.
  */
-function fits(format: ListFormatName, detected: ListFormatName): boolean {
+function fits(format: ListFormatName, detected: ListFormatName, head: string): boolean {
   if (detected === 'plain' || detected === 'csv') return true;
   const base = format.replace(/:.*/, '') as ListFormatName;
-  return base === detected || alike[detected]?.includes(base) === true;
+  if (base === detected || alike[detected]?.includes(base) === true) return true;
+  return isJson(base) && isJson(detected) && isOneObject(head);
+}
+
+const isJson = (format: ListFormatName) => format === 'json' || format === 'ndjson';
+
+/** An object alone in its line, or one longer than the beginning, may be a whole list or a row of one. */
+function isOneObject(head: string): boolean {
+  const text = head.trim();
+  return text.startsWith('{') && !text.includes('\n');
 }

@@ -95,6 +95,17 @@ it('a format that reads the same of another one is let through', async () => {
   assert.equal((await read(table, 'csv')).scores[0], 95);
 });
 
+it('one object may be a row of NDJSON or all of a JSON, as the operator says', async () => {
+  const row = `{"ip":"${address(1)}","tags":["x"]}\n`;
+  assert.equal((await read(row, 'ndjson')).rows, 1);
+  const long = rows((n) => `{"ip":"${address(n)}","tags":["${'x'.repeat(10_000)}"]}`, 3);
+  assert.equal((await read(long, 'ndjson')).rows, 3);
+  assert.equal((await read(`{"data":{"ips":["${address(1)}"]}}`, 'json')).rows, 1);
+  // Its last element alone would be a line of NDJSON.
+  const array = `[\n${rows((n) => `{"ip":"${address(n)}"}`).replaceAll('\n', ',\n')}\n]`;
+  await assert.rejects(read(array, 'ndjson'), /looks like json/);
+});
+
 it('what is in no known format is refused without one, and a page never is a list', async () => {
   for (const text of ['hello\nworld\n', '{"a":1}', '', '\n\n\n']) {
     await assert.rejects(read(text, 'auto'), /list: /, text);
