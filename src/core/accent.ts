@@ -36,6 +36,11 @@ const channels = (hex: string): Triple => {
   const value = Number.parseInt(hex.slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
 };
+const mapTriple = ([r, g, b]: Triple, change: (part: number, i: number) => number): Triple => [
+  change(r, 0),
+  change(g, 1),
+  change(b, 2),
+];
 const hexOf = (rgb: Triple): string =>
   `#${rgb.map((part) => Math.round(part).toString(16).padStart(2, '0')).join('')}`;
 const linear = (part: number): number =>
@@ -44,7 +49,7 @@ const encoded = (part: number): number =>
   part <= 0.0031308 ? part * 12.92 : 1.055 * part ** (1 / 2.4) - 0.055;
 
 function luminance(hex: string): number {
-  const [r, g, b] = channels(hex).map((part) => linear(part / 255)) as unknown as Triple;
+  const [r, g, b] = mapTriple(channels(hex), (part) => linear(part / 255));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
@@ -56,7 +61,7 @@ export function contrast(one: string, other: string): number {
 
 function mix(hex: string, other: string, share: number): string {
   const [a, b] = [channels(hex), channels(other)];
-  return hexOf(a.map((part, i) => part * (1 - share) + b[i]! * share) as unknown as Triple);
+  return hexOf(mapTriple(a, (part, i) => part * (1 - share) + b[i]! * share));
 }
 
 function coloursOf(hex: string, theme: ThemeName): AccentColours {
@@ -77,7 +82,7 @@ export function leastContrast(hex: string, theme: ThemeName): number {
 }
 
 function toOklab(hex: string): Triple {
-  const [r, g, b] = channels(hex).map((part) => linear(part / 255)) as unknown as Triple;
+  const [r, g, b] = mapTriple(channels(hex), (part) => linear(part / 255));
   const l = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
   const m = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
   const s = Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
@@ -93,15 +98,14 @@ function fromOklab([lightness, a, b]: Triple): string | undefined {
   const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
   const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
   const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
-  const rgb = [
+  const rgb: Triple = [
     4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
     -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
     -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
   ];
   // A rounding error is no other colour.
   if (rgb.some((part) => part < -0.0005 || part > 1.0005)) return undefined;
-  const clamped = rgb.map((part) => 255 * encoded(Math.min(1, Math.max(0, part))));
-  return hexOf(clamped as unknown as Triple);
+  return hexOf(mapTriple(rgb, (part) => 255 * encoded(Math.min(1, Math.max(0, part)))));
 }
 
 /** Returns the colour at another lightness, as strong as a screen can show it there. */

@@ -191,9 +191,8 @@ export function parseRange(
   total: number,
 ): ByteRange | 'unsatisfiable' | undefined {
   const [line, ...more] = lines;
-  const match = /^bytes=(\d{0,40})-(\d{0,40})$/i.exec(line?.trim() ?? '');
-  if (match === null || more.length > 0) return undefined;
-  const [, from, to] = match as unknown as [string, string, string];
+  const [, from, to] = /^bytes=(\d{0,40})-(\d{0,40})$/i.exec(line?.trim() ?? '') ?? [];
+  if (from === undefined || to === undefined || more.length > 0) return undefined;
   if (from === '') {
     if (to === '') return undefined;
     const length = Math.min(Number(to), total);

@@ -249,7 +249,10 @@ export function createContributions(entriesMax: number, nodesMax: number) {
     for (const [name, array] of Object.entries(nodes)) {
       if (!restoreArray(from, `contributions.${name}`, array)) return false;
     }
-    [used, free, count, entryTop] = numbers as unknown as [number, number, number, number];
+    used = numbers[0]!;
+    free = numbers[1]!;
+    count = numbers[2]!;
+    entryTop = numbers[3]!;
     for (let node = 1; node <= used; node++) if (owner[node] !== 0) countHeld(node, 1);
     return true;
   }
