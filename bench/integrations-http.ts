@@ -49,7 +49,7 @@ export async function askOverHttp(size: IntegrationsSize, folder: string): Promi
     return [
       row('bouncers: CPU of a look-up', found.live, goals.live),
       row('gate: CPU of a question', found.gate, goals.gate),
-      await behindNginx(size, folder, server.port),
+      ...(await behindNginx(size, folder, server.port)),
     ];
   } finally {
     server.stop();

@@ -60,14 +60,18 @@ async function main(args: readonly string[]): Promise<void> {
   const secondsSince = (ms: number) => Math.round((performance.now() - ms) / 1_000);
   const left: string[] = [];
   for (const [i, name] of names.entries()) {
-    const expected = before[name]?.seconds ?? 0;
+    const expected = before[name]?.seconds ?? unknownSeconds;
     const elapsed = secondsSince(startMs);
     if (isAll && elapsed + expected > runSecondsMax) {
       left.push(name);
       continue;
     }
-    const about = expected === 0 ? '' : `, which took ${expected} s the last time`;
-    process.stderr.write(`${i + 1} of ${names.length}, after ${elapsed} s: ${name}${about}\n`);
+    const isKnown = before[name]?.seconds !== undefined;
+    const about = isKnown ? `, which took ${expected} s the last time` : '';
+    const most = isAll ? ` of ${runSecondsMax}` : '';
+    process.stderr.write(
+      `${i + 1} of ${names.length}, after ${elapsed} s${most}: ${name}${about}\n`,
+    );
     const benchMs = performance.now();
     const bench = await import(new URL(`${name}.bench.js`, here).href);
     const rows: BenchRow[] = await bench.run(size);
@@ -84,6 +88,8 @@ async function main(args: readonly string[]): Promise<void> {
 
 /** A run of all takes no longer. */
 const runSecondsMax = 45 * 60;
+/** What a bench may take whose time was never measured: near the end of a run it is not begun. */
+const unknownSeconds = 5 * 60;
 
 /** Returns the names of the benches, those that never ran first, then by the day of their last run. */
 export function oldestFirst(names: readonly string[], results: Results): string[] {
