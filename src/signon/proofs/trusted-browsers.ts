@@ -87,7 +87,7 @@ export function createTrustedBrowsers(options: {
     /** Returns the trust of this browser, to be renewed by a sign-in with the right password. Undefined: the code is asked for. */
     async find(person: Person, { trusted, browser }: Visitor) {
       const [, id, secret] = tokenPattern.exec(trusted ?? '') ?? [];
-      if (id === undefined || secret === undefined || browser === undefined) return undefined;
+      if (id === undefined || secret === undefined) return undefined;
       if (!(await isOffered(person.id))) return undefined;
       const key = keyOf(person.id, id);
       const row = await store.get(key);
@@ -98,7 +98,9 @@ export function createTrustedBrowsers(options: {
         await store.commit({ check, del: [key] });
         return undefined;
       }
-      if (!equalBytes(trust.browser, browserHash(person.id, browser))) return undefined;
+      const isOwn =
+        browser !== undefined && equalBytes(trust.browser, browserHash(person.id, browser));
+      if (!isOwn) return undefined;
       const next = randomToken(random, secretBytes);
       const renewed = rowOf(person.id, id, { ...trust, secretHash: sha256(next) });
       return { cookie: `${id}.${next}`, check, set: [renewed], del: [] as Key[] };

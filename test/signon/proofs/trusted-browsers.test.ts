@@ -96,6 +96,11 @@ it('each sign-in renews the cookie, and an old copy ends the trust', async () =>
   assert.ok(second.kind === 'signed_in' && second.trusted !== first.trusted);
   assert.equal(await isTrusted(cookiesOf(first)), false, 'the copy');
   assert.equal(await isTrusted(cookiesOf(second)), false, 'and the browser itself');
+  const third = await trusting();
+  const fourth = await withPassword(cookiesOf(third));
+  assert.ok(fourth.kind === 'signed_in');
+  assert.equal(await isTrusted({ trusted: third.trusted }), false, 'the copy in a bare browser');
+  assert.equal(await isTrusted(cookiesOf(fourth)), false, 'it ends the trust, too');
 });
 
 it('of two sign-ins at once with one cookie one is asked for the code', async () => {
