@@ -16,7 +16,7 @@ const open: Policy = { isPrivate: false, isAnchored: false };
 /** From here on the gate asks for a challenge. */
 const suspectScore = 50;
 /** A report comes five minutes after the visit; a segment and a poll take up to five each, by chance. */
-const [reportMs, wordMsMax] = [5 * minuteMs, 10 * minuteMs];
+const [reportMs, segmentMsMax, pollMsUsual] = [5 * minuteMs, 5 * minuteMs, 5 * minuteMs];
 
 /**
  * Worlds: of so many of our sources another server knows anything, and the more even the chance of each server, the smaller
@@ -72,6 +72,7 @@ async function firstVisits(of: World, attackers: number, peers: Peers) {
   world.account('sensor', 'staff');
   await addPeers(world, peers.count, peers.weight, peers.isOwn ?? false);
   const random = seededRandom(7);
+  const wordMsMax = segmentMsMax + (peers.pollMs ?? pollMsUsual);
   const start = world.at.now;
   const words: (Visit & { readonly heardAt: number })[] = [];
   for (const visit of visitsOf(of, attackers)) {
@@ -103,6 +104,8 @@ interface Peers {
   readonly count: number;
   readonly weight: number;
   readonly isOwn?: boolean;
+  /** Between two polls; absent: as it is. */
+  readonly pollMs?: number;
   /** Least shares, far, alike and close. */
   readonly blocked: ByWorld;
   readonly challenged?: ByWorld;
@@ -136,6 +139,23 @@ const choices: readonly Peers[] = [
   {
     ...{ name: 'four own servers', count: 4, weight: 1, isOwn: true, blocked: [5, 22, 42] },
     meant: { blocked: [8, 28, 50] },
+  },
+];
+
+const ofThreeQuarters = { count: 5, weight: 0.75 } as const;
+/** In the world of alike servers alone. */
+const alikeChoices: readonly Peers[] = [
+  {
+    ...{ name: '5 peers of 0.75, polled each minute', ...ofThreeQuarters, pollMs: minuteMs },
+    ...{ blocked: [0, 5, 0], meant: { blocked: [0, 11.3, 0] } },
+  },
+  {
+    ...{ name: '5 peers of 0.75, polled each hour', ...ofThreeQuarters, pollMs: hourMs },
+    ...{ blocked: [0, 3, 0], meant: { blocked: [0, 7.5, 0] } },
+  },
+  {
+    ...{ name: '5 new peers of 0.75', count: 5, weight: 0.375, blocked: [0, 0, 0] },
+    ...{ challenged: [0, 13, 0], meant: { blocked: [0, 0, 0], challenged: [0, 19, 0] } },
   },
 ];
 
@@ -192,13 +212,16 @@ const refusals: readonly Refusal[] = [
   { world: 'alike', seen: 0.1, budget: 1_000, most: 61 },
   { world: 'close', seen: 0.1, budget: 1_000, most: 61 },
   { world: 'close', seen: 0.1, budget: 5_000, most: 5 },
+  // A peer of 10,000 a day with budgets of 5,000 and 20,000, a tenth of both.
+  { world: 'close', seen: 0.1, budget: 500, most: 70 },
+  { world: 'close', seen: 0.1, budget: 2_000, most: 42 },
 ];
 
 /** @param of.attackers that come to us in 30 days, @param of.many where budgets are counted */
 export async function honestRows(of: { attackers: number; many: number }): Promise<BenchRow[]> {
   const rows: BenchRow[] = [];
   for (const [i, world] of worlds.entries()) {
-    for (const peers of choices) {
+    for (const peers of world.name === 'alike' ? [...choices, ...alikeChoices] : choices) {
       const met = await firstVisits(world, of.attackers, peers);
       const name = `${peers.name}, ${world.name}: first visits`;
       const { meant } = peers;

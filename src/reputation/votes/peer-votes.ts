@@ -232,7 +232,7 @@ export function createPeerVotes(options: {
    * the entry is settled. @param lastReportedAt seconds since 1970, 0 for none
    */
   function review(entry: number, lastReportedAt: number, at: number): void {
-    if (peers.size === 0) return;
+    if (peers.size === 0 || isLone(c, entry, of)) return;
     let seedScore = 0;
     let votes = 0;
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
@@ -410,6 +410,13 @@ export function createPeerVotes(options: {
       load: (page, bytes) => loadBudget(peers.get(1 + page - firstPage), bytes),
     }),
   } satisfies PeerVotes & Record<string, unknown>;
+}
+
+/** Returns true where one peer alone names the address, and is no own server: that lifts nothing, whatever its weight. */
+function isLone(c: Contributions, entry: number, of: (node: number) => Peer | undefined): boolean {
+  const node = c.first(entry);
+  if (node === 0 || c.next[node] !== 0) return false;
+  return kindOf(c.tag[node]!) === contributionKinds.peer && of(node)?.terms.isOwn !== true;
 }
 
 /** Returns true while the peer may have one vote more open. */

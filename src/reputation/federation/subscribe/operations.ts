@@ -327,8 +327,8 @@ export const addPeer = operation({
     { own },
   ) => [
     unread === null
-      ? `${name}: ${grouped(rows)} rows in its snapshot, ${least} accounts or more behind each, licence ${licence}`
-      : `${name}: not read yet, it may have to add this server first. ${unread}`,
+      ? `${name}: ${grouped(rows)} rows in its snapshot, ${least} account${least === 1 ? '' : 's'} or more behind each, licence ${licence}`
+      : `${name}: not read yet: it may publish nothing so far, or have to add this server first. ${unread}`,
     ...(overlap === null ? [] : overlapLines(overlap)),
     ...(notCompared === null ? [] : [`  What is here of them can't be told: ${notCompared}`]),
     ...(own ? ["It counts as staff: whoever takes it takes this server's list."] : []),
@@ -578,8 +578,8 @@ export const setPeer = operation({
     return { ...changed, advisesAgree };
   },
   outcome: ({ state }) => state,
-  lines: ({ name, weight: heavy, advisesAgree }) => [
-    `${name}: weight ${heavy}`,
+  lines: ({ name, weight: heavy, owner: of, budget: votes, isIndependent, advisesAgree }) => [
+    `${name}: weight ${heavy}${of === null ? '' : `, owner ${of}`}${votes === null ? '' : `, ${grouped(votes)} votes`}${isIndependent ? ', independent' : ''}`,
     ...(advisesAgree ? [agreeAdvice] : []),
   ],
 });
