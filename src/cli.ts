@@ -5,7 +5,7 @@
  */
 
 import { type Command, CommanderError } from 'commander';
-import { program } from './commands/program.ts';
+import { otherNames, program } from './commands/program.ts';
 import { readSettingsFile } from './commands/shell/settings.ts';
 import { OperatorError } from './core/errors.ts';
 
@@ -24,12 +24,16 @@ function throwing(command: Command, path = 'portcullis'): Command {
   return command;
 }
 
-/** Says what commander found wrong in one line; of a missing option also what it may be. */
-function faultOf(text: string, { options }: Command): string {
+/** Says what commander found wrong in one line; of a missing option also what it may be, of a command its name here. */
+function faultOf(text: string, { options, parent }: Command): string {
   const line = text
     .trim()
     .replace(/^error: /, '')
     .replace(/\s*\n\s*/g, ' ');
+  const [, unknown] = /^unknown command '([^']+)'/.exec(line) ?? [];
+  if (unknown !== undefined && parent === null && Object.hasOwn(otherNames, unknown)) {
+    return `unknown command '${unknown}' (Did you mean ${otherNames[unknown]}?)`;
+  }
   const [, missing] = /^required option '(.+)' not specified$/.exec(line) ?? [];
   const option = options.find(({ flags }) => flags === missing);
   if (option === undefined) return line;

@@ -27,6 +27,8 @@ function load() {
         ...section,
         lowTitle: folded(section.title),
         lowText: folded(section.text),
+        titleWords: tellingWords(folded(section.title).split(/\s+/)).join(' '),
+        lowMore: section.isPlace ? folded(section.more) : '',
         low: folded(`${section.page} ${section.title} ${section.text} ${section.more}`),
       }));
     })
@@ -41,28 +43,59 @@ function folded(text) {
   return text.normalize('NFD').replace(/[\u0300-\u036f]/g, '').toLowerCase();
 }
 
-/** How much a section is about a word: its title, how often its sentences say it, or its code alone. */
-function weight({ lowTitle, lowText }, word) {
-  if (lowTitle === word || lowTitle === `${word}s`) return 6;
-  if (lowTitle.split(/[^\p{L}\p{N}]+/u).some((one) => one.startsWith(word))) return 4;
-  if (lowTitle.includes(word)) return 3;
-  return Math.min(3, lowText.split(word).length - 1) / 2;
+/** Words that say nothing of what is searched for. */
+const idleWords = new Set(
+  'a an the my your of for to in on is it i do how le la les l un une des du de d mon ma mes votre vos en et est je'.split(' '),
+);
+
+/** Returns the words that count, without an idle one and without what a plural adds. */
+function tellingWords(words) {
+  const telling = words.flatMap((word) => word.split(/['’]/)).filter((word) => !idleWords.has(word));
+  return (telling.length > 0 ? telling : words).map((word) =>
+    word.length > 4 ? word.replace(/s$/, '') : word,
+  );
 }
 
-/** Every word must be there. Pages to connect something come first, then titles, then whole pages. */
+/** How often a word stands in a text. A short one must begin a word: "tor" is not in "visitor". */
+function timesIn(text, word) {
+  if (word.length > 3) return text.split(word).length - 1;
+  return text.split(/[^\p{L}\p{N}]+/u).filter((one) => one.startsWith(word)).length;
+}
+
+/** How much a section is about a word: its title, how often its sentences say it, or its code alone. */
+function weight({ lowTitle, lowText, lowMore }, word) {
+  if (lowTitle === word || lowTitle === `${word}s`) return 6;
+  if (lowTitle.split(/[^\p{L}\p{N}]+/u).some((one) => one.startsWith(word))) return 4;
+  const said = Math.min(3, timesIn(lowText, word)) / 2;
+  if (timesIn(lowMore, word) > 0) return 3 + said;
+  if (word.length > 3 && lowTitle.includes(word)) return 3;
+  return said;
+}
+
+/** Sections with every word; where no section has them all, those with the most of them. */
 function search(words) {
+  const held = (section) => words.filter((word) => timesIn(section.low, word) > 0).length;
+  const most = Math.max(0, ...sections.map(held));
+  return most === 0 ? [] : ranked(words, (section) => held(section) === most);
+}
+
+/** Pages to connect something come first, then titles, then whole pages. */
+function ranked(words, isHit) {
   const hits = [];
   for (const [order, section] of sections.entries()) {
-    if (!words.every((word) => section.low.includes(word))) continue;
+    if (!isHit(section)) continue;
     const about = words.reduce((sum, word) => sum + weight(section, word), 0);
     const isScreen = section.isScreen && words.some((word) => section.lowTitle.includes(word));
     // The first page names all the others.
     const first = isScreen ? 6 : /^\/docs(#|$)/.test(section.href) ? -1 : 0;
-    const whole = section.isPlace ? 2 : section.href.includes('#') ? 0 : 0.3;
+    const isNamed = section.isPlace && words.length > 1 && section.titleWords === words.join(' ');
+    const whole = isNamed ? 8 : section.isPlace ? 2 : section.href.includes('#') ? 0 : 0.3;
     hits.push({ section, order, rank: about + first + whole });
   }
   hits.sort((a, b) => b.rank - a.rank || a.order - b.order);
-  return hits.slice(0, shownMax).map(({ section }) => section);
+  // One place has one line.
+  const best = new Map(hits.reverse().map(({ section }) => [section.href, section]));
+  return [...best.values()].reverse().slice(0, shownMax);
 }
 
 /** A part of the sentences around the first word that they hold, from a word to a word. */
@@ -117,7 +150,7 @@ function row(section, words) {
 
 async function show() {
   const typed = input.value;
-  const words = folded(typed).split(/\s+/).filter(Boolean);
+  const words = tellingWords(folded(typed).split(/\s+/).filter(Boolean));
   if (words.length > 0) await load();
   // Typed on meanwhile: the later call shows the later words.
   if (typed !== input.value) return;

@@ -41,7 +41,7 @@ const en = {
       'The picture has 150 by 50 dots. Show it at 450 by 150 pixels with image-rendering: pixelated.',
       'Offer the sound too. Let people who ask for less motion choose first.',
       'A browser may send 60 answers a minute, or 20 wrong ones. Its network may send 900.',
-      'The answer is {"ok":true} or {"ok":false}, without a reason.',
+      'The answer is {"ok":true} or {"ok":false}, with no reason given.',
     ],
     sitesCode: 'The calls',
   },
@@ -59,17 +59,17 @@ const fr: typeof en = {
     wrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
     howTitle: 'Comment ça marche',
     how: [
-      'Chaque image seule est du pur hasard. Figez-en une et regardez.',
-      'Chaque défi a un mot au hasard, qui reste sur le serveur jusqu’à votre réponse.',
+      'Seule, chaque image n’est que du bruit. Figez-en une et regardez.',
+      'Chaque défi cache un mot tiré au hasard. Il reste sur le serveur jusqu’à votre réponse.',
       'La plupart des visiteurs n’en voient pas : leur navigateur travaille une seconde à la place.',
       'Un défi accepte une seule réponse et expire après deux minutes.',
       'Vous ne percevez pas le mouvement ? Écoutez.',
     ],
     honest:
-      'Il arrête l’automatisation de masse, pas un attaquant décidé. Un programme qui lit des images fixes ne lit rien. Celui qui suit le mouvement lit presque tous les mots, comme sur toute image lisible. Les limites par navigateur et par réseau, la réputation de l’adresse et les reçus à usage unique font le reste.',
+      'Il arrête l’automatisation de masse, pas un attaquant déterminé. Un programme qui lit des images fixes ne lit rien. Celui qui suit le mouvement lit presque tous les mots, comme sur toute image lisible. Les limites par navigateur et par réseau, la réputation de l’adresse et les reçus à usage unique font le reste.',
     sitesTitle: 'Pour votre site',
     sitesText:
-      'Le widget ajoute un défi à votre formulaire. Une fois résolu, il laisse un reçu que votre serveur échange. Vous n’avez jamais à croire le navigateur.',
+      'Le widget ajoute un défi à votre formulaire. Une fois résolu, il laisse un reçu que votre serveur échange. Vous n’avez jamais à faire confiance au navigateur.',
     widgetTitle: '1. Le formulaire',
     widgetText:
       'Un script de moins de 6 Ko, et un élément avec votre clé de site. La clé est publique et appartient à votre compte.',
@@ -85,9 +85,9 @@ const fr: typeof en = {
     sitesPoints: [
       'Aucune clé n’est nécessaire. Le navigateur demande le défi. Votre serveur envoie le jeton et la réponse.',
       'L’image a 150 points sur 50. Affichez-la en 450 pixels sur 150 avec image-rendering: pixelated.',
-      'Proposez aussi le son. Laissez d’abord choisir qui demande moins de mouvement.',
+      'Proposez aussi le son. Laissez d’abord choisir ceux qui demandent moins de mouvement.',
       'Un navigateur a droit à 60 réponses par minute, ou 20 fausses. Son réseau a droit à 900.',
-      'La réponse est {"ok":true} ou {"ok":false}, sans raison.',
+      'La réponse est {"ok":true} ou {"ok":false}, sans explication.',
     ],
     sitesCode: 'Les appels de base',
   },

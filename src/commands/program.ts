@@ -233,6 +233,25 @@ const heads: Readonly<Record<string, readonly string[]>> = {
   'Look closer:': ['audit', 'log', 'routes', 'reference', 'cluster'],
 };
 
+/** The command by what people type who know it under another name. */
+export const otherNames: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ['user', 'users', 'people', 'person', 'member', 'accounts'].map((one) => [one, 'account']),
+  ),
+  ...Object.fromEntries(['list', 'lists', 'sources', 'blocklist'].map((one) => [one, 'source'])),
+  ...Object.fromEntries(['whitelist', 'allowlist', 'unblock'].map((one) => [one, 'allow'])),
+  ...Object.fromEntries(['block', 'ban', 'blacklist', 'rule'].map((one) => [one, 'entry add'])),
+  ...Object.fromEntries(['start', 'run', 'server', 'up'].map((one) => [one, 'serve'])),
+  ...Object.fromEntries(['lookup', 'look-up', 'ip', 'query'].map((one) => [one, 'check'])),
+  ...Object.fromEntries(['import', 'load'].map((one) => [one, 'seed'])),
+  ...Object.fromEntries(['token', 'apikey', 'keys'].map((one) => [one, 'key'])),
+  status: 'doctor',
+  health: 'doctor',
+  setup: 'init',
+  install: 'init',
+  version: '--version',
+};
+
 /** A line or two to paste, by the command. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
   '': [

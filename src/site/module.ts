@@ -89,7 +89,7 @@ export function openSite(needs: {
     sample: openSamples(docsFolder),
   };
   const published = publishedRoutes({
-    screens: () => connectScreens(openTargets(facts)),
+    screens: (language) => connectScreens(openTargets(facts), language),
     guard,
     endpoints,
     tools,

@@ -52,7 +52,7 @@ export const checkAddress = queriesOn<MemoryReading>()({
     });
   },
   lines: ({ facts, isAllowed, crawler, evidence, isVerbose }) => [
-    verdictLine(facts, isAllowed),
+    verdictLine(facts, isAllowed, evidence),
     ...factLines(facts, isAllowed, crawler, evidence),
     ...(isVerbose ? ['', ...evidenceLines(evidence)] : []),
   ],
@@ -84,11 +84,14 @@ const bandWords: Readonly<Record<ScoreBand, string>> = {
 };
 
 /** Says first what somebody who asks wants to know. */
-function verdictLine(facts: CheckFacts, isAllowed: boolean): string {
+function verdictLine(facts: CheckFacts, isAllowed: boolean, evidence: Evidence): string {
   const { ipAddress, abuseConfidenceScore: score, isWhitelisted, malicious } = facts;
   const band = malicious ? 'malicious' : scoreBand(score);
   const good = isWhitelisted && !malicious ? ', known good' : '';
-  return `${ipAddress}: ${score} of 100, ${bandWords[band]}${isAllowed ? ', on the allowlist' : good}`;
+  const { lists, reports } = evidence;
+  const unseen = lists.length + reports.length === 0 && !isAllowed ? ', never seen' : '';
+  const allowed = isAllowed ? ', on the allowlist' : good;
+  return `${ipAddress}: ${score} of 100, ${bandWords[band]}${allowed}${unseen}`;
 }
 
 /** Says each fact on a line of its own, and nothing of what is not known. */

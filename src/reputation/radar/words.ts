@@ -26,7 +26,7 @@ export const radarEn = {
     alt: 'Map of IPv4 along the Hilbert curve: 256 squares, one per /8, with 256 dots each. The table below shows the same.',
     none: 'The map is not ready. Try again later.',
     legend: { known: 'known', suspect: 'suspect', malicious: 'malicious' },
-    shades: 'darker: more addresses',
+    shades: 'stronger colour: more addresses',
     square: (network: string, known: string, suspect: string, malicious: string) =>
       `${network}: ${known} known, ${suspect} suspect, ${malicious} malicious`,
     tableLabel: 'Show the map as a table',
@@ -91,7 +91,7 @@ export const radarFr: typeof radarEn = {
     alt: 'Carte d’IPv4 le long de la courbe de Hilbert : 256 carrés, un par /8, de 256 points chacun. Le tableau ci-dessous dit la même chose.',
     none: 'La carte n’est pas prête. Réessayez plus tard.',
     legend: { known: 'connu', suspect: 'suspect', malicious: 'malveillant' },
-    shades: 'plus foncé : plus d’adresses',
+    shades: 'couleur plus vive : plus d’adresses',
     square: (network, known, suspect, malicious) =>
       `${network} : ${known} connus, ${suspect} suspects, ${malicious} malveillants`,
     tableLabel: 'Afficher la carte en tableau',

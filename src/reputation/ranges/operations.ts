@@ -135,7 +135,7 @@ export const listEntries = operation({
   },
   lines: (entries) =>
     columnsOr(
-      'there is no such entry',
+      'there is no manual rule to show',
       ['range', 'score', 'category', 'set', 'ends', 'note'],
       entries.map((one) => [
         namedWith(one),

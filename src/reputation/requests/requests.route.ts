@@ -161,7 +161,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
   return [
     pageBuilder.page(reportFormEndpoints.ask, async (context, query) => {
       const asked = addressIn(query, allowDocumentation);
-      if (asked === undefined) return pageBuilder.problem(context, noAddress);
+      if (asked === undefined) return pageBuilder.go(context, lookUpInstead(query));
       return show(context, asked.ip, await waitingFor(context, asked.ip));
     }),
     pageBuilder.form(reportFormEndpoints.send, send, ['categories']),
@@ -247,7 +247,9 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
   return [
     pageBuilder.page(removalEndpoints.ask, (context, query) => {
       const asked = addressIn(query, allowDocumentation);
-      return asked === undefined ? pageBuilder.problem(context, noAddress) : show(context, asked);
+      return asked === undefined
+        ? pageBuilder.go(context, lookUpInstead(query))
+        : show(context, asked);
     }),
     pageBuilder.form(removalEndpoints.send, send),
   ];
@@ -298,6 +300,12 @@ export function addressIn(params: Params, allowDocumentation: boolean): Asked | 
   const isExample = allowDocumentation && use?.documentation === true;
   if (use !== undefined && !use.globallyReachable && !isExample) return undefined;
   return { ip: formatIp(family, words), family, words };
+}
+
+/** Returns where a form without a usable address leads: to the look-up, which asks for one or says what is wrong. */
+function lookUpInstead(params: Params): string {
+  const typed = params.get('address') ?? params.get('ip') ?? '';
+  return typed === '' ? '/ip' : `/ip?${new URLSearchParams({ address: typed })}`;
 }
 
 export function tooMany(retryAfterSeconds: number): Failure {

@@ -23,7 +23,8 @@ export const accountEn = {
     saved: 'Saved.',
     avatar_saved: 'Your picture is saved.',
     avatar_removed: 'Your picture is removed.',
-    email_sent: 'A link is on its way to the new address. The change counts once you open it.',
+    email_sent:
+      'A link is on its way to the new address. The change takes effect once you open it.',
     phone_sent: 'A code is on its way to your phone.',
     phone_verified: 'Your phone number is confirmed.',
     phone_removed: 'Your phone number is removed.',
@@ -62,7 +63,7 @@ export const accountEn = {
     weak: 'Password only',
     next: 'Next steps',
     steps: {
-      secondProof: 'Add a passkey or a second factor, so a stolen password opens nothing.',
+      secondProof: 'Add a passkey or a second factor, so that a stolen password isn’t enough.',
       backupCodes: 'Create new backup codes: few are left.',
       key: 'Create an API key to check addresses and report abuse.',
     },
@@ -136,7 +137,7 @@ export const accountEn = {
       region: 'At most 100 characters, at least one of them visible.',
       postal_code: 'At most 20 characters, at least one of them visible.',
       country: 'Choose a country from the list.',
-      birthdate: 'A real day such as 1990-12-31: not in the future, and under 130 years ago.',
+      birthdate: 'Enter a date such as 1990-12-31, not in the future and under 130 years ago.',
       liquid_glass: 'Either on or off.',
       email: 'That isn’t an email address, or it’s the one you have.',
       phone:
@@ -233,7 +234,7 @@ export const accountEn = {
       weak: 'This password is easy to guess. Avoid your address, this service’s name, and a season or month with a year. Use several unrelated words, or a password manager.',
     },
     totpTitle: 'Second factor',
-    totpOff: 'Off. With it, a stolen password alone opens nothing.',
+    totpOff: 'Off. Once it is on, a stolen password isn’t enough.',
     totpOn: (moment: string) => `On since ${moment}.`,
     totpBackupLeft: (count: number, formatted: string) =>
       count === 1 ? '1 backup code is left.' : `${formatted} backup codes are left.`,
@@ -289,7 +290,7 @@ export const accountEn = {
     },
     sessionThis: 'This one',
     sessionEnd: 'End session',
-    sessionsNote: 'Sites hear of it only when you end all other sessions.',
+    sessionsNote: 'Sites are told only when you end all other sessions.',
     sessionsEndOthers: 'End all other sessions',
     sessionMethods: {
       password: 'password',
@@ -350,12 +351,12 @@ export const accountEn = {
   },
   confirm: {
     title: 'Confirm it’s you',
-    text: 'Only you may see or change what comes next.',
+    text: 'The next page is for you alone.',
     password: 'Your password',
     code: 'Code of your second factor',
     submit: 'Continue',
     passkey: 'Use a passkey',
-    wrong: 'That was wrong.',
+    wrong: 'That didn’t match. Try again.',
     wrongOfTwo: 'The password or the code was wrong. A code works once.',
     passkeyNeeded:
       'Your account has a passkey, and this step needs it. A password alone isn’t enough.',
@@ -424,7 +425,7 @@ export const accountFr: AccountCatalogue = {
     avatar_saved: 'Votre image est enregistrée.',
     avatar_removed: 'Votre image a été retirée.',
     email_sent:
-      'Un lien part vers la nouvelle adresse. Le changement compte dès que vous l’ouvrez.',
+      'Un lien part vers la nouvelle adresse. Le changement prend effet dès que vous l’ouvrez.',
     phone_sent: 'Un code part vers votre téléphone.',
     phone_verified: 'Votre numéro de téléphone est confirmé.',
     phone_removed: 'Votre numéro de téléphone a été retiré.',
@@ -540,7 +541,7 @@ export const accountFr: AccountCatalogue = {
       region: '100 caractères au plus, dont au moins un visible.',
       postal_code: '20 caractères au plus, dont au moins un visible.',
       country: 'Choisissez un pays de la liste.',
-      birthdate: 'Un vrai jour comme 1990-12-31, ni dans le futur ni il y a plus de 130 ans.',
+      birthdate: 'Indiquez une date comme 1990-12-31, passée et de moins de 130 ans.',
       liquid_glass: 'Activé ou désactivé.',
       email: 'Ce n’est pas une adresse e-mail, ou c’est celle que vous avez.',
       phone:
@@ -639,7 +640,7 @@ export const accountFr: AccountCatalogue = {
       weak: 'Ce mot de passe se devine facilement. Évitez votre adresse, le nom de ce service, et une saison ou un mois avec une année. Prenez plusieurs mots sans lien, ou un gestionnaire de mots de passe.',
     },
     totpTitle: 'Second facteur',
-    totpOff: 'Désactivé. Avec lui, un mot de passe volé n’ouvre rien à lui seul.',
+    totpOff: 'Désactivé. Une fois activé, un mot de passe volé ne suffit plus.',
     totpOn: (moment) => `Activé depuis le ${moment}.`,
     totpBackupLeft: (count, formatted) =>
       count < 2
@@ -763,12 +764,12 @@ export const accountFr: AccountCatalogue = {
   },
   confirm: {
     title: 'Confirmez que c’est vous',
-    text: 'Vous seul pouvez voir ou changer la suite.',
+    text: 'La page suivante n’est que pour vous.',
     password: 'Votre mot de passe',
     code: 'Code de votre second facteur',
     submit: 'Continuer',
     passkey: 'Utiliser une clé d’accès',
-    wrong: 'C’est incorrect.',
+    wrong: 'Cela ne correspond pas. Réessayez.',
     wrongOfTwo: 'Le mot de passe ou le code est incorrect. Un code ne sert qu’une fois.',
     passkeyNeeded:
       'Votre compte a une clé d’accès, nécessaire ici. Un mot de passe seul ne suffit pas.',
@@ -797,8 +798,8 @@ export const accountFr: AccountCatalogue = {
     },
   },
   data: {
-    lede: 'Tout est à vous : emportez-en une copie, ou faites-le supprimer.',
-    exportTitle: 'Emporter une copie',
+    lede: 'Ces données sont à vous : téléchargez-les, ou supprimez-les.',
+    exportTitle: 'Télécharger une copie',
     exportText:
       'Un fichier JSON : profil, sites, sessions, journal de sécurité, clés sans leurs secrets, et signalements.',
     exportButton: 'Télécharger mes données',

@@ -91,17 +91,16 @@ export const consentEn = {
   refusal: {
     titles: {
       invalid_client_id: 'We can’t tell which site this is',
-      invalid_redirect_uri: 'This site asked for an answer that is not its own',
+      invalid_redirect_uri: 'This site’s return address is not its own',
       invalid_request: 'This link is broken',
       site_blocked: 'This site is blocked here',
     } as Record<string, string>,
     texts: {
       invalid_client_id:
-        'Whoever sent you here did not name a site that we can recognise, so nothing was shared with anybody.',
+        'The link that brought you here names no site that we recognise. Nothing was shared.',
       invalid_redirect_uri:
-        'The answer would have gone to an address that is not the site’s. Nothing was shared with anybody.',
-      invalid_request:
-        'A part of it is missing, repeated or ambiguous. Nothing was shared with anybody.',
+        'You would have been sent to an address that belongs to someone else. Nothing was shared.',
+      invalid_request: 'Part of it is missing, repeated or ambiguous. Nothing was shared.',
       site_blocked:
         'The operator of this service blocked the site that sent you here. Nobody can sign in there with an account of this service. Nothing was shared with it.',
     } as Record<string, string>,
@@ -119,7 +118,8 @@ export const consentEn = {
     texts: {
       invalid_request: 'We don’t understand the site’s request.',
       invalid_scope: 'The site asked for something that does not exist here.',
-      unsupported_response_type: 'The site asked for an answer that we don’t give.',
+      unsupported_response_type:
+        'The site asked for a kind of answer that this service doesn’t give.',
       access_denied: 'The site was refused.',
       login_required:
         'The site wants to know who you are without asking, and you are not signed in.',
@@ -196,7 +196,7 @@ export const consentFr: ConsentCatalogue = {
   refuse: 'Refuser',
   after: 'Dans les deux cas, vous revenez au site.',
   scopes: {
-    openid: { name: 'Votre identifiant public', hint: 'Pour que le site vous reconnaisse.' },
+    openid: { name: 'Votre identifiant public', hint: 'Permet au site de vous reconnaître.' },
     profile: { name: 'Votre nom et votre image', hint: '' },
     email: { name: 'Votre adresse e-mail', hint: '' },
     phone: { name: 'Votre numéro de téléphone', hint: '' },
@@ -226,15 +226,14 @@ export const consentFr: ConsentCatalogue = {
   refusal: {
     titles: {
       invalid_client_id: 'Nous ne savons pas de quel site il s’agit',
-      invalid_redirect_uri: 'Ce site demande une réponse à une adresse qui n’est pas la sienne',
+      invalid_redirect_uri: 'L’adresse de retour n’appartient pas à ce site',
       invalid_request: 'Ce lien est endommagé',
       site_blocked: 'Ce site est bloqué ici',
     },
     texts: {
-      invalid_client_id:
-        'Celui qui vous envoie n’a pas nommé un site que nous puissions reconnaître : rien n’a été partagé.',
+      invalid_client_id: 'Le lien qui vous amène ne nomme aucun site connu. Rien n’a été partagé.',
       invalid_redirect_uri:
-        'La réponse serait allée à une adresse qui n’appartient pas au site : rien n’a été partagé.',
+        'Vous auriez été envoyé vers une adresse qui appartient à un autre. Rien n’a été partagé.',
       invalid_request:
         'Une partie manque, figure deux fois ou peut se lire de deux façons. Rien n’a été partagé.',
       site_blocked:
@@ -254,7 +253,8 @@ export const consentFr: ConsentCatalogue = {
     texts: {
       invalid_request: 'Le site a fait une demande que nous ne comprenons pas.',
       invalid_scope: 'Le site a demandé quelque chose qui n’existe pas ici.',
-      unsupported_response_type: 'Le site a demandé une forme de réponse que nous ne donnons pas.',
+      unsupported_response_type:
+        'Le site a demandé une forme de réponse que ce service ne donne pas.',
       access_denied: 'Le site a été refusé.',
       login_required:
         'Le site veut savoir qui vous êtes sans vous le demander, et vous n’êtes pas connecté.',

@@ -16,6 +16,7 @@ import {
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { type Html, safeHref } from '../../web/html.ts';
+import type { Language } from '../../web/language.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { docPath } from '../docs/library.ts';
 import { pluginPath } from '../kit/kit.route.ts';
@@ -126,9 +127,9 @@ function titleOf(target: ConnectTarget, text: Words): string {
   return ownWords(target, text).title ?? target.title;
 }
 
-/** Returns the screens as the search of the documentation finds them. */
-export function connectScreens(targets: readonly ConnectTarget[]) {
-  const { connect: text } = catalogueFor('en');
+/** Returns the screens as the search of the documentation finds them, in the reader's language. */
+export function connectScreens(targets: readonly ConnectTarget[], language: Language) {
+  const { connect: text } = catalogueFor(language);
   return targets.map((target) => ({
     href: targetPath(target.name),
     title: text.pageTitle(titleOf(target, text)),

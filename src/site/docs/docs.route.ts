@@ -54,7 +54,7 @@ export function docsRoutes(options: {
   guard: Guard;
   tools: PageTools;
   pages: readonly DocPage[];
-  screens: () => readonly SearchScreen[];
+  screens: (language: Language) => readonly SearchScreen[];
 }): PlainRoute[] {
   const { guard, tools, pages, screens } = options;
 
@@ -110,7 +110,7 @@ export function docsRoutes(options: {
     ),
     ...searchEndpoints.map(({ language, declared }) =>
       readyRoute(guard, declared, 'application/json', () =>
-        searchIndex(pages, language, screens()),
+        searchIndex(pages, language, screens(language)),
       ),
     ),
   ];

@@ -134,7 +134,7 @@ export interface PublishedOptions {
   /** HAProxy asks the gate at this address and port; undefined: it can't. */
   readonly spoeListen?: string | undefined;
   /** Pages to connect something, for the search; none by default. */
-  readonly screens?: (() => readonly SearchScreen[]) | undefined;
+  readonly screens?: ((language: Language) => readonly SearchScreen[]) | undefined;
 }
 
 export function publishedRoutes(options: PublishedOptions): PlainRoute[] {

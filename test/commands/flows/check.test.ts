@@ -47,7 +47,7 @@ it('check says what the API says, and why', async () => {
   );
   assert.match(lines, /^decided by 198\.51\.100\./m);
   const unseen = (await server.cli('check', '5.6.7.9', '--verbose')).stdout;
-  assert.match(unseen, /^5\.6\.7\.9: 0 of 100, clean\n/);
+  assert.match(unseen, /^5\.6\.7\.9: 0 of 100, clean, never seen\n/);
   assert.match(unseen, /^no entry decides: not observed$/m);
 });
 

@@ -52,6 +52,8 @@ it('names what is wrong with the command', async () => {
   await each<[string[], RegExp]>(
     [
       [['fly'], /unknown command 'fly'/],
+      [['users', 'list'], /unknown command 'users' \(Did you mean account\?\)/],
+      [['constructor'], /unknown command 'constructor' \(portcullis --help/],
       [['serve', '--fast'], /unknown option '--fast'/],
       [['serve', 'extra'], /too many arguments/],
       [['seed', at('good.txt')], /--format/],

@@ -61,8 +61,12 @@ it('a report by hand wants an account with a key, and counts at once', async () 
   const again = await person.post('/report', body.toString());
   assert.match(again.body, /only report the same IP address/);
   for (const bad of ['', 'x', '10.0.0.1', '192.0.2.1']) {
-    assert.equal((await person.get(`/report?address=${bad}`)).status, 422, bad);
-    assert.equal((await person.get(`/removal?address=${bad}`)).status, 422, bad);
+    // The look-up has a field for the address, and says what is wrong with it.
+    const lookUp = bad === '' ? '/ip' : `/ip?address=${bad}`;
+    for (const form of ['/report', '/removal']) {
+      const { status, headers } = await person.get(`${form}?address=${bad}`);
+      assert.deepEqual([status, headers.location], [303, lookUp]);
+    }
   }
 });
 

@@ -62,6 +62,9 @@ it('pages of the documentation are in order, with and without their script', asy
       ['captcha', '/docs/captcha'],
       ['webhook', '/docs/webhooks'],
       ['nginx', '/connect/nginx'],
+      ['how to delete my account', '/account/data'],
+      ['tor', '/docs/feeds'],
+      ['whitelist', '/admin/allow'],
       ['fail2ban', '/connect/fail2ban'],
     ] as const) {
       await page.getByRole('searchbox').fill(word);
