@@ -233,36 +233,45 @@ function onePeer(frame: PageFrame, view: PeersView, peer: ShownPeer): string {
         ) : (
           worthOf(frame, view.figures)
         )}
-        <Card title={text.setTitle}>
-          <ActForm
-            view={view}
-            of={peerActs}
-            does="set"
-            text={text}
-            about={{ peer: peer.name }}
-            options={{
-              weight: weightOptions(number),
-              independent: (['no', 'yes'] as const).map((value) => ({ value, label: text[value] })),
-            }}
-            values={{
-              weight: String(peer.weight),
-              owner: peer.owner,
-              budget: String(peer.ownBudget),
-              independent: peer.isIndependent ? 'yes' : 'no',
-            }}
-            label={text.set}
-          />
-        </Card>
-        <Card title={text.rekeyTitle}>
-          <ActForm
-            view={view}
-            of={peerActs}
-            does="rekey"
-            text={text}
-            about={{ peer: peer.name }}
-            label={text.rekeyAct}
-          />
-        </Card>
+        <Folds>
+          <Fold title={text.setTitle} icon="sliders" open={isFormOpen(view, 'set')}>
+            <ActForm
+              view={view}
+              of={peerActs}
+              does="set"
+              text={text}
+              about={{ peer: peer.name }}
+              options={{
+                weight: weightOptions(number),
+                independent: (['no', 'yes'] as const).map((value) => ({
+                  value,
+                  label: text[value],
+                })),
+              }}
+              values={{
+                weight: String(peer.weight),
+                owner: peer.owner,
+                budget: String(peer.ownBudget),
+                independent: peer.isIndependent ? 'yes' : 'no',
+              }}
+              label={text.set}
+            />
+          </Fold>
+          <Fold
+            title={text.rekeyTitle}
+            icon="key"
+            open={isFormOpen(view, 'rekey', peer.held === 'strange key')}
+          >
+            <ActForm
+              view={view}
+              of={peerActs}
+              does="rekey"
+              text={text}
+              about={{ peer: peer.name }}
+              label={text.rekeyAct}
+            />
+          </Fold>
+        </Folds>
         <div class="acts">
           {act(peer.state === 'paused' ? 'resume' : 'pause')}
           {act('remove')}

@@ -29,7 +29,7 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
     changeOf(frame, one, accounts),
     resultOf(frame, one),
     <>
-      <span class="breaks">{accounts.get(one.user.replace(/^account /, '')) ?? one.user}</span>{' '}
+      <span class="who breaks">{accounts.get(one.user.replace(/^account /, '')) ?? one.user}</span>{' '}
       <span class={classes('source-note near', one.address !== '' && 'mono')}>
         {one.address === '' ? text.shell : one.address}
       </span>

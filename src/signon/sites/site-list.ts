@@ -22,6 +22,7 @@ import { bareRecord, time } from '../../storage/record.ts';
 import { type Entry, pagesUnder, type RowCheck, type Store } from '../../storage/store.ts';
 import { type ClientRules, parseClientId } from './client-id.ts';
 import { readConsentUse } from './consents.ts';
+import { listRules } from './groups.ts';
 
 // Sites that the operator blocks: a domain, and every name below it. The rows are read at each request that
 // depends on them, so a block holds at once and on all nodes; a commit that gives a code or a profile also
@@ -137,7 +138,7 @@ export interface SignInSums {
 }
 
 export interface SitePage {
-  /** The sites, blocked ones without visitors first, then by the number of visitors. */
+  /** The sites, those without visitors that are blocked or have a rule first, then by the number of visitors. */
   readonly sites: readonly ListedSite[];
   /** The number of sites on all pages. */
   readonly found: number;
@@ -264,14 +265,16 @@ export function createSiteList(options: {
       skip: number;
       limit: number;
     }): Promise<SitePage> {
-      const [{ sites, domains, countedAt, isCut }, blocks, signIns] = await Promise.all([
+      const [{ sites, domains, countedAt, isCut }, blocks, rules, signIns] = await Promise.all([
         counted(),
         blocked.list(),
+        listRules(store),
         options.signIns(clock.now()),
       ]);
       const names = new Set(blocks.map(({ domain }) => domain));
       const none = { visitors: 0, day: 0, week: 0, lastUsedAt: undefined };
-      const alone = [...names].filter((domain) => !domains.has(domain));
+      const ruled = rules.filter(({ groups }) => groups.length > 0).map(({ domain }) => domain);
+      const alone = [...new Set([...names, ...ruled])].filter((domain) => !domains.has(domain));
       const all = [...alone.map((domain) => ({ domain, ...none })), ...sites];
       const meant = all.filter(({ domain }) => domain.includes(part));
       const shown = meant.slice(skip, skip + limit).map((site) => {

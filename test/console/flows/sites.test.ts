@@ -174,4 +174,8 @@ it('a site is opened to a group alone: the others read why, and both ways of set
       [`group remove staff ${bob}`, 'staff', 'none'],
     ],
   );
+  // A rule is seen before anybody came.
+  assert.equal((await set('staff', 'nobody-came.org')).status, 303);
+  const alone = (await ada.get('/admin/sites?part=nobody-came')).body;
+  assert.match(saidBy(alone), /nobody-came\.org .* open to staff/);
 });
