@@ -1,7 +1,8 @@
 /**
  * The control of the burst bench, in a process of its own: the library as it is, answering the
  * same requests with constants of the same size. Nothing is kept, judged or rendered, so what a
- * check waits for here is the machine's, the visitors' and the connections'. Prints its port.
+ * check waits for here is the machine's, the visitors' and the connections'. It has the priority of its process, where
+ * our front ends go before all others if the system lets them: beside other work the ratio flatters ours. Prints its port.
  */
 
 import type { HttpResponse } from 'uWebSockets.js';
