@@ -534,7 +534,7 @@ describe('the rows of named feeds', () => {
       'a.b',
       'é',
       'a'.repeat(21),
-      'a-'.repeat(10) + 'a',
+      `${'a-'.repeat(10)}a`,
     ]) {
       assert.doesNotMatch(name, feedNameShape);
     }
