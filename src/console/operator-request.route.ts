@@ -148,6 +148,8 @@ interface ConsoleAct {
   /** For the audit log. */
   readonly user: string;
   readonly address: string;
+  /** The act whose sentence says what was done, where another one says it better. */
+  readonly says?: string | undefined;
   /** Says what was before, where the act itself can't. */
   readonly before?: string | undefined;
 }
@@ -208,6 +210,7 @@ export function changeForm<Rows extends SectionActs['acts']>(
     const { fields, before, back = consolePaths[section] } = prepared.value;
     const done = await operations.run({
       act: row.act,
+      says: row.says,
       before,
       fields: { ...typedFields(row, form), ...fields },
       user: userOf(context),

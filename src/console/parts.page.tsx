@@ -271,6 +271,8 @@ export interface ActRow {
   readonly about?: readonly string[];
   /** Parameters that always have this value here. */
   readonly fixed?: Readonly<Record<string, string>>;
+  /** The act whose sentence says what was done, where another one says it better. */
+  readonly says?: string;
   /** The parameters of fields that are called otherwise. */
   readonly parameters?: Readonly<Record<string, string>>;
   /** The look of the button; by default `primary` below fields, and `secondary` alone. */

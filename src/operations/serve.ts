@@ -85,11 +85,11 @@ export function openOperations(opening: Opening, served: Served) {
   }
   const onConsole: ConsoleOperations = {
     formFields: (act) => formFieldsOf(findOperation(act)),
-    async run({ act, fields, ...by }) {
+    async run({ act, fields, says = act, ...by }) {
       const input = inputFromForm(findOperation(act), fields);
       const done = await onForm({ ...by, operation: act, input });
       if (!done.ok) return done;
-      return ok(undos.keep({ act, about: aboutOf(fields), user: by.user }, done.value.undo));
+      return ok(undos.keep({ act: says, about: aboutOf(fields), user: by.user }, done.value.undo));
     },
     async ask({ act, fields, ...by }) {
       const input = inputFromForm(findOperation(act), fields);

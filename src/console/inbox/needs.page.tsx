@@ -87,7 +87,12 @@ export type WithFacts<T> = T & { readonly facts: AddressFacts };
 
 export const removalActs = sectionActs('removals', {
   accept: { act: 'removals accept', about: ['address'] },
-  allow: { act: 'removals accept', about: ['address'], fixed: { allow: 'true' } },
+  allow: {
+    act: 'removals accept',
+    about: ['address'],
+    fixed: { allow: 'true' },
+    says: 'allow add',
+  },
   refuse: { act: 'removals refuse', about: ['address'] },
 });
 

@@ -451,8 +451,8 @@ interface FindPageData {
   readonly csvHref: string;
 }
 
-/** In place of what is not known. */
-const none = '–';
+/** In place of what is not known. A narrow screen leaves such a cell out. */
+const none = <span class="is-unknown">–</span>;
 
 function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
   if (known === undefined) return text.ip.find.network;
@@ -500,9 +500,9 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
         stack
         columns={[
           { title: words.columns.address },
-          { title: words.columns.score },
-          { title: text.ip.facts.country },
-          { title: text.ip.facts.provider },
+          { title: words.columns.score, plain: true },
+          { title: text.ip.facts.country, plain: true },
+          { title: text.ip.facts.provider, plain: true },
           { title: text.ip.facts.reports, numeric: true },
         ]}
         rows={data.found.map((row) => [
@@ -511,7 +511,7 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
           </Link>,
           scoreCell(row, text),
           (row.known && format.country(row.known.countryCode)) ?? none,
-          <bdi>{row.known?.provider || none}</bdi>,
+          row.known?.provider ? <bdi>{row.known.provider}</bdi> : none,
           row.known === undefined ? none : format.number(row.known.reports),
         ])}
       />

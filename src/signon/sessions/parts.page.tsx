@@ -98,7 +98,7 @@ function failurePage(frame: PageFrame, failure: Failure): string {
         {failure.error === 'factor_required' && (
           <p>
             <LinkButton
-              label={text.account.sections.security}
+              label={text.account.security.passkeyAdd}
               href="/account/security"
               icon="key"
             />

@@ -79,7 +79,7 @@ it('is nothing to members, and asks an operator for a second factor', async () =
   assert.equal((await bob.post('/admin/allow/change', { do: 'add' })).status, 404);
   const missing = await ada.get('/admin');
   assert.equal(missing.status, 403);
-  assert.match(missing.body, /href="\/account\/security"/);
+  assert.match(missing.body, /href="\/account\/security".*?Add a passkey/s);
   await totpOn(ada);
 });
 

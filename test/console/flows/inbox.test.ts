@@ -119,7 +119,7 @@ it('a list that holds the address is named, and only allowing it changes its sco
   assert.match(card, /Retracting changes nothing here/);
   assert.match(card, /demo still lists the address/);
   const { body, location } = await press('removals', 'allow', listed);
-  assert.match(body, /Its score is now 0/);
+  assert.match(body, new RegExp(`You allowed ${listed}. Its score is now 0`));
   const undone = await undo(location);
   assert.equal(undone.status, 303, undone.body);
   assert.equal(await scoreOf(listed), before);

@@ -1,11 +1,12 @@
-/** The map of a /24 tells what nobody has seen from what is clean, in looks, in words and in its table. */
+/** Pages of more than one address: the map of a /24 tells what nobody has seen from what is clean, a paste what is known. */
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { AddressCell } from '../../../src/reputation/address/known.ts';
-import { addressGrid } from '../../../src/reputation/address/network.page.tsx';
+import { addressGrid, findPage } from '../../../src/reputation/address/network.page.tsx';
 import { catalogueFor } from '../../../src/reputation/words.ts';
 import { renderHtml } from '../../../src/web/html.ts';
+import { testFrame } from '../../web/page-fixtures.ts';
 
 const at: Readonly<Record<number, AddressCell>> = {
   0: { kind: 'special', score: 0 },
@@ -62,4 +63,16 @@ it('the key names what is on the map, and the table says it in rows of neighbour
     ),
   );
   assert.doesNotMatch(plain, /is-good|is-special|is-allowed/);
+});
+
+it('a row of a pasted address marks what is not known of it, which a phone leaves out', () => {
+  const known = { cell: at[8]!, countryCode: '', provider: '', reports: 0, listReports: 0 };
+  const found = [
+    { name: '192.0.2.8', href: '/ip/192.0.2.8', known },
+    { name: '192.0.2.9', href: '/ip/192.0.2.9', known: { ...known, provider: 'A' } },
+  ];
+  const asked = { text: '', foundMax: 300, found, more: false, isMiss: false, csvHref: '/ip' };
+  const rows = findPage(testFrame(), asked).split('<tr role="row">').slice(2);
+  const unknown = rows.map((row) => row.match(/<td[^>]*><span class="is-unknown">/g)?.length ?? 0);
+  assert.deepEqual(unknown, [2, 1], rows.join('\n'));
 });
