@@ -58,7 +58,13 @@ const en = {
         title: 'Set-up of the server',
         text: 'For operators: https, mail, backups and lists, step by step.',
         href: '/admin/checklist',
-        more: 'backup restore smtp install production settings docker compose container postgres postgresql database upgrade https certificate tls systemd',
+        more: 'backup restore smtp production settings upgrade https certificate tls',
+      },
+      {
+        title: 'Run your own server',
+        text: 'On Linux or in containers, alone or as several nodes.',
+        href: '/docs#run-your-own',
+        more: 'install docker compose container postgres postgresql database cluster systemd',
       },
       {
         title: 'Your data',
@@ -602,7 +608,13 @@ const fr: Words = {
         title: 'Mise en place du serveur',
         text: 'Pour les opérateurs : https, e-mail, sauvegardes et listes, pas à pas.',
         href: '/admin/checklist',
-        more: 'sauvegarde restaurer smtp installer production réglages backup docker compose conteneur postgres postgresql base mise à jour https certificat tls',
+        more: 'sauvegarde restaurer smtp production réglages backup mise à jour https certificat tls',
+      },
+      {
+        title: 'Votre propre serveur',
+        text: 'Sous Linux ou en conteneurs, seul ou en plusieurs nœuds.',
+        href: '/docs#run-your-own',
+        more: 'installer docker compose conteneur postgres postgresql base de données grappe systemd',
       },
       {
         title: 'Vos données',

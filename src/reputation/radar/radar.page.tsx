@@ -485,6 +485,8 @@ export function zoomPage(frame: PageFrame, data: ZoomPageData): string {
   const text = frameText(frame);
   const words = text.radar.zoom;
   const isEmpty = data.squares.every(({ shown }) => shown === 0);
+  const squaresFrom = (level: number) => data.squares.filter(({ shown }) => shown >= level).length;
+  const above = data.above ?? { network: text.links.radar, href: '/radar' };
   return renderDocument(frame, {
     title: words.title(data.network),
     noindex: true,
@@ -507,6 +509,11 @@ export function zoomPage(frame: PageFrame, data: ZoomPageData): string {
           <span class="eyebrow">{words.heading}</span>{' '}
           <span class="address mono">{data.network}</span>
         </h1>
+        <p class="lede">
+          {isEmpty
+            ? words.empty
+            : words.lede(data.length, squaresFrom(1), squaresFrom(levels.length))}
+        </p>
         <div class="radar-row">
           <Card
             title={words.pieces(data.length)}
@@ -536,7 +543,13 @@ export function zoomPage(frame: PageFrame, data: ZoomPageData): string {
             {data.isPart && <p class="card-note">{words.part}</p>}
           </Card>
         </div>
-        <p class="half-links">
+        <p class="row-actions">
+          <LinkButton
+            label={words.back(above.network)}
+            href={above.href}
+            kind="secondary"
+            icon="back"
+          />
           <LinkButton label={words.list} href={`/ip/${data.network}`} kind="secondary" />
         </p>
       </div>

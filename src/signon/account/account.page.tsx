@@ -326,6 +326,18 @@ export function dataPage(frame: PageFrame, view: OwnDataView): string {
 
 /** The page after the deletion, for somebody without an account. */
 export function deletedPage(frame: PageFrame): string {
-  const text = frameText(frame).account.data;
-  return narrowPage(frame, { title: text.deletedTitle, body: <p>{text.deletedText}</p> });
+  const { account, error, links } = frameText(frame);
+  const text = account.data;
+  return narrowPage(frame, {
+    title: text.deletedTitle,
+    body: (
+      <>
+        <p>{text.deletedText}</p>
+        <LinkButton label={error.goHome} href={frame.links.home ?? '/'} icon="back" />
+        {frame.links.register && (
+          <LinkButton label={links.register} href={frame.links.register} kind="secondary" />
+        )}
+      </>
+    ),
+  });
 }

@@ -3,7 +3,7 @@
  * its errors at the fields.
  */
 
-import { Card } from '../../web/components/card.tsx';
+import { Card, Fold, Folds } from '../../web/components/card.tsx';
 import { Button, Field, Form, SelectField, SwitchField } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge } from '../../web/components/table.tsx';
@@ -128,6 +128,8 @@ function pictureField(text: AccountCatalogue['profile'], error: string | undefin
   );
 }
 
+const addressFields = ['street_address', 'postal_code', 'locality', 'region', 'country'] as const;
+
 function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePageView): Html {
   const text = account.profile;
   const typedOrStored = (name: TypedText) => view.typed[name] ?? storedText(view.profile, name);
@@ -186,6 +188,8 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
       />
     </div>
   );
+  /** A value that was not accepted stays in sight. */
+  const isOpenFor = (name: TypedText) => errorOf(name).error !== undefined;
   const preferences = settings.map((name) => (
     <SwitchField
       id={name}
@@ -203,10 +207,18 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
         aside={view.profile.ageVerified && <Badge label={text.ageVerified} icon="check" />}
       >
         {person}
-        <h3 class="small-title">{text.addressTitle}</h3>
-        {address}
-        <h3 class="small-title">{text.preferencesTitle}</h3>
-        {preferences}
+        <Folds>
+          <Fold title={text.addressTitle} level={3} open={addressFields.some(isOpenFor)}>
+            {address}
+          </Fold>
+          <Fold
+            title={text.preferencesTitle}
+            level={3}
+            open={view.typedSettings !== undefined && view.errors.length === 0}
+          >
+            {preferences}
+          </Fold>
+        </Folds>
         <Submit label={account.save} />
       </Card>
     </Form>

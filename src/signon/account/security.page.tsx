@@ -4,7 +4,7 @@
  */
 
 import { create } from 'qrcode';
-import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
+import { Card, CodeBlock, Fold, Folds, Notice } from '../../web/components/card.tsx';
 import { ActionButton, Field, Form, Hidden, LinkButton } from '../../web/components/form.tsx';
 import { Badge, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
@@ -69,9 +69,13 @@ export function securityPage(frame: PageFrame, view: SecurityView): string {
           {secondFactorCard(text, format, view)}
         </div>
         {passkeyCard(text, format, view)}
-        {!view.isDue && sessionCard(text, format, view)}
-        {!view.isDue && view.trusted.length > 0 && trustCard(text, format, view)}
-        {!view.isDue && logCard(text, format, view)}
+        {!view.isDue && (
+          <Folds>
+            {sessionFold(text, format, view)}
+            {view.trusted.length > 0 && trustFold(text, format, view)}
+            {logFold(text, format, view)}
+          </Folds>
+        )}
       </>
     ),
   });
@@ -226,12 +230,20 @@ function passkeyForm(
   );
 }
 
-function sessionCard(account: AccountCatalogue, format: Format, view: SecurityView): Html {
+/** More sessions than these are shown when somebody asks for them. */
+const openMax = 2;
+
+function sessionFold(account: AccountCatalogue, format: Format, view: SecurityView): Html {
   const text = account.security;
   const { csrf, sessions } = view;
   const columns = text.sessionsColumns;
   return (
-    <Card title={text.sessionsTitle} icon="list">
+    <Fold
+      title={text.sessionsTitle}
+      icon="list"
+      aside={format.number(sessions.length)}
+      open={sessions.length <= openMax}
+    >
       <Table
         caption={text.sessionsTitle}
         stack
@@ -242,7 +254,7 @@ function sessionCard(account: AccountCatalogue, format: Format, view: SecurityVi
             <span class="fact-note fact-below">{text.sessionMethods[session.method]}</span>
           </>,
           format.country(session.country) ?? text.unknownCountry,
-          format.time(session.lastSeenAt),
+          format.near(session.lastSeenAt, view.now),
           session.current ? (
             <Badge label={text.sessionThis} tone="accent" />
           ) : (
@@ -268,15 +280,15 @@ function sessionCard(account: AccountCatalogue, format: Format, view: SecurityVi
           />
         </>
       )}
-    </Card>
+    </Fold>
   );
 }
 
-function trustCard(account: AccountCatalogue, format: Format, view: SecurityView): Html {
+function trustFold(account: AccountCatalogue, format: Format, view: SecurityView): Html {
   const text = account.security;
   const { agent, country, since, until, actions } = text.trustColumns;
   return (
-    <Card title={text.trustTitle} icon="key">
+    <Fold title={text.trustTitle} icon="key" aside={format.number(view.trusted.length)}>
       <p class="card-note">{text.trustText}</p>
       <Table
         caption={text.trustTitle}
@@ -285,8 +297,8 @@ function trustCard(account: AccountCatalogue, format: Format, view: SecurityView
         rows={view.trusted.map((browser) => [
           browser.agent === '' ? text.unknownAgent : browser.agent,
           format.country(browser.country) ?? text.unknownCountry,
-          format.moment(browser.since),
-          format.moment(browser.endsAt),
+          format.near(browser.since, view.now),
+          format.near(browser.endsAt, view.now),
           <ActionButton
             csrf={view.csrf}
             action="/account/security/trusted/end"
@@ -296,15 +308,19 @@ function trustCard(account: AccountCatalogue, format: Format, view: SecurityView
           />,
         ])}
       />
-    </Card>
+    </Fold>
   );
 }
 
-function logCard(account: AccountCatalogue, format: Format, view: SecurityView): Html {
+function logFold(account: AccountCatalogue, format: Format, view: SecurityView): Html {
   const text = account.security;
   const { at, event, agent, country } = text.logColumns;
   return (
-    <Card title={text.logTitle} icon="clock">
+    <Fold
+      title={text.logTitle}
+      icon="clock"
+      aside={view.log[0] && format.near(view.log[0].at, view.now)}
+    >
       {view.log.length === 0 ? (
         <p>{text.logEmpty}</p>
       ) : (
@@ -323,7 +339,7 @@ function logCard(account: AccountCatalogue, format: Format, view: SecurityView):
           />
         </>
       )}
-    </Card>
+    </Fold>
   );
 }
 

@@ -13,7 +13,12 @@ import { Link } from '../../web/components/link.tsx';
 import { classes, type Html } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
 import { formatFor } from '../../web/layout/format.ts';
-import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
+import {
+  FailureBody,
+  failureEnd,
+  type PageFrame,
+  renderDocument,
+} from '../../web/layout/layout.tsx';
 import { fieldsOf, type ProfileFieldName, type ProfileJson } from '../people/profile/profile.ts';
 import { SiteMark } from '../sessions/parts.page.tsx';
 import type { AskedScope } from './authorization.ts';
@@ -327,22 +332,21 @@ interface Note {
   readonly title: string;
   readonly text: string;
   readonly rest?: Html;
+  /** The way on stands in `rest`. */
+  readonly leadsOn?: boolean;
 }
 
-function notePage(frame: PageFrame, { title, text, rest }: Note): string {
+function failedPage(frame: PageFrame, { title, text, rest, leadsOn }: Note): string {
   return renderDocument(frame, {
     title,
     noindex: true,
     isBare: true,
-    className: 'page-consent',
+    className: 'page-error',
     body: (
-      <div class="wrap consent consent-note">
-        <header class="bare-head">
-          <h1>{title}</h1>
-          <p>{text}</p>
-        </header>
+      <FailureBody title={title} detail={text}>
         {rest}
-      </div>
+        {!leadsOn && failureEnd(frame)}
+      </FailureBody>
     ),
   });
 }
@@ -352,9 +356,10 @@ function forDevelopers(frame: PageFrame, detail: string): Html {
   if (detail === '') return null;
   const label = consentText(frame.language).forDevelopers;
   return (
-    <p class="consent-detail">
-      {label}: <code lang="en">{detail}</code>
-    </p>
+    <details class="consent-detail">
+      <summary>{label}</summary>
+      <code lang="en">{detail}</code>
+    </details>
   );
 }
 
@@ -364,7 +369,7 @@ export function refusalPage(
   { error, detail }: { readonly error: string; readonly detail: string },
 ): string {
   const { titles, texts, todo, todoBlocked } = consentText(frame.language).refusal;
-  return notePage(frame, {
+  return failedPage(frame, {
     title: titles[error] ?? titles.invalid_request!,
     text: texts[error] ?? texts.invalid_request!,
     rest: (
@@ -382,7 +387,7 @@ export function notOpenPage(
   { client, signInHref }: { readonly client: Client; readonly signInHref: string },
 ): string {
   const text = consentText(frame.language);
-  return notePage(frame, {
+  return failedPage(frame, {
     title: text.notOpen.title,
     text: text.notOpen.text,
     rest: (
@@ -411,9 +416,10 @@ export function nameTargetPage(frame: PageFrame, answer: ErrorAnswer, address: s
   const text = consentText(frame.language);
   const { client, redirect } = answer.target;
   const foreign = foreignForm(redirect.host);
-  return notePage(frame, {
+  return failedPage(frame, {
     title: text.named.title,
     text: text.named.texts[answer.error],
+    leadsOn: true,
     rest: (
       <>
         <dl class="consent-parties">
@@ -447,13 +453,21 @@ export function verifyFirstPage(
   data: { readonly email: string; readonly nextHref: string; readonly againHref: string },
 ): string {
   const text = consentText(frame.language).verify;
-  return notePage(frame, {
+  return renderDocument(frame, {
     title: text.title,
-    text: text.text(data.email),
-    rest: (
-      <div class="consent-answers">
-        <LinkButton label={text.next} href={data.nextHref} />
-        <LinkButton label={text.other} href={data.againHref} kind="secondary" />
+    noindex: true,
+    isBare: true,
+    className: 'page-consent',
+    body: (
+      <div class="wrap consent">
+        <header class="bare-head">
+          <h1>{text.title}</h1>
+          <p>{text.text(data.email)}</p>
+        </header>
+        <div class="consent-answers">
+          <LinkButton label={text.next} href={data.nextHref} />
+          <LinkButton label={text.other} href={data.againHref} kind="secondary" />
+        </div>
       </div>
     ),
   });
@@ -466,13 +480,13 @@ export function verifyFirstPage(
  */
 export function endedFormPage(frame: PageFrame, nextHref?: string): string {
   const text = consentText(frame.language).over;
-  if (nextHref === undefined) return notePage(frame, text);
+  if (nextHref === undefined) return failedPage(frame, text);
   const rest = (
     <p>
       <LinkButton label={text.next} href={nextHref} />
     </p>
   );
-  return notePage(frame, { title: text.title, text: text.textWithWay, rest });
+  return failedPage(frame, { title: text.title, text: text.textWithWay, rest });
 }
 
 // The name of a site's host, so that a person can tell who asks. The A-label form is always shown

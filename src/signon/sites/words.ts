@@ -131,7 +131,7 @@ export const consentEn = {
     warning:
       'The link leads to the site that sent you here and tells it what went wrong, not who you are. Follow it only if you know the site.',
   },
-  forDevelopers: 'For the developers of the site',
+  forDevelopers: 'For the site’s developer',
   verify: {
     title: 'First, confirm your email address',
     text: (email: string) =>
@@ -266,7 +266,7 @@ export const consentFr: ConsentCatalogue = {
     warning:
       'Le lien mène au site qui vous a envoyé ici. Il lui dit ce qui n’a pas marché, pas qui vous êtes. Suivez-le seulement si vous connaissez ce site.',
   },
-  forDevelopers: 'Pour les développeurs du site',
+  forDevelopers: 'Pour le développeur du site',
   verify: {
     title: 'D’abord, confirmez votre adresse e-mail',
     text: (email) =>
