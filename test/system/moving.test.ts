@@ -37,7 +37,8 @@ import { createAgent, password } from '../support/signon/visitor.ts';
 
 const directory = makeTempDir('moving');
 /** Of a server without a database. */
-const alone = sharedSettings(directory.path);
+/** Any port: what a refused start says must not be of a port that something else has. */
+const alone = { ...sharedSettings(directory.path), PORT: '0' };
 const clock = systemClock();
 const { log } = memoryLog();
 let database: TestPostgres;
