@@ -36,8 +36,7 @@ import { makeTempDir } from '../support/server/temp-dir.ts';
 import { createAgent, password } from '../support/signon/visitor.ts';
 
 const directory = makeTempDir('moving');
-/** Of a server without a database. */
-/** Any port: what a refused start says must not be of a port that something else has. */
+/** Of a server without a database, on any port: what a refused start says must not be of a port that something has. */
 const alone = { ...sharedSettings(directory.path), PORT: '0' };
 const clock = systemClock();
 const { log } = memoryLog();
