@@ -219,7 +219,11 @@ describe('pages', () => {
     );
     const told = (await page(`/ip?address=${kinds}`)).body;
     for (const word of ['never seen', 'known good', 'private or reserved']) {
-      assert.match(told, new RegExp(`band-none">– <span class="fact-note">${word}<`), word);
+      assert.match(
+        told,
+        new RegExp(`band-none"><span class="is-unknown">–</span> <span class="fact-note">${word}<`),
+        word,
+      );
     }
     const many = Array.from(
       { length: 100 },
