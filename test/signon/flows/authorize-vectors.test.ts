@@ -56,7 +56,9 @@ function problemOf(answer: Answer, accepted: boolean): string | undefined {
   if (status !== 400) return `status ${status}`;
   if (headers.location !== undefined) return 'has a Location';
   const main = body.slice(body.indexOf('<main'), body.indexOf('</main>'));
-  if (/<(a|form|img|meta|script|iframe)\b/.test(main)) return 'has something to follow';
+  if (/<(form|img|meta|script|iframe)\b/.test(main)) return 'has something to follow';
+  const links = main.match(/<a\b[^>]*>/g) ?? [];
+  if (links.length !== 1 || !links[0]!.includes(' href="/"')) return 'leads elsewhere than home';
   return headers['set-cookie']?.some((line) => line.includes('evil')) ? 'sets a cookie' : undefined;
 }
 
