@@ -103,6 +103,7 @@ export const auditScreenEndpoints = {
 
 const entriesPerPage = 15;
 const foundMax = 50;
+const searchedAtOnce = 500;
 /** An export has the newest entries, so many at most; the command line gives all. */
 const exportedMax = 50_000;
 
@@ -125,19 +126,23 @@ export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRou
     return pageBuilder.show(context, (frame) => auditPage(frame, view));
   }
 
-  /** Returns the newest entries with this text in any of their facts. */
+  /** Returns the newest entries with this text in any of their facts; it reads no further back than for these. */
   async function found(part: string): Promise<AuditEntry[]> {
     const turns = createTurns();
     const wanted = part.toLowerCase();
     const entries: AuditEntry[] = [];
-    for (const entry of (await audit.list(0)).reverse()) {
-      if (entries.length === foundMax) break;
-      const { user, address, command, before, after, result } = entry;
-      const facts = [user, address, command, before, after, result].join('\n');
-      if (facts.toLowerCase().includes(wanted)) entries.push(entry);
-      if (turns.isOver()) await turns.next();
+    for (let before: number | undefined; ; ) {
+      const page = await audit.page({ before, limit: searchedAtOnce });
+      for (const entry of page.entries) {
+        const { user, address, command, before: old, after, result } = entry;
+        const facts = [user, address, command, old, after, result].join('\n');
+        if (facts.toLowerCase().includes(wanted)) entries.push(entry);
+        if (entries.length === foundMax) return entries;
+        if (turns.isOver()) await turns.next();
+      }
+      if (page.next === undefined) return entries;
+      before = page.next;
     }
-    return entries;
   }
 
   async function file(context: OperatorRequest, kind: 'csv' | 'jsonl'): Promise<Reply> {
