@@ -294,11 +294,9 @@ export const capacities = {
   keys: 131_072,
   /** Third-party lists known at one time, vanished ones included until they end. */
   sources: 250,
-  /** Feeds that the operator named. */
   namedFeeds: 32,
   /** Entries of the blocklist in feeds: beyond it the lowest scores are left out. */
   feedEntries: 2_000_000,
-  /** Rules of the allowlist. */
   allowRules: 100_000,
   /** Entries that the operator sets by hand. */
   ownEntries: 10_000,
@@ -334,10 +332,8 @@ const factorDemands = ['off', 'operators', 'everybody'] as const;
 export type FactorDemand = (typeof factorDemands)[number];
 
 const rdnsModes = ['off', 'pages', 'verbose'] as const;
-export type RdnsMode = (typeof rdnsModes)[number];
 
 const radarModes = ['operators', 'public', 'off'] as const;
-export type RadarMode = (typeof radarModes)[number];
 
 /** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
 const smsCountriesDefault =

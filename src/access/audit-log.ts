@@ -209,7 +209,6 @@ function csvCell(text: string): string {
   return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** A JSON object. */
 export function auditJsonLine(e: AuditEntry): string {
   return `${JSON.stringify({ ...e, at: new Date(e.at).toISOString() })}\n`;
 }

@@ -226,7 +226,6 @@ const takeMs = 500;
 /** A row may have been deleted by another node that evicted the mark: it is looked up again. */
 const lookAgainMs = 10_000;
 
-/** A mark that is noted. */
 interface Known {
   readonly sighting: Uint8Array;
   readonly network: string;

@@ -72,7 +72,6 @@ export async function openCaptcha(needs: {
   readonly callers: Callers;
   readonly cookies: Cookies;
   readonly tools: PageTools;
-  /** Account id by slot. */
   readonly accountOf: (slot: number) => string | undefined;
   readonly config: {
     readonly captchaThreads: number;
@@ -184,7 +183,6 @@ export async function openCaptcha(needs: {
     routes,
     tables,
     counts: { challenges: challengeCounts.read },
-    /** For the forms of others. */
     forms: createFormChallenges(parts),
     /** Picture and sound, for those who show challenges under other paths. */
     media: captchaMedia(parts),

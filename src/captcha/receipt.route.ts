@@ -27,7 +27,6 @@ export interface CaptchaReceiptOptions {
   readonly guard: Guard;
   readonly receipts: Pick<Receipts, 'redeem' | 'siteFault'>;
   readonly callers: Pick<Callers, 'abuseScoreOf'>;
-  /** Account id by slot. */
   readonly accountOf: (slot: number) => string | undefined;
 }
 

@@ -30,7 +30,6 @@ import type { Work } from './work/work.ts';
 /** The part of a site key that receipts depend on. */
 export interface Site {
   readonly id: string;
-  /** Account id. */
   readonly account: string;
   /** Clean addresses pass without a puzzle: as it is stored now. */
   readonly passesClean: boolean;
@@ -42,7 +41,6 @@ export interface Site {
 export type PassedLevel = Level | 'none';
 
 export interface SolvedBy {
-  /** Site key that the page carries. */
   readonly siteKey: string | undefined;
   /** The request's `Origin` header. */
   readonly origin: string | undefined;
@@ -53,7 +51,6 @@ export interface SolvedBy {
 }
 
 export interface RedeemedReceipt {
-  /** Site key id. */
   readonly siteKey: string;
   /** The origin of the page as its browser sent it: `https://shop.example`. */
   readonly origin: string;
@@ -177,7 +174,6 @@ export function createReceipts<S extends Site>(options: {
   site: (id: string) => Promise<S | undefined>;
   /** Returns whether a page on this host may get receipts for the site key. */
   allows: (site: S, hostname: string) => boolean;
-  /** The living site keys of an account. */
   sitesOf: (account: string) => Promise<readonly S[]>;
   work: Pick<Work, 'open'>;
 }): Receipts {

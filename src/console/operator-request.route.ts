@@ -44,7 +44,6 @@ export interface ConsoleParts {
   readonly scoreOf: (text: string) => number | undefined;
   /** Counts what waits for a decision, by the section that shows it. */
   readonly waits: () => Promise<ConsoleView['waits']>;
-  /** Returns the names of the categories of reports; category 1 has the first one. */
   readonly categoryNames: (language: Language) => readonly string[];
 }
 

@@ -66,7 +66,6 @@ export interface ShownDone {
   /** The score of the address that it was done to, as it is now; undefined for anything else. */
   readonly score: number | undefined;
   readonly canUndo: boolean;
-  /** The page that the button leads back to. */
   readonly back: string;
 }
 
@@ -388,7 +387,6 @@ interface ActFormOptions<Rows extends ActRows, Does extends keyof Rows>
 }
 type Option = { readonly value: string; readonly label: string };
 
-/** A form with the fields that an act asks for. */
 export function ActForm<Rows extends ActRows, Does extends keyof Rows>({
   view,
   of,

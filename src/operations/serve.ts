@@ -36,7 +36,6 @@ interface Served extends Pick<Data, 'store' | 'state' | 'member'> {
   readonly mailer: Mailer;
 }
 
-/** Opens operations in the server. */
 export function openOperations(opening: Opening, served: Served) {
   const { config, clock, random, log, masterKey } = opening;
   const { store, state, member, check, evidence } = served;
@@ -159,7 +158,6 @@ function createUndos(clock: Clock, random: Random) {
   }
 
   return {
-    /** @returns the name of the row */
     keep(done: Omit<Done, 'at' | 'canUndo'>, order: UndoOrder | undefined): string {
       const name = randomToken(random, undoNameBytes);
       rows.set(name, { ...done, at: clock.now(), canUndo: order !== undefined, order });

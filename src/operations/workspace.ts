@@ -34,7 +34,6 @@ import { hadStore, refuseLostStore, storePath } from '../storage/lmdb/presence.t
 import { openView, readOnlyStore, viewStore } from '../storage/lmdb/view.ts';
 import { openStoreOf } from '../storage/open.ts';
 
-/** The store, and what changes it. */
 export interface StoreTools extends OperationTools {
   readonly masterKey: MasterKey;
   readonly accounts: Accounts;

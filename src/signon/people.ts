@@ -82,7 +82,6 @@ export function openPeople(store: Store) {
 
   return {
     byId,
-    /** Returns the holder of the address. */
     async byEmail(email: string): Promise<Person | undefined> {
       const normal = readKnownAddress(email);
       const row = normal === undefined ? undefined : await store.get(accountByEmailKey(normal));
@@ -142,7 +141,6 @@ export function withBrowserAlone(
   return { credentials: { ...credentials, browsers: [browserHash(id, next)] }, browser: next };
 }
 
-/** Returns credentials with this browser as the newest known one. */
 export function withBrowser(credentials: Credentials, browser: Uint8Array): Credentials {
   const others = credentials.browsers.filter((b) => Buffer.compare(b, browser) !== 0);
   return { ...credentials, browsers: [...others, browser].slice(-browsersMax) };

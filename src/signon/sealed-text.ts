@@ -25,7 +25,6 @@ const bodyStart = 1 + idBytes + nonceBytes;
 const cipherName = 'aes-256-gcm';
 
 export interface Opened {
-  /** The id of the seal. */
   readonly id: Uint8Array;
   readonly plain: Uint8Array;
 }
@@ -81,5 +80,3 @@ export function createSealedTexts(options: {
     },
   };
 }
-
-export type SealedTexts = ReturnType<typeof createSealedTexts>;

@@ -22,7 +22,6 @@ export interface AssetBody {
 }
 
 export interface Asset {
-  /** Content-Type. */
   readonly type: string;
   readonly cacheControl: string;
   readonly identity: AssetBody;

@@ -86,7 +86,6 @@ function withWait(language: Language, detail: string, seconds: number | undefine
   return `${detail} ${catalogueFor(language).error.tryAgainIn(seconds)}`;
 }
 
-/** Returns the text of a 429 page. */
 export function tooManyText(language: Language, seconds: number): string {
   return withWait(language, sentenceFor('client_limit_exceeded', language), seconds);
 }

@@ -63,7 +63,6 @@ export const siteverifyErrors = [
   'internal-error',
 ] as const;
 
-/** Body of the shape `captcha`. */
 const captchaRefusal = '{"ok":false}';
 
 /** Body of the shape `api`. Its clients compare it: the id of the request stands in the head alone. */
@@ -72,12 +71,10 @@ export function apiErrorBody(status: number, detail: string, parameter?: string)
   return JSON.stringify({ errors: [{ detail, status, ...source }] });
 }
 
-/** Body of the shape `bouncer`. */
 export function bouncerErrorBody(message: string): string {
   return JSON.stringify({ message });
 }
 
-/** Body of the shape `policy`. */
 export function policyBody(status: number, msg: string): string {
   return JSON.stringify({ status, msg });
 }

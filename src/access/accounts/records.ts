@@ -57,7 +57,6 @@ export interface AccountRecord {
 }
 
 export interface KeyRecord {
-  /** Account id. */
   readonly account: string;
   readonly createdAt: number;
   /** The end of a replaced key, ms since 1970; 0 for a key that was not replaced. */
@@ -138,7 +137,6 @@ export function roomFor(role: Role, max: number): number {
   return role === 'operator' ? max : max - Math.floor(max / operatorsPart);
 }
 
-/** Returns the row to set or delete that gives the account this role. */
 export function roleRow(accountId: string, role: Role): { set?: [SetRow]; del?: [Key] } {
   const key = accountRoleKey(accountId);
   return role === 'member'

@@ -102,7 +102,6 @@ export function createAccessReducer(options: {
   firstPage: number;
   touchPage: (page: number) => void;
   touchHeader: () => void;
-  /** Returns the number of contributions of the account in a slot. */
   heldBy: (slot: number) => number;
 }) {
   const { tables, accountsMax, firstPage, touchPage, touchHeader, heldBy } = options;
@@ -307,9 +306,7 @@ export function createAccessReducer(options: {
     account: (id: string): Account | undefined => byId.get(id),
     /** Slots in use are below this. */
     count: () => bySlot.length,
-    /** Slots in use. */
     used: () => byId.size,
-    /** Keys that live. */
     keys: (): number => bySlot.reduce((sum, account) => sum + (account?.keys.size ?? 0), 0),
     /** Counts the takings of slots; no two holders of a slot have the same. -1 for a free slot. */
     generationOf: (slot: number): number => bySlot[slot]?.generation ?? -1,
@@ -327,13 +324,11 @@ export function createAccessReducer(options: {
       const account = byId.get(id);
       return account && quotasInForce(account);
     },
-    /** Id of the account's living key with this hash. */
     keyIdOf(slot: number, hash: Uint8Array): string | undefined {
       const keys = bySlot[slot]?.keys ?? [];
       for (const [id, own] of keys) if (Buffer.compare(own, hash) === 0) return id;
       return undefined;
     },
-    /** Id of the account in a slot; undefined for a slot not in use. */
     idOf: (slot: number): string | undefined => bySlot[slot]?.id,
     /** Returns the account's limit of new addresses on the UTC day of `at`, and its use. */
     newAddresses(slot: number, at: number) {

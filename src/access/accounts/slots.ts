@@ -198,5 +198,3 @@ export function createSlotKeeper(options: {
     },
   };
 }
-
-export type SlotKeeper = ReturnType<typeof createSlotKeeper>;

@@ -81,7 +81,6 @@ export interface KeyUse {
   readonly dropped: number;
 }
 
-/** The changed fields of a key's use. */
 export type KeyUseChange = Pick<KeyUse, 'lastUsedAt'> & Partial<KeyUse>;
 
 const rows = record<KeyUse>(1, {
@@ -103,7 +102,6 @@ async function readRow(store: Store, keyId: string): Promise<{ use: KeyUse; chec
   return { use: read ?? unused, check: { key, version: row?.version ?? null } };
 }
 
-/** Returns undefined for a key that was never used. */
 export async function readKeyUse(store: Store, keyId: string): Promise<KeyUse | undefined> {
   const { use, check } = await readRow(store, keyId);
   return check.version === null ? undefined : use;
@@ -268,7 +266,6 @@ export function isKeyName(name: string): boolean {
   return namePattern.test(name);
 }
 
-/** A character that a name can't have. */
 export interface ForbiddenCharacter {
   /** Empty: it is not seen. */
   readonly shown: string;
@@ -398,7 +395,6 @@ export function createApiKeys(options: {
     return [...(await shown(plain)), ...(await named(apiKeyByAccountPrefix(accountId)))];
   }
 
-  /** Returns the working keys with a name of all accounts, oldest first. */
   const allNamed = (): Promise<ApiKey[]> => named(apiKeyByAccountPrefix());
 
   /** Makes room for a key without a name: the former one, if any, gets an end. */
@@ -556,7 +552,6 @@ export function createApiKeys(options: {
     });
   }
 
-  /** Returns a key that works and is one of this account. */
   async function own(accountId: string, keyId: string): Promise<StoredKey | undefined> {
     const [found] = await notRevoked([keyId]);
     return found?.record.account === accountId && !records.isOver(found.record) ? found : undefined;

@@ -25,7 +25,6 @@ import { decodeAccount } from '../accounts/records.ts';
 export interface SiteKey {
   /** `pcs_` and 22 characters, 128 random bits. Public. */
   readonly id: string;
-  /** Account id. */
   readonly account: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
@@ -149,7 +148,6 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
     });
   }
 
-  /** Returns the account's site keys, ordered by id. */
   async function ofAccount(accountId: string): Promise<SiteKey[]> {
     const found = await Promise.all((await idsOf(accountId)).map(find));
     return found.filter((siteKey) => siteKey !== undefined);

@@ -47,7 +47,6 @@ export interface LimitRecords {
     readonly pending: Uint16Array;
     /** Window of the record's limit, in ms. */
     readonly windows: Uint32Array;
-    /** Returns the number of other nodes. */
     otherNodes(): number;
   };
 }
@@ -244,7 +243,6 @@ export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory) {
         }
       });
     },
-    /** Counts what another node counted. */
     receive({ low, high, windowMs, count }: PendingCounts, nowMs: number): void {
       const slice = sliceAt(nowMs, windowMs);
       const group = groupOf(low);

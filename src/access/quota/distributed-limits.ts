@@ -137,7 +137,6 @@ export interface Party {
   onSent(): void;
   /** Adds the counts of another node. */
   receive(bytes: Uint8Array): void;
-  /** Sets the number of other nodes. */
   setOtherNodes?(otherNodes: number): void;
 }
 

@@ -316,7 +316,6 @@ function createChallengeTable(options: ChallengeTableOptions) {
     return { ok: false, error: 'client_limit_exceeded', retryAfterSeconds };
   }
 
-  /** Returns the seconds until the network's oldest challenge is over. */
   function secondsLeft(network: Network): number {
     const oldest = shares.oldest(network);
     const leftMs = oldest === undefined ? unknownWaitMs : oldest.expiresAtMs - nowMs();
@@ -573,7 +572,6 @@ function createNetworkFairShare<T>({ max, narrowMax, wideMax }: FairShareOptions
       const part = partOf(network);
       if (part !== undefined) shares.remove(part, item);
     },
-    /** Returns the number of items that the narrow network holds. */
     held: (network: Network): number => partOf(network)?.items.size ?? 0,
     /** Returns the item that the network added first; undefined when it holds nothing. */
     oldest: (network: Network): T | undefined => partOf(network)?.items.values().next().value,

@@ -16,7 +16,6 @@ const turnRowsMax = 8;
 /** A letter of the word, and its own slow movement, one full swing a loop. */
 export interface Letter {
   readonly rows: GlyphRows;
-  /** Centre of the letter at rest. */
   readonly centreX: number;
   readonly centreY: number;
   readonly bobPhase: number;

@@ -36,7 +36,6 @@ import {
   type WithFacts,
 } from './needs.page.tsx';
 
-/** The spans of the figures. */
 export const spans = ['24h', '7d', '30d'] as const;
 export type Span = (typeof spans)[number];
 

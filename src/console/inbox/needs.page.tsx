@@ -35,7 +35,6 @@ export interface NamingList {
   readonly kind: 'bad' | 'anon' | 'good' | 'own' | 'allow';
   /** The system or country that the operator named, of which the entry is a network. */
   readonly group?: string | undefined;
-  /** The entry that it names. */
   readonly entry: string;
   /** Milliseconds since 1970. */
   readonly since: number;
@@ -139,7 +138,6 @@ export function NeedSign({
   );
 }
 
-/** A score before and after a press. */
 export function effect(before: number, after: number): string {
   return `${before} → ${after}`;
 }

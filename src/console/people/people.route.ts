@@ -36,7 +36,6 @@ export interface ConsolePeople {
     after: string | undefined,
     limit: number,
   ): Promise<{ readonly accounts: readonly ListedAccount[]; readonly next: string | undefined }>;
-  /** Returns the open invitations. */
   invitations(): Promise<PeopleView['invitations']>;
   person(id: string): Promise<PersonFacts | undefined>;
 }

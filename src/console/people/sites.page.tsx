@@ -39,7 +39,6 @@ export interface SiteScreenView extends ConsoleView {
   readonly found: number;
   readonly countedAt: number;
   readonly isCut: boolean;
-  /** Groups with the number of their members. */
   readonly groups: readonly { readonly name: string; readonly members: number }[];
   /** Number of the next page. */
   readonly next: number | undefined;

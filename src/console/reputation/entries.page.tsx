@@ -23,7 +23,6 @@ export interface ShownEntry {
   /** Canonical CIDR text. */
   readonly prefix: string;
   readonly score: number;
-  /** Number; 0: none. */
   readonly category: number;
   readonly note: string;
   /** Milliseconds since 1970; `endsAt` 0: it does not end. */

@@ -33,7 +33,6 @@ export interface ShownFeed {
 
 export interface FeedsView extends ConsoleView {
   readonly feeds: readonly ShownFeed[];
-  /** The most feeds that there may be. */
   readonly most: number;
   /** Names of lists that a feed may be of. */
   readonly lists: readonly string[];

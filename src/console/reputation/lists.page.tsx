@@ -68,7 +68,6 @@ export interface LoadedList {
   readonly endsAt: number;
 }
 
-/** A list of the catalogue. */
 export interface OfferedListFacts {
   readonly name: string;
   readonly title: string;

@@ -102,7 +102,6 @@ export interface PeerWorth {
 export interface PeerPreview {
   readonly typed: Readonly<Record<keyof typeof peerFields, string>>;
   readonly failure?: string | undefined;
-  /** The field at fault. */
   readonly field?: string | undefined;
   readonly found?: {
     readonly name: string;

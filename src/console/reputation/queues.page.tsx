@@ -18,7 +18,6 @@ import { frameText } from '../words.ts';
 interface QueueView extends ConsoleView {
   /** Rows on all pages. */
   readonly all: number;
-  /** The number of the next page; undefined: there is none. */
   readonly next: number | undefined;
 }
 

@@ -19,7 +19,6 @@ import { frameText } from '../words.ts';
 export interface ShownReport {
   readonly id: string;
   readonly address: string;
-  /** Id of the account. */
   readonly account: string;
   readonly reportedAt: number;
   readonly categories: readonly number[];

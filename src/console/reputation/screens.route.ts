@@ -139,7 +139,6 @@ export interface AddressScreens {
 /** Cards of one page: each reads a few rows of the store. */
 const cardsPerPage = 20;
 
-/** Returns the rows of the page that the query asks for. */
 function pageOf<T>(rows: readonly T[], query: Params) {
   const asked = Number(query.get('page') ?? '1');
   const isThere = Number.isInteger(asked) && asked > 0 && (asked - 1) * cardsPerPage < rows.length;

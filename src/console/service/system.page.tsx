@@ -325,7 +325,6 @@ export function systemPage(frame: PageFrame, view: SystemView): string {
   });
 }
 
-/** Words for events of accounts, by name. */
 export type EventNames = Readonly<Record<string, string>>;
 
 /**

@@ -36,7 +36,6 @@ export const sectionPaths: Readonly<Record<AccountSection, string>> = {
   data: '/account/data',
 };
 
-/** The values that every account page shows. */
 export interface AccountView {
   /** The value of the hidden field of every form. */
   readonly csrf: string;
@@ -185,7 +184,6 @@ export interface OwnReportLine {
 interface OwnReportsView extends AccountView {
   /** Newest first. */
   readonly reports: readonly OwnReportLine[];
-  /** The names by category number less one. */
   readonly categoryNames: readonly string[];
   readonly next: string | undefined;
   readonly isFirst: boolean;

@@ -50,7 +50,6 @@ import type { WebhookLine } from './webhooks.page.tsx';
 
 /** The account's reports, which reputation keeps, as /account/reports shows and retracts them. */
 export interface AccountAreaReports {
-  /** Returns the names by category number less one. */
   categoryNames(language: Language): readonly string[];
   /** Returns a page, newest first. @param after `next` of the page before */
   page(

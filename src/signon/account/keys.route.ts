@@ -191,7 +191,6 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     return named.length >= namedKeyBounds.perAccountMax;
   }
 
-  /** Tells the key that has the name. */
   async function takenBy(accountId: string, name: string): Promise<NamedKeyFault> {
     const by = (await apiKeys.list(accountId)).find((key) => key.name === name);
     return { kind: 'taken', by };

@@ -97,7 +97,6 @@ export function openOutbox(options: {
       const file = await write(accountId, 'txt', `To: ${to}\n\n${text}\n`, accountId);
       if (file !== undefined) log.info(`text message written to outbox/${file}`);
     },
-    /** Returns the newest mails and text messages. */
     newest: (): Promise<readonly OutboxMessage[]> => readOutbox(folder),
     /** Removes all that was written to a mail address, or for an account. Returns how many files went. */
     async forget(owner: string): Promise<number> {

@@ -48,7 +48,6 @@ export interface Step<T> {
   readonly check?: readonly RowCheck[];
   readonly set?: readonly SetRow[];
   readonly del?: readonly Key[];
-  /** The fields of the credentials that change. */
   readonly credentials?: Partial<Credentials>;
   /** A proof that comes with the change itself, such as the first code of a new second factor. */
   readonly proof?: SessionMethod;
@@ -191,7 +190,6 @@ export function createAccountChanges(options: {
     forgive(accountId: string): void {
       made.delete(accountId);
     },
-    /** The accounts whose changes are counted. */
     table: { name: 'account_changes', used: () => made.size, limit: accountsMax },
   };
 }

@@ -419,5 +419,3 @@ export function createErasures(options: {
     },
   };
 }
-
-export type Erasures = ReturnType<typeof createErasures>;

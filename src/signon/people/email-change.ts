@@ -147,5 +147,3 @@ export function createEmailChange(options: {
 
   return { request, offered, confirm };
 }
-
-export type EmailChange = ReturnType<typeof createEmailChange>;

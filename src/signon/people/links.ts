@@ -280,7 +280,6 @@ export function isChosenByLink({ passwordHash, passkey }: Chosen): boolean {
   return passwordHash === '' && passkey === undefined;
 }
 
-/** Returns whether the visitor uses the browser that asked for the link. */
 export function isOwnBrowser(link: FoundLink, visitor: Visitor): boolean {
   const { browser } = readLinkData(link);
   const given = markOf(link.account, visitor);

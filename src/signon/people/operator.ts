@@ -127,5 +127,3 @@ export function createOperator(options: {
     },
   };
 }
-
-export type Operator = ReturnType<typeof createOperator>;

@@ -34,7 +34,6 @@ export interface PersonPace {
 }
 
 export interface PacingStats {
-  /** The networks that are counted. */
   readonly networks: number;
   /** The registrations and repeated links whose link works later, since the start. */
   readonly delayed: number;

@@ -171,7 +171,6 @@ export function createRecovery(options: {
 
   return {
     request,
-    /** See `ResetLinks`. */
     sendByOperator: resetLinks.sendByOperator,
     reset,
     changePassword,
@@ -182,8 +181,6 @@ export function createRecovery(options: {
       (await open(token))?.person.account.email ?? '',
   };
 }
-
-export type Recovery = ReturnType<typeof createRecovery>;
 
 // Sends the link for a new password: to whoever asked for it, and by an operator, who sees none. It goes to the
 // mailbox of the account alone, and stands in its security log.

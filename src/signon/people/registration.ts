@@ -406,8 +406,6 @@ export function createRegistration(options: RegistrationOptions) {
   };
 }
 
-export type Registration = ReturnType<typeof createRegistration>;
-
 /** Returns the record of a passkey that a browser made, of no account yet. */
 function newPasskey(
   made: NonNullable<Awaited<ReturnType<PasskeyCeremonies['created']>>>,
@@ -776,7 +774,6 @@ const solvedBytes = 16;
 const plainBytesMax = 256 * 4 + 64;
 
 export interface KeptForm {
-  /** The password; empty: none. */
   readonly password: string;
   /** The name of the solved challenge; empty: none. */
   readonly solved: string;
@@ -853,7 +850,6 @@ function createBriefTable<T>(options: {
   }
 
   return {
-    /** Replaces the value of this name. */
     set(name: string, value: T): void {
       prune();
       if (!rows.delete(name) && rows.size >= max) rows.delete(rows.keys().next().value!);

@@ -30,7 +30,6 @@ export interface PasskeyRecord {
   readonly lastUsedAt: number;
 }
 
-/** An open ceremony. */
 export interface Ceremony {
   readonly purpose: CeremonyPurpose;
   /**
@@ -151,7 +150,6 @@ const factorCodec = record<Factor>(1, {
   backupHashes: list(bytes),
 });
 export const encodeFactor = factorCodec.encode;
-/** Undefined for a damaged row. */
 export const readFactor = factorCodec.decode;
 
 export async function loadFactor(store: Pick<Store, 'get'>, accountId: string) {

@@ -58,7 +58,6 @@ export function createNewPasswords(options: {
   const { passwords, strength, breached } = options;
   const service = [options.service].flat();
 
-  /** Returns the password in its normal form. */
   async function judged(password: string, email: string): Promise<Result<string>> {
     const normal = normalisePassword(password);
     if (normal === undefined) {

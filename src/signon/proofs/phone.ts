@@ -218,8 +218,6 @@ export function createPhoneCodes(options: {
   };
 }
 
-export type PhoneCodes = ReturnType<typeof createPhoneCodes>;
-
 /** Uniform: what a multiple of a million does not fill is drawn again. */
 function sixDigits(random: Random): string {
   const limit = 2 ** 32 - (2 ** 32 % 1_000_000);

@@ -103,7 +103,6 @@ export function createSecondFactors(options: {
     });
   }
 
-  /** Changes an enabled factor. */
   async function change<T>(
     request: ChangeRequest,
     by: (factor: Factor) => { factor: Factor | undefined; value: T },

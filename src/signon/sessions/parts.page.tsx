@@ -72,7 +72,6 @@ function sentenceOf(text: Catalogue, { error, retryAfterSeconds }: Failure): str
   return typeof sentence === 'string' ? sentence : says.other;
 }
 
-/** The titles of failures that have one of their own. */
 const titlesByError: Readonly<Record<string, keyof Catalogue['signon']['failureTitles']>> = {
   form_expired: 'expired',
   foreign_form: 'expired',

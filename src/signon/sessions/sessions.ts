@@ -111,7 +111,6 @@ export async function sessionIdsOf(
   return ids;
 }
 
-/** Returns the keys of both rows of a session. */
 function sessionKeysOf(accountId: string, id: string): Key[] {
   const bytes = Buffer.from(id, 'base64url');
   return [sessionKey(bytes), sessionByAccountKey(accountId, bytes)];
@@ -150,7 +149,6 @@ export interface Session {
   readonly createdAt: number;
   /** The time of the last proof of identity, ms since 1970; 0: none but the link of a mail. */
   readonly authenticatedAt: number;
-  /** The kind of that proof. */
   readonly proof: SessionMethod;
   /** The proof is recent, and no factor was changed since: keys may be revealed and so on. */
   readonly fresh: boolean;
@@ -421,13 +419,11 @@ export function createSessions(options: {
     return { check, set: [rowOf(session.id, record)], token: `${session.id}.${secret}` };
   }
 
-  /** Returns the keys of all the account's sessions but one. */
   async function keysOfOthers(accountId: string, id?: string) {
     const ids = await sessionIdsOf(store, accountId);
     return ids.filter((other) => other !== id).flatMap((other) => sessionKeysOf(accountId, other));
   }
 
-  /** Ends all sessions of the account. */
   function endAll(accountId: string): Promise<Result<void>> {
     return retryOnConflict(async () => {
       const person = await people.byId(accountId);

@@ -87,7 +87,6 @@ interface CarriedRequest {
 }
 
 interface OpenedRequest extends CarriedRequest {
-  /** The id of the seal. */
   readonly id: Uint8Array;
   /** The time from which nobody can open it, ms since 1970. */
   readonly endsAt: number;
@@ -727,8 +726,6 @@ function createTransactions(options: {
     waiting: waiting.stats,
   };
 }
-
-export type Transactions = ReturnType<typeof createTransactions>;
 
 function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();

@@ -34,7 +34,6 @@ export const signedIn = defineEvent({
   undo: 'kept',
 });
 
-/** The grant that a code stands for. */
 interface CodeGrant {
   readonly accountId: string;
   /** The session in which it was issued; the code ends with it. */
@@ -111,11 +110,9 @@ export interface Redemption {
   readonly clientId: string | undefined;
   readonly redirectUri: string | undefined;
   readonly codeVerifier: string | undefined;
-  /** The fields of the request for the log. */
   readonly logFields?: object;
 }
 
-/** The grant of a redeemed code. */
 export interface Redeemed extends CodeGrant {
   /** The values that the person agreed to. */
   readonly seen: SeenValues;
@@ -221,8 +218,6 @@ export function createCodes(options: {
 
   return { issue, redeem };
 }
-
-export type Codes = ReturnType<typeof createCodes>;
 
 /** Names the first parameter that was sent and doesn't match, or had to be sent and wasn't. */
 function mismatchOf(redemption: Redemption, grant: CodeGrant): string | undefined {

@@ -235,7 +235,6 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
 
 export type Consents = ReturnType<typeof createConsents>;
 
-/** Returns the values of the fields of these scopes. */
 function pick(seen: SeenValues, scopes: readonly Scope[]): SeenValues {
   const fields = [...storedFieldsOf(scopes)].filter((field) => seen[field] !== undefined);
   return Object.fromEntries(fields.map((field) => [field, seen[field]]));
@@ -307,7 +306,6 @@ function storedFieldOf(name: ProfileFieldName): StoredField | undefined {
   return 'bit' in field ? (name as StoredField) : undefined;
 }
 
-/** Returns every stored field of the scopes. */
 export function storedFieldsOf(scopes: readonly Scope[]): ReadonlySet<StoredField> {
   return new Set(
     scopes

@@ -51,7 +51,6 @@ export function createBlockedSites(options: { store: Store; clock: Clock; rules:
     return Array.from({ length: most - least + 1 }, (_, i) => labels.slice(-(least + i)).join('.'));
   }
 
-  /** Returns the blocked sites in order of their domains. */
   async function list(): Promise<BlockedSite[]> {
     const found: BlockedSite[] = [];
     for await (const page of pagesUnder(store, blockedSitePrefix())) {
@@ -140,7 +139,6 @@ export interface SignInSums {
 export interface SitePage {
   /** The sites, those without visitors that are blocked or have a rule first, then by the number of visitors. */
   readonly sites: readonly ListedSite[];
-  /** The number of sites on all pages. */
   readonly found: number;
   readonly countedAt: number;
   /** There are more sites than are counted. */
@@ -285,5 +283,3 @@ export function createSiteList(options: {
     },
   };
 }
-
-export type SiteList = ReturnType<typeof createSiteList>;

@@ -55,7 +55,6 @@ export const docSlugs = files.map(({ slug }) => slug);
 export type DocSlug = (typeof files)[number]['slug'];
 export type DocGroup = (typeof files)[number]['group'];
 
-/** The text of a page in one language. */
 export interface DocText {
   readonly language: Language;
   readonly intro: Intro;
@@ -85,12 +84,10 @@ export const docsFolder = fileURLToPath(new URL('../../../../docs', import.meta.
 
 export const docsPath = '/docs';
 
-/** Path of a page. */
 export function docPath(slug: DocSlug): string {
   return slug === 'index' ? docsPath : `${docsPath}/${slug}`;
 }
 
-/** Path of its Markdown. */
 export function markdownPath(slug: DocSlug, language: Language = 'en'): string {
   return `${docsPath}/${slug}${language === 'en' ? '' : `.${language}`}.md`;
 }

@@ -96,7 +96,6 @@ export interface TryPlace {
   readonly id: string;
   /** The text of that heading, which tells the labels of several boxes apart. */
   readonly heading: string;
-  /** Path of the page. */
   readonly page: string;
   /** Scheme and host of the API. */
   readonly origin: string;

@@ -35,7 +35,6 @@ export interface WorkView {
   readonly lifetimeSeconds: number;
 }
 
-/** Field of the button for another picture. */
 export const anotherField = 'captcha_new';
 /** Field of a button that asks for another way in than the challenge. */
 export const alternativeField = 'captcha_beside';

@@ -67,7 +67,6 @@ export interface FormOptions {
   /** `csrf` of the request context. */
   readonly csrf: string;
   readonly children: Html;
-  /** For a form with a file in it. */
   readonly multipart?: boolean | undefined;
   readonly className?: string | undefined;
   /** Its answer is a file: the page stays, and the form may be sent again at once. */

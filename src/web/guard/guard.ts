@@ -40,7 +40,6 @@ export type Answer = Reply | Failure;
 /** A request with a key that lives, of an account that could pay the first unit. */
 export interface KeyedCall {
   readonly request: Request;
-  /** Slot of the account. */
   readonly slot: number;
   /** Rate-limit headers: for the reply. The guard puts them on failures itself. */
   readonly headers: readonly Header[];
@@ -90,7 +89,6 @@ export interface Guard {
     request: Request,
     use: (unpacked: Result<Request>) => T | Promise<T>,
   ): T | Promise<T>;
-  /** The failure in the endpoint's shape. */
   failureReply(declared: Endpoint, failure: Failure, headers?: readonly Header[]): Reply;
   /**
    * Key and first units of a request whose key was found elsewhere, as in a streamed form.
@@ -294,7 +292,6 @@ export function unreadable({ shape }: Endpoint, failure: Failure): Failure {
   return isFault ? fail('invalid_parameter', failure.detail, 'body') : failure;
 }
 
-/** Returns the call with one more header on its replies. */
 function withHeader(call: KeyedCall, header: Header): KeyedCall {
   return {
     request: call.request,

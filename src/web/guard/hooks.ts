@@ -36,7 +36,6 @@ export interface Hook<Declared extends Place = Endpoint> {
   onFailure?(code: ErrorCode, declared: Declared): void;
 }
 
-/** Returns a function that calls the hooks of a declaration about one of its failures. */
 export function failureHooks(hooks: readonly Hook[]): NonNullable<FailureNotes['failed']> {
   const listening = hooks.filter(({ onFailure }) => onFailure !== undefined);
   return (code, declared) => {

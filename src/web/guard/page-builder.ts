@@ -178,7 +178,6 @@ export interface PageBuilderOptions<S extends SessionLike> {
     declared: SessionEndpoint,
   ) => Promise<AnyRequestContext<S>>;
   readonly callers: Pick<Callers, 'take'>;
-  /** The session of a cookie. */
   readonly sessions: { find(token: string): Promise<S | undefined> };
   /** Asked for the pages of operators. */
   readonly strengthOf: (session: S) => Promise<ProofStrength>;

@@ -181,7 +181,6 @@ export function withSession<Session extends SessionLike, V extends AnyRequestCon
   return { ...context, session, csrf: session.csrf, frame: { ...context.frame, person }, cookies };
 }
 
-/** Returns the name of the browser that has this cookie of forms. */
 export function browserIdOf(form: string): string {
   return derived('browser', form);
 }

@@ -521,7 +521,6 @@ interface SectionPageOptions<Section extends string> {
   readonly counts?: Readonly<Partial<Record<Section, number>>> | undefined;
   /** Says of a count what is counted, to who hears the page. */
   readonly counted?: ((count: string) => string) | undefined;
-  /** The section of this page. */
   readonly section: Section;
   readonly title: string;
   readonly titleClass?: string | undefined;

@@ -58,7 +58,6 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
     });
   }
 
-  /** Returns the row of a new account, for the commit that makes the account. */
   function newRow(accountId: string, email: string, emailVerified: boolean): SetRow {
     const profile = newProfile(random, email, emailVerified);
     return { key: profileKey(accountId), value: encodeProfile(profile) };

@@ -337,7 +337,6 @@ export function storedText(profile: Profile, name: TypedText): string {
   return 'part' in field ? profile.address[field.part] : profile[field.member];
 }
 
-/** Returns the profile with these texts of the form. */
 export function withTexts(
   profile: Profile,
   texts: { readonly [name in TypedText]?: string },

@@ -192,7 +192,6 @@ const entities: Readonly<Record<string, string>> = {
   '#39': "'",
 };
 
-/** Returns an attribute of the first tag of the markup. */
 function attribute(markup: string, name: string): string | undefined {
   const tag = firstTag.exec(markup)?.[0] ?? '';
   const found = new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1];
