@@ -170,9 +170,7 @@ export function createReceipts<S extends Site>(options: {
   random: Random;
   /** 32 secret bytes, for receipts alone. */
   signingKey: Uint8Array;
-  /** A site key that is alive. */
   site: (id: string) => Promise<S | undefined>;
-  /** Returns whether a page on this host may get receipts for the site key. */
   allows: (site: S, hostname: string) => boolean;
   sitesOf: (account: string) => Promise<readonly S[]>;
   work: Pick<Work, 'open'>;

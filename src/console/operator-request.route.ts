@@ -69,7 +69,6 @@ export async function emailsOf(
 /** The console says of each change the same. */
 const doneName = 'changed';
 
-/** Whatever a change can fail with. */
 const errors: readonly ErrorCode[] = [
   ...(['invalid_parameter', 'invalid_prefix', 'prefix_host_bits', 'conflict'] as const),
   ...([
@@ -144,7 +143,6 @@ interface ConsoleAct {
   readonly act: string;
   /** Texts by the names of the act's parameters. */
   readonly fields: Readonly<Record<string, string | undefined>>;
-  /** For the audit log. */
   readonly user: string;
   readonly address: string;
   /** The act whose sentence says what was done, where another one says it better. */
@@ -156,7 +154,6 @@ interface ConsoleAct {
 /** An act that was done on the console a moment ago. */
 export interface Done {
   readonly act: string;
-  /** The address, range or name that it was done to. */
   readonly about: string;
   readonly user: string;
   /** Milliseconds since 1970. */
@@ -164,9 +161,7 @@ export interface Done {
   readonly canUndo: boolean;
 }
 
-/** The acts of operators, as the console asks for them. */
 export interface ConsoleOperations {
-  /** Describes the parameters of an act. */
   readonly formFields: ConsoleView['formFields'];
   /** Runs an act, and notes it in the audit log. @returns the name under which `done` knows it */
   run(act: ConsoleAct): Promise<Result<string>>;

@@ -54,7 +54,6 @@ const sectionIcons: Readonly<Record<ConsoleSection, IconName>> = {
   system: 'chart',
   checklist: 'book',
 };
-/** Takes back what was done on the console a moment ago. */
 export const undoPath = '/admin/undo';
 
 /** An act of a moment ago, for the status line. */
@@ -82,14 +81,12 @@ export interface ConsoleView {
   readonly csrf: string;
   readonly now: number;
   readonly refused?: ShownRefusal | undefined;
-  /** A change was just made. */
   readonly done: boolean;
   readonly did?: ShownDone | undefined;
   /** The navigation shows how many things wait for a decision, by section; without that of peers it leaves them out. */
   readonly waits: Readonly<Partial<Record<ConsoleSection, number>>>;
   /** The names of the categories of reports; category 1 has the first one. */
   readonly categoryNames: readonly string[];
-  /** Describes the parameters of an act by their names. */
   formFields(act: string): Readonly<Record<string, FormField>>;
 }
 
@@ -163,7 +160,6 @@ export function StatusLine({
   );
 }
 
-/** Says why nothing was changed, and leads to the field at fault. */
 function RefusalNotice({
   frame,
   refused: { sentence, field },
@@ -213,7 +209,6 @@ export interface FindFormOptions {
   readonly error?: string | undefined;
 }
 
-/** A GET form with one field. */
 export function FindForm({ id, action, name, label, submit, value, error }: FindFormOptions): Html {
   return (
     <form
@@ -332,7 +327,6 @@ interface ActOptions<Rows extends ActRows, Does extends keyof Rows> {
   readonly view: Pick<ConsoleView, 'csrf' | 'formFields' | 'refused'>;
   readonly of: SectionActs<Rows>;
   readonly does: Does & string;
-  /** The text of the button. */
   readonly label: string;
   /** The path that answers it, where that is not the section's own. */
   readonly action?: string;
@@ -380,9 +374,7 @@ interface ActFormOptions<Rows extends ActRows, Does extends keyof Rows>
   readonly options?: Readonly<Partial<Record<AskedBy<Rows[Does]>, readonly Option[]>>>;
   /** Values that fields begin with, in place of those of the act. */
   readonly values?: Readonly<Partial<Record<AskedBy<Rows[Does]>, string>>>;
-  /** Above the fields. */
   readonly lead?: Html;
-  /** Below the button. */
   readonly children?: Html;
 }
 type Option = { readonly value: string; readonly label: string };

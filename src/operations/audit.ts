@@ -38,7 +38,6 @@ export interface Audited {
 export interface AuditFacts {
   /** The address of the browser; empty for a command. */
   readonly address?: string | undefined;
-  /** Says what was before the change. */
   readonly before?: string | undefined;
 }
 

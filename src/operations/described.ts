@@ -9,7 +9,6 @@ import { optionOf, type Parameter } from '../contracts/operation.ts';
 import { operations, type WorkspaceOperation } from './catalog.ts';
 
 export interface DescribedParameter extends Omit<Parameter, 'schema' | 'kept' | 'control'> {
-  /** The name of its option, if it is one. */
   readonly option: string;
 }
 

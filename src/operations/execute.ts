@@ -22,7 +22,6 @@ import type { Workspace } from './workspace.ts';
 export interface Order extends AuditFacts {
   readonly operation: string;
   readonly input: unknown;
-  /** For the audit log. */
   readonly user: string;
   /** The output as a person reads it, or as `--json` prints it. Undefined: as it is. */
   readonly shows?: 'lines' | 'json' | undefined;

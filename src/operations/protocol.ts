@@ -21,7 +21,6 @@ export const frameKinds = {
   ask: 2,
   /** Command: bytes of its input; without bytes: that was all. */
   input: 3,
-  /** Command: end the work. */
   cancel: 4,
   /** Server: `OperationProgress`. */
   progress: 5,

@@ -142,7 +142,6 @@ async function start(options: SignonNeeds, closers: Closers) {
   };
   return {
     ...given,
-    /** For operators. */
     signInLog,
     erased,
     /** Makes the routes, which need what is opened after sign-on. */

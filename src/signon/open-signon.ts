@@ -242,7 +242,6 @@ export function openSignon(options: SignonOptions) {
     passkeys: createPasskeys({ ...parts, signIn, ceremonies }),
     phoneCodes,
     emailChange: createEmailChange({ ...parts, limits: emailChanges }),
-    /** The tables in memory, with their bounds. */
     tables,
     deletion,
     /** Run its `resume` at the start. */

@@ -101,7 +101,6 @@ export function isVerified(person: Person): boolean {
   return person.account.pendingUntil === 0;
 }
 
-/** Returns whether the mail address is verified and the account not disabled. */
 export function isActive(person: Person): boolean {
   return isVerified(person) && !person.account.disabled;
 }

@@ -70,7 +70,6 @@ function readRecord(input: Reader, standing: Standing): void {
   if (isBroken) input.reject();
 }
 
-/** Reads the fields that every row has. */
 function readStanding(input: Reader): Standing {
   const standing = newStanding();
   standing.points = input.varint();

@@ -39,7 +39,6 @@ export function createAccountsTable(capacity: number) {
   return {
     ...table,
     set,
-    /** Marks the slot as free: it has no quota and counts as disabled. */
     clear: (slot: number): void =>
       set(slot, { readPerMinute: 0, writePerMinute: 0, trust: 0, disabled: true }),
   };

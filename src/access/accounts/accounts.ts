@@ -213,7 +213,6 @@ export interface ListedAccount {
   readonly state: ListedState;
   readonly role: Role;
   readonly standing: Vouched;
-  /** The number of keys that may still work. */
   readonly keys: number;
 }
 

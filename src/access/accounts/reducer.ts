@@ -49,7 +49,6 @@ export interface AccessTables {
   addKey(hash: Uint8Array, slot: number, scopes?: number): boolean;
   revokeKey(hash: Uint8Array): void;
   setAccount(slot: number, state: AccountState): void;
-  /** Marks the slot as free. */
   clearAccount(slot: number): void;
 }
 
@@ -97,7 +96,6 @@ export function quotasInForce({ standing, readPerMinute, writePerMinute }: Accou
 
 export function createAccessReducer(options: {
   tables: AccessTables;
-  /** Slots of the tables. */
   accountsMax: number;
   firstPage: number;
   touchPage: (page: number) => void;

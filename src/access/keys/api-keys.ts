@@ -291,7 +291,6 @@ export function forbiddenCharacterIn(name: string): ForbiddenCharacter | undefin
 const labelAlphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 const labelLength = 26;
 
-/** A key that works. */
 export interface ApiKey extends Omit<KeyRecord, 'sealed'> {
   readonly id: string;
   /** Undefined: not used yet. */

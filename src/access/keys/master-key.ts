@@ -91,7 +91,6 @@ export interface MasterKey {
 export interface MasterKeySource {
   /** MASTER_KEY_FILE. When absent, `master.key` in `dataDir`, made on first use. */
   readonly path?: string;
-  /** Must exist. */
   readonly dataDir: string;
   /** Refuse a file that its group or others may read. */
   readonly strict: boolean;

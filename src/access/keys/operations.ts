@@ -37,7 +37,6 @@ export const perMinute = wholeNumber(0, perMinuteMax);
 /** More than there are, so that the key's own rule says no. */
 const scopesMax = 50;
 const scopeList = Object.keys(keyScopes).join(', ');
-/** Names with commas between them. */
 const scopes = v.pipe(
   shortText,
   v.transform((text) => text.split(',').map((name) => name.trim())),

@@ -35,7 +35,6 @@ const countMax = 65_535;
 export interface LimitRecords {
   /** A record's ring begins at `record * ringLength`. */
   readonly counts: Uint16Array;
-  /** By record. */
   readonly newestSlices: Float64Array;
   /** Runs `use` with the key's record locked and returns its result. A new record counts from `slice` on. */
   with(key: string, slice: number, use: (record: number) => number): number;
@@ -269,7 +268,6 @@ export interface Network {
   readonly wide: string;
 }
 
-/** Creates records in this thread's own memory. */
 function ownRecords(capacity: number): LimitRecords {
   if (!Number.isInteger(capacity) || capacity < 1) throw new RangeError('capacity must be ≥ 1');
   const counts = new Uint16Array(capacity * ringLength);

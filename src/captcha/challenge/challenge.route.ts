@@ -157,7 +157,6 @@ export interface ChallengeRouteOptions {
   readonly challenges: Challenges;
   readonly levels: Pick<Levels, 'choose' | 'byAddress'>;
   readonly work: Pick<Work, 'make' | 'open' | 'use'>;
-  /** A site key that is alive. */
   readonly findSite: (siteKey: string) => Promise<Site | undefined>;
   readonly callers: Pick<Callers, 'networkOf' | 'isClean' | 'abuseScoreOf'>;
   readonly visitors: CaptchaVisitors;
@@ -317,7 +316,6 @@ export interface AnswerAttempt extends JudgedAnswer {
 
 interface JudgedAnswer {
   readonly right: boolean;
-  /** The level of the picture that was answered. */
   readonly level: Level;
   /** The answer was right, and the address that brought it has to pass a higher level. */
   readonly isTooLow: boolean;

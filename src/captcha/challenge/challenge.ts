@@ -28,7 +28,6 @@ export interface ChallengesOptions extends Omit<ChallengeTableOptions, 'nowMs'> 
   readonly longWordFrom: number;
 }
 
-/** The client that fetches a challenge's media. */
 export interface CaptchaVisitor {
   /** Whom the challenge counts against. Not compared when verifying: one visitor may come by
    * IPv4 and IPv6 in turn. */

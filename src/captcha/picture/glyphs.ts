@@ -18,7 +18,6 @@ export interface Outline {
   readonly width: number;
 }
 
-/** The outline of each letter of the alphabet. */
 export type Outlines = ReadonlyMap<string, Outline>;
 
 /** Dots of a letter's box from left to right: its middle is between dots 15 and 16. */

@@ -107,7 +107,6 @@ export const acousticsOf = {
 } as const satisfies Record<SpokenLanguage, Acoustics>;
 export const usualAcoustics: Acoustics = acousticsOf.en;
 
-/** A clip before it becomes a file, and for measuring. */
 export interface ComposedClip {
   readonly answer: string;
   readonly sound: Float32Array;

@@ -64,10 +64,8 @@ export interface InboxView extends ConsoleView {
   readonly removals: readonly WithFacts<WaitingRemoval>[];
   readonly anonymousReports: readonly WithFacts<WaitingAnonymousReport>[];
   readonly waiting: { readonly removals: number; readonly anonymousReports: number };
-  /** The lists that fail, or hold a download back. */
   readonly lists: readonly FetchedList[];
   readonly budgets: readonly VoteBudget[];
-  /** The peers that wait for the operator. */
   readonly peers: readonly ShownPeer[];
   readonly span: Span;
   readonly tiles: readonly Tile[];

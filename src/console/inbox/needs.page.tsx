@@ -19,7 +19,6 @@ import { frameText } from '../words.ts';
 /** A report with who made it. */
 export interface LastReport {
   readonly account: string;
-  /** Undefined when the account is gone. */
   readonly email: string | undefined;
   readonly rank: Rank;
   readonly at: number;
@@ -109,7 +108,6 @@ interface NeedOptions {
   readonly children: Html;
 }
 
-/** A card of something that waits for a decision. */
 export function Need({ mark, title, kind, time, children }: NeedOptions): Html {
   return (
     <article class="need">

@@ -40,7 +40,6 @@ export interface SiteScreenView extends ConsoleView {
   readonly countedAt: number;
   readonly isCut: boolean;
   readonly groups: readonly { readonly name: string; readonly members: number }[];
-  /** Number of the next page. */
   readonly next: number | undefined;
 }
 

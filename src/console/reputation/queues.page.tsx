@@ -16,7 +16,6 @@ import { type ConsoleView, consolePage, consolePaths } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
 interface QueueView extends ConsoleView {
-  /** Rows on all pages. */
   readonly all: number;
   readonly next: number | undefined;
 }

@@ -114,12 +114,10 @@ export interface AddressScreens {
     list(): Promise<readonly FetchedList[]>;
     /** Returns the lists that no source fetches, the last loaded first. */
     loaded(): Promise<readonly LoadedList[]>;
-    /** The catalogue. */
     readonly offers: readonly OfferedListFacts[];
   };
   readonly feeds: {
     list(): Promise<readonly ShownFeed[]>;
-    /** The most that there may be. */
     readonly most: number;
     /** Returns the names of the lists that a feed may be of. */
     lists(): readonly string[];

@@ -61,7 +61,6 @@ type SystemText = ConsoleCatalogue['system'];
 
 /** An address that no table has gets this code. */
 const unknownCountry = 'ZZ';
-/** The fullest ones. */
 const tablesShown = 12;
 
 function clockTime(ms: number): string {

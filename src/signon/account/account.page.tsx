@@ -41,7 +41,6 @@ export interface AccountView {
   readonly csrf: string;
   /** The time of the request, ms since 1970. */
   readonly now: number;
-  /** The change that was just made. */
   readonly done?: DoneName | undefined;
   /** The failure, in a sentence; the fields show details. */
   readonly failed?: string | undefined;

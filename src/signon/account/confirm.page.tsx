@@ -22,7 +22,6 @@ const codeCharsMax = 32;
 
 export interface ConfirmView {
   readonly csrf: string;
-  /** The account's mail address. */
   readonly account: string;
   /** A path of this host. */
   readonly returnTo: string;

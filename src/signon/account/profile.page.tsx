@@ -39,7 +39,6 @@ export type PictureError = keyof AccountCatalogue['profile']['pictureErrors'];
 
 export interface ProfilePageView extends AccountView {
   readonly profile: Profile;
-  /** The account's mail address. */
   readonly email: string;
   /** The values as typed, where they were not accepted; the others are shown as stored. */
   readonly typed: Partial<Record<TypedText | 'email' | 'phone', string>>;

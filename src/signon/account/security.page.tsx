@@ -29,7 +29,6 @@ import {
 import type { AccountCatalogue } from './words.ts';
 
 export interface SecurityView extends AccountView {
-  /** The account's mail address. */
   readonly account: string;
   readonly fresh: boolean;
   /** A second factor is demanded: nothing else may be done yet. */

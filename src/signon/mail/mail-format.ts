@@ -9,7 +9,6 @@ import type { Accent } from '../../core/accent.ts';
 import type { StoredLanguage } from '../visitor.ts';
 
 export interface Mail {
-  /** A single address, from an account's record. */
   readonly to: string;
   readonly language: StoredLanguage;
   readonly subject: string;

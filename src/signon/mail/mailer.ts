@@ -247,7 +247,6 @@ export function createMailBudget(shares: Pick<DistributedLimits, 'room'>) {
     const isAsked = kind === 'verification' || kind === 'recovery';
     return waitSeconds > 0 || !isAsked ? waitSeconds : limits.take('asked', to, nowMs);
   };
-  /** The addresses that are counted. */
   const table = limits.table('mail_limits');
   return Object.assign(take, { table });
 }

@@ -106,7 +106,6 @@ export function createInvitations(options: {
 
 export type Invitations = ReturnType<typeof createInvitations>;
 
-/** Returns the open invitations, by address. */
 export async function listInvitations(store: Store): Promise<Invitation[]> {
   const found: Invitation[] = [];
   for (const [id, endsAt] of await invitedAccounts(store)) {

@@ -106,7 +106,6 @@ function secondFactorData(store: Store): PersonalData {
   };
 }
 
-/** A copy has those that ended by a change too, as long as they are kept. */
 function trustedBrowserData(store: Store): PersonalData {
   return {
     name: 'trustedBrowsers',

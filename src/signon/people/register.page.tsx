@@ -36,7 +36,6 @@ export interface RegisterPageData extends Onward {
   readonly kept?: string | undefined;
   /** `kept` holds the password. */
   readonly hasPassword?: boolean;
-  /** The sentences at the fields. */
   readonly errors?: {
     readonly email?: string;
     readonly password?: string;

@@ -56,7 +56,6 @@ export function linkButtonPage(
   frame: PageFrame,
   data: LinkPageData & {
     asks: LinkAsks;
-    /** The account's mail address. */
     account: string;
     /** The time of `later`, ms since 1970. */
     worksFrom: number;

@@ -95,7 +95,6 @@ export interface Attempt {
    * Guesses of others do not slow it, though its own count for them.
    */
   readonly session?: string | undefined;
-  /** A challenge was answered with it. */
   readonly challenged?: boolean;
 }
 
@@ -254,7 +253,6 @@ export function createAttempts({
   }
 
   return {
-    /** The subjects of each kind that are remembered. */
     tables: [
       ...(Object.keys(tables) as RuleName[]).map((rule) => ({
         name: tableNames[rule],

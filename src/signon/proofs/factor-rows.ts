@@ -17,7 +17,6 @@ export interface PasskeyRecord {
    * random text for a passkey that was made before there was an account.
    */
   readonly handle: string;
-  /** The owner chose it. */
   readonly name: string;
   /** The key in COSE form. */
   readonly publicKey: Uint8Array;

@@ -185,7 +185,6 @@ export function createPasskeyCeremonies(options: {
     plainBytesMax: ceremonyBytes,
   });
 
-  /** Returns the challenge. */
   function begin(ceremony: Ceremony): string {
     const plain = createWriter().f64(clock.now()).bytes(encodeCeremony(ceremony)).finish();
     const whole = new Uint8Array(ceremonyBytes);

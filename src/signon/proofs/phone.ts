@@ -211,7 +211,6 @@ export function createPhoneCodes(options: {
     verify,
     /** Accounts, numbers and networks that are counted. */
     table: limits.table('text_limits'),
-    /** Forgets an open code. */
     async cancel(accountId: string): Promise<void> {
       await store.commit({ del: [phoneCodeKey(accountId)] });
     },

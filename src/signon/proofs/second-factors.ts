@@ -33,7 +33,6 @@ import {
 
 export interface NewCodes {
   readonly codes: readonly string[];
-  /** The token for the session's new cookie. */
   readonly token: string;
 }
 

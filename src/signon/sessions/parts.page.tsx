@@ -131,7 +131,6 @@ export function unsavedNotice(language: Language, isKept: boolean): string {
   );
 }
 
-/** Returns whether loading the page again can help. */
 function leadsBack({ error }: Failure): boolean {
   return !['not_found', 'invalid_link', 'registration_closed', 'forbidden'].includes(error);
 }

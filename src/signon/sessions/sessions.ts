@@ -70,7 +70,6 @@ interface SessionRecord {
   readonly factors: number;
 }
 
-/** A session as its owner sees it. */
 export interface SessionInfo {
   readonly id: string;
   readonly createdAt: number;
@@ -152,7 +151,6 @@ export interface Session {
   readonly proof: SessionMethod;
   /** The proof is recent, and no factor was changed since: keys may be revealed and so on. */
   readonly fresh: boolean;
-  /** The account has the operator's role. */
   readonly operator: boolean;
   /** The review after a reset is due: nothing else is allowed. */
   readonly reviewing: boolean;

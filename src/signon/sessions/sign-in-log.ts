@@ -144,7 +144,6 @@ export function createSignInLog(options: {
     dropped = 0;
   }
 
-  /** Writes the entries that wait. */
   function flush(): Promise<void> {
     writing = writing.then(write).catch((error) => {
       log.warn({ err: error }, 'sign-in log: not written');

@@ -166,7 +166,6 @@ export interface SecondFactorPageData extends Onward {
   readonly csrf: string;
   readonly ticket: string;
   readonly error?: string;
-  /** The browser may be trusted from now on. */
   readonly offersTrust: boolean;
   /** The person asked for it already, with a code that was wrong. */
   readonly trusts?: boolean;

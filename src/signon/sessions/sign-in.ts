@@ -74,7 +74,6 @@ export interface PasswordRequest {
   readonly email: string;
   readonly password: string;
   readonly visitor: Visitor;
-  /** A challenge was answered with it. */
   readonly challenged?: boolean;
   /** A link is asked for, without a challenge: no password is judged. */
   readonly mailsLink?: boolean;
@@ -501,7 +500,6 @@ function createSignInLinks(options: {
 
   return {
     ask,
-    /** The addresses and networks that are counted. */
     table: limits.table('sign_in_link_limits'),
     /** Returns the state of a link without using it up. */
     async state(token: string, visitor: Visitor): Promise<LinkState> {
@@ -768,7 +766,6 @@ function createFailureNotices(options: {
       const values = { ...seen, link: pages.security };
       mailer.post(account.email, credentials.language, 'failedSignIns', values, person.id);
     },
-    /** The accounts that are counted. */
     table: limits.table('failed_sign_in_notices'),
   };
 }

@@ -78,7 +78,6 @@ export const requestQueryCharsMax = 12_288;
 /** The bytes of the time and the length. */
 const fieldBytes = 16;
 
-/** The content of a seal. */
 interface CarriedRequest {
   /** The query as `requestQuery` gives it. */
   readonly query: string;
@@ -134,7 +133,6 @@ export function createRequestSeals(options: {
   };
 }
 
-/** The live session of a request. */
 export interface SignedInVisitor extends SessionFacts {
   /** Public id that stays when the token is renewed; never the token. */
   readonly sessionId: string;
@@ -159,7 +157,6 @@ export interface AskedScope {
 
 /** The questions of the consent page. */
 export interface AskedConsent {
-  /** Each has a switch. */
   readonly scopes: readonly AskedScope[];
   /** A fingerprint of the values as they are, for the form: see `allow`. */
   readonly shown: string;

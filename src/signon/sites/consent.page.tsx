@@ -34,7 +34,6 @@ export interface ConsentPageData {
   readonly redirectHost: string;
   /** The name that the site gives itself; nobody has checked it. */
   readonly ownName?: string | undefined;
-  /** The mail address of the account. */
   readonly email: string;
   /** A name that the person knows and that the site's name only resembles. */
   readonly lookAlike?: string | undefined;

@@ -38,7 +38,6 @@ import {
 import { type Scope, scopeBits, scopesField, scopesOf } from './scopes.ts';
 import { type SiteNoticeKind, siteNoticeKeyOf, siteNoticeRow, subjectOf } from './site-news.ts';
 
-/** The parties of a consent. */
 export interface ConsentParties {
   readonly accountId: string;
   readonly clientId: string;

@@ -124,7 +124,6 @@ export async function listRules(
   return found;
 }
 
-/** Returns the accounts of each group, by its name. */
 export async function listGroups(store: Store): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
   for await (const page of pagesUnder(store, accountGroupsPrefix())) {

@@ -74,7 +74,6 @@ export type SiteNames = ReturnType<typeof createSiteNames>;
 export function createSiteNames(options: {
   clock: Clock;
   destinations: OutgoingRules;
-  /** False: no site is asked. */
   isOn: boolean;
 }) {
   const { clock, destinations, isOn } = options;

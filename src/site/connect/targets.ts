@@ -104,7 +104,6 @@ export type StepName =
   | 'formsOn';
 
 export interface ConnectStep {
-  /** Unique on the page. */
   readonly id: string;
   readonly says: StepName;
   readonly place: StepPlace;

@@ -188,7 +188,6 @@ export function docsPage(frame: PageFrame, data: DocsPageData): string {
   );
 }
 
-/** A page to connect something, as the search finds it. */
 export interface SearchScreen {
   readonly href: string;
   readonly title: string;

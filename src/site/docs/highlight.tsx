@@ -99,7 +99,6 @@ function expressionOf(language: string): RegExp | undefined {
   return expression;
 }
 
-/** Returns the code with its parts marked, or as it is where it is no code. */
 export function highlighted(language: string, code: string): Html {
   const expression = code.length > charsMax ? undefined : expressionOf(language);
   if (expression === undefined) return code;

@@ -92,7 +92,6 @@ function quoted(text: string): string {
 }
 
 export interface TryPlace {
-  /** Unique on the page: of the heading above. */
   readonly id: string;
   /** The text of that heading, which tells the labels of several boxes apart. */
   readonly heading: string;

@@ -112,7 +112,6 @@ function readPo(po: string): Entry[] {
   return entries;
 }
 
-/** Addresses of the server that gives the kit out. */
 export interface KitAddresses {
   readonly baseUrl: string;
   readonly secureUrl: string;

@@ -71,7 +71,6 @@ export function Fold({ title, icon, aside, open, level, children }: FoldOptions)
 // Code to copy. The button stays hidden until the page's script has made it work.
 
 interface CodeBlockOptions {
-  /** Unique on the page. */
   readonly id: string;
   /** The caption, e.g. `Terminal`. */
   readonly title: string;

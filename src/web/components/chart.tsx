@@ -467,7 +467,6 @@ export function GateDrawing({
 }
 
 interface GaugeOptions {
-  /** Unique on the page. */
   readonly id: string;
   /** Whole number, 0 to 100. */
   readonly score: number;

@@ -105,7 +105,6 @@ export interface ActionOptions {
   readonly effect?: string | undefined;
 }
 
-/** A button that does one thing to one thing. */
 export function ActionButton(options: ActionOptions): Html {
   const { csrf, action, fields, label, kind = 'secondary', effect } = options;
   const values = Object.entries(fields).map(([name, value]) => (
@@ -120,7 +119,6 @@ export function ActionButton(options: ActionOptions): Html {
 }
 
 export interface SwitchOptions {
-  /** Unique on the page. */
   readonly id: string;
   readonly name: string;
   /** The value that is sent when it is on; `on` by default. */
@@ -159,7 +157,6 @@ export function SwitchField(options: SwitchOptions): Html {
 }
 
 export interface SelectOptions {
-  /** Unique on the page. */
   readonly id: string;
   readonly name: string;
   readonly label: string;
@@ -167,7 +164,6 @@ export interface SelectOptions {
   readonly value?: string | undefined;
   readonly hint?: string | undefined;
   readonly error?: string | undefined;
-  /** HTML autofill name. */
   readonly autocomplete?: string | undefined;
 }
 
@@ -208,7 +204,6 @@ export function SelectField(options: SelectOptions): Html {
 // A labelled form field with its hint and error tied to it for assistive technology.
 
 export interface FieldOptions {
-  /** Unique on the page. */
   readonly id: string;
   readonly name: string;
   readonly label: string;
@@ -318,7 +313,6 @@ function inputOf(options: FieldOptions, hintId: Tied, errorId: Tied): Html {
 }
 
 interface LookupInputOptions {
-  /** Unique on the page. */
   readonly id: string;
   readonly placeholder: string;
   readonly value?: string | undefined;
@@ -343,7 +337,6 @@ export function LookupInput({ id, placeholder, value }: LookupInputOptions): Htm
 }
 
 interface LookupOptions {
-  /** Unique on the page. */
   readonly id: string;
   readonly action: string;
   readonly text: Catalogue;

@@ -356,12 +356,10 @@ export type AddressClaim = v.InferOutput<typeof postalAddress>;
 export interface ProfileView {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Returns the address of a picture by its name. */
   readonly avatarUrl: (avatar: string) => string;
 }
 
 interface FieldView extends ProfileView {
-  /** The site gets the mail address too. */
   readonly showsEmail: boolean;
 }
 
