@@ -119,15 +119,14 @@ export class Exchange implements Caller {
     clearTimeout(this.#timer);
     const { head, reply: checked } = this.#options.render(reply);
     this.#status = checked.status;
-    if (this.isLast) this.#writeEarly(head, this.#options.isHead ? withoutBody(checked) : checked);
-    else if (this.isBodyRead) this.#write(head, checked);
+    if (this.isBodyRead && !this.isLast) this.#write(head, checked);
     else this.#writeEarly(head, checked);
   }
 
   #write(head: Head, reply: Reply): void {
     this.#state = 'writing';
     const body = wholeIfSmall(reply.body ?? '', this.#options.limits.copiedBodyBytesMax);
-    const hasNoBody = reply.status === 204 || reply.status === 304;
+    const hasNoBody = isBodiless(reply);
     if (hasNoBody || this.#options.isHead) this.#writeHeadOnly(head, hasNoBody ? undefined : body);
     else if (isList(body)) this.#wire.cork(() => this.#writeAsTaken(head, body));
     // Small bodies are copied by the library: they are not counted and wait for no reader.
@@ -182,7 +181,10 @@ export class Exchange implements Caller {
   }
 
   #sayEarly(head: Head, reply: Reply): void {
-    const whole = wholeAnswer(head, reply.body ?? '');
+    const isHeadOnly = this.#options.isHead || isBodiless(reply);
+    const whole = isHeadOnly
+      ? `${head}\r\nConnection: close\r\n`
+      : wholeAnswer(head, reply.body ?? '');
     this.#wire.cork(() => this.#wire.writeStatus(whole));
   }
 
@@ -223,15 +225,16 @@ export class Exchange implements Caller {
   }
 }
 
-/** Head and body as bytes. The library ends the status text with a line end: the body's last two. */
+/** Head and body as bytes. The library ends the status text with a line end: the body's last two, or the head's. */
 function wholeAnswer(head: Head, body: Body): Uint8Array {
   const bytes = bytesOf(body);
   const fields = `\r\nConnection: close\r\nContent-Length: ${bytes.length + 2}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head + fields), bytes]);
 }
 
-function withoutBody({ status, headers }: Reply): Reply {
-  return { status, headers };
+/** RFC 9110, 8.6 and 15.4.5: neither has a body, nor a length of one here. */
+function isBodiless({ status }: Reply): boolean {
+  return status === 204 || status === 304;
 }
 
 /**
