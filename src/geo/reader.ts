@@ -33,7 +33,7 @@ export function openGeoReader(shared: SharedArrayBuffer) {
     /** Ids are 0 (unknown) .. count - 1. */
     countryCount: counts.countries,
     providerCount: counts.providers,
-    find: finder(sections),
+    ...finder(sections),
     /** Fragments of names, see layout.ts. */
     fragmentAts,
     usageIds,
@@ -64,11 +64,20 @@ function nameReader(bytes: Uint8Array, ends: Uint32Array, unknown: string): (id:
  * `words` as `parseIp` leaves them.
  */
 type Find = (family: IpFamily, words: Uint32Array) => number;
+/**
+ * Writes what `find` returns for each of many IPv4 addresses into `out`, and reads where the names of their providers
+ * begin. Each step is that of all before the next, so that the processor waits for many lines of memory at once.
+ */
+type FindMany = (addresses: Uint32Array, count: number, out: Uint32Array) => void;
 
-function finder(sections: GeoSections): Find {
+function finder(sections: GeoSections): { readonly find: Find; readonly findMany: FindMany } {
   const { header, root4, low4, value4, root6, low6, value6 } = sections;
   const { deepRoot, deepWord1, deepWord2, deepWord3, deepValue } = sections;
+  const { fragmentAts, arena } = sections;
   const flags = header[2]!;
+  const countries = sections.countryEnds.length - 1;
+  // biome-ignore lint/correctness/noUnusedVariables: keeps reads whose result nobody needs
+  let touched = 0;
   const sixToFour = aliasMask(flags, aliasFlags.countrySixToFour, aliasFlags.providerSixToFour);
   const teredo = aliasMask(flags, aliasFlags.countryTeredo, aliasFlags.providerTeredo);
 
@@ -117,7 +126,17 @@ function finder(sections: GeoSections): Find {
     return value4[entryOf(root4, low4, word)]!;
   }
 
-  return (family, words) => {
+  function findMany(addresses: Uint32Array, count: number, out: Uint32Array): void {
+    for (let i = 0; i < count; i++) out[i] = root4[addresses[i]! >>> 16]!;
+    for (let i = 0; i < count; i++) out[i] = entryOf(root4, low4, addresses[i]!);
+    for (let i = 0; i < count; i++) out[i] = value4[out[i]!]!;
+    for (let i = 0; i < count; i++) touched ^= fragmentAts[countries + providerOf(out[i]!)]!;
+    for (let i = 0; i < count; i++) {
+      touched ^= arena[fragmentAts[countries + providerOf(out[i]!)]!]!;
+    }
+  }
+
+  const find: Find = (family, words) => {
     const w0 = words[0]!;
     if (family === 4) return find4(w0);
     const value = find6(words);
@@ -130,6 +149,7 @@ function finder(sections: GeoSections): Find {
     }
     return value;
   };
+  return { find, findMany };
 }
 
 /** The halves of a value that an alias takes from the IPv4 table. */
@@ -163,10 +183,16 @@ export function createGeoFragments(geo: GeoReader) {
   /**
    * Writes `,"countryCode":"FR","isp":"…"` as UTF-8, to stand behind other members of an object. Whole words are
    * written: up to three bytes behind it are overwritten.
+   * @param ids of the address, where they are known
    * @returns the offset behind it
    */
-  function write(view: DataView, at: number, family: IpFamily, words: Uint32Array): number {
-    const ids = geo.find(family, words);
+  function write(
+    view: DataView,
+    at: number,
+    family: IpFamily,
+    words: Uint32Array,
+    ids = geo.find(family, words),
+  ): number {
     provider = providerOf(ids);
     return copy(view, copy(view, at, countryOf(ids)), countryCount + provider);
   }

@@ -77,6 +77,10 @@ export function openIpIndexReader({ buffers, reader }: ReaderHandle): IpIndexRea
       check();
       return lookup.covering6(w0, w1, w2, w3, out);
     },
+    sole4(addresses, count, out) {
+      check();
+      lookup.sole4(addresses, count, out);
+    },
     covering(family, words, out) {
       check();
       return lookup.covering(family, words, out);

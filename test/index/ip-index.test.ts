@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { createIpIndex, type IpIndex } from '../../src/index/ip-index.ts';
 import type { IndexPrefix } from '../../src/index/prefix.ts';
 import { COVERING_MAX } from '../../src/index/trie/layout.ts';
+import { LOOKUPS_MAX } from '../../src/index/trie/lookup.ts';
 import { createGolden, type Golden, masked, textOf } from './golden.ts';
 import { chain, createSample, type Sample } from './sample.ts';
 
@@ -23,7 +24,27 @@ function checkAddress(index: IpIndex, golden: Golden, family: 4 | 6, words: Uint
   );
   const count = index.covering(family, words, out);
   assert.deepEqual([...out.subarray(0, count)], expected);
+  if (family === 4) checkMany(index, golden, words[0]!);
 }
+
+const soles = new Int32Array(LOOKUPS_MAX);
+
+/** Together with its neighbours: -1 only leaves it open, and nothing else may be said in place of what covers it. */
+function checkMany(index: IpIndex, golden: Golden, address: number): void {
+  const addresses = Uint32Array.of(address, address ^ 1, address ^ 0x100, address ^ 0x1_0000);
+  index.sole4(addresses, addresses.length, soles);
+  addresses.forEach((each, i) => {
+    const covering = golden.covering(4, Uint32Array.of(each, 0, 0, 0));
+    const sole = soles[i]!;
+    if (sole >= 0) assert.deepEqual(sole === 0 ? [] : [sole], covering);
+    else asMany++;
+    if (sole > 0) alone++;
+  });
+}
+
+let asMany = 0;
+let alone = 0;
+after(() => assert.ok(asMany > 1_000 && alone > 100));
 
 function walked(index: IpIndex, within: IndexPrefix): string[] {
   const texts: string[] = [];

@@ -44,6 +44,7 @@ import type { Published } from '../../reputation/blocklists/publish.ts';
 import { checkRoute } from '../../reputation/check/check.route.ts';
 import { openCheck } from '../../reputation/check/check.ts';
 import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
+import { openManyChecks } from '../../reputation/check/check-many.ts';
 import { maliciousBy } from '../../reputation/check/score.ts';
 import { reportHook, type SharedReportRules } from '../../reputation/reports/report.route.ts';
 import { staticEndpoint } from '../../site/home/static.endpoint.ts';
@@ -144,7 +145,7 @@ export function openFrontEndMemory(needs: {
 export function createFrontEnd(options: {
   memory: FrontEndMemory;
   index: Parameters<typeof openCheck>[0]['index'] &
-    Pick<IndexView, 'readPrefix' | 'walk' | 'listNames'>;
+    Pick<IndexView, 'readPrefix' | 'walk' | 'listNames' | 'sole4'>;
   clock: Clock;
   log: Log;
   /** Left out: nobody is limited. */
@@ -196,7 +197,7 @@ export function createFrontEnd(options: {
     /** Answered by front ends; all other routes belong to the main thread. */
     routes: [
       checkRoute({ quotaGuard, check, clock }),
-      checkBulkRoute({ guard, check, clock }),
+      checkBulkRoute({ guard, many: openManyChecks({ check, index, geo }), clock }),
       liveRoute({
         quotaGuard,
         check,

@@ -29,11 +29,16 @@ import {
 } from './layout.ts';
 import type { IndexMemory } from './memory.ts';
 
+/** Look-ups that are made together at most: what they read stays in the nearest cache. */
+export const LOOKUPS_MAX = 64;
+
 export function createLookup(memory: IndexMemory) {
   const { root, nodes, nodeBytes, keys, rows } = memory;
   /** Way down: slots of nodes with covers (or the covers, for `covering`), and their bytes. */
   const met = new Int32Array(NODE_LEVELS_MAX + 2);
   const metBytes = new Int32Array(NODE_LEVELS_MAX + 2);
+  /** The slots at which many look-ups stand. */
+  const slots = new Int32Array(LOOKUPS_MAX);
 
   /** Most specific cover of a byte in a node with a cover part. */
   function coverAt(slot: number, byte: number): number {
@@ -205,6 +210,44 @@ export function createLookup(memory: IndexMemory) {
     return collect(levels, out);
   }
 
+  /**
+   * Finds the only entry that covers each of many IPv4 addresses, each level of all of them before the next: so the
+   * processor waits for many lines of memory at once, where look-ups one by one wait for one after the other.
+   * @param count at most LOOKUPS_MAX
+   * @param out takes the entry; 0 where there is none, -1 where `covering4` has to say, as there may be more
+   */
+  function sole4(addresses: Uint32Array, count: number, out: Int32Array): void {
+    for (let i = 0; i < count; i++) {
+      const cell = (addresses[i]! >>> 16) << 1;
+      slots[i] = root[cell]!;
+      out[i] = root[cell + 1]!;
+    }
+    for (let i = 0; i < count; i++) {
+      const slot = slots[i]!;
+      if (slot <= 0 || (slot & PATH_FLAG) !== 0) continue;
+      out[i]! |= slot & COVER_FLAG;
+      const node = slot & OFFSET_MASK;
+      slots[i] = slotAt(node, node + RANKED_WORDS, (addresses[i]! >>> 8) & 255);
+    }
+    for (let i = 0; i < count; i++) {
+      const slot = slots[i]!;
+      if (slot <= 0) continue;
+      out[i]! |= slot & COVER_FLAG;
+      const node = slot & OFFSET_MASK;
+      const start = node + RANKED_WORDS;
+      if ((slot & PATH_FLAG) === 0) slots[i] = slotAt(node, start, addresses[i]! & 255);
+      else if ((addresses[i]! ^ nodes[start]!) >>> 8 !== 0) slots[i] = 0;
+      else slots[i] = slotAt(node, start + PATH_WORDS, addresses[i]! & 255);
+    }
+    for (let i = 0; i < count; i++) {
+      const slot = slots[i]!;
+      const row = (slot & ENTRY_MASK) << ROW_SHIFT;
+      const differs = (addresses[i]! ^ rows[row + KEY]!) >>> ((slot >>> WILD_SHIFT) & 31) !== 0;
+      if (out[i] !== 0) out[i] = -1;
+      else out[i] = differs ? 0 : slot & ENTRY_MASK;
+    }
+  }
+
   function covering6(w0: number, w1: number, w2: number, w3: number, out: Int32Array): number {
     const cell = ROOT_6 + ((w0 >>> 16) << 1);
     let slot = root[cell]!;
@@ -239,6 +282,7 @@ export function createLookup(memory: IndexMemory) {
     find6,
     covering4,
     covering6,
+    sole4,
     find: (family: 4 | 6, words: Uint32Array): number =>
       family === 4 ? find4(words[0]!) : find6(words[0]!, words[1]!, words[2]!, words[3]!),
     covering: (family: 4 | 6, words: Uint32Array, out: Int32Array): number =>

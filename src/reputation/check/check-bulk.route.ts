@@ -24,8 +24,8 @@ import type { Guard } from '../../web/guard/guard.ts';
 import { answer, jsonMedia, media } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { checkSummary } from './check.route.ts';
-import type { Check } from './check.ts';
 import { checkBytesMax } from './check-body.ts';
+import { blockAddresses, type ManyChecks } from './check-many.ts';
 
 /** Addresses in one request. */
 export const bulkAddressesMax = 10_000;
@@ -120,36 +120,61 @@ interface Piece {
   readonly view: DataView;
 }
 
-export function checkBulkRoute(options: { guard: Guard; check: Check; clock: Clock }): PlainRoute {
-  const { guard, check, clock } = options;
-  const words = new Uint32Array(4);
+export function checkBulkRoute(options: {
+  guard: Guard;
+  many: ManyChecks;
+  clock: Clock;
+}): PlainRoute {
+  const { guard, many, clock } = options;
 
-  function linesAnswer(body: Uint8Array, count: number): Uint8Array[] {
+  /** Writes a row for each address. @param textAt the text of the nth, for those that are none */
+  function rowsAnswer(
+    count: number,
+    around: readonly [string, number, string],
+    read: (i: number, words: Uint32Array) => 0 | IpFamily,
+    textAt: (i: number) => string,
+  ): Uint8Array[] {
     const nowMs = clock.now();
-    return inPieces(count, ['', newLine, '\n'], ({ bytes, view }, at, i) => {
-      const [start, end] = [bounds[2 * i]!, bounds[2 * i + 1]!];
-      const family = parseIpBytes(body, start, end, words);
-      if (family !== 0) return check.writeSummary(view, at, family, words, nowMs);
-      return at + bytes.write(invalid(textOf(body, start, end)), at);
+    return inPieces(count, around, ({ bytes, view }, at, i) => {
+      const n = i % blockAddresses;
+      if (n === 0) {
+        const inBlock = Math.min(blockAddresses, count - i);
+        many.readBlock(inBlock, (m, words) => read(i + m, words));
+        many.readPlaces(inBlock);
+      }
+      if (many.families[n] !== 0) return many.writeSummary(view, at, n, nowMs);
+      return at + bytes.write(invalid(textAt(i)), at);
     });
   }
 
+  function linesAnswer(body: Uint8Array, count: number): Uint8Array[] {
+    return rowsAnswer(
+      count,
+      ['', newLine, '\n'],
+      (i, words) => parseIpBytes(body, bounds[2 * i]!, bounds[2 * i + 1]!, words),
+      (i) => textOf(body, bounds[2 * i]!, bounds[2 * i + 1]!),
+    );
+  }
+
   function jsonAnswer(texts: readonly string[]): Uint8Array[] {
-    const nowMs = clock.now();
-    return inPieces(texts.length, ['{"data":[', comma, ']}'], ({ bytes, view }, at, i) => {
-      const family = parseIp(texts[i]!, words);
-      if (family !== 0) return check.writeSummary(view, at, family, words, nowMs);
-      return at + bytes.write(invalid(texts[i]!), at);
-    });
+    return rowsAnswer(
+      texts.length,
+      ['{"data":[', comma, ']}'],
+      (i, words) => parseIp(texts[i]!, words),
+      (i) => texts[i]!,
+    );
   }
 
   function bytesAnswer(body: Uint8Array, family: IpFamily, count: number): Uint8Array {
     const nowMs = clock.now();
     const size = family === 4 ? 4 : 16;
     const answer = Buffer.allocUnsafe(answerBytes * count);
-    for (let i = 0; i < count; i++) {
-      const found = readIpBytes(family, body, size * i, words);
-      writeVerdict(answer, answerBytes * i, check.judge(found, words, nowMs));
+    for (let from = 0; from < count; from += blockAddresses) {
+      const inBlock = Math.min(blockAddresses, count - from);
+      many.readBlock(inBlock, (n, words) => readIpBytes(family, body, size * (from + n), words));
+      for (let n = 0; n < inBlock; n++) {
+        writeVerdict(answer, answerBytes * (from + n), many.judge(n, nowMs));
+      }
     }
     return answer;
   }

@@ -58,7 +58,16 @@ export function openCheck(options: {
   }
 
   function judge(family: 4 | 6, words: Uint32Array, nowMs: number): Verdict {
-    const count = entriesOf(family, words);
+    return weigh(entriesOf(family, words), nowMs);
+  }
+
+  /** Judges an address that one entry alone covers. @param entry 0 where none does */
+  function judgeSole(entry: number, nowMs: number): Verdict {
+    covering[0] = entry;
+    return weigh(entry === 0 ? 0 : 1, nowMs);
+  }
+
+  function weigh(count: number, nowMs: number): Verdict {
     const nowHalfLives = halfLivesAt(nowMs);
     let flags = 0;
     /** By all that is said, and by lists alone: which one counts is known at the end. */
@@ -144,5 +153,5 @@ export function openCheck(options: {
     return family === 0 ? undefined : write(family, address, judge(family, address, nowMs));
   }
 
-  return { judge, writeSummary, toJson, body };
+  return { judge, judgeSole, writeJudged, writeSummary, toJson, body };
 }
