@@ -20,6 +20,11 @@ const body = snapshotOf(Math.floor(nowMs / hourMs));
 const packed = gzipSync(body, { level: 6 });
 const sha256 = createHash('sha256').update(body).digest('hex');
 const now = { ms: nowMs };
+let newsAt = 0;
+let signed: { readonly madeAt: number; readonly note: Buffer } = {
+  madeAt: -1,
+  note: Buffer.alloc(0),
+};
 let [seq, chain] = [1, chainAfter(chainStart, Buffer.alloc(0))];
 
 /** Seven in a hundred are IPv6; the others are one to six in a /24, in order. */
@@ -52,16 +57,25 @@ function snapshotOf(hour: number): Buffer {
   return lines.subarray(0, size);
 }
 
+/** The head of now, signed anew each hour and with each segment, as this server signs its own. */
 function head(): Buffer {
-  const madeAt = Math.floor(now.ms / 1_000) * 1_000;
+  const madeAt = Math.max(newsAt, Math.floor(now.ms / hourMs) * hourMs);
+  if (madeAt === signed.madeAt) return signed.note;
   const snapshot = { seq, sha256, bytes: body.length, rows, chain };
   const more = { oldest: seq + 1, least: 1, licence: 'CC0-1.0' };
-  return writeHead({ seq, chain, madeAt, endsAt: madeAt + 24 * hourMs, snapshot, ...more }, [key]);
+  const said = { seq, chain, madeAt, endsAt: madeAt + 24 * hourMs, snapshot, ...more };
+  signed = { madeAt, note: writeHead(said, [key]) };
+  return signed.note;
 }
 
 const server = createServer((request, response) => {
-  if (request.url === '/federation/head') response.end(head());
-  else response.setHeader('Content-Encoding', 'gzip').end(packed);
+  if (request.url === '/federation/head') {
+    const note = head();
+    const etag = `"${createHash('sha256').update(note).digest('base64url')}"`;
+    response.setHeader('ETag', etag);
+    if (request.headers['if-none-match'] === etag) response.writeHead(304).end();
+    else response.end(note);
+  } else response.setHeader('Content-Encoding', 'gzip').end(packed);
 });
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
@@ -69,6 +83,9 @@ server.listen(0, '127.0.0.1', () => {
 });
 parentPort!.on('message', (next: { readonly nowMs: number; readonly hasNews: boolean }) => {
   now.ms = next.nowMs;
-  if (next.hasNews) [seq, chain] = [seq + 1, chainAfter(chain, Buffer.alloc(0))];
+  if (next.hasNews) {
+    [seq, chain] = [seq + 1, chainAfter(chain, Buffer.alloc(0))];
+    newsAt = Math.floor(now.ms / 1_000) * 1_000;
+  }
   parentPort!.postMessage('moved');
 });

@@ -169,15 +169,15 @@ export const reasons: readonly Reason[] = [
     bench: 'peers',
     row: 'fold from the journal',
     why:
-      '1.4 µs a row. Rows lie packed, votes are counted once for each row and the writers of events are used again (6.9 s ' +
-      'for a first load before, 2.5 now). The rest is the place of each row in the index and the votes of its entry.',
+      '1.5 µs a row. Of it 0.6 are the place of a new address in the index, alone as much as the goal; the rest is its ' +
+      'word, its votes and its record, and a twentieth the reading of the journal.',
   },
   {
     bench: 'peers',
     row: 'a look at a head',
     why:
-      'More than half is the socket, by a profile of 300 looks: a connection of its own each time. The rest is one durable ' +
-      'write of when the peer was last heard, and the check of the signature of its head.',
+      'A connection of its own is 0.4 ms. A head that is the same is neither sent nor verified again, and is written twice ' +
+      'an hour: 0.9 ms where it was 1.6, beside other work. Connections are not kept: servers end them long before the next look.',
   },
   {
     bench: 'feeds',

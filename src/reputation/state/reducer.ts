@@ -314,7 +314,7 @@ function createPeerReducer(options: {
 
   function changePeerRows(change: PeerRows, at: number): void | Promise<void> {
     if (entries.peers.get(change.peer) === undefined) return undefined;
-    const next = peerSlice(change, 0, at);
+    const next = peerSlice(change, 0, at, firstSliceMs);
     if (next < change.added.length + change.removed.length) return peerRest(change, next, at);
     return undefined;
   }
@@ -327,8 +327,13 @@ function createPeerReducer(options: {
   }
 
   /** Takes rows back, then adds some, until the slice is over. @returns the first that is left */
-  function peerSlice({ peer, seq, added, removed }: PeerRows, from: number, at: number): number {
-    const sliceEnd = performance.now() + sliceMs;
+  function peerSlice(
+    { peer, seq, added, removed }: PeerRows,
+    from: number,
+    at: number,
+    lastsMs = sliceMs,
+  ): number {
+    const sliceEnd = performance.now() + lastsMs;
     for (let i = from; i < removed.length + added.length; i++) {
       if (i % rowsPerSlice === 0 && i > from && performance.now() > sliceEnd) return i;
       if (i < removed.length) takePeerRow(removed.at(i)!, peer);

@@ -181,6 +181,8 @@ export function createFollower({
       // A query is on its way while the events before it are applied.
       const next = paceMs > 0 && isAhead ? readPage(page.at(-1)!.seq, page.at(-1)!.at) : undefined;
       next?.catch(() => {});
+      // Reading so much was a turn of its own.
+      if (isAhead) await new Promise(setImmediate);
       await applyPage(page);
       if (paceMs > 0 && !isAhead && waiters.length === 0) return wakeInTime();
       page = await (next ?? readPage(applied, appliedAt));

@@ -117,6 +117,16 @@ test('in a rotation both keys lead to the head, and it says which one comes', ()
   assert.equal(readHead(writeHead(plain, [next]), key).fault, 'strange_key');
 });
 
+test('a text that is not UTF-8 is signed all the same, and what it says can be shown', () => {
+  const text = Buffer.concat([
+    Buffer.from(`${without('licence').join('\n')}\nlicence `),
+    Buffer.from([0xc3, 0x28, 0x0a]),
+  ]);
+  const signature = signatureOf(key, text).toString('base64');
+  const note = Buffer.concat([text, Buffer.from(`\n— ${key.name} ${signature}\n`)]);
+  assert.equal(readHead(note, key).head?.licence, '\ufffd(');
+});
+
 test('a line that is not known is ignored', () => {
   const note = signedText([...linesOf(writeHead(plain, [key])), 'weather fine today']);
   assert.equal(readHead(note, key).head?.seq, 812);
@@ -159,6 +169,34 @@ const refused: readonly (readonly [string, Buffer, HeadFault])[] = [
   ['a day that is none', changed('made', '2026-02-30T10:00:00Z'), 'malformed'],
   ['a key of another name', changed('keys', `${key.line} ${other.line}`), 'malformed'],
   ['no key', changed('keys', 'none'), 'malformed'],
+  ['three keys', changed('keys', `${key.line} ${next.line} ${key.line}`), 'malformed'],
+  ['a seq that is signed, or has a part', changed('seq', '-1'), 'malformed'],
+  ['a seq as JSON', changed('seq', '{"seq":812}'), 'malformed'],
+  ['a seq of other digits', changed('seq', '８１２'), 'malformed'],
+  ['lines that end as on Windows', signedText(written.map((line) => `${line}\r`)), 'malformed'],
+  ['a zero byte behind a number', changed('seq', '812\0'), 'malformed'],
+  ['a line without a value', signedText([...written, 'weather']), 'malformed'],
+  ['an empty line in the text', signedText([...written, '', 'weather fine']), 'malformed'],
+  ['a snapshot of four words', changed('snapshot', `700 ${chain} 1 1`), 'malformed'],
+  ['a snapshot of six words', changed('snapshot', `700 ${chain} 1 1 ${chain} 1`), 'malformed'],
+  [
+    'a snapshot of more rows than there are',
+    changed('snapshot', `700 ${chain} 1 1e9 ${chain}`),
+    'malformed',
+  ],
+  ['a time with a zone', changed('made', '2026-11-26T10:00:00+00:00'), 'malformed'],
+  ['bytes that are no text, unsigned', Buffer.alloc(2_000, 0xff), 'malformed'],
+  [
+    'bytes that are no text, in place of a signature',
+    Buffer.concat([Buffer.from(`${written.join('\n')}\n\n`), Buffer.from([0xc3, 0x28, 0x0a])]),
+    'malformed',
+  ],
+  ['nine signatures', Buffer.from(body + body.slice(body.lastIndexOf('—')).repeat(8)), 'malformed'],
+  [
+    'a signature over other bytes',
+    Buffer.concat([Buffer.from('x'), writeHead(plain, [key])]),
+    'bad_signature',
+  ],
 ];
 
 for (const [what, note, fault] of refused) {

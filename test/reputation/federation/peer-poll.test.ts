@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -227,6 +227,13 @@ async function subscriber() {
     },
     /** As the server looks every two seconds. */
     look: poller.poll,
+    /** Lets so many minutes pass, and looks. @returns the first peer */
+    async wait(minutes: number): Promise<StoredPeer> {
+      clock.advance(60_000 * minutes);
+      await poller.poll();
+      await poller.idle();
+      return (await listPeers(store))[0]!;
+    },
     score(ip: string) {
       const words = new Uint32Array(4);
       const family = parseIp(ip, words);
@@ -680,13 +687,64 @@ it('bytes that come too slowly for a poll end it', async () => {
     now: () => start,
     deadlineMs: 20,
   });
-  await assert.rejects(reader.head(from.key()), /reading it takes longer/);
+  await assert.rejects(reader.head(from.key), /reading it takes longer/);
 });
 
 it('hostile answers are cut off: bombs, endless bodies, other hosts, changed bytes', async () => {
   const { w, from } = await followed();
   const bomb = gzipSync(Buffer.alloc(64 * 1_048_576));
+  const head =
+    (status: number, headers: OutgoingHttpHeaders = {}, body?: string | Buffer) =>
+    (path: string, response: ServerResponse) =>
+      path.endsWith('head') &&
+      response.writeHead(status, headers).end(body ?? from.head()) !== undefined;
+  const batch = (body: string | Buffer) => (path: string, response: ServerResponse) =>
+    path.includes('segments') && response.end(body) !== undefined;
+  const raw =
+    (text: string) =>
+    (path: string, { socket }: ServerResponse) =>
+      path.endsWith('head') && socket!.end(text) !== undefined;
   const lies: readonly [(path: string, response: ServerResponse) => boolean, RegExp][] = [
+    [head(200, {}, '[]'), /malformed/],
+    [head(200, {}, '{"seq":1,"seq":2}'), /malformed/],
+    [head(200, {}, '['.repeat(4_000)), /malformed/],
+    [head(200, {}, '\n\n'.repeat(2_000)), /malformed/],
+    [head(200, {}, Buffer.alloc(4_000, 0xff)), /malformed/],
+    [head(200, {}, Buffer.from('fffe', 'hex')), /malformed/],
+    [head(200, {}, gzipSync(gzipSync(from.head()))), /gzip inside gzip/],
+    [head(200, {}, gzipSync(from.head()).subarray(0, 100)), /ends early/],
+    [head(200, {}, Buffer.from('1f8b08ffffffffffffffffff', 'hex')), /damaged|ends early/],
+    [head(200, {}, Buffer.from('504b0304ffffffffffffffff', 'hex')), /zip/],
+    [head(200, { 'content-encoding': 'br' }), /encoding that is not read/],
+    [head(200, { 'content-encoding': 'gzip, gzip' }), /encoding that is not read/],
+    [head(204), /answered 204/],
+    [head(206), /answered 206/],
+    [head(304), /answered 304/],
+    [head(401), /answered 401/],
+    [head(500), /answered 500/],
+    [head(503, { 'retry-after': '9'.repeat(400) }), /answered 503/],
+    [head(302, { location: '/federation/head' }), /more than 5 redirects/],
+    [head(302, { location: 'file:///etc/passwd' }), /not http/],
+    [head(302, { location: 'http://[' }), /not http/],
+    [head(302, { location: `http://x@${new URL(from.url).host}/` }), /user name/],
+    [raw('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\nx'), /can't be read/],
+    [raw('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nx'), /broke off|can't be read/],
+    [raw('HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx'), /can't be read/],
+    [raw('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'), /can't be read/],
+    [raw(`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`), /can't be read/],
+    [raw('SSH-2.0-OpenSSH_9.2\r\n'), /can't be read/],
+    [raw(''), /can't be read|broke off/],
+    [batch(''), /not in order/],
+    [batch('segment 1 4000000000\n'), /not in order/],
+    [batch('segment 1 -1\n'), /not in order/],
+    [batch('segment 2 0\n'), /not in order/],
+    [batch('segment 1 1e9\n'), /not in order/],
+    [batch(Buffer.alloc(4_096, 0xff)), /not in order/],
+    [
+      batch(writeBatch([{ seq: 1, bytes: Buffer.from('+ 45.9.9.9 9999999999 1 18 1 s1\n') }])),
+      /line 1/,
+    ],
+    [batch(writeBatch([{ seq: 1, bytes: Buffer.alloc(1_000_000, 0x2b) }])), /line 1/],
     [(_, response) => response.end(bomb) !== undefined, /larger than 4096 bytes/],
     [
       (_, response) => {
@@ -737,9 +795,35 @@ it('hostile answers are cut off: bombs, endless bodies, other hosts, changed byt
     assert.match((await w.poll()).failure, reason);
     assert.equal(w.rows(), 0);
   }
-  from.answers(undefined);
-  await w.poll();
-  assert.equal(w.rows(), 1);
+  // Nobody needs a type that nothing is read by.
+  from.answers(head(200, { 'content-type': 'image/png' }));
+  assert.deepEqual([(await w.poll()).failure, w.rows()], ['', 1]);
+});
+
+it('a look that finds the same head asks for nothing more, and is written twice an hour', async () => {
+  const { w, from } = await followed();
+  const note = from.head();
+  const statuses: number[] = [];
+  from.answers((path, response) => {
+    if (!path.endsWith('head')) return false;
+    const isKnown = response.req.headers['if-none-match'] === '"1"';
+    response.setHeader('etag', '"1"');
+    response.writeHead(isKnown ? 304 : 200).end(isKnown ? '' : note);
+    statuses.push(response.statusCode);
+    return true;
+  });
+  const first = await w.wait(0);
+  const noted: number[] = [];
+  for (let look = 0; look < 7; look++) noted.push((await w.wait(6)).freshAt - first.freshAt);
+  const minutes = noted.map((ms) => ms / 60_000);
+  assert.deepEqual(statuses, [200, ...noted.map(() => 304)]);
+  assert.deepEqual(minutes, [0, 0, 0, 0, 30, 30, 30]);
+  assert.deepEqual([w.rows(), (await w.wait(6)).failure], [1, '']);
+  await changePeer(w.store, first.number, () => ({ dueAt: 0 }));
+  await w.wait(0);
+  assert.equal(statuses.length, 10, 'the operator asked for it now');
+  const late = await w.wait(24 * 60);
+  assert.match(late.failure, /over/, 'a head that stays the same ends all the same');
 });
 
 it('segments of more rows than a peer may have are left, and its snapshot is read', async () => {

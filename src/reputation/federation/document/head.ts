@@ -138,7 +138,7 @@ export function readHead(bytes: Uint8Array, key: FederationKey): HeadRead {
   const own = signatures.filter(({ name, bytes }) => name === key.name && isOfKey(bytes, key));
   if (own.length === 0) return { fault: 'strange_key' };
   if (!own.some((one) => isSignatureOf(key, text, one.bytes))) return { fault: 'bad_signature' };
-  return parseHead(text.toString('utf8'), key.name);
+  return parseHead(text.toString('utf8'), key);
 }
 
 function isOfKey(signature: Uint8Array, key: FederationKey): boolean {
@@ -158,7 +158,8 @@ function signaturesIn(part: Buffer): { name: string; bytes: Buffer }[] | undefin
 }
 
 /** Reads a text that was verified. */
-function parseHead(text: string, name: string): HeadRead {
+function parseHead(text: string, key: FederationKey): HeadRead {
+  const { name } = key;
   const [first = '', ...rest] = text.slice(0, -1).split('\n');
   const title = /^portcullis\.federation\/(\d{1,3}) (\S+)$/.exec(first);
   if (title === null) return { fault: 'malformed' };
@@ -171,7 +172,9 @@ function parseHead(text: string, name: string): HeadRead {
     values.set(line.slice(0, blank), line.slice(blank + 1));
   }
   const take = (field: string) => values.get(field) ?? '';
-  const keys = take('keys').split(' ').map(parseKeyLine);
+  const keys = take('keys')
+    .split(' ')
+    .map((line) => (line === key.line ? key : parseKeyLine(line)));
   const snapshotText = values.get('snapshot');
   const snapshot = snapshotText === undefined ? undefined : parseSnapshot(snapshotText);
   const head = {

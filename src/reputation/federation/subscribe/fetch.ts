@@ -9,7 +9,7 @@
 import { OperatorError } from '../../../core/errors.ts';
 import { createTurns, type Pace } from '../../../core/scheduling.ts';
 import { minuteMs } from '../../../core/time.ts';
-import { type Destinations, openDestinations } from '../../lists/import/download.ts';
+import { type Destinations, type Download, openDestinations } from '../../lists/import/download.ts';
 import { openList } from '../../lists/import/open-list.ts';
 import { type FederationHead, headBytesMax, readHead } from '../document/head.ts';
 import type { FederationKey, SigningKey } from '../document/key.ts';
@@ -63,6 +63,13 @@ export interface FetchOptions {
   readonly destinations?: Destinations;
 }
 
+/** A head that was verified, and the validator that came with it: while it stands, nothing is sent and verified again. */
+export interface KnownHead {
+  readonly head: FederationHead;
+  /** Empty: none came. */
+  readonly etag: string;
+}
+
 /** One segment as it was read. */
 export type ReadSegment = Awaited<ReturnType<typeof segmentOf>>;
 
@@ -100,13 +107,15 @@ export function openPeerReader(options: FetchOptions) {
     path: string,
     maxBytes: number,
     onChunk: (chunk: Uint8Array) => void,
-  ): Promise<void> {
+    etag = '',
+  ): Promise<Pick<Download, 'isUnchanged' | 'validators'>> {
     try {
       const opened = await openList(new URL(path, base).href, {
         maxBytes,
         timeoutMs: waitMsMax,
         deadlineMs,
         destinations: own,
+        ...(etag === '' ? {} : { known: { etag, lastModified: '' } }),
         headersFor: (url) => (signer === undefined ? {} : signGet(url, signer, now())),
         signal,
       });
@@ -115,21 +124,25 @@ export function openPeerReader(options: FetchOptions) {
       } finally {
         await opened.close();
       }
+      return opened;
     } catch (error) {
       if (!deadline.aborted) throw error;
       throw new PeerFault(`${base.host}: reading it takes longer than ${deadlineMs / 1_000} s`);
     }
   }
 
-  async function whole(path: string, maxBytes: number): Promise<Buffer> {
+  async function whole(path: string, maxBytes: number, etag?: string) {
     const chunks: Uint8Array[] = [];
-    await read(path, maxBytes, (chunk) => chunks.push(chunk));
-    return Buffer.concat(chunks);
+    const { isUnchanged, validators } = await read(path, maxBytes, (c) => chunks.push(c), etag);
+    return { body: Buffer.concat(chunks), isUnchanged, etag: validators.etag };
   }
 
-  async function head(key: FederationKey): Promise<FederationHead> {
-    const found = readHead(await whole('/federation/head', headBytesMax), key);
-    if (found.head !== undefined) return found.head;
+  /** @param known the head that was read last under the same key */
+  async function head(key: () => FederationKey, known?: KnownHead): Promise<KnownHead> {
+    const answer = await whole('/federation/head', headBytesMax, known?.etag);
+    if (known !== undefined && answer.isUnchanged) return known;
+    const found = readHead(answer.body, key());
+    if (found.head !== undefined) return { head: found.head, etag: answer.etag };
     throw new PeerFault(
       `${base.host}: its head is refused (${found.fault})`,
       found.fault === 'strange_key',
@@ -151,7 +164,7 @@ export function openPeerReader(options: FetchOptions) {
     let [bytes, rows] = [0, 0];
     while (seq < of.seq) {
       const to = Math.min(of.seq, seq + segmentsPerAnswer);
-      const body = await whole(`/federation/segments/${seq + 1}?to=${to}`, batchBytesMax);
+      const { body } = await whole(`/federation/segments/${seq + 1}?to=${to}`, batchBytesMax);
       const batch = readBatch(body, seq + 1);
       if (batch === undefined || batch.length === 0) {
         throw new PeerFault(`${base.host}: its segments are not in order`);

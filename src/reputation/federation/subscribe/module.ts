@@ -12,6 +12,7 @@
  * Bounds: two peers at a time, five minutes between polls, after failures up to an hour.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../../config.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { OperatorError } from '../../../core/errors.ts';
@@ -44,7 +45,13 @@ import type { SigningKey } from '../document/key.ts';
 import { addressAt, createRowList, newAddress, rowCount, wordAt } from '../document/rows.ts';
 import { type AddressRef, chainStart, noFacts } from '../document/segment.ts';
 import { createFlags, stepInSlices, votesByPeer } from './compare.ts';
-import { type FetchOptions, openPeerReader, PeerFault, type ReadSegment } from './fetch.ts';
+import {
+  type FetchOptions,
+  type KnownHead,
+  openPeerReader,
+  PeerFault,
+  type ReadSegment,
+} from './fetch.ts';
 import { acceptedOf, type HeldRows, type NoticeKind, notePeer, sendNotices } from './notices.ts';
 import {
   changePeer,
@@ -64,6 +71,8 @@ const everyMs = 5 * minuteMs;
 const retryMsMin = minuteMs;
 const retryMsMax = hourMs;
 const jitter = 0.1;
+/** A look that found nothing new is written so often: a durable write costs as much as the look. */
+const notedMs = 30 * minuteMs;
 const pollsMax = 2;
 const eventsPerCommit = 10;
 /** New rows of a day that are no surprise, however few there were before. */
@@ -106,6 +115,11 @@ export function createPeerPoller(options: PollOptions) {
   const { signal } = jobs;
   /** The day and the peers for which it is known who follows whom: a number may be given again. */
   let mirrorsOf = '';
+
+  /** The heads that were read last, by the peer's number: most looks find the same one. */
+  const heads = new Map<number, KnownHead & Pick<StoredPeer, 'key' | 'url'>>();
+  /** The times at which peers are due whose last look found nothing new, and the stored ones that these stand for. */
+  const unwritten = new Map<number, { readonly dueAt: number; readonly stored: number }>();
 
   const newEventId = () => createEventId(clock, random);
   const taker = createTaker(options, signal);
@@ -155,8 +169,11 @@ export function createPeerPoller(options: PollOptions) {
 
   async function refresh(peer: StoredPeer): Promise<Refreshed> {
     const reader = readerOf(peer, await options.signer());
-    const key = keyOfPeer(peer);
-    const head = await reader.head(key);
+    const known = heads.get(peer.number);
+    const isSameKey = known?.key === peer.key && known.url === peer.url;
+    const read = await reader.head(() => keyOfPeer(peer), isSameKey ? known : undefined);
+    heads.set(peer.number, { ...read, key: peer.key, url: peer.url });
+    const { head } = read;
     const { headSeq: seq, headChain: chain, headMadeAt: madeAt } = peer;
     const before = madeAt === 0 ? undefined : { seq, chain, madeAt };
     const fault = faultOfHead(head, before, clock.now());
@@ -245,6 +262,11 @@ export function createPeerPoller(options: PollOptions) {
         ? everyMs
         : Math.min(retryMsMax, retryMsMin * 2 ** Math.min(6, change.failures! - 1));
     const dueAt = change.dueAt ?? now + Math.round(pause * (1 - jitter + 2 * jitter * fraction()));
+    const isNoted = peer.dueAt !== 0 && now - peer.freshAt < notedMs;
+    if (isNoted && isAsBefore(peer, change)) {
+      unwritten.set(peer.number, { dueAt, stored: peer.dueAt });
+      return;
+    }
     const done = await changePeer(store, peer.number, (stored) => {
       // Another peer has the number meanwhile, or the operator asked for something else.
       const isSame = (['addedAt', 'key', 'headMadeAt'] as const).every(
@@ -299,6 +321,11 @@ export function createPeerPoller(options: PollOptions) {
     });
   }
 
+  function dueAtOf({ number, dueAt }: StoredPeer): number {
+    const later = unwritten.get(number);
+    return later?.stored === dueAt ? later.dueAt : dueAt;
+  }
+
   /** Begins what is due. @returns all peers as they are stored */
   async function poll(): Promise<readonly StoredPeer[]> {
     const peers = await listPeers(store);
@@ -309,7 +336,7 @@ export function createPeerPoller(options: PollOptions) {
     if (jobs.count() === 0) await tellOperators(peers);
     const now = clock.now();
     const due = peers
-      .filter((one) => one.state === 'active' && isDue(one, now))
+      .filter((one) => one.state === 'active' && isDue(dueAtOf(one), now))
       .sort((a, b) => a.dueAt - b.dueAt);
     for (const peer of due) jobs.begin(peer.number, () => run(peer));
     return peers;
@@ -768,7 +795,7 @@ function rotated({ key }: StoredPeer, { keys }: FederationHead): Partial<StoredP
 }
 
 /** A clock that was set back must not hold a peer up. */
-function isDue({ dueAt }: StoredPeer, now: number): boolean {
+function isDue(dueAt: number, now: number): boolean {
   return dueAt <= now || dueAt - now > 2 * retryMsMax;
 }
 
@@ -781,6 +808,11 @@ function isSamePeer(stored: StoredPeer, read: StoredPeer): boolean {
   return (['addedAt', 'key', 'held', 'acceptedSeq', 'headMadeAt'] as const).every(
     (field) => stored[field] === read[field],
   );
+}
+
+/** Returns true where a look found nothing new. */
+function isAsBefore(peer: StoredPeer, change: Partial<StoredPeer>): boolean {
+  return isDeepStrictEqual({ ...peer, ...change, freshAt: peer.freshAt }, peer);
 }
 
 function isSameTerms(known: PeerTerms | undefined, terms: PeerTerms): boolean {

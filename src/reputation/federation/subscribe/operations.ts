@@ -270,11 +270,14 @@ export const addPeer = operation({
     const reader = openPeerReader({ url, allowPrivate, signer, now, signal, deadlineMs });
     // The first of two that add each other is a stranger to the second until that has added it.
     let unread: string | null = null;
-    const head = await reader.head(pinned).catch((error: unknown) => {
-      if (!(error instanceof OperatorError) || error instanceof PeerFault) throw error;
-      unread = error.message;
-      return undefined;
-    });
+    const found = await reader
+      .head(() => pinned)
+      .catch((error: unknown) => {
+        if (!(error instanceof OperatorError) || error instanceof PeerFault) throw error;
+        unread = error.message;
+        return undefined;
+      });
+    const head = found?.head;
     const refused = head && faultOfHead(head, undefined, now());
     if (refused !== undefined) throw new OperatorError(`its head is refused (${refused})`);
     const about = {
