@@ -24,7 +24,6 @@ export const minutesKept = 1_440;
 const layout = 1;
 
 export interface MinuteFigures {
-  /** Its beginning, ms since 1970. */
   readonly startMs: number;
   readonly checks: number;
   /** Seconds, of one check in 64; undefined: none was timed. */
@@ -153,7 +152,6 @@ export function createActivityCounters(nowMs: number) {
         return shown(number * ms, bucket.number === number ? bucket.table : undefined);
       });
     },
-    /** Returns the sums over the buckets of `series`, by name. */
     sum(period: CountPeriod, now: number): readonly Counted[] {
       const { ms, buckets } = countPeriods[period];
       const last = Math.floor(now / ms);
@@ -238,7 +236,6 @@ export function createHourOfErrors() {
       }
       bucket.table.add(name, by);
     },
-    /** The most frequent first. */
     read(nowMs: number): readonly Counted[] {
       const last = Math.floor(nowMs / minuteMs);
       const isIn = ({ number }: { number: number }) => number <= last && number > last - minutes;

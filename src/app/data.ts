@@ -261,10 +261,7 @@ function openGeoTables({ config, log }: Pick<Opening, 'config' | 'log'>) {
   const geo = openGeo({ dataDir, countryMmdbPath, asnMmdbPath, log });
   for (const { kind, origin, path, note } of geo.sources)
     log.info({ kind, origin, file: path, note }, 'geo');
-  return {
-    shared: geo.shared,
-    madeAt: Math.min(...geo.sources.map(({ madeAt }) => madeAt)),
-  };
+  return { shared: geo.shared, madeAt: Math.min(...geo.sources.map(({ madeAt }) => madeAt)) };
 }
 
 function placesIn(shared: SharedArrayBuffer): PlaceOf {

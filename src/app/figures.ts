@@ -234,11 +234,8 @@ export function startSampling(options: SamplingOptions) {
   });
 
   return {
-    /** Adds what happened since the last call to the counters. */
     collect,
-    /** Collects, and ends a minute of the series. */
     sample,
-    /** Takes a last sample and writes it. */
     async stop(): Promise<void> {
       await loop.stop();
       sample();
@@ -247,7 +244,6 @@ export function startSampling(options: SamplingOptions) {
   };
 }
 
-/** Returns the difference of two readings of one histogram. */
 export function histogramDifference(now: Histogram, then: Histogram): Histogram {
   const cumulative = now.cumulative.map((count, i) => count - then.cumulative[i]!);
   return { cumulative, sum: now.sum - then.sum };

@@ -83,14 +83,11 @@ export const endpoints: readonly Endpoint[] = [
   ...serviceEndpoints,
 ];
 
-/** A module as the server holds it. */
 export interface OpenModule {
   readonly routes?: readonly Route[];
-  /** Its bounded tables. */
   readonly tables?: readonly BoundedTable[];
   /** Totals of what it did since the start, which the figures sample. */
   readonly counts?: Counts;
-  /** Registers its figures. */
   metrics?(metrics: Metrics): void;
   close?(): Promise<void> | void;
 }
@@ -147,7 +144,6 @@ export async function openModules(
     readonly hostnames: Hostnames;
     readonly publishFeeds: FeedPublisherOptions['onPublished'];
     readonly releaseFeeds: () => void;
-    /** Runs an operator's act. */
     readonly onConsole: ConsoleSources['operations'];
     readonly threads: ConsoleSources['threads'];
     /** Milliseconds since 1970; 0: there is none. */
@@ -215,7 +211,7 @@ export async function openModules(
     openWebhooks({
       ...ground,
       index: state.index,
-      judge: check.judge,
+      check,
       async isActive(account) {
         const person = await signon.signon.people.byId(account);
         return person !== undefined && isActive(person);

@@ -19,7 +19,7 @@ import {
 } from '../access/accounts/reducer.ts';
 import { createSlotKeeper } from '../access/accounts/slots.ts';
 import { createKeyRecords, namedHashesMax } from '../access/keys/api-keys.ts';
-import { createKeyTable, type KeyTable, type KeyTableHandle } from '../access/keys/key-table.ts';
+import { createKeyTable, type KeyTableHandle } from '../access/keys/key-table.ts';
 import { createQuotaMemory, type QuotaHandle } from '../access/quota/quota.ts';
 import { capacities } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
@@ -41,17 +41,12 @@ import {
   createPolicyKeeper,
   createReducer,
   type PolicyKeeper,
-  type Reducer,
 } from '../reputation/state/reducer.ts';
 import { createReportReducer } from '../reputation/state/report-reducer.ts';
 import type { Policy } from '../reputation/votes/quorum.ts';
 import { signedIn } from '../signon/sites/codes.ts';
 import { createEventId, type JournalEvent } from '../storage/journal/define-event.ts';
-import {
-  createFollower,
-  type Follower,
-  type FollowerOptions,
-} from '../storage/journal/follower.ts';
+import { createFollower, type FollowerOptions } from '../storage/journal/follower.ts';
 import { markedPosition, markRows } from '../storage/journal/mark.ts';
 import {
   type ArrayImage,
@@ -62,13 +57,8 @@ import {
 } from '../storage/journal/projection.ts';
 import { asMaintenance, localMaintenance, type Maintenance } from '../storage/maintenance.ts';
 import type { Store, StoreEvent } from '../storage/store.ts';
-import { type Counting, createCounting, peersPage } from './counting.ts';
-import {
-  createStateDigest,
-  type DigestedTables,
-  digestTables,
-  type StateDigest,
-} from './digest.ts';
+import { createCounting, peersPage } from './counting.ts';
+import { createStateDigest, digestTables } from './digest.ts';
 
 /** Keys of an account that work at one time. */
 const keysPerAccount = 2;
@@ -81,53 +71,16 @@ const checkpointMsDefault = 5_000;
 /** Due times (ended lists, replaced keys) are looked at this often. */
 const housekeepingMs = 30_000;
 
-/** Shared memory that a front-end thread answers checks from. */
 export interface SharedState {
   readonly keys: KeyTableHandle;
   readonly accounts: AccountsHandle;
   readonly quotas: QuotaHandle;
 }
 
-export interface State {
-  readonly index: IpIndex;
-  readonly entries: Entries;
-  readonly sources: Sources;
-  readonly reducer: Reducer;
-  readonly access: AccessReducer;
-  /** Counts of events without effect because a table was full. */
-  readonly refusals: Refusals;
-  /** Reports by time, category, country, network, list and band; sign-ins by site and day. */
-  readonly counting: Pick<Counting, 'counts' | 'signIns'>;
-  readonly follower: Follower;
-  readonly projection: Projection;
-  readonly shared: SharedState;
-  readonly takeUsedKeys: KeyTable['takeUsed'];
-  /** A digest of the state that nodes of a cluster compare; undefined without one. */
-  readonly digest: StateDigest | undefined;
-  /** Writes what changed since the last checkpoint. */
-  checkpoint(): Promise<void>;
-  /** Runs the work while no checkpoint is written: the rows of the last one stay as they are. */
-  withoutCheckpoint(work: () => Promise<void>): Promise<void>;
-  /** Compares what the store counts with the tables and mends it; `start` comes before. */
-  reconcile(): Promise<void>;
-  /** Begins to follow the journal and to write checkpoints. */
-  start(): void;
-  /** Ends what is due now: lists that were not refreshed in time, keys replaced long enough ago. */
-  housekeep(): Promise<void>;
-  /** Adds work that housekeeping does from now on, on the node that does it for all. */
-  alsoHousekeep(work: () => Promise<void>): void;
-  /** Once the journal is applied: the settings of this server. */
-  setPolicy(policy: Policy): Promise<void>;
-  readonly policy: () => Policy;
-  /** Calls back, one listener alone, when the journal says something of peers. */
-  onPeers(listener: () => void): void;
-  /** Stops following and writes a last checkpoint and the snapshot. */
-  stop(): Promise<void>;
-}
+export type State = Awaited<ReturnType<typeof openState>>;
 
 export interface StateOptions {
   readonly store: Store;
-  /** Work that one server does for all; absent: this one. */
   readonly maintenance?: Maintenance;
   readonly clock: Clock;
   readonly random: Random;
@@ -151,21 +104,7 @@ export interface StateOptions {
   readonly isStoreLost?: () => boolean;
 }
 
-interface Parts {
-  readonly index: IpIndex;
-  readonly entries: Entries;
-  readonly sources: Sources;
-  readonly policy: PolicyKeeper;
-  readonly access: AccessReducer;
-  readonly refusals: Refusals;
-  readonly counting: Counting;
-  readonly onPeers: State['onPeers'];
-  readonly projection: Projection;
-  readonly shared: SharedState;
-  readonly takeUsedKeys: KeyTable['takeUsed'];
-  /** With a shared journal. */
-  readonly digested?: DigestedTables;
-}
+type Parts = ReturnType<typeof createParts>;
 
 /** The parts of the state with what the store knows of them, from a snapshot when there is one. */
 async function loadParts(options: StateOptions): Promise<Parts> {
@@ -221,7 +160,7 @@ function createParts(
   { store, maintenance, placeOf }: StateOptions,
   entriesMax: number,
   index = createIpIndex({ entriesMax }),
-): Parts {
+) {
   const slots = capacities.accounts + slotReserve;
   const isShared = maintenance?.isShared === true;
   const keyTable = createKeyTable(slots * keysPerAccount + namedHashesMax);
@@ -279,7 +218,7 @@ function createParts(
   const onPeers = (listener: () => void) => {
     tellOfPeers = listener;
   };
-  const memory = {
+  return {
     index,
     entries,
     sources,
@@ -289,12 +228,15 @@ function createParts(
     counting,
     projection,
     onPeers,
+    shared,
+    takeUsedKeys,
+    /** Undefined without a shared journal. */
+    digested,
   };
-  return { ...memory, shared, takeUsedKeys, ...(digested && { digested }) };
 }
 
 /** Reads the last checkpoint. The journal's rest is applied from `start` on. */
-export async function openState(options: StateOptions): Promise<State> {
+export async function openState(options: StateOptions) {
   const { store, clock, random, log, maintenance = localMaintenance(options.store) } = options;
   const parts = await loadParts(options);
   const { index, entries, sources, policy, access, refusals, counting, projection } = parts;
@@ -386,6 +328,7 @@ export async function openState(options: StateOptions): Promise<State> {
     await writing;
   }
 
+  /** Runs the work while no checkpoint is written: the rows of the last one stay as they are. */
   async function withoutCheckpoint(work: () => Promise<void>): Promise<void> {
     while (writing !== undefined) await writing.catch(() => undefined);
     writing = work().finally(() => {
@@ -415,6 +358,7 @@ export async function openState(options: StateOptions): Promise<State> {
     catchUpTo: follower.catchUpTo,
   });
 
+  /** Compares what the store counts with the tables and mends it; `start` comes before. */
   function reconcile(): Promise<void> {
     return asMaintenance(maintenance, async () => {
       await slots.reconcile();
@@ -422,7 +366,7 @@ export async function openState(options: StateOptions): Promise<State> {
     });
   }
 
-  /** Scoring depends on these settings, so a change of them is an event of the journal. */
+  /** Once the journal is applied. Scoring depends on these settings, so a change of them is an event of the journal. */
   async function setPolicy(next: Policy): Promise<void> {
     if (policyBits(policy.get()) === policyBits(next)) return;
     const event = policyChanged.encode(createEventId(clock, random), next);
@@ -437,6 +381,7 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const housekeeping: (() => Promise<void>)[] = [];
+  /** Ends what is due now: lists that were not refreshed in time, keys replaced long enough ago. */
   function housekeep(): Promise<void> {
     return asMaintenance(maintenance, async () => {
       await lists.expire();
@@ -461,17 +406,20 @@ export async function openState(options: StateOptions): Promise<State> {
     projection,
     shared: parts.shared,
     takeUsedKeys: parts.takeUsedKeys,
+    /** A digest of the state that nodes of a cluster compare; undefined without one. */
     digest,
     counting,
     checkpoint,
     withoutCheckpoint,
     housekeep,
-    alsoHousekeep: (work) => void housekeeping.push(work),
+    /** Adds work that housekeeping does from now on, on the node that does it for all. */
+    alsoHousekeep: (work: () => Promise<void>): void => void housekeeping.push(work),
     setPolicy,
+    /** Calls back, one listener alone, when the journal says something of peers. */
     onPeers: parts.onPeers,
     policy: policy.get,
     reconcile,
-    start() {
+    start(): void {
       digest?.start();
       follower.start();
       loops.push(
@@ -483,7 +431,8 @@ export async function openState(options: StateOptions): Promise<State> {
         }),
       );
     },
-    async stop() {
+    /** Stops following and writes a last checkpoint and the snapshot. */
+    async stop(): Promise<void> {
       await Promise.all(loops.map((loop) => loop.stop()));
       digest?.stop();
       await follower.stop();

@@ -63,10 +63,7 @@ export interface Tasks {
     readonly result: VerificationResult;
   };
   count: { readonly task: EmbeddedTask; readonly result: RowCounts };
-  list: {
-    readonly task: ParseOptions;
-    readonly result: ParsedList;
-  };
+  list: { readonly task: ParseOptions; readonly result: ParsedList };
 }
 
 export type TaskName = keyof Tasks;
@@ -102,7 +99,6 @@ export async function tasksEnded(): Promise<void> {
   await Promise.all(alive);
 }
 
-/** Runs a task; a call that is aborted ends its thread. */
 export function runTask<Name extends TaskName>(
   name: Name,
   task: Tasks[Name]['task'],

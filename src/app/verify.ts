@@ -238,7 +238,6 @@ interface TiedRow {
 }
 
 interface JournalFacts {
-  /** Ties of all reports. */
   readonly ties: TieTable;
   /** Ties of reports sent within 15 minutes: an older row can't have the same tie. */
   readonly anchors: TieTable;
@@ -325,7 +324,6 @@ function createTieTable(ties: readonly number[]): TieTable {
   };
 }
 
-/** The least version of a row whose event is in the journal. */
 async function oldestWithEvent(check: OriginCheck, { anchors }: JournalFacts): Promise<number> {
   let oldest = Number.POSITIVE_INFINITY;
   for await (const { version, tie, isThere } of tiedRows(check)) {
@@ -341,7 +339,6 @@ async function findWithoutEvent(
   { ties }: JournalFacts,
   oldest: number,
 ): Promise<void> {
-  /** Reports of one second, by their tie. */
   const reports = new Map<number, number>();
   let last = 0;
   for await (const { key, version, tie, second, isThere } of tiedRows(check)) {
@@ -651,7 +648,6 @@ function verifyRules({ view, findings }: StateCheck, { entries }: State): void {
   compareCounts('the operator has', namespaces.ownEntry, contributions.own.size, 'own entries');
 }
 
-/** Yields the rows of one namespace. */
 function* rowsUnder(view: View, space: number): Generator<RawRow> {
   for (const batch of batchesOf(view, 'entries', batchBytes, Uint8Array.of(space))) {
     for (const row of batch) {

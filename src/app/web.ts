@@ -67,7 +67,6 @@ export function openWeb(needs: {
   readonly signon: SignonModule;
   /** The last part of the address of the page that shows a demo's mails. */
   readonly outboxName: string | undefined;
-  /** Called for each error answered by the main thread. */
   readonly onFailure: NonNullable<FailureNotes['failed']>;
   readonly refusedKeys: RefusedKeys;
 }) {

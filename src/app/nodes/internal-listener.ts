@@ -77,11 +77,7 @@ export async function openInternalListener(options: {
   }
 
   const timeouts = { requestTimeout: requestMsMax, headersTimeout: requestMsMax };
-  const watched = {
-    ...timeouts,
-    connectionsCheckingInterval: pollMs,
-    maxHeaderSize: headBytesMax,
-  };
+  const watched = { ...timeouts, connectionsCheckingInterval: pollMs, maxHeaderSize: headBytesMax };
   const server = createServer(watched, (request, response) => {
     const { socket } = request;
     if (!unauthenticated.begin(socket)) return;

@@ -11,11 +11,7 @@ import { noStore, textType } from '../../web/shape.ts';
 /** Longer than any pause that passes by itself. */
 const silentMsMax = 10_000;
 
-export const healthEndpoint = openFile('/healthz', {
-  isProbe: true,
-  thread: 'any',
-  docs: 'text',
-});
+export const healthEndpoint = openFile('/healthz', { isProbe: true, thread: 'any', docs: 'text' });
 
 /** @param silentMs since the main thread's last turn */
 export function healthRoute(silentMs: () => number): PlainRoute {

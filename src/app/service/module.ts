@@ -3,13 +3,10 @@
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import type { Metrics } from '../../core/metrics.ts';
 import type { Route } from '../../http/router.ts';
 import type { Membership } from '../../storage/nodes/nodes.ts';
 import type { Store } from '../../storage/store.ts';
-import type { Assets } from '../../web/assets.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
-import type { Guard } from '../../web/guard/guard.ts';
 import type { State } from '../state.ts';
 import { openAdminListener } from './admin-listener.ts';
 import { healthEndpoint } from './health.route.ts';
@@ -36,21 +33,17 @@ export const serviceEndpoints: readonly Endpoint[] = [
   metricsEndpoint, // GET /metrics
 ];
 
-export function openService(needs: {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly guard: Guard;
-  readonly assets: Assets;
-  readonly metrics: Metrics;
-  readonly store: Store;
-  readonly state: State;
-  readonly member: Membership | undefined;
-  /** All of the service, for robots.txt. */
-  readonly endpoints: readonly Endpoint[];
-  /** Routes of front ends, /healthz among them. */
-  readonly ofFrontEnds: readonly Route[];
-}) {
+export function openService(
+  needs: Omit<Parameters<typeof serviceRoutes>[0], 'readiness'> & {
+    readonly config: Config;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly store: Store;
+    readonly state: State;
+    readonly member: Membership | undefined;
+    readonly ofFrontEnds: readonly Route[];
+  },
+) {
   const { config, clock, log, store, state, member } = needs;
   let isDraining = false;
   const routes = serviceRoutes({

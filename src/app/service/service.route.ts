@@ -256,7 +256,6 @@ export function robotsText(endpoints: readonly Endpoint[]): string {
   return `User-agent: *\n${paths.map((path) => `Disallow: ${path}\n`).join('')}`;
 }
 
-/** The settings that say who may read the metrics. */
 type MetricsReaders = Pick<Config, 'metricsToken'> & Parameters<typeof isProxied>[0];
 
 /**

@@ -11,6 +11,7 @@ import { createMarkSpotter, type MarkMemory } from '../../access/marks.ts';
 import type { ClientLimits, LimitMemory } from '../../access/quota/client-limits.ts';
 import { createQuotaGuard, openQuotas } from '../../access/quota/quota.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
+import type { Config } from '../../config.ts';
 import { entryFlags } from '../../contracts/reputation.ts';
 import type { Accent } from '../../core/accent.ts';
 import { type Clock, shareTime } from '../../core/clock.ts';
@@ -91,14 +92,15 @@ export interface IntegrationMemory {
 export function openFrontEndMemory(needs: {
   readonly clock: Clock;
   readonly masterKey: MasterKey;
-  readonly config: {
-    readonly httpThreads: number;
-    readonly trustedProxies: readonly string[];
-    readonly baseUrl: string;
-    readonly siteName: string | undefined;
-    readonly siteAccent: Accent | undefined;
-    readonly decisionsCaptchaFrom: number;
-  };
+  readonly config: Pick<
+    Config,
+    | 'httpThreads'
+    | 'trustedProxies'
+    | 'baseUrl'
+    | 'siteName'
+    | 'siteAccent'
+    | 'decisionsCaptchaFrom'
+  >;
   readonly shared: SharedState;
   readonly geo: SharedArrayBuffer;
   readonly bans: SharedArrayBuffer;

@@ -75,27 +75,7 @@ export type FromThread =
   | { readonly listening: true; readonly answering: AnsweringThread | undefined }
   | { readonly failed: string; readonly isForOperator: boolean };
 
-export interface ThreadsOptions
-  extends Pick<
-    ThreadSetup,
-    | 'host'
-    | 'port'
-    | 'sockets'
-    | 'memory'
-    | 'counters'
-    | 'gauges'
-    | 'timings'
-    | 'paths'
-    | 'forwarded'
-    | 'trustedProxies'
-    | 'https'
-    | 'brand'
-    | 'clientLimits'
-    | 'logLevel'
-    | 'webServer'
-    | 'accessLog'
-  > {
-  readonly threads: number;
+export interface ThreadsOptions extends Omit<ThreadSetup, 'thread' | 'reader' | 'forwardPort'> {
   readonly index: IpIndex;
   /** Routes of the main thread, for what the workers send here. */
   readonly routes: readonly Route[];
@@ -200,9 +180,7 @@ export async function startThreads(options: ThreadsOptions) {
       serving = { ...serving, ...served };
       sendAll({ serve: served });
     },
-    /** Threads that listen at present. */
     alive: (): number => listening,
-    /** Threads started in place of one that died. */
     replaced: (): number => replaced,
   };
 }

@@ -3,12 +3,9 @@
  * challenge under the site's own host.
  */
 
-import type { Clock } from '../../core/clock.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Random } from '../../core/random.ts';
-import type { Assets } from '../../web/assets.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
-import type { Guard } from '../../web/guard/guard.ts';
 import { type IntegrationCounters, labelled } from '../counters.ts';
 import { createBlockedPage } from './blocked.page.ts';
 import {
@@ -32,33 +29,21 @@ export const forwardAuthEndpoints: readonly Endpoint[] = [
   gateEndpoints.file, // GET /.portcullis/static/*
 ];
 
-export function openForwardAuth(needs: {
-  readonly clock: Clock;
-  readonly baseUrl: string;
-  readonly random: Random;
-  readonly guard: Guard;
-  readonly assets: Pick<Assets, 'url' | 'brand'>;
-  readonly asset: GateChallengeOptions['asset'];
-  readonly challenges: GateChallengeOptions['challenges'];
-  readonly media: GateChallengeOptions['media'];
-  /** The key that passes are signed with, in the front ends too. */
-  readonly passKey: Uint8Array;
-  readonly counters: IntegrationCounters;
-}) {
-  const { clock, baseUrl, random, guard, assets, asset, challenges, media, passKey } = needs;
-  const { siteName, accent } = assets.brand;
-  const passes = createPasses({ key: passKey, clock, random });
+export function openForwardAuth(
+  needs: Omit<GateChallengeOptions, 'passes' | 'blocked'> & {
+    readonly baseUrl: string;
+    readonly random: Random;
+    /** The key that passes are signed with, in the front ends too. */
+    readonly passKey: Uint8Array;
+    readonly counters: IntegrationCounters;
+  },
+) {
   return {
     counts: { gate: () => needs.counters.read('gate') },
     routes: gateChallengeRoutes({
-      guard,
-      challenges,
-      media,
-      assets,
-      asset,
-      passes,
-      clock,
-      blocked: createBlockedPage({ baseUrl, siteName, accent }),
+      ...needs,
+      passes: createPasses({ ...needs, key: needs.passKey }),
+      blocked: createBlockedPage({ ...needs.assets.brand, baseUrl: needs.baseUrl }),
     }),
     metrics(metrics: Metrics): void {
       metrics.counterBy(

@@ -82,15 +82,17 @@ export const checkBlockEndpoint = endpoint({
   },
 });
 
-export function checkBlockRoute(options: {
-  guard: Guard;
-  blockCheck: BlockCheck;
-  geo: GeoReader;
-  clock: Clock;
-  turns: Turns;
+export interface CheckBlockOptions {
+  readonly guard: Guard;
+  readonly blockCheck: BlockCheck;
+  readonly geo: GeoReader;
+  readonly clock: Clock;
+  readonly turns: Turns;
   /** Bounds the walks that run at a time. */
-  walks: Semaphore;
-}): PlainRoute {
+  readonly walks: Semaphore;
+}
+
+export function checkBlockRoute(options: CheckBlockOptions): PlainRoute {
   const { guard, blockCheck, geo, clock, turns, walks } = options;
 
   async function answerOf(

@@ -3,39 +3,27 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { openLoneThread } from '../../core/lone-thread.ts';
-import type { Turns } from '../../core/scheduling.ts';
 import { hourMs } from '../../core/time.ts';
-import type { GeoReader } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { Store } from '../../storage/store.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import type { Check } from '../check/check.ts';
-import type { Sources } from '../lists/sources.ts';
 import { newestReports } from '../reports/store/report-history.ts';
 import { openLatestReports } from './latest.ts';
 import type { DrawnMap } from './map.ts';
 import type { MapJob } from './map.worker.ts';
-import { type RadarFigures, radarNumbers } from './radar.page.tsx';
+import { radarNumbers } from './radar.page.tsx';
 import { type RadarOptions, radarRoutes } from './radar.route.ts';
 
-export function openRadar(needs: {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly turns: Turns;
-  readonly index: IpIndex;
-  readonly check: Check;
-  readonly geo: GeoReader;
-  readonly figures: RadarFigures;
-  readonly sources: Pick<Sources, 'list'>;
-  /** The journal event up to which the index is. */
-  readonly position: () => bigint;
-  readonly pageBuilder: RadarOptions['pageBuilder'];
-  readonly mode: RadarOptions['radar']['mode'];
-  readonly isOwner: RadarOptions['radar']['isOwner'];
-}) {
-  const { store, clock, log, turns, index, check, geo, figures, sources, position } = needs;
-  const { pageBuilder, mode, isOwner } = needs;
+export function openRadar(
+  needs: Omit<RadarOptions, 'radar'> &
+    Pick<RadarOptions['radar'], 'mode' | 'isOwner'> & {
+      readonly store: Store;
+      readonly log: Log;
+      /** The journal event up to which the index is. */
+      readonly position: () => bigint;
+    },
+) {
+  const { store, clock, log, index, figures, sources, position, mode, isOwner } = needs;
   const map = openRadarMap({
     index,
     clock,
@@ -47,9 +35,8 @@ export function openRadar(needs: {
     nowMs: clock.monotonicMs,
     newest: (limit) => newestReports(store, clock.now(), limit),
   });
-  const radar = { mode, isOwner, latest, map: map.current };
   return {
-    routes: radarRoutes({ pageBuilder, radar, index, check, geo, figures, sources, clock, turns }),
+    routes: radarRoutes({ ...needs, radar: { mode, isOwner, latest, map: map.current } }),
     tables: [latest.table],
     numbers: (frame: PageFrame) =>
       radarNumbers(frame, { index, figures, sources, now: clock.now(), ofIpv4: undefined }),

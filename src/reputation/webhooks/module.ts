@@ -3,16 +3,11 @@
  * it watches is listed, and when it no longer is. See docs/WEBHOOKS.md.
  */
 
-import type { MasterKey } from '../../access/keys/master-key.ts';
 import { dateText, type PersonalData } from '../../contracts/personal-data.ts';
-import type { Judge } from '../../contracts/reputation.ts';
-import type { Clock } from '../../core/clock.ts';
 import { every, type Run } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
-import type { Random } from '../../core/random.ts';
 import { createTurns } from '../../core/scheduling.ts';
-import type { IpIndex } from '../../index/ip-index.ts';
-import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
+import { LeaseLostError } from '../../storage/maintenance.ts';
 import type { Store } from '../../storage/store.ts';
 import { openDestinations, sourceFault } from '../lists/import/download.ts';
 import { createWebhookRunner } from './runner.ts';
@@ -26,40 +21,17 @@ const pollMs = 2_000;
 /** After a poll that took long the next one waits for so many times as long. */
 const restRatio = 9;
 
-export function openWebhooks(needs: {
-  readonly store: Store;
-  /** The lease under which one of several nodes polls and sends. */
-  readonly maintenance: Maintenance;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly masterKey: MasterKey;
-  readonly log: Log;
-  readonly index: Pick<IpIndex, 'walk' | 'prefixOf'>;
-  readonly judge: Judge;
-  /** Nothing is sent for an account that is disabled. */
-  readonly isActive: (accountId: string) => Promise<boolean>;
-  readonly allowPrivateTargets: boolean;
-}) {
-  const { store, clock, random, masterKey, maintenance, log, index, judge, isActive } = needs;
+export function openWebhooks(
+  needs: Omit<Parameters<typeof createWebhookRunner>[0], 'hooks' | 'destinations' | 'turns'> &
+    Omit<Parameters<typeof createWebhooks>[0], 'faultOf'> & {
+      readonly log: Log;
+      readonly allowPrivateTargets: boolean;
+    },
+) {
+  const { maintenance, log } = needs;
   const destinations = openDestinations({ allowPrivate: needs.allowPrivateTargets });
-  const hooks = createWebhooks({
-    store,
-    clock,
-    random,
-    masterKey,
-    faultOf: (url) => sourceFault(url, destinations),
-  });
-  const runner = createWebhookRunner({
-    maintenance,
-    clock,
-    random,
-    index,
-    hooks,
-    destinations,
-    isActive,
-    check: { judge },
-    turns: createTurns(),
-  });
+  const hooks = createWebhooks({ ...needs, faultOf: (url) => sourceFault(url, destinations) });
+  const runner = createWebhookRunner({ ...needs, hooks, destinations, turns: createTurns() });
   async function poll({ wait }: Run): Promise<void> {
     const begunMs = performance.now();
     try {
