@@ -42,13 +42,11 @@ interface Burst {
 /** About the middle of the default and the economy picture: a burst gets both. */
 const bareImageBytes = 22_000;
 
-/** Who is asked for checks. */
 interface Target {
   readonly port: number;
   readonly key: string;
 }
 
-/** Milliseconds of the checks of each round. */
 interface Times {
   readonly idle: number[][];
   readonly busy: number[][];

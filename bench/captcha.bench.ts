@@ -28,15 +28,7 @@ import { measureAsync } from './rounds.ts';
 import { type BenchRow, median } from './row.ts';
 
 const sizes = {
-  tiny: {
-    rounds: 1,
-    images: 2,
-    threadImages: 8,
-    clips: 1,
-    solutions: 5,
-    tries: 20,
-    words: 1,
-  },
+  tiny: { rounds: 1, images: 2, threadImages: 8, clips: 1, solutions: 5, tries: 20, words: 1 },
   full: {
     rounds: 7,
     images: 60,

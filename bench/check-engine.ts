@@ -41,12 +41,7 @@ export function createCheckEngine(entries: number): CheckEngine {
   const keyTable = createKeyTable(1_024);
   const accounts = createAccountsTable(16);
   keyTable.add(hashKey(key), 1, allScopes);
-  accounts.set(1, {
-    readPerMinute: 2 ** 25 - 1,
-    writePerMinute: 1,
-    trust: 0,
-    disabled: false,
-  });
+  accounts.set(1, { readPerMinute: 2 ** 25 - 1, writePerMinute: 1, trust: 0, disabled: false });
   const dataDir = mkdtempSync(join(tmpdir(), 'portcullis-bench-'));
   const silent = { info: () => {}, warn: () => {} };
   const geo = openGeo({ dataDir, log: silent as never });

@@ -39,9 +39,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const bytes = request(
     Buffer.from(hits.flatMap((text) => text.split('.').map(Number))),
     'family=4',
-    {
-      'content-type': ['application/octet-stream'],
-    },
+    { 'content-type': ['application/octet-stream'] },
   );
   const bulk = (asked: Request) => ({
     operations: bulks * hits.length,

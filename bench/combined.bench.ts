@@ -158,10 +158,7 @@ function rowsOf(
   const title = `${combined.name}, beside the control`;
   const besideControl = row(title, 'own', 'beside', 'control');
   return [
-    {
-      ...combined,
-      note: `${generator}, 64 connections, one thread; ${done}`,
-    },
+    { ...combined, note: `${generator}, 64 connections, one thread; ${done}` },
     {
       ...row('check p99, the load on another server', 'beside', 'idle', 'idle'),
       note: 'control: what the machine gives when others work on it',

@@ -6,14 +6,12 @@
 import type { Reason } from './reasons.ts';
 import type { BenchRow } from './row.ts';
 
-/** The last run of one bench, with what it ran on. */
 export interface BenchResult {
   /** 2026-11-21 */
   readonly date: string;
   readonly machine: string;
   readonly node: string;
   readonly commit: string;
-  /** The time that the whole bench took. */
   readonly seconds?: number;
   readonly rows: readonly BenchRow[];
 }
@@ -94,7 +92,6 @@ function missed(results: Results, reasons: readonly Reason[]): string[] {
   return [...rowsByReason].map(([why, rows]) => `- ${rows.join('\n  ')}\n  ${why}`);
 }
 
-/** docs/BENCHMARKS.md, whole. */
 export function document(
   results: Results,
   reasons: readonly Reason[],

@@ -48,7 +48,6 @@ export function createFeedTable(entries: number): FeedTable {
   return { index, geo: geo.shared };
 }
 
-/** Builds in the thread that calls. */
 export function createBuilder({ index, geo: shared }: FeedTable): FeedBuilder {
   const geo = openGeoReader(shared);
   return createFeedBuilder({

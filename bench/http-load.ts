@@ -14,7 +14,6 @@ import { fork } from '../test/support/house/spawn.ts';
 
 export interface LoadResult {
   readonly answers: number;
-  /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
 }

@@ -196,12 +196,7 @@ async function snapshots({ index }: Table): Promise<BenchRow[]> {
   const capture = round(median(captures));
   const load = round(median(loads));
   return [
-    {
-      name: 'snapshot: blocked while captured',
-      unit: 'ms',
-      ours: capture,
-      note: note(captures),
-    },
+    { name: 'snapshot: blocked while captured', unit: 'ms', ours: capture, note: note(captures) },
     {
       name: 'snapshot: load',
       unit: 'ms',
@@ -247,12 +242,6 @@ export function heap(plan: IndexPlan): BenchRow[] {
       ok: pause <= 8,
       note: `min ${round(Math.min(...pauses))}`,
     },
-    {
-      name: 'JS heap of the index',
-      unit: 'MiB',
-      ours: heapMiB,
-      goal: '< 5 MiB',
-      ok: heapMiB < 5,
-    },
+    { name: 'JS heap of the index', unit: 'MiB', ours: heapMiB, goal: '< 5 MiB', ok: heapMiB < 5 },
   ];
 }

@@ -16,20 +16,8 @@ export interface IndexPlan {
 }
 
 export const indexPlans: Readonly<Record<'tiny' | 'full', IndexPlan>> = {
-  tiny: {
-    entries: 2_000,
-    queries: 200,
-    rounds: 1,
-    blockRules: 100,
-    slowdownMs: 20,
-  },
-  full: {
-    entries: 1_000_000,
-    queries: 1 << 18,
-    rounds: 25,
-    blockRules: 10_000,
-    slowdownMs: 300,
-  },
+  tiny: { entries: 2_000, queries: 200, rounds: 1, blockRules: 100, slowdownMs: 20 },
+  full: { entries: 1_000_000, queries: 1 << 18, rounds: 25, blockRules: 10_000, slowdownMs: 300 },
 };
 
 export interface Table {

@@ -30,7 +30,6 @@ const agent = { 'User-Agent': 'bench/1.0' };
 /** Asked in turn by the load generator, which has each request ready. */
 const askedFor = 2_000;
 
-/** A server that bouncers ask. */
 interface Asked {
   readonly port: number;
   readonly key: string;

@@ -7,7 +7,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
 export interface Pauses {
-  /** Milliseconds. */
   readonly max: number;
   readonly p99: number;
   readonly elapsedMs: number;

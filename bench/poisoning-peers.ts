@@ -87,7 +87,6 @@ function storedPeer(number: number, weight: number, addedAt = 1): StoredPeer {
   };
 }
 
-/** Tells the fold what the peers are worth now. */
 async function tell(world: PoisoningWorld, peers: readonly StoredPeer[], policy: Policy) {
   for (const terms of termsOf(peers, policy, world.at.now).values()) await world.peer(terms);
 }

@@ -15,7 +15,6 @@ export const comment = 'Failed password for invalid user admin from 192.0.2.77 p
 
 export interface ReportLoad extends Disposable {
   readonly generator: string;
-  /** Reports acknowledged in a second, over `seconds`. */
   rate(seconds: number): Promise<number>;
   /** Sends `perSecond` reports, evenly, until `stop`, which gives how many were acknowledged. */
   pace(perSecond: number): { stop(): Promise<number> };

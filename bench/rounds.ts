@@ -27,7 +27,6 @@ export interface AsyncSubject extends Omit<Subject, 'run'> {
   run(): Promise<number>;
 }
 
-/** Where results go to be used. */
 export interface Sink {
   value: number;
 }
@@ -77,7 +76,6 @@ class Race<Name extends string> {
   readonly names: readonly Name[];
   readonly bench = new Bench({ iterations: 1, time: 0, warmup: false, throws: true });
   readonly #subjects: Readonly<Record<Name, Pick<Subject, 'operations' | 'prepare'>>>;
-  /** Milliseconds of each run. */
   readonly #samples = new Map<Name, number[]>();
 
   constructor(subjects: Readonly<Record<Name, Pick<Subject, 'operations' | 'prepare'>>>) {

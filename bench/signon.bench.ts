@@ -179,7 +179,6 @@ async function inParallel(count: number, work: (n: number) => Promise<unknown>):
   );
 }
 
-/** Per second. */
 async function rate(count: number, work: (n: number) => Promise<unknown>): Promise<number> {
   const startMs = performance.now();
   await inParallel(count, work);

@@ -51,7 +51,6 @@ export const typedDate = v.pipe(
   v.check((text) => dateIn(text) !== undefined, 'It must be a date such as 2026-12-31.'),
 );
 
-/** The account that an operation is about. */
 export const account = {
   schema: accountName,
   value: 'email',
@@ -102,7 +101,6 @@ export const address = {
   kept: true,
 } as const satisfies Parameter;
 
-/** The name of something that a `list` command shows. */
 export const listedName = {
   schema: shortText,
   value: 'name',
@@ -121,13 +119,8 @@ export const note = {
 /** An address that a command names, of which nothing need be known. */
 export const anyAddress = { ...address, help: 'IPv4 or IPv6' } as const satisfies Parameter;
 
-/** The parameters of operations that read a log. */
 export const lastDays = {
-  days: {
-    schema: v.optional(wholeNumber(1, 36_500)),
-    value: 'n',
-    help: 'only of the last days',
-  },
+  days: { schema: v.optional(wholeNumber(1, 36_500)), value: 'n', help: 'only of the last days' },
 } as const satisfies Record<string, Parameter>;
 
 /** @returns milliseconds since 1970; 0 without a number of days */

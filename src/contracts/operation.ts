@@ -17,7 +17,6 @@ import type { Failure, Result } from '../core/result.ts';
 import type { InheritedClaim } from '../storage/lmdb/claim.ts';
 import type { Store } from '../storage/store.ts';
 
-/** Progress of a running operation. */
 export interface OperationProgress {
   /** The past participle of what is being done: "read", "written", "checked". */
   readonly verb: string;
@@ -66,7 +65,6 @@ export interface EmbeddedPlace {
   readonly claim: InheritedClaim;
 }
 
-/** One input of an operation. */
 export interface Parameter {
   /** Reads what a shell and a form bring: a text, `true` of a flag, or the texts of an option that may be given again. */
   // biome-ignore lint/suspicious/noExplicitAny: a parameter takes its own value alone
@@ -108,7 +106,6 @@ export interface FormField extends FormControl {
   readonly isRequired: boolean;
   /** The value that the form begins with. */
   readonly value?: string | undefined;
-  /** The values that it may have; undefined: any text. */
   readonly choices?: readonly string[] | undefined;
 }
 

@@ -4,7 +4,6 @@ import type { Pace } from '../core/scheduling.ts';
 
 /** The data that one part of the service keeps about a person. */
 export interface PersonalData {
-  /** The key of this part in the export. */
   readonly name: string;
   /** Returns plain JSON; undefined when there is nothing. Long work yields by `pace`. */
   exportOf(accountId: string, email: string, pace: Pace): Promise<unknown>;

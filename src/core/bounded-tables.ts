@@ -24,7 +24,6 @@ export function createBoundedTables(log: Pick<Log, 'warn'>) {
   const tables: BoundedTable[] = [];
   const warned = new Set<string>();
 
-  /** Writes the lines that are due. */
   function poll(): void {
     for (const { name, used, limit } of tables) {
       const now = used();
@@ -38,7 +37,6 @@ export function createBoundedTables(log: Pick<Log, 'warn'>) {
   return {
     add: (...more: readonly BoundedTable[]) => void tables.push(...more),
     poll,
-    /** Returns the present use of all tables. */
     read: () => tables.map(({ name, used, limit }) => ({ name, used: used(), limit })),
     register(metrics: Metrics): void {
       metrics.gaugeBy('portcullis_table_used', 'Places taken, by bounded table.', 'table', () =>

@@ -41,10 +41,7 @@ function originOffsetMs(): number {
 
 export function systemClock(): Clock {
   const offsetMs = originOffsetMs();
-  return {
-    now: () => Date.now(),
-    monotonicMs: () => performance.now() + offsetMs,
-  };
+  return { now: () => Date.now(), monotonicMs: () => performance.now() + offsetMs };
 }
 
 /** A clock that stands still until it is advanced. For tests. */
@@ -76,10 +73,7 @@ export function shareTime(clock: Clock): SharedTime {
   function send(): void {
     Atomics.store(shift, 0, Math.round(clock.now() - clock.monotonicMs() - base));
   }
-  return {
-    buffer,
-    start: () => every(sendMs, send).stop,
-  };
+  return { buffer, start: () => every(sendMs, send).stop };
 }
 
 /** @param buffer absent: the clock of this machine gives the time */

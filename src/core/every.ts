@@ -4,7 +4,6 @@
  */
 
 export interface Run {
-  /** Aborts when the loop is stopped. */
   readonly signal: AbortSignal;
   /** Lets the next run begin in so many milliseconds, this time. */
   readonly wait: (ms: number) => void;

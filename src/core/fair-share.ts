@@ -11,7 +11,6 @@ export class MaxByCountSet<T> {
   #highest = 0;
   #total = 0;
 
-  /** Returns how many all owners hold together. */
   get total(): number {
     return this.#total;
   }
@@ -67,7 +66,6 @@ export class FairShare<T> {
   readonly #wholes = new Map<string, ShareWhole<T>>();
   readonly #held = new MaxByCountSet<ShareWhole<T>>();
 
-  /** Returns the number of items. */
   get size(): number {
     return this.#held.total;
   }

@@ -28,7 +28,6 @@ export function openLoneThread<Job, Answer>(worker: URL, waitingMax: number) {
       if (closed) throw new Error('the thread is closed');
       return pool.run(job);
     },
-    /** Jobs that wait. */
     waiting: () => pool.queueSize,
     isClosed: () => closed,
     async close(): Promise<void> {

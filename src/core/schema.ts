@@ -8,7 +8,6 @@ import { fail, ok, type Result } from './result.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: any value
 export type AnySchema = v.GenericSchema<any, any>;
-/** Schemas by the name of the member or parameter. */
 export type SchemasByName = Readonly<Record<string, AnySchema>>;
 
 /** A whole number in JSON. */

@@ -3,7 +3,6 @@
 export const scoreBands = ['clean', 'low', 'suspect', 'malicious'] as const;
 export type ScoreBand = (typeof scoreBands)[number];
 
-/** Lowest score of each band, of 100. */
 export const bandStarts: Record<ScoreBand, number> = {
   clean: 0,
   low: 10,
@@ -11,7 +10,6 @@ export const bandStarts: Record<ScoreBand, number> = {
   malicious: 75,
 };
 
-/** Highest score of each band. */
 export const bandEnds: Record<ScoreBand, number> = {
   clean: 9,
   low: 39,

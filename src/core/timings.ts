@@ -31,7 +31,6 @@ export function createTimings(rows: number, buffer = new SharedArrayBuffer(rows 
   const values = new Float64Array(buffer);
   return {
     buffer,
-    /** Returns the recorder of one thread. */
     recorder(row: number) {
       return (kind: TimedWork, ms: number): void => {
         const base = row * columns + kinds.indexOf(kind) * width;

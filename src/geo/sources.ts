@@ -16,7 +16,6 @@ import { createPartitionBuilder } from './partition.ts';
 
 export type GeoKind = 'country' | 'provider';
 
-/** One candidate for one table. */
 export interface GeoSource {
   readonly kind: GeoKind;
   readonly origin: 'configured' | 'default';

@@ -44,7 +44,6 @@ export class Exchange implements Caller {
    * answers that are not sent yet: the library has no other way to stop reading.
    */
   isLast = false;
-  /** Bytes of the body that have arrived. */
   receivedBytes = 0;
 
   readonly #options: ExchangeOptions;

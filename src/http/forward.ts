@@ -63,7 +63,6 @@ export class NumberedSlots<Item> {
   readonly #free: number[] = [];
   #size = 0;
 
-  /** Items that were added here. */
   get size(): number {
     return this.#size;
   }
@@ -109,7 +108,6 @@ export class NumberedSlots<Item> {
   }
 }
 
-/** The front-end side. */
 export function createForwarder(options: ForwarderOptions) {
   const { port } = options;
   const outstandingMax = Math.min(options.outstandingMax, slotsMax);
@@ -162,13 +160,7 @@ export function createForwarder(options: ForwarderOptions) {
     return new Promise((resolve) => {
       const endMs = performance.now() + timeoutMs;
       sweep ??= setInterval(sweepLate, sweepMs);
-      const { id } = waiting.add((id) => ({
-        id,
-        resolve,
-        endMs,
-        unreadBytes: 0,
-        wake: undefined,
-      }));
+      const { id } = waiting.add((id) => ({ id, resolve, endMs, unreadBytes: 0, wake: undefined }));
       then(id);
     });
   }
@@ -316,7 +308,6 @@ export function serveForwarded({ port, log, handle }: ServeForwardedOptions): vo
   });
 }
 
-/** One request that a handler works on. */
 class Work implements Caller {
   isGone = false;
   readonly body: ArrivingBody | undefined;

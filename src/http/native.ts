@@ -239,8 +239,6 @@ function glibcOfThisProcess(): string | undefined {
   // Or it asks the name server about each connection. (Too new for the types.)
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork?: boolean };
   report.excludeNetwork = true;
-  const { header } = report.getReport() as unknown as {
-    header: { glibcVersionRuntime?: string };
-  };
+  const { header } = report.getReport() as unknown as { header: { glibcVersionRuntime?: string } };
   return header.glibcVersionRuntime;
 }

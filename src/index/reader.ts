@@ -37,7 +37,6 @@ export interface IndexView extends Lookup {
   readPrefix(entry: number, out: Uint32Array): number;
   /** Visits the entries in `within`, itself included, in address order; see walk.ts. */
   walk(within: IndexPrefix, visit: (entry: number) => void, options?: WalkOptions): WalkPosition;
-  /** Entries in use. */
   size(): number;
 }
 

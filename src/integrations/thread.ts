@@ -88,7 +88,6 @@ export type ToIntegrationThread = 'drain' | 'end';
 /** A thread that dies at once again and again must not keep the machine busy with starting it. */
 const restartDelayMs = 500;
 
-/** Starts the threads of integrations. */
 export function createThreadStarter(shared: {
   readonly script: URL;
   /** Goes to each thread. */

@@ -96,7 +96,6 @@ export function list<T>(item: Field<T>): Field<readonly T[]> {
   };
 }
 
-/** A record inside of a record. */
 export function group<T>(fields: RecordFields<T>): Field<T> {
   const entries = Object.entries(fields) as [string, Field<unknown>][];
   return {

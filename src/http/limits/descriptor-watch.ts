@@ -58,11 +58,7 @@ export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): Des
   const loop = every(pollMs, poll, {
     onFailure: (err) => log.warn({ err }, 'open files: count failed, will retry'),
   });
-  return {
-    isPaused: () => isPaused,
-    pauses: () => pauses,
-    stop: loop.stop,
-  };
+  return { isPaused: () => isPaused, pauses: () => pauses, stop: loop.stop };
 }
 
 /** Linux 6.2 and later say it at once; before, the names must be read. */

@@ -185,7 +185,6 @@ export class RequestSlots {
   }
 }
 
-/** The slot of one request. */
 export class RequestSlot {
   readonly #slots: RequestSlots;
   readonly #clientIp: string;

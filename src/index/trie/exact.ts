@@ -25,7 +25,6 @@ export function rootCell(family: 4 | 6, words: Uint32Array): number {
   return (family === 4 ? 0 : ROOT_6) + ((words[0]! >>> ROOT_BITS) << 1);
 }
 
-/** The entry in a leaf slot. */
 export function leafEntry(keys: Int32Array, family: 4 | 6, slot: number): number {
   return family === 4 ? slot & ENTRY_MASK : keys[(slot & KEY_MASK) * KEY_WORDS + KEY_ENTRY]!;
 }

@@ -31,19 +31,16 @@ export interface TrieTools {
   readonly epoch: WriterEpoch;
 }
 
-/** The leaf slot of an entry. */
 export function leafOf(rows: Int32Array, family: 4 | 6, entry: number): number {
   if (family === 6) return LEAF | rows[(entry << ROW_SHIFT) + KEY]!;
   return LEAF | ((32 - lengthOf(rows, entry)) << WILD_SHIFT) | entry;
 }
 
-/** The covers in the root cells. */
 export function rootPositions(root: Int32Array, family: 4 | 6): Positions {
   const base = (family === 4 ? 0 : ROOT_6) + 1;
   return { covers: root, base, stride: 2, fullLength: ROOT_BITS };
 }
 
-/** The 256 expanded covers of a node. */
 export function nodePositions(covers: Int32Array, depth: number): Positions {
   return { covers, base: 0, stride: 1, fullLength: depth + 8 };
 }

@@ -20,7 +20,6 @@ import type { IndexMemory } from './memory.ts';
 
 const LAST = BITMAP_WORDS - 1;
 
-/** Offset of the node's first slot word. */
 export function slotsOffset(slot: number): number {
   return (slot & OFFSET_MASK) + RANKED_WORDS + ((slot & PATH_FLAG) === 0 ? 0 : PATH_WORDS);
 }
@@ -70,7 +69,6 @@ export function createNodes(memory: IndexMemory, arena: Arena) {
     return COVER_WORDS + nodes[coverPartOffset(memory, slot) + COVER_WORDS - 1]!;
   }
 
-  /** Words of the block. */
   function wordsOf(slot: number): number {
     return coverPartOffset(memory, slot) - (slot & OFFSET_MASK) + coverWords(slot);
   }
@@ -81,7 +79,6 @@ export function createNodes(memory: IndexMemory, arena: Arena) {
     else for (let i = 0; i < words; i++) nodes[to + i] = nodes[from + i]!;
   }
 
-  /** Sets the rank bytes of the ranked bitmap at `part`. */
   function rank(part: number): void {
     const bytes = (part + BITMAP_WORDS) << 2;
     let before = 0;

@@ -225,10 +225,7 @@ export const takeBackEndpoint = endpoint({
     id: 'agentTakeBack',
     tag,
     summary: "Ends decisions of the account's agents: those that match, or all of them.",
-    query: {
-      ...meantQuery,
-      type: optionalText('`ban` or `captcha`.'),
-    },
+    query: { ...meantQuery, type: optionalText('`ban` or `captcha`.') },
     answers: takenBackAnswers,
   },
 });
@@ -293,10 +290,7 @@ export const decideEndpoint = endpoint({
     summary: 'Sets own entries of the operator, by a key that may manage.',
     description: 'The key comes in `X-Api-Key`, or its token as bearer.',
     requestBody: jsonBody(sentDecisions),
-    answers: {
-      201: jsonAnswer('For each decision its id.', v.array(v.string())),
-      401: refused,
-    },
+    answers: { 201: jsonAnswer('For each decision its id.', v.array(v.string())), 401: refused },
   },
 });
 

@@ -409,7 +409,6 @@ export function readAlertsToDelete(
     isAny && decision.atMs >= since && decision.atMs <= until && isMeant(value, decision);
 }
 
-/** Returns the alert of this id; undefined: there is none. */
 export function alertWithId(
   own: Pick<OwnDecisions, 'active'> | undefined,
   id: number,

@@ -158,7 +158,6 @@ export interface BouncerRouteOptions {
     /** Some are read when somebody asks: no answer holds until the bans change. */
     readonly areRead: boolean;
   }>;
-  /** Returns what the operator banned by hand. */
   readonly manual: () => Promise<readonly ByHand[]>;
   readonly index: Pick<IndexView, 'listNames'>;
   /** Entries of a whole list for this key. */

@@ -96,7 +96,6 @@ const over = '-1s';
 const earlyMs = 5_000;
 const listsMax = 1_024;
 
-/** The type of a decision and its source, as a bouncer reads them. */
 export interface DecisionAttribution {
   readonly type: DecisionType;
   readonly origin: string;
@@ -467,7 +466,6 @@ export function canonicalValue(text: string): string | undefined {
   return `AS${Number(number)}`;
 }
 
-/** Returns whether a value is a country or a system. */
 export function isCountryOrSystem(value: string): boolean {
   return scopeOf(value) === 'Country' || scopeOf(value) === 'AS';
 }

@@ -9,7 +9,6 @@ import { f64, group, list, oneOf, record, text } from '../../storage/record.ts';
 import { type Decision, type DecisionType, decisionTypes, isCountryOrSystem } from './decisions.ts';
 
 export interface Decided {
-  /** Account id. */
   readonly account: string;
   /** Milliseconds since 1970: when they were made, or taken back. */
   readonly atMs: number;

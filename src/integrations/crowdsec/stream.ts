@@ -372,10 +372,7 @@ async function bodyOfList(list: ListChanges, filter: Filter): Promise<Body> {
     yield* list.removed;
     yield* rows.lost;
   }
-  return framed({
-    added,
-    deleted: await renderDecisions(removed(), rows.gone, { isGone: true }),
-  });
+  return framed({ added, deleted: await renderDecisions(removed(), rows.gone, { isGone: true }) });
 }
 
 interface Rows {

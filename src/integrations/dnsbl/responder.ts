@@ -127,7 +127,6 @@ interface ResponderOptions {
   readonly clock: { now(): number; monotonicMs(): number };
 }
 
-/** The sender of a query; over UDP it may be forged. */
 export interface Peer {
   readonly family: 4 | 6;
   readonly words: Uint32Array;

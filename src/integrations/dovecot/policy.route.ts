@@ -111,9 +111,7 @@ export const policyEndpoint = endpoint({
 
 export interface PolicyIntegrationOptions {
   readonly quotaGuard: QuotaGuard;
-  readonly check: {
-    judge(...asked: Parameters<Judge>): Pick<Verdict, 'score' | 'malicious'>;
-  };
+  readonly check: { judge(...asked: Parameters<Judge>): Pick<Verdict, 'score' | 'malicious'> };
   readonly clock: Pick<Clock, 'now'>;
   /** Counts one question for this name; true: it is beyond the budget of a key. */
   readonly isSpent: (name: string) => boolean;
@@ -122,7 +120,6 @@ export interface PolicyIntegrationOptions {
   readonly count: (outcome: IntegrationOutcome<'dovecot'>) => void;
 }
 
-/** A login that failed at a mail server. */
 interface FailedLogin {
   /** The slot of the account whose key the mail server uses. */
   readonly slot: number;

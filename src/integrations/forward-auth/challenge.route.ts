@@ -71,11 +71,7 @@ export const gateEndpoints = {
     robots: 'disallow',
   }),
   /** The same page as a blocked visitor gets from the gate itself, for proxies that drop its body. */
-  blocked: openPage(blockedPath, {
-    isGuest: true,
-    headers: siteHeaders,
-    robots: 'disallow',
-  }),
+  blocked: openPage(blockedPath, { isGuest: true, headers: siteHeaders, robots: 'disallow' }),
   answer: openPage(challengePath, {
     isGuest: true,
     method: 'POST',

@@ -127,7 +127,6 @@ export interface DeciderOptions {
   };
   readonly passes: Pick<Passes, 'look'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Parses the query that holds a policy. */
   readonly readParams: (text: string) => Result<GateParams>;
   readonly spotMark: SpotMark;
 }

@@ -58,7 +58,6 @@ export type ScoreReason =
 export interface IpPageData {
   /** Canonical text. */
   readonly address: string;
-  /** Whole number, 0 to 100; 0 when allowlisted. */
   readonly score: number;
   /** ISO 3166 code in upper case; `ZZ` when unknown. */
   readonly countryCode: string;

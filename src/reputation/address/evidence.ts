@@ -68,7 +68,6 @@ export interface ListEvidence {
   readonly endsAt: number | undefined;
 }
 
-/** The evidence of one entry's reports. */
 export interface ReportEvidence {
   readonly entry: string;
   /** 0 to 100, before lists. */

@@ -467,7 +467,6 @@ function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
   );
 }
 
-/** Counts them by verdict. */
 function bandBadges(found: readonly FoundAddress[], text: Catalogue, format: Format): Html {
   const scores = found.flatMap(({ known }) =>
     known?.cell.kind === 'seen' ? known.cell.score : [],

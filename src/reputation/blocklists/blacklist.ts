@@ -194,7 +194,6 @@ interface BuiltBlacklist {
   readonly leftOut: number;
 }
 
-/** The list while it is made. */
 interface Draft {
   readonly rows: BlacklistRows;
   readonly bounds: BlacklistBounds;

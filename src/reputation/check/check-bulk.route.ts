@@ -71,9 +71,7 @@ export const checkBulkEndpoint = endpoint({
     id: 'checkBulk',
     tag: 'IP API',
     summary: `Up to ${bulkAddressesMax} addresses at once. Costs one read an address.`,
-    query: {
-      family: option(v.picklist([4, 6]), 'Of a body of bytes, which needs it.'),
-    },
+    query: { family: option(v.picklist([4, 6]), 'Of a body of bytes, which needs it.') },
     requestBody: {
       required: true,
       content: {

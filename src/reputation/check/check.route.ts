@@ -195,10 +195,7 @@ export function readQuery(query: string): AskedCheck {
   const withKey = key === undefined ? {} : { key };
   const address = params.get('ipAddress');
   if (address === undefined || address === '') {
-    return {
-      ...withKey,
-      refusal: apiErrorBody(422, addressRequiredDetail, 'ipAddress'),
-    };
+    return { ...withKey, refusal: apiErrorBody(422, addressRequiredDetail, 'ipAddress') };
   }
   const maxAge = params.get('maxAgeInDays');
   if (maxAge !== undefined && !isMaxAge(maxAge)) {

@@ -58,7 +58,6 @@ export function createDryRun(options: {
     return used;
   }
 
-  /** Says what a decision would say of the address itself. */
   function decide(entry: number): void {
     const { retracts, allows, score = 0, listed } = decision;
     if (retracts) {

@@ -35,7 +35,6 @@ const sizes = { category: 24, country: 256, network: 64, list: 256, band: 4 } as
 export type ReportTrait = keyof typeof sizes;
 export const reportTraits = Object.keys(sizes) as readonly ReportTrait[];
 
-/** The facts of a report that are counted. */
 export interface ReportFacts {
   readonly categories: readonly string[];
   readonly country: string;

@@ -23,7 +23,6 @@ import type { Sources } from '../lists/sources.ts';
 import { type Catalogue, frameText } from '../words.ts';
 import { levels, mapThemes } from './map.ts';
 
-/** Counters that the server keeps. */
 export interface RadarFigures {
   readonly reports: ReportCounts;
   /** Undefined in the first moments of a server. */

@@ -177,10 +177,7 @@ const shownRule = (rule: AllowRule) => ({ ...rule, addedAt: dateText(rule.addedA
 export const addRule = operation({
   name: 'allow add',
   purpose: 'put an address, a network, an autonomous system or a country on the allowlist',
-  parameters: {
-    prefix: rangeOrGroup,
-    reason: { ...note, help: 'why; shown by list' },
-  },
+  parameters: { prefix: rangeOrGroup, reason: { ...note, help: 'why; shown by list' } },
   audit: 'required',
   async run(w, { prefix, reason }) {
     const { former, ...rule } = expect(await createAllowlist(w).add(prefix, reason));

@@ -37,7 +37,6 @@ import { createReportStore } from '../reports/store/report-store.ts';
 const standings = ['anyone', 'signed_in', 'from_address'] as const;
 export type AskerStanding = (typeof standings)[number];
 
-/** The person behind a request. */
 interface Asker {
   readonly standing: AskerStanding;
   /** Mark of the client's network, see `networkMarks`. */
@@ -51,10 +50,7 @@ export const unknownNetwork: Uint8Array = new Uint8Array(markBytes);
 const anyone: Asker = { standing: 'anyone', network: unknownNetwork };
 
 /** Fields of the asker at the end of a row. */
-const askerFields = {
-  standing: oneOf<AskerStanding>(standings),
-  network: fixed(markBytes),
-};
+const askerFields = { standing: oneOf<AskerStanding>(standings), network: fixed(markBytes) };
 
 /** @param key of this service. @returns the mark of a client's network */
 export function networkMarks(key: Uint8Array): (clientIp: string) => Uint8Array {

@@ -227,7 +227,6 @@ export function createContributions(entriesMax: number, nodesMax: number) {
     count--;
   }
 
-  /** Views of the used parts of the arrays, for the start's snapshot. */
   function image(): ArrayImage {
     const sections = new Map<string, Uint8Array>();
     sections.set('contributions', bytesOf(Uint32Array.of(used, free, count, entryTop)));

@@ -107,7 +107,6 @@ export interface Entries {
   readonly section: PageSection;
   /** Present when `isDigested` was set. */
   readonly digest: EntryDigest | undefined;
-  /** Views of the state outside the index, for the start's snapshot. */
   image(): ArrayImage;
   /**
    * Loads an image into an empty state, over an index from the same snapshot. @returns false when
@@ -167,7 +166,6 @@ export function createEntries(options: {
   index: IpIndex;
   /** Largest entry number. */
   entriesMax: number;
-  /** Largest number of contributions. */
   contributionsMax: number;
   touchPage: (page: number) => void;
   /** Returns the present policy of votes. */

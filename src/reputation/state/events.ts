@@ -98,9 +98,7 @@ export interface OwnEntryFacts extends IndexPrefix {
   readonly endSecond: number;
 }
 
-/** An account and the address that it reported. */
 export interface Reported {
-  /** Account id. */
   readonly account: string;
   readonly family: 4 | 6;
   readonly words: Uint32Array;
@@ -298,7 +296,6 @@ const entryFacts = both(
   }),
 );
 
-/** The operator sets a manual entry. */
 export const entrySet = defineEvent({
   kind: 'entry.set',
   since: { 1: 1 },
@@ -382,10 +379,7 @@ export const reportsWithdrawn = defineEvent({
   since: { 1: 1, 2: 1 },
   fields: both(
     reported,
-    group<Omit<WithdrawnReports, keyof Reported>>({
-      penalty: flag,
-      reports: onlySince(2, varint),
-    }),
+    group<Omit<WithdrawnReports, keyof Reported>>({ penalty: flag, reports: onlySince(2, varint) }),
   ),
   versionOf: ({ reports }) => (reports === undefined ? 1 : 2),
   apply: (state: ReputationInMemory, reports, at) => state.withdrawReports(reports, at),

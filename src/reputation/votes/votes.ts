@@ -84,7 +84,6 @@ export function budgetBaseOf(rank: Rank, { isPrivate }: Policy): number {
   return budgetBase[isPrivate ? 'private' : 'public'][rank];
 }
 
-/** A report that asks for a vote. */
 export interface VoteRequest {
   readonly slot: number;
   readonly rank: Rank;

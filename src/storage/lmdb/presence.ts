@@ -22,7 +22,6 @@ export const idFile = 'store.id';
 export const snapshotFile = 'index.snapshot';
 /** In the data directory: where a restore makes the store, until it is whole. */
 export const restoreFolder = 'restoring';
-/** Returns the store's path in a data directory. */
 export function storePath(dataDir: string): string {
   return `${dataDir}/store`;
 }

@@ -176,12 +176,7 @@ export function readOnlyStore(store: Store): Store {
   return {
     ...store,
     async commit({ set = [] }) {
-      return {
-        ok: true,
-        seq: await store.lastSeq(),
-        duplicate: false,
-        versions: set.map(() => 0),
-      };
+      return { ok: true, seq: await store.lastSeq(), duplicate: false, versions: set.map(() => 0) };
     },
     pruneEvents: async () => 0,
     sweep: async () => 0,

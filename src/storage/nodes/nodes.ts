@@ -288,10 +288,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
     isOutdated: () => agreement.outdated() !== undefined,
     tooNew: agreement.tooNew,
     async announce(url) {
-      await (await store.session()).query({
-        ...announceNode,
-        values: [id, boot, url],
-      });
+      await (await store.session()).query({ ...announceNode, values: [id, boot, url] });
     },
     urlOf: rememberedUrls(store, alive, clock),
     async prune(pruning) {

@@ -85,7 +85,6 @@ export interface EncodedFile extends Stitched {
   readonly etag: string;
 }
 
-/** A variant as it is served. */
 export interface FeedFile {
   readonly name: string;
   readonly type: string;

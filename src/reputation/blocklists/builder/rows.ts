@@ -75,7 +75,6 @@ export function setInfo(rows: Rows, at: number, info: number): void {
 
 export type RowList = ReturnType<typeof createRowList>;
 
-/** Rows that are added one after the other. */
 export function createRowList(rowsMax: number, roomFor = 1_024) {
   let words: Rows = new Uint32Array(Math.min(roomFor, rowsMax) * ROW);
   let count = 0;

@@ -73,7 +73,6 @@ export const wholeFeed: NamedFeed = {
   addedAt: 0,
 };
 
-/** Returns the named feeds by name. */
 export async function listNamedFeeds(store: Pick<Store, 'scan'>): Promise<NamedFeed[]> {
   const found: NamedFeed[] = [];
   for await (const page of pagesUnder(store, namedFeedPrefix())) {

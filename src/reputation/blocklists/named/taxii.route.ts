@@ -178,7 +178,6 @@ function reply(body: object, headers: readonly Header[] = []): Result<Reply> {
   return ok({ status: 200, headers: all, body: JSON.stringify(body) });
 }
 
-/** An error message of TAXII. */
 function refusal(failure: Failure, headers: readonly Header[], status?: number): Reply {
   const asked = status ?? statusOf(failure.error);
   const code = failure.error === 'invalid_parameter' ? 422 : asked;

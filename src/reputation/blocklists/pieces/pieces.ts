@@ -58,10 +58,7 @@ export interface Stitched {
 
 /** Grows whenever the same text is compressed to other bytes: ETags name it. */
 export const encodingsVersion = 3;
-const brotliParams = {
-  [constants.BROTLI_PARAM_QUALITY]: 1,
-  [constants.BROTLI_PARAM_LGWIN]: 22,
-};
+const brotliParams = { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_LGWIN]: 22 };
 const chunkBytes = 1 << 18;
 const deflateLevel = 1;
 /** Enough to tell when the same rows are written in another way. */
@@ -557,7 +554,6 @@ export interface KnownPiece extends Piece {
   readonly hash: Uint8Array;
 }
 
-/** A run as a piece. */
 interface RunPiece extends KnownPiece, MadeRun {
   /** With rows of the last build: an array of rows goes when no run of it is served any more. */
   leaves: Leaves;
@@ -572,11 +568,7 @@ export interface KnownPieces {
   readonly lists: ReadonlyMap<string, readonly RunPiece[]>;
 }
 
-export const nothingKnown: KnownPieces = {
-  pieces: new Map(),
-  runs: new Map(),
-  lists: new Map(),
-};
+export const nothingKnown: KnownPieces = { pieces: new Map(), runs: new Map(), lists: new Map() };
 
 export function hashOf(...parts: readonly (Uint8Array | Uint32Array)[]): Buffer {
   const hash = createHash('sha256');

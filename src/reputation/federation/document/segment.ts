@@ -203,13 +203,7 @@ export function createSegmentReader(options: {
 type FilledRow = { -readonly [Name in keyof SegmentRow]: SegmentRow[Name] };
 
 function newRow(): FilledRow {
-  return {
-    isGone: false,
-    family: 4,
-    words: new Uint32Array(4),
-    length: 32,
-    ...noFacts,
-  };
+  return { isGone: false, family: 4, words: new Uint32Array(4), length: 32, ...noFacts };
 }
 
 const plus = 0x2b;
@@ -338,7 +332,6 @@ function isBehind(row: SegmentRow, last: Uint32Array): boolean {
   return row.length > last[5]!;
 }
 
-/** Compares two addresses in the order of a segment. */
 export function compareAddresses(a: AddressRef, b: AddressRef): number {
   if (a.family !== b.family) return a.family - b.family;
   const words = a.family === 4 ? 1 : 4;
@@ -356,10 +349,7 @@ export const segmentsPerAnswer = 256;
 const betweenBytesMax = 32;
 export const batchBytesMax = segmentBytesMax + segmentsPerAnswer * betweenBytesMax;
 
-export type NumberedSegment = {
-  readonly seq: number;
-  readonly bytes: Uint8Array;
-};
+export type NumberedSegment = { readonly seq: number; readonly bytes: Uint8Array };
 
 export function writeBatch(segments: readonly NumberedSegment[]): Buffer {
   return Buffer.concat(

@@ -93,7 +93,6 @@ export function createChanges(options: {
     const out = newAddress();
     const room = snapshotRowsMax - rowCount(rows);
     let next = 0;
-    /** Returns whether the address is out. */
     function isOut(address: AddressRef): boolean {
       for (; next < rowCount(rows); next++) {
         const order = compareAddresses(addressAt(rows, next, out), address);

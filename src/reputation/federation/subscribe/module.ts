@@ -179,11 +179,7 @@ export function createPeerPoller(options: PollOptions) {
     const fault = faultOfHead(head, before, clock.now());
     if (fault === 'forked') return { ...headOf(head), ...otherHistory(peer, head) };
     if (fault !== undefined) throw new PeerFault(`${nameOf(peer)}: its head is refused (${fault})`);
-    const change: Refreshed = {
-      ...headOf(head),
-      ...rotated(peer, head),
-      freshAt: clock.now(),
-    };
+    const change: Refreshed = { ...headOf(head), ...rotated(peer, head), freshAt: clock.now() };
     await options.catchUpTo(await store.lastSeq());
     // Only the operator knows whose key it was.
     if (peer.held === 'strange key') return change;
@@ -572,12 +568,7 @@ export function createJudge(
     before: Counts,
     added: Uint32Array,
     isAccepted: boolean,
-  ): Promise<{
-    reason: HoldReason;
-    counts: Counts;
-    taken: Uint32Array;
-    waiting?: FoundRows;
-  }> {
+  ): Promise<{ reason: HoldReason; counts: Counts; taken: Uint32Array; waiting?: FoundRows }> {
     const tag = tagOf(contributionKinds.peer, peer.number);
     const thisHour = Math.floor(clock.now() / hourMs);
     const latest = Math.floor((clock.now() + aheadMsMax) / hourMs);

@@ -37,7 +37,6 @@ export type HoldReason = (typeof holdReasons)[number];
 
 const peerStates = ['active', 'paused'] as const;
 
-/** A peer. Times are milliseconds since 1970, 0 for never. */
 export interface StoredPeer {
   readonly number: number;
   /** The origin of its federation paths, such as `https://b.example`. */

@@ -38,7 +38,6 @@ const prefixLengthMin = { 4: 8, 6: 16 } as const;
 
 type FullBatch = Required<Omit<RowBatch, 'count'>>;
 
-/** Score and number of reports that a list gives an entry. */
 interface RowScore {
   score: number;
   reports: number;

@@ -25,7 +25,6 @@ export interface Reporter {
 export interface StoredReport {
   /** base64url text of 16 bytes. */
   readonly id: string;
-  /** Account id. */
   readonly account: string;
   /** The public `reporterId`: no two accounts have the same one. */
   readonly reporter: number;

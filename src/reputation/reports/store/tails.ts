@@ -21,7 +21,6 @@ import type { StoredReport } from './report-rows.ts';
 
 export interface Tail {
   readonly account: string;
-  /** Reporter of the newest report in it, as in `StoredReport`. */
   readonly reporter: number;
   /** Time of the newest report, ms since 1970. */
   readonly newestAt: number;
@@ -29,7 +28,6 @@ export interface Tail {
   readonly days: ReadonlyMap<number, number>;
 }
 
-/** A tail in the store. */
 export interface TailRow extends RowCheck {
   readonly tail: Tail;
 }
@@ -72,7 +70,6 @@ function accountIn(key: Uint8Array): string {
   return Buffer.from(key.subarray(18, -1)).toString('utf8');
 }
 
-/** Reads the tail of an account and an address. */
 export async function tailOf(
   store: Pick<Store, 'get'>,
   account: string,
