@@ -10,7 +10,7 @@ const en = {
     tryTitle: 'Try it',
     submit: 'Check my answer',
     right: 'Right. A site would let you through now.',
-    wrong: 'Wrong, or too late. Each challenge takes one answer, so here is a new one.',
+    wrong: 'Wrong, or too late. Here is a new challenge.',
     howTitle: 'How it works',
     how: [
       'Each frame by itself is pure noise. Freeze one and look.',
@@ -50,20 +50,20 @@ const en = {
 const fr: typeof en = {
   captcha: {
     title: 'Un mot qui n’existe qu’en mouvement',
-    lede: 'Deux nuages de points vont en sens contraires. L’œil voit des lettres là où ils se séparent. Arrêtez l’image : il ne reste que du bruit.',
+    lede: 'Deux nuages de points vont en sens opposés. L’œil voit des lettres là où ils se séparent. Arrêtez l’image : il ne reste que du bruit.',
     description:
       'Essayez le CAPTCHA en mouvement : l’œil voit un mot qu’aucune image fixe ne montre.',
     tryTitle: 'Essayez',
     submit: 'Vérifier ma réponse',
     right: 'C’est juste. Un site vous laisserait passer.',
-    wrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
+    wrong: 'Réponse fausse, ou trop tardive. Voici un nouveau défi.',
     howTitle: 'Comment ça marche',
     how: [
       'Seule, chaque image n’est que du bruit. Figez-en une et regardez.',
       'Chaque défi cache un mot tiré au hasard. Il reste sur le serveur jusqu’à votre réponse.',
       'La plupart des visiteurs n’en voient pas : leur navigateur travaille une seconde à la place.',
       'Un défi accepte une seule réponse et expire après deux minutes.',
-      'Vous ne percevez pas le mouvement ? Écoutez.',
+      'Vous ne percevez pas le mouvement ? Écoutez.',
     ],
     honest:
       'Il arrête l’automatisation de masse, pas un attaquant déterminé. Un programme qui lit des images fixes ne lit rien. Celui qui suit le mouvement lit presque tous les mots, comme sur toute image lisible. Les limites par navigateur et par réseau, la réputation de l’adresse et les reçus à usage unique font le reste.',

@@ -18,6 +18,7 @@ import type { RestoreFlags } from './store/restore.ts';
 import type { VerifyFlags } from './store/verify.ts';
 
 const keepDefault = 7;
+const backupWords: readonly string[] = ['create', 'make', 'new', 'now', 'run', 'write', 'help'];
 
 function backupCommand(): Command {
   return new Command('backup')
@@ -54,7 +55,13 @@ function backupCommand(): Command {
       ).argParser(wholeNumber(1, 10_000)),
     )
     .option('--json', 'print the result as JSON, no progress')
-    .action(async (target: string, flags: BackupFlags) => {
+    .action(async (target: string, flags: BackupFlags, command: Command) => {
+      // Other groups have a word here: whoever types one does not mean a file of that name.
+      if (backupWords.includes(target)) {
+        command.error(
+          `error: '${target}' is no word of this command: name the file, such as 'portcullis backup today.pclb' (a file of that name is './${target}')`,
+        );
+      }
       const { backup } = await import('./store/backup.ts');
       await backup(target, flags);
     });

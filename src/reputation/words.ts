@@ -140,7 +140,7 @@ const en = {
       peerReasons: {
         alone: 'One alone stays below 50.',
         no_budget: 'Its votes are used up.',
-        silent: 'Its word does not count right now.',
+        silent: 'Its votes don’t count right now.',
         no_vote: 'It carries no vote.',
       },
       noEffect: 'No effect: the address is known good.',
@@ -261,7 +261,7 @@ const en = {
       comment: 'Comment',
       commentHint:
         'Log lines help most. Everybody can read it; addresses and passwords are masked.',
-      submit: 'Report',
+      submit: 'Report address',
       noKey:
         'Your account has no API key yet. With one, your report counts at once. Without one, the operator reads it first.',
       makeKey: 'Create a key',
@@ -355,7 +355,7 @@ const en = {
       haproxy: {
         title: 'HAProxy',
         intro: 'Fetch the list first, then add the two lines to your frontend.',
-        notes: ['Behind another proxy, read the client’s address from it first.'],
+        notes: ['Behind another proxy, first read the client’s address that it passes on.'],
       },
       nginx: {
         title: 'nginx',
@@ -487,7 +487,7 @@ const fr: typeof en = {
       Commercial: 'Entreprise',
       Organization: 'Organisation',
     },
-    anonymousExitHint: 'Un réseau d’anonymisation sort ici.',
+    anonymousExitHint: 'Le trafic d’un réseau d’anonymisation sort ici.',
     facts: {
       country: 'Pays',
       ofNetwork: (code) => `${code}, du réseau`,
@@ -509,11 +509,11 @@ const fr: typeof en = {
     why: {
       own: () => 'La règle manuelle décide.',
       list: () => 'La liste décide : les signalements seuls donnent moins.',
-      network: (ceiling) => `Ses voisines l’élèvent, à ${ceiling} au plus.`,
+      network: (ceiling) => `Ses voisines le font monter, à ${ceiling} au plus.`,
       newcomers: (ceiling) => `De nouveaux comptes seuls atteignent ${ceiling} au plus.`,
       some: (ceiling) => `Trop peu de comptes de confiance pour bloquer : ${ceiling} au plus.`,
       earned: (ceiling) =>
-        `Des comptes au bon passé, sur plusieurs réseaux, atteignent ${ceiling} au plus.`,
+        `Des comptes éprouvés, sur plusieurs réseaux, atteignent ${ceiling} au plus.`,
       full: () => 'Assez de comptes de confiance sont d’accord : seul l’âge fait baisser le score.',
       held: (ceiling) =>
         `Aucun signalement de confiance depuis 30 jours : les nouveaux atteignent ${ceiling} au plus.`,
@@ -524,7 +524,7 @@ const fr: typeof en = {
       kinds: {
         bad: 'liste',
         anon: 'liste de sorties anonymes',
-        good: 'liste d’adresses sûres',
+        good: 'liste d’adresses réputées sûres',
         allow: 'sur la liste blanche',
       },
       list: (since, loaded) => `Listée depuis le ${since} · chargée ${loaded}`,
@@ -545,7 +545,7 @@ const fr: typeof en = {
       peerReasons: {
         alone: 'Un seul reste sous 50.',
         no_budget: 'Ses votes sont épuisés.',
-        silent: 'Son avis ne compte pas pour l’instant.',
+        silent: 'Ses votes ne comptent pas pour l’instant.',
         no_vote: 'Il ne porte aucun vote.',
       },
       noEffect: 'Sans effet : l’adresse est réputée sûre.',
@@ -554,7 +554,7 @@ const fr: typeof en = {
       votes: {
         staff: (_count, formatted) => `${formatted} de l’équipe`,
         member: (_count, formatted) => `${formatted} de confiance`,
-        earned: (_count, formatted) => `${formatted} au bon passé`,
+        earned: (count, formatted) => (count === 1 ? '1 éprouvé' : `${formatted} éprouvés`),
         none: (count, formatted) => (count === 1 ? '1 nouveau' : `${formatted} nouveaux`),
       },
       ages: {
@@ -627,13 +627,13 @@ const fr: typeof en = {
     historyCount: 'Signalements',
     categoriesTitle: 'Signalée pour',
     commentsTitle: 'Derniers signalements',
-    commentsMore: (count) => `En montrer ${count} de plus`,
+    commentsMore: (count) => `Afficher ${count} de plus`,
     commentsNote: 'Adresses, e-mails et mots de passe y sont masqués.',
     commentWhole: 'Tout afficher',
     meaningText:
-      'Le score résume les listes et les signalements récents, pesés par la confiance. Il juge l’adresse, pas la personne derrière elle.',
+      'Le score résume les listes et les signalements récents, pondérés par la confiance. Il juge l’adresse, pas la personne derrière elle.',
     folds: {
-      meaning: 'Ce que disent les scores',
+      meaning: 'Ce que signifient les scores',
       check: 'Vérifier avec curl',
       report: 'Signaler avec curl',
     },
@@ -647,7 +647,7 @@ const fr: typeof en = {
       title: 'Demander le retrait',
       lede: 'C’est mon adresse',
       note: 'Dites ce qui a changé : une machine nettoyée, une adresse nouvelle pour vous. L’opérateur lit et décide. Ni votre nom ni votre e-mail ne sont conservés.',
-      reason: 'Que doit savoir l’opérateur ?',
+      reason: 'Que doit savoir l’opérateur ?',
       hint: 'Le texte est effacé après 90 jours.',
       wrong: (min, max) => `Écrivez de ${min} à ${max} caractères.`,
       challengeWrong: 'Ce n’était pas le mot. En voici un autre.',
@@ -659,13 +659,13 @@ const fr: typeof en = {
     },
     report: {
       title: 'Signaler',
-      lede: 'Qu’a-t-elle fait ?',
+      lede: 'Qu’a-t-elle fait ?',
       categories: 'Catégories',
       noCategory: 'Choisissez-en au moins une.',
       comment: 'Commentaire',
       commentHint:
-        'Des lignes de journal aident le plus. Tout le monde peut le lire ; adresses et mots de passe y sont masqués.',
-      submit: 'Signaler',
+        'Des lignes de journal aident le plus. Tout le monde peut le lire ; adresses et mots de passe y sont masqués.',
+      submit: 'Signaler l’adresse',
       noKey:
         'Votre compte n’a pas encore de clé d’API. Avec une clé, votre signalement compte aussitôt. Sans clé, l’opérateur le lit d’abord.',
       makeKey: 'Créer une clé',
@@ -720,16 +720,16 @@ const fr: typeof en = {
       minimumScore:
         'Les pires seulement : 75 (par défaut), 85 ou 95. Pour .txt, .csv, .json, .ipset, .nft, .haproxy et .rsc.',
       aggregate:
-        'Réunit les voisines en aussi peu de plages que possible. Pour les petits appareils ; pas pour .csv ni .json.',
+        'Réunit les voisines en aussi peu de plages que possible. Pour les petits appareils ; pas pour .csv ni .json.',
     },
     termsTitle: 'Conditions et limites',
     freeTerms: 'Utilisation libre pour protéger des réseaux et des services, sans garantie.',
     attribution: 'Noms des fournisseurs dans .csv et .json :',
     limits: (count) =>
-      `${count} requêtes par minute et par client. Envoyez la date ou l’ETag de votre copie, et demandez toutes les dix minutes.`,
+      `${count} requêtes par minute et par client. Envoyez la date ou l’ETag de votre copie, et interrogez toutes les dix minutes.`,
     setUpTitle: 'Mise en place',
     setUpText:
-      'Commencez par le script de récupération : les pare-feux ci-dessous s’en servent. Tout se fait en root et peut être relancé sans risque. Ajoutez d’abord une règle pour les adresses à ne jamais bloquer.',
+      'Commencez par le script de récupération : les pare-feu ci-dessous l’utilisent. Tout se fait en root et peut être relancé sans risque. Ajoutez d’abord une règle pour les adresses à ne jamais bloquer.',
     places: {
       shell: 'En root',
       address: 'Adresse de la liste',
@@ -739,29 +739,28 @@ const fr: typeof en = {
       refresh: {
         title: 'cron et curl',
         intro:
-          'Récupère une liste avec --time-cond : inchangée, elle n’est pas renvoyée. La nouvelle remplace l’ancienne d’un coup.',
+          'Récupère une liste avec --time-cond : une liste inchangée n’est pas renvoyée. La nouvelle remplace l’ancienne d’un coup.',
         notes: [
           'Votre outil recharge pour une nouvelle liste, et une fois après un redémarrage.',
-          'En cas d’échec, l’essai suivant reprend.',
+          'En cas d’échec, le prochain passage réessaie.',
         ],
       },
       ipset: {
         title: 'iptables et ipset',
         intro:
-          'Deux ensembles, portcullis4 et portcullis6, remplis à côté puis échangés : aucun paquet ne voit une moitié de liste.',
+          'Remplit deux nouveaux ensembles, portcullis4 et portcullis6, puis les échange. Aucun paquet ne voit une liste incomplète.',
         notes: ['Garde aussi les règles en place, même après un redémarrage de la machine.'],
       },
       nftables: {
         title: 'nftables',
         intro:
-          'Deux ensembles dans une table à part, inet portcullis, remplacés en une transaction avec la chaîne qui s’en sert.',
+          'Deux ensembles dans leur propre table, inet portcullis. Une transaction les remplace avec leur chaîne.',
         notes: ['Vos propres tables et chaînes ne sont pas touchées.'],
       },
       haproxy: {
         title: 'HAProxy',
-        intro:
-          'Les deux lignes vont dans votre frontend. Allez chercher la liste avant de les ajouter.',
-        notes: ['Derrière un autre proxy, prenez d’abord chez lui l’adresse du client.'],
+        intro: 'Récupérez d’abord la liste, puis ajoutez les deux lignes à votre frontend.',
+        notes: ['Derrière un autre proxy, lisez d’abord l’adresse du client qu’il transmet.'],
       },
       nginx: {
         title: 'nginx',
@@ -782,29 +781,27 @@ const fr: typeof en = {
       },
       mikrotik: {
         title: 'MikroTik RouterOS 7',
-        intro:
-          'Un script qui va chercher et importe la liste toutes les heures, et deux règles qui rejettent.',
+        intro: 'Un script qui importe la liste toutes les heures, et deux règles de rejet.',
         notes: [
-          'Agrégée, car les routeurs sont petits : ajoutez &ipVersion=4 si vous n’avez pas d’IPv6.',
-          'Le certificat est vérifié : le routeur doit avoir l’autorité dans /certificate.',
+          'La liste est agrégée pour les petits routeurs. Ajoutez &ipVersion=4 si vous n’avez pas d’IPv6.',
+          'Le routeur vérifie le certificat : importez son autorité dans /certificate.',
         ],
       },
       firehol: {
         title: 'FireHOL',
-        intro:
-          'Une définition pour update-ipsets, qui demande avec If-Modified-Since, et les lignes de firehol.conf qui s’en servent.',
-        notes: ['IPv4 seulement : iprange, dont il se sert, ne lit pas l’IPv6.'],
+        intro: 'Une définition pour update-ipsets, et les lignes de firehol.conf qui l’utilisent.',
+        notes: ['IPv4 seulement : son outil iprange ne lit pas l’IPv6.'],
       },
       rbldnsd: {
         title: 'Liste DNS avec rbldnsd',
         intro:
-          'Répond 127.0.0.2 pour une adresse listée, comme l’attendent les serveurs de courrier. Il surveille lui-même ses fichiers.',
+          'Répond 127.0.0.2 pour une adresse listée, comme l’attendent les serveurs de messagerie. Il recharge lui-même ses fichiers.',
         notes: [],
       },
       unbound: {
         title: 'Politique de résolveur avec unbound',
         intro:
-          'Une zone de politique de réponse : les noms qui mènent à une adresse listée n’existent pas pour qui interroge ce résolveur. Il va chercher la zone lui-même, tous les quarts d’heure.',
+          'Une zone de politique de réponse : le résolveur cache les noms qui mènent à une adresse listée. Il récupère la zone tous les quarts d’heure.',
         notes: [
           'En https, il lui faut tls-cert-bundle, par exemple /etc/ssl/certs/ca-certificates.crt.',
         ],

@@ -179,7 +179,7 @@ const signonEn = {
     expired: 'This form is no longer valid',
     cookies: 'This service needs a cookie',
     link: 'This link no longer works',
-    other: 'This page can’t continue',
+    other: 'We can’t continue',
   },
   /** Back to the page of the form. */
   pageAgain: 'Reload the page',
@@ -209,7 +209,7 @@ const signonEn = {
     invalid_parameter: 'Something in the form isn’t right.',
     bad_request: 'The form is damaged. Go back and send it again.',
     unsupported_media_type: 'The form is damaged. Go back and send it again.',
-    reauthentication_required: 'Confirm it’s you before you do this.',
+    reauthentication_required: 'Confirm it’s you first.',
     factor_required:
       'The console needs a passkey or an authenticator, and your account has neither. Add one first.',
     review_required:
@@ -238,22 +238,22 @@ const signonFr: typeof signonEn = {
   emailDomain:
     'Les adresses de ce domaine ne peuvent pas s’inscrire ici. Demandez une invitation à l’opérateur.',
   passwordLength: 'Un mot de passe compte de 8 à 256 caractères.',
-  challengeWrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
+  challengeWrong: 'Réponse fausse, ou trop tardive. Voici un nouveau défi.',
   register: {
     title: 'Créer un compte',
     lede: 'Nous envoyons un lien à votre adresse. Dès que vous l’ouvrez, le compte est actif.',
     forSite:
       'Nous envoyons un lien à votre adresse. Ouvrez-le, connectez-vous, et vous continuez vers le site.',
-    emailHint: 'Elle reste chez nous, sauf si vous la partagez vous-même avec un site.',
+    emailHint: 'Elle reste ici, sauf si vous la partagez avec un site.',
     byMailOnly:
-      'Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau. Vous choisirez donc votre mot de passe plus tard, avec le lien que nous envoyons à votre adresse.',
+      'Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau. Vous choisirez votre mot de passe plus tard, avec le lien de l’e-mail.',
     domains: 'Seules les adresses de certains domaines peuvent s’inscrire ici.',
     passwordKept: 'Vous en avez choisi un. Laissez vide pour le garder, ou saisissez-en un autre.',
     challengeSolved: 'Vous avez déjà résolu le défi.',
     submit: 'Créer un compte',
-    haveAccount: 'Vous avez un compte ?',
+    haveAccount: 'Vous avez un compte ?',
     passkey: 'Utiliser plutôt une clé d’accès',
-    passkeyHint: 'Une empreinte, un visage ou un code PIN, au lieu d’un mot de passe.',
+    passkeyHint: 'Votre empreinte, votre visage ou un code PIN, au lieu d’un mot de passe.',
   },
   createPasskey: {
     title: 'Créez votre clé d’accès',
@@ -271,13 +271,13 @@ const signonFr: typeof signonEn = {
   },
   passkeyProofErrors: {
     denied:
-      'Votre appareil n’a montré aucune clé d’accès : la demande a été fermée, cela a pris trop de temps, ou il n’en a pas pour ce service. Réessayez, ou prenez l’appareil ou la clé qui a la vôtre.',
+      'Votre appareil n’a proposé aucune clé d’accès. Réessayez, ou utilisez l’appareil ou la clé qui contient la vôtre.',
     unfit:
-      'Cette clé ne peut pas être déverrouillée : elle n’a ni code, ni empreinte, ni visage. Donnez-lui un code dans les réglages de votre appareil, ou prenez-en une autre.',
+      'Cette clé ne peut pas être déverrouillée : elle n’a ni code, ni empreinte, ni visage. Donnez-lui un code dans les réglages de votre appareil, ou prenez-en une autre.',
     address:
       'Les clés d’accès ne fonctionnent pas sous cette adresse du service. Ouvrez le service sous sa propre adresse.',
     unreachable: 'Le service est injoignable. Vérifiez votre connexion et réessayez.',
-    stale: 'La page est ancienne. Rechargez-la.',
+    stale: 'Cette page n’est plus à jour. Rechargez-la.',
     many: 'Trop d’essais à la fois. Réessayez dans un moment.',
   },
   outbox: {
@@ -289,43 +289,43 @@ const signonFr: typeof signonEn = {
   },
   checkMail: {
     title: 'Consultez votre messagerie',
-    demo: 'Ceci est une démo : ses e-mails restent sur cette machine. Son terminal montre le lien, et une page avec tous les e-mails.',
+    demo: 'Ceci est une démo : ses e-mails restent sur cette machine. Son terminal montre le lien, et une page avec tous les e-mails.',
     registered:
       'Nous avons envoyé un e-mail à cette adresse. Ouvrez son lien dans les 24 heures, et votre compte est prêt.',
     registeredAt: (email) =>
       `Nous avons envoyé un lien à ${email}. Ouvrez-le dans les 24 heures et votre compte est prêt.`,
-    notArrivedAgain: 'Rien reçu ? Regardez dans les indésirables, ou renvoyez l’e-mail.',
+    notArrivedAgain: 'Rien reçu ? Regardez dans les indésirables, ou renvoyez l’e-mail.',
     otherAddress: 'Utiliser une autre adresse',
     worksFrom: (time) =>
-      `Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau : le lien fonctionne à partir de ${time}.`,
+      `Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau : le lien fonctionne à partir de ${time}.`,
     choose: 'Vous choisissez votre mot de passe en ouvrant le lien.',
-    notArrivedChoose: 'Rien reçu ? Regardez dans les indésirables, ou inscrivez-vous à nouveau.',
+    notArrivedChoose: 'Rien reçu ? Regardez dans les indésirables, ou inscrivez-vous à nouveau.',
     recovering:
       'S’il existe un compte à cette adresse, un e-mail est en route. Son lien vaut une heure.',
     signingIn:
-      'Il y a eu beaucoup de tentatives sur ce compte : un mot de passe ne suffit pas pour le moment. S’il existe un compte à cette adresse, un lien l’attend ou arrive. Ouvrez le plus récent dans ce navigateur, dans les deux heures : il vous connecte.',
+      'Il y a eu beaucoup de tentatives sur ce compte : un mot de passe ne suffit pas pour le moment. S’il existe un compte à cette adresse, un lien l’attend ou arrive. Ouvrez le plus récent dans ce navigateur, dans les deux heures : il vous connecte.',
     notArrivedRegister:
-      'Rien reçu ? Regardez dans les indésirables. Avec un mot de passe, connectez-vous pour faire renvoyer l’e-mail ; avec une clé d’accès, inscrivez-vous à nouveau.',
-    notArrivedRecover: 'Rien reçu ? Regardez dans les indésirables et vérifiez l’adresse saisie.',
+      'Rien reçu ? Regardez dans les indésirables. Avec un mot de passe, connectez-vous pour faire renvoyer l’e-mail ; avec une clé d’accès, inscrivez-vous à nouveau.',
+    notArrivedRecover: 'Rien reçu ? Regardez dans les indésirables et vérifiez l’adresse saisie.',
   },
   unverified: {
     title: 'Confirmez votre adresse e-mail',
     text: (email) =>
-      `Nous avons envoyé un lien à ${email}. Ouvrez-le pour confirmer votre adresse : rien ne fonctionne avant.`,
+      `Nous avons envoyé un lien à ${email}. Ouvrez-le pour confirmer votre adresse : rien ne fonctionne avant.`,
     resend: 'Renvoyer l’e-mail',
     sentAgain: 'Un autre e-mail est en route. Leur nombre par heure est limité.',
   },
   verify: {
     title: 'Confirmez votre adresse e-mail',
-    text: 'Cliquez encore une fois pour confirmer. Des programmes ouvrent aussi les liens des e-mails.',
+    text: 'Un dernier clic pour confirmer : des programmes ouvrent aussi les liens des e-mails.',
     otherBrowser:
-      'Ce n’est pas le navigateur de l’inscription. Saisissez le mot de passe choisi là-bas. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte. Pour en avoir un, inscrivez-vous avec votre propre mot de passe.',
+      'Ce n’est pas le navigateur de l’inscription. Saisissez le mot de passe choisi là-bas. Ce n’était pas vous ? Fermez cette page, et personne n’aura le compte. Inscrivez-vous ensuite avec votre propre mot de passe.',
     otherBrowserPasskey:
-      'Ce n’est pas le navigateur de l’inscription. Utilisez la clé d’accès créée là-bas, ou ouvrez-y le lien. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte. Pour en avoir un, inscrivez-vous vous-même.',
+      'Ce n’est pas le navigateur de l’inscription. Utilisez la clé d’accès créée là-bas, ou ouvrez-y le lien. Ce n’était pas vous ? Fermez cette page, et personne n’aura le compte. Inscrivez-vous ensuite vous-même.',
     later: (time) =>
-      `Ce lien fonctionne à partir de ${time} : beaucoup de comptes ont été créés depuis un même réseau. Gardez l’e-mail et rouvrez le lien à ce moment-là.`,
+      `Ce lien fonctionne à partir de ${time} : beaucoup de comptes ont été créés depuis un même réseau. Gardez l’e-mail et rouvrez le lien à ce moment-là.`,
     choose:
-      'Choisissez le mot de passe de votre compte. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte.',
+      'Choisissez le mot de passe de votre compte. Ce n’était pas vous ? Fermez cette page, et personne n’aura le compte.',
     invitedTitle: 'Vous êtes invité',
     invited: (email) => `Choisissez un mot de passe ou une clé d’accès pour ${email}.`,
     invitedSubmit: 'Créer un compte',
@@ -337,7 +337,7 @@ const signonFr: typeof signonEn = {
   confirmEmail: {
     title: 'Confirmez votre nouvelle adresse',
     text: (from, to) =>
-      `Le compte de ${from} passe à ${to} : désormais, vous vous connecterez avec cette adresse. Vos autres sessions prennent fin.`,
+      `Le compte de ${from} passe à ${to} : désormais, vous vous connecterez avec cette adresse. Vos autres sessions prennent fin.`,
     submit: 'Utiliser cette adresse',
   },
   signIn: {
@@ -349,8 +349,8 @@ const signonFr: typeof signonEn = {
     passkey: 'Utiliser une clé d’accès',
     passkeyFailed:
       'La clé d’accès n’a pas été acceptée. Réessayez, ou utilisez votre mot de passe.',
-    forgotten: 'Mot de passe oublié ?',
-    noAccount: 'Nouveau ici ?',
+    forgotten: 'Mot de passe oublié ?',
+    noAccount: 'Pas encore de compte ?',
     limited:
       'Il y a eu beaucoup d’essais de connexion. Répondez au défi ci-dessous avec votre mot de passe. Sinon, vous recevez un lien par e-mail.',
     limitedKnown:
@@ -360,26 +360,26 @@ const signonFr: typeof signonEn = {
       'Ce navigateur n’exécute pas de scripts. Demandez le lien, ou réessayez dans un moment.',
     done: {
       verified:
-        'Votre adresse est confirmée. Connectez-vous avec le mot de passe ou la clé d’accès que vous avez choisis.',
+        'Votre adresse est confirmée. Connectez-vous avec votre mot de passe ou votre clé d’accès.',
       renewed:
         'La session de cette page a été renouvelée ou est terminée. Si vous venez de confirmer votre identité dans une autre fenêtre, rechargez la page.',
       unsaved:
-        'Votre session était terminée : rien n’est encore enregistré. Connectez-vous, et vous retrouvez le formulaire avec ce que vous avez tapé.',
+        'Votre session était terminée : rien n’est encore enregistré. Connectez-vous pour retrouver le formulaire avec votre saisie.',
       undone:
-        'Votre session était terminée : rien n’a été enregistré. Connectez-vous et recommencez.',
+        'Votre session était terminée : rien n’a été enregistré. Connectez-vous et recommencez.',
       reset:
         'Votre mot de passe est changé et toutes les sessions sont terminées. Connectez-vous avec le nouveau.',
     },
   },
   signInLink: {
-    title: 'Se connecter par ce lien',
-    text: 'Vous avez demandé dans ce navigateur un lien de connexion. Il fonctionne une seule fois.',
+    title: 'Se connecter avec ce lien',
+    text: 'Vous avez demandé un lien de connexion dans ce navigateur. Il ne sert qu’une fois.',
     submit: 'Se connecter',
     otherTitle: 'Ouvrez le lien dans l’autre navigateur',
     otherText:
-      'Ce lien ne connecte que le navigateur qui l’a demandé, et ce n’est pas celui-ci. Copiez l’adresse de cette page dans l’autre navigateur et ouvrez-la là-bas. Le lien reste utilisable.',
+      'Ce lien ne connecte que le navigateur qui l’a demandé. Copiez l’adresse de cette page dans l’autre navigateur et ouvrez-la là-bas. Le lien reste utilisable.',
     otherPlain:
-      'Si vous n’avez demandé aucun lien, fermez cette page : personne ne peut utiliser le lien sans votre boîte aux lettres.',
+      'Vous n’avez rien demandé ? Fermez cette page : sans votre messagerie, personne ne peut utiliser le lien.',
   },
   secondFactor: {
     title: 'Encore une étape',
@@ -389,16 +389,16 @@ const signonFr: typeof signonEn = {
     trustHint: 'Votre mot de passe y suffira alors. Seulement sur votre propre appareil.',
     submit: 'Continuer',
     startAgain: 'Recommencer',
-    over: 'La seconde étape a pris plus de dix minutes, ou a déjà servi. Connectez-vous encore une fois.',
+    over: 'La seconde étape a pris plus de dix minutes, ou a déjà servi. Reconnectez-vous.',
   },
   recover: {
-    title: 'Mot de passe oublié ?',
+    title: 'Mot de passe oublié ?',
     lede: 'Nous vous envoyons un lien pour en choisir un nouveau.',
     submit: 'Envoyer le lien',
   },
   reset: {
     title: 'Choisissez un nouveau mot de passe',
-    lede: 'Toutes les sessions se terminent, sur tous les appareils. Clés d’accès et second facteur restent comme ils sont.',
+    lede: 'Toutes les sessions se ferment, sur tous les appareils. Clés d’accès et second facteur restent.',
     submit: 'Changer le mot de passe',
   },
   failureTitles: {
@@ -409,17 +409,17 @@ const signonFr: typeof signonEn = {
   },
   pageAgain: 'Recharger la page',
   unsaved: {
-    kept: 'Ce n’est pas encore enregistré : la session était terminée, ou votre confirmation trop ancienne. Votre saisie est de nouveau dans le formulaire, sauf mots de passe et codes. Relisez-la et renvoyez-la.',
+    kept: 'Ce n’est pas encore enregistré : la session était terminée, ou votre confirmation trop ancienne. Votre saisie est de nouveau dans le formulaire, sauf mots de passe et codes. Relisez-la et renvoyez-la.',
     nothing:
       'Votre dernière action n’a pas été enregistrée, car la session de la page était terminée. Recommencez-la.',
   },
   failures: {
     form_expired:
-      'La page date d’avant votre connexion ou déconnexion, peut-être dans un autre onglet, ou elle est restée ouverte trop longtemps. Rien n’a changé.',
+      'Vous vous êtes connecté ou déconnecté depuis, ou la page est restée ouverte trop longtemps. Rien n’a changé.',
     foreign_form:
-      'Votre navigateur dit que ce formulaire vient d’un autre site. Rien n’a changé. Ouvrez la page ici et envoyez le formulaire de là.',
+      'Selon votre navigateur, ce formulaire vient d’un autre site. Rien n’a changé. Ouvrez la page ici, puis envoyez le formulaire.',
     cookies_required:
-      'Votre navigateur n’a envoyé aucun cookie de ce service, et les formulaires n’aboutissent pas sans lui. Autorisez les cookies pour ce site (ceux d’autres sites sont inutiles), rechargez la page et recommencez. Rien n’a changé.',
+      'Votre navigateur n’a envoyé aucun cookie de ce service, et les formulaires en ont besoin. Autorisez les cookies pour ce seul site, rechargez la page et réessayez. Rien n’a changé.',
     unknown_transaction:
       'Ce formulaire a déjà reçu sa réponse, ou il est resté ouvert trop longtemps. Recommencez depuis le site d’où vous venez.',
     sign_in_refused: 'L’adresse e-mail ou le mot de passe est incorrect.',
@@ -435,19 +435,19 @@ const signonFr: typeof signonEn = {
     invalid_parameter: 'Quelque chose ne va pas dans le formulaire.',
     bad_request: 'Le formulaire est endommagé. Revenez en arrière et renvoyez-le.',
     unsupported_media_type: 'Le formulaire est endommagé. Revenez en arrière et renvoyez-le.',
-    reauthentication_required: 'Confirmez que c’est vous avant de faire cela.',
+    reauthentication_required: 'Confirmez d’abord votre identité.',
     factor_required:
       'La console demande une clé d’accès ou une application d’authentification. Votre compte n’a ni l’une ni l’autre. Ajoutez-en d’abord une.',
     review_required:
-      'Un nouveau mot de passe a été choisi par e-mail. Connectez-vous avec lui et passez votre compte en revue ; vos clés d’accès serviront ensuite de nouveau.',
+      'Un nouveau mot de passe a été choisi par e-mail. Connectez-vous avec lui et vérifiez votre compte ; vos clés d’accès fonctionneront de nouveau.',
     forbidden: 'Ce n’est pas permis.',
-    registration_closed: 'L’opérateur de ce service crée les comptes. Demandez-lui-en un.',
+    registration_closed: 'L’opérateur de ce service crée les comptes. Demandez-lui le vôtre.',
     conflict: 'Cela entre en conflit avec l’existant.',
     not_found: 'Il n’y a rien à cette adresse.',
     overloaded: 'Le service est trop sollicité. Réessayez dans une minute.',
     capacity_exceeded: 'Le service est plein. Réessayez plus tard.',
     too_many_sites:
-      'Vous avez autorisé autant de sites qu’un compte le peut. Retirez-en un sous Compte, Sites, puis revenez et autorisez celui-ci. Rien n’a été transmis.',
+      'Un compte ne peut pas autoriser plus de sites. Retirez-en un sous Compte, Sites, puis revenez autoriser celui-ci. Rien n’a été transmis.',
     store_unavailable: 'Rien ne peut être enregistré en ce moment. Réessayez dans une minute.',
     temporarily_unavailable:
       'Le service ne peut pas répondre pour l’instant. Réessayez dans une minute.',

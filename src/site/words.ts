@@ -156,7 +156,7 @@ const en = {
         text: 'Same API: change URL and key',
         href: '/connect/abuseipdb',
       },
-      { title: 'Know the limits', text: 'How much of everything', href: '/docs/limits' },
+      { title: 'Know the limits', text: 'Requests a minute, by route', href: '/docs/limits' },
     ],
     limits: {
       head: ['What', 'Requests', 'In', 'Where'],
@@ -239,7 +239,7 @@ const en = {
     connected: 'Connected',
     moving: {
       title: 'Coming from AbuseIPDB?',
-      text: 'Your tools keep working. Change one URL and the key.',
+      text: 'Your tools keep working. Change the URL and the key.',
       link: 'Show how',
     },
     oldHttp: {
@@ -350,7 +350,7 @@ const en = {
         family: 'Choose IPv4, IPv6 or both.',
       },
       both: 'IPv4 and IPv6',
-      fill: 'Fill in',
+      fill: 'Fill in the text',
     },
     steps: {
       saveScript: ['Save this script', 'It fetches the list and keeps the last good one.'],
@@ -435,7 +435,7 @@ const en = {
       seenBefore: (n: number) => `${n} requests with your key in 24 hours. Waiting for the next.`,
       arrived: 'Your request arrived. It works.',
       late: 'This page has waited for an hour.',
-      lookAgain: 'Look again',
+      lookAgain: 'Check again',
       pollsOn: 'Checks by itself every few seconds.',
       fix: 'Add this setting, then restart Portcullis',
       notes: {
@@ -532,7 +532,7 @@ const en = {
         'No client secret: your domain is the client',
       ],
       action: 'Add a sign-in button',
-      more: 'Which apps fit?',
+      more: 'See which apps fit',
     },
     apiTitle: 'Ask from code',
     apiText: 'AbuseIPDB clients work here: change the URL and the key.',
@@ -581,7 +581,7 @@ const fr: Words = {
         more: 'totp codes de secours se déconnecter password passkey',
       },
       {
-        title: 'Mot de passe oublié ?',
+        title: 'Mot de passe oublié ?',
         text: 'Vous recevez par e-mail un lien pour en choisir un nouveau.',
         href: '/recover',
         more: 'perdu réinitialiser password',
@@ -600,13 +600,13 @@ const fr: Words = {
       },
       {
         title: 'Retrait d’une adresse',
-        text: 'Cherchez l’adresse, puis choisissez « Demander le retrait » sur sa page.',
+        text: 'Cherchez l’adresse, puis choisissez « Demander le retrait » sur sa page.',
         href: '/ip',
         more: 'retirer débloquer faux positif bloquée delist',
       },
       {
         title: 'Mise en place du serveur',
-        text: 'Pour les opérateurs : https, e-mail, sauvegardes et listes, pas à pas.',
+        text: 'Pour les opérateurs : https, e-mail, sauvegardes et listes, pas à pas.',
         href: '/admin/checklist',
         more: 'sauvegarde restaurer smtp production réglages backup mise à jour https certificat tls',
       },
@@ -642,19 +642,19 @@ const fr: Words = {
       },
       {
         title: 'Limites',
-        text: 'Combien de requêtes accepte chaque route, et la suite au-delà.',
+        text: 'Combien de requêtes chaque route accepte, et ce qui se passe au-delà.',
         href: '/docs/limits',
         more: 'quota débit trop de requêtes 429 rate limit',
       },
       {
         title: 'Proxys de confiance',
-        text: 'TRUSTED_PROXIES nomme les proxys dont X-Forwarded-For compte.',
+        text: 'TRUSTED_PROXIES désigne les proxys dont X-Forwarded-For compte.',
         href: '/docs/gate#the-question',
         more: 'proxy x-forwarded-for 422 cloudflare cdn répartiteur',
       },
       {
         title: 'Liste blanche',
-        text: 'Pour les opérateurs : adresses jamais malveillantes.',
+        text: 'Pour les opérateurs : adresses jamais malveillantes.',
         href: '/admin/allow',
         more: 'allowlist whitelist autoriser exception faux positif',
       },
@@ -700,15 +700,19 @@ const fr: Words = {
         href: '/connect/captcha',
       },
       {
-        title: 'Venir d’AbuseIPDB',
-        text: 'Même API : changez URL et clé',
+        title: 'Quitter AbuseIPDB',
+        text: 'Même API : changez URL et clé',
         href: '/connect/abuseipdb',
       },
-      { title: 'Connaître les limites', text: 'Combien de quoi', href: '/docs/limits' },
+      {
+        title: 'Connaître les limites',
+        text: 'Requêtes par minute, par route',
+        href: '/docs/limits',
+      },
     ],
     limits: {
-      head: ['Quoi', 'Requêtes', 'En', 'Où'],
-      costHead: ['Quoi', 'Coût'],
+      head: ['Action', 'Requêtes', 'Durée', 'Portée'],
+      costHead: ['Action', 'Coût'],
       everywhere: 'partout',
       windows: { [minuteMs]: 'une minute', [hourMs]: 'une heure' },
       seconds: (n) => `${n} secondes`,
@@ -725,7 +729,7 @@ const fr: Words = {
         feeds: 'listes',
         federation: 'ce qui est publié pour les pairs',
         decisions:
-          'recherches par clé de bouncer, serveurs de messagerie compris ; au-delà, toute adresse est inconnue',
+          'recherches par clé de bouncer, serveurs de messagerie compris ; au-delà, toute adresse est inconnue',
         decisionsWhole: 'listes entières par clé de bouncer',
         decisionsStream: 'changements de liste et mesures par clé de bouncer',
         agentLogin: 'connexions d’agents avec un mauvais mot de passe',
@@ -747,9 +751,9 @@ const fr: Words = {
         tip: 'signalements à la main, sans clé d’API',
         avatar: 'photos de profil envoyées',
         authorize: 'pages qui mènent à l’accord pour un site',
-        consent: 'la suite, hors connexion',
+        consent: 'étapes suivantes, hors connexion',
         captchaNew: 'nouveaux défis',
-        captchaVerify: 'réponses aux défis ; une fausse compte triple',
+        captchaVerify: 'réponses aux défis ; une fausse compte triple',
         captchaImage: 'images de défis',
         captchaAudio: 'sons de défis',
         captchaFree: 'les quatre ensemble, pour un navigateur dans sa propre part',
@@ -765,10 +769,10 @@ const fr: Words = {
       keys: {
         shown: { text: 'Votre propre clé est déjà renseignée.', link: '' },
         hidden: {
-          text: 'Votre clé reste cachée tant que vous n’avez pas confirmé que c’est vous.',
+          text: 'Votre clé est cachée. Confirmez votre identité.',
           link: 'Renseigner ma clé',
         },
-        none: { text: 'Vous n’avez pas encore de clé d’API.', link: 'En créer une' },
+        none: { text: 'Vous n’avez pas encore de clé d’API.', link: 'Créer une clé' },
         'unknown-reader': {
           text: 'Connectez-vous pour que votre clé soit renseignée.',
           link: 'Se connecter',
@@ -793,14 +797,14 @@ const fr: Words = {
     connected: 'Connecté',
     moving: {
       title: 'Vous venez d’AbuseIPDB ?',
-      text: 'Vos outils continuent de fonctionner. Changez une URL et la clé.',
+      text: 'Vos outils continuent de fonctionner. Changez l’URL et la clé.',
       link: 'Voir comment',
     },
     oldHttp: {
       nginx:
-        'Ce serveur ne parle que HTTP/1.1. Gardez « proxy_http_version 1.1 » dans chaque location qui mène ici.',
+        'Ce serveur ne parle que HTTP/1.1. Gardez « proxy_http_version 1.1 » dans chaque location qui mène ici.',
       haproxy:
-        'Ce serveur ne parle que HTTP/1.1, et « option httpchk » demande en HTTP/1.0. Dirigez ce contrôle vers ADMIN_LISTEN, ou ajoutez « http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host localhost ».',
+        'Ce serveur ne parle que HTTP/1.1, et « option httpchk » demande en HTTP/1.0. Dirigez ce contrôle vers ADMIN_LISTEN, ou ajoutez « http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host localhost ».',
     },
     groups: {
       block: { title: 'Bloquer', text: 'Interroger pour chaque visiteur, ou charger la liste.' },
@@ -839,7 +843,7 @@ const fr: Words = {
       api: {
         short: 'interroge avec une clé',
         text: 'Interroge l’API, une adresse à la fois.',
-        note: 'Choisissez un délai court, et laissez entrer le visiteur sans réponse.',
+        note: 'Choisissez un délai court et, sans réponse, laissez entrer le visiteur.',
       },
       plugin: {
         short: 'extension, 3 étapes',
@@ -859,7 +863,7 @@ const fr: Words = {
     },
     own: {
       fail2ban: {
-        short: 'signale chaque ban',
+        short: 'signale chaque bannissement',
         text: 'Signale chaque adresse bannie, avec l’action AbuseIPDB de Debian.',
         note: 'fail2ban n’envoie que des signalements. Il ne ralentit jamais un visiteur.',
       },
@@ -870,7 +874,7 @@ const fr: Words = {
         note: 'La même adresse compte une fois en 15 minutes.',
       },
       abuseipdb: {
-        short: 'même API : changez URL et clé',
+        short: 'même API : changez URL et clé',
         text: 'Les outils écrits pour l’API AbuseIPDB v2 fonctionnent ici tels quels.',
         note: 'Requêtes et réponses ont les mêmes champs. Les scores viennent des listes et signalements de ce serveur.',
       },
@@ -885,14 +889,14 @@ const fr: Words = {
       title: 'Pourquoi le score est-il bas ?',
       text: 'Un nouveau compte ne bloque jamais seul une adresse. Ses signalements mènent un score à 49 au plus, sans confiance acquise ni garant.',
       operator:
-        'Vous gérez ce serveur : portez-vous garant d’un compte, et ses signalements comptent pleinement.',
+        'Vous gérez ce serveur : portez-vous garant d’un compte, et ses signalements comptent pleinement.',
       link: 'Se porter garant d’un compte',
       member: 'Demandez à l’opérateur de se porter garant de votre compte.',
       more: 'Comment se calcule un score',
     },
     values: {
       title: 'Saisissez vos valeurs',
-      text: 'Le texte ci-dessous change à mesure.',
+      text: 'Le texte ci-dessous s’adapte à votre saisie.',
       fields: {
         domain: { label: 'Domaine', hint: 'comme le tapent les visiteurs' },
         app: { label: 'Votre application', hint: 'où le proxy envoie le trafic' },
@@ -910,7 +914,7 @@ const fr: Words = {
         family: 'Choisissez IPv4, IPv6 ou les deux.',
       },
       both: 'IPv4 et IPv6',
-      fill: 'Remplir',
+      fill: 'Remplir le texte',
     },
     steps: {
       saveScript: ['Enregistrez ce script', 'Il récupère la liste et garde la dernière bonne.'],
@@ -929,29 +933,29 @@ const fr: Words = {
       openSite: ['Ouvrez votre site', 'Cette page annonce la première requête.'],
       opnsense: [
         'Ajoutez un alias d’URL',
-        'Firewall › Aliases : type « URL Table (IPs) », avec cette adresse.',
+        'Firewall › Aliases : type « URL Table (IPs) », avec cette adresse.',
       ],
       mikrotik: ['Collez dans le routeur', 'Il récupère la liste maintenant et chaque heure.'],
       askDns: ['Interrogez une fois', 'Une réponse comme 127.0.0.4 montre que tout marche.'],
-      saveZone: ['Informez votre résolveur', 'unbound sait alors où interroger la zone.'],
+      saveZone: ['Configurez votre résolveur', 'unbound sait alors où interroger la zone.'],
       restartResolver: [
         'Redémarrez le résolveur',
         'Le redémarrage n’a lieu que si le test réussit.',
       ],
-      setKey: ['Indiquez votre clé', 'Chaque requête la porte.'],
+      setKey: ['Indiquez votre clé', 'Chaque requête la transmet.'],
       ask: ['Interrogez une fois', 'La réponse montre que clé et adresse sont justes.'],
       report: [
         'Signalez une adresse',
         'Remplacez 127.0.0.1, qui sert aux essais et n’est pas gardée.',
       ],
       makeAction: ['Créez l’action', 'Elle copie celle de Debian, avec l’adresse de ce serveur.'],
-      addJail: ['Ajoutez-la à une prison', 'Chaque ban de cette prison est signalé.'],
+      addJail: ['Ajoutez-la à une « jail »', 'Chaque bannissement de cette jail est signalé.'],
       restart: ['Testez et redémarrez', 'Le redémarrage n’a lieu que si le test réussit.'],
       changeUrl: ['Changez l’URL de base', 'Remplacez-la partout où votre outil a l’ancienne.'],
       download: ['Téléchargez l’extension', 'Une archive, prête à téléverser.'],
       upload: [
         'Téléversez et activez-la',
-        'Extensions › Ajouter une extension › Téléverser, puis « Activer ».',
+        'Extensions › Ajouter une extension › Téléverser, puis « Activer ».',
       ],
       fillIn: ['Indiquez trois valeurs', 'Réglages › Portcullis. L’adresse y est déjà.'],
       addButton: ['Ajoutez le bouton', 'Un lien suffit.'],
@@ -963,7 +967,7 @@ const fr: Words = {
       verify: ['Vérifiez le reçu', 'Refusez le formulaire si $solved n’est pas vrai.'],
       formsOn: [
         'Choisissez vos formulaires',
-        'Réglages › Portcullis : clé de site, puis cochez les formulaires.',
+        'Réglages › Portcullis : clé de site, puis cochez les formulaires.',
       ],
     },
     trusted: '127.0.0.1 est déjà un proxy de confiance. Rien à faire.',
@@ -993,7 +997,7 @@ const fr: Words = {
     keys: {
       shown: { text: 'Votre clé est renseignée. Personne d’autre ne voit cette page.', link: '' },
       hidden: {
-        text: 'Votre clé est cachée. Confirmez que c’est vous.',
+        text: 'Votre clé est cachée. Confirmez votre identité.',
         link: 'Renseigner ma clé',
       },
       none: { text: 'Vous n’avez pas encore de clé d’API.', link: 'Créer une clé' },
@@ -1003,7 +1007,7 @@ const fr: Words = {
       },
     },
     bouncerKey: {
-      text: 'Un bouncer a sa propre clé. Ne choisissez que « obtenir les décisions comme bouncer ».',
+      text: 'Un bouncer a sa propre clé. Ne choisissez que « obtenir les décisions comme bouncer ».',
       link: 'Créer une clé',
     },
     live: {
@@ -1018,7 +1022,7 @@ const fr: Words = {
         `${n} requêtes avec votre clé en 24 heures. En attente de la suivante.`,
       arrived: 'Votre requête est arrivée. Tout fonctionne.',
       late: 'Cette page attend depuis une heure.',
-      lookAgain: 'Regarder encore',
+      lookAgain: 'Vérifier encore',
       pollsOn: 'Vérification automatique, plusieurs fois par minute.',
       fix: 'Ajoutez ce réglage, puis redémarrez Portcullis',
       notes: {
@@ -1029,10 +1033,10 @@ const fr: Words = {
         },
         silent: {
           title: (about: string) => `${about} ne dit pas qui visite.`,
-          text: 'Le proxy doit écrire X-Forwarded-For, comme dans le texte.',
+          text: 'Le proxy doit envoyer X-Forwarded-For, comme dans le texte.',
         },
         unreadable: {
-          title: (about: string) => `${about} envoie ce qui n’est pas une adresse.`,
+          title: (about: string) => `${about} envoie autre chose qu’une adresse.`,
           text: 'Le proxy doit écrire l’adresse du visiteur dans X-Forwarded-For.',
         },
         contradictory: {
@@ -1040,15 +1044,15 @@ const fr: Words = {
           text: 'Écrivez X-Forwarded-For, et retirez l’en-tête Forwarded.',
         },
         policy: {
-          title: (about: string) => `La politique contient une erreur : ${about}.`,
+          title: (about: string) => `La politique contient une erreur : ${about}.`,
           text: 'Réponse 422. Copiez à nouveau l’adresse de la porte.',
         },
         query: {
-          title: (about: string) => `L’adresse de la liste contient une erreur : ${about}.`,
+          title: (about: string) => `L’adresse de la liste contient une erreur : ${about}.`,
           text: 'Réponse 422. Copiez à nouveau l’adresse de la liste.',
         },
         client: {
-          title: () => 'Une machine sans autorisation a interrogé.',
+          title: () => 'Une requête vient d’une machine non autorisée.',
           text: 'Interrogez depuis ce serveur, ou avec un libellé de l’opérateur.',
         },
         key: {
@@ -1060,8 +1064,8 @@ const fr: Words = {
           text: 'Réponse 403. Prenez une clé qui peut vérifier et signaler.',
         },
         parameter: {
-          title: (about: string) => `Une requête n’a pas été comprise : ${about}.`,
-          text: 'Réponse 422. Voyez ce qu’envoie votre outil.',
+          title: (about: string) => `Une requête n’a pas été comprise : ${about}.`,
+          text: 'Réponse 422. Vérifiez ce qu’envoie votre outil.',
         },
         quota: {
           title: () => 'Une requête dépasse le quota de votre clé.',
@@ -1080,8 +1084,8 @@ const fr: Words = {
     },
     aboutMark: {
       query:
-        'La marque dans le texte annonce votre requête à cette page. Elle expire après deux heures.',
-      dns: 'La marque de la dernière étape annonce votre requête à cette page. Elle expire après deux heures.',
+        'La marque du texte permet à cette page de reconnaître votre requête. Elle expire après deux heures.',
+      dns: 'La marque de la dernière étape permet à cette page de reconnaître votre requête. Elle expire après deux heures.',
     },
     moreTitle: 'Bon à savoir',
     more: 'Lire la documentation',
@@ -1116,12 +1120,12 @@ const fr: Words = {
         'Aucun secret client : votre domaine est le client',
       ],
       action: 'Ajouter un bouton de connexion',
-      more: 'Quelles applications ?',
+      more: 'Voir les applications compatibles',
     },
-    apiTitle: 'Interroger par le code',
+    apiTitle: 'Interroger depuis votre code',
     apiText: 'Les clients d’AbuseIPDB fonctionnent ici : changez l’URL et la clé.',
     apiAnswer: 'La réponse, en partie',
-    scoreTitle: 'Ce que disent les scores',
+    scoreTitle: 'Ce que signifie un score',
   },
 };
 

@@ -21,7 +21,7 @@ export const radarEn = {
     listsNote: (ago: string) => `the newest ${ago}`,
   },
   map: {
-    title: 'All of IPv4, one dot a /16',
+    title: 'All of IPv4, one dot per /16',
     hint: 'Hilbert curve · select a square to zoom in',
     alt: 'Map of IPv4 along the Hilbert curve: 256 squares, one per /8, with 256 dots each. The table below shows the same.',
     none: 'The map is not ready. Try again later.',
@@ -94,7 +94,7 @@ export const radarFr: typeof radarEn = {
     alt: 'Carte d’IPv4 le long de la courbe de Hilbert : 256 carrés, un par /8, de 256 points chacun. Le tableau ci-dessous dit la même chose.',
     none: 'La carte n’est pas prête. Réessayez plus tard.',
     legend: { known: 'connu', suspect: 'suspect', malicious: 'malveillant' },
-    shades: 'couleur plus vive : plus d’adresses',
+    shades: 'couleur plus vive : plus d’adresses',
     square: (network, known, suspect, malicious) =>
       `${network} : ${known} connus, ${suspect} suspects, ${malicious} malveillants`,
     tableLabel: 'Afficher la carte en tableau',
@@ -110,7 +110,7 @@ export const radarFr: typeof radarEn = {
     title: (network) => `Carte de ${network}`,
     heading: 'Carte de',
     lede: (length, known, malicious) =>
-      `256 carrés, un par /${length} : ${known} ${known === 1 ? 'connu' : 'connus'}, dont ${malicious} ${malicious <= 1 ? 'malveillant' : 'malveillants'}.`,
+      `256 carrés, un par /${length} : ${known} ${known === 1 ? 'connu' : 'connus'}, dont ${malicious} ${malicious <= 1 ? 'malveillant' : 'malveillants'}.`,
     back: (to) => `Revenir à ${to}`,
     pieces: (length) => `Ses 256 réseaux en /${length}`,
     hint: 'Choisissez un carré pour agrandir. L’ordre est celui de la courbe de Hilbert.',

@@ -56,16 +56,21 @@ export function securityRoutes(area: AccountArea): PlainRoute[] {
     change: ViewChange = {},
     passwordError?: SecurityView['passwordError'],
   ): Promise<Reply> {
-    const { accountId, id, person } = context.session;
+    const { accountId, id, person, factorDue, operator } = context.session;
+    const returnTo = localPath(change.query?.get('return'));
+    const secondFactor = await secondFactors.state(accountId);
+    const ownPasskeys = await passkeys.list(accountId);
+    const hasNone = !secondFactor.enabled && ownPasskeys.length === 0;
     const own = {
       account: context.session.email,
       fresh: await changes.allows(context.session),
-      isDue: context.session.factorDue !== undefined,
-      returnTo: localPath(change.query?.get('return')),
+      // The console sends an operator here who has none yet.
+      isDue: factorDue !== undefined || (operator && returnTo !== undefined && hasNone),
+      returnTo,
       passwordChangedAt: person.credentials.passwordChangedAt,
       passwordError,
-      secondFactor: await secondFactors.state(accountId),
-      passkeys: await passkeys.list(accountId),
+      secondFactor,
+      passkeys: ownPasskeys,
       ownHandle: Buffer.from(accountId).toString('base64url'),
       sessions: await sessions.list(accountId, id),
       trusted: await trustedBrowsers.list(person),

@@ -350,14 +350,15 @@ function failedPage(frame: PageFrame, { title, text, rest, leadsOn }: Note): str
   });
 }
 
-/** The text for developers is English whatever the page's language. */
+/** The address back to the site carries the detail in English; the page says it in its own language. */
 function forDevelopers(frame: PageFrame, detail: string): Html {
   if (detail === '') return null;
-  const label = consentText(frame.language).forDevelopers;
+  const { forDevelopers: label, details } = consentText(frame.language);
+  const own = details[detail];
   return (
     <details class="consent-detail">
       <summary>{label}</summary>
-      <code lang="en">{detail}</code>
+      <code lang={own === undefined ? 'en' : undefined}>{own ?? detail}</code>
     </details>
   );
 }

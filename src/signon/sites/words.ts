@@ -5,8 +5,9 @@
  */
 
 import type { ProfileFieldName } from '../people/profile/profile.ts';
-import type { AuthorizeError } from './authorize.ts';
-import type { Scope } from './scopes.ts';
+import { type AuthorizeError, prompts, stateCharsMax } from './authorize.ts';
+import { redirectUriCharsMax } from './redirect-uri.ts';
+import { type Scope, scopeNames } from './scopes.ts';
 
 const list = new Intl.ListFormat('en-GB');
 
@@ -68,7 +69,7 @@ export const consentEn = {
     address: { name: 'Your postal address', hint: '' },
     age: { name: 'Your age', hint: 'With the whole date of birth.' },
     subscription: { name: 'Your plan', hint: '' },
-    preferences: { name: 'Your preferences', hint: 'How pages look to you.' },
+    preferences: { name: 'Your preferences', hint: 'How you like pages to look.' },
   } as Record<Scope, { readonly name: string; readonly hint: string }>,
   fields: {
     service_id: 'Public id',
@@ -132,6 +133,8 @@ export const consentEn = {
       'The link leads to the site that sent you here and tells it what went wrong, not who you are. Follow it only if you know the site.',
   },
   forDevelopers: 'For the site’s developer',
+  /** The sentences by the English detail of a request. A page shows a detail that is missing here as it is. */
+  details: {} as Readonly<Record<string, string>>,
   verify: {
     title: 'First, confirm your email address',
     text: (email: string) =>
@@ -157,36 +160,36 @@ export const consentFr: ConsentCatalogue = {
   heading: 'demande l’accès à votre profil',
   lede: 'Choisissez ce qu’il reçoit. Vous pourrez changer d’avis.',
   callsItself: 'Il se donne le nom de',
-  unchecked: 'Personne ne l’a vérifié : fiez-vous au domaine.',
+  unchecked: 'Personne ne l’a vérifié : fiez-vous au domaine.',
   signedInAs: 'Connecté en tant que',
   otherAccount: 'Utiliser un autre compte',
   site: 'Site',
   answerGoesTo: 'La réponse va à',
-  inItsLetters: 'Dans son écriture :',
+  inItsLetters: 'Dans son écriture :',
   foreignLetters:
-    'Ce nom comporte des lettres autres que a à z. Certaines se ressemblent : comparez la forme qui commence par xn-- à celle que vous attendez.',
+    'Ce nom comporte des lettres autres que a à z. Certaines se ressemblent : comparez la forme qui commence par xn-- à celle que vous attendez.',
   looksLike: (site, known) =>
-    `${site} n’est pas ${known} : ce nom lui ressemble seulement. N’autorisez que si vous connaissez le site ${site}.`,
+    `${site} n’est pas ${known} : ce nom lui ressemble seulement. N’autorisez que si vous connaissez le site ${site}.`,
   mailDomain: (domain) =>
     `Le domaine de votre adresse e-mail comporte des lettres autres que a à z. Les sites le reçoivent sous la forme ${domain}.`,
   again: {
     title: 'Demandé à nouveau',
     added: (names) =>
-      `${names.length === 1 ? 'Nouveau' : 'Nouveaux'} : ${listFr.format(names.map(lowerFirst))}.`,
-    filled: (fields) => `Sans valeur jusqu’ici : ${fields.join(', ')}.`,
-    changed: (fields) => `Modifié depuis votre accord : ${fields.join(', ')}.`,
+      `${names.length === 1 ? 'Nouveau' : 'Nouveaux'} : ${listFr.format(names.map(lowerFirst))}.`,
+    filled: (fields) => `Sans valeur jusqu’ici : ${fields.join(', ')}.`,
+    changed: (fields) => `Modifié depuis votre accord : ${fields.join(', ')}.`,
     rest: 'Le reste est réglé comme vous l’aviez laissé.',
-    review: 'Vous avez déjà décidé ; le site vous demande d’y revenir.',
+    review: 'Vous avez déjà décidé ; le site vous demande d’y revenir.',
   },
   scopesTitle: 'Ce qu’il pourra lire',
   isNew: 'Nouveau',
   isChanged: 'Modifié',
   changedMeanwhile:
-    'Votre profil a été modifié après l’affichage de cette page : rien n’a encore été partagé. Relisez les valeurs actuelles et répondez à nouveau.',
+    'Votre profil a été modifié après l’affichage de cette page : rien n’a encore été partagé. Relisez les valeurs actuelles et répondez à nouveau.',
   always: 'Toujours partagé',
   granted: 'Partagé jusqu’ici',
   refused: 'Non partagé jusqu’ici',
-  empty: 'vide : non partagé',
+  empty: 'vide : non partagé',
   yes: 'oui',
   no: 'non',
   pictureAt: (host) => `une image sur ${host}`,
@@ -197,20 +200,20 @@ export const consentFr: ConsentCatalogue = {
   after: 'Dans les deux cas, vous revenez au site.',
   scopes: {
     openid: { name: 'Votre identifiant public', hint: 'Permet au site de vous reconnaître.' },
-    profile: { name: 'Votre nom et votre image', hint: '' },
+    profile: { name: 'Votre nom et votre photo', hint: '' },
     email: { name: 'Votre adresse e-mail', hint: '' },
     phone: { name: 'Votre numéro de téléphone', hint: '' },
     address: { name: 'Votre adresse postale', hint: '' },
     age: { name: 'Votre âge', hint: 'Avec la date de naissance complète.' },
     subscription: { name: 'Votre formule', hint: '' },
-    preferences: { name: 'Vos préférences', hint: 'L’apparence des pages pour vous.' },
+    preferences: { name: 'Vos préférences', hint: 'L’apparence que vous préférez.' },
   },
   fields: {
     service_id: 'Identifiant public',
     given_name: 'Prénom',
     family_name: 'Nom',
     nickname: 'Pseudonyme',
-    picture: 'Image',
+    picture: 'Photo',
     email: 'Adresse e-mail',
     email_verified: 'Adresse e-mail vérifiée',
     phone_number: 'Numéro de téléphone',
@@ -219,7 +222,7 @@ export const consentFr: ConsentCatalogue = {
     birthdate: 'Date de naissance',
     age: 'Âge',
     age_verified: 'Âge vérifié',
-    service_plus: 'Membre plus',
+    service_plus: 'Membre Plus',
     service_plan: 'Formule',
     liquid_glass: 'Verre liquide',
   },
@@ -233,14 +236,14 @@ export const consentFr: ConsentCatalogue = {
     texts: {
       invalid_client_id: 'Le lien qui vous amène ne nomme aucun site connu. Rien n’a été partagé.',
       invalid_redirect_uri:
-        'Vous auriez été envoyé vers une adresse qui appartient à un autre. Rien n’a été partagé.',
+        'Vous auriez été envoyé vers une adresse qui appartient à quelqu’un d’autre. Rien n’a été partagé.',
       invalid_request:
         'Une partie manque, figure deux fois ou peut se lire de deux façons. Rien n’a été partagé.',
       site_blocked:
-        'L’opérateur de ce service a bloqué le site qui vous envoie : personne ne peut s’y connecter avec un compte d’ici. Rien n’a été partagé.',
+        'L’opérateur de ce service a bloqué le site qui vous envoie : personne ne peut s’y connecter avec un compte d’ici. Rien n’a été partagé.',
     },
     todoBlocked:
-      'Fermez cette page. Votre compte et les autres sites restent comme avant ; ce que vous aviez permis à ce site, il ne peut plus le lire.',
+      'Fermez cette page. Votre compte et les autres sites ne changent pas. Ce site ne peut plus lire ce que vous aviez autorisé.',
     todo: 'Fermez cette page et recommencez depuis le site lui-même. Si cela se reproduit, prévenez ceux qui le gèrent.',
   },
   notOpen: {
@@ -255,7 +258,7 @@ export const consentFr: ConsentCatalogue = {
       invalid_scope: 'Le site a demandé quelque chose qui n’existe pas ici.',
       unsupported_response_type:
         'Le site a demandé une forme de réponse que ce service ne donne pas.',
-      access_denied: 'Le site a été refusé.',
+      access_denied: 'L’accès a été refusé au site.',
       login_required:
         'Le site veut savoir qui vous êtes sans vous le demander, et vous n’êtes pas connecté.',
       consent_required:
@@ -267,18 +270,51 @@ export const consentFr: ConsentCatalogue = {
       'Le lien mène au site qui vous a envoyé ici. Il lui dit ce qui n’a pas marché, pas qui vous êtes. Suivez-le seulement si vous connaissez ce site.',
   },
   forDevelopers: 'Pour le développeur du site',
+  details: {
+    'The client_id must be the domain of a site.': 'client_id doit être le domaine d’un site.',
+    'The redirect_uri is missing.': 'redirect_uri manque.',
+    [`The redirect_uri is longer than ${redirectUriCharsMax} characters.`]: `redirect_uri dépasse ${redirectUriCharsMax} caractères.`,
+    'The redirect_uri holds a character that it cannot.':
+      'redirect_uri contient un caractère interdit.',
+    'The redirect_uri is not validly percent-encoded.':
+      'redirect_uri contient un encodage % non valable.',
+    'The redirect_uri holds a control character.':
+      'redirect_uri contient un caractère de contrôle.',
+    'The redirect_uri is not an https address on the domain of the client.':
+      'redirect_uri n’est pas une adresse https du domaine du client.',
+    'The redirect_uri is not an address that every program reads alike.':
+      'redirect_uri n’est pas lue de la même façon par tous les programmes.',
+    'The redirect_uri already holds a parameter of the answer.':
+      'redirect_uri contient déjà un paramètre de la réponse.',
+    [`state is longer than ${stateCharsMax} characters`]: `state dépasse ${stateCharsMax} caractères.`,
+    'state is not valid text': 'state n’est pas un texte valable.',
+    'response_type is missing': 'response_type manque.',
+    'response_type must be code': 'response_type doit valoir code.',
+    'scope is missing': 'scope manque.',
+    [`scope may name: ${scopeNames.join(' ')}`]: `scope peut contenir : ${scopeNames.join(' ')}`,
+    'code_challenge is missing': 'code_challenge manque.',
+    'code_challenge_method must be S256': 'code_challenge_method doit valoir S256.',
+    'code_challenge must be 43 to 128 unreserved characters':
+      'code_challenge doit avoir de 43 à 128 caractères non réservés.',
+    [`prompt may be ${prompts.join(', ')}`]: `prompt peut valoir ${prompts.join(', ')}.`,
+    'prompt=none stands alone': 'prompt=none s’emploie seul.',
+    'login_hint is too long or not text': 'login_hint est trop long, ou n’est pas un texte.',
+    'there is no sign-in': 'Personne n’est connecté.',
+    'the site is not open to the person': 'Le site n’est pas ouvert à cette personne.',
+    'the person has to be asked': 'La personne doit donner son accord.',
+  },
   verify: {
     title: 'D’abord, confirmez votre adresse e-mail',
     text: (email) =>
       `Nous avons envoyé un lien à ${email}. Ouvrez-le, puis revenez ici. Avant cela, aucun site ne reçoit rien.`,
-    next: 'C’est fait, continuer',
+    next: 'J’ai confirmé, continuer',
     other: 'Renvoyer le lien',
   },
   over: {
     title: 'Ce formulaire n’est plus valable',
     text: 'Il a déjà reçu une réponse, a attendu plus de dix minutes ou appartient à une autre connexion. Recommencez depuis le site.',
     textWithWay:
-      'Il a déjà reçu une réponse, a attendu plus de dix minutes ou appartient à une autre connexion. Il n’a rien transmis. La même demande peut recommencer.',
+      'Il a déjà reçu une réponse, a attendu plus de dix minutes ou appartient à une autre connexion. Il n’a rien transmis. Vous pouvez recommencer la même demande.',
     next: 'Recommencer',
   },
 };

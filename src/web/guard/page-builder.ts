@@ -202,6 +202,11 @@ export const reviewPath = '/account/review';
 /** The page where a required second factor is set up. */
 export const enrolPath = '/account/security';
 
+/** Returns the page where an operator proves who they are, or adds what such a proof needs. */
+function proofPath(isMissing: boolean, back: string): string {
+  return `${isMissing ? enrolPath : confirmPath}?return=${encodeURIComponent(back)}`;
+}
+
 export function createPageBuilder<S extends SessionLike>(
   options: PageBuilderOptions<S>,
 ): AnyPageBuilder<S> {
@@ -309,16 +314,16 @@ export function createPageBuilder<S extends SessionLike>(
     return go(context, `${enrolPath}${backTo()}`);
   }
 
-  /** An operator's page is none to others; without a second factor it says so. Undefined: let in. */
+  /** An operator's page is none to others; without a second factor it leads to where one is added. Undefined: let in. */
   async function barred(context: AnyRequestContext<S>, access: Access): Promise<Reply | undefined> {
     const { session, endpoint, request } = context;
     if (session === undefined || !isForOperators(access)) return undefined;
     if (!session.operator) return problem(context, fail('not_found'));
-    const strength = await strengthOf(session);
-    if (strength === 'strong') return undefined;
-    if (strength === 'missing') return problem(context, fail('factor_required'));
-    const { backTo = request.path } = endpoint;
-    return go(context, `${confirmPath}?return=${encodeURIComponent(backTo)}`);
+    const proof = await strengthOf(session);
+    if (proof === 'strong') return undefined;
+    const { backTo = request.path, method } = endpoint;
+    if (proof === 'missing' && method !== 'GET') return problem(context, fail('factor_required'));
+    return go(context, proofPath(proof === 'missing', backTo));
   }
 
   /** Returns the refusal or redirect for a visitor who may not enter; undefined when they may. */

@@ -163,7 +163,7 @@ export type Catalogue = typeof en;
 export const fr: Catalogue = {
   site: {
     name: 'Portcullis',
-    tagline: 'Réputation d’adresses IP et connexion unique, chez vous',
+    tagline: 'Réputation d’adresses IP et connexion unique, hébergées chez vous',
     runsOn: 'Réputation d’IP et connexion, avec Portcullis',
     skip: 'Aller au contenu',
     navigation: 'Principale',
@@ -273,7 +273,7 @@ export const fr: Catalogue = {
     busy: 'Trop de demandes en ce moment. Patientez une minute, puis rechargez la page.',
     script: {
       working: ['Vérification de votre navigateur', 'Environ une seconde.'],
-      slow: ['Vérification en cours', 'Cet appareil est lent ?'],
+      slow: ['Vérification en cours', 'Cet appareil est lent ?'],
       long: ['C’est plus long que prévu', 'Demandez un lien par le bouton, ou patientez.'],
       done: ['C’est vérifié', 'Rien d’autre à faire ici.'],
       failed: ['Pas de connexion', 'Votre saisie est conservée.'],
@@ -306,6 +306,6 @@ export const fr: Catalogue = {
   person: {
     signOut: 'Se déconnecter',
     console: 'Console',
-    signedInAs: (email) => `Connecté : ${email}`,
+    signedInAs: (email) => `Connecté : ${email}`,
   },
 };

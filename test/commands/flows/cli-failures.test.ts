@@ -56,6 +56,7 @@ it('names what is wrong with the command', async () => {
       [['constructor'], /unknown command 'constructor' \(portcullis --help/],
       [['serve', '--fast'], /unknown option '--fast'/],
       [['serve', 'extra'], /too many arguments/],
+      [['backup', 'create'], /'create' is no word of this command: name the file, such as/],
       [['seed', at('good.txt')], /--format/],
       [['seed', '--format', 'plain'], /missing required argument/],
       [['seed', at('good.txt'), '--format', 'xml'], /ipsum.*plain.*csv/],

@@ -77,9 +77,13 @@ it('is nothing to members, and asks an operator for a second factor', async () =
     assert.equal((await bob.get(path.replace(':id', adaId))).status, 404, path);
   }
   assert.equal((await bob.post('/admin/allow/change', { do: 'add' })).status, 404);
-  const missing = await ada.get('/admin');
-  assert.equal(missing.status, 403);
-  assert.match(missing.body, /href="\/account\/security".*?Add a passkey/s);
+  const missing = await ada.get('/admin/lists');
+  assert.equal(missing.status, 303);
+  const factorPage = '/account/security?return=%2Fadmin%2Flists';
+  assert.equal(missing.headers.location, factorPage);
+  const add = await ada.get(factorPage);
+  assert.match(add.body, /Add a passkey or a second factor.*?data-return="\/admin\/lists"/s);
+  assert.equal((await ada.post('/admin/allow/change', { do: 'add' })).status, 403);
   await totpOn(ada);
 });
 

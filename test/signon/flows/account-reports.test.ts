@@ -44,7 +44,7 @@ const totalOf = async (ip: string) => {
 };
 
 it('shows an account its own reports alone, newest first, page by page', async () => {
-  assert.match((await ada.get(path)).body, /You have reported nothing yet/);
+  assert.match((await ada.get(path)).body, /You haven’t reported anything yet/);
   for (let n = 1; n <= 30; n++) await report(`9.9.10.${n}`, n === 30 ? 'a <b>last</b> one' : '');
   const first = (await ada.get(path)).body;
   assert.deepEqual(
@@ -60,7 +60,7 @@ it('shows an account its own reports alone, newest first, page by page', async (
     Array.from({ length: 5 }, (_, i) => `9.9.10.${5 - i}`),
   );
   assert.doesNotMatch(second, /\?after=/);
-  assert.match((await bob.get(path)).body, /You have reported nothing yet/);
+  assert.match((await bob.get(path)).body, /You haven’t reported anything yet/);
   assert.equal((await ada.get(`${path}?after=x`)).status, 422);
   const gone = await server.fetch(path);
   assert.equal(gone.status, 303, 'nobody without a session');

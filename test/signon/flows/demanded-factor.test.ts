@@ -96,10 +96,10 @@ describe('a second factor demanded of everybody', () => {
     assert.ok(own.length > 60, `${own.length} pages and forms`);
     assert.deepEqual(await letIn(browser), []);
     const page = await browser.get('/account/security');
-    assert.match(page.body, /Set up a second factor/);
+    assert.match(page.body, /Add a passkey or a second factor/);
     assert.doesNotMatch(page.body, /action="\/account\/security\/(password|sessions)/);
     const french = await browser.get('/account/security', { 'Accept-Language': 'fr' });
-    assert.match(french.body, /Configurez un second facteur/);
+    assert.match(french.body, /Ajoutez une clé d’accès ou un second facteur/);
     assert.equal(
       locationOf(await browser.get('/connect/nginx')),
       '/account/security?return=%2Fconnect%2Fnginx',

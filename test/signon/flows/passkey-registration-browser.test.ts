@@ -122,7 +122,7 @@ describe('a passkey in place of a password', () => {
       await stranger.goto(href);
       await look(stranger, 'prove-fr');
       await stranger.getByRole('button', { name: 'Confirmer avec la clé d’accès' }).click();
-      await stranger.getByText('Votre appareil n’a montré aucune clé d’accès').waitFor();
+      await stranger.getByText('Votre appareil n’a proposé aucune clé d’accès').waitFor();
       await stranger.context().close();
 
       // Another browser, and the authenticator at hand.

@@ -15,6 +15,7 @@ import {
   readAuthorizeRequest,
   stateCharsMax,
 } from '../../../src/signon/sites/authorize.ts';
+import { consentFr } from '../../../src/signon/sites/words.ts';
 import { goodParameters, parametersOf } from '../fixture.ts';
 
 const issuer = 'https://sso.example';
@@ -63,6 +64,7 @@ test('a bad client or redirect is refused before anything else is looked at', ()
     const reading = read({ ...rest, ...changes });
     assert.equal(reading.kind, 'refused');
     assert.equal('error' in reading && reading.error, error, JSON.stringify(changes));
+    assert.ok('detail' in reading && consentFr.details[reading.detail], 'it is said in French too');
     assert.equal(JSON.stringify(reading).includes('evil'), false, 'the bad text is not repeated');
   }
 });
@@ -100,6 +102,7 @@ test('every other fault may be told to the client, with its state', () => {
     const reading = read(changes);
     assert.ok(reading.kind === 'error', JSON.stringify(changes));
     assert.equal(reading.error, error, JSON.stringify(changes));
+    assert.ok(consentFr.details[reading.detail], `in French: ${reading.detail}`);
     const address = new URL(errorAddress(reading.target, issuer, reading.error, reading.detail));
     assert.equal(address.origin, 'https://example.com');
     assert.equal(address.searchParams.get('error'), error);
