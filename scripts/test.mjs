@@ -33,6 +33,7 @@ const longFiles = [
   'app/flows/crash',
   'app/flows/lost-store',
   'app/flows/limits',
+  'app/flows/slow-bodies',
   'app/verify/origins',
   'captcha/flows/captcha-attack',
   'captcha/flows/captcha-burst',

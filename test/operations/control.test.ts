@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
-import { it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OperationCall } from '../../src/contracts/operation.ts';
 import { OperatorError } from '../../src/core/errors.ts';
@@ -120,25 +120,28 @@ const refused: readonly [what: string, bytes: Buffer, said: RegExp][] = [
   ['what only the server says', encodeFrame(frameKinds.done, 1, empty), /begins with/],
 ];
 
-for (const [what, bytes, said] of refused) {
-  it(`refuses ${what} in words, hangs up, and others are served`, async () => {
-    await withControl(async ({ control, lines, join }) => {
-      control.serve(answering);
-      const hostile = join(true);
-      hostile.send(bytes);
-      assert.match(await hostile.failure(), said);
-      // The other side keeps its half open, and goes on sending.
-      const more = setInterval(() => hostile.send(Buffer.alloc(1_000)), 50);
-      await within(() => control.table.used() === 0, 'its place is free', 10_000);
-      clearInterval(more);
-      const other = join();
-      other.ask('stats', {});
-      assert.deepEqual(await other.result(), { ok: true });
-      // No bug of ours: nothing is logged.
-      assert.deepEqual(lines, []);
+/** Each waits until the control has hung up, which takes a second: all wait at once. */
+describe('what is no request', { concurrency: true }, () => {
+  for (const [what, bytes, said] of refused) {
+    it(`refuses ${what} in words, hangs up, and others are served`, async () => {
+      await withControl(async ({ control, lines, join }) => {
+        control.serve(answering);
+        const hostile = join(true);
+        hostile.send(bytes);
+        assert.match(await hostile.failure(), said);
+        // The other side keeps its half open, and goes on sending.
+        const more = setInterval(() => hostile.send(Buffer.alloc(1_000)), 50);
+        await within(() => control.table.used() === 0, 'its place is free', 10_000);
+        clearInterval(more);
+        const other = join();
+        other.ask('stats', {});
+        assert.deepEqual(await other.result(), { ok: true });
+        // No bug of ours: nothing is logged.
+        assert.deepEqual(lines, []);
+      });
     });
-  });
-}
+  }
+});
 
 it('takes one request a connection: a second ends both, and the work', async () => {
   await withControl(async ({ control, join }) => {
