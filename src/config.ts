@@ -94,13 +94,17 @@ const path = v.pipe(
   v.transform((text) => resolve(text)),
 );
 
-/** Text that stands in headers and pages. */
+/** The blanks of Hangul and Braille are letters and a sign by their class, and take no ink. */
+const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** Text that stands in headers and pages. Marks alone have nothing to stand on. */
 function oneLine(max: number) {
   return v.pipe(
     v.string(),
     v.transform((text) => text.trim()),
     v.check(
-      (text) => text !== '' && [...text].length <= max && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(text),
+      (text) =>
+        [...text].length <= max && !unseen.test(text) && /[\p{L}\p{N}\p{P}\p{S}]/u.test(text),
       `must be one line of 1 to ${max} characters, each of them visible`,
     ),
   );

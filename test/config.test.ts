@@ -150,8 +150,24 @@ const settings: Record<SettingName, { good: [string, unknown][]; bad: string[] }
     bad: ['p', 'P <p@example.org>', 'p@a\r\nBcc: b@c'],
   },
   SITE_NAME: {
-    good: [[' Wall & Gate ', 'Wall & Gate']],
-    bad: ['x'.repeat(61), 'a\r\nBcc: b@c', 'a\u202eb'],
+    good: [
+      [' Wall & Gate ', 'Wall & Gate'],
+      ['Cafe\u0301 ⚒', 'Cafe\u0301 ⚒'],
+    ],
+    bad: [
+      ...['x'.repeat(61), 'a\r\nBcc: b@c', 'a\u202eb', '\ud800'],
+      ...[
+        '\u3164',
+        '\u115f\u1160',
+        '\uffa0',
+        '\u2800',
+        'a\u2800b',
+        '\u0301',
+        '\u200d',
+        '\ufe0f',
+        '\u{e0020}',
+      ],
+    ],
   },
   REGISTRATION_DOMAINS: {
     good: [

@@ -153,13 +153,16 @@ export async function openCrowdsec(
     for (const entry of [...needs.manualEntries()]) {
       if (turns.isOver()) await turns.next();
       const prefix = index.prefixOf(entry);
-      if (prefix === undefined || maliciousBy(entry) !== ownEntriesList) continue;
+      if (prefix === undefined) continue;
       const words = new Uint32Array(4);
       words.set(prefix.words);
       const whole = { ...prefix, words };
+      // An entry with a low score may lie in a network that the operator banned.
+      const by = maliciousBy(entry) === ownEntriesList ? entry : decidedBy(whole);
+      if (by === 0 || maliciousBy(by) !== ownEntriesList) continue;
       if (!isListableNetwork(whole) || sparesAnyIn(whole, index)) continue;
       if (!judge(whole.family, words, clock.now()).malicious) continue;
-      found.push([formatNetwork(whole), attributionOf(entry)]);
+      found.push([formatNetwork(whole), attributionOf(by)]);
     }
     return found;
   }

@@ -9,6 +9,7 @@
 
 import { decodeAccount } from '../../access/accounts/records.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { createTurns } from '../../core/scheduling.ts';
 import { type Change, commitOnce, retryOnConflict } from '../../storage/change.ts';
 import {
   accountGroupsKey,
@@ -126,8 +127,10 @@ export async function listRules(
 
 export async function listGroups(store: Store): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
+  const turns = createTurns();
   for await (const page of pagesUnder(store, accountGroupsPrefix())) {
     for (const { key, value } of page) {
+      if (turns.isOver()) await turns.next();
       const [account = ''] = readTexts(key);
       for (const group of memberships.decode(value)?.groups ?? []) {
         const members = found.get(group);

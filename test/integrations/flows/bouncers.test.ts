@@ -272,6 +272,7 @@ it('a decision says who made it, and a filter by that finds it, by stream and lo
     await server.cliJson('entry', 'add', range, '--score', '90', '--note', 'seen by hand');
   }
   await server.cliJson('entry', 'add', '45.50.2.7', '--score', '30', '--note', 'too weak a word');
+  await server.cliJson('entry', 'add', '45.50.3.9', '--score', '30', '--note', 'in a bad network');
   let all: Record<string, string> = {};
   await within(async () => {
     all = wordsOf((await stream('?startup=true', { 'User-Agent': 'words' })).new);
@@ -284,6 +285,7 @@ it('a decision says who made it, and a filter by that finds it, by stream and lo
     '45.50.0.2': byHand,
     '45.50.3.0/24': byHand,
     '45.50.1.9': byHand,
+    '45.50.3.9': byHand,
     '45.20.0.1': 'portcullis portcullis',
   };
   for (const [value, words] of Object.entries(wanted)) assert.equal(all[value], words, value);
@@ -293,7 +295,7 @@ it('a decision says who made it, and a filter by that finds it, by stream and lo
     });
     return sorted(rows.map(({ value }) => value));
   };
-  const manual = sorted(['45.50.0.2', '45.50.3.0/24', '45.50.1.9']);
+  const manual = sorted(['45.50.0.2', '45.50.3.0/24', '45.50.1.9', '45.50.3.9']);
   assert.deepEqual(await values('origins=crowdsec,cscli'), manual);
   assert.deepEqual(
     await values('scenarios_containing=drop-'),

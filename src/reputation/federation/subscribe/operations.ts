@@ -419,9 +419,7 @@ export const showPeer = queriesOn<MemoryReading>()({
     };
   },
   lines: ({ heldRows, heldExamples, heldHash, heldChanged, votes, figures, ...one }) => [
-    ...Object.entries(one).map(
-      ([name, value]) => `${name}: ${value === null ? '-' : String(value)}`,
-    ),
+    ...factLines(one),
     ...(heldHash === null ? [] : [waitingText({ heldRows, heldExamples, heldHash, heldChanged })]),
     ...(votes === null
       ? []
@@ -436,6 +434,34 @@ export const showPeer = queriesOn<MemoryReading>()({
     ...(figures === null ? ['What it is worth here can’t be counted now.'] : figureLines(figures)),
   ],
 });
+
+const stateWords = { new: 'not read yet', stale: 'out of date' } as const;
+
+/** Says what is known of a peer, in the words of its screen. */
+function factLines(one: ReturnType<typeof shown>): string[] {
+  const state = one.state === 'new' || one.state === 'stale' ? stateWords[one.state] : one.state;
+  const weight = `${one.weight}${one.isNew ? ', half of it in the first 14 days' : ''}`;
+  const facts: readonly (readonly [string, string | null])[] = [
+    ['peer', `${one.name}, number ${one.number}`],
+    ['state', one.held === null ? state : `${state}: ${one.held}`],
+    ['not read', one.failure && `${one.failure}, ${grouped(one.failures)} times in a row`],
+    ['address', one.url],
+    ['key', one.key],
+    ['weight', one.isOwn ? 'your own server: counts as staff' : weight],
+    ['owner', one.owner],
+    ['open votes at most', one.budget === null ? 'by its weight' : grouped(one.budget)],
+    ['repeats', one.follows === null ? null : `peer ${one.follows}`],
+    ['always a vote of its own', one.isIndependent ? 'yes' : null],
+    ['new rows today', grouped(one.newToday)],
+    ['rows on known good addresses', grouped(one.knownGood)],
+    ['added', one.addedAt],
+    ['last tried', one.triedAt ?? 'never'],
+    ['last up to date', one.freshAt ?? 'never'],
+    ['its head', one.headMadeAt && `number ${one.seq}, made ${one.headMadeAt}`],
+    ['its signature ends', one.headEndsAt],
+  ];
+  return facts.flatMap(([name, value]) => (value === null ? [] : [`${name}: ${value}`]));
+}
 
 /** Returns what waits of a peer, as it is shown. */
 function waitingOf(waiting: HeldRows) {
