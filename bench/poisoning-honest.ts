@@ -7,7 +7,13 @@
 import { seededRandom } from '../src/core/random.ts';
 import { maliciousScore } from '../src/reputation/check/score.ts';
 import type { Policy } from '../src/reputation/votes/quorum.ts';
-import { dayMs, hourMs, openPoisoningWorld, type PoisoningWorld } from './poisoning-world.ts';
+import {
+  dayMs,
+  findTogether,
+  hourMs,
+  openPoisoningWorld,
+  type PoisoningWorld,
+} from './poisoning-world.ts';
 import type { BenchRow } from './row.ts';
 
 const minuteMs = 60_000;
@@ -28,6 +34,7 @@ const worlds = [
   { name: 'close', share: 0.85, skew: 0.7 },
 ] as const;
 type World = (typeof worlds)[number];
+const [, alike] = worlds;
 
 interface Visit {
   readonly at: number;
@@ -159,6 +166,124 @@ const alikeChoices: readonly Peers[] = [
   },
 ];
 
+/** The accounts of a public server: two members, ten that have earned their standing, eight newcomers. */
+const [membersOf, earnedOf, sensorsOf] = [2, 10, 20];
+const daysToEarn = 25;
+const repeatsMax = 40;
+
+interface Repeats {
+  readonly peers: number;
+  readonly weight: number;
+  readonly least: ByWorld;
+  readonly meant: ByWorld;
+}
+
+const repeats: readonly Repeats[] = [
+  { peers: 0, weight: 1, least: [35, 35, 35], meant: [68, 65, 65] },
+  { peers: 5, weight: 0.5, least: [37, 50, 58], meant: [71, 77, 85] },
+  { peers: 5, weight: 0.75, least: [37, 52, 60], meant: [72, 79, 88] },
+];
+
+/** @returns the share of the visits behind an attacker's first one that a public server blocks, in per cent */
+async function repeatVisits(of: World, attackers: number, { peers, weight }: Repeats) {
+  const world = openPoisoningWorld(open);
+  const ids = Array.from({ length: sensorsOf }, (_, i) => `sensor${i}`);
+  for (const [i, id] of ids.entries()) world.account(id, i < membersOf ? 'member' : 'none');
+  const earned = ids.slice(membersOf, membersOf + earnedOf);
+  for (let day = 0; day < daysToEarn; day++) {
+    await findTogether(world, earned, earned.length, 0x0a00_0000 + 16 * day);
+  }
+  for (let peer = 1; peer <= peers; peer++) {
+    const terms = { quarters: 24 * weight, budget: 1_000 * weight };
+    await world.peer({ peer, group: peer, isOwn: false, ...terms });
+  }
+  const [random, late] = [seededRandom(11), seededRandom(12)];
+  const visits = visitsOf(of, attackers).flatMap((one) => {
+    if (one.server > peers) return [];
+    if (one.server !== 0)
+      return [{ ...one, at: one.at + reportMs + 2 * pollMsUsual * late.next() }];
+    // The first of some visits within a day each; most attackers come once or twice.
+    const count = Math.min(repeatsMax, Math.floor((1 - random.next()) ** -0.8));
+    return Array.from({ length: count }, (_, i) => ({
+      ...one,
+      at: one.at + i * dayMs * random.next(),
+    }));
+  });
+  visits.sort((a, b) => a.at - b.at);
+  const start = world.at.now;
+  const met = new Set<number>();
+  let [again, blocked] = [0, 0];
+  for (const { at, address, server } of visits) {
+    world.at.now = Math.floor(start + at);
+    if (server !== 0) {
+      await world.peerSays(server, [address]);
+      continue;
+    }
+    const isBlocked = world.score(address) >= maliciousScore;
+    if (met.has(address)) again++;
+    if (met.has(address) && isBlocked) blocked++;
+    met.add(address);
+    const sensor = Math.floor(random.next() * sensorsOf);
+    if (!isBlocked) world.report(ids[sensor]!, address, 1 + sensor);
+  }
+  return Math.round((1_000 * blocked) / again) / 10;
+}
+
+const meshes = [
+  { servers: 6, blocked: 5, firstHand: 70, meant: [10.7, 80] },
+  { servers: 11, blocked: 12, firstHand: 48, meant: [22.3, 61] },
+] as const;
+
+/**
+ * Servers that are alike all follow one another at 0.75, and each blocks: whoever is blocked is not reported there.
+ * @returns the share of first visits to us that meet a block, and of the servers that an attacker visits those that see it
+ *   for themselves, in per cent
+ */
+async function mesh(servers: number, attackers: number) {
+  const worlds = Array.from({ length: servers }, () => openPoisoningWorld(closed, 2 * attackers));
+  for (const [i, world] of worlds.entries()) {
+    world.account('sensor', 'staff');
+    for (let peer = 1; peer <= servers; peer++) {
+      if (peer === i + 1) continue;
+      await world.peer({ peer, group: peer, isOwn: false, quarters: 18, budget: 3_750 });
+    }
+  }
+  const random = seededRandom(13);
+  const start = worlds[0]!.at.now;
+  const waiting: { readonly at: number; readonly address: number; readonly by: number }[] = [];
+  let visits = 0;
+  const blocked = { here: 0, anywhere: 0 };
+  async function hear(until: number): Promise<void> {
+    while (waiting.length > 0 && waiting[0]!.at <= until) {
+      const { at, address, by } = waiting.shift()!;
+      for (const [i, world] of worlds.entries()) {
+        world.at.now = Math.floor(start + at);
+        if (i !== by) await world.peerSays(by + 1, [address]);
+      }
+    }
+  }
+  // Most words come in the order of their visits.
+  for (const { at, address, server } of visitsOf(alike, attackers)) {
+    if (server >= servers) continue;
+    await hear(at);
+    const world = worlds[server]!;
+    world.at.now = Math.floor(start + at);
+    visits++;
+    if (world.score(address) >= maliciousScore) {
+      blocked.anywhere++;
+      if (server === 0) blocked.here++;
+      continue;
+    }
+    world.report('sensor', address, 1);
+    const word = { at: at + reportMs + 2 * pollMsUsual * random.next(), address, by: server };
+    const place = waiting.findLastIndex((one) => one.at <= word.at);
+    waiting.splice(place + 1, 0, word);
+  }
+  const share = (part: number, of: number) => Math.round((1_000 * part) / of) / 10;
+  const firstHand = share(visits - blocked.anywhere, visits);
+  return { blocked: share(blocked.here, attackers), firstHand };
+}
+
 function atLeast(name: string, unit: string, ours: number, least: number): BenchRow {
   return { name: `peers: ${name}`, unit, ours, goal: `>= ${least}`, ok: ours >= least };
 }
@@ -238,6 +363,28 @@ export async function honestRows(of: { attackers: number; many: number }): Promi
         ...beside(meant?.challenged),
       });
     }
+  }
+  for (const [i, world] of worlds.entries()) {
+    for (const one of repeats) {
+      const who = one.peers === 0 ? 'no peer' : `${one.peers} peers of ${one.weight}`;
+      const name = `${who}, ${world.name}, public: repeat visits blocked`;
+      const ours = await repeatVisits(world, of.attackers, one);
+      const beside = { peer: 'when the rules were chosen', peerValue: one.meant[i]! };
+      rows.push({ ...atLeast(name, '%', ours, one.least[i]!), ...beside });
+    }
+  }
+  for (const { servers, meant, ...least } of meshes) {
+    const met = await mesh(servers, of.attackers);
+    const name = `mesh of ${servers}, alike, 0.75`;
+    const beside = (value: number) => ({ peer: 'when the rules were chosen', peerValue: value });
+    rows.push({
+      ...atLeast(`${name}: first visits blocked`, '%', met.blocked, least.blocked),
+      ...beside(meant[0]),
+    });
+    rows.push({
+      ...atLeast(`${name}: seen first-hand`, '%', met.firstHand, least.firstHand),
+      ...beside(meant[1]),
+    });
   }
   const alone = { name: 'no peer', count: 0, weight: 1, blocked: [0, 0, 0] } as const;
   const { blocked } = await firstVisits(worlds[1], of.attackers, alone);
