@@ -183,20 +183,42 @@ const filterOfScope = {
   AS: 'systems',
 } as const satisfies Record<DecisionScope, keyof Filter>;
 
-/** @param names of the scenario, in lower case */
-function passes(
-  filter: Filter,
-  value: string,
-  attribution: DecisionAttribution,
-  names: readonly string[],
-): boolean {
-  const { types, origins, containing, excluded, place } = filter;
+/** Parts of decisions that many rows have in common, and that a filter says yes or no to. */
+interface Words extends DecisionAttribution {
+  /** Of the list's decisions, and of those by a score. */
+  readonly family?: 4 | 6 | undefined;
+}
+
+/** A filter's verdicts by words: its lists of values are gone through once for each, not for each row. */
+const verdicts = new WeakMap<Filter, Map<string, boolean>>();
+const verdictsMax = 1_000;
+
+function passes(filter: Filter, value: string, words: Words): boolean {
+  const { place } = filter;
   if (filter[filterOfScope[scopeOf(value)]] !== true) return false;
   if (filter.value !== undefined && filter.value !== value) return false;
-  if (types?.includes(attribution.type) === false) return false;
-  if (origins !== undefined && !isOfOrigin(attribution.origin.toLowerCase(), origins)) return false;
-  if (!isNamed({ containing, excluded }, names)) return false;
+  if (!suits(filter, words)) return false;
   return place === undefined || isPlaced(value, place.network, place.isHeld);
+}
+
+function suits(filter: Filter, words: Words): boolean {
+  const known = verdicts.get(filter) ?? new Map<string, boolean>();
+  if (known.size === 0) verdicts.set(filter, known);
+  const name = `${words.type}\n${words.family}\n${words.origin}\n${words.scenario}`;
+  const before = known.get(name);
+  if (before !== undefined) return before;
+  if (known.size >= verdictsMax) known.clear();
+  const verdict = judge(filter, words);
+  known.set(name, verdict);
+  return verdict;
+}
+
+function judge(filter: Filter, { type, origin, scenario: told, family }: Words): boolean {
+  const { types, origins } = filter;
+  if (types?.includes(type) === false) return false;
+  if (origins !== undefined && !isOfOrigin(origin.toLowerCase(), origins)) return false;
+  const name = told.toLowerCase();
+  return isNamed(filter, family === undefined ? [name] : [name, families[family]]);
 }
 
 /** All lists go by the name that they have in common, too. */
@@ -229,8 +251,11 @@ export function listMatches(
   value: string,
   attribution: DecisionAttribution = byReports,
 ): boolean {
-  const family = families[value.includes(':') ? 6 : 4];
-  return passes(filter, value, attribution, [attribution.scenario.toLowerCase(), family]);
+  return passes(filter, value, ofFamily(value, attribution));
+}
+
+function ofFamily(value: string, { type, origin, scenario }: DecisionAttribution): Words {
+  return { type, origin, scenario, family: value.includes(':') ? 6 : 4 };
 }
 
 /**
@@ -243,9 +268,8 @@ export function banMatches(
   decision: Pick<Decision, 'type' | 'origin' | 'scenario'>,
 ): boolean {
   const attribution = byAgent(decision);
-  const names = [attribution.scenario.toLowerCase()];
-  if (attribution.origin === scenario) names.push(families[value.includes(':') ? 6 : 4]);
-  return passes(filter, value, attribution, names);
+  const isByScore = attribution.origin === scenario;
+  return passes(filter, value, isByScore ? ofFamily(value, attribution) : attribution);
 }
 
 /** Returns whether no decision can pass, as when the filter asks for names of users only. */
@@ -324,10 +348,8 @@ export function readFilter(
   const wanted = (name: string) => {
     const text = params.get(name);
     if (text === undefined || text === '') return undefined;
-    return text
-      .toLowerCase()
-      .split(',')
-      .map((one) => one.trim());
+    const values = text.toLowerCase().split(',');
+    return [...new Set(values.map((one) => one.trim()))];
   };
   const named = [...(wanted('scopes') ?? []), ...(wanted('scope') ?? [])];
   const scopes = named.length > 0 ? named : isLookup ? scopesOfLookup : scopesOfStream;
@@ -338,6 +360,8 @@ export function readFilter(
   const isHeld = readContains(params.get('contains'));
   if (isHeld === undefined) return badContains;
   const value = params.get('value');
+  const lists = listsOfValues.map((name) => wanted(name)?.length ?? 0);
+  if (Math.max(...lists) > listedValuesMax) return badList;
   return {
     hosts: scopes.includes('ip'),
     networks: scopes.includes('range'),
@@ -352,6 +376,16 @@ export function readFilter(
   };
 }
 
+const listsOfValues = [
+  'types',
+  'type',
+  'origins',
+  'scenarios_containing',
+  'scenarios_not_containing',
+];
+/** Each is compared with each scenario that decisions have, and agents have many. */
+const listedValuesMax = 200;
+const badList = `a filter has at most ${listedValuesMax} values`;
 const valueCharsMax = 64;
 export const badPlace = 'ip or range must be an address or a network';
 export const badContains = 'contains is true or false';

@@ -241,3 +241,28 @@ it('whatever a query or a body is, it is read or refused', () => {
     }),
   );
 });
+
+it('a filter goes through its values once for each wording, however many rows have it', () => {
+  let looks = 0;
+  class Counted extends Array<string> {
+    override some(...asked: Parameters<string[]['some']>): boolean {
+      looks++;
+      return super.some(...asked);
+    }
+  }
+  const filter = { ...everything, containing: Counted.from(['nothing', 'ipv6']) };
+  const rows = Array.from({ length: 100 }, (_, i) => `192.0.2.${i}`);
+  const passed = [...rows, '2001:db8::1'].filter((one) => listMatches(filter, one));
+  assert.deepEqual(passed, ['2001:db8::1']);
+  assert.equal(looks, 2);
+});
+
+it('a filter of more than 200 different values is refused', () => {
+  for (const name of ['origins', 'types', 'scenarios_containing', 'scenarios_not_containing']) {
+    const read = (count: number, of = (i: number) => String(i)) =>
+      readFilter(new Map([[name, Array.from({ length: count }, (_, i) => of(i)).join(',')]]));
+    assert.equal(typeof read(200), 'object', name);
+    assert.equal(typeof read(2_000, () => 'ssh'), 'object', name);
+    assert.equal(read(201), 'a filter has at most 200 values', name);
+  }
+});
