@@ -185,7 +185,7 @@ const filterOfScope = {
 
 /** Parts of decisions that many rows have in common, and that a filter says yes or no to. */
 interface Words extends DecisionAttribution {
-  /** Of the list's decisions, and of those by a score. */
+  /** The list's decisions have one, and those by a score. */
   readonly family?: 4 | 6 | undefined;
 }
 

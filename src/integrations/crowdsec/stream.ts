@@ -184,8 +184,12 @@ export function createListWords(options: {
   /** Undefined: nothing makes it malicious any more. */
   attributionOf: (value: string) => DecisionAttribution | undefined;
   all: () => readonly DecisionAttribution[];
+  sentMax?: number;
 }): ListWords {
+  const { sentMax: max = sentMax } = options;
   const sent = new Map<string, readonly DecisionAttribution[]>();
+  // One for the life of the map: a new iterator walks over all that was deleted before its first value.
+  const oldest = sent.keys();
   const alike = (one: DecisionAttribution) => (other: DecisionAttribution) =>
     one.origin === other.origin && one.scenario === other.scenario;
   return {
@@ -194,7 +198,7 @@ export function createListWords(options: {
       const before = sent.get(value);
       const attribution = options.attributionOf(value) ?? before?.at(-1) ?? byReports;
       if (before?.some(alike(attribution))) return attribution;
-      if (before === undefined && sent.size >= sentMax) sent.delete(sent.keys().next().value!);
+      if (before === undefined && sent.size >= max) sent.delete(oldest.next().value!);
       sent.set(value, [...(before ?? []), attribution]);
       return attribution;
     },

@@ -24,7 +24,11 @@ import {
   createSettledMemory,
   openSettledPolls,
 } from '../../../src/integrations/crowdsec/settled-polls.ts';
-import { createCursors, createDecisionStream } from '../../../src/integrations/crowdsec/stream.ts';
+import {
+  createCursors,
+  createDecisionStream,
+  createListWords,
+} from '../../../src/integrations/crowdsec/stream.ts';
 import { createList } from '../../support/integrations/changing-list.ts';
 import { toldIn } from '../../support/integrations/told.ts';
 
@@ -265,4 +269,17 @@ it('a filter of more than 200 different values is refused', () => {
     assert.equal(typeof read(2_000, () => 'ssh'), 'object', name);
     assert.equal(read(201), 'a filter has at most 200 values', name);
   }
+});
+
+it('beyond its bound a value takes the place of the oldest, which is found without a walk', (t) => {
+  const words = createListWords({ attributionOf: () => byReports, all: () => [], sentMax: 10 });
+  const values = Array.from({ length: 1_000 }, (_, i) => `192.0.${i >> 8}.${i & 255}`);
+  const keys = t.mock.method(Map.prototype, 'keys');
+  for (const one of values) words.now(one);
+  // A new iterator walks over all that was deleted before its first value.
+  assert.equal(keys.mock.callCount(), 0);
+  assert.deepEqual(
+    values.filter((one) => words.before(one) !== undefined),
+    values.slice(-10),
+  );
 });
