@@ -74,7 +74,7 @@ export function createAuditLog(options: { store: Store; clock: Clock; random: Ra
     const key = auditKey(at, random.bytes(noise));
     const out = createWriter().u8(layout).u8(kind).bytes(id);
     for (const fact of [row.user, row.command, row.before, row.after, row.address]) {
-      out.text(short(fact));
+      out.text(fact.slice(0, factCharsMax).replace(/\p{C}/gu, '?'));
     }
     const done = await store.commit({
       check: [{ key, version: null }],
@@ -164,10 +164,6 @@ export function createAuditLog(options: { store: Store; clock: Clock; random: Ra
 }
 
 export type AuditLog = ReturnType<typeof createAuditLog>;
-
-function short(text: string): string {
-  return text.slice(0, factCharsMax).replace(/\p{C}/gu, '?');
-}
 
 function resultOf(kind: number | undefined): AuditEntry['result'] {
   if (kind === kinds.done) return 'done';

@@ -3,6 +3,7 @@
  * lists and makes sure of a demo account, and at the end of the start prints commands to paste.
  */
 
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Accounts, createAccounts, createDirectory } from '../access/accounts/accounts.ts';
@@ -64,12 +65,10 @@ async function loadKnownGood(tools: LoadTools, loaded: readonly string[]): Promi
   if (knownGood.length === 0 && !loaded.includes('setting')) return;
   // Without any it replaces what an earlier start has loaded.
   const rows =
-    knownGood.length === 0 ? [] : await rowsOf(one(text), 'KNOWN_GOOD', { format: 'plain' });
+    knownGood.length === 0
+      ? []
+      : await rowsOf(Readable.from([text]), 'KNOWN_GOOD', { format: 'plain' });
   await put(tools, 'good', 'setting', rows);
-}
-
-async function* one(bytes: Uint8Array) {
-  yield bytes;
 }
 
 async function rowsOf(

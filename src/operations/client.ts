@@ -77,13 +77,10 @@ export function runForCommand(
   return runOrder({ operation, input, user: operatorName(), shows }, asking);
 }
 
-function asksNode(operation: string): boolean {
-  return described.some((one) => one.name === operation && one.asksNode);
-}
-
 async function runOrder(order: Order, asking: Asking): Promise<unknown> {
   const { dataDir, isShared } = placeOfData();
-  if (isShared && !asksNode(order.operation)) return runWithoutServer(dataDir, order, asking);
+  const { asksNode } = described.find(({ name }) => name === order.operation) ?? {};
+  if (isShared && !asksNode) return runWithoutServer(dataDir, order, asking);
   const startMs = performance.now();
   for (;;) {
     const socket = await connectTo(dataDir);

@@ -253,11 +253,10 @@ export function openSignon(options: SignonOptions) {
     }),
     /** Returns the counts and limits of rows that unauthenticated clients caused. */
     unauthenticatedRows: () => [...links.stats(), pendingAccounts.stats()],
-    /** Counts the rows that are there, and gives stored backup codes their key. The serving process calls it. */
+    /** Counts the rows that are there. The serving process calls it. */
     async restore(): Promise<void> {
       await links.restore();
       await restorePending(store, pendingAccounts);
-      await secondFactors.restore();
     },
     async close(): Promise<void> {
       await Promise.all([erasures, mailer, notices, strength, library].map((part) => part.close()));

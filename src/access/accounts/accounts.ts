@@ -133,7 +133,9 @@ export function createAccounts(options: {
       const { id, key, version, record } = found.value;
       const changed = { ...record, disabled };
       const mark = erasureKey(id);
-      if (!disabled && (await store.get(mark)) !== undefined) return beingDeleted(record);
+      if (!disabled && (await store.get(mark)) !== undefined) {
+        return fail('conflict', `${record.email} is being deleted`);
+      }
       const done = await write(
         [{ key, version }, ...(disabled ? [] : [{ key: mark, version: null }])],
         [accountRow(id, changed), ...also(id)],
@@ -191,10 +193,6 @@ export function accountRow(id: string, record: AccountRecord): SetRow {
 
 function unverified({ email }: AccountRecord) {
   return fail('conflict', `${email} has not verified its mail address yet`);
-}
-
-function beingDeleted({ email }: AccountRecord) {
-  return fail('conflict', `${email} is being deleted`);
 }
 
 function shown(text: string): string {

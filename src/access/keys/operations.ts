@@ -250,9 +250,12 @@ export const listBouncers = operation({
       const found = emails.has(id) ? undefined : await w.accounts.find(id);
       if (found?.ok) emails.set(id, found.value.email);
     }
-    return keys
-      .filter(isOfIntegration)
-      .map((key) => shownBouncer(key, emails.get(key.account) ?? ''));
+    return (
+      keys
+        // Named keys that only check or report are shown by `key list`.
+        .filter((key) => (key.scopes & ~plainScopes) !== 0)
+        .map((key) => shownBouncer(key, emails.get(key.account) ?? ''))
+    );
   },
   lines: (keys) =>
     columnsOr(
@@ -286,11 +289,6 @@ export const removeBouncer = operation({
   },
   lines: ({ name }) => [`the key of ${name} is revoked`],
 });
-
-/** Named keys that only check or report are shown by `key list`. */
-function isOfIntegration(key: ApiKey): boolean {
-  return (key.scopes & ~plainScopes) !== 0;
-}
 
 function shownBouncer(key: ApiKey, email: string) {
   const { id, name, createdAt, use } = key;

@@ -437,10 +437,6 @@ function createChallengeSlots<T>(max: number) {
   const due = new Map<number, Place<T>[]>();
   let doneSecond = Number.NEGATIVE_INFINITY;
 
-  function secondOf(ms: number): number {
-    return Math.ceil(ms / 1_000);
-  }
-
   return {
     get size(): number {
       return byToken.size;
@@ -455,7 +451,7 @@ function createChallengeSlots<T>(max: number) {
     add(place: Place<T>): void {
       byToken.set(place.token, place);
       byWide.change(place.network.wide, 1);
-      const second = secondOf(place.expiresAtMs);
+      const second = Math.ceil(place.expiresAtMs / 1_000);
       const same = due.get(second);
       if (same === undefined) due.set(second, [place]);
       else same.push(place);

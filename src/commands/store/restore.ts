@@ -372,7 +372,8 @@ type Undo = (rows: RewoundRows) => Promise<void>;
 
 /** @throws OperatorError which says how far the backup reaches */
 function checkReach(about: About, to: number): void {
-  const least = reachOf(about);
+  // The least position that `cutJournal` can take this backup to.
+  const least = about.prunedThrough === 0 ? 0 : about.checkpointSeq;
   if (to >= least && to <= about.seq) return;
   throw new OperatorError(
     `--to ${to} is beyond this backup: it reaches from journal position ${least} to ${about.seq}`,
@@ -443,11 +444,6 @@ async function write(store: Store, commit: Commit): Promise<void> {
 
 // Takes a restored journal back to one position. The projection goes with it when it is of a later one,
 // and is made anew from the journal, which must then be there from its first event on.
-
-/** The least position that `cutJournal` can take this backup to. */
-function reachOf({ prunedThrough, checkpointSeq }: About): number {
-  return prunedThrough === 0 ? 0 : checkpointSeq;
-}
 
 /**
  * In a transaction, of a store that nobody else has open.

@@ -37,10 +37,6 @@ export function webhookRoutes(area: AccountArea): PlainRoute[] {
     return area.show(context, change, webhooksPage, { fresh, hooks, isFull, ...shown });
   }
 
-  async function hasMost(accountId: string): Promise<boolean> {
-    return (await webhooks.list(accountId)).length >= webhooks.perAccountMax;
-  }
-
   async function create(context: AccountRequest, form: Params): Promise<Reply> {
     const { accountId } = context.session;
     const tooOften = signon.changes.count(accountId);
@@ -63,7 +59,8 @@ export function webhookRoutes(area: AccountArea): PlainRoute[] {
       return show(context, {}, { secret: made.value.secret });
     }
     const text = frameText(context.frame);
-    if (made.error === 'capacity_exceeded' && (await hasMost(accountId))) {
+    const held = await webhooks.list(accountId);
+    if (made.error === 'capacity_exceeded' && held.length >= webhooks.perAccountMax) {
       return show(context, { status: 409, failed: text.automation.webhooks.full });
     }
     if (made.error !== 'invalid_parameter') return area.refuse(context, 'webhooks', made);

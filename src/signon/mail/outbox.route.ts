@@ -40,7 +40,11 @@ export function outboxRoute(options: {
   const { guard, tools, baseUrl, name, read } = options;
   return guard.open(outboxEndpoint, async (request) => {
     if (read === undefined || name === undefined) return fail('not_found');
-    if (!isOwnBrowser(request) || !isNamed(request.path, name)) return fail('not_found');
+    if (
+      !isOwnBrowser(request) ||
+      !equalBytes(Buffer.from(request.path), Buffer.from(outboxPathOf(name)))
+    )
+      return fail('not_found');
     const language = languageOf(request);
     const messages = await read();
     const headers = [...tools.headers(language), noStore];
@@ -51,11 +55,6 @@ export function outboxRoute(options: {
 /** Returns the address that the terminal prints. */
 export function outboxPathOf(name: string): string {
   return `/outbox/${name}`;
-}
-
-/** Compares in constant time. */
-function isNamed(path: string, name: string): boolean {
-  return equalBytes(Buffer.from(path), Buffer.from(outboxPathOf(name)));
 }
 
 function isOwnBrowser(request: Request): boolean {

@@ -166,7 +166,8 @@ async function readMessage(folder: string, file: string): Promise<OutboxMessage 
   if (size > fileBytesMax) return undefined;
   const content = await readFile(path, 'latin1');
   const { headers, body } = partsOf(content);
-  const shared = { file, at: Math.round(mtimeMs), to: addressOf(headers.get('to') ?? '') };
+  const to = headers.get('to') ?? '';
+  const shared = { file, at: Math.round(mtimeMs), to: /<([^>]*)>/.exec(to)?.[1] ?? to };
   if (file.endsWith('.txt')) {
     return { kind: 'text', ...shared, subject: '', text: utf8(body).trim() };
   }
@@ -184,10 +185,6 @@ function partsOf(content: string): { headers: Map<string, string>; body: string 
     return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
   });
   return { headers: new Map(headers), body };
-}
-
-function addressOf(field: string): string {
-  return /<([^>]*)>/.exec(field)?.[1] ?? field;
 }
 
 function decodeBody(body: string, encoding: string): string {

@@ -97,7 +97,13 @@ export function createLinks({
   function admits(purpose: LinkPurpose, key: Key, account: string): boolean {
     if (account === '') return false;
     const counter = counters.get(purpose);
-    return counter?.admit(nameOf(key), account, clock.now() + linkLifeMs[purpose]) ?? true;
+    return (
+      counter?.admit(
+        Buffer.from(key).toString('base64url'),
+        account,
+        clock.now() + linkLifeMs[purpose],
+      ) ?? true
+    );
   }
 
   function rowOf(purpose: LinkPurpose, key: Key, link: Link): SetRow {
@@ -168,10 +174,6 @@ export async function invitedAccounts(store: Store): Promise<Map<string, number>
     }
   }
   return ends;
-}
-
-function nameOf(key: Key): string {
-  return Buffer.from(key).toString('base64url');
 }
 
 /** Returns the account of a link's row, whatever its purpose. */

@@ -91,7 +91,7 @@ export function createPacing(
       elsewhere.send(name);
       const minutes = delayMinutes(times);
       const pace = {
-        worksFrom: minutes === 0 ? 0 : wholeMinute(clock.now() + minutes * minuteMs),
+        worksFrom: minutes === 0 ? 0 : minuteMs * Math.ceil(clock.now() / minuteMs + minutes),
         byMailOnly: times > chosenInFormPerDay,
       };
       if (minutes > 0) delayed++;
@@ -112,10 +112,6 @@ export function delayMinutes(count: number): number {
 /** Returns text such as `2026-11-22 07:35 UTC`, for pages and mails. */
 export function timeText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-}
-
-function wholeMinute(ms: number): number {
-  return Math.ceil(ms / minuteMs) * minuteMs;
 }
 
 function nameOf({ neighbourhood, network }: Visitor): string {

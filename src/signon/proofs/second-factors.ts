@@ -16,8 +16,7 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { plainDigits } from '../../core/text.ts';
 import { commitOnce, retryOnConflict } from '../../storage/change.ts';
-import { secondFactorPrefix } from '../../storage/keys.ts';
-import { pagesUnder, type Store } from '../../storage/store.ts';
+import type { Store } from '../../storage/store.ts';
 import type { AccountChanges, ChangeRequest } from '../people/account-changes.ts';
 import { notErased } from '../people.ts';
 import type { Session } from '../sessions/sessions.ts';
@@ -27,7 +26,6 @@ import {
   type Factor,
   factorStateOf,
   loadFactor,
-  readFactor,
   type SecondFactorState,
 } from './factor-rows.ts';
 
@@ -59,9 +57,8 @@ export function createSecondFactors(options: {
 }) {
   const { store, clock, random, masterKey, service, changes } = options;
 
-  const backupCodes = createBackupCodes(masterKey);
-  const backupHash = (accountId: string, code: string) =>
-    backupCodes.hash(accountId, spaceless(code));
+  const hash = backupCodeHash(masterKey);
+  const backupHash = (accountId: string, code: string) => hash(accountId, spaceless(code));
 
   const load = (accountId: string) => loadFactor(store, accountId);
 
@@ -186,10 +183,9 @@ export function createSecondFactors(options: {
   }
 
   /** Returns the factor as it is once this code is used up; undefined for a code that doesn't count. */
-  function afterUse(accountId: string, stored: Factor | undefined, given: string) {
+  function afterUse(accountId: string, factor: Factor | undefined, given: string) {
     const code = given.length > codeLengthMax ? '' : spaceless(given);
-    if (!stored || stored.enabledAt === 0) return undefined;
-    const factor = backupCodes.keyed(stored);
+    if (!factor || factor.enabledAt === 0) return undefined;
     const step = stepOf(accountId, factor, code);
     const left = factor.backupHashes.filter((h) => !equalBytes(h, backupHash(accountId, code)));
     if (step !== undefined) return { kind: 'totp' as const, used: { ...factor, lastStep: step } };
@@ -225,8 +221,6 @@ export function createSecondFactors(options: {
       return afterUse(accountId, factor, code) !== undefined;
     },
     use,
-    /** Gives stored backup codes of earlier versions their key, at the start. */
-    restore: (): Promise<void> => backupCodes.keyStored(store),
     /** Makes new backup codes; the old ones are dead. */
     async renewBackupCodes(session: Session, visitor: Visitor): Promise<Result<NewCodes>> {
       const request = { session, visitor, event: 'backup_codes_made' } as const;
@@ -252,41 +246,15 @@ function spaceless(code: string): string {
   return plainDigits(code).replace(/[\s-]/gu, '').toLowerCase();
 }
 
-/** The part of a SHA-256 digest that earlier versions stored of a backup code. */
-const formerHashBytes = 16;
-
 /**
- * Backup codes as they are stored: HMAC-SHA-256 under a key that follows from the master key, over the digest that was
- * stored before there was a key. Whoever has the store alone can try no code; and a digest of an earlier version becomes
- * such a MAC without its code, so no code ends by it.
+ * Returns what makes the 32 bytes that are stored of a backup code, which is without spaces and in lower case: HMAC-SHA-256
+ * under a key that follows from the master key. Whoever has the store alone can try no code.
  */
-export function createBackupCodes(masterKey: MasterKey) {
+export function backupCodeHash(masterKey: MasterKey) {
   const key = deriveKey(masterKey, 'backup codes');
-  const macOf = (digest: Uint8Array) => createHmac('sha256', key).update(digest).digest();
-  const isFormer = (hash: Uint8Array) => hash.length === formerHashBytes;
-
-  /** Returns the factor with each digest of an earlier version in today's form. */
-  function keyed(factor: Factor): Factor {
-    const backupHashes = factor.backupHashes.map((hash) => (isFormer(hash) ? macOf(hash) : hash));
-    return { ...factor, backupHashes };
-  }
-
-  return {
-    keyed,
-    /** Returns 32 bytes. `code` is without spaces and in lower case. */
-    hash: (accountId: string, code: string): Uint8Array =>
-      macOf(sha256(`backup code ${accountId} ${code}`).subarray(0, formerHashBytes)),
-    /** Gives all stored digests today's form. A row that is changed meanwhile is converted at its next use. */
-    async keyStored(store: Store): Promise<void> {
-      for await (const page of pagesUnder(store, secondFactorPrefix())) {
-        for (const { key: row, value, version } of page) {
-          const factor = readFactor(value);
-          if (factor?.backupHashes.some(isFormer) !== true) continue;
-          const set = [{ key: row, value: encodeFactor(keyed(factor)) }];
-          const done = await commitOnce(store, { check: [{ key: row, version }], set });
-          if (done !== 'lost' && !done.ok) return;
-        }
-      }
-    },
+  return (accountId: string, code: string): Uint8Array => {
+    // Half a digest: what was stored before there was a key.
+    const digest = sha256(`backup code ${accountId} ${code}`).subarray(0, 16);
+    return createHmac('sha256', key).update(digest).digest();
   };
 }

@@ -380,10 +380,6 @@ function aboutKey({ target, key }: ConnectData, text: Words): Html | false {
   );
 }
 
-function placeTitle({ place }: ConnectStep, text: Words): string {
-  return typeof place === 'string' ? text.places[place] : place.file;
-}
-
 /** The three values that the plugin asks for; a press makes those that are not there. */
 function pluginValues(data: ConnectData, text: Catalogue): Html {
   const { make } = text.connect;
@@ -440,7 +436,8 @@ function stepBody(step: ConnectStep, label: string, data: ConnectData, text: Cat
       return pluginValues(data, text);
     default: {
       if (step.code === '') return null;
-      const title = placeTitle(step, connect);
+      const { place } = step;
+      const title = typeof place === 'string' ? connect.places[place] : place.file;
       return (
         <CodeBlock
           id={step.id}

@@ -361,14 +361,13 @@ export function manifestOf(options: ManifestOptions): JsonMembers {
       requests: max,
       window_seconds: windowMs / 1_000,
     })),
-    kit: kit === undefined ? null : { url: `${baseUrl}${kit.path}`, ...withoutPath(kit) },
+    kit:
+      kit === undefined
+        ? null
+        : { url: `${baseUrl}${kit.path}`, version: kit.version, sha256: kit.sha256 },
     languages,
     contacts: { website: baseUrl, security: `${baseUrl}/.well-known/security.txt` },
   };
-}
-
-function withoutPath({ version, sha256 }: PublishedKit): JsonMembers {
-  return { version, sha256 };
 }
 
 function feedsOf(secureUrl: string): JsonMembers {

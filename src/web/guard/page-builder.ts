@@ -222,10 +222,6 @@ export function createPageBuilder<S extends SessionLike>(
     return withUnsaved(page, { action, form }, (text) => seals.seal(text, context.browserId));
   }
 
-  function finished(context: AnyRequestContext, markup: string): string {
-    return withUnsavedButtons(withNotice(context, markup));
-  }
-
   function withNotice(context: AnyRequestContext, markup: string): string {
     if (context.unsaved === undefined) return markup;
     const filled = refillForm(markup, context.unsaved);
@@ -254,7 +250,7 @@ export function createPageBuilder<S extends SessionLike>(
         ...(failure === undefined ? [] : retryAfter(failure)),
         ...(more.headers ?? []),
       ],
-      body: finished(context, render(context.frame)),
+      body: withUnsavedButtons(withNotice(context, render(context.frame))),
     };
   }
 

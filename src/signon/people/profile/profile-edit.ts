@@ -37,11 +37,6 @@ export const countryCodes: readonly string[] = assigned.trim().split(/\s+/);
 
 const known = new Set(countryCodes);
 
-/** Knows codes in upper case only. */
-function isCountryCode(code: string): boolean {
-  return known.has(code);
-}
-
 /** The fields are named as in the profile that sites get. A field that is left out stays as it is. */
 export type ProfileChanges = { readonly [name in TypedText]?: string } & {
   readonly [name in Setting]?: boolean;
@@ -167,7 +162,7 @@ function tooLong(field: string, charactersMax: number) {
 
 function readCountry(text: string): Result<string> {
   const code = text.replace(atEnds, '').toUpperCase();
-  if (code === '' || isCountryCode(code)) return ok(code);
+  if (code === '' || known.has(code)) return ok(code);
   return fail('invalid_parameter', 'country must be a code of two letters, such as FR', 'country');
 }
 
