@@ -147,7 +147,7 @@ it('the screens of what may ask by HTTP/1.0 say what to set, in both languages',
         },
         ...{ trustsLoopback: false, siteKey: undefined, isOperator: false, csrf: '', baseUrl: '' },
       });
-      return /proxy_http_version 1\.1[”\u{202f}]|ADMIN_LISTEN/u.test(page);
+      return /proxy_http_version 1\.1[”\u{a0}\u{202f}]|ADMIN_LISTEN/u.test(page);
     });
     assert.deepEqual(
       saying.map(({ name }) => name),
