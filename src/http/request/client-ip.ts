@@ -35,8 +35,10 @@ const inBrackets = /^\[([0-9A-Fa-f:.]{2,45})\](?::[0-9]{1,5})?$/;
 
 function addressOfHop(hop: string, rules: AddressRules): string | undefined {
   const text = hop.trim();
+  const found = rules.normalise(text);
+  if (found !== undefined) return found;
   const bare = (withPort.exec(text) ?? inBrackets.exec(text))?.[1];
-  return rules.normalise(bare ?? text);
+  return bare === undefined ? undefined : rules.normalise(bare);
 }
 
 /**
@@ -110,7 +112,11 @@ export function resolveClient(
   return isOne ? named : { ip: peer, standing: 'contradictory' };
 }
 
-const hopsOf = (lines: readonly string[]) => lines.join(',').split(',');
+function hopsOf(lines: readonly string[]): readonly string[] {
+  // Most proxies write one, and each question of a gate comes through here.
+  if (lines.length === 1 && !lines[0]!.includes(',')) return lines;
+  return lines.join(',').split(',');
+}
 const hopsOfForwarded = (lines: readonly string[]) =>
   lines.flatMap((line) => readForwarded(line) ?? [undefined]);
 
@@ -234,6 +240,7 @@ export function proxiedHost({ baseUrl, port }: Config): string {
 /** @param trustedProxies addresses, prefixes and `unix`, checked at start */
 export function addressRules(trustedProxies: readonly string[]): AddressRules {
   const words = new Uint32Array(4);
+  let trusted = '';
   const trustsUnix = trustedProxies.includes(unixPeer);
   const networks = trustedProxies.filter((text) => text !== unixPeer);
   const prefixes = networks.map((text) => {
@@ -245,12 +252,18 @@ export function addressRules(trustedProxies: readonly string[]): AddressRules {
     hasProxies: trustedProxies.length > 0,
     isTrusted(ipText) {
       if (ipText === unixPeer) return trustsUnix;
+      if (ipText === trusted) return true;
       const family = parseIp(ipText, words);
-      return family !== 0 && prefixes.some((prefix) => contains(prefix, family, words));
+      if (family === 0 || !prefixes.some((prefix) => contains(prefix, family, words))) return false;
+      // The same proxy asks again and again.
+      trusted = ipText;
+      return true;
     },
     normalise(ipText) {
       const family = parseIp(ipText, words);
-      return family === 0 ? undefined : formatIp(family, words);
+      if (family === 0) return undefined;
+      // A dotted quad has one text.
+      return family === 4 && !ipText.includes(':') ? ipText : formatIp(family, words);
     },
   };
 }

@@ -151,7 +151,7 @@ interface Asked {
   readonly method: string | undefined;
   /** Path and query. */
   readonly uri: string | undefined;
-  readonly host: string;
+  readonly host: () => string;
 }
 
 export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOptions): HotRoute[] {
@@ -188,7 +188,14 @@ export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOp
       request.answer(badHead, apiErrorBody(422, why));
       return;
     }
-    const visit = { family, words, host: asked.host, cookies: values[0] };
+    const visit = {
+      family,
+      words,
+      get host() {
+        return asked.host();
+      },
+      cookies: values[0],
+    };
     const { outcome, score } = decide(read.value, visit);
     count(outcome);
     if (outcome === 'block') block(request, client.ip, score);
@@ -208,7 +215,7 @@ export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOp
 
   function handle(request: HotRequest): void {
     const { values, query } = request;
-    const host = hostOf(values[5], values[3]);
+    const host = () => hostOf(values[5], values[3]);
     respond(request, { policy: query, method: values[6], uri: values[7], host });
   }
 
@@ -219,7 +226,7 @@ export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOp
     const slash = path.indexOf('/', start);
     const end = slash < 0 ? path.length : slash;
     const uri = `${path.slice(end) || '/'}${query === '' ? '' : `?${query}`}`;
-    const host = hostOf(undefined, values[3]);
+    const host = () => hostOf(undefined, values[3]);
     respond(request, { policy: path.slice(start, end), method, uri, host });
   }
 

@@ -170,7 +170,7 @@ export function createDecider(options: DeciderOptions) {
       return read;
     },
     decide(policy: GatePolicy, visit: GateVisit): GateDecision {
-      const { family, words, host, cookies } = visit;
+      const { family, words, cookies } = visit;
       spotMark(policy.mark, visit);
       const isKnown = family !== 0 && isListable(family, words);
       const found = isKnown ? check.judge(family, words, clock.now()) : undefined;
@@ -178,7 +178,8 @@ export function createDecider(options: DeciderOptions) {
       const isAnonymous = found?.anonymousExit === true && !found.allowlisted;
       const verdict = verdictOf(policy, score, isAnonymous);
       if (verdict !== 'challenge') return { outcome: verdict, score };
-      const pass = passes.look(cookies, { host, family: family || 4, words }, policy.passMs);
+      const visitor = { host: visit.host, family: family || 4, words } as const;
+      const pass = passes.look(cookies, visitor, policy.passMs);
       if (pass === 'none') return { outcome: verdict, score };
       return { outcome: pass === 'good' ? 'pass' : 'over_pass', score };
     },
