@@ -45,6 +45,8 @@ export function measure<Name extends string>(
   }
   // The first round warms up and is not counted.
   for (let round = 0; round <= rounds; round++) {
+    // A task that has run once would not run again, and tell the times of its first, cold run.
+    race.bench.reset();
     race.bench.runSync();
     if (round > 0) race.keep();
   }
@@ -65,6 +67,7 @@ export async function measureAsync<Name extends string>(
     race.add(name, run, true);
   }
   for (let round = 0; round <= rounds; round++) {
+    race.bench.reset();
     await race.bench.run();
     if (round > 0) race.keep();
   }
