@@ -3,6 +3,10 @@
  * fsync acknowledges many. One transaction is under way at a time; jobs keep their order. The next one begins
  * before those of the last one have their answer, so that the disk doesn't wait for what they do with it.
  *
+ * Jobs that stand apart, such as reports, don't even wait for the end of the last transaction: those of one turn of
+ * the event loop are handed over together, and the database has its next transaction ready when it ends one. All
+ * others begin when nothing is under way.
+ *
  * When a transaction fails (disk full, I/O error) its jobs answer `store_unavailable` and so does
  * every later commit, at once, until a probe write succeeds. Maintenance is tried all the same:
  * removing rows may be what makes room again.
@@ -27,6 +31,8 @@ export interface Job<Context> {
   threw(error: unknown): void;
   readonly bytes: number;
   readonly maintenance: boolean;
+  /** True if nothing that it reads can be written by a job of its kind, so that it needn't wait for their end. */
+  readonly isApart?: boolean;
   /** Keys and event ids that `run` reads, for a database that must fetch them first. */
   readonly reads?: JobReads;
 }
@@ -52,6 +58,12 @@ export interface Transactor<Context> {
      */
     ahead: (jobsMax: number, setsMax: number) => readonly Job<Context>[],
   ): Promise<void>;
+  /**
+   * For a database that keeps transactions in order by itself: runs `body`, of jobs that stand apart, at once. What it
+   * writes is in the next transaction, behind all that is under way, and only if that becomes durable.
+   * @returns as `transact`; undefined: not before all that is under way has ended
+   */
+  append?(body: (context: Context) => void): Promise<void> | undefined;
   /** Rows written so far: a job that threw before its first write is skipped, the others go on. */
   writes(context: Context): number;
   /** A write of a representative size, durable like the others. */
@@ -78,6 +90,11 @@ const groupBytesMax = 16 * 1024 * 1024;
 const groupSliceMs = 4;
 /** Fewer are not worth a transaction of their own. */
 const splitFrom = 64;
+/**
+ * Between groups that are appended while others are under way: by then the transaction before has all that it gets, and
+ * is being synced. Those who have just been answered would else join the one that begins, and all wait for the same one.
+ */
+const appendPauseMs = 1;
 const queueJobsMax = 20_000;
 const queueBytesMax = 128 * 1024 * 1024;
 
@@ -99,6 +116,7 @@ export function createGroupCommit<Context>(
   const listeners = new Set<(state: WriteState) => void>();
   let waitingBytes = 0;
   let running: Promise<void> | undefined;
+  const appended = createAppended(appendGroup);
   let probing: Loop | undefined;
   let closed = false;
   /**
@@ -106,6 +124,9 @@ export function createGroupCommit<Context>(
    * same one, and disk and event loop for each other. With half of them in the next one both work at once.
    */
   let isLockstep = false;
+  /** The end and the duration of the last appended group. */
+  let lastEndMs = 0;
+  let lastTookMs = 0;
   let state: WriteState = { available: true, fatal: false, detail: 'available' };
 
   function setState(next: WriteState): void {
@@ -123,6 +144,63 @@ export function createGroupCommit<Context>(
     probing ??= every(probeMs, () => {
       running ??= runAll(true);
     });
+  }
+
+  function isNextApart(): boolean {
+    return transactor.append !== undefined && state.available && waiting[0]?.isApart === true;
+  }
+
+  /** Sees to it that what waits goes on, now or when what is under way ends. */
+  function proceed(): void {
+    if (waiting.length === 0 || running !== undefined) return;
+    if (isNextApart()) appended.next();
+    else if (!appended.isDue()) running = runAll(false);
+  }
+
+  function appendGroup(): void {
+    if (running === undefined && isNextApart()) {
+      // A transaction of all of them is no loss where the disk takes longer than all that comes between.
+      isLockstep &&= appended.count() === 0 && clock.monotonicMs() - lastEndMs > lastTookMs;
+      let ran: Job<Context>[] = [];
+      const durable = transactor.append!((context) => {
+        ran = runJobs(context, (job) => job.isApart === true);
+      });
+      // The end of what is under way leads here again.
+      if (durable === undefined) return;
+      appended.add(ran, endOf(ran, durable), proceed);
+    }
+    proceed();
+  }
+
+  async function endOf(jobs: readonly Job<Context>[], durable: Promise<void>): Promise<void> {
+    let ran = jobs;
+    const startMs = clock.monotonicMs();
+    const stall = watchStall(() => {
+      const stalled = ran;
+      ran = [];
+      return stalled;
+    });
+    try {
+      await durable;
+      isLockstep = appended.count() === 1 && waiting.length === 0;
+      lastEndMs = clock.monotonicMs();
+      lastTookMs = lastEndMs - startMs;
+      answer(ran);
+    } catch (error) {
+      giveUp(ran, error);
+    } finally {
+      clearTimeout(stall);
+    }
+  }
+
+  /** @param take returns the jobs of the transaction, which get no other answer */
+  function watchStall(take: () => readonly Job<Context>[]): NodeJS.Timeout {
+    return setTimeout(() => {
+      const error = new Error(`a transaction takes longer than ${stallMs} ms`);
+      markUnavailable(error);
+      for (const job of take()) job.unavailable(error.message);
+      refuseCommits(error.message);
+    }, stallMs);
   }
 
   function markAvailable(): void {
@@ -174,8 +252,11 @@ export function createGroupCommit<Context>(
     });
   }
 
-  /** Runs waiting jobs inside the transaction until a bound is met. Returns those that ran. */
-  function runJobs(context: Context): Job<Context>[] {
+  /** Runs waiting jobs inside the transaction until a bound is met, or one doesn't belong there. Returns those that ran. */
+  function runJobs(
+    context: Context,
+    belongs: (job: Job<Context>) => boolean = () => true,
+  ): Job<Context>[] {
     const ran: Job<Context>[] = [];
     const endMs = clock.monotonicMs() + groupSliceMs;
     let bytes = 0;
@@ -184,6 +265,7 @@ export function createGroupCommit<Context>(
     const jobsMax = isSplit ? waiting.length >> 1 : Math.min(waiting.length, groupJobsMax);
     while (taken < jobsMax && bytes < groupBytesMax) {
       const job = waiting[taken]!;
+      if (!belongs(job)) break;
       taken += 1;
       bytes += job.bytes;
       const writesBefore = transactor.writes(context);
@@ -210,7 +292,7 @@ export function createGroupCommit<Context>(
   }
 
   function giveUp(ran: readonly Job<Context>[], error: unknown): void {
-    markUnavailable(error);
+    if (!(error instanceof FollowsFailureError)) markUnavailable(error);
     for (const job of ran) job.unavailable(state.detail);
     // Jobs that never ran because the transaction did not even begin wait no longer either.
     refuseCommits(state.detail);
@@ -233,13 +315,11 @@ export function createGroupCommit<Context>(
       ran = taken;
       return taken;
     }
-    const stall = setTimeout(() => {
-      const error = new Error(`a transaction takes longer than ${stallMs} ms`);
-      markUnavailable(error);
-      for (const job of ran) job.unavailable(error.message);
+    const stall = watchStall(() => {
+      const stalled = ran;
       ran = [];
-      refuseCommits(error.message);
-    }, stallMs);
+      return stalled;
+    });
     try {
       await transactor.transact((context) => {
         try {
@@ -261,6 +341,7 @@ export function createGroupCommit<Context>(
   }
 
   async function runAll(probeFirst: boolean): Promise<void> {
+    if (appended.count() > 0) await appended.none();
     if (probeFirst) {
       try {
         await transactor.probe();
@@ -271,7 +352,7 @@ export function createGroupCommit<Context>(
     }
     let durable: readonly Job<Context>[] | undefined;
     for (;;) {
-      if (waiting.length === 0) {
+      if (waiting.length === 0 || isNextApart()) {
         if (durable === undefined) break;
         answer(durable);
         durable = undefined;
@@ -289,6 +370,7 @@ export function createGroupCommit<Context>(
       if (!state.available && waiting.length >= before) refuse(() => true, state.detail);
     }
     running = undefined;
+    proceed();
   }
 
   return {
@@ -304,7 +386,7 @@ export function createGroupCommit<Context>(
       }
       waiting.push(job);
       waitingBytes += job.bytes;
-      running ??= runAll(false);
+      proceed();
     },
     writeState: () => state,
     onWriteState(callback) {
@@ -318,9 +400,64 @@ export function createGroupCommit<Context>(
     async close() {
       closed = true;
       void probing?.stop();
-      while (running !== undefined) await running;
+      while (running !== undefined || waiting.length > 0 || appended.count() > 0) {
+        await (running ?? appended.none());
+        await nextTurn();
+      }
     },
   };
+}
+
+/** Counts the groups that were appended and are not durable yet, and says when the next one is. */
+function createAppended(append: () => void) {
+  const groups = new Set<Promise<void>>();
+  let jobs = 0;
+  let bytes = 0;
+  let due: NodeJS.Immediate | undefined;
+  let pausing: NodeJS.Timeout | undefined;
+
+  function run(): void {
+    clearTimeout(pausing);
+    due = undefined;
+    pausing = undefined;
+    append();
+  }
+
+  return {
+    count: () => groups.size,
+    /** True: `append` is called at the end of this turn. */
+    isDue: () => due !== undefined,
+    /** Has `append` called: at the end of the turn, or a moment later while others are under way. */
+    next(): void {
+      if (due !== undefined) return;
+      if (groups.size === 0) due = setImmediate(run);
+      else if (jobs < groupJobsMax && bytes < groupBytesMax) {
+        pausing ??= setTimeout(run, appendPauseMs);
+      }
+    },
+    /** @param end never rejects */
+    add(ran: readonly { readonly bytes: number }[], end: Promise<void>, then: () => void): void {
+      const own = ran.reduce((sum, job) => sum + job.bytes, 0);
+      jobs += ran.length;
+      bytes += own;
+      const group = end.then(() => {
+        groups.delete(group);
+        jobs -= ran.length;
+        bytes -= own;
+        then();
+      });
+      groups.add(group);
+    },
+    /** Resolves when none is under way. */
+    async none(): Promise<void> {
+      while (groups.size > 0) await Promise.all(groups);
+    },
+  };
+}
+
+/** A group that was appended behind one that failed: the reason is that one's, which is told before. */
+export class FollowsFailureError extends Error {
+  override readonly name = 'FollowsFailureError';
 }
 
 /** Carries the jobs that ran out of the loop, next to the error that ends their transaction. */

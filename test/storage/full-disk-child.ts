@@ -1,8 +1,10 @@
 /**
- * `full-disk-child <directory>`, started under a file size limit: writes until the store is
- * unavailable, then tells what works, waits until writes work again, and tells that too.
+ * `full-disk-child <directory> [apart]`, started under a file size limit: writes until the store is
+ * unavailable, then tells what works, waits until writes work again, and tells that too. `apart`: its commits need
+ * not wait for each other, and a few groups of them are under way at a time.
  */
 
+import { setTimeout } from 'node:timers/promises';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
 import { scratchKey, u32 } from '../../src/storage/keys.ts';
@@ -18,17 +20,23 @@ const store = openLmdbStore({
   probeMs: 50,
 });
 store.onWriteState((state) => say(`state ${state.available ? 'available' : 'unavailable'}`));
+const isApart = process.argv[3] === 'apart';
 const value = new Uint8Array(3_000).fill(1);
 const key = (n: number) => scratchKey(u32(n));
 const write = (n: number) =>
   store.commit({
-    set: [{ key: key(n), value }],
+    isFirstTry: isApart,
+    set: [{ key: key(n), value, isNew: isApart }],
     events: [{ id: `e${n}`, kind: 'fill', version: 1, body: new Uint8Array() }],
   });
 
 let acknowledged = 0;
 for (let first = 0; store.writeState().available; first += 16) {
-  const results = await Promise.all(Array.from({ length: 16 }, (_, i) => write(first + i)));
+  const writers = Array.from({ length: 16 }, async (_, i) => {
+    if (isApart && i >= 4) await setTimeout(i >> 2);
+    return write(first + i);
+  });
+  const results = await Promise.all(writers);
   const failed = results.filter((result) => !result.ok);
   for (const result of failed) say(`answer ${result.ok ? '' : result.error}`);
   acknowledged += results.length - failed.length;

@@ -12,11 +12,23 @@ import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const module = fileURLToPath(new URL('./full-disk-child.js', import.meta.url));
 
-it('survives a full disk and recovers without a restart', async () => {
+it('survives a full disk and recovers without a restart', () => fillDisk());
+
+it('survives it with groups of commits under way behind the one that fails', () =>
+  fillDisk('apart'));
+
+async function fillDisk(...how: string[]): Promise<void> {
   const directory = makeTempDir('full');
   // Soft limit only, so that it can be lifted from outside. Node ignores SIGXFSZ: writes get EFBIG.
   const script = 'ulimit -S -f 2048 && exec "$0" "$@"';
-  const child = startCommand('bash', ['-c', script, process.execPath, module, directory.path]);
+  const child = startCommand('bash', [
+    '-c',
+    script,
+    process.execPath,
+    module,
+    directory.path,
+    ...how,
+  ]);
   try {
     await child.line((line) => line === 'waiting');
     const lifted = spawnSync('prlimit', ['--pid', String(child.process.pid), '--fsize=unlimited']);
@@ -45,4 +57,4 @@ it('survives a full disk and recovers without a restart', async () => {
     await child.ended;
     directory.remove();
   }
-});
+}

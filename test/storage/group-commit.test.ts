@@ -3,7 +3,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
-import { createGroupCommit, type Job } from '../../src/storage/group-commit.ts';
+import {
+  createGroupCommit,
+  FollowsFailureError,
+  type Job,
+} from '../../src/storage/group-commit.ts';
 import type { WriteState } from '../../src/storage/store.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 
@@ -52,8 +56,27 @@ function fakeDatabase() {
   return { database, transactor };
 }
 
-function setUp(stallMs = 10_000) {
+/** A database that takes groups while others are under way: each is durable, or fails, when the test says so. */
+function appendingDatabase() {
   const { database, transactor } = fakeDatabase();
+  const groups: { readonly size: number; end(error?: Error): void }[] = [];
+  function append(body: (context: Context) => void): Promise<void> {
+    const context = { writes: 0 };
+    body(context);
+    return new Promise((resolve, reject) => {
+      const end = (error?: Error) => (error === undefined ? resolve() : reject(error));
+      groups.push({ size: context.writes, end });
+    });
+  }
+  /** Resolves with the number of groups that were appended, once there are so many. */
+  async function appended(count: number): Promise<number> {
+    while (groups.length < count) await new Promise(setImmediate);
+    return groups.length;
+  }
+  return { database, transactor: { ...transactor, append }, groups, appended };
+}
+
+function setUp(stallMs = 10_000, { database, transactor } = fakeDatabase()) {
   const { log, lines } = memoryLog();
   const queue = createGroupCommit<Context>(transactor, {
     clock: systemClock(),
@@ -230,6 +253,61 @@ it('refuses more than it can hold', async () => {
   assert.equal(outcomes.filter((o) => o === 'unavailable: too many writes are waiting').length, 50);
   assert.equal(outcomes.filter((o) => o === 'done').length, 20_000);
   assert.ok(queue.writeState().available);
+});
+
+it('a job that stands apart is handed over while others are under way, and one that does not waits for all of them', async () => {
+  const over = appendingDatabase();
+  const { add, queue } = setUp(10_000, over);
+  const answered: string[] = [];
+  const note = (name: string, options: Partial<Job<Context>>) =>
+    add(options).then((outcome) => answered.push(`${name} ${outcome}`));
+  const all = [note('a', { isApart: true }), note('b', { isApart: true })];
+  await over.appended(1);
+  all.push(note('c', { isApart: true }));
+  await over.appended(2);
+  assert.deepEqual(
+    over.groups.map(({ size }) => size),
+    [2, 1],
+  );
+  all.push(note('d', {}), note('e', { isApart: true }));
+  over.groups[0]!.end();
+  await Promise.all(all.slice(0, 2));
+  await new Promise(setImmediate);
+  assert.deepEqual([over.database.begun, answered], [0, ['a done', 'b done']]);
+  over.groups[1]!.end();
+  await Promise.all([...all, queue.close()]);
+  assert.deepEqual(answered.slice(2), ['c done', 'd done', 'e done']);
+  assert.deepEqual(
+    [over.database.groups, over.groups.length],
+    [[2], 2],
+    'what waits behind goes with it',
+  );
+});
+
+it('a group behind one that failed fails with its reason, and a probe waits for both', async () => {
+  const over = appendingDatabase();
+  const { add, available, states } = setUp(10_000, over);
+  const first = add({ isApart: true });
+  await over.appended(1);
+  const second = add({ isApart: true });
+  await over.appended(2);
+  const back = available();
+  over.groups[0]!.end(new Error('no space'));
+  assert.equal(await first, 'unavailable: no space');
+  assert.equal(await add({ isApart: true }), 'unavailable: no space');
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal(over.database.probes, 0);
+  over.groups[1]!.end(new FollowsFailureError('it failed'));
+  assert.equal(await second, 'unavailable: no space');
+  await back;
+  const again = add({ isApart: true });
+  await over.appended(3);
+  over.groups[2]!.end();
+  assert.equal(await again, 'done');
+  assert.deepEqual(
+    states.map(({ available }) => available),
+    [false, true],
+  );
 });
 
 it('closing waits for the jobs added before and refuses those after', async () => {

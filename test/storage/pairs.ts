@@ -54,6 +54,15 @@ export function writePairs(store: Store, name = 'r1', onDone = (_id: string, _se
 
   async function commitOnce(): Promise<void> {
     const id = `${name}-${next++}`;
+    // Runs of commits that write no row which is there: they go another way, as reports do.
+    if (next % 512 < 256) {
+      const event = { id, kind: 'apart', version: 1, body: new Uint8Array() };
+      const result = await store.commit({ isFirstTry: true, events: [event] });
+      if (!result.ok) throw new Error(result.error);
+      done += 1;
+      onDone(id, result.seq);
+      return;
+    }
     const first = below(keyCount - 3);
     const value = random.bytes(8 + below(200));
     const body = createWriter().u16(first).bytes(value).finish();

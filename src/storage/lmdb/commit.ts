@@ -1,10 +1,11 @@
 /** The rows of LMDB as a commit reads and writes them. A write that throws dooms the transaction. */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { IF_EXISTS } from 'lmdb';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { PreparedCommit, PreparedEvent, PreparedRow, RowView } from '../apply-commit.ts';
-import type { Transactor } from '../group-commit.ts';
+import { FollowsFailureError, type Transactor } from '../group-commit.ts';
 import {
   eventIdRowKey,
   expiryRowKey,
@@ -72,10 +73,10 @@ class LmdbRows implements RowView, WriteContext {
   /** The key that was last looked for and is not there: reports of one account look for the same. */
   #absent: Key | undefined;
 
-  constructor(tables: Tables, nowMs: number) {
+  constructor(tables: Tables, nowMs: number, counters: TableCounters) {
     this.tables = tables;
     this.nowMs = nowMs;
-    this.counters = readCounters(tables.meta);
+    this.counters = counters;
   }
 
   seqOf(id: Uint8Array): number | undefined {
@@ -129,23 +130,37 @@ class LmdbRows implements RowView, WriteContext {
   }
 }
 
-/** In the callback of a write transaction. */
-export function rowsOf(tables: Tables, nowMs: number): RowView & WriteContext {
-  return new LmdbRows(tables, nowMs);
+/** In the callback of a write transaction. @param counters those before it, which it changes */
+export function rowsOf(
+  tables: Tables,
+  nowMs: number,
+  counters = readCounters(tables.meta),
+): RowView & WriteContext {
+  return new LmdbRows(tables, nowMs, counters);
 }
 
 // Write transactions of LMDB, with its ways of failing made plain: a transaction resolves when it
 // is on disk, or rejects with the cause and has changed nothing. No rejection is left unhandled.
 
 const probeBytes = 64 * 1024;
+/** Appended groups follow each other for so long before all end, and the file is looked at again. */
+const chainMs = 1_000;
 /** As in lmdb.h. */
 const lmdbPanic = -30_795;
 
 export type LmdbContext = ReturnType<typeof rowsOf>;
 
 export function createTransactor(tables: Tables, clock: Clock, log: Log): Transactor<LmdbContext> {
-  const { root, meta } = tables;
+  const { root, meta, journal } = tables;
   const loss = createLossWatch(tables);
+  /** Groups that were appended and have not ended, the counters behind them, and when the first of them began. */
+  const chain = {
+    groups: 0,
+    counters: readCounters(meta),
+    lastSeq: 0,
+    beganMs: 0,
+    end: Promise.resolve(),
+  };
 
   async function transact(body: (context: LmdbContext) => void): Promise<void> {
     let thrown: { error: unknown } | undefined;
@@ -172,8 +187,67 @@ export function createTransactor(tables: Tables, clock: Clock, log: Log): Transa
     }
   }
 
+  /**
+   * lmdb's own thread writes what is appended, in its next transaction, while this thread goes on. The group depends on
+   * the last event of the one before it: if that one failed, it is left out.
+   */
+  function append(body: (context: LmdbContext) => void): Promise<void> | undefined {
+    const nowMs = clock.monotonicMs();
+    if (chain.groups > 0 && nowMs - chain.beganMs >= chainMs) return undefined;
+    root.resetReadTxn();
+    if (chain.groups === 0) {
+      const counters = readCounters(meta);
+      try {
+        loss.check(counters);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+      Object.assign(chain, { counters, lastSeq: 0, beganMs: nowMs });
+    }
+    const context = rowsOf(tables, clock.now(), { ...chain.counters });
+    function write(): void {
+      try {
+        body(context);
+        if (context.writes > 0) writeCounters(meta, context.counters);
+      } catch (error) {
+        assertDoomed(error, log);
+        throw error;
+      }
+    }
+    const { lastSeq } = chain;
+    const written =
+      lastSeq === 0
+        ? root.batch(write)
+        : journal.ifVersion(journalRowKey(lastSeq), IF_EXISTS, write);
+    chain.groups += 1;
+    chain.counters = context.counters;
+    if (context.writes > 0) chain.lastSeq = context.counters.lastSeq;
+    chain.end = endOf(written, context.counters, chain.end);
+    return chain.end;
+  }
+
+  /** @param before the end of the group before */
+  async function endOf(
+    written: Promise<boolean>,
+    counters: TableCounters,
+    before: Promise<void>,
+  ): Promise<void> {
+    try {
+      if (await written) loss.acknowledge(counters, false);
+      else {
+        await before.catch(() => {});
+        throw new FollowsFailureError('the transaction before it failed');
+      }
+    } catch (error) {
+      throw await commitCause(error);
+    } finally {
+      chain.groups -= 1;
+    }
+  }
+
   return {
     transact,
+    append,
     writes: (context) => context.writes,
     async probe() {
       const key = metaRowKey('probe');

@@ -183,6 +183,17 @@ function committedEvents({ events }: PreparedCommit, lastSeq: bigint): StoreEven
   return events.map(({ row }, i) => readSealedEvent(first + BigInt(i), row));
 }
 
+/** Returns true if all that it looks for are rows that no commit of its kind writes, and all that it writes are new. */
+function isApart({ isFirstTry, check, set, del, events }: PreparedCommit): boolean {
+  return (
+    isFirstTry &&
+    events.length > 0 &&
+    del.length === 0 &&
+    check.every(({ version }) => version === null) &&
+    set.every(({ isNew, expiresAt }) => isNew && expiresAt === 0)
+  );
+}
+
 function runCommit(
   queue: GroupCommit<LmdbContext>,
   tables: Tables,
@@ -195,6 +206,7 @@ function runCommit(
     queue.add({
       bytes,
       maintenance: false,
+      isApart: isApart(prepared),
       run(context) {
         result = applyCommit(context, prepared);
       },
