@@ -8,28 +8,6 @@ import type { Language } from '../language.ts';
 
 const locales: Record<Language, string> = { en: 'en-GB', fr: 'fr-FR' };
 
-export interface Format {
-  number(value: number): string;
-  /** `0 B`, `1.4 kB`, `36 MB`: two figures, thousands. */
-  bytes(value: number): string;
-  /** `21 Nov 2026`. */
-  day(epochMs: number): string;
-  /** `21 Nov`, where the year is plain. */
-  shortDay(epochMs: number): string;
-  /** `21 Nov 2026, 09:30 UTC`. */
-  moment(epochMs: number): string;
-  /** The same as an element, in which the page's script tells it by the reader's own clock, with UTC on hover. */
-  time(epochMs: number): Html;
-  /** `21 Nov, 09:30 UTC`, where the year is plain. */
-  shortMoment(epochMs: number): string;
-  /** `today`, `3 days ago`; from whole days between two instants. */
-  ago(epochMs: number, nowMs: number): string;
-  /** `5 min ago`, `in 3 days`, within a week, else the day; an element with the moment on hover. */
-  near(epochMs: number, nowMs: number): Html;
-  /** Name of an ISO 3166 code, or undefined when it has none (`ZZ`, malformed). */
-  country(code: string): string | undefined;
-}
-
 /** `2026-11-21T09:30:00Z`, for `datetime` attributes. */
 export function machineTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
@@ -37,7 +15,7 @@ export function machineTime(epochMs: number): string {
 
 const byteUnits = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
 
-function createFormat(language: Language): Format {
+function createFormat(language: Language) {
   const locale = locales[language];
   const number = new Intl.NumberFormat(locale);
   const bytes = byteUnits.map(
@@ -72,24 +50,32 @@ function createFormat(language: Language): Format {
   const brief = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' });
   const regions = new Intl.DisplayNames(locale, { type: 'region', fallback: 'none' });
   return {
-    number: (value) => number.format(value),
-    bytes(value) {
+    number: (value: number): string => number.format(value),
+    /** `0 B`, `1.4 kB`, `36 MB`: two figures, thousands. */
+    bytes(value: number): string {
       const power = Math.floor(Math.log10(Math.max(1, value)) / 3);
       const unit = Math.min(power, byteUnits.length - 1);
       return bytes[unit]!.format(value / 1_000 ** unit);
     },
-    day: (epochMs) => day.format(epochMs),
-    shortDay: (epochMs) => shortDay.format(epochMs),
-    moment: (epochMs) => `${moment.format(epochMs)} UTC`,
-    time: (epochMs) =>
+    /** `21 Nov 2026`. */
+    day: (epochMs: number): string => day.format(epochMs),
+    /** `21 Nov`, where the year is plain. */
+    shortDay: (epochMs: number): string => shortDay.format(epochMs),
+    /** `21 Nov 2026, 09:30 UTC`. */
+    moment: (epochMs: number): string => `${moment.format(epochMs)} UTC`,
+    /** The same as an element, in which the page's script tells it by the reader's own clock, with UTC on hover. */
+    time: (epochMs: number): Html =>
       h('time', { datetime: machineTime(epochMs) }, `${moment.format(epochMs)} UTC`),
-    shortMoment: (epochMs) => `${shortMoment.format(epochMs)} UTC`,
-    ago(epochMs, nowMs) {
+    /** `21 Nov, 09:30 UTC`, where the year is plain. */
+    shortMoment: (epochMs: number): string => `${shortMoment.format(epochMs)} UTC`,
+    /** `today`, `3 days ago`; from whole days between two instants. */
+    ago(epochMs: number, nowMs: number): string {
       const days = Math.max(0, Math.floor(nowMs / dayMs) - Math.floor(epochMs / dayMs));
       if (days < 60) return relative.format(-days, 'day');
       return relative.format(-Math.round(days / 30.44), 'month');
     },
-    near(epochMs, nowMs) {
+    /** `5 min ago`, `in 3 days`, within a week, else the day; an element with the moment on hover. */
+    near(epochMs: number, nowMs: number): Html {
       const away = epochMs - nowMs;
       const steps = [
         ['second', minuteMs, 0],
@@ -104,12 +90,15 @@ function createFormat(language: Language): Format {
         step === undefined ? day.format(epochMs) : brief.format(step[2], step[0]),
       );
     },
-    country(code) {
+    /** Name of an ISO 3166 code, or undefined when it has none (`ZZ`, malformed). */
+    country(code: string): string | undefined {
       if (!/^[A-Z]{2}$/.test(code) || code === 'ZZ') return undefined;
       return regions.of(code);
     },
   };
 }
+
+export type Format = ReturnType<typeof createFormat>;
 
 const formats: Record<Language, () => Format> = {
   en: once(() => createFormat('en')),

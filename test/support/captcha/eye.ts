@@ -9,7 +9,7 @@
  */
 
 import { boxDots, createGlyphSet } from '../../../src/captcha/picture/glyphs.ts';
-import { stamp } from '../../../src/captcha/picture/letters.ts';
+import { stamp } from '../../../src/captcha/picture/motion-scene.ts';
 import { alphabet, type PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { type Challenge, outlines } from './frames.ts';

@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { letterCentre } from '../../../src/captcha/picture/letters.ts';
+import { letterCentre } from '../../../src/captcha/picture/motion-scene.ts';
 import { alphabet, type PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 import type { Attack } from './attacks.ts';
 import type { Challenge } from './frames.ts';

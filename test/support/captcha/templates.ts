@@ -5,7 +5,7 @@
  */
 
 import { createGlyphSet, type GlyphSet } from '../../../src/captcha/picture/glyphs.ts';
-import { letterCentre, stamp } from '../../../src/captcha/picture/letters.ts';
+import { letterCentre, stamp } from '../../../src/captcha/picture/motion-scene.ts';
 import { alphabet, type PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 import { outlines } from './frames.ts';
 import { blur, type Picture } from './readers.ts';
