@@ -27,7 +27,10 @@ import {
   writeBatch,
 } from '../../../src/reputation/federation/document/segment.ts';
 import { openPeerReader } from '../../../src/reputation/federation/subscribe/fetch.ts';
-import { createPeerPoller } from '../../../src/reputation/federation/subscribe/module.ts';
+import {
+  createPeerPoller,
+  openPeers,
+} from '../../../src/reputation/federation/subscribe/module.ts';
 import {
   acceptHeld,
   heldRowsOf,
@@ -47,7 +50,8 @@ import {
   type StoredPeer,
 } from '../../../src/reputation/federation/subscribe/peers.ts';
 import { loadList } from '../../../src/reputation/lists/load-list.ts';
-import { peerCursorKey, peerNotesPrefix } from '../../../src/storage/keys.ts';
+import { createWriter } from '../../../src/storage/codec.ts';
+import { peerCursorKey, peerNotesPrefix, peerPrefix } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { nowhere } from '../../support/reputation/geo.ts';
@@ -264,6 +268,32 @@ async function followed() {
   await w.add(from, old);
   return { w, from };
 }
+
+it('before the first peer there is no timer, no row and no byte of a checkpoint', async (t) => {
+  const w = await subscriber();
+  const timers = [
+    t.mock.method(globalThis, 'setTimeout'),
+    t.mock.method(globalThis, 'setInterval'),
+  ];
+  const calls = () => timers.flatMap(({ mock }) => mock.calls);
+  // The embedded store has timers of its own for its reads.
+  const begun = () => calls().filter(({ stack }) => !/node_modules/.test(stack.stack!)).length;
+  const heard: (() => void)[] = [];
+  const state = { ...w.state, onPeers: (next: () => void) => heard.push(next) };
+  const maintenance = { store: w.store, isMine: () => true } as never;
+  const config = { sourceAllowPrivate: true } as never;
+  const { clock, store } = w;
+  const needs = { state, maintenance, clock, random, log, config, signer: async () => undefined };
+  const opened = await openPeers(needs);
+  const terms = createWriter();
+  w.state.entries.peers.encodeTerms(terms);
+  const rows = await store.scan(peerPrefix(), { limit: 1 });
+  const nothing = [begun(), opened.tables[0]!.used(), terms.finish().length, rows.length];
+  assert.deepEqual(nothing, [0, 0, 0, 0]);
+  heard[0]!();
+  assert.ok(begun() > 0, 'the first word of a peer begins it');
+  await opened.close();
+});
 
 it('rows come with segments and go with tombstones, and how far it was read goes along', async () => {
   const w = await subscriber();

@@ -51,7 +51,7 @@ import {
   cursorRow,
   findPeer,
   isNew,
-  isSilent,
+  isOver,
   listPeers,
   nameOf,
   readCursor,
@@ -435,7 +435,10 @@ export const showPeer = queriesOn<MemoryReading>()({
   ],
 });
 
-const stateWords = { new: 'not read yet', stale: 'out of date' } as const;
+const stateWords = {
+  new: 'not read yet',
+  stale: 'out of date, nothing that it said counts',
+} as const;
 
 /** Says what is known of a peer, in the words of its screen. */
 function factLines(one: ReturnType<typeof shown>): string[] {
@@ -443,8 +446,11 @@ function factLines(one: ReturnType<typeof shown>): string[] {
   const weight = `${one.weight}${one.isNew ? ', half of it in the first 14 days' : ''}`;
   const facts: readonly (readonly [string, string | null])[] = [
     ['peer', `${one.name}, number ${one.number}`],
-    ['state', one.held === null ? state : `${state}: ${one.held}`],
-    ['not read', one.failure && `${one.failure}, ${grouped(one.failures)} times in a row`],
+    [
+      'state',
+      one.held === null ? state : `${state === 'held' ? '' : `${state}; `}held: ${one.held}`,
+    ],
+    ['not read', one.failure && `${one.failure}; tries that failed: ${grouped(one.failures)}`],
     ['address', one.url],
     ['key', one.key],
     ['weight', one.isOwn ? 'your own server: counts as staff' : weight],
@@ -697,8 +703,9 @@ export function stateOf(
   now: number,
 ): 'paused' | 'held' | 'stale' | 'failing' | 'new' | 'active' {
   if (peer.state === 'paused') return 'paused';
+  // Its word counts no more, whatever of it waits besides.
+  if (isOver(peer, now)) return 'stale';
   if (peer.held !== 'none') return 'held';
-  if (isSilent(peer, now)) return 'stale';
   if (peer.failures > 0) return 'failing';
   return peer.freshAt === 0 ? 'new' : 'active';
 }
