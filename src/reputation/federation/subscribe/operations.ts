@@ -377,11 +377,7 @@ export const listPeersNow = looks({
       ]),
     ),
     ...peers.flatMap((one) => [
-      ...(one.held === null
-        ? []
-        : [
-            `  ${one.name}: held: ${one.held}; ${one.held === 'strange key' ? 'peer rekey' : 'peer accept or peer drop'}`,
-          ]),
+      ...(one.held === null ? [] : [`  ${one.name}: held: ${one.held}; ${decisionOn(one.held)}`]),
       ...(one.heldHash === null ? [] : [`    ${waitingText(one)}`]),
       ...(one.failure === null ? [] : [`  ${one.name}: ${one.failure}`]),
     ]),
@@ -434,6 +430,12 @@ export const showPeer = queriesOn<MemoryReading>()({
     ...(figures === null ? ['What it is worth here can’t be counted now.'] : figureLines(figures)),
   ],
 });
+
+/** Names the commands by which an operator ends a hold: nothing goes on behind another history. */
+function decisionOn(held: string): string {
+  if (held === 'strange key') return 'peer rekey';
+  return held === 'two histories' ? 'peer accept' : 'peer accept or peer drop';
+}
 
 const stateWords = {
   new: 'not read yet',
