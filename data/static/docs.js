@@ -360,3 +360,14 @@ for (const one of boxes) {
     shown.hidden = body === '';
   });
 }
+
+/** Browsers of before 2025 scroll to nothing in a fold that is closed. */
+function openTarget() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const fold = target?.closest('.docs-article details:not([open])');
+  if (!fold) return;
+  fold.open = true;
+  target.scrollIntoView();
+}
+addEventListener('hashchange', openTarget);
+openTarget();

@@ -200,16 +200,17 @@ export function isFormOpen(
 }
 
 export interface FindFormOptions {
-  readonly id: string;
   readonly action: string;
-  readonly name: string;
+  /** The name of the field, and its id. Default: part. */
+  readonly name?: string | undefined;
   readonly label: string;
   readonly submit: string;
   readonly value: string;
   readonly error?: string | undefined;
 }
 
-export function FindForm({ id, action, name, label, submit, value, error }: FindFormOptions): Html {
+export function FindForm(options: FindFormOptions): Html {
+  const { action, name = 'part', label, submit, value, error } = options;
   return (
     <form
       class="form form-find"
@@ -219,7 +220,7 @@ export function FindForm({ id, action, name, label, submit, value, error }: Find
       aria-label={label}
     >
       <Field
-        id={id}
+        id={name}
         name={name}
         label={label}
         value={value}

@@ -102,14 +102,7 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
             </Fold>
           )}
         </Folds>
-        <FindForm
-          id="part"
-          action="/admin/people"
-          name="part"
-          label={text.part}
-          submit={all.search}
-          value={part}
-        />
+        <FindForm action="/admin/people" label={text.part} submit={all.search} value={part} />
         <Listing
           icon="person"
           none={text.none}

@@ -110,14 +110,7 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
             <ActForm view={view} of={siteActs} does="block" text={text} label={text.block} />
           </Fold>
         </Folds>
-        <FindForm
-          id="part"
-          action="/admin/sites"
-          name="part"
-          label={text.part}
-          submit={all.search}
-          value={part}
-        />
+        <FindForm action="/admin/sites" label={text.part} submit={all.search} value={part} />
         <p class="card-note">
           {text.counted(format.number(view.found), format.moment(view.countedAt))}
           {view.isCut && text.cut}

@@ -48,7 +48,6 @@ export function entriesPage(frame: PageFrame, view: EntriesView): string {
   const all = frameText(frame).console;
   const text = all.entries;
   const { part } = view;
-  const find = { id: 'part', name: 'part', label: text.part, value: part };
   return consolePage(frame, view, {
     section: 'entries',
     lede: text.lede,
@@ -64,7 +63,7 @@ export function entriesPage(frame: PageFrame, view: EntriesView): string {
           </Fold>
         </Folds>
         {(part !== '' || view.entries.length > 0) && (
-          <FindForm {...find} action="/admin/entries" submit={all.search} />
+          <FindForm action="/admin/entries" label={text.part} submit={all.search} value={part} />
         )}
         {found(frame, view)}
       </>

@@ -72,7 +72,6 @@ export function reportsPage(frame: PageFrame, view: ReportsView): string {
         <div class="field-grid">
           <FindForm
             {...find}
-            id="address"
             name="address"
             label={text.address}
             value={address}
@@ -80,7 +79,6 @@ export function reportsPage(frame: PageFrame, view: ReportsView): string {
           />
           <FindForm
             {...find}
-            id="reporter"
             name="reporter"
             label={text.reporter}
             value={reporter}

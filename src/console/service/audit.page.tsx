@@ -43,14 +43,7 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
     lede: text.lede,
     body: (
       <>
-        <FindForm
-          id="part"
-          action="/admin/audit"
-          name="part"
-          label={text.part}
-          submit={all.search}
-          value={part}
-        />
+        <FindForm action="/admin/audit" label={text.part} submit={all.search} value={part} />
         <Listing
           icon="list"
           none={part === '' ? text.none : text.noneFound}

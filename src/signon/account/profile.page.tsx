@@ -5,7 +5,7 @@
 
 import { Card, Fold, Folds } from '../../web/components/card.tsx';
 import { Button, Field, Form, SelectField, SwitchField } from '../../web/components/form.tsx';
-import { Link } from '../../web/components/link.tsx';
+import { Link, MailAddress } from '../../web/components/link.tsx';
 import { Badge } from '../../web/components/table.tsx';
 import { classes, type Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
@@ -60,23 +60,34 @@ export function profilePage(frame: PageFrame, view: ProfilePageView): string {
     body: (
       <>
         {view.overview && overviewCard(frame, view.overview)}
-        {pictureCard(text, view)}
         {personForm(frame, text, view)}
-        <div class="card-pair">
-          {emailCard(text, view)}
-          {phoneCard(text, view)}
-        </div>
-        {planCard(text, view)}
+        <Folds>
+          {pictureFold(text, view)}
+          {emailFold(text, view)}
+          {phoneFold(text, view)}
+          {planFold(text, view)}
+        </Folds>
       </>
     ),
   });
 }
 
-function pictureCard({ profile: text }: AccountCatalogue, view: ProfilePageView): Html {
+function pictureFold({ profile: text }: AccountCatalogue, view: ProfilePageView): Html {
   const { avatar } = view.profile;
   const { csrf } = view;
   return (
-    <Card title={text.pictureTitle} icon="person">
+    <Fold
+      title={text.pictureTitle}
+      icon="person"
+      aside={
+        avatar === '' ? (
+          text.countryNone
+        ) : (
+          <img class="picture is-small" src={`/avatars/${avatar}`} width="32" height="32" alt="" />
+        )
+      }
+      open={view.pictureError !== undefined}
+    >
       {avatar === '' && <p class="card-note">{text.pictureNone}</p>}
       <div class="picture-row">
         {avatar !== '' && (
@@ -98,7 +109,7 @@ function pictureCard({ profile: text }: AccountCatalogue, view: ProfilePageView)
           <Button label={text.pictureRemove} kind="quiet" />
         </Form>
       )}
-    </Card>
+    </Fold>
   );
 }
 
@@ -231,13 +242,15 @@ function countries(frame: PageFrame): { value: string; label: string }[] {
   return named.sort((a, b) => a.label.localeCompare(b.label, frame.language));
 }
 
-function emailCard(account: AccountCatalogue, view: ProfilePageView): Html {
+function emailFold(account: AccountCatalogue, view: ProfilePageView): Html {
   const text = account.profile;
   return (
-    <Card title={text.emailTitle} icon="mail">
-      <p>
-        {text.emailNow}: <strong class="breaks">{view.email}</strong>
-      </p>
+    <Fold
+      title={text.emailTitle}
+      icon="mail"
+      aside={<MailAddress text={view.email} />}
+      open={view.errors.includes('email')}
+    >
       {view.fresh ? (
         <Form csrf={view.csrf} action="/account/email">
           <Field
@@ -255,20 +268,25 @@ function emailCard(account: AccountCatalogue, view: ProfilePageView): Html {
       ) : (
         recentProofNotice(account, '/account')
       )}
-    </Card>
+    </Fold>
   );
 }
 
-function phoneCard(account: AccountCatalogue, view: ProfilePageView): Html {
+function phoneFold(account: AccountCatalogue, view: ProfilePageView): Html {
   const text = account.profile;
   const { phone, phoneVerified } = view.profile;
   return (
-    <Card
+    <Fold
       title={text.phoneTitle}
       icon="phone"
       aside={
-        phone !== '' && <Badge label={phoneVerified ? text.phoneVerified : text.phoneUnverified} />
+        phone === '' ? (
+          text.countryNone
+        ) : (
+          <Badge label={phoneVerified ? text.phoneVerified : text.phoneUnverified} />
+        )
       }
+      open={view.codeWanted || view.errors.some((name) => name === 'phone' || name === 'code')}
     >
       {view.fresh ? (
         phoneForms(text, view)
@@ -278,7 +296,7 @@ function phoneCard(account: AccountCatalogue, view: ProfilePageView): Html {
           {recentProofNotice(account, '/account')}
         </>
       )}
-    </Card>
+    </Fold>
   );
 }
 
@@ -327,9 +345,9 @@ function phoneForms(text: AccountCatalogue['profile'], view: ProfilePageView): H
   );
 }
 
-function planCard({ profile: text }: AccountCatalogue, { profile }: ProfilePageView): Html {
+function planFold({ profile: text }: AccountCatalogue, { profile }: ProfilePageView): Html {
   return (
-    <Card title={text.planTitle} icon="tag">
+    <Fold title={text.planTitle} icon="tag" aside={text.plans[profile.plan]}>
       <Facts
         facts={[
           {
@@ -347,7 +365,7 @@ function planCard({ profile: text }: AccountCatalogue, { profile }: ProfilePageV
           },
         ]}
       />
-    </Card>
+    </Fold>
   );
 }
 

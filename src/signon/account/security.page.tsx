@@ -63,28 +63,33 @@ export function securityPage(frame: PageFrame, view: SecurityView): string {
         )}
         {!view.fresh &&
           recentProofNotice(text, onwardHref(sectionPaths.security, { back: view.returnTo }))}
-        <div class="card-pair">
-          {!view.isDue && passwordCard(text, format, view)}
-          {secondFactorCard(text, format, view)}
-        </div>
         {passkeyCard(text, format, view)}
-        {!view.isDue && (
-          <Folds>
-            {sessionFold(text, format, view)}
-            {view.trusted.length > 0 && trustFold(text, format, view)}
-            {logFold(text, format, view)}
-          </Folds>
-        )}
+        <Folds>
+          {secondFactorFold(text, format, view)}
+          {!view.isDue && (
+            <>
+              {passwordFold(text, format, view)}
+              {sessionFold(text, format, view)}
+              {view.trusted.length > 0 && trustFold(text, format, view)}
+              {logFold(text, format, view)}
+            </>
+          )}
+        </Folds>
       </>
     ),
   });
 }
 
-function passwordCard(account: AccountCatalogue, format: Format, view: SecurityView): Html {
+function passwordFold(account: AccountCatalogue, format: Format, view: SecurityView): Html {
   const text = account.security;
   const { passwordChangedAt: at, csrf } = view;
   return (
-    <Card title={text.passwordTitle} icon="key">
+    <Fold
+      title={text.passwordTitle}
+      icon="key"
+      aside={at === 0 ? undefined : format.near(at, view.now)}
+      open={view.passwordError !== undefined}
+    >
       <p>{at === 0 ? text.passwordNone : text.passwordSet(format.moment(at))}</p>
       {view.fresh && (
         <Form csrf={csrf} action="/account/security/password">
@@ -105,11 +110,11 @@ function passwordCard(account: AccountCatalogue, format: Format, view: SecurityV
           <Submit label={text.passwordChange} kind="secondary" />
         </Form>
       )}
-    </Card>
+    </Fold>
   );
 }
 
-function secondFactorCard(account: AccountCatalogue, format: Format, view: SecurityView): Html {
+function secondFactorFold(account: AccountCatalogue, format: Format, view: SecurityView): Html {
   const text = account.security;
   const { enabled, enabledAt, backupCodesLeft: left } = view.secondFactor;
   const act = (name: string, label: string, kind: 'primary' | 'secondary' | 'danger') => (
@@ -122,7 +127,7 @@ function secondFactorCard(account: AccountCatalogue, format: Format, view: Secur
     />
   );
   return (
-    <Card title={text.totpTitle} icon="shield">
+    <Fold title={text.totpTitle} icon="shield" aside={text.totpState(enabled)} open={view.isDue}>
       <p>
         {enabled ? text.totpOn(format.moment(enabledAt)) : text.totpOff}
         {enabled && ` ${text.totpBackupLeft(left, format.number(left))}`}
@@ -139,7 +144,7 @@ function secondFactorCard(account: AccountCatalogue, format: Format, view: Secur
           )}
         </div>
       )}
-    </Card>
+    </Fold>
   );
 }
 
@@ -175,7 +180,7 @@ function passkeyCard(account: AccountCatalogue, format: Format, view: SecurityVi
           ])}
         />
       )}
-      {fresh && passkeyForm(text, csrf, view.returnTo)}
+      {fresh && passkeyForm(text, view)}
       <div data-passkeys-accepted={JSON.stringify(acceptedPasskeys(view))} hidden />
     </Card>
   );
@@ -195,11 +200,8 @@ function acceptedPasskeys({ account, ownHandle, passkeys }: SecurityView) {
 }
 
 /** The page's script sends this form: the browser has to be asked for the passkey. */
-function passkeyForm(
-  text: AccountCatalogue['security'],
-  csrf: string,
-  returnTo: string | undefined,
-): Html {
+function passkeyForm(text: AccountCatalogue['security'], view: SecurityView): Html {
+  const { csrf, returnTo, passkeys } = view;
   return (
     <>
       <form
@@ -219,7 +221,7 @@ function passkeyForm(
           maxLength={60}
           autocomplete="off"
         />
-        <Submit label={text.passkeyAdd} kind="secondary" />
+        <Submit label={text.passkeyAdd} kind={passkeys.length === 0 ? 'primary' : 'secondary'} />
         {passkeyOutcome({ failed: text.passkeyFailed, causes: text.passkeyErrors })}
       </form>
       <p class="card-note" data-passkey-none>

@@ -1,6 +1,6 @@
 /** The webhooks of an account: each with what it watches and its last delivery, and a form for one more. */
 
-import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
+import { CodeBlock, Fold, Folds, Notice } from '../../web/components/card.tsx';
 import { ActionButton, Field, Form } from '../../web/components/form.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
@@ -59,19 +59,21 @@ export function webhooksPage(frame: PageFrame, view: WebhooksView): string {
             <CodeBlock id="shown-secret" title={words.secretTitle} code={view.secret} text={text} />
           </div>
         )}
-        {view.hooks.map((hook) => hookCard(text, format, view.csrf, hook))}
-        {makeCard(text, view)}
+        <Folds>
+          {view.hooks.map((hook) => hookFold(text, format, view, hook))}
+          {makeFold(text, view)}
+        </Folds>
       </>
     ),
   });
 }
 
-function hookCard(text: Catalogue, format: Format, csrf: string, hook: WebhookLine): Html {
+function hookFold(text: Catalogue, format: Format, view: WebhooksView, hook: WebhookLine): Html {
   const words = text.automation.webhooks;
   const { id } = hook;
   const action = (what: 'test' | 'remove', kind: 'secondary' | 'danger') => (
     <ActionButton
-      csrf={csrf}
+      csrf={view.csrf}
       kind={kind}
       label={words[what]}
       fields={{ id }}
@@ -91,7 +93,12 @@ function hookCard(text: Catalogue, format: Format, csrf: string, hook: WebhookLi
   ));
   const waiting = words.waiting(format.number(hook.waiting), format.number(hook.dropped));
   return (
-    <Card title={new URL(hook.url).host} icon="arrow" className="webhook">
+    <Fold
+      title={new URL(hook.url).host}
+      icon="arrow"
+      aside={hook.triedAt === 0 ? words.notTried : outcome}
+      open={view.hooks.length === 1}
+    >
       <Facts
         facts={[
           { name: words.url, value: hook.url, isWide: true, className: 'mono own-comment' },
@@ -105,11 +112,11 @@ function hookCard(text: Catalogue, format: Format, csrf: string, hook: WebhookLi
         {action('test', 'secondary')}
         {action('remove', 'danger')}
       </div>
-    </Card>
+    </Fold>
   );
 }
 
-function makeCard(text: Catalogue, view: WebhooksView): Html {
+function makeFold(text: Catalogue, view: WebhooksView): Html {
   const words = text.automation.webhooks;
   const { csrf, typed, fresh, isFull } = view;
   const fault = (name: 'url' | 'watches' | 'threshold') =>
@@ -154,7 +161,7 @@ function makeCard(text: Catalogue, view: WebhooksView): Html {
     </Form>
   );
   return (
-    <Card title={words.makeTitle} icon="arrow">
+    <Fold title={words.makeTitle} icon="plus" open={view.hooks.length === 0 || typed !== undefined}>
       <p class="card-note">
         {words.text} <a href="/docs/webhooks">{words.docs}</a>
       </p>
@@ -165,6 +172,6 @@ function makeCard(text: Catalogue, view: WebhooksView): Html {
       ) : (
         recentProofNotice(text.account, '/account/webhooks')
       )}
-    </Card>
+    </Fold>
   );
 }

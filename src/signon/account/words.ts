@@ -106,8 +106,7 @@ export const accountEn = {
         hint: 'Translucent surfaces, on sites that follow your preferences.',
       },
     },
-    emailTitle: 'Email address',
-    emailNow: 'Current',
+    emailTitle: 'Email',
     emailNew: 'New email address',
     emailHint: 'We send a link to the new address. Nothing changes until you open it.',
     emailSend: 'Send the link',
@@ -234,6 +233,7 @@ export const accountEn = {
       weak: 'This password is easy to guess. Avoid your address, this service’s name, and a season or month with a year. Use several unrelated words, or a password manager.',
     },
     totpTitle: 'Second factor',
+    totpState: (isOn: boolean): string => (isOn ? 'on' : 'off'),
     totpOff: 'Off. Once it is on, a stolen password isn’t enough.',
     totpOn: (moment: string) => `On since ${moment}.`,
     totpBackupLeft: (count: number, formatted: string) =>
@@ -509,8 +509,7 @@ export const accountFr: AccountCatalogue = {
         hint: 'Des surfaces translucides, sur les sites qui suivent vos préférences.',
       },
     },
-    emailTitle: 'Adresse e-mail',
-    emailNow: 'Actuelle',
+    emailTitle: 'E-mail',
     emailNew: 'Nouvelle adresse e-mail',
     emailHint:
       'Un lien part vers la nouvelle adresse. Rien ne change tant que vous ne l’ouvrez pas.',
@@ -640,6 +639,7 @@ export const accountFr: AccountCatalogue = {
       weak: 'Ce mot de passe se devine facilement. Évitez votre adresse, le nom de ce service, et une saison ou un mois avec une année. Prenez plusieurs mots sans lien, ou un gestionnaire de mots de passe.',
     },
     totpTitle: 'Second facteur',
+    totpState: (isOn) => (isOn ? 'activé' : 'désactivé'),
     totpOff: 'Désactivé. Une fois activé, un mot de passe volé ne suffit plus.',
     totpOn: (moment) => `Activé depuis le ${moment}.`,
     totpBackupLeft: (count, formatted) =>
@@ -884,7 +884,7 @@ export const automationEn = {
   },
   webhooks: {
     lede: 'Your server learns when your addresses get listed, and when they leave.',
-    makeTitle: 'New webhook',
+    makeTitle: 'Add a webhook',
     text: 'We send a signed POST when a score reaches the threshold, and when it falls below.',
     docs: 'How to verify it',
     url: 'Address of your server',
@@ -908,7 +908,7 @@ export const automationEn = {
     delivered: 'Delivered',
     waiting: (waiting: string, dropped: string) => `waiting ${waiting}, given up ${dropped}`,
     last: 'Last delivery',
-    notTried: 'None yet',
+    notTried: 'No delivery yet',
     answered: (status: string) => `your server answered ${status}`,
     outcomes: {
       timeout: 'no answer within 10 seconds',
@@ -991,7 +991,7 @@ export const automationFr: AutomationCatalogue = {
   },
   webhooks: {
     lede: 'Votre serveur apprend quand vos adresses entrent dans une liste, et quand elles en sortent.',
-    makeTitle: 'Nouveau webhook',
+    makeTitle: 'Ajouter un webhook',
     text: 'Nous envoyons un POST signé quand un score atteint le seuil, puis quand il redescend.',
     docs: 'Comment le vérifier',
     url: 'Adresse de votre serveur',
@@ -1016,7 +1016,7 @@ export const automationFr: AutomationCatalogue = {
     delivered: 'Envois livrés',
     waiting: (waiting, dropped) => `en attente ${waiting}, abandonnés ${dropped}`,
     last: 'Dernier envoi',
-    notTried: 'Aucun pour l’instant',
+    notTried: 'Aucun envoi pour l’instant',
     answered: (status) => `votre serveur a répondu ${status}`,
     outcomes: {
       timeout: 'pas de réponse en 10 secondes',

@@ -18,6 +18,8 @@ interface DocFile {
   /** The same page in French, heading by heading. Without one, French readers get the English text. */
   readonly french?: string;
   readonly group: 'start' | 'signOn' | 'reputation';
+  /** Readers look something up in it: its sections are folded. */
+  readonly isReference?: true;
 }
 
 /** In the order of the navigation. The first is /docs itself. */
@@ -29,24 +31,24 @@ const files = [
     french: 'site/fr/sign-in-button.md',
     group: 'signOn',
   },
-  { slug: 'oauth-libraries', file: 'site/oauth-libraries.md', group: 'signOn' },
-  { slug: 'sign-on', file: 'SIGNON.md', group: 'signOn' },
+  { slug: 'oauth-libraries', file: 'site/oauth-libraries.md', group: 'signOn', isReference: true },
+  { slug: 'sign-on', file: 'SIGNON.md', group: 'signOn', isReference: true },
   {
     slug: 'ask-about-an-address',
     file: 'site/ask-about-an-address.md',
     french: 'site/fr/ask-about-an-address.md',
     group: 'reputation',
   },
-  { slug: 'ip-api', file: 'API.md', group: 'reputation' },
+  { slug: 'ip-api', file: 'API.md', group: 'reputation', isReference: true },
   { slug: 'high-rates', file: 'site/high-rates.md', group: 'reputation' },
-  { slug: 'scoring', file: 'SCORING.md', group: 'reputation' },
-  { slug: 'feeds', file: 'FEEDS.md', group: 'reputation' },
-  { slug: 'bouncers', file: 'BOUNCERS.md', group: 'reputation' },
+  { slug: 'scoring', file: 'SCORING.md', group: 'reputation', isReference: true },
+  { slug: 'feeds', file: 'FEEDS.md', group: 'reputation', isReference: true },
+  { slug: 'bouncers', file: 'BOUNCERS.md', group: 'reputation', isReference: true },
   { slug: 'gate', file: 'GATE.md', group: 'reputation' },
   { slug: 'dns-block-list', file: 'DNSBL.md', group: 'reputation' },
   { slug: 'dovecot', file: 'DOVECOT.md', group: 'reputation' },
   { slug: 'webhooks', file: 'WEBHOOKS.md', group: 'reputation' },
-  { slug: 'captcha', file: 'CAPTCHA.md', group: 'reputation' },
+  { slug: 'captcha', file: 'CAPTCHA.md', group: 'reputation', isReference: true },
   { slug: 'limits', file: 'site/limits.md', french: 'site/fr/limits.md', group: 'start' },
   { slug: 'machines', file: 'site/machines.md', french: 'site/fr/machines.md', group: 'start' },
 ] as const satisfies readonly DocFile[];
@@ -66,6 +68,7 @@ export interface DocText {
 export interface DocPage {
   readonly slug: DocSlug;
   readonly group: DocGroup;
+  readonly isReference: boolean;
   readonly english: DocText;
   /** Undefined: there is no translation. */
   readonly french: DocText | undefined;
@@ -151,9 +154,10 @@ export function loadDocs(
 
   const pages: DocPage[] = files.map((one) => {
     const { slug, file, group } = one;
+    const isReference = 'isReference' in one;
     const english = textOf(slug, file, 'en');
     const french = 'french' in one ? textOf(slug, one.french, 'fr', english) : undefined;
-    return { slug, group, english, french };
+    return { slug, group, isReference, english, french };
   });
   return pages;
 }

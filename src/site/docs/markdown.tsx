@@ -6,7 +6,7 @@
  */
 
 import { lexer, type Token, type Tokens } from 'marked';
-import { CodeBlock } from '../../web/components/card.tsx';
+import { CodeBlock, Fold, Folds } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
@@ -66,8 +66,11 @@ export interface Article extends Intro {
   /** The headings of depth 2 and 3, in the order of the page. */
   readonly headings: readonly Heading[];
   readonly sections: readonly DocsSection[];
-  /** Everything; the labels of buttons are in the language of `text`. */
-  render(text: Catalogue): readonly Html[];
+  /**
+   * Everything; the labels of buttons are in the language of `text`.
+   * @param isFolded each section below the first is a line that opens in place, also for a link to it
+   */
+  render(text: Catalogue, isFolded?: boolean): readonly Html[];
 }
 
 /** Each function makes what stands behind the first sample under the heading with its id. */
@@ -135,8 +138,8 @@ export function parseArticle(
     summary,
     headings: rest.filter(({ depth }) => depth <= 3),
     sections,
-    render: (text) =>
-      blocks(tokens, {
+    render(text, isFolded = false) {
+      const rendering: Rendering = {
         text,
         resolve,
         ids: sections.map(({ id }) => id),
@@ -145,8 +148,26 @@ export function parseArticle(
         underId: '',
         labels: new Set(),
         after: new Map(Object.entries(after)),
-      }),
+      };
+      return isFolded ? foldedBlocks(tokens, rendering) : blocks(tokens, rendering);
+    },
   };
+}
+
+function foldedBlocks(tokens: readonly Token[], rendering: Rendering): Html[] {
+  const starts = tokens.flatMap((token, i) =>
+    token.type === 'heading' && (token as Tokens.Heading).depth === 2 ? [i] : [],
+  );
+  const intro = blocks(tokens.slice(0, starts[0]), rendering);
+  const folds = starts.map((from, i) => {
+    const { id, content } = enter(tokens[from] as Tokens.Heading, rendering);
+    return (
+      <Fold title={content} id={id}>
+        {blocks(tokens.slice(from + 1, starts[i + 1]), rendering)}
+      </Fold>
+    );
+  });
+  return [...intro, <Folds>{folds}</Folds>];
 }
 
 /** `GET /api.php` becomes `get-api-php`. */
@@ -381,12 +402,17 @@ function block(token: Token, rendering: Rendering): Html {
   }
 }
 
-function heading(token: Tokens.Heading, rendering: Rendering): Html {
+/** Takes the heading's id; what follows stands under it. */
+function enter(token: Tokens.Heading, rendering: Rendering) {
   const id = rendering.ids.shift();
   const label = plainText(token.tokens).trim();
   rendering.under = label;
   rendering.underId = id ?? '';
-  const content = inlines(token.tokens, rendering);
+  return { id, label, content: inlines(token.tokens, rendering) };
+}
+
+function heading(token: Tokens.Heading, rendering: Rendering): Html {
+  const { id, label, content } = enter(token, rendering);
   const link = (
     <Link class="anchor" href={`#${id}`} aria-label={rendering.text.docs.linkTo(label)}>
       #

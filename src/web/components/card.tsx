@@ -44,17 +44,19 @@ export function Folds({ children }: { readonly children: Html }): Html {
 }
 
 interface FoldOptions {
-  readonly title: string;
+  readonly title: Html;
   readonly icon?: IconName | undefined;
   /** At the end of the line: what makes opening it needless. */
   readonly aside?: Html | undefined;
   readonly open?: boolean | undefined;
   /** The level of the heading. Default: 2. */
   readonly level?: 2 | 3 | undefined;
+  /** A link to it opens the fold. */
+  readonly id?: string | undefined;
   readonly children: Html;
 }
 
-export function Fold({ title, icon, aside, open, level, children }: FoldOptions): Html {
+export function Fold({ title, icon, aside, open, level, id, children }: FoldOptions): Html {
   return (
     <details open={open}>
       <summary>
@@ -63,7 +65,9 @@ export function Fold({ title, icon, aside, open, level, children }: FoldOptions)
         {aside && <span class="fold-aside">{aside}</span>}
         <Icon name="chevron" />
       </summary>
-      <div class="fold-body">{children}</div>
+      <div class="fold-body" id={id}>
+        {children}
+      </div>
     </details>
   );
 }

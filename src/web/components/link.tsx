@@ -9,3 +9,17 @@ export type LinkOptions = JSX.IntrinsicElements['a'] & { readonly href: string }
 export function Link(options: LinkOptions): Html {
   return <a {...options} href={safeHref(options.href)} />;
 }
+
+/** A text that a narrow line breaks behind its @, as a mail address. */
+export function MailAddress({ text }: { readonly text: string }): Html {
+  const [name = '', ...domain] = text.split(/(?<=@)/);
+  return domain.length === 0 ? (
+    name
+  ) : (
+    <>
+      {name}
+      <wbr />
+      {domain.join('')}
+    </>
+  );
+}

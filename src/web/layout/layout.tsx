@@ -15,7 +15,7 @@ import {
   LookupInput,
 } from '../components/form.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
-import { Link } from '../components/link.tsx';
+import { Link, MailAddress } from '../components/link.tsx';
 import { classes, type Html, renderHtml } from '../html.ts';
 import { type Catalogue, catalogueFor, type Language, languages } from '../language.ts';
 import { formatFor } from './format.ts';
@@ -575,7 +575,9 @@ export function sectionPage<Section extends string>(
         </nav>
         <div class="account-body">
           <header class="account-head">
-            <h1 class={options.titleClass}>{title}</h1>
+            <h1 class={options.titleClass}>
+              <MailAddress text={title} />
+            </h1>
             <p class="lede">{options.lede}</p>
           </header>
           {body}

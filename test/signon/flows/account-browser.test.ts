@@ -157,6 +157,7 @@ async function looksAfterForms(
   await page.click('form[action="/account/profile"] button');
   await page.waitForURL('**/account?done=saved.*');
   assert.equal(await page.inputValue('#nickname'), 'The Enchantress');
+  await page.click('details:has(#avatar) > summary');
   await page.setInputFiles('#avatar', {
     name: 'a.png',
     mimeType: 'image/png',
@@ -218,6 +219,7 @@ async function namesKeys(
   await page.waitForURL('**/account/keys?done=key_renamed.*');
   assert.equal(await page.locator('tr', { hasText: `${name}-2` }).count(), 1);
   await page.goto(at('/account/webhooks'));
+  await page.click('details:has(#hook-url) > summary');
   await page.fill('#hook-url', 'https://1.1.1.1/hooks');
   await page.fill('#hook-watches', '192.0.2.77');
   await page.click('form[action="/account/webhooks/create"] button');

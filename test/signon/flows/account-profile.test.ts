@@ -202,7 +202,7 @@ describe('profile of a person', () => {
     assert.equal(refused.status, 422);
     assert.match(refused.body, /\(U\+00AD\) at position 5, after “Lang”/);
     const french = await ada.post('/account/profile', soft, { 'Accept-Language': 'fr' });
-    assert.match(french.body, /\(U\+00AD\) en position 5, après « Lang »/);
+    assert.match(french.body, /\(U\+00AD\) en position 5, après «\u00a0Lang\u00a0»/);
     assert.equal((await ada.post('/account/profile', texts)).status, 303);
   });
 

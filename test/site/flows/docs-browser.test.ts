@@ -23,6 +23,13 @@ after(async () => {
 
 const at = (path: string) => server.baseUrl + path;
 
+/** All sections of a page that one looks something up in. */
+const openFolds = async (page: Page) => {
+  await page.evaluate(
+    "for (const fold of document.querySelectorAll('.docs-article .folds > details')) fold.open = true; 0",
+  );
+};
+
 it('pages of the documentation are in order, with and without their script', async () => {
   await withBrowser(async (browser) => {
     await checkPage(browser, at('/docs'), { name: 'docs' });
@@ -30,6 +37,7 @@ it('pages of the documentation are in order, with and without their script', asy
       name: 'docs-ip-api',
       locale: 'fr-FR',
       widths: [320, 1280],
+      prepare: openFolds,
     });
     await checkPage(browser, at('/docs/sign-in-button'), { name: 'docs-button', widths: [320] });
     for (const page of [
@@ -40,7 +48,8 @@ it('pages of the documentation are in order, with and without their script', asy
       'sign-on',
       'ask-about-an-address',
     ]) {
-      const options = { name: `docs-${page}`, widths: [320], themes: ['light'] as const };
+      const look = { name: `docs-${page}`, widths: [320], themes: ['light'] as const };
+      const options = { ...look, prepare: openFolds };
       await checkPage(browser, at(`/docs/${page}`), options);
     }
 
@@ -87,15 +96,18 @@ it('pages of the documentation are in order, with and without their script', asy
     await search.fill('<img src=x onerror=alert(1)>');
     await page.getByText('Nothing found.').waitFor();
     await page.keyboard.press('Escape');
+    await openFolds(page);
     assert.ok((await page.locator('button[data-copy]:visible').count()) > 5, 'copy buttons');
     assert.deepEqual(await finish(), []);
 
     const finishTabs = await watchPage(page, at('/docs/ip-api'));
     await page.goto(at('/docs/ip-api'));
+    assert.equal(await page.getByRole('tab').count(), 0, 'each section is a line');
+    await openFolds(page);
     const tabsOf = (heading: string) =>
-      page.locator(`#${heading} ~ .samples`).first().getByRole('tab');
+      page.locator(`#${heading} > .samples`).first().getByRole('tab');
     const shownOf = (heading: string) =>
-      page.locator(`#${heading} ~ .samples`).first().getByRole('tabpanel').allInnerTexts();
+      page.locator(`#${heading} > .samples`).first().getByRole('tabpanel').allInnerTexts();
     assert.deepEqual(await tabsOf('get-check').allInnerTexts(), sampleNames);
     assert.match((await shownOf('get-check')).join(), /^curl[\s\S]*curl -s/);
     await tabsOf('get-check').first().focus();
@@ -108,6 +120,7 @@ it('pages of the documentation are in order, with and without their script', asy
       assert.match(shown.join(), /await fetch/);
     }
     await page.goto(at('/docs/sign-on'));
+    await openFolds(page);
     const kept = page.getByRole('tab', { selected: true });
     assert.deepEqual(await kept.allInnerTexts(), ['Node']);
     assert.deepEqual(await finishTabs(), []);
@@ -128,7 +141,7 @@ it('pages of the documentation are in order, with and without their script', asy
     const quiet = await plain.newPage();
     await quiet.goto(at('/docs'));
     assert.equal(await quiet.getByRole('searchbox').count(), 0, 'a box that does nothing');
-    await quiet.goto(at('/docs/ip-api'));
+    await quiet.goto(at('/docs/ip-api#get-check'));
     assert.equal(await quiet.getByRole('tab').count(), 0);
     for (const name of sampleNames) {
       const stacked = quiet.getByRole('region', { name: `${name} (GET check)` });
@@ -164,7 +177,7 @@ it('a request is tried from the page, with the own key of who is signed in', asy
     await context.addCookies(session.cookies);
     const page = await context.newPage();
     const finish = await watchPage(page, at('/docs/ip-api'));
-    await page.goto(at('/docs/ip-api'));
+    await page.goto(at('/docs/ip-api#post-report'));
     const report = boxUnder(page, 'post-report');
     await report.locator('summary').click();
     await report.getByText('Your own key is filled in.', { exact: true }).waitFor();
@@ -181,6 +194,7 @@ it('a request is tried from the page, with the own key of who is signed in', asy
     );
     const command = (await report.locator('#try-post-report-command').textContent())!;
     assert.ok(command.endsWith(`'comment=it'\\''s <b>me</b> & $HOME'`), command);
+    await openFolds(page);
     const figures = boxUnder(page, 'get-stats');
     await figures.locator('summary').click();
     await figures.getByRole('button', { name: 'Send' }).click();
@@ -189,7 +203,7 @@ it('a request is tried from the page, with the own key of who is signed in', asy
     await context.close();
 
     const stranger = await (await openContext(browser)).newPage();
-    await stranger.goto(at('/docs/ip-api'));
+    await stranger.goto(at('/docs/ip-api#get-check'));
     const check = boxUnder(stranger, 'get-check');
     await check.locator('summary').click();
     const link = check.getByRole('link', { name: 'Sign in' });
@@ -200,7 +214,7 @@ it('a request is tried from the page, with the own key of who is signed in', asy
 
     const quiet = await openContext(browser, { javaScriptEnabled: false });
     const plain = await quiet.newPage();
-    await plain.goto(at('/docs/ip-api'));
+    await plain.goto(at('/docs/ip-api#get-check'));
     const still = boxUnder(plain, 'get-check');
     await still.locator('summary').click();
     assert.equal(await still.locator('form').isVisible(), false);
