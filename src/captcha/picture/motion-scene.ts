@@ -5,7 +5,7 @@
 
 import { boxDots, type GlyphRows, type GlyphSet } from './glyphs.ts';
 import { biasedDigits, createKeystream, type Keystream } from './keystream.ts';
-import { alphabet, type PictureProfile } from './profiles.ts';
+import type { PictureProfile } from './profiles.ts';
 
 const turn = 2 * Math.PI;
 /** Angles are whole numbers of steps, so that a table has all the sines. */
@@ -100,7 +100,7 @@ export function wordsPerRow(profile: PictureProfile): number {
   return (profile.widthDots + 31) >> 5;
 }
 
-export function drawWord(stream: Keystream, letters: number): string {
+export function drawWord(stream: Keystream, { letters, alphabet }: PictureProfile): string {
   let word = '';
   for (let i = 0; i < letters; i++) word += alphabet[stream.below(alphabet.length)];
   return word;
@@ -129,7 +129,7 @@ export function createSceneMaker(profile: PictureProfile, glyphs: GlyphSet) {
   /** A new scene reuses the buffers of the one before, which ends there. */
   function scene(seed: Uint8Array): Scene {
     const stream = createKeystream(seed);
-    const answer = drawWord(stream, profile.letters);
+    const answer = drawWord(stream, profile);
     const field = createField(profile, stream);
     const letters = drawLetters(profile, glyphs, answer, stream);
     clouds.fill(stream);

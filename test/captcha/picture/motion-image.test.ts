@@ -7,8 +7,14 @@ import gifenc from 'gifenc';
 import { createBitLzw, frameOptions, lzwBytesMax } from '../../../src/captcha/picture/gif.ts';
 import { createGlyphSet } from '../../../src/captcha/picture/glyphs.ts';
 import { createKeystream } from '../../../src/captcha/picture/keystream.ts';
-import { drawLetters, drawWord, poseAt, stamp } from '../../../src/captcha/picture/motion-scene.ts';
-import { alphabet, type ProfileName, profiles } from '../../../src/captcha/picture/profiles.ts';
+import {
+  drawLetters,
+  drawWord,
+  letterCentre,
+  poseAt,
+  stamp,
+} from '../../../src/captcha/picture/motion-scene.ts';
+import { type ProfileName, profiles } from '../../../src/captcha/picture/profiles.ts';
 import { createMotionRenderer } from '../../../src/captcha/picture/render.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { outlines, seeds, soundChallenge } from '../../support/captcha/frames.ts';
@@ -39,19 +45,22 @@ test('the same seed gives the same bytes, another seed others', () => {
 });
 
 test('words have the length of the profile and use the whole alphabet, evenly', () => {
-  const counts = new Map<string, number>();
-  for (const seed of seeds(2, 400)) {
-    const answer = drawWord(createKeystream(seed), profiles.default.letters);
-    assert.equal(answer.length, profiles.default.letters);
-    for (const letter of answer) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+  for (const name of names) {
+    const profile = profiles[name];
+    const counts = new Map<string, number>();
+    for (const seed of seeds(2, 400)) {
+      const answer = drawWord(createKeystream(seed), profile);
+      assert.equal(answer.length, profile.letters);
+      for (const letter of answer) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    }
+    assert.deepEqual([...counts.keys()].sort(), [...profile.alphabet].sort());
+    const expected = (400 * profile.letters) / profile.alphabet.length;
+    const chiSquare = [...counts.values()].reduce(
+      (sum, n) => sum + (n - expected) ** 2 / expected,
+      0,
+    );
+    assert.ok(chiSquare < 42, `${name}: chi-square ${chiSquare}, 13 degrees of freedom at most`);
   }
-  assert.deepEqual([...counts.keys()].sort(), [...alphabet].sort());
-  const expected = (400 * profiles.default.letters) / alphabet.length;
-  const chiSquare = [...counts.values()].reduce(
-    (sum, n) => sum + (n - expected) ** 2 / expected,
-    0,
-  );
-  assert.ok(chiSquare < 42, `chi-square ${chiSquare} with 13 degrees of freedom`);
 });
 
 test('another decoder gets exactly the composed frames', () => {
@@ -171,13 +180,14 @@ test('the clouds curve gently, a hard one more, and in the middle dots run along
 
 test('each letter bobs and turns by what the profile says', () => {
   for (const name of names) {
-    const { widthDots: w, bobDots, turnDegrees, letters: count } = profiles[name];
+    const { widthDots: w, bobDots, turnDegrees } = profiles[name];
     const reach = (values: number[]) => Math.max(...values) - Math.min(...values);
     const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1]!;
     const words = seeds(8, 9).map((seed) => {
       const { masks } = soundChallenge(name, seed);
       // The first letter alone: all that stands left of the gap before the second.
-      return masks.map((mask) => momentsOf(mask, w, w / count));
+      const gap = (letterCentre(profiles[name], 0) + letterCentre(profiles[name], 1)) / 2;
+      return masks.map((mask) => momentsOf(mask, w, gap));
     });
     const bob = median(words.map((letters) => reach(letters.map(({ middleY }) => middleY))));
     assert.ok(Math.abs(bob - 2 * bobDots) <= 1.5, `${name}: ${bob} dots up and down`);
@@ -233,7 +243,7 @@ test('letters are large, stand apart and stay inside', () => {
       drawLetters(
         profile,
         glyphs,
-        alphabet[i % alphabet.length]!.repeat(profile.letters),
+        profile.alphabet[i % profile.alphabet.length]!.repeat(profile.letters),
         createKeystream(seed),
       ),
     );

@@ -2,6 +2,7 @@
 
 import type { PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 import { energyMap, globalMotion } from './blind.ts';
+import { pairsOfLook } from './eye.ts';
 import type { Challenge } from './frames.ts';
 import { lineLevels } from './lines.ts';
 import {
@@ -61,8 +62,6 @@ export const blindSolvers: readonly Attack[] = [
 ];
 
 const looks = 6;
-/** 160 ms. */
-const pairsOfLook = 4;
 const exposures = [0, 1, 2].map((i) => ({ frames }: PictureProfile): [number, number] => {
   const pairs = Math.ceil(frames / 3);
   return [i * pairs, pairs];
@@ -74,7 +73,7 @@ export const motionReaders: readonly Attack[] = [
     name: "a reader's proxy, six looks of 160 ms",
     pictures: (c, s) =>
       Array.from({ length: looks }, (_, i) =>
-        localMotion(c, Math.round((i * c.profile.frames) / looks), pairsOfLook, s),
+        localMotion(c, Math.round((i * c.profile.frames) / looks), pairsOfLook(c.profile), s),
       ),
     together: true,
   },

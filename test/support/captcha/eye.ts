@@ -10,7 +10,7 @@
 
 import { boxDots, createGlyphSet } from '../../../src/captcha/picture/glyphs.ts';
 import { stamp } from '../../../src/captcha/picture/motion-scene.ts';
-import { alphabet, type PictureProfile } from '../../../src/captcha/picture/profiles.ts';
+import type { PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { type Challenge, outlines } from './frames.ts';
 
@@ -42,26 +42,24 @@ export function wordsSeen(eye: Eye, challenges: readonly Challenge[]) {
   return {
     words: letters.filter((share) => share === 1).length,
     letters: letters.reduce((sum, share) => sum + share, 0) / letters.length,
-    confused: mostConfused(challenges, read),
+    confused: confusedPairs(challenges.map(({ answer }, i) => ({ answer, read: read[i]! }))),
   };
 }
 
-/** The pair of letters that is confused most: what was there, what was read, and its share of what was there. */
-function mostConfused(challenges: readonly Challenge[], read: readonly string[]) {
+/** Pairs of letters, what was there and what was read, with the share of what was there; the most confused first. */
+export function confusedPairs(
+  words: readonly { readonly answer: string; readonly read: string }[],
+) {
   const shown = new CountsOf();
   const taken = new CountsOf();
-  for (const [i, { answer }] of challenges.entries()) {
+  for (const { answer, read } of words) {
     for (const [at, letter] of [...answer].entries()) {
       shown.add(letter);
-      if (read[i]![at] !== letter) taken.add(`${letter}>${read[i]![at]}`);
+      if (read[at] !== letter) taken.add(`${letter}>${read[at]}`);
     }
   }
-  let worst = { pair: '', share: 0 };
-  for (const [pair, count] of taken) {
-    const share = count / shown.get(pair[0]!)!;
-    if (share > worst.share) worst = { pair, share };
-  }
-  return worst;
+  const pairs = [...taken].map(([pair, count]) => ({ pair, share: count / shown.get(pair[0]!)! }));
+  return pairs.sort((a, b) => b.share - a.share);
 }
 
 class CountsOf extends Map<string, number> {
@@ -70,8 +68,12 @@ class CountsOf extends Map<string, number> {
   }
 }
 
-/** 160 ms of the served pictures. */
-const pairsOfLook = 4;
+/** How many pairs of neighbouring frames a look has. */
+export function pairsOfLook({ frameMs }: PictureProfile): number {
+  return Math.floor(lookMs / frameMs);
+}
+
+const lookMs = 160;
 /** Longest step of a dot from a frame to the next that it follows, dots. */
 const stepDotsMax = 3.2;
 /** Places at which an axis is told, and how far around them it is gathered. */
@@ -168,9 +170,10 @@ function look(
   noise: Noise,
 ): Float32Array {
   const { widthDots: w, heightDots: h } = profile;
+  const pairs = pairsOfLook(profile);
   const energies = steps.map((step) => {
-    const energy = opponents(frames, from, step, w, h);
-    noise.add(energy, strength * Math.sqrt(2 * pairsOfLook));
+    const energy = opponents(frames, from, pairs, step, w, h);
+    noise.add(energy, strength * Math.sqrt(2 * pairs));
     return blurred(energy, w, h, blurDots);
   });
   const cells = axesOf(energies, w, h);
@@ -193,6 +196,7 @@ function look(
 function opponents(
   frames: readonly Int8Array[],
   from: number,
+  pairs: number,
   step: Step,
   w: number,
   h: number,
@@ -204,7 +208,7 @@ function opponents(
   const before = -up * w - left;
   const after = down * w + right;
   const [x0, x1] = [Math.max(left, -right, 0), w - Math.max(right, -left, 0)];
-  for (let p = 0; p < pairsOfLook; p++) {
+  for (let p = 0; p < pairs; p++) {
     const now = frames[(from + p) % frames.length]!;
     const next = frames[(from + p + 1) % frames.length]!;
     for (let y = up; y < h - down; y++) {
@@ -329,7 +333,7 @@ interface Shape {
 function shapesOf(profile: PictureProfile): Shape[] {
   const glyphs = createGlyphSet(outlines, profile);
   const shapes: Shape[] = [];
-  for (const letter of alphabet) {
+  for (const letter of profile.alphabet) {
     const rows = glyphs.glyph(letter);
     for (const degrees of turns) shapes.push(shapeOf(letter, rows, degrees));
   }

@@ -75,7 +75,7 @@ export function soundChallenge(name: ProfileName, seed: Uint8Array): Challenge {
 /** The path is drawn right after the word. */
 function pathOf(profile: PictureProfile, seed: Uint8Array): NoiseField {
   const stream = createKeystream(seed);
-  drawWord(stream, profile.letters);
+  drawWord(stream, profile);
   return createField(profile, stream);
 }
 

@@ -3,9 +3,9 @@
  * one was trained on thousands of digits of the real thing. Neither is told where the digits are.
  */
 
-import { digitsSpoken } from '../../../src/captcha/sound/audio.ts';
+import { digitsSpoken, powerOf } from '../../../src/captcha/sound/audio.ts';
 import { type SpeechVoices, speechRateHz } from '../../../src/captcha/sound/speech.ts';
-import type { Random } from '../../../src/core/random.ts';
+import { type Random, seededRandom } from '../../../src/core/random.ts';
 import { hopSamples, melBands, melFrames } from './sound-spectrum.ts';
 
 export interface HeardClip {
@@ -52,16 +52,31 @@ interface Pattern {
 }
 
 /** Returns what a stock recording looks like, faster or slower, as on a tape. */
-function patternOf(wave: Float32Array, digit: number, speed: number): Pattern {
+function patternOf(wave: Float32Array, digit: number, speed: number, silent: boolean): Pattern {
   const length = Math.floor((wave.length - 1) / speed);
   const tape = Float32Array.from({ length }, (_, i) => {
     const at = Math.floor(i * speed);
     const part = i * speed - at;
     return wave[at]! * (1 - part) + wave[at + 1]! * part;
   });
-  const frames = melFrames(tape);
+  const frames = melFrames(silent ? inSilence(tape) : tape);
   const norm = Math.sqrt(frames.length * melBands);
   return { digit, frames: frames.map((frame) => frame.map((v) => v / norm)) };
+}
+
+const silenceSamples = 0.1 * speechRateHz;
+const silenceDb = 24;
+
+/** Adds what is around a digit: without it a short one is found in longer ones with the same vowel. */
+function inSilence(digit: Float32Array): Float32Array {
+  const random = seededRandom(digit.length);
+  const deviation = Math.sqrt(powerOf(digit)) * 10 ** (-silenceDb / 20);
+  const out = Float32Array.from(
+    { length: digit.length + 2 * silenceSamples },
+    () => Math.sqrt(12) * deviation * (random.next() - 0.5),
+  );
+  for (const [i, v] of digit.entries()) out[silenceSamples + i]! += v;
+  return out;
 }
 
 /** Sums of the values and of their squares before each frame, band by band. */
@@ -75,11 +90,14 @@ function sumsOf(frames: readonly Float32Array[]) {
   return { sums, squares };
 }
 
-/** By correlation of the spectra over time with recordings that anybody can make, at many speeds. */
-export function correlationReader(stock: SpeechVoices): SoundReader {
+/**
+ * By correlation of the spectra over time with recordings that anybody can make, at many speeds; `silent`: with the silence
+ * around a digit, which helps where digits are short (French), and harms where they are long.
+ */
+export function correlationReader(stock: SpeechVoices, silent: boolean): SoundReader {
   const patterns = Array.from({ length: stock.voices * 10 }, (_, i) =>
     stock.samples.slice(stock.starts[i]!, stock.starts[i + 1]!),
-  ).flatMap((wave, i) => speeds.map((speed) => patternOf(wave, i % 10, speed)));
+  ).flatMap((wave, i) => speeds.map((speed) => patternOf(wave, i % 10, speed, silent)));
   return (sound) => {
     const frames = melFrames(sound);
     const { sums, squares } = sumsOf(frames);

@@ -51,7 +51,7 @@ export function createTemplateReader(profile: PictureProfile, sigmaDots: number)
   const height = profile.heightDots >> 1;
   const glyphs = createGlyphSet(outlines, profile);
   const templateOf = createTemplates(profile, sigmaDots, height, glyphs);
-  const coarse = coarseFits();
+  const coarse = coarseFits(profile);
   const middle = (i: number) => Math.round((letterCentre(profile, i) - cellWidth) / 2);
 
   /** The best fit of each letter, the best first. */
@@ -115,7 +115,7 @@ export function createTemplateReader(profile: PictureProfile, sigmaDots: number)
         i,
         first[i]!.map(({ fit }) => fit),
       );
-      const values = new Float64Array(alphabet.length);
+      const values = new Float64Array(alphabet.length).fill(-1);
       for (const { fit, score } of again) values[alphabet.indexOf(fit.letter)] = score;
       return values;
     });
@@ -148,7 +148,7 @@ export function bestWord(scores: readonly Float64Array[]): string {
   return scores.map((cell) => alphabet[cell.indexOf(Math.max(...cell))]).join('');
 }
 
-function coarseFits(): Fit[] {
+function coarseFits({ alphabet }: PictureProfile): Fit[] {
   const fits: Fit[] = [];
   for (const letter of alphabet) {
     for (const turn of [-1, 1]) {
