@@ -295,13 +295,8 @@ function tieOf(account: string, address: Uint8Array, second: number): number {
   return (fnv1a(text) >>> 0) * 2 ** 21 + (fnv1a(text, 0x5bd1_e995) >>> 11);
 }
 
-interface TieTable {
-  /** Returns how many events have the tie. */
-  count(tie: number): number;
-}
-
 /** A sorted array: journals are long, and a map of them would be large. */
-function createTieTable(ties: readonly number[]): TieTable {
+function createTieTable(ties: readonly number[]) {
   const sorted = Float64Array.from(ties).sort();
   /** The first place of a tie that is not less. */
   function placeOf(tie: number): number {
@@ -315,7 +310,8 @@ function createTieTable(ties: readonly number[]): TieTable {
     return low;
   }
   return {
-    count(tie) {
+    /** Returns how many events have the tie. */
+    count(tie: number): number {
       const first = placeOf(tie);
       let end = first;
       while (sorted[end] === tie) end += 1;
@@ -323,6 +319,8 @@ function createTieTable(ties: readonly number[]): TieTable {
     },
   };
 }
+
+type TieTable = ReturnType<typeof createTieTable>;
 
 async function oldestWithEvent(check: OriginCheck, { anchors }: JournalFacts): Promise<number> {
   let oldest = Number.POSITIVE_INFINITY;

@@ -9,25 +9,21 @@
 
 import { createWriter, decode } from './codec.ts';
 import { ledgerKey } from './keys.ts';
-import type { RowCheck, SetRow, Store } from './store.ts';
+import type { Store } from './store.ts';
 
 export type LedgerTable = 'account_slots' | 'lists' | 'allow_rules' | 'own_entries';
 
-export interface LedgerEntry {
-  readonly used: number;
-  /** For the commit: the row must be as it was read. */
-  readonly check: RowCheck;
-  /** For the same commit. */
-  set(used: number): SetRow;
-}
-
-export async function readLedger(store: Store, table: LedgerTable): Promise<LedgerEntry> {
+export async function readLedger(store: Store, table: LedgerTable) {
   const key = ledgerKey(table);
   const row = await store.get(key);
   const used = row && decode(row.value, (input) => input.varint());
   return {
     used: used ?? 0,
+    /** For the commit: the row must be as it was read. */
     check: { key, version: row?.version ?? null },
-    set: (next) => ({ key, value: createWriter().varint(Math.max(0, next)).finish() }),
+    /** For the same commit. */
+    set: (next: number) => ({ key, value: createWriter().varint(Math.max(0, next)).finish() }),
   };
 }
+
+export type LedgerEntry = Awaited<ReturnType<typeof readLedger>>;

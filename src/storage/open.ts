@@ -30,7 +30,6 @@ import {
 } from './nodes/nodes.ts';
 import { databaseClock } from './postgres/clock.ts';
 import type { JournalHead } from './postgres/reads.ts';
-import type { ReplicaState } from './postgres/replica.ts';
 import { openPostgresStore, type PostgresStore } from './postgres/store.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 
@@ -49,16 +48,6 @@ export interface OpenedStore {
   readonly ownDir: string;
   /** With DATABASE_URL. */
   readonly cluster?: Cluster;
-}
-
-export interface Cluster {
-  /** With DATABASE_REPLICA_URL, of a process that serves. */
-  readonly replica: ReplicaState | undefined;
-  /** For the process that serves, once the directory is its own. */
-  join(joining: Joining): Promise<Membership>;
-  status(): Promise<ClusterStatus>;
-  /** From now on all nodes write what this program reads. @throws OperatorError when one can't read it */
-  upgrade(): Promise<{ readonly from: number; readonly to: number }>;
 }
 
 /** A node's own description. */
@@ -140,10 +129,12 @@ function clusterOf(
   shared: PostgresStore,
   local: Store,
   parts: Pick<JoinOptions, 'clock' | 'log' | 'agreement'>,
-): Cluster {
+) {
   return {
+    /** With DATABASE_REPLICA_URL, of a process that serves. */
     replica: shared.replica,
-    async join(joining) {
+    /** For the process that serves, once the directory is its own. */
+    async join(joining: Joining): Promise<Membership> {
       const seq = await readCheckpointSeq(local);
       const positions = { appliedSeq: seq, checkpointSeq: seq };
       const member = await joinNodes({ ...parts, ...joining, store: shared, local, positions });
@@ -151,16 +142,19 @@ function clusterOf(
       await copyCheckpointIfBehind(shared, local, parts.log);
       return member;
     },
-    async status() {
+    async status(): Promise<ClusterStatus> {
       const lease = await shared.get(leaseKey(maintenanceLease));
       const holder = lease && Buffer.from(lease.value).toString();
       const head = await shared.head();
       const nodes = await readNodes(await shared.session(), holder);
       return { ...head, eventVersion: parts.agreement.version(), nodes };
     },
+    /** From now on all nodes write what this program reads. @throws OperatorError when one can't read it */
     upgrade: () => upgradeCluster(shared),
   };
 }
+
+export type Cluster = ReturnType<typeof clusterOf>;
 
 async function openShared(
   url: string,

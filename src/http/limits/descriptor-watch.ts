@@ -12,19 +12,12 @@ import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import { openFilesMaxNow } from './limits.ts';
 
-export interface DescriptorWatch {
-  isPaused(): boolean;
-  /** Returns the number of pauses since the start. */
-  pauses(): number;
-  stop(): Promise<void>;
-}
-
 const pollMs = 100;
 const reserveMax = 256;
 const folder = '/proc/self/fd';
 
 /** @param accept false: connections are refused, until true */
-export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): DescriptorWatch {
+export function watchDescriptors(log: Log, accept: (isOn: boolean) => void) {
   let limit = openFilesMaxNow() ?? Number.POSITIVE_INFINITY;
   let isPaused = false;
   let pauses = 0;
@@ -58,8 +51,14 @@ export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): Des
   const loop = every(pollMs, poll, {
     onFailure: (err) => log.warn({ err }, 'open files: count failed, will retry'),
   });
-  return { isPaused: () => isPaused, pauses: () => pauses, stop: loop.stop };
+  return {
+    isPaused: () => isPaused /** Returns the number of pauses since the start. */,
+    pauses: () => pauses,
+    stop: loop.stop,
+  };
 }
+
+export type DescriptorWatch = ReturnType<typeof watchDescriptors>;
 
 /** Linux 6.2 and later say it at once; before, the names must be read. */
 async function countDescriptors(): Promise<number | undefined> {

@@ -16,13 +16,6 @@ import type { Route } from '../router.ts';
 
 export type PaceLimit = 'answers' | 'answersNear' | 'probes';
 
-export interface ClientPace {
-  /** Returns why the request is refused, or undefined; counts the limits that apply on arrival. */
-  refusalOf(networks: Networks, route: Route | undefined): Problem | undefined;
-  /** Counts a request that was answered with this status. */
-  answered(networks: Networks, route: Route | undefined, status: number): void;
-}
-
 /**
  * @param bounds undefined: there are none (CLIENT_LIMITS=off)
  * @param records where all threads count; left out: by itself
@@ -31,7 +24,7 @@ export function createPace(
   bounds: Readonly<Record<PaceLimit, ClientLimit>> | undefined,
   clock: Pick<Clock, 'monotonicMs'>,
   records?: LimitRecords,
-): ClientPace {
+) {
   if (bounds === undefined) return { refusalOf: () => undefined, answered: () => {} };
   const limits = createClientLimits<PaceLimit>(
     { answers: bounds.answers, answersNear: bounds.answersNear, probes: bounds.probes },
@@ -45,7 +38,8 @@ export function createPace(
   }
 
   return {
-    refusalOf(networks, route) {
+    /** Returns why the request is refused, or undefined; counts the limits that apply on arrival. */
+    refusalOf(networks: Networks, route: Route | undefined): Problem | undefined {
       const nowMs = clock.monotonicMs();
       if (isProbe(route)) {
         const waitSeconds = limits.take('probes', networks.client, nowMs);
@@ -59,11 +53,14 @@ export function createPace(
       if (!isKeyed(route)) count(networks);
       return undefined;
     },
-    answered(networks, route, status) {
+    /** Counts a request that was answered with this status. */
+    answered(networks: Networks, route: Route | undefined, status: number): void {
       if ((status === 401 || status === 403) && isKeyed(route)) count(networks);
     },
   };
 }
+
+export type ClientPace = ReturnType<typeof createPace>;
 
 function isKeyed(route: Route | undefined): boolean {
   return route?.who === 'api-key' || route?.who === 'bouncer' || route?.who === 'agent';

@@ -14,15 +14,6 @@ import { readPrefix } from '../../ip/operator-prefix.ts';
 import { contains } from '../../ip/prefix.ts';
 import type { Request } from './message.ts';
 
-export interface AddressRules {
-  /** False when no proxy is configured: then no such header is read. */
-  readonly hasProxies: boolean;
-  /** Canonical text in, or `unixPeer`. */
-  isTrusted(ipText: string): boolean;
-  /** Canonical text of a strictly valid address, else undefined. */
-  normalise(ipText: string): string | undefined;
-}
-
 /**
  * Who asks over a Unix-domain socket: in TRUSTED_PROXIES, and in place of an address that nobody has named. As a
  * hop of a header it is no address, so nobody can claim it.
@@ -238,7 +229,7 @@ export function proxiedHost({ baseUrl, port }: Config): string {
 // The transport's rules for addresses: their canonical text, and which of them are trusted proxies.
 
 /** @param trustedProxies addresses, prefixes and `unix`, checked at start */
-export function addressRules(trustedProxies: readonly string[]): AddressRules {
+export function addressRules(trustedProxies: readonly string[]) {
   const words = new Uint32Array(4);
   let trusted = '';
   const trustsUnix = trustedProxies.includes(unixPeer);
@@ -249,8 +240,10 @@ export function addressRules(trustedProxies: readonly string[]): AddressRules {
     return prefix.value;
   });
   return {
+    /** False when no proxy is configured: then no such header is read. */
     hasProxies: trustedProxies.length > 0,
-    isTrusted(ipText) {
+    /** Canonical text in, or `unixPeer`. */
+    isTrusted(ipText: string): boolean {
       if (ipText === unixPeer) return trustsUnix;
       if (ipText === trusted) return true;
       const family = parseIp(ipText, words);
@@ -259,7 +252,8 @@ export function addressRules(trustedProxies: readonly string[]): AddressRules {
       trusted = ipText;
       return true;
     },
-    normalise(ipText) {
+    /** Canonical text of a strictly valid address, else undefined. */
+    normalise(ipText: string): string | undefined {
       const family = parseIp(ipText, words);
       if (family === 0) return undefined;
       // A dotted quad has one text.
@@ -267,6 +261,8 @@ export function addressRules(trustedProxies: readonly string[]): AddressRules {
     },
   };
 }
+
+export type AddressRules = ReturnType<typeof addressRules>;
 
 /** Returns the addresses of this machine's interfaces: a report of one is a sender's mistake. */
 export function machineAddresses(): string[] {

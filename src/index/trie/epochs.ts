@@ -35,20 +35,12 @@ function readerWord(reader: number): number {
   return LINE_WORDS * (reader + 1);
 }
 
-export interface ReaderEpoch {
-  /** Begins a request: whatever was found before is forgotten. Needs no `leave` before it. */
-  enter(): void;
-  /** Ends the request and marks the thread idle: it holds back no memory until it enters. */
-  leave(): void;
-  /** Returns false while idle; a look-up then is a bug. */
-  isActive(): boolean;
-}
-
-export function readerEpoch(control: Int32Array, reader: number): ReaderEpoch {
+export function readerEpoch(control: Int32Array, reader: number) {
   const word = readerWord(reader);
   let announced = IDLE;
   return {
-    enter() {
+    /** Begins a request: whatever was found before is forgotten. Needs no `leave` before it. */
+    enter(): void {
       const epoch = Atomics.load(control, EPOCH);
       // Announced already: the epoch was loaded after all earlier look-ups, and no later one can
       // meet what was unlinked before it. Nothing to announce.
@@ -57,38 +49,32 @@ export function readerEpoch(control: Int32Array, reader: number): ReaderEpoch {
       Atomics.store(control, word, epoch);
       Atomics.load(control, EPOCH);
     },
-    leave() {
+    /** Ends the request and marks the thread idle: it holds back no memory until it enters. */
+    leave(): void {
       announced = IDLE;
       Atomics.store(control, word, IDLE);
     },
+    /** Returns false while idle; a look-up then is a bug. */
     isActive: () => announced !== IDLE,
   };
 }
 
-export interface WriterEpoch {
-  /** The stamp for what is unlinked now. */
-  current(): number;
-  /** Makes what was unlinked so far old enough for readers that enter from now on. */
-  advance(): void;
-  /** Stamps before this one (compare with `isBefore`) are out of every reader's sight. */
-  oldestInUse(): number;
-  /** Blocks the thread so long, for readers to get on. */
-  pause(milliseconds: number): void;
-  /** Every store before the call is visible before any store after it. */
-  fence(): void;
-}
+export type ReaderEpoch = ReturnType<typeof readerEpoch>;
 
-export function writerEpoch(control: Int32Array, isOpen: (reader: number) => boolean): WriterEpoch {
+export function writerEpoch(control: Int32Array, isOpen: (reader: number) => boolean) {
   let epoch = FIRST_EPOCH;
   Atomics.store(control, EPOCH, epoch);
   return {
+    /** The stamp for what is unlinked now. */
     current: () => epoch,
-    advance() {
+    /** Makes what was unlinked so far old enough for readers that enter from now on. */
+    advance(): void {
       epoch = (epoch + 1) | 0;
       if (epoch === IDLE) epoch = FIRST_EPOCH;
       Atomics.store(control, EPOCH, epoch);
     },
-    oldestInUse() {
+    /** Stamps before this one (compare with `isBefore`) are out of every reader's sight. */
+    oldestInUse(): number {
       let oldest = epoch;
       for (let reader = 0; reader < READERS_MAX; reader++) {
         if (!isOpen(reader)) continue;
@@ -97,15 +83,19 @@ export function writerEpoch(control: Int32Array, isOpen: (reader: number) => boo
       }
       return oldest;
     },
-    pause(milliseconds) {
+    /** Blocks the thread so long, for readers to get on. */
+    pause(milliseconds: number): void {
       Atomics.wait(control, FENCE, 0, milliseconds);
     },
-    fence() {
+    /** Every store before the call is visible before any store after it. */
+    fence(): void {
       Atomics.store(control, FENCE, 0);
       Atomics.load(control, FENCE);
     },
   };
 }
+
+export type WriterEpoch = ReturnType<typeof writerEpoch>;
 
 /** Epochs wrap: the difference decides. No reader sleeps in a request for 2^31 epochs. */
 export function isBefore(a: number, b: number): boolean {

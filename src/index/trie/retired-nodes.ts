@@ -15,19 +15,7 @@ const ITEM_WORDS = 3;
 /** Frees a node block of `words` words, or an entry when `words` is 0. */
 export type Release = (reference: number, words: number) => void;
 
-export interface RetiredNodes {
-  add(reference: number, words: number): void;
-  /** Releases what no reader can see. Cheap when little waits. */
-  settle(): void;
-  /** Does the same at once, however little waits. */
-  drain(): void;
-  /** Items waiting. */
-  size(): number;
-  /** Pairs (reference, words) of all items waiting. */
-  items(): Int32Array;
-}
-
-export function createRetiredNodes(epoch: WriterEpoch, release: Release): RetiredNodes {
+export function createRetiredNodes(epoch: WriterEpoch, release: Release) {
   let ring = new Int32Array(1024 * ITEM_WORDS);
   let capacity = 1024;
   let head = 0;
@@ -43,6 +31,7 @@ export function createRetiredNodes(epoch: WriterEpoch, release: Release): Retire
     head = 0;
   }
 
+  /** Does the same at once, however little waits. */
   function drain(): void {
     epoch.advance();
     const oldest = epoch.oldestInUse();
@@ -56,7 +45,7 @@ export function createRetiredNodes(epoch: WriterEpoch, release: Release): Retire
   }
 
   return {
-    add(reference, words) {
+    add(reference: number, words: number): void {
       if (count === capacity) grow();
       const at = ((head + count) & (capacity - 1)) * ITEM_WORDS;
       ring[at] = reference;
@@ -64,12 +53,15 @@ export function createRetiredNodes(epoch: WriterEpoch, release: Release): Retire
       ring[at + 2] = epoch.current();
       count++;
     },
-    settle() {
+    /** Releases what no reader can see. Cheap when little waits. */
+    settle(): void {
       if (count >= drainAt) drain();
     },
     drain,
+    /** Items waiting. */
     size: () => count,
-    items() {
+    /** Pairs (reference, words) of all items waiting. */
+    items(): Int32Array {
       const pairs = new Int32Array(count * 2);
       for (let i = 0; i < count; i++) {
         const at = ((head + i) & (capacity - 1)) * ITEM_WORDS;
@@ -80,6 +72,8 @@ export function createRetiredNodes(epoch: WriterEpoch, release: Release): Retire
     },
   };
 }
+
+export type RetiredNodes = ReturnType<typeof createRetiredNodes>;
 
 /** Reuses at once whatever is unlinked. Unsafe: it exists so that tests can see it fail. */
 export function createUnsafeRetiredNodes(release: Release): RetiredNodes {

@@ -344,24 +344,6 @@ const perCommitMax = 1_000;
 /** Somebody else bans the same addresses all the time: the next ban tries again. */
 const tidyTriesMax = 8;
 
-interface BanStore {
-  /**
-   * Decides from now on; special-use and allowlisted addresses and networks with such are left out, and so is
-   * what a decision that stands outweighs. `unauthenticated`: the account is being deleted.
-   */
-  save(account: string, wanted: readonly Wanted[]): Promise<Result<void>>;
-  /**
-   * Ends those that last and are meant. @returns how many
-   * `unauthenticated`: the account is being deleted.
-   */
-  retract(
-    account: string,
-    isMeant: (value: string, decision: Row) => boolean,
-  ): Promise<Result<number>>;
-  /** Brings the stored decisions into memory at a start, and removes rows that are idle. */
-  load(): Promise<void>;
-}
-
 export function createBanStore(options: {
   store: Store;
   clock: Clock;
@@ -370,7 +352,7 @@ export function createBanStore(options: {
   isSpared: (prefix: Prefix) => boolean;
   /** Resolves when the journal event is in memory. */
   catchUpTo: (seq: bigint) => Promise<void>;
-}): BanStore {
+}) {
   const { store, clock, random, bans, isSpared, catchUpTo } = options;
 
   function mayBeBanned(value: string): boolean {
@@ -416,7 +398,11 @@ export function createBanStore(options: {
   }
 
   return {
-    async save(account, given) {
+    /**
+     * Decides from now on; special-use and allowlisted addresses and networks with such are left out, and so is
+     * what a decision that stands outweighs. `unauthenticated`: the account is being deleted.
+     */
+    async save(account: string, given: readonly Wanted[]): Promise<Result<void>> {
       const turns = createTurns();
       const atMs = Math.floor(clock.now());
       const own = bans.of(account);
@@ -441,7 +427,14 @@ export function createBanStore(options: {
       }
       return ok(undefined);
     },
-    async retract(account, isMeant) {
+    /**
+     * Ends those that last and are meant. @returns how many
+     * `unauthenticated`: the account is being deleted.
+     */
+    async retract(
+      account: string,
+      isMeant: (value: string, decision: Row) => boolean,
+    ): Promise<Result<number>> {
       const atMs = Math.floor(clock.now());
       const meant: Decision[] = [];
       for (const [value, { type, atMs: madeAtMs, untilMs, origin, scenario }] of bans.of(account)
@@ -459,7 +452,8 @@ export function createBanStore(options: {
       }
       return ok(meant.length);
     },
-    async load() {
+    /** Brings the stored decisions into memory at a start, and removes rows that are idle. */
+    async load(): Promise<void> {
       const found: { account: string; decision: Decision }[] = [];
       for await (const page of pagesUnder(store, agentBanPrefix())) {
         for (const { key, value: stored } of page) {

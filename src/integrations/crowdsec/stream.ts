@@ -7,7 +7,6 @@
  */
 
 import { createGzip } from 'node:zlib';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { CountsByKey } from '../../core/fair-share.ts';
 import { createTurns } from '../../core/scheduling.ts';
@@ -55,28 +54,13 @@ interface CursorPlace {
   readonly whole: boolean;
 }
 
-interface Cursors {
-  find(client: string, nowMs: number): CursorPlace;
-  /** An answer as of `version` went out. @param bans the position among the account's own bans */
-  move(
-    client: string,
-    version: number,
-    how: 'started' | 'whole' | 'changes',
-    nowMs: number,
-    bans?: number,
-  ): void;
-  /** Returns whether a client asked within the last minute: the list is then built immediately. */
-  isFollowed(nowMs: number): boolean;
-  readonly table: BoundedTable;
-}
-
 /** The id of the key begins a client's name. */
 function keyOf(client: string): string {
   return client.split(' ', 1)[0]!;
 }
 
 /** @param nowMs monotonic, everywhere */
-export function createCursors(max: number = cursorsMax, maxOfKey: number = perKeyMax): Cursors {
+export function createCursors(max: number = cursorsMax, maxOfKey: number = perKeyMax) {
   /** The one that was quiet longest comes first. */
   const cursors = new Map<string, Cursor>();
   /** Counts the cursors of each key, for the bound `maxOfKey`. */
@@ -96,7 +80,7 @@ export function createCursors(max: number = cursorsMax, maxOfKey: number = perKe
   }
 
   return {
-    find(client, nowMs) {
+    find(client: string, nowMs: number): CursorPlace {
       const cursor = cursors.get(client);
       if (cursor === undefined || nowMs - cursor.askedAtMs > keptMs) {
         return { since: undefined, bansSince: 0, whole: true };
@@ -105,7 +89,14 @@ export function createCursors(max: number = cursorsMax, maxOfKey: number = perKe
       const isWhole = cursor.older === undefined || isDue;
       return { since: cursor.older, bansSince: cursor.olderBans, whole: isWhole };
     },
-    move(client, version, how, nowMs, bans = 0) {
+    /** An answer as of `version` went out. @param bans the position among the account's own bans */
+    move(
+      client: string,
+      version: number,
+      how: 'started' | 'whole' | 'changes',
+      nowMs: number,
+      bans = 0,
+    ): void {
       const before = cursors.get(client);
       forget(client);
       const key = keyOf(client);
@@ -121,10 +112,13 @@ export function createCursors(max: number = cursorsMax, maxOfKey: number = perKe
       cursors.set(client, { ...lists, ...own, wholeAtMs, askedAtMs: nowMs });
       lastMs = nowMs;
     },
-    isFollowed: (nowMs) => nowMs - lastMs < followingMs,
+    /** Returns whether a client asked within the last minute: the list is then built immediately. */
+    isFollowed: (nowMs: number) => nowMs - lastMs < followingMs,
     table: { name: 'bouncer_cursors', used: () => cursors.size, limit: max },
   };
 }
+
+type Cursors = ReturnType<typeof createCursors>;
 
 /** The list at a moment, never changed: see `Published` of the feeds. */
 export interface DecisionList {
@@ -185,7 +179,7 @@ export function createListWords(options: {
   attributionOf: (value: string) => DecisionAttribution | undefined;
   all: () => readonly DecisionAttribution[];
   sentMax?: number;
-}): ListWords {
+}) {
   const { sentMax: max = sentMax } = options;
   const sent = new Map<string, readonly DecisionAttribution[]>();
   // One for the life of the map: a new iterator walks over all that was deleted before its first value.
@@ -193,8 +187,10 @@ export function createListWords(options: {
   const alike = (one: DecisionAttribution) => (other: DecisionAttribution) =>
     one.origin === other.origin && one.scenario === other.scenario;
   return {
+    /** Returns those of now, told or not; undefined: nothing makes the value malicious any more. */
     live: options.attributionOf,
-    now(value) {
+    /** Returns those of now, and notes that they are sent. */
+    now(value: string): DecisionAttribution {
       const before = sent.get(value);
       const attribution = options.attributionOf(value) ?? before?.at(-1) ?? byReports;
       if (before?.some(alike(attribution))) return attribution;
@@ -202,10 +198,14 @@ export function createListWords(options: {
       sent.set(value, [...(before ?? []), attribution]);
       return attribution;
     },
-    before: (value) => sent.get(value),
+    /** Returns all in which the value was told; undefined: not known any more. */
+    before: (value: string) => sent.get(value),
+    /** Returns all that there may be. */
     all: options.all,
   };
 }
+
+type ListWords = ReturnType<typeof createListWords>;
 
 interface Body {
   readonly parts: readonly Uint8Array[];
@@ -554,18 +554,6 @@ interface ListChanges {
   readonly removed: Iterable<string>;
   readonly entriesMax: number;
   readonly words: ListWords;
-}
-
-/** The words in which the list's decisions are sent. */
-interface ListWords {
-  /** Returns those of now, told or not; undefined: nothing makes the value malicious any more. */
-  live(value: string): DecisionAttribution | undefined;
-  /** Returns those of now, and notes that they are sent. */
-  now(value: string): DecisionAttribution;
-  /** Returns all in which the value was told; undefined: not known any more. */
-  before(value: string): readonly DecisionAttribution[] | undefined;
-  /** Returns all that there may be. */
-  all(): readonly DecisionAttribution[];
 }
 
 /** Rows, in one answer, of values whose words are not known: each is told in all that there may be. */

@@ -171,30 +171,6 @@ export function short(bytes: Uint8Array, at: number): number {
   return (bytes[at]! << 8) | bytes[at + 1]!;
 }
 
-interface AnswerWriter {
-  /** Sets the query that the next answer is for, and the buffer that the answer is written to. */
-  begin(message: Uint8Array, out: Uint8Array, overTcp: boolean): void;
-  /** An answer without the question: the message has none that could be read. */
-  header(code: ResponseCode): number;
-  /** The question that the following calls repeat. */
-  question(question: Question): void;
-  /** Sets the offset in the message of the zone's name, which owns the SOA and NS records. */
-  zoneAt(offset: number): void;
-  /** The question and a code. */
-  bare(code: ResponseCode): number;
-  /** The question, and that the rest is to be asked for over TCP. */
-  truncated(): number;
-  /** The name is there and has no such record. */
-  noData(ttlSeconds: number): number;
-  noSuchName(ttlSeconds: number): number;
-  soa(ttlSeconds: number): number;
-  nameServers(ttlSeconds: number): number;
-  /** 127.0.`third`.`last` */
-  address(third: number, last: number, ttlSeconds: number): number;
-  /** One string, cut at 255 bytes. @param text ASCII */
-  text(text: string, ttlSeconds: number): number;
-}
-
 const optBytes = 11;
 const compressed = 0xc000;
 
@@ -204,7 +180,7 @@ export function createAnswerWriter(options: {
   nameServers: readonly string[];
   /** The serial number in the SOA record. */
   serial: number;
-}): AnswerWriter {
+}) {
   const { zone, serial } = options;
   const serverNames = options.nameServers.map(nameToWire);
   const soaData = startOfAuthority(zone, serial, serverNames[0]);
@@ -259,6 +235,7 @@ export function createAnswerWriter(options: {
     return at;
   }
 
+  /** The question, and that the rest is to be asked for over TCP. */
   function truncated(): number {
     open(responseCode.NOERROR, 0, 0);
     out[2]! |= 0x02;
@@ -289,35 +266,43 @@ export function createAnswerWriter(options: {
   }
 
   return {
-    begin(received, buffer, isTcp) {
+    /** Sets the query that the next answer is for, and the buffer that the answer is written to. */
+    begin(received: Uint8Array, buffer: Uint8Array, isTcp: boolean): void {
       message = received;
       out = buffer;
       overTcp = isTcp;
     },
-    header(code) {
+    /** An answer without the question: the message has none that could be read. */
+    header(code: ResponseCode): number {
       start(code, [0, 0, 0]);
       return at;
     },
-    question(question) {
+    /** The question that the following calls repeat. */
+    question(question: Question): void {
       asked = question;
       const room = Math.max(plainBytesMax, Math.min(question.udpBytes, udpBytesMax));
       bytesMax = overTcp ? udpBytesMax : room;
     },
-    zoneAt(offset) {
+    /** Sets the offset in the message of the zone's name, which owns the SOA and NS records. */
+    zoneAt(offset: number): void {
       owner = offset;
     },
-    bare(code) {
+    /** The question and a code. */
+    bare(code: ResponseCode): number {
       open(code, 0, 0);
       return close(code);
     },
     truncated,
-    noData: (ttlSeconds) => negative(responseCode.NOERROR, ttlSeconds),
-    noSuchName: (ttlSeconds) => negative(responseCode.NXDOMAIN, ttlSeconds),
-    soa: (ttlSeconds) => answer(recordType.SOA, ttlSeconds, owner, soaData),
-    nameServers: (ttlSeconds) => answer(recordType.NS, ttlSeconds, owner, ...serverNames),
-    address: (third, last, ttlSeconds) =>
+    /** The name is there and has no such record. */
+    noData: (ttlSeconds: number) => negative(responseCode.NOERROR, ttlSeconds),
+    noSuchName: (ttlSeconds: number) => negative(responseCode.NXDOMAIN, ttlSeconds),
+    soa: (ttlSeconds: number) => answer(recordType.SOA, ttlSeconds, owner, soaData),
+    nameServers: (ttlSeconds: number) => answer(recordType.NS, ttlSeconds, owner, ...serverNames),
+    /** 127.0.`third`.`last` */
+    address: (third: number, last: number, ttlSeconds: number) =>
       answer(recordType.A, ttlSeconds, headerBytes, Uint8Array.of(127, 0, third, last)),
-    text(text, ttlSeconds) {
+    /** One string, cut at 255 bytes. @param text ASCII */
+    text(text: string, ttlSeconds: number): number {
       const data = Buffer.from(text.slice(0, 255), 'latin1');
       return answer(recordType.TXT, ttlSeconds, headerBytes, Buffer.of(data.length, ...data));
     },

@@ -330,13 +330,8 @@ const keyLabelLength = 26;
 const nibbles = 32;
 const octets = 4;
 
-interface NameReader {
-  /** @returns always the same object */
-  read(message: Uint8Array, question: Question): Meaning;
-}
-
 /** @param zone the zone's name: lower case, no dot at its end */
-function createNameReader(zone: string): NameReader {
+function createNameReader(zone: string) {
   const zoneLabels = zone.split('.').map((label) => Buffer.from(label, 'latin1'));
   const scoreLabel = Buffer.from('score');
   const anonLabel = Buffer.from('anon');
@@ -362,6 +357,7 @@ function createNameReader(zone: string): NameReader {
     return true;
   }
 
+  /** @returns always the same object */
   function read(message: Uint8Array, question: Question): Meaning {
     meaning.keyLabel = -1;
     meaning.markLabel = -1;

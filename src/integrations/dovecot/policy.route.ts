@@ -31,11 +31,6 @@ import { policyDefaults } from '../forward-auth/policy.ts';
 import { isListable } from '../listable-network.ts';
 import type { LoginFailures } from './failures.ts';
 
-interface LoginFairShare {
-  /** Counts one question. True: the client has had its share. @param words as `parseIp` leaves them */
-  isBeyond(keyId: string, family: 4 | 6, words: Uint32Array): boolean;
-}
-
 /** Questions in each 10 s: a fiftieth of what a key has (`decisions` of the limits per client). */
 export const shareOfClient = { max: 400, windowMs: 10_000 } as const;
 const cellsDefault = 16_384;
@@ -45,12 +40,13 @@ export function createLoginFairShare(
   clock: Pick<Clock, 'monotonicMs'>,
   seed: number,
   cells = cellsDefault,
-): LoginFairShare {
+) {
   const counts = new Uint16Array(cells);
   const windows = new Float64Array(cells);
 
   return {
-    isBeyond(keyId, family, words) {
+    /** Counts one question. True: the client has had its share. @param words as `parseIp` leaves them */
+    isBeyond(keyId: string, family: 4 | 6, words: Uint32Array): boolean {
       const cell = hashOf(`${keyId} ${clientOf(family, words)}`, seed) % cells;
       // The first window is 1: cells that nobody used are at 0.
       const window = Math.floor(clock.monotonicMs() / shareOfClient.windowMs) + 1;
@@ -64,6 +60,8 @@ export function createLoginFairShare(
     },
   };
 }
+
+type LoginFairShare = ReturnType<typeof createLoginFairShare>;
 
 /** FNV-1a with a last mixing: cells are told apart by the low bits. */
 function hashOf(text: string, seed: number): number {

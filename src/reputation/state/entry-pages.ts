@@ -235,22 +235,7 @@ function readContributions(bytes: Uint8Array, at: number, row: EntryRow): number
   return at > bytes.length ? -1 : at;
 }
 
-interface PageWriter {
-  /** Begins a page; it is empty until something is written. */
-  clear(): void;
-  /** @param held ceiling that is held without reports, 0 for none */
-  prefix(prefix: IndexPrefix, held: number): void;
-  /** 0 to 2^53 − 1. */
-  varint(value: number): void;
-  u8(value: number): void;
-  u16(value: number): void;
-  u32(value: number): void;
-  f32(value: number): void;
-  /** Returns a copy of the bytes written since `clear`. */
-  copy(): Uint8Array;
-}
-
-export function createPageWriter(): PageWriter {
+export function createPageWriter() {
   let bytes = new Uint8Array(4_096);
   let length = 0;
 
@@ -276,10 +261,12 @@ export function createPageWriter(): PageWriter {
   }
 
   return {
-    clear() {
+    /** Begins a page; it is empty until something is written. */
+    clear(): void {
       length = 0;
     },
-    prefix({ family, words, length: bits }, held) {
+    /** @param held ceiling that is held without reports, 0 for none */
+    prefix({ family, words, length: bits }: IndexPrefix, held: number): void {
       reserve();
       if (length === 0) bytes[length++] = pageMark;
       if (held !== 0) {
@@ -291,7 +278,8 @@ export function createPageWriter(): PageWriter {
       put32(words[0]!);
       if (family === 6) for (let word = 1; word < 4; word++) put32(words[word]!);
     },
-    varint(value) {
+    /** 0 to 2^53 − 1. */
+    varint(value: number): void {
       reserve();
       let rest = value;
       while (rest >= 0x80) {
@@ -300,20 +288,21 @@ export function createPageWriter(): PageWriter {
       }
       bytes[length++] = rest;
     },
-    u8(value) {
+    u8(value: number): void {
       reserve();
       bytes[length++] = value;
     },
-    u16(value) {
+    u16(value: number): void {
       reserve();
       bytes[length++] = value >>> 8;
       bytes[length++] = value;
     },
     u32,
-    f32(value) {
+    f32(value: number): void {
       float[0] = value;
       u32(floatBits[0]!);
     },
+    /** Returns a copy of the bytes written since `clear`. */
     copy: () => bytes.slice(0, length),
   };
 }

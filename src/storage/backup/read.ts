@@ -183,16 +183,11 @@ async function* unpacked(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Buff
   throw new OperatorError('the backup is damaged: there are bytes behind its last record');
 }
 
-interface ByteReader {
-  /** Undefined when the bytes end before. */
-  take(length: number): Promise<Buffer | undefined>;
-  close(): Promise<unknown>;
-}
-
-function readerOf(bytes: AsyncGenerator<Buffer>): ByteReader {
+function readerOf(bytes: AsyncGenerator<Buffer>) {
   let held: Buffer = Buffer.alloc(0);
   return {
-    async take(length) {
+    /** Undefined when the bytes end before. */
+    async take(length: number): Promise<Buffer | undefined> {
       const parts = [held];
       let size = held.length;
       while (size < length) {
@@ -210,3 +205,5 @@ function readerOf(bytes: AsyncGenerator<Buffer>): ByteReader {
     close: () => bytes.return(undefined),
   };
 }
+
+type ByteReader = ReturnType<typeof readerOf>;

@@ -55,22 +55,15 @@ export function stateOfFile(file: string): FileState {
   }
 }
 
-/** A store's file that LMDB has open. A look at it takes some 10 µs. */
-export interface OpenFile {
-  /** Returns the number of the last transaction, as the file has it; undefined when it is no store. */
-  lastTransaction(): bigint | undefined;
-  /** Returns whether its path leads to another file by now, or to none; false when nobody can tell. */
-  isReplaced(): boolean;
-  close(): void;
-}
-
 /** @param file path of a `data.mdb` that is open already */
-export function watchFile(file: string): OpenFile {
+export function watchFile(file: string) {
   const descriptor = openSync(file, 'r');
   const { dev, ino } = fstatSync(descriptor, { bigint: true });
   return {
+    /** Returns the number of the last transaction, as the file has it; undefined when it is no store. */
     lastTransaction: () => newestMeta(descriptor)?.txn,
-    isReplaced() {
+    /** Returns whether its path leads to another file by now, or to none; false when nobody can tell. */
+    isReplaced(): boolean {
       try {
         const found = statSync(file, { bigint: true, throwIfNoEntry: false });
         return found?.ino !== ino || found.dev !== dev;
@@ -78,9 +71,11 @@ export function watchFile(file: string): OpenFile {
         return false;
       }
     },
-    close: () => closeSync(descriptor),
+    close: (): void => closeSync(descriptor),
   };
 }
+
+export type OpenFile = ReturnType<typeof watchFile>;
 
 function stateIn(descriptor: number, meta: Meta | undefined, size: number): FileState {
   if (meta === undefined) return { kind: 'strange' };

@@ -14,7 +14,6 @@ import type { Log } from '../../core/log.ts';
 import { dayMs } from '../../core/time.ts';
 import { eventVersions } from '../journal/define-event.ts';
 import { type Key, namespaces, scratchKey, text } from '../keys.ts';
-import type { Maintenance } from '../maintenance.ts';
 import { isLost, type PostgresSession } from '../postgres/connection.ts';
 import { nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
@@ -29,7 +28,7 @@ import {
   type MemoryVerdict,
 } from './digests.ts';
 import { createLease, fencedStore } from './lease.ts';
-import { createNodeMessages, type NodeMessages } from './messages.ts';
+import { createNodeMessages } from './messages.ts';
 
 const beatMs = 2_000;
 export const aliveMs = 10_000;
@@ -60,28 +59,6 @@ interface NodeEvents {
 /** The content of a heartbeat. */
 export interface NodeReport extends NodePositions {
   readonly digests?: Digests;
-}
-
-export interface Membership {
-  readonly id: number;
-  readonly maintenance: Maintenance;
-  readonly nodeMessages: NodeMessages;
-  /** From now on each heartbeat says how far this node is. */
-  follow(positions: () => NodeReport): void;
-  /** Returns the verdict on this node's memory, compared with the others'. */
-  memory(): MemoryVerdict;
-  /** Its program is too old for what the nodes agreed on: it answers from memory, writes nothing. */
-  isOutdated(): boolean;
-  /** An event of the journal can't be read by this program. @returns why */
-  tooNew: Agreement['tooNew'];
-  /** Announces the URL of this node's internal port to the other nodes. */
-  announce(url: string): Promise<void>;
-  /** Returns the URL of another node's internal port; undefined if no node with this number is up. */
-  urlOf(node: number): Promise<string | undefined>;
-  /** Keeps the journal as long as somebody needs it; nothing while another node does. */
-  prune(pruning: Pick<PruneOptions, 'withoutCheckpoint' | 'signal'>): Promise<number>;
-  /** Others need not wait until this node counts as gone. */
-  leave(): Promise<void>;
 }
 
 export interface NodeRow extends NodeIdentity, NodePositions, NodeEvents {
@@ -186,7 +163,7 @@ async function register(
 }
 
 /** @throws StoreUnavailableError when the database is away */
-export async function joinNodes(options: JoinOptions): Promise<Membership> {
+export async function joinNodes(options: JoinOptions) {
   const { store, local, clock, log, agreement } = options;
   const boot = randomUUID();
   const node = await ownName(local);
@@ -281,21 +258,29 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
       store: splitStore(fencedStore(agreement.guard(store), lease), local),
     },
     nodeMessages: createNodeMessages(store.session, boot),
-    follow(next) {
+    /** From now on each heartbeat says how far this node is. */
+    follow(next: () => NodeReport): void {
       report = next;
     },
+    /** Returns the verdict on this node's memory, compared with the others'. */
     memory: () => memory,
+    /** Its program is too old for what the nodes agreed on: it answers from memory, writes nothing. */
     isOutdated: () => agreement.outdated() !== undefined,
+    /** An event of the journal can't be read by this program. @returns why */
     tooNew: agreement.tooNew,
-    async announce(url) {
+    /** Announces the URL of this node's internal port to the other nodes. */
+    async announce(url: string): Promise<void> {
       await (await store.session()).query({ ...announceNode, values: [id, boot, url] });
     },
+    /** Returns the URL of another node's internal port; undefined if no node with this number is up. */
     urlOf: rememberedUrls(store, alive, clock),
-    async prune(pruning) {
+    /** Keeps the journal as long as somebody needs it; nothing while another node does. */
+    async prune(pruning: Pick<PruneOptions, 'withoutCheckpoint' | 'signal'>): Promise<number> {
       const fence = lease.fence();
       return fence === undefined ? 0 : pruneJournal({ ...pruning, store, local, fence });
     },
-    async leave() {
+    /** Others need not wait until this node counts as gone. */
+    async leave(): Promise<void> {
       await beating.stop();
       if (hasLeft) return;
       hasLeft = true;
@@ -309,10 +294,12 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
   };
 }
 
+export type Membership = Awaited<ReturnType<typeof joinNodes>>;
+
 /** A node's address changes with its starts: asked again after a heartbeat's time. */
-function rememberedUrls(store: PostgresStore, alive: number, clock: Clock): Membership['urlOf'] {
+function rememberedUrls(store: PostgresStore, alive: number, clock: Clock) {
   const known = new Map<number, { readonly url: string | undefined; readonly untilMs: number }>();
-  return async (node) => {
+  return async (node: number): Promise<string | undefined> => {
     // A token may name any number.
     if (node < 1 || node > nodesMax) return undefined;
     const found = known.get(node);

@@ -36,12 +36,6 @@ export interface PostgresSession {
   discard(): void;
 }
 
-export interface Connection {
-  /** @throws StoreUnavailableError when no host answers as what is wanted */
-  session(): Promise<PostgresSession>;
-  close(): Promise<void>;
-}
-
 export interface ConnectionOptions {
   readonly url: string;
   readonly log: Log;
@@ -100,7 +94,7 @@ export function isLost(error: unknown): boolean {
   return severity === 'FATAL' || severity === 'PANIC' || /^(08|57P)/.test(code);
 }
 
-export function createConnection(options: ConnectionOptions): Connection {
+export function createConnection(options: ConnectionOptions) {
   const { url, log } = options;
   let current: { client: pg.Client; session: PostgresSession } | undefined;
   let connecting: Promise<PostgresSession> | undefined;
@@ -174,14 +168,15 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   return {
-    session() {
+    /** @throws StoreUnavailableError when no host answers as what is wanted */
+    session(): Promise<PostgresSession> {
       if (current !== undefined) return Promise.resolve(current.session);
       connecting ??= connect().finally(() => {
         connecting = undefined;
       });
       return connecting;
     },
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       await connecting?.catch(() => {});
       if (current !== undefined) await endQuietly(current.client);
@@ -189,6 +184,8 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
   };
 }
+
+export type Connection = ReturnType<typeof createConnection>;
 
 function sessionOf(
   client: pg.Client,

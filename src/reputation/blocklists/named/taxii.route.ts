@@ -329,15 +329,6 @@ interface StixObject {
   readonly modified: string;
 }
 
-interface Stix {
-  readonly stampMs: number;
-  readonly identity: StixObject;
-  idAt(rows: Rows, at: number): string;
-  /** Returns the number that the id of each entry begins with, made once for a state of a feed. */
-  beginnings(rows: Rows, turns: Turns): Promise<Uint32Array>;
-  indicatorAt(rows: Rows, at: number): StixObject;
-}
-
 const idKind = 'indicator--';
 /** To look an entry up by its id must not cost the ids of all entries each time. */
 const beginningsOf = new WeakMap<Rows, Promise<Uint32Array>>();
@@ -356,7 +347,7 @@ async function makeBeginnings(rows: Rows, idAt: Stix['idAt'], turns: Turns): Pro
 }
 
 /** Writes entries as indicators of STIX 2.1 (4.7), by an identity that stands for this server. */
-function stixOf({ imprint, name }: Selected, stampMs: number): Stix {
+function stixOf({ imprint, name }: Selected, stampMs: number) {
   const base = imprint.homeUrl.replace(/\/feeds$/, '');
   const stamp = new Date(stampMs).toISOString();
   const until = new Date(stampMs + expiryMs).toISOString();
@@ -378,12 +369,13 @@ function stixOf({ imprint, name }: Selected, stampMs: number): Stix {
     stampMs,
     identity,
     idAt,
-    beginnings(rows, turns) {
+    /** Returns the number that the id of each entry begins with, made once for a state of a feed. */
+    beginnings(rows: Rows, turns: Turns): Promise<Uint32Array> {
       const known = beginningsOf.get(rows) ?? makeBeginnings(rows, idAt, turns);
       beginningsOf.set(rows, known);
       return known;
     },
-    indicatorAt(rows, at) {
+    indicatorAt(rows: Rows, at: number) {
       const value = plainOf(rows, at);
       const last = lastReportedAtOf(rows, at);
       const seen = last === 0 ? '' : `, last ${new Date(last * 1_000).toISOString().slice(0, 10)}`;
@@ -408,6 +400,8 @@ function stixOf({ imprint, name }: Selected, stampMs: number): Stix {
     },
   };
 }
+
+type Stix = ReturnType<typeof stixOf>;
 
 async function pageOf(
   rows: Rows,

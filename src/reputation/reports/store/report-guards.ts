@@ -342,19 +342,15 @@ export function createReportGuards(options: {
 
 export type ReportGuards = ReturnType<typeof createReportGuards>;
 
-interface Hold {
-  count: number;
-  readonly over: Promise<void>;
-  readonly end: () => void;
-}
-
-function openHold(): Hold {
+function openHold() {
   let end!: () => void;
   const over = new Promise<void>((resolve) => {
     end = resolve;
   });
   return { count: 0, over, end };
 }
+
+type Hold = ReturnType<typeof openHold>;
 
 function nameOf({ account, family, words }: Pair): string {
   return `${account} ${family} ${words.join()}`;

@@ -436,18 +436,12 @@ function guardsOf(owner: object, options: Parameters<typeof createReportStore>[0
  * Value, bytes: wall clock 8, tag of the process 8, its monotonic clock in milliseconds 8. Guards of
  * older versions are empty.
  */
-interface GuardRows {
-  /** Returns value and expiry of a row that is written now. */
-  row(): { readonly value: Uint8Array; readonly expiresAt: number };
-  /** Returns true for a row that is still there though its time is over. */
-  isOver(value: Uint8Array): boolean;
-}
-
-function createGuardRows(clock: Clock, random: Random): GuardRows {
+function createGuardRows(clock: Clock, random: Random) {
   const ownMark = Buffer.from(random.bytes(8)).readBigUInt64BE();
   const monotonicMs = () => BigInt(Math.floor(clock.monotonicMs()));
   return {
-    row() {
+    /** Returns value and expiry of a row that is written now. */
+    row(): { readonly value: Uint8Array; readonly expiresAt: number } {
       const now = clock.now();
       const value = createWriter(24)
         .u64(BigInt(Math.floor(now)))
@@ -455,7 +449,8 @@ function createGuardRows(clock: Clock, random: Random): GuardRows {
         .u64(monotonicMs());
       return { value: value.finish(), expiresAt: now + reportGuardMs };
     },
-    isOver(value) {
+    /** Returns true for a row that is still there though its time is over. */
+    isOver(value: Uint8Array): boolean {
       const made = decode(value, (r) => ({ at: r.u64(), mark: r.u64(), monotonicMs: r.u64() }));
       if (made === undefined) return false;
       if (made.mark === ownMark) return monotonicMs() - made.monotonicMs >= BigInt(reportGuardMs);
