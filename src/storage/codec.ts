@@ -8,34 +8,13 @@ import { readAscii, writeAscii } from '../core/text.ts';
 
 const strictText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-export interface Writer {
-  u8(value: number): Writer;
-  u16(value: number): Writer;
-  u32(value: number): Writer;
-  u64(value: bigint): Writer;
-  f32(value: number): Writer;
-  f64(value: number): Writer;
-  /** Unsigned LEB128, 0 to 2^53 − 1, in 1 to 8 bytes. */
-  varint(value: number): Writer;
-  /** Length as varint, then the bytes. */
-  bytes(value: Uint8Array): Writer;
-  /** The bytes alone, for fields of a fixed width. */
-  raw(value: Uint8Array): Writer;
-  /** UTF-8 length as varint, then UTF-8. */
-  text(value: string): Writer;
-  /** A copy of what was written; the writer may go on. */
-  finish(): Uint8Array;
-  /** Begins anew with the memory that it has: a writer for each of thousands of bodies would be garbage. */
-  clear(): Writer;
-}
-
 /** An out-of-range number is a bug and throws a RangeError. */
 export function createWriter(initialBytes = 64): Writer {
-  return new ByteWriter(Math.max(16, initialBytes));
+  return new Writer(Math.max(16, initialBytes));
 }
 
 /** A class, because closures would be made anew for each of thousands of rows a second. */
-class ByteWriter implements Writer {
+export class Writer {
   #buffer: Buffer;
   #length = 0;
 
@@ -91,6 +70,7 @@ class ByteWriter implements Writer {
     return this;
   }
 
+  /** Unsigned LEB128, 0 to 2^53 − 1, in 1 to 8 bytes. */
   varint(value: number): Writer {
     if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} as varint`);
     let rest = value;
@@ -104,16 +84,19 @@ class ByteWriter implements Writer {
     return this;
   }
 
+  /** Length as varint, then the bytes. */
   bytes(value: Uint8Array): Writer {
     return this.varint(value.length).raw(value);
   }
 
+  /** The bytes alone, for fields of a fixed width. */
   raw(value: Uint8Array): Writer {
     const at = this.#take(value.length);
     this.#buffer.set(value, at);
     return this;
   }
 
+  /** UTF-8 length as varint, then UTF-8. */
   text(value: string): Writer {
     // The length of a short text of ASCII is one byte, known before; of any other this is written over.
     const start = this.#take(1 + value.length);
@@ -130,43 +113,26 @@ class ByteWriter implements Writer {
     return this;
   }
 
+  /** A copy of what was written; the writer may go on. */
   finish(): Uint8Array {
     return Uint8Array.prototype.slice.call(this.#buffer, 0, this.#length);
   }
 
+  /** Begins anew with the memory that it has: a writer for each of thousands of bodies would be garbage. */
   clear(): Writer {
     this.#length = 0;
     return this;
   }
 }
 
-/** Fields in the order they were written. After a failure every field reads as zero or empty. */
-export interface Reader {
-  u8(): number;
-  u16(): number;
-  u32(): number;
-  u64(): bigint;
-  f32(): number;
-  f64(): number;
-  varint(): number;
-  /** A view into the input, not a copy. */
-  bytes(): Uint8Array;
-  raw(length: number): Uint8Array;
-  text(): string;
-  /** Bytes left. Bound a loop over a decoded count with it: each item takes at least one byte. */
-  remaining(): number;
-  /** Marks the input as malformed: for a value outside its domain. */
-  reject(): void;
-  failed(): boolean;
-}
-
 const nothing = new Uint8Array();
 
 export function createReader(input: Uint8Array): Reader {
-  return new ByteReader(input);
+  return new Reader(input);
 }
 
-class ByteReader implements Reader {
+/** Fields in the order they were written. After a failure every field reads as zero or empty. */
+export class Reader {
   readonly #input: Buffer;
   #position = 0;
   #failed = false;
@@ -236,6 +202,7 @@ class ByteReader implements Reader {
     return 0;
   }
 
+  /** A view into the input, not a copy. */
   bytes(): Uint8Array {
     return this.raw(this.varint());
   }
@@ -259,10 +226,12 @@ class ByteReader implements Reader {
     }
   }
 
+  /** Bytes left. Bound a loop over a decoded count with it: each item takes at least one byte. */
   remaining(): number {
     return this.#failed ? 0 : this.#input.length - this.#position;
   }
 
+  /** Marks the input as malformed: for a value outside its domain. */
   reject(): void {
     this.#failed = true;
   }

@@ -36,23 +36,6 @@ const looksMax = 16;
 
 type DecisionAttribution = Pick<Decision, 'type' | 'origin' | 'scenario'>;
 
-export interface BanTable extends BanReader {
-  readonly buffer: SharedArrayBuffer;
-  /** False: it is full. One that is there becomes this one. */
-  set(
-    slot: number,
-    family: 4 | 6,
-    words: Uint32Array,
-    untilMs: number,
-    attribution: DecisionAttribution,
-    length?: number,
-  ): boolean;
-  remove(slot: number, family: 4 | 6, words: Uint32Array, length?: number): void;
-  /** Tells the readers that the bans of some account have changed. */
-  moveTo(position: number): void;
-  readonly size: number;
-}
-
 function cellCountOf(buffer: SharedArrayBuffer): number {
   return (buffer.byteLength / 4 - headerWords) / cellWords;
 }
@@ -170,7 +153,7 @@ export function openBanReader(buffer: SharedArrayBuffer) {
 export type BanReader = ReturnType<typeof openBanReader>;
 
 /** @param capacity decisions at once */
-export function createBanTable(capacity: number): BanTable {
+export function createBanTable(capacity: number) {
   const cells = 2 ** Math.ceil(Math.log2(capacity * 2));
   const buffer = new SharedArrayBuffer((headerWords + cells * cellWords) * 4);
   const { shared, mask, at, homeOf, find } = viewOf(buffer);
@@ -220,7 +203,8 @@ export function createBanTable(capacity: number): BanTable {
     endOf: reader.endOf,
     lengthBelow: reader.lengthBelow,
     position: reader.position,
-    moveTo: (position) => void Atomics.store(shared, positionWord, position),
+    /** Tells the readers that the bans of some account have changed. */
+    moveTo: (position: number): void => void Atomics.store(shared, positionWord, position),
     get type() {
       return reader.type;
     },
@@ -234,7 +218,15 @@ export function createBanTable(capacity: number): BanTable {
     get size() {
       return shared[1]!;
     },
-    set(slot, family, words, untilMs, { type, origin, scenario }, length = widthOf(family)) {
+    /** False: it is full. One that is there becomes this one. */
+    set(
+      slot: number,
+      family: 4 | 6,
+      words: Uint32Array,
+      untilMs: number,
+      { type, origin, scenario }: DecisionAttribution,
+      length: number = widthOf(family),
+    ): boolean {
       const cell = find(slot, family, words, length);
       const base = at(cell);
       const isNew = shared[base] === 0;
@@ -250,7 +242,12 @@ export function createBanTable(capacity: number): BanTable {
       });
       return true;
     },
-    remove(slot, family, words, length = widthOf(family)) {
+    remove(
+      slot: number,
+      family: 4 | 6,
+      words: Uint32Array,
+      length: number = widthOf(family),
+    ): void {
       const cell = find(slot, family, words, length);
       if (cell < 0 || shared[at(cell)] === 0) return;
       change(() => {
@@ -261,3 +258,5 @@ export function createBanTable(capacity: number): BanTable {
     },
   };
 }
+
+export type BanTable = ReturnType<typeof createBanTable>;

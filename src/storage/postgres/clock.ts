@@ -8,15 +8,6 @@ import type { Clock } from '../../core/clock.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 
-export interface DatabaseClock extends Clock {
-  /**
-   * Measures at once, and from then on every half minute.
-   * @param ask the database's time, milliseconds since 1970
-   * @returns ends it
-   */
-  follow(ask: () => Promise<number>): Promise<() => void>;
-}
-
 const readings = 8;
 const againMs = 30_000;
 /**
@@ -27,7 +18,7 @@ const warnMs = 2_000;
 /** A correction of so much in each millisecond. */
 const slew = 0.05;
 
-export function databaseClock(own: Clock, log: Log): DatabaseClock {
+export function databaseClock(own: Clock, log: Log) {
   /** Added to the monotonic clock as of `setAtMs`; on its way to `goalMs`. */
   let offsetMs = own.now() - own.monotonicMs();
   let goalMs = offsetMs;
@@ -58,7 +49,12 @@ export function databaseClock(own: Clock, log: Log): DatabaseClock {
   return {
     now: () => Math.floor(own.monotonicMs() + offset()),
     monotonicMs: () => own.monotonicMs(),
-    async follow(ask) {
+    /**
+     * Measures at once, and from then on every half minute.
+     * @param ask the database's time, milliseconds since 1970
+     * @returns ends it
+     */
+    async follow(ask: () => Promise<number>): Promise<() => void> {
       offsetMs = await measure(ask);
       goalMs = offsetMs;
       setAtMs = own.monotonicMs();
@@ -84,3 +80,5 @@ export function databaseClock(own: Clock, log: Log): DatabaseClock {
     },
   };
 }
+
+export type DatabaseClock = ReturnType<typeof databaseClock>;
