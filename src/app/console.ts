@@ -9,7 +9,6 @@ import { waitingFacts } from '../access/accounts/slots.ts';
 import { createAuditLog } from '../access/audit-log.ts';
 import type { KeyUse } from '../access/keys/api-keys.ts';
 import { scopeNames } from '../access/keys/key-format.ts';
-import type { MasterKey } from '../access/keys/master-key.ts';
 import { packageVersion } from '../config/version.ts';
 import { capacities } from '../config.ts';
 import { type ConsoleOf, consoleRoutes } from '../console/console.route.ts';
@@ -27,7 +26,6 @@ import type { ConsoleChecklist } from '../console/service/service.route.ts';
 import type { ServiceFacts } from '../console/service/system.page.tsx';
 import type { BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
-import type { Random } from '../core/random.ts';
 import { fail, ok } from '../core/result.ts';
 import { createTurns } from '../core/scheduling.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
@@ -97,24 +95,18 @@ export interface ConsoleSources {
   readonly tables: Pick<BoundedTables, 'read'>;
   /** Returns undefined until the server listens. */
   readonly threads: () => ReturnType<Listening['facts']> | undefined;
-  readonly ownReports: ConsolePeopleParts['ownReports'];
+  /** Reports of an account by its index. */
+  readonly ownReports: { readonly ofAccount: OwnReports['page'] };
   /** Milliseconds since 1970; 0: there is none. */
   readonly newestBackupAt: () => number;
 }
 
 export function openConsole(opening: Opening, sources: ConsoleSources) {
-  const { clock, random, masterKey } = opening;
-  const { figures } = sources;
+  const { clock, random } = opening;
+  const { figures, signon } = sources;
   const { store, state } = sources.data;
   const { reports } = sources.counts;
   const parts = { store, clock, random };
-  const ofPeople = {
-    ...parts,
-    masterKey,
-    state,
-    signon: sources.signon,
-    ownReports: sources.ownReports,
-  };
   const removals = createRemovals(parts);
   const anonymousReports = createAnonymousReports(parts);
   const startedAt = clock.now();
@@ -187,12 +179,12 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
         return peers.filter(({ held }) => held !== 'none').length;
       },
     },
-    reports: consoleReports(ofPeople),
-    people: consolePeople(ofPeople),
+    reports: consoleReports({ ...sources, ...parts, state, accounts: signon.accounts }),
+    people: consolePeople({ store, state, signon }),
     sites: consoleSites({
       ...parts,
       signIns: state.counting.signIns,
-      blocked: sources.signon.authorization.blocked,
+      blocked: signon.authorization.blocked,
     }),
     entries: createOwnEntries(parts),
     allowlist: createAllowlist(parts),
@@ -216,7 +208,10 @@ const budgetsShown = 5;
 /** The walk over all accounts is not made anew for each look. */
 const budgetsHoldMs = minuteMs;
 
-function inboxOf({ clock, random }: Opening, sources: ConsoleSources): ConsoleInbox {
+function inboxOf(
+  { clock, random }: Pick<Opening, 'clock' | 'random'>,
+  sources: Pick<ConsoleSources, 'data' | 'check' | 'evidence' | 'figures' | 'counts'>,
+): ConsoleInbox {
   const { check, evidence, figures } = sources;
   const { store, state, placeOf } = sources.data;
   const { access, index, sources: lists } = state;
@@ -368,7 +363,10 @@ function tilesOf(
   ];
 }
 
-function checklistOf({ config, clock }: Opening, sources: ConsoleSources): ConsoleChecklist {
+function checklistOf(
+  { config, clock }: Pick<Opening, 'config' | 'clock'>,
+  sources: Pick<ConsoleSources, 'data' | 'signon' | 'newestBackupAt'>,
+): ConsoleChecklist {
   const { newestBackupAt } = sources;
   const { store, state } = sources.data;
   const { passkeys } = sources.signon.signon;
@@ -452,54 +450,27 @@ async function shownPeers(
   const peers = await listPeers(store);
   const one = async (peer: StoredPeer): Promise<ShownPeer> => {
     const waiting = await heldRowsOf(store, peer);
-    const { number, url, held, isOwn, freshAt, headEndsAt, failure } = peer;
     const leader = peers.find((other) => other.number === peer.follows);
-    const {
-      open = 0,
-      limit = 0,
-      refused = 0,
-      confirmed = 0,
-    } = entries.peers.budget(number, now) ?? {};
+    const votes = entries.peers.budget(peer.number, now);
     return {
-      url,
-      key: peer.key,
-      held,
-      isOwn,
-      freshAt,
-      headEndsAt,
-      failure,
-      open,
-      refused,
-      confirmed,
+      ...peer,
+      ...(votes ?? { open: 0, refused: 0, confirmed: 0 }),
       name: nameOf(peer),
       state: peerState(peer, now),
       weight: peer.weight / 4,
       isNew: isNew(peer, now),
       follows: leader === undefined || peer.isIndependent ? '' : nameOf(leader),
-      rows: entries.contributions.ofPeer(number),
-      budget: limit,
+      rows: entries.contributions.ofPeer(peer.number),
+      budget: votes?.limit ?? 0,
       knownGood: peer.goodEver,
       heldRows: waiting.count,
       heldExamples: waiting.examples,
       heldHash: waiting.hash === '' ? '' : shownHash(waiting),
       hasChanged: waiting.hasChanged,
-      owner: peer.owner,
       ownBudget: peer.budget,
-      isIndependent: peer.isIndependent,
     };
   };
   return Promise.all(peers.map(one));
-}
-
-interface ConsolePeopleParts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly masterKey: MasterKey;
-  readonly state: Pick<State, 'access'>;
-  /** By the account's index. */
-  readonly ownReports: { readonly ofAccount: OwnReports['page'] };
-  readonly signon: Pick<SignonModule, 'accounts' | 'profiles' | 'apiKeys' | 'siteKeys' | 'signon'>;
 }
 
 /** In whole points, 0 to 100; undefined before the first key. */
@@ -512,8 +483,12 @@ function usedAt(use: KeyUse | undefined): { lastUsedAt: number | undefined } {
   return { lastUsedAt: use?.lastUsedAt || undefined };
 }
 
-function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
-  const { store, state, signon } = parts;
+function consolePeople(needs: {
+  readonly store: Store;
+  readonly state: Pick<State, 'access'>;
+  readonly signon: Pick<SignonModule, 'accounts' | 'profiles' | 'apiKeys' | 'siteKeys' | 'signon'>;
+}): ConsolePeople {
+  const { store, state, signon } = needs;
   const { accounts, profiles, apiKeys, siteKeys } = signon;
   const { sessions } = signon.signon;
   const directory = createDirectory({ store, accounts });
@@ -552,22 +527,22 @@ function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
   };
 }
 
-function consoleReports(parts: ConsolePeopleParts): ConsoleReports {
-  const { store, state, signon } = parts;
-  const reports = createReportStore(parts);
-  const directory = createDirectory({ store, accounts: signon.accounts });
+function consoleReports(
+  needs: Parameters<typeof createReportStore>[0] &
+    Pick<ConsoleSources, 'ownReports'> & {
+      readonly state: Pick<State, 'access'>;
+      readonly accounts: SignonModule['accounts'];
+    },
+): ConsoleReports {
+  const { state, accounts, ownReports } = needs;
+  const reports = createReportStore(needs);
+  const directory = createDirectory(needs);
 
-  const shown = (address: string, report: StoredReport) => {
-    const { id, account, reportedAt, comment } = report;
-    return {
-      id,
-      address,
-      account,
-      reportedAt,
-      comment,
-      categories: categoriesOf(report.categories),
-    };
-  };
+  const shown = (address: string, report: StoredReport) => ({
+    ...report,
+    address,
+    categories: categoriesOf(report.categories),
+  });
 
   return {
     async ofAddress(text, limit) {
@@ -578,11 +553,11 @@ function consoleReports(parts: ConsolePeopleParts): ConsoleReports {
       return found.map((report) => shown(formatIp(family, words), report));
     },
     async ofReporter(name, after) {
-      const named = await signon.accounts.find(name);
+      const named = await accounts.find(name);
       const found = named.ok ? await directory.find(named.value.id) : undefined;
       if (found === undefined) return fail('unknown_account');
       const { id, email, standing } = found;
-      const page = await parts.ownReports.ofAccount(found, after);
+      const page = await ownReports.ofAccount(found, after);
       if (!page.ok) return page;
       const trust = roundedTrust(state, id);
       return ok({

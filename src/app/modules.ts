@@ -268,19 +268,13 @@ export async function openModules(
   host.add({ tables: [systems.table], close: () => systems.close() });
   const console = host.add(
     openConsole(opening, {
+      ...parts,
       operations: parts.onConsole,
-      data,
-      signon,
       pageBuilder,
       catchUp,
       ownReports: reporting,
       counts,
-      figures,
       check,
-      evidence: parts.evidence,
-      tables,
-      threads: parts.threads,
-      newestBackupAt: parts.newestBackupAt,
     }),
   );
   host.add(openAddressPages({ ...reads, ...web, ...console, systems, geoMadeAt }));

@@ -3,17 +3,12 @@
  * page of an unknown path.
  */
 
-import type { MasterKey } from '../access/keys/master-key.ts';
 import type { RefusedKeys } from '../access/keys/refused-keys.ts';
 import type { ClientLimits } from '../access/quota/client-limits.ts';
 import type { QuotaGuard } from '../access/quota/quota.ts';
 import type { ClientLimitName } from '../config/limits.ts';
 import { readLogo } from '../config/logo.ts';
-import type { Config } from '../config.ts';
-import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
-import type { Random } from '../core/random.ts';
-import type { GeoReader } from '../geo/reader.ts';
 import { nothingHere } from '../http/answer/refusal.ts';
 import { problemHeader } from '../http/answer/wire.ts';
 import { forwardingHeaders, isFromThisMachine, isProxied } from '../http/request/client-ip.ts';
@@ -27,7 +22,7 @@ import { type PlainRoute, type Route, unknownPath } from '../http/router.ts';
 import { hostOfAuthority, isLoopback, isLoopbackAddress } from '../ip/loopback.ts';
 import type { Check } from '../reputation/check/check.ts';
 import type { SignonModule } from '../signon/module.ts';
-import { openPageBuilder, signInLogging } from '../signon/signon.route.ts';
+import { openPageBuilder, type SignonPageOptions, signInLogging } from '../signon/signon.route.ts';
 import type { Brand } from '../web/assets.ts';
 import { appearance, headerPerson } from '../web/guard/appearance.ts';
 import { createCallers } from '../web/guard/callers.ts';
@@ -52,25 +47,22 @@ import {
 import { createRenderProblem, noStore } from '../web/shape.ts';
 import { areas } from './threads/forwarded.ts';
 
-export function openWeb(needs: {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly masterKey: MasterKey;
-  readonly demo: boolean;
-  /** Undefined: nobody is limited. */
-  readonly limits: ClientLimits<ClientLimitName> | undefined;
-  readonly check: Check;
-  readonly geo: GeoReader;
-  readonly quotaGuard: QuotaGuard;
-  readonly signon: SignonModule;
-  /** The last part of the address of the page that shows a demo's mails. */
-  readonly outboxName: string | undefined;
-  readonly onFailure: NonNullable<FailureNotes['failed']>;
-  readonly refusedKeys: RefusedKeys;
-}) {
-  const { config, clock, random, log, masterKey, demo, limits, check, geo, onFailure } = needs;
+export function openWeb(
+  needs: Pick<SignonPageOptions, 'config' | 'clock' | 'random' | 'masterKey' | 'geo'> & {
+    readonly log: Log;
+    readonly demo: boolean;
+    /** Undefined: nobody is limited. */
+    readonly limits: ClientLimits<ClientLimitName> | undefined;
+    readonly check: Check;
+    readonly quotaGuard: QuotaGuard;
+    readonly signon: SignonModule;
+    /** The last part of the address of the page that shows a demo's mails. */
+    readonly outboxName: string | undefined;
+    readonly onFailure: NonNullable<FailureNotes['failed']>;
+    readonly refusedKeys: RefusedKeys;
+  },
+) {
+  const { config, clock, log, demo, limits, check, onFailure } = needs;
   const { signon, profiles, signInLog } = needs.signon;
   const callers = createCallers({ limits, check, clock });
   const https = config.baseUrl.startsWith('https:');
@@ -127,15 +119,11 @@ export function openWeb(needs: {
     radarMode,
     guard: createGuard({ quotaGuard: needs.quotaGuard, callers, renderPage, log: notes }),
     pageBuilder: openPageBuilder({
-      config,
+      ...needs,
       asksOperatorsFactor: asksFactor,
       log: notes,
-      random,
-      clock,
-      masterKey,
       tools,
       callers,
-      geo,
       signon,
       prefersGlass,
     }),
