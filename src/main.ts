@@ -65,7 +65,7 @@ export async function startServer(dependencies: ServerDependencies): Promise<Run
 }
 
 async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
-  const { config, random, log, masterKey, demo = false, closers, timings, onMail } = given;
+  const { config, log, masterKey, demo = false, closers, timings, onMail } = given;
   const { release } = given.claim ?? claimDataDir(config.dataDir, serverUse);
   closers.add(release);
   const control = await openControl(config.dataDir, log);
@@ -88,11 +88,8 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   host.add(figures);
   const access = host.add(
     openAccess({
+      ...opening,
       store,
-      clock,
-      random,
-      log,
-      masterKey,
       access: accounts,
       quotas: state.shared.quotas,
       accounts: state.shared.accounts,
@@ -103,9 +100,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   );
   const { memory, integrationCounters } = host.add(
     openFrontEndMemory({
-      clock,
-      masterKey,
-      config,
+      ...opening,
       shared: state.shared,
       geo: data.geo,
       bans: data.banTable.buffer,
@@ -116,14 +111,10 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   );
   const frontEnd = createFrontEnd({ memory, index, clock, log, limits: access.frontEndLimits });
   const signon = await startSignon({
+    ...opening,
     store,
     maintenance,
     shares: access.limits,
-    clock,
-    random,
-    log,
-    masterKey,
-    config,
     demo,
     onMail,
     personalData: (over) => [reportPersonalData(over), webhookPersonalData(over)],
@@ -133,7 +124,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const { routes: _, ...signonModule } = signon;
   host.add(signonModule);
   const { people, mailer, recovery, invitations } = signon.signon;
-  host.add(startBudgetMails({ state, maintenance, clock, log, people, mailer }));
+  host.add(startBudgetMails({ ...data, log, people, mailer }));
 
   const { check } = frontEnd;
   const evidence = createEvidence({
@@ -151,14 +142,8 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   });
   host.add({ tables: hostnames.tables, close: hostnames.close });
   const sends = { sendReset: recovery.sendByOperator, invite: invitations.invite };
-  const operations = openOperations(opening, {
-    ...data,
-    evidence,
-    hostnames,
-    mailer,
-    check,
-    ...sends,
-  });
+  const parts = { ...data, evidence, hostnames, mailer, check, ...sends };
+  const operations = openOperations(opening, parts);
   let listening: Listening | undefined;
   let backups: OwnBackups | undefined;
   const modules = await openModules(opening, {
@@ -206,12 +191,11 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   backups = host.add(await startOwnBackups({ config, path, masterKey, clock, log, writeErased }));
   const allowPrivate = config.sourceAllowPrivate;
   const systems = systemSource(config.geoAsnMmdb);
-  const lists = { state, maintenance, clock, random, log, allowPrivate };
-  host.add(openSubscriptions({ ...lists, geo: data.geo, systems, masterKey }));
+  host.add(openSubscriptions({ ...opening, ...data, allowPrivate, systems }));
   const signer = () => signingKeyOf({ store, masterKey, clock });
   const { secureUrl } = config;
   const onNotice = createPeerMails({ store, people, mailer, log, secureUrl });
-  host.add(await openPeers({ state, maintenance, clock, random, log, config, signer, onNotice }));
+  host.add(await openPeers({ ...opening, ...data, signer, onNotice }));
   tables.register(metrics);
   closers.add(tables.watch());
 

@@ -46,7 +46,7 @@ export async function openFigures(needs: {
   readonly log: Log;
   readonly timings: Timings;
 }) {
-  const { store, clock, log, timings } = needs;
+  const { store, clock, log } = needs;
   const activity = createActivityCounters(clock.now());
   if (!(await loadActivityCounters(store, activity))) log.debug('figures: starting anew');
   const codes = createHourOfErrors();
@@ -60,16 +60,8 @@ export async function openFigures(needs: {
       }
     }
   }
-  const sampling = startSampling({
-    activity,
-    statuses,
-    store,
-    counters: { read: () => requests.read() },
-    timings,
-    others,
-    clock,
-    log,
-  });
+  const counters = { read: () => requests.read() };
+  const sampling = startSampling({ ...needs, activity, statuses, counters, others });
   function upToDate(): ActivityCounters {
     sampling.collect();
     return activity;

@@ -24,12 +24,8 @@ export function openRadar(
     },
 ) {
   const { store, clock, log, index, figures, sources, position, mode, isOwner } = needs;
-  const map = openRadarMap({
-    index,
-    clock,
-    position,
-    onFailure: (err) => log.warn({ err }, 'radar: map not drawn'),
-  });
+  const onFailure = (err: unknown) => log.warn({ err }, 'radar: map not drawn');
+  const map = openRadarMap({ ...needs, onFailure });
   const latest = openLatestReports({
     position,
     nowMs: clock.monotonicMs,

@@ -98,7 +98,7 @@ export interface PollOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Returns the key that signs this server's requests. */
+  /** Returns the key that signs this server's requests, undefined before it has one. */
   readonly signer: () => Promise<SigningKey | undefined>;
   /** Tells operators what of a peer they should know. */
   readonly onNotice?: (peer: StoredPeer, kind: NoticeKind) => void;
@@ -861,39 +861,26 @@ function rowsAt(rows: Uint32Array, taken: Uint32Array): InTurn<PeerRow> {
 
 const pollMs = 2_000;
 
-export async function openPeers(needs: {
-  readonly state: {
-    readonly entries: Entries;
-    readonly index: IpIndex;
-    readonly policy: () => Policy;
-    readonly follower: { catchUpTo(seq: bigint): Promise<void> };
-    onPeers(listener: () => void): void;
-  };
-  readonly maintenance: Maintenance;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly config: Config;
-  /** Returns the key that signs this server's requests, undefined before it has one. */
-  readonly signer: PollOptions['signer'];
-  readonly onNotice?: PollOptions['onNotice'];
-}) {
-  const { state, maintenance, clock, random, log, config } = needs;
+export async function openPeers(
+  needs: Pick<PollOptions, 'clock' | 'random' | 'log' | 'signer' | 'onNotice'> & {
+    readonly state: Pick<PollOptions, 'entries' | 'index' | 'policy'> & {
+      readonly follower: { catchUpTo(seq: bigint): Promise<void> };
+      onPeers(listener: () => void): void;
+    };
+    readonly maintenance: Maintenance;
+    readonly config: Config;
+  },
+) {
+  const { state, maintenance, clock, log, config } = needs;
   const { store } = maintenance;
-  const { entries, index, policy } = state;
+  const { entries } = state;
   const poller = createPeerPoller({
+    ...needs,
+    ...state,
     store,
     isMine: maintenance.isMine,
-    entries,
-    index,
-    policy,
     catchUpTo: state.follower.catchUpTo,
     allowPrivate: config.sourceAllowPrivate,
-    clock,
-    random,
-    log,
-    signer: needs.signer,
-    ...(needs.onNotice === undefined ? {} : { onNotice: needs.onNotice }),
   });
   let peers: readonly StoredPeer[] = [];
   let loop: Loop | undefined;
