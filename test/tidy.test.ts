@@ -133,8 +133,8 @@ test('no source is imported by tests and benches alone', () => {
 
 /** Figures that may fall and never rise: whoever brings one down writes the new one here. */
 const ratchets = {
-  filesWithOneImporter: 22,
-  interfacesOfOneFactory: 31,
+  filesWithOneImporter: 20,
+  interfacesOfOneFactory: 23,
   commentsWithoutSubject: 0,
   linesOfOldWords: 0,
 };

@@ -7,8 +7,8 @@
 
 import { createTurns } from '../../core/scheduling.ts';
 import { dayMs, hourMs, hourSeconds, minuteMs } from '../../core/time.ts';
-import { listName, ownEntriesList } from '../../index/list-names.ts';
 import type { IndexView } from '../../index/reader.ts';
+import { listName, ownEntriesList } from '../../index/trie/memory.ts';
 import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { contains, formatNetwork, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 

@@ -6,8 +6,8 @@
  */
 
 import { dayMs } from '../../core/time.ts';
-import { writeListName } from '../../index/list-names.ts';
 import type { IndexView } from '../../index/reader.ts';
+import { writeListName } from '../../index/trie/memory.ts';
 import type { Reader, Writer } from '../../storage/codec.ts';
 import { type ListKind, type ListRef, readListKind, writeListKind } from '../state/events.ts';
 

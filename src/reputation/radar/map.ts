@@ -14,10 +14,10 @@ import {
   flagsOf,
   metaOf,
   type Records,
+  scan4,
   seedScoreOf,
   strengthOf,
 } from '../../index/records.ts';
-import { scan4 } from '../../index/scan.ts';
 import { specialUse } from '../../ip/special.ts';
 import { halfLivesAt, leastStrength } from '../check/score.ts';
 
@@ -62,7 +62,7 @@ function levelsAt(records: Records, nowMs: number): (entry: number) => number {
   };
 }
 
-/** @param records the entries of the index; see scan.ts for what is seen while it changes */
+/** @param records the entries of the index; see `scan4` for what is seen while it changes */
 export function countMap(records: Records, nowMs: number): MapCounts {
   const entries = new Uint32Array(levels.length * cellCount);
   const covers = new Uint8Array(cellCount);

@@ -44,13 +44,17 @@ import { findList, loadList } from '../lists/load-list.ts';
 import { listOfGroup } from '../lists/sources.ts';
 import { categoryMax } from '../reports/categories.ts';
 import {
+  type AllowRow,
   allowAdded,
   allowRemoved,
+  allowRow,
   entryRemoved,
   entrySet,
   type OwnEntryFacts,
+  type OwnRow,
+  type OwnTerms,
+  ownEntryRow,
 } from '../state/events.ts';
-import { type AllowRow, allowRow, type OwnRow, type OwnTerms, ownEntryRow } from './range-rows.ts';
 
 interface RangeParts {
   readonly store: Store;

@@ -8,7 +8,6 @@
 
 import { entryFlags } from '../../contracts/reputation.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
-import { ownEntriesList } from '../../index/list-names.ts';
 import { isPrefix } from '../../index/prefix.ts';
 import {
   ceilingOf,
@@ -27,6 +26,7 @@ import {
   setStrength,
   strengthOf,
 } from '../../index/records.ts';
+import { ownEntriesList } from '../../index/trie/memory.ts';
 import { type ArrayImage, bytesOf, restoreArray } from '../../storage/journal/projection.ts';
 import { communityEvidence, maliciousScore } from '../check/score.ts';
 import { createNetworkRise, risingLengths } from '../votes/network-rise.ts';

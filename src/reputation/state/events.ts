@@ -19,20 +19,22 @@ import {
   reportGuardKey,
 } from '../../storage/keys.ts';
 import {
+  bareRecord,
   both,
   checked,
   type Field,
   flag,
   group,
   onlySince,
+  record,
   text,
+  time,
   u8,
   u16,
   u32,
   varint,
 } from '../../storage/record.ts';
 import { pagesUnder } from '../../storage/store.ts';
-import { allowRow, ownEntryRow } from '../ranges/range-rows.ts';
 import { categoryMax } from '../reports/categories.ts';
 import { addressBytes, decodeRow, keysOfStored } from '../reports/store/report-rows.ts';
 import { changeTail, tailOf, withoutReport } from '../reports/store/tails.ts';
@@ -628,3 +630,36 @@ function readRows(input: Reader, hasReports: boolean): RowBatch {
   }
   return rows;
 }
+
+// The stored rows of the operator's ranges: rules of the allowlist and manual entries.
+
+export interface AllowRow {
+  /** Milliseconds since 1970. */
+  readonly addedAt: number;
+  readonly reason: string;
+}
+
+export const allowRow = bareRecord<AllowRow>({ addedAt: time, reason: text });
+
+export interface OwnTerms {
+  /** 1 to 100. */
+  readonly score: number;
+  /** Number of a report's category; 0: none. */
+  readonly category: number;
+  readonly note: string;
+  /** Milliseconds since 1970, whole seconds; 0: it does not end. */
+  readonly endsAt: number;
+}
+
+export interface OwnRow extends OwnTerms {
+  /** Milliseconds since 1970, whole seconds. */
+  readonly setAt: number;
+}
+
+export const ownEntryRow = record<OwnRow>(1, {
+  score: u8,
+  category: u8,
+  setAt: time,
+  endsAt: time,
+  note: text,
+});

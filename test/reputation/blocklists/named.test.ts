@@ -8,7 +8,6 @@ import { packValue } from '../../../src/geo/layout.ts';
 import type { GeoReader } from '../../../src/geo/reader.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 import { createBlacklist } from '../../../src/reputation/blocklists/blacklist.ts';
-import { formByExtension } from '../../../src/reputation/blocklists/named/all-forms.ts';
 import { createNamedBuilds } from '../../../src/reputation/blocklists/named/builds.ts';
 import {
   addNamedFeed,
@@ -18,7 +17,11 @@ import {
   type NamedFeed,
   removeNamedFeed,
 } from '../../../src/reputation/blocklists/named/named-feeds.ts';
-import { routerPart, routerPartEntries } from '../../../src/reputation/blocklists/named/vendors.ts';
+import {
+  formByExtension,
+  routerPart,
+  routerPartEntries,
+} from '../../../src/reputation/blocklists/named/vendors.ts';
 import { categoryMask } from '../../../src/reputation/reports/categories.ts';
 import { addressBytes, encodeRow } from '../../../src/reputation/reports/store/report-rows.ts';
 import { reportByAddressKey } from '../../../src/storage/keys.ts';

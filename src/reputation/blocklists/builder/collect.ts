@@ -9,7 +9,6 @@
  * Entries come a prefix before what lies in it, so the covering ones are a stack.
  */
 
-import { ownEntriesList } from '../../../index/list-names.ts';
 import type { IndexView } from '../../../index/reader.ts';
 import {
   ceilingOf,
@@ -20,6 +19,7 @@ import {
   seedScoreOf,
   strengthOf,
 } from '../../../index/records.ts';
+import { ownEntriesList } from '../../../index/trie/memory.ts';
 import { type Prefix, withoutHoles } from '../../../ip/prefix.ts';
 import { maliciousBy } from '../../check/score.ts';
 import {

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { reportsOf, scoreOf } from '../builder/rows.ts';
 import type { Form, Selected } from './forms.ts';
-import { idOf } from './ids.ts';
+import { idOf } from './forms.ts';
 import { plainOf, writeLines } from './vendors.ts';
 
 const json = 'application/json';

@@ -13,12 +13,11 @@ import { endpoint } from '../../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../../web/guard/guard.ts';
 import { feedParameters, feeds } from '../catalog.ts';
 import { feedCacheControl, feedCors, feedExposed } from '../feeds.route.ts';
-import { formByExtension, forms } from './all-forms.ts';
 import type { NamedBuilds } from './builds.ts';
 import type { Form } from './forms.ts';
 import { mispForm } from './misp.ts';
 import type { NamedFeed } from './named-feeds.ts';
-import { routerPart } from './vendors.ts';
+import { formByExtension, forms, routerPart } from './vendors.ts';
 
 export const namedFeedEndpoint = endpoint({
   method: 'GET',

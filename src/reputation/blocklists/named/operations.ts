@@ -22,7 +22,6 @@ import { maliciousScore } from '../../check/score.ts';
 import { listSubscriptions } from '../../lists/subscriptions/subscriptions.ts';
 import { categoriesOf, categoryMask, categoryMax } from '../../reports/categories.ts';
 import { confidenceMin } from '../blacklist.ts';
-import { forms } from './all-forms.ts';
 import {
   addNamedFeed,
   feedNameShape,
@@ -31,6 +30,7 @@ import {
   namedEntriesMax,
   removeNamedFeed,
 } from './named-feeds.ts';
+import { forms } from './vendors.ts';
 
 const operation = operationsOn<OperationTools>();
 const itemsMax = 50;

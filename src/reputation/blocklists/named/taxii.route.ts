@@ -37,7 +37,7 @@ import {
 } from '../builder/rows.ts';
 import type { NamedBuilds } from './builds.ts';
 import type { Selected } from './forms.ts';
-import { idOf } from './ids.ts';
+import { idOf } from './forms.ts';
 import type { NamedFeed } from './named-feeds.ts';
 import { plainOf } from './vendors.ts';
 

@@ -18,7 +18,7 @@ import {
 } from '../builder/rows.ts';
 import { segmentsByScore } from '../pieces/records.ts';
 import { TextSink } from '../pieces/text.ts';
-import { type Form, inSlices, put, type Selected, shownRows } from './forms.ts';
+import { builtAhead, type Form, inSlices, put, type Selected, shownRows } from './forms.ts';
 
 const plainText = 'text/plain; charset=utf-8';
 const jsonText = 'application/json';
@@ -223,3 +223,8 @@ export const vendorForms: readonly Form[] = [
   ),
   routerScript,
 ];
+
+// All forms of a feed: those that the blocklist is built ahead in, and those of products.
+
+export const forms: readonly Form[] = [...builtAhead, ...vendorForms];
+export const formByExtension = new Map(forms.map((form) => [form.extension, form]));
