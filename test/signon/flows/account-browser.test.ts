@@ -225,7 +225,8 @@ async function namesKeys(
   await page.click('form[action="/account/webhooks/create"] button');
   assert.match((await page.locator('#shown-secret').textContent())!, /^whsec_/);
   await isInOrder('webhook-shown');
-  const mine = page.locator('.card', { hasText: 'https://1.1.1.1/hooks' }).last();
+  const mine = page.locator('.folds > details', { hasText: 'https://1.1.1.1/hooks' }).last();
+  await mine.locator('summary').click();
   await mine.getByRole('button', { name: 'Remove' }).click();
   await page.waitForURL('**/account/webhooks?done=webhook_removed.*');
   assert.deepEqual(await finish(), []);
