@@ -251,6 +251,8 @@ describe('the operator of a demo', () => {
     const { email, password } = await welcomeOf(server);
     await using people = openPeopleOf(server);
     const demo = await people.signIn(email, 0, password);
-    assert.equal((await demo.get('/admin/lists')).status, 403);
+    const led = await demo.get('/admin/lists');
+    assert.equal(led.status, 303);
+    assert.equal(led.headers.get('location'), '/account/security?return=%2Fadmin%2Flists');
   });
 });
