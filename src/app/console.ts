@@ -46,6 +46,7 @@ import { heldRowsOf, shownHash } from '../reputation/federation/subscribe/notice
 import { stateOf as peerState } from '../reputation/federation/subscribe/operations.ts';
 import {
   isNew,
+  isSilent,
   listPeers,
   nameOf,
   type StoredPeer,
@@ -457,6 +458,7 @@ async function shownPeers(
       ...(votes ?? { open: 0, refused: 0, confirmed: 0 }),
       name: nameOf(peer),
       state: peerState(peer, now),
+      counts: !isSilent(peer, now),
       weight: peer.weight / 4,
       isNew: isNew(peer, now),
       follows: leader === undefined || peer.isIndependent ? '' : nameOf(leader),

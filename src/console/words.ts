@@ -614,6 +614,7 @@ const consoleEn = {
   peers: {
     lede: 'Other operators’ servers whose reports count here, each with a weight.',
     peerLede: 'Its reports count until you pause or remove it.',
+    silent: 'Nothing it said counts now.',
     none: 'No peers yet.',
     caption: 'Peers',
     addTitle: 'Add a peer',
@@ -1436,6 +1437,7 @@ const consoleFr: ConsoleCatalogue = {
   peers: {
     lede: 'Des serveurs d’autres opérateurs dont les signalements comptent ici, chacun avec un poids.',
     peerLede: 'Ce qu’il signale compte tant qu’il n’est ni suspendu ni retiré.',
+    silent: 'Rien de sa part ne compte actuellement.',
     none: 'Il n’y a pas encore de pair.',
     caption: 'Pairs',
     addTitle: 'Ajouter un pair',

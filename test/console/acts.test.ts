@@ -84,7 +84,7 @@ it('a form hands on its own fields alone, by the names of the parameters, and wh
 it('a peer offers what may be decided of it: what is held, unless its key is strange, and pause or resume', () => {
   const peer: ShownPeer = {
     ...{ name: 'b.example:8443', url: 'https://b.example:8443', state: 'held' },
-    ...{ held: 'many new rows', weight: 0.5, isNew: true, isOwn: false, follows: '' },
+    ...{ counts: true, held: 'many new rows', weight: 0.5, isNew: true, isOwn: false, follows: '' },
     ...{ rows: 1_234, open: 3.2, budget: 500, refused: 7, confirmed: 2, knownGood: 1 },
     ...{ freshAt: 0, headEndsAt: 0, failure: '', heldRows: 501, heldExamples: ['45.1.1.1'] },
     ...{ heldHash: '0a1b2c3d4e5f', hasChanged: false },
@@ -110,6 +110,16 @@ it('a peer offers what may be decided of it: what is held, unless its key is str
   assert.deepEqual(offered({ held: 'two histories' }), ['accept', ...always, 'pause', 'remove']);
   assert.deepEqual(offered({ held: 'none', state: 'paused' }), [...always, 'resume', 'remove']);
   const table = peersPage(testFrame('en'), { ...view, peer: '', peers: [peer] });
+  const over = { state: 'stale', counts: false } as const;
+  for (const asked of [peer.name, '']) {
+    const page = peersPage(testFrame('en'), {
+      ...view,
+      peer: asked,
+      peers: [{ ...peer, ...over }],
+    });
+    assert.match(page, /Nothing it said counts now/);
+    assert.doesNotMatch(page, /Its reports count/);
+  }
   for (const part of ['?peer=b.example%3A8443', 'Many more new rows', '1,234', '>7<']) {
     assert.ok(table.includes(part), part);
   }

@@ -109,6 +109,7 @@ it('an account near the end of its votes has a card, with what vouching gives it
 it('a peer whose rows wait has a card with examples, and one of a strange key leads to its page', () => {
   const peer: ShownPeer = {
     ...{ name: 'b.example', url: 'https://b.example', state: 'held', held: 'many new rows' },
+    counts: true,
     ...{ weight: 1, isNew: false, isOwn: false, follows: '', rows: 9, open: 0, budget: 500 },
     ...{ refused: 0, confirmed: 0, knownGood: 0, freshAt: 0, headEndsAt: 0, failure: '' },
     ...{ heldRows: 1_501, heldExamples: ['45.1.1.1', '2a10::/64'], owner: '', ownBudget: 0 },
@@ -122,6 +123,8 @@ it('a peer whose rows wait has a card with examples, and one of a strange key le
     { do: 'accept', peer: 'b.example', shown: '0a1b2c3d4e5f' },
     { do: 'drop', peer: 'b.example', shown: '0a1b2c3d4e5f' },
   ]);
+  const [silent] = cardsOf('en', { peers: [{ ...peer, state: 'stale', counts: false }] });
+  assert.match(silent!.text, /Nothing it said counts now/);
   const strange = { ...peer, held: 'strange key' as const, heldRows: 0, heldExamples: [] };
   const [other] = cardsOf('fr', { peers: [strange] });
   assert.deepEqual(other!.sent, []);

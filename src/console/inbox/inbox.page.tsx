@@ -171,7 +171,8 @@ function peerNeed(frame: PageFrame, view: InboxView, peer: ShownPeer): Html {
       time=""
     >
       <p>
-        {text.held[held]} {adviceOf(text, peer)} {heldText(frame, peer)}
+        {text.held[held]} {!peer.counts && held !== 'strange key' && text.silent}{' '}
+        {adviceOf(text, peer)} {heldText(frame, peer)}
       </p>
       <div class="need-acts">
         {decisions.length > 0 ? (

@@ -56,6 +56,8 @@ export interface ShownPeer {
   readonly key: string;
   readonly state: keyof ConsoleCatalogue['peers']['states'];
   readonly held: 'none' | keyof ConsoleCatalogue['peers']['held'];
+  /** False: nothing that it said does, as long as it stands so. */
+  readonly counts: boolean;
   /** A quarter to 1. */
   readonly weight: number;
   /** It has half of its weight. */
@@ -156,7 +158,10 @@ export function heldText(frame: PageFrame, peer: ShownPeer): Html {
   );
 }
 
-function stateOf(text: ConsoleCatalogue['peers'], { state, held, failure }: ShownPeer): Html {
+function stateOf(
+  text: ConsoleCatalogue['peers'],
+  { state, held, counts, failure }: ShownPeer,
+): Html {
   const isBad = state === 'held' || state === 'stale' || state === 'failing';
   return (
     <>
@@ -165,6 +170,7 @@ function stateOf(text: ConsoleCatalogue['peers'], { state, held, failure }: Show
         tone={isBad ? 'suspect' : state === 'active' ? 'accent' : 'neutral'}
       />
       {held !== 'none' && <p class="card-note">{text.held[held]}</p>}
+      {!counts && <p class="card-note">{text.silent}</p>}
       {failure !== '' && <p class="card-note breaks">{failure}</p>}
     </>
   );
@@ -201,7 +207,7 @@ function onePeer(frame: PageFrame, view: PeersView, peer: ShownPeer): string {
   return consolePage(frame, view, {
     section: 'peers',
     title: peer.name,
-    lede: text.peerLede,
+    lede: peer.counts ? text.peerLede : text.silent,
     body: (
       <>
         {peer.held !== 'none' && (

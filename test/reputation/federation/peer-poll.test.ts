@@ -38,7 +38,11 @@ import {
   sendNotices,
   shownHash,
 } from '../../../src/reputation/federation/subscribe/notices.ts';
-import { setPeer } from '../../../src/reputation/federation/subscribe/operations.ts';
+import {
+  listPeersNow,
+  setPeer,
+  showPeer,
+} from '../../../src/reputation/federation/subscribe/operations.ts';
 import {
   addPeer,
   changePeer,
@@ -921,6 +925,23 @@ it('operators hear once of what begins, of each kind once a day at most, and of 
   from.answers((_, response) => response.writeHead(500).end() !== undefined);
   w.clock.advance(49 * hourMs);
   assert.deepEqual([await heard(), await heard()], [['stale'], []]);
+  await changePeer(w.store, 1, () => ({ held: 'many new rows' }));
+  const memory = { entries: w.state.entries, index: w.state.index, policy: w.state.policy };
+  const tools = {
+    ...{ store: w.store, clock: w.clock },
+    withMemory: (read: (of: object) => Promise<unknown>) => read({ peers: memory }),
+  } as never;
+  const call = { signal: new AbortController().signal } as never;
+  const listed = await listPeersNow.run(tools, {} as never, call);
+  assert.match(
+    listPeersNow.lines!(listed, {} as never).join('\n'),
+    /b\.example: nothing that it said counts/,
+  );
+  const shown = await showPeer.run(tools, { peer: 'b.example' } as never, call);
+  const lines = showPeer.lines!(shown, {} as never).join('\n');
+  assert.match(lines, /^state: out of date; held: many new rows; nothing that it said counts$/m);
+  assert.match(lines, /^rows: \d+, 0 with a vote/m);
+  await changePeer(w.store, 1, () => ({ held: 'none' }));
   const said: string[] = [];
   for (const open of [799, 800, 900, 700, 800]) {
     await sendNotices(w.store, await listPeers(w.store), {

@@ -325,6 +325,14 @@ it('of rows that both named it is known who was first, and a first load is left 
   assert.deepEqual([rows, votes, shared, peerFirst, oursFirst, confirmed], [5, 5, 3, 1, 1, 2]);
   assert.deepEqual([...(await votesByPeer(w.entries, w.at.now))], [[1, 5]]);
   assert.deepEqual([...(await votesByPeer(w.entries, w.at.now + 30 * dayMs))], []);
+  await w.peer(1, { quarters: 0 });
+  const silent = await figuresOf({ ...w, policy: w.policy.get }, 1, w.at.now);
+  assert.deepEqual(
+    [silent!.rows, silent!.votes],
+    [5, 0],
+    'one of which nothing counts has no vote',
+  );
+  assert.deepEqual([...(await votesByPeer(w.entries, w.at.now))], []);
   const overlap = createOverlap({ ...w, policy: w.policy.get });
   for (const ip of ['45.1.1.1', '45.1.4.1', '45.1.4.9', '45.9.9.9']) {
     overlap.add({ ...addressOf(ip), length: 32 });

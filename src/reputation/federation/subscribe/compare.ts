@@ -36,7 +36,6 @@ import {
   createCount,
   dayOf,
   type Policy,
-  voteDayOf,
   voteDays,
 } from '../../votes/quorum.ts';
 
@@ -138,9 +137,9 @@ export function createOverlap(memory: PeerMemory) {
   };
 }
 
-/** Counts the rows of each peer whose vote has not lapsed. */
+/** Counts the rows of each peer whose vote has not lapsed and counts. */
 export async function votesByPeer(
-  { contributions: c }: Pick<Entries, 'contributions'>,
+  { contributions: c, peers }: Pick<Entries, 'contributions' | 'peers'>,
   now: number,
   signal?: AbortSignal,
 ): Promise<Map<number, number>> {
@@ -151,7 +150,8 @@ export async function votesByPeer(
     (i) => {
       const node = i + 1;
       if (c.owner[node] === 0 || kindOf(c.tag[node]!) !== contributionKinds.peer) return;
-      if (voteDayOf(c.vote[node]!) <= oldest) return;
+      const { day, quarters } = peers.voteOf(node);
+      if (quarters === 0 || day <= oldest) return;
       const peer = refOf(c.tag[node]!);
       found.set(peer, (found.get(peer) ?? 0) + 1);
     },
@@ -194,7 +194,7 @@ async function walk(
   const scratch = createCount();
   const found = {
     rows: 0,
-    /** Rows with a vote that has not lapsed. */
+    /** Rows with a vote that has not lapsed; none while nothing of the peer counts. */
     votes: 0,
     /** Our own reporters named them too. Of those that came after the peer's first load it is known who was first. */
     shared: 0,
@@ -229,7 +229,8 @@ async function walk(
 
   function note(node: number): void {
     found.rows++;
-    if (voteDayOf(c.vote[node]!) > oldest) found.votes++;
+    const { day, quarters } = peers.voteOf(node);
+    if (quarters > 0 && day > oldest) found.votes++;
     if ((c.detail[node]! & peerDetail.confirmed) !== 0) found.confirmed++;
     const entry = c.owner[node]!;
     // Nodes are in the order in which they came.

@@ -52,6 +52,7 @@ import {
   findPeer,
   isNew,
   isOver,
+  isSilent,
   listPeers,
   nameOf,
   readCursor,
@@ -377,6 +378,7 @@ export const listPeersNow = looks({
       ]),
     ),
     ...peers.flatMap((one) => [
+      ...(one.counts ? [] : [`  ${one.name}: ${nothingCounts}`]),
       ...(one.held === null ? [] : [`  ${one.name}: held: ${one.held}; ${decisionOn(one.held)}`]),
       ...(one.heldHash === null ? [] : [`    ${waitingText(one)}`]),
       ...(one.failure === null ? [] : [`  ${one.name}: ${one.failure}`]),
@@ -437,10 +439,8 @@ function decisionOn(held: string): string {
   return held === 'two histories' ? 'peer accept' : 'peer accept or peer drop';
 }
 
-const stateWords = {
-  new: 'not read yet',
-  stale: 'out of date, nothing that it said counts',
-} as const;
+const stateWords = { new: 'not read yet', stale: 'out of date' } as const;
+const nothingCounts = 'nothing that it said counts';
 
 /** Says what is known of a peer, in the words of its screen. */
 function factLines(one: ReturnType<typeof shown>): string[] {
@@ -450,7 +450,11 @@ function factLines(one: ReturnType<typeof shown>): string[] {
     ['peer', `${one.name}, number ${one.number}`],
     [
       'state',
-      one.held === null ? state : `${state === 'held' ? '' : `${state}; `}held: ${one.held}`,
+      [
+        ...(state === 'held' ? [] : [state]),
+        ...(one.held === null ? [] : [`held: ${one.held}`]),
+        ...(one.counts ? [] : [nothingCounts]),
+      ].join('; '),
     ],
     ['not read', one.failure && `${one.failure}; tries that failed: ${grouped(one.failures)}`],
     ['address', one.url],
@@ -678,6 +682,7 @@ export function shown(peer: StoredPeer, now: number) {
     url: peer.url,
     key: peer.key,
     state: stateOf(peer, now),
+    counts: !isSilent(peer, now),
     weight: peer.weight / 4,
     isNew: isNew(peer, now),
     isOwn: peer.isOwn,
