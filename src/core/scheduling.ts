@@ -28,6 +28,7 @@ export function createTurns(nowMs: () => number = () => performance.now()) {
   const waiting: (() => void)[] = [];
   let startMs = nowMs();
   let beforeMs = 0;
+  let isBegun = false;
 
   function give(): void {
     startMs = nowMs();
@@ -36,6 +37,18 @@ export function createTurns(nowMs: () => number = () => performance.now()) {
   }
 
   return {
+    /**
+     * Begins the turn of a job that came by itself, such as a request: the first of its kind in a turn of the loop has
+     * all of it, unless others wait; the rest share it.
+     */
+    begin(): void {
+      if (isBegun || waiting.length > 0) return;
+      isBegun = true;
+      startMs = nowMs();
+      setImmediate(() => {
+        isBegun = false;
+      });
+    },
     /** Resolves when it is this job's turn. First come, first served. */
     next(): Promise<void> {
       beforeMs += nowMs() - startMs;

@@ -53,3 +53,23 @@ test('the time between the turns of a job is not counted as its work', async () 
   clock.advance(2);
   assert.equal(turns.workedMs(), 5);
 });
+
+test('of jobs that begin by themselves the first in a turn of the loop begins the turn, unless others wait', async () => {
+  const clock = manualClock(0);
+  const turns = createTurns(clock.monotonicMs);
+  clock.advance(5);
+  turns.begin();
+  assert.equal(turns.isOver(), false);
+  clock.advance(3);
+  turns.begin();
+  assert.equal(turns.isOver(), true);
+  await new Promise(setImmediate);
+  turns.begin();
+  assert.equal(turns.isOver(), false);
+  await new Promise(setImmediate);
+  clock.advance(3);
+  const next = turns.next();
+  turns.begin();
+  assert.equal(turns.isOver(), true);
+  await next;
+});

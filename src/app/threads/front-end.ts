@@ -17,6 +17,7 @@ import type { Accent } from '../../core/accent.ts';
 import { type Clock, shareTime } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { systemRandom } from '../../core/random.ts';
+import { createTurns } from '../../core/scheduling.ts';
 import { createHeartbeat } from '../../core/threads.ts';
 import { createGeoFragments, openGeoReader } from '../../geo/reader.ts';
 import { negotiate } from '../../http/answer/negotiate.ts';
@@ -199,7 +200,13 @@ export function createFrontEnd(options: {
     /** Answered by front ends; all other routes belong to the main thread. */
     routes: [
       checkRoute({ quotaGuard, check, clock }),
-      checkBulkRoute({ guard, many: openManyChecks({ check, index, geo }), clock }),
+      checkBulkRoute({
+        guard,
+        many: openManyChecks({ check, index, geo }),
+        clock,
+        turns: createTurns(),
+        ...(options.within === undefined ? {} : { within: options.within }),
+      }),
       liveRoute({
         quotaGuard,
         check,

@@ -4,7 +4,8 @@
  * A text that is no address gets an error object in its place and does not spoil the others; bytes
  * are always addresses.
  *
- * Lines are read where they lie: making a string of each address costs more than to judge it.
+ * Lines are read where they lie: making a string of each address costs more than to judge it. What takes longer
+ * than a turn of the event loop goes on in later ones, a block of addresses at a time.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -12,15 +13,16 @@ import * as v from 'valibot';
 import type { Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import type { Turns } from '../../core/scheduling.ts';
 import { about, option, text } from '../../core/schema.ts';
 import { decodeUtf8 } from '../../core/text.ts';
 import { mediaType } from '../../http/request/body.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
-import type { PlainRoute } from '../../http/router.ts';
+import type { Caller, PlainRoute } from '../../http/router.ts';
 import { type IpFamily, parseIp, parseIpBytes, readIpBytes } from '../../ip/address.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import type { Guard } from '../../web/guard/guard.ts';
+import { awaitedTest, type Guard } from '../../web/guard/guard.ts';
 import { answer, jsonMedia, media } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { checkSummary } from './check.route.ts';
@@ -108,8 +110,7 @@ export const checkBulkEndpoint = endpoint({
 /** The addresses as they came, checked but for their grammar. */
 type Asked = { readonly count: number } & (
   | { readonly form: 'json'; readonly texts: readonly string[] }
-  /** Their bounds are in `bounds`, until the next request is read. */
-  | { readonly form: 'lines'; readonly body: Uint8Array }
+  | { readonly form: 'lines'; readonly body: Uint8Array; readonly bounds: Int32Array }
   | { readonly form: 'bytes'; readonly body: Uint8Array; readonly family: IpFamily }
 );
 
@@ -122,65 +123,104 @@ export function checkBulkRoute(options: {
   guard: Guard;
   many: ManyChecks;
   clock: Clock;
+  /** Shared by all bulks of the thread. */
+  turns: Pick<Turns, 'begin' | 'isOver' | 'next'>;
+  /** Around each look at the index. */
+  within?: <T>(work: () => T) => T;
 }): PlainRoute {
-  const { guard, many, clock } = options;
+  const { guard, many, clock, turns, within = (work) => work() } = options;
+
+  /**
+   * Does the addresses a block at a time, at once as far as a turn of the event loop goes. It ends early when
+   * nobody waits for the answer any more.
+   */
+  async function inBlocks(
+    count: number,
+    caller: Caller,
+    block: (from: number, inBlock: number) => void,
+  ): Promise<void> {
+    let isWanted: (() => boolean) | undefined;
+    turns.begin();
+    for (let from = 0; from < count; from += blockAddresses) {
+      if (from > 0 && turns.isOver()) {
+        isWanted ??= awaitedTest(caller);
+        await turns.next();
+        if (!isWanted()) return;
+      }
+      within(() => block(from, Math.min(blockAddresses, count - from)));
+    }
+  }
 
   /** Writes a row for each address. @param textAt the text of the nth, for those that are none */
-  function rowsAnswer(
+  async function rowsAnswer(
     count: number,
+    caller: Caller,
     around: readonly [string, number, string],
     read: (i: number, words: Uint32Array) => 0 | IpFamily,
     textAt: (i: number) => string,
-  ): Uint8Array[] {
+  ): Promise<Uint8Array[]> {
     const nowMs = clock.now();
-    return inPieces(count, around, ({ bytes, view }, at, i) => {
-      const n = i % blockAddresses;
-      if (n === 0) {
-        const inBlock = Math.min(blockAddresses, count - i);
-        many.readBlock(inBlock, (m, words) => read(i + m, words));
-        many.readPlaces(inBlock);
+    const rows = createRows(count, around);
+    await inBlocks(count, caller, (from, inBlock) => {
+      many.readBlock(inBlock, (n, words) => read(from + n, words));
+      many.readPlaces(inBlock);
+      for (let n = 0; n < inBlock; n++) {
+        rows.add(({ bytes, view }, at) =>
+          many.families[n] === 0
+            ? at + bytes.write(invalid(textAt(from + n)), at)
+            : many.writeSummary(view, at, n, nowMs),
+        );
       }
-      if (many.families[n] !== 0) return many.writeSummary(view, at, n, nowMs);
-      return at + bytes.write(invalid(textAt(i)), at);
     });
+    return rows.end();
   }
 
-  function linesAnswer(body: Uint8Array, count: number): Uint8Array[] {
+  function linesAnswer(
+    body: Uint8Array,
+    bounds: Int32Array,
+    caller: Caller,
+  ): Promise<Uint8Array[]> {
     return rowsAnswer(
-      count,
+      bounds.length / 2,
+      caller,
       ['', newLine, '\n'],
       (i, words) => parseIpBytes(body, bounds[2 * i]!, bounds[2 * i + 1]!, words),
       (i) => textOf(body, bounds[2 * i]!, bounds[2 * i + 1]!),
     );
   }
 
-  function jsonAnswer(texts: readonly string[]): Uint8Array[] {
+  function jsonAnswer(texts: readonly string[], caller: Caller): Promise<Uint8Array[]> {
     return rowsAnswer(
       texts.length,
+      caller,
       ['{"data":[', comma, ']}'],
       (i, words) => parseIp(texts[i]!, words),
       (i) => texts[i]!,
     );
   }
 
-  function bytesAnswer(body: Uint8Array, family: IpFamily, count: number): Uint8Array {
+  async function bytesAnswer(
+    body: Uint8Array,
+    family: IpFamily,
+    count: number,
+    caller: Caller,
+  ): Promise<Uint8Array> {
     const nowMs = clock.now();
     const size = family === 4 ? 4 : 16;
     const answer = Buffer.allocUnsafe(answerBytes * count);
-    for (let from = 0; from < count; from += blockAddresses) {
-      const inBlock = Math.min(blockAddresses, count - from);
+    await inBlocks(count, caller, (from, inBlock) => {
       many.readBlock(inBlock, (n, words) => readIpBytes(family, body, size * (from + n), words));
       for (let n = 0; n < inBlock; n++) {
         writeVerdict(answer, answerBytes * (from + n), many.judge(n, nowMs));
       }
-    }
+    });
     return answer;
   }
 
   return guard.keyed(
     checkBulkEndpoint,
     readAddresses,
-    (asked, call) => {
+    async (asked, call, caller) => {
       const reply = (type: Header, body: Uint8Array | Uint8Array[]) => ({
         status: 200,
         headers: [type, noStore, ...call.headers],
@@ -188,11 +228,11 @@ export function checkBulkRoute(options: {
       });
       switch (asked.form) {
         case 'json':
-          return reply(jsonType, jsonAnswer(asked.texts));
+          return reply(jsonType, await jsonAnswer(asked.texts, caller));
         case 'lines':
-          return reply(linesType, linesAnswer(asked.body, asked.count));
+          return reply(linesType, await linesAnswer(asked.body, asked.bounds, caller));
         case 'bytes':
-          return reply(bytesType, bytesAnswer(asked.body, asked.family, asked.count));
+          return reply(bytesType, await bytesAnswer(asked.body, asked.family, asked.count, caller));
       }
     },
     ({ count }) => count,
@@ -200,27 +240,29 @@ export function checkBulkRoute(options: {
 }
 
 /** Writes rows in pieces: what is behind a full one is written into another, so nothing is copied. */
-function inPieces(
-  count: number,
-  [begin, separator, end]: readonly [string, number, string],
-  write: (piece: Piece, at: number, row: number) => number,
-): Uint8Array[] {
+function createRows(count: number, [begin, separator, end]: readonly [string, number, string]) {
   const room = Math.min(piecesBytes, (count + 1) * rowBytesMax);
   const done: Uint8Array[] = [];
   let piece = pieceOf(room);
   let at = piece.bytes.write(begin);
-  for (let i = 0; i < count; i++) {
-    if (room - at < rowBytesMax) {
+  let isFirst = true;
+  return {
+    add(write: (piece: Piece, at: number) => number): void {
+      if (room - at < rowBytesMax) {
+        done.push(piece.bytes.subarray(0, at));
+        piece = pieceOf(room);
+        at = 0;
+      }
+      if (!isFirst) piece.bytes[at++] = separator;
+      isFirst = false;
+      at = write(piece, at);
+    },
+    end(): Uint8Array[] {
+      at += piece.bytes.write(end, at);
       done.push(piece.bytes.subarray(0, at));
-      piece = pieceOf(room);
-      at = 0;
-    }
-    if (i > 0) piece.bytes[at++] = separator;
-    at = write(piece, at, i);
-  }
-  at += piece.bytes.write(end, at);
-  done.push(piece.bytes.subarray(0, at));
-  return done;
+      return done;
+    },
+  };
 }
 
 function pieceOf(room: number): Piece {
@@ -248,11 +290,14 @@ function readAddresses(params: Params, request: Request): Result<Asked> {
     return fail('invalid_parameter', detail, 'family');
   }
   if (!isUtf8(body)) return fail('invalid_parameter', 'The body is not valid UTF-8.', 'body');
-  if (mediaType(type) !== 'json' && !isArray(body)) {
-    const count = boundLines(body);
-    return fault(count) ?? ok({ form: 'lines', count, body });
+  const start = behindSpaces(body, 0);
+  if (mediaType(type) !== 'json' && body[start] !== 0x5b) {
+    const bounds = boundLines(body, start);
+    const count = bounds.length / 2;
+    return fault(count) ?? ok({ form: 'lines', count, body, bounds });
   }
   const texts = jsonArray(decodeUtf8(body)!);
+  if (texts === 'long') return tooMany;
   if (texts === undefined) {
     return fail('invalid_parameter', 'The body must be a JSON array of strings.', 'body');
   }
@@ -273,69 +318,91 @@ function readBytes(family: string | undefined, body: Uint8Array): Result<Asked> 
   return fault(count) ?? ok({ form: 'bytes', count, body, family: family === '4' ? 4 : 6 });
 }
 
+const tooMany = fail(
+  'invalid_parameter',
+  `At most ${bulkAddressesMax} addresses may be checked at once.`,
+  'body',
+);
+
 /** Returns the failure of a number of addresses that is not taken. */
 function fault(count: number) {
-  if (count > 0 && count <= bulkAddressesMax) return undefined;
-  const detail =
-    count === 0
-      ? 'The body must hold at least one address.'
-      : `At most ${bulkAddressesMax} addresses may be checked at once.`;
-  return fail('invalid_parameter', detail, 'body');
+  if (count > bulkAddressesMax) return tooMany;
+  if (count > 0) return undefined;
+  return fail('invalid_parameter', 'The body must hold at least one address.', 'body');
 }
 
 const isBytes = (type: string | undefined) =>
   type !== undefined && /^\s*application\/octet-stream\s*(;|$)/i.test(type);
 
-/** Returns whether the text begins as a JSON array does, behind any spaces. */
-function isArray(body: Uint8Array): boolean {
-  let at = 0;
-  while (isSpace(body[at])) at++;
-  if (body[at] === 0x5b) return true;
-  return body[at]! > 0x7f && textOf(body, at, body.length).trimStart().startsWith('[');
+/** Returns the place of the first byte from here on that is no space. */
+function behindSpaces(body: Uint8Array, from: number): number {
+  let at = from;
+  for (;;) {
+    while (isSpace(body[at])) at++;
+    const wide = body[at]! > 0x7f ? wideSpaceAt(body, at) : 0;
+    if (wide === 0) return at;
+    at += wide;
+  }
 }
 
-/** Start and end of each line of the request at hand that is not empty, without spaces around it. */
-const bounds = new Int32Array(2 * bulkAddressesMax);
+/** Filled for one request after the other. */
+const found = new Int32Array(2 * (bulkAddressesMax + 1));
 
-/** Fills `bounds`. Returns how many lines there are; they are counted on behind the most that fit. */
-function boundLines(body: Uint8Array): number {
+/**
+ * Returns start and end of each line of UTF-8 that is not empty, without the spaces around it; nothing is read
+ * behind one line more than are taken.
+ */
+export function boundLines(body: Uint8Array, from = 0): Int32Array {
   let count = 0;
-  for (let next = 0; next < body.length; next++) {
-    let start = next;
-    while (next < body.length && body[next] !== newLine) next++;
-    let end = next;
-    while (start < end && isSpace(body[start])) start++;
-    while (start < end && isSpace(body[end - 1])) end--;
-    if (start === end) continue;
-    // Other scripts have spaces of their own.
-    if (body[start]! > 0x7f || body[end - 1]! > 0x7f) {
-      const text = textOf(body, start, end).trimStart();
-      start = end - Buffer.byteLength(text);
-      end = start + Buffer.byteLength(text.trimEnd());
-      if (start === end) continue;
-    }
-    if (count < bulkAddressesMax) {
-      bounds[2 * count] = start;
-      bounds[2 * count + 1] = end;
-    }
+  let at = behindSpaces(body, from);
+  for (; at < body.length && count <= bulkAddressesMax; at = behindSpaces(body, at)) {
+    const start = at;
+    while (at < body.length && body[at] !== newLine) at++;
+    let end = at;
+    for (let space = 1; space > 0; end -= space) space = spaceBefore(body, end);
+    found[2 * count] = start;
+    found[2 * count + 1] = end;
     count++;
   }
-  return count;
+  return found.slice(0, 2 * count);
 }
+
+/** The spaces of other scripts in three bytes, as a number; the one in two bytes stands in `wideSpaceAt`. */
+const wideSpaces = new Set(
+  [
+    ...'\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff',
+  ].map((space) => Buffer.from(space).readUIntBE(0, 3)),
+);
 
 /** Returns whether a byte is a space of ASCII, a line's end among them. */
 function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || (byte !== undefined && byte >= 0x09 && byte <= 0x0d);
 }
 
+/** Returns the bytes of the space beyond ASCII, as `trim` knows spaces, that begins here; 0: none does. */
+function wideSpaceAt(body: Uint8Array, at: number): number {
+  const byte = body[at]!;
+  if (byte === 0xc2) return body[at + 1] === 0xa0 ? 2 : 0;
+  if (byte < 0xe1) return 0;
+  return wideSpaces.has((byte << 16) | (body[at + 1]! << 8) | body[at + 2]!) ? 3 : 0;
+}
+
+/** Returns the bytes of the space that ends here; 0: none does. */
+function spaceBefore(body: Uint8Array, end: number): number {
+  if (body[end - 1]! <= 0x7f) return isSpace(body[end - 1]) ? 1 : 0;
+  for (const bytes of [2, 3]) if (wideSpaceAt(body, end - bytes) === bytes) return bytes;
+  return 0;
+}
+
 function textOf(body: Uint8Array, start: number, end: number): string {
   return Buffer.from(body.buffer, body.byteOffset + start, end - start).toString('utf8');
 }
 
-/** @returns undefined for what is no array of texts */
-export function jsonArray(text: string): string[] | undefined {
-  // Half a million brackets take a tenth of a second to parse.
-  if (isNested(text)) return undefined;
+/** @returns undefined for what is no array of texts, `long` for one of more than are taken */
+export function jsonArray(text: string): string[] | 'long' | undefined {
+  // Half a million brackets, or as many numbers, take tens of milliseconds to parse.
+  const shape = shapeOf(text);
+  if (shape !== 'flat') return shape === 'long' ? shape : undefined;
   try {
     const value: unknown = JSON.parse(text);
     return Array.isArray(value) && value.every((item) => typeof item === 'string')
@@ -346,19 +413,22 @@ export function jsonArray(text: string): string[] | undefined {
   }
 }
 
-/** Returns whether an array or an object stands in an array, outside of its texts. */
-function isNested(text: string): boolean {
+/** Looks, outside of the texts, for an array or an object in an array, and for more commas than are taken. */
+function shapeOf(text: string): 'nested' | 'long' | 'flat' {
   const second = text.indexOf('[', text.indexOf('[') + 1);
-  if (second === -1 && !text.includes('{')) return false;
+  const isShort = text.length < 2 * bulkAddressesMax;
+  if (isShort && second === -1 && !text.includes('{')) return 'flat';
   let opened = 0;
+  let commas = 0;
   let isInText = false;
   for (let at = 0; at < text.length; at++) {
-    const character = text[at];
-    if (character === '"') isInText = !isInText;
-    else if (isInText && character === '\\') at++;
-    else if (!isInText && (character === '[' || character === '{') && ++opened > 1) return true;
+    const character = text.charCodeAt(at);
+    if (character === 0x22) isInText = !isInText;
+    else if (isInText) at += character === 0x5c ? 1 : 0;
+    else if (character === comma && ++commas >= bulkAddressesMax) return 'long';
+    else if ((character === 0x5b || character === 0x7b) && ++opened > 1) return 'nested';
   }
-  return false;
+  return 'flat';
 }
 
 function invalid(text: string): string {

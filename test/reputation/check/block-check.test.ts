@@ -41,6 +41,7 @@ function world(entriesMax = 20_000) {
       slices++;
       betweenSlices();
     },
+    begin() {},
     isOver: () => true,
     workedMs: () => 0,
   };
