@@ -55,7 +55,7 @@ describe('changed values', () => {
     assert.ok(page.body.includes('There was no value before: Address.'));
     assert.match(page.body, /Paris[^<]*(<!-- -->)?\s*<strong class="value-mark">New</);
     const french = await first.get(authorizePath({ scope }), { 'Accept-Language': 'fr' });
-    assert.ok(french.body.includes('Sans valeur jusqu’ici : Adresse.'));
+    assert.ok(french.body.includes('Sans valeur jusqu’ici\u00a0: Adresse.'));
     await allow(first, authorizePath({ scope }));
     const code = new URL(
       (await first.get(authorizePath({ scope, prompt: 'none' }))).headers.location!,

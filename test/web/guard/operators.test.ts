@@ -29,10 +29,12 @@ it('who is not signed in is asked to, and a member finds nothing there', async (
 });
 
 it('an operator without a second factor is told to add one, and one who has it shows it', async () => {
+  const missing = await ask(page, {}, 'missing');
+  assert.equal(missing.location, '/account/security?return=%2Foperators');
+  const refused = await ask(change, {}, 'missing');
+  assert.equal(refused.status, 403);
+  assert.match(refused.body, /href="\/account\/security"/);
   for (const declared of [page, change]) {
-    const missing = await ask(declared, {}, 'missing');
-    assert.equal(missing.status, 403);
-    assert.match(missing.body, /href="\/account\/security"/);
     const weak = await ask(declared, {}, 'weak');
     assert.equal(weak.location, '/account/confirm?return=%2Foperators');
   }
