@@ -251,9 +251,21 @@ export function createEvidence(options: {
       const { hosts, parts } = risenCounts(contributions.detail[node]!);
       const ceiling = ceilingOf(metaOf(records, entry));
       const score = entryScore(0, ceiling, strengthOf(records, entry), nowHalfLives);
+      // Its hosts are long ago: it lifts nothing any more.
+      if (score === 0) return [];
       return [{ entry: nameOf(entry), score, ceiling, hosts, parts: parts || undefined }];
     }
     return [];
+  }
+
+  /** Returns true for a network that nothing but hosts of long ago lifted. */
+  function hasSunk(entry: number, nowHalfLives: number): boolean {
+    const first = contributions.first(entry);
+    const isRiseAlone =
+      first !== 0 &&
+      contributions.next[first] === 0 &&
+      kindOf(contributions.tag[first]!) === contributionKinds.rise;
+    return isRiseAlone && networkIn(entry, nowHalfLives).length === 0;
   }
 
   function of(family: 4 | 6, words: Uint32Array, nowMs: number): Evidence {
@@ -262,16 +274,18 @@ export function createEvidence(options: {
     const { decidedBy, malicious, knownGood } = check.judge(family, words, nowMs);
     const lists = entries.flatMap(listsOf);
     lists.sort((a, b) => (b.confidence ?? -1) - (a.confidence ?? -1));
+    const nowHalfLives = halfLivesAt(nowMs);
+    const isNone = decidedBy === 0 || hasSunk(decidedBy, nowHalfLives);
     const isHeldByList = lists.some(({ confidence }) => (confidence ?? 0) >= maliciousScore);
     const times = entries.map((entry) =>
       fallsBelowAt(strengthOf(records, entry), ceilingOf(metaOf(records, entry)), maliciousScore),
     );
     return {
-      decidedBy: decidedBy === 0 ? undefined : nameOf(decidedBy),
+      decidedBy: isNone ? undefined : nameOf(decidedBy),
       lists,
       reports: entries.flatMap((entry) => reportsIn(entry, nowMs)),
-      networks: entries.flatMap((entry) => networkIn(entry, halfLivesAt(nowMs))),
-      peers: entries.flatMap((entry) => peersIn(entry, halfLivesAt(nowMs))),
+      networks: entries.flatMap((entry) => networkIn(entry, nowHalfLives)),
+      peers: entries.flatMap((entry) => peersIn(entry, nowHalfLives)),
       fallsBelowAt:
         malicious && !isHeldByList && !knownGood ? Math.max(...times, nowMs) : undefined,
     };

@@ -71,6 +71,8 @@ export function webhooksPage(frame: PageFrame, view: WebhooksView): string {
 function hookFold(text: Catalogue, format: Format, view: WebhooksView, hook: WebhookLine): Html {
   const words = text.automation.webhooks;
   const { id } = hook;
+  const { host, pathname } = new URL(hook.url);
+  const isAlone = view.hooks.every((one) => one === hook || new URL(one.url).host !== host);
   const action = (what: 'test' | 'remove', kind: 'secondary' | 'danger') => (
     <ActionButton
       csrf={view.csrf}
@@ -94,7 +96,7 @@ function hookFold(text: Catalogue, format: Format, view: WebhooksView, hook: Web
   const waiting = words.waiting(format.number(hook.waiting), format.number(hook.dropped));
   return (
     <Fold
-      title={new URL(hook.url).host}
+      title={isAlone ? host : `${host}${pathname}`}
       icon="arrow"
       aside={hook.triedAt === 0 ? words.notTried : outcome}
       open={view.hooks.length === 1}

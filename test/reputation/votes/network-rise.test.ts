@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ceilingOf, metaOf, strengthOf } from '../../../src/index/records.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
+import { createEvidence } from '../../../src/reputation/address/evidence.ts';
 import { halfLivesAt } from '../../../src/reputation/check/score.ts';
 import {
   contributionKinds,
@@ -79,7 +80,17 @@ it('it decays with its hosts, and goes when they are taken back, allowed or know
   const before = w.score('9.1.1.200');
   w.at.now += 28 * dayMs;
   assert.ok(w.score('9.1.1.200') < before / 1.5);
-  w.at.now -= 28 * dayMs;
+  const { contributions } = w.entries;
+  const evidence = createEvidence({ ...w, contributions, sources: { list: () => [] } });
+  const why = () => {
+    const words = Uint32Array.of(0x090101c8);
+    const { decidedBy, networks } = evidence.of(4, words, w.at.now);
+    return [decidedBy, networks.map(({ hosts, parts }) => [hosts, parts])];
+  };
+  assert.deepEqual(why(), ['9.1.1.0/24', [[9, 9]]]);
+  w.at.now += 172 * dayMs;
+  assert.deepEqual(why(), [undefined, []], 'whoever sank to 0 explains nothing');
+  w.at.now -= 200 * dayMs;
   w.withdraw('s', '9.1.1.3', false);
   assert.equal(w.score('9.1.1.200'), 0);
   assert.equal(w.index.get(network('9.1.1.0/24')), 0);
