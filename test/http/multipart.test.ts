@@ -166,3 +166,27 @@ test('collected: a malformed form is a failure', async () => {
     'invalid_parameter',
   );
 });
+
+test('a long chunk is taken in pieces, so that nothing waits for the whole of it', async () => {
+  const counted = { turns: 0, most: 0 };
+  const body = bytes(part('name="csv"', 'x'.repeat(100_000)) + end);
+  const isFile = () => true;
+  const taken = (data: Uint8Array) => {
+    counted.most = Math.max(counted.most, data.length);
+  };
+  const read = await readPartsInto(
+    [body],
+    { contentType: type, isFile, fileBytesMax: 200_000, partsMax: 1 },
+    { field: () => undefined, file: () => taken },
+    {
+      ...turns,
+      isOver: () => true,
+      async next() {
+        counted.turns++;
+      },
+    },
+  );
+  assert.ok(read.ok);
+  assert.ok(counted.most <= 4_096);
+  assert.equal(counted.turns, 1 + Math.ceil(body.length / 4_096));
+});

@@ -5,7 +5,7 @@
 
 import { Busboy } from '@fastify/busboy';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import type { Turns } from '../../core/scheduling.ts';
+import { createTurns, type Turns } from '../../core/scheduling.ts';
 import { decodeUtf8, repairUtf8 } from '../../core/text.ts';
 import { type Params, parseQuery, type QueryRules } from './query.ts';
 
@@ -120,8 +120,8 @@ const partsMax = 64;
 const fieldBytesMax = 1_024;
 const headerPairsMax = 32;
 const headerBytesMax = 4_096;
-/** Taken at a time: a body may come as one chunk. */
-const pieceBytes = 65_536;
+/** Taken at a time: a body may come as one chunk, and this has room for four hundred parts, or two thousand rows. */
+const pieceBytes = 4_096;
 
 const malformed = fail('invalid_parameter', 'The multipart form is malformed.', 'body');
 
@@ -148,7 +148,7 @@ export async function readParts(
 }
 
 /**
- * @param turns bounds the work of one turn of the event loop
+ * @param turns bounds the work of one turn of the event loop, with that of others; else it begins at once
  * Rejects when the body does: the client has left.
  */
 export async function readPartsInto(
@@ -163,13 +163,14 @@ export async function readPartsInto(
   }
   const form = openForm(contentType, rules, sink);
   if (form === undefined) return malformed;
+  const pace = turns ?? createTurns();
   await turns?.next();
   for await (const chunk of body) {
     for (let at = 0; at < chunk.length; at += pieceBytes) {
       await form.write(chunk.subarray(at, at + pieceBytes));
       const refusal = form.refusal();
       if (refusal !== undefined) return refusal;
-      if (turns?.isOver()) await turns.next();
+      if (pace.isOver()) await pace.next();
     }
   }
   await form.end();

@@ -284,6 +284,7 @@ export async function saveBulk(
   let saved = 0;
   let seq = 0n;
   for (const [i, row] of rows.entries()) {
+    if (i % rowsPerBatch === 0 && options.turns.isOver()) await options.turns.next();
     const result = results[i];
     if ('error' in row) {
       invalid.push(row);
