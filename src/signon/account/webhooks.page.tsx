@@ -68,6 +68,11 @@ export function webhooksPage(frame: PageFrame, view: WebhooksView): string {
   });
 }
 
+/** Paths of one host mostly differ at their end. */
+const pathEndMax = 20;
+const endOf = (path: string) =>
+  path.length > pathEndMax ? `/…${path.slice(1 - pathEndMax)}` : path;
+
 function hookFold(text: Catalogue, format: Format, view: WebhooksView, hook: WebhookLine): Html {
   const words = text.automation.webhooks;
   const { id } = hook;
@@ -96,7 +101,7 @@ function hookFold(text: Catalogue, format: Format, view: WebhooksView, hook: Web
   const waiting = words.waiting(format.number(hook.waiting), format.number(hook.dropped));
   return (
     <Fold
-      title={isAlone ? host : `${host}${pathname}`}
+      title={isAlone ? host : `${host}${endOf(pathname)}`}
       icon="arrow"
       aside={hook.triedAt === 0 ? words.notTried : outcome}
       open={view.hooks.length === 1}

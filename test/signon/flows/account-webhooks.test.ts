@@ -156,8 +156,14 @@ it('an account that has as many as there may be is told so in another tab too, a
   await people.register('full@example.org');
   const full = await people.signIn('full@example.org');
   for (const n of [1, 2, 3, 4, 5]) {
-    assert.equal((await full.post(`${page}/create`, wanted(`9.9.30.${n}`))).status, 200);
+    const fields = { ...wanted(`9.9.30.${n}`), url: `${target}/${'x'.repeat(900)}-${n}` };
+    assert.equal((await full.post(`${page}/create`, fields)).status, 200);
   }
+  const { body } = await full.get(page);
+  const titles = [...body.matchAll(/<h2>([^<]*-\d)<\/h2>/g)].map(([, title]) => title);
+  const { host } = new URL(target);
+  const ends = [1, 2, 3, 4, 5].map((n) => `${host}/…${'x'.repeat(17)}-${n}`);
+  assert.deepEqual(titles, ends, 'of one host each shows the end of its path');
   const answer = await full.post(`${page}/create`, wanted('9.9.30.6'));
   assert.equal(answer.status, 409);
   assert.match(answer.body, /role="alert"[\s\S]*You have reached the maximum of webhooks/);
