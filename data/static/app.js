@@ -105,10 +105,16 @@ function formsByKey() {
   });
 }
 
+/** The folds around a field that has another value than its page gave it stand open. */
 function fill(field, value) {
+  const was = hasCheck(field) ? field.checked : field.value;
   if (hasCheck(field)) field.checked = value;
   else if (field.options === undefined) field.value = value;
   else if ([...field.options].some((option) => option.value === value)) field.value = value;
+  if (was === value) return;
+  for (let fold = field.closest('details'); fold !== null; fold = fold.parentElement.closest('details')) {
+    fold.open = true;
+  }
 }
 
 function keepTyped() {

@@ -358,7 +358,7 @@ function figures(frame: PageFrame, { now, span, tiles, recent, recentEmails }: I
         {recent.map(({ command, at, result }) => (
           <li>
             <Icon name={result === 'done' ? 'check' : 'alert'} />
-            {changeIn(frame, command, recentEmails)[0]}
+            {changeIn(frame, { command, result }, recentEmails)[0]}
             <small>{format.near(at, now)}</small>
           </li>
         ))}

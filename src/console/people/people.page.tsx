@@ -254,23 +254,27 @@ export function personPage(
             {person.standing !== 'none' && does('unvouch', text.unvouch)}
           </div>
         </Card>
-        <Card title={text.access}>
-          <ul class="told-acts">
-            {person.state === 'active' &&
-              told(does('send-reset', text.sendReset), text.sendResetHint)}
-            {told(does('end-sessions', text.endSessions), text.endSessionsHint)}
-            {told(
-              person.role === 'operator'
-                ? does('member', text.makeMember)
-                : does('operator', text.makeOperator),
-              text.roleHint,
-            )}
-            {person.state === 'disabled'
-              ? told(does('enable', text.enable), text.enableHint)
-              : told(does('disable', text.disable), text.disableHint)}
-          </ul>
-        </Card>
         <Folds>
+          <Fold
+            title={text.access}
+            icon="shield"
+            aside={`${people.states[person.state]} · ${people.roles[person.role]}`}
+          >
+            <ul class="told-acts">
+              {person.state === 'active' &&
+                told(does('send-reset', text.sendReset), text.sendResetHint)}
+              {told(does('end-sessions', text.endSessions), text.endSessionsHint)}
+              {told(
+                person.role === 'operator'
+                  ? does('member', text.makeMember)
+                  : does('operator', text.makeOperator),
+                text.roleHint,
+              )}
+              {person.state === 'disabled'
+                ? told(does('enable', text.enable), text.enableHint)
+                : told(does('disable', text.disable), text.disableHint)}
+            </ul>
+          </Fold>
           <Fold
             title={text.groups}
             icon="person"
@@ -301,7 +305,12 @@ export function personPage(
             />
           </Fold>
           {keyFolds(frame, view)}
-          <Fold title={text.quotas} icon="chart" open={isFormOpen(view, 'quotas')}>
+          <Fold
+            title={text.quotas}
+            icon="chart"
+            aside={quota('reads')}
+            open={isFormOpen(view, 'quotas')}
+          >
             <ActForm
               view={view}
               of={personActs}

@@ -335,6 +335,11 @@ function addCard(frame: PageFrame, view: PeersView): Html {
   const { preview, csrf } = view;
   const { typed } = preview ?? {};
   const errorOf = (field: string) => (preview?.field === field ? preview.failure : undefined);
+  // Most take these as they are.
+  const hasTerms =
+    (typed !== undefined &&
+      ((typed.weight || '0.5') !== '0.5' || `${typed.owner}${typed.budget}${typed.own}` !== '')) ||
+    (['weight', 'owner', 'budget', 'own'] as const).some((name) => errorOf(name) !== undefined);
   const field = (name: 'url' | 'key' | 'owner' | 'budget', hint: string, isNeeded = false) => (
     <Field
       id={name}
@@ -359,31 +364,40 @@ function addCard(frame: PageFrame, view: PeersView): Html {
         <Form csrf={csrf} action={peerPreviewPath}>
           {field('url', text.urlHint, true)}
           {field('key', text.keyHint, true)}
-          <div class="field-grid">
-            <SelectField
-              id="weight"
-              name="weight"
-              label={text.weight}
-              hint={text.weightHint}
-              value={typed?.weight || '0.5'}
-              options={weightOptions(number)}
-            />
-            {field('owner', text.ownerHint)}
-          </div>
-          <div class="field-grid">
-            {field('budget', text.budgetHint)}
-            <SelectField
-              id="own"
-              name="own"
-              label={text.ownQuestion}
-              hint={text.ownHint}
-              value={typed?.own}
-              options={[
-                { value: '', label: text.no },
-                { value: 'true', label: text.yes },
-              ]}
-            />
-          </div>
+          <Folds>
+            <Fold
+              title={text.setTitle}
+              level={3}
+              aside={text.defaultWeight(number(Number(typed?.weight || '0.5')))}
+              open={hasTerms}
+            >
+              <div class="field-grid">
+                <SelectField
+                  id="weight"
+                  name="weight"
+                  label={text.weight}
+                  hint={text.weightHint}
+                  value={typed?.weight || '0.5'}
+                  options={weightOptions(number)}
+                />
+                {field('owner', text.ownerHint)}
+              </div>
+              <div class="field-grid">
+                {field('budget', text.budgetHint)}
+                <SelectField
+                  id="own"
+                  name="own"
+                  label={text.ownQuestion}
+                  hint={text.ownHint}
+                  value={typed?.own}
+                  options={[
+                    { value: '', label: text.no },
+                    { value: 'true', label: text.yes },
+                  ]}
+                />
+              </div>
+            </Fold>
+          </Folds>
           <p>
             <Button
               label={text.preview}

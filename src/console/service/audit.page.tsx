@@ -66,14 +66,21 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
   });
 }
 
-/** Returns what a command did, and to what, in words; the command itself where no words are for it. */
+/**
+ * Returns what a command did, or was to do, and to what, in words, and its parameters; the command itself where
+ * no words are for it.
+ */
 export function changeIn(
   frame: PageFrame,
-  command: string,
+  { command, result }: Pick<AuditEntry, 'command' | 'result'>,
   emails: AuditView['accounts'],
 ): readonly [change: Html, rest: string] {
-  const words: Readonly<Record<string, string | undefined>> = frameText(frame).console.changes;
-  const [first = '', second = '', third = '', ...others] = command.split(' ');
+  const { changes, audit } = frameText(frame).console;
+  const words: Readonly<Record<string, string | undefined>> = changes;
+  const leftOut: Readonly<Record<string, string>> = audit.leftOut;
+  const placeholder = Object.keys(leftOut).find((one) => command.endsWith(` ${one}`));
+  const named = placeholder === undefined ? command : command.slice(0, -placeholder.length - 1);
+  const [first = '', second = '', third = '', ...others] = named.split(' ');
   // Some acts have a name of one word.
   const [name, about, rest] =
     words[first] === undefined
@@ -81,30 +88,42 @@ export function changeIn(
       : [words[first], second, [third, ...others]];
   if (name === undefined) return [<code class="breaks">{command}</code>, ''];
   const email = emails.get(about);
+  const said = about.includes('=') ? undefined : (email ?? about);
+  const facts = said === undefined ? [about, ...rest] : rest;
   return [
     <span>
-      {name}{' '}
-      {about !== '' && <span class={classes('breaks', !email && 'mono')}>{email ?? about}</span>}
+      {result === 'done'
+        ? name
+        : `${audit.tried[result]} ${name[0]!.toLowerCase()}${name.slice(1)}`}{' '}
+      {said && <span class={classes('breaks', !email && 'mono')}>{said}</span>}{' '}
+      {placeholder !== undefined && leftOut[placeholder]}
     </span>,
-    rest.map((word) => emails.get(word) ?? word).join(' '),
+    facts.flatMap((fact) => factIn(audit.facts, fact, emails)).join(' · '),
   ];
 }
 
-/** One that did not end well is told as it was asked: its words would say that it was done. */
-function changeOf(
-  frame: PageFrame,
-  { command, result }: AuditEntry,
+/** Returns a parameter as it was typed, such as `score=90`, in words: none for a consent. */
+function factIn(
+  words: Readonly<Record<string, string | undefined>>,
+  typed: string,
   emails: AuditView['accounts'],
-): Html {
-  if (result !== 'done') {
-    const named = command.split(' ').map((word) => emails.get(word) ?? word);
-    return <code class="breaks">{named.join(' ')}</code>;
-  }
-  const [change, rest] = changeIn(frame, command, emails);
+): string[] {
+  if (typed === '' || typed === 'yes=true') return [];
+  const [, name = '', value = ''] = /^(\w+)=(.*)$/.exec(typed) ?? [];
+  const word = words[name];
+  if (word === undefined) return [emails.get(typed) ?? typed];
+  if (value === 'true') return [word];
+  // The log has `?` for a space. Of a key, its name and its number suffice.
+  const shown = name === 'key' ? value.split('+', 2).join('+') : value.replaceAll(',?', ', ');
+  return [`${word} ${emails.get(shown) ?? shown}`];
+}
+
+function changeOf(frame: PageFrame, entry: AuditEntry, emails: AuditView['accounts']): Html {
+  const [change, rest] = changeIn(frame, entry, emails);
   return (
     <>
       {change}
-      {rest.trim() !== '' && <code class="source-note fact-below breaks">{rest}</code>}
+      {rest !== '' && <span class="source-note fact-below breaks">{rest}</span>}
     </>
   );
 }

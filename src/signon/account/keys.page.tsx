@@ -186,8 +186,11 @@ function standingFold(
 function usageFold({ account }: Catalogue, format: Format, view: KeysView): Html {
   const text = account.keys;
   const since = <p class="card-note">{text.usageSince(format.moment(view.usageSince))}</p>;
+  const totalOf = (kind: 'reads' | 'writes') =>
+    view.usage.reduce((sum, hour) => sum + hour[kind], 0);
+  const sum = (kind: 'reads' | 'writes') => format.number(totalOf(kind));
   const charts = (['reads', 'writes'] as const).flatMap((kind) => {
-    const total = view.usage.reduce((sum, hour) => sum + hour[kind], 0);
+    const total = totalOf(kind);
     if (total === 0) return [];
     const highest = Math.max(...view.usage.map((hour) => hour[kind]));
     const summary = kind === 'reads' ? text.usageReads : text.usageWrites;
@@ -214,8 +217,7 @@ function usageFold({ account }: Catalogue, format: Format, view: KeysView): Html
     <Fold
       title={text.usageTitle}
       icon="chart"
-      aside={charts.length === 0 && text.usageEmpty}
-      open={charts.length > 0}
+      aside={charts.length === 0 ? text.usageEmpty : text.usageSum(sum('reads'), sum('writes'))}
     >
       {charts.length === 0 ? (
         <EmptyState icon="chart" text={text.usageEmpty} />

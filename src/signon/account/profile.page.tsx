@@ -59,9 +59,9 @@ export function profilePage(frame: PageFrame, view: ProfilePageView): string {
     lede: text.profile.lede,
     body: (
       <>
-        {view.overview && overviewCard(frame, view.overview)}
         {personForm(frame, text, view)}
         <Folds>
+          {view.overview && overviewFold(frame, view.overview)}
           {pictureFold(text, view)}
           {emailFold(text, view)}
           {phoneFold(text, view)}
@@ -81,7 +81,7 @@ function pictureFold({ profile: text }: AccountCatalogue, view: ProfilePageView)
       icon="person"
       aside={
         avatar === '' ? (
-          text.countryNone
+          text.nothingSet
         ) : (
           <img class="picture is-small" src={`/avatars/${avatar}`} width="32" height="32" alt="" />
         )
@@ -198,15 +198,20 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
       />
     </div>
   );
-  /** A value that was not accepted stays in sight. */
-  const isOpenFor = (name: TypedText) => errorOf(name).error !== undefined;
+  /** A value that is not stored stays in sight. */
+  const isOpenFor = (name: TypedText) => typedOrStored(name) !== storedText(view.profile, name);
+  const isSet = (name: Setting) =>
+    view.typedSettings?.[name] ?? view.profile[profileFields[name].setting];
+  const isChanged = (name: Setting) => isSet(name) !== view.profile[profileFields[name].setting];
+  const country = formatFor(frame.language).country(typedOrStored('country'));
+  const place = [typedOrStored('locality'), country].filter(Boolean).join(', ');
   const preferences = settings.map((name) => (
     <SwitchField
       id={name}
       name={name}
       label={text.settings[name].label}
       hint={text.settings[name].hint}
-      checked={view.typedSettings?.[name] ?? view.profile[profileFields[name].setting]}
+      checked={isSet(name)}
     />
   ));
   return (
@@ -218,13 +223,19 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
       >
         {person}
         <Folds>
-          <Fold title={text.addressTitle} level={3} open={addressFields.some(isOpenFor)}>
+          <Fold
+            title={text.addressTitle}
+            level={3}
+            aside={place || text.nothingSet}
+            open={addressFields.some(isOpenFor)}
+          >
             {address}
           </Fold>
           <Fold
             title={text.preferencesTitle}
             level={3}
-            open={view.typedSettings !== undefined && view.errors.length === 0}
+            aside={settings.some(isSet) ? text.preferencesOn : text.preferencesOff}
+            open={settings.some(isChanged)}
           >
             {preferences}
           </Fold>
@@ -406,12 +417,17 @@ function stepsOf(seen: Overview): Step[] {
   return steps;
 }
 
-function overviewCard(frame: PageFrame, seen: Overview): Html {
+function overviewFold(frame: PageFrame, seen: Overview): Html {
   const account = frameText(frame).account;
   const { overview: text } = account;
   const steps = stepsOf(seen);
   return (
-    <Card title={text.title} icon="chart" className="overview">
+    <Fold
+      title={text.title}
+      icon="chart"
+      aside={isStrong(seen) ? text.strong : text.weak}
+      open={steps.length > 0}
+    >
       <Facts facts={factsOf(account, formatFor(frame.language), seen)} />
       {steps.length > 0 && (
         <div>
@@ -425,9 +441,11 @@ function overviewCard(frame: PageFrame, seen: Overview): Html {
           </ul>
         </div>
       )}
-    </Card>
+    </Fold>
   );
 }
+
+const isStrong = (seen: Overview): boolean => seen.passkeys > 0 || seen.secondFactor;
 
 function factsOf({ overview: text, sections }: AccountCatalogue, format: Format, seen: Overview) {
   const fact = (section: AccountSection, value: string, note: string) => ({
@@ -436,7 +454,6 @@ function factsOf({ overview: text, sections }: AccountCatalogue, format: Format,
     note,
     isWide: true,
   });
-  const isStrong = seen.passkeys > 0 || seen.secondFactor;
   return [
     fact(
       'keys',
@@ -446,7 +463,7 @@ function factsOf({ overview: text, sections }: AccountCatalogue, format: Format,
     fact('sites', format.number(seen.sites), text.sites),
     fact(
       'security',
-      isStrong ? text.strong : text.weak,
+      isStrong(seen) ? text.strong : text.weak,
       text.proofs(format.number(seen.passkeys), seen.secondFactor, format.number(seen.sessions)),
     ),
   ];

@@ -87,7 +87,15 @@ function passwordFold(account: AccountCatalogue, format: Format, view: SecurityV
     <Fold
       title={text.passwordTitle}
       icon="key"
-      aside={at === 0 ? undefined : format.near(at, view.now)}
+      aside={
+        at === 0 ? (
+          text.passwordUnset
+        ) : (
+          <>
+            {text.changed} {format.near(at, view.now)}
+          </>
+        )
+      }
       open={view.passwordError !== undefined}
     >
       <p>{at === 0 ? text.passwordNone : text.passwordSet(format.moment(at))}</p>

@@ -43,7 +43,7 @@ describe('keys of a person', () => {
 
   const glance = async (who: OwnBrowser) => {
     const { body } = await who.get('/account');
-    return /<section class="card overview">[\s\S]*?<\/section>/.exec(body)?.[0] ?? '';
+    return /<h2>At a glance<\/h2>[\s\S]*?<\/details>/.exec(body)?.[0] ?? '';
   };
   const keysIn = (part: string) =>
     /href="\/account\/keys">API keys<\/a><\/dt>\s*<dd>(\d+)/.exec(part)?.[1];

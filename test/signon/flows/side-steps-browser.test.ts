@@ -97,6 +97,9 @@ it('what was typed and not sent outlives another language and another theme', {
           `${path} ${button}`,
         );
         for (const field of found) if (field[1] === 'password') assert.equal(field[2], '', path);
+        const unseen = `[...document.querySelectorAll('main details:not([open]) [name]')]
+          .filter(({ value }) => value?.startsWith('typed')).map(({ name }) => name)`;
+        assert.deepEqual(await page.evaluate(unseen), [], `${path}: what was typed is in sight`);
       }
       await page.goto(server.baseUrl + path);
       const later = JSON.stringify(await page.evaluate(script));

@@ -85,7 +85,7 @@ export function readUnsaved(
 export function refillForm(markup: string, { action, fields }: Unsaved): string {
   if (action === '') return markup;
   const valuesOf = (name: string) => fields.filter(([n]) => n === name).map(([, value]) => value);
-  return markup.replace(wholeForm, (form) => {
+  const refilled = markup.replace(wholeForm, (form) => {
     if (attribute(form, 'action')?.split('?', 1)[0] !== action) return form;
     const inputs = form.match(tagsOf('input')) ?? [];
     const isOfOther = inputs.some((input) => {
@@ -96,6 +96,28 @@ export function refillForm(markup: string, { action, fields }: Unsaved): string 
     });
     return isOfOther ? form : filled(form, valuesOf);
   });
+  return withOpenFolds(refilled);
+}
+
+/** Stands before each field that has another value than its page gave it; no page has this character. */
+const changedMark = '\0';
+
+/** Opens the folds around fields that are marked, and takes the marks away. */
+function withOpenFolds(markup: string): string {
+  const pieces = markup.split(/(<details\b[^>]*>|<\/details>|\0)/);
+  const around: number[] = [];
+  pieces.forEach((piece, place) => {
+    if (piece.startsWith('<details')) around.push(place);
+    else if (piece === '</details>') around.pop();
+    else if (piece === changedMark) {
+      pieces[place] = '';
+      for (const one of around) {
+        const fold = pieces[one]!;
+        if (!/ open(?=[\s=>])/.test(fold)) pieces[one] = fold.replace('<details', '<details open');
+      }
+    }
+  });
+  return pieces.join('');
 }
 
 function filled(form: string, valuesOf: (name: string) => readonly string[]): string {
@@ -109,28 +131,37 @@ function filled(form: string, valuesOf: (name: string) => readonly string[]): st
       if (type === 'checkbox' || type === 'radio') {
         const bare = input.replace(/ checked(="[^"]*")?(?=[\s/>])/, '');
         const isOn = values.includes(attribute(input, 'value') ?? 'on');
-        return isOn ? bare.replace('<input', '<input checked') : bare;
+        const now = isOn ? bare.replace('<input', '<input checked') : bare;
+        return isOn === (bare !== input) ? now : changedMark + now;
       }
       if (values[0] === undefined) return input;
       const bare = input.replace(/ value="[^"]*"/, '');
-      return bare.replace('<input', () => `<input value="${escaped(values[0]!)}"`);
+      const value = escaped(values[0]);
+      const now = bare.replace('<input', () => `<input value="${value}"`);
+      return value === (/ value="([^"]*)"/.exec(input)?.[1] ?? '') ? now : changedMark + now;
     })
     .replace(
       /(<textarea\b[^>]*>)(.*?)(<\/textarea>)/gs,
-      (all, start: string, _text, end: string) => {
+      (all, start: string, text: string, end: string) => {
         const [value] = valuesOf(attribute(start, 'name') ?? '');
-        return value === undefined ? all : `${start}\n${escaped(value)}${end}`;
+        if (value === undefined) return all;
+        const now = `${start}\n${escaped(value)}${end}`;
+        return escaped(value) === text.replace(/^\n/, '') ? now : changedMark + now;
       },
     )
     .replace(/(<select\b[^>]*>)(.*?)(<\/select>)/gs, (all, start: string, options: string, end) => {
       const [value] = valuesOf(attribute(start, 'name') ?? '');
       if (value === undefined) return all;
+      const wasChosen = options
+        .match(tagsOf('option'))
+        ?.findLast((option, place) => place === 0 || / selected(?=[\s=/>])/.test(option));
       const chosen = options.replace(tagsOf('option'), (option) => {
         const bare = option.replace(/ selected(="[^"]*")?(?=[\s/>])/, '');
         const isChosen = attribute(option, 'value') === value;
         return isChosen ? bare.replace('<option', '<option selected') : bare;
       });
-      return `${start}${chosen}${end}`;
+      const isSame = attribute(wasChosen ?? '', 'value') === value;
+      return `${isSame ? '' : changedMark}${start}${chosen}${end}`;
     });
 }
 
