@@ -95,8 +95,8 @@ export function changeIn(
       {result === 'done'
         ? name
         : `${audit.tried[result]} ${name[0]!.toLowerCase()}${name.slice(1)}`}{' '}
-      {said && <span class={classes('breaks', !email && 'mono')}>{said}</span>}{' '}
-      {placeholder !== undefined && leftOut[placeholder]}
+      {said && <span class={classes('breaks', !email && 'mono')}>{said}</span>}
+      {placeholder !== undefined && ` ${leftOut[placeholder]}`}
     </span>,
     facts.flatMap((fact) => factIn(audit.facts, fact, emails)).join(' · '),
   ];
