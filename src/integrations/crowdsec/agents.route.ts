@@ -421,7 +421,12 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     const refuse = (failure: Failure) => guard.failureReply(alertsEndpoint, failure, call.headers);
     const read = await readAlerts(request.body, options.turns);
     if (read === undefined) {
-      return refuse(fail('bad_request', `the body is no array of at most ${alertsMax} alerts`));
+      return refuse(
+        fail(
+          'bad_request',
+          `the body is no array of at most ${alertsMax} alerts, or a member has a wrong type`,
+        ),
+      );
     }
     const decided = read.reduce((sum, { decisions = [] }) => sum + decisions.length, 0);
     const isManager = agents.isManager(keyText);

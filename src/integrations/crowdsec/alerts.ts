@@ -4,8 +4,9 @@
  * and only those become values: whatever a megabyte holds, nothing holds the event loop and little
  * of it is kept.
  *
- * Undefined means that the bytes are no array of objects; an alert with members that make no sense is one
- * with which nothing can be done, and holds up none of its neighbours: agents send what failed again.
+ * Undefined means that the bytes are no array of objects, or that a member which is read has another type than
+ * agents write; an alert that lacks members, or whose values make no sense, is one with which nothing can be done,
+ * and holds up none of its neighbours: agents send what failed again.
  */
 
 import * as v from 'valibot';
@@ -155,16 +156,19 @@ interface Carried {
   isByHand: boolean;
 }
 
-/** @param own undefined: it carries no decisions */
-function alertOf(members: string, own: Carried | undefined): Alert {
+/** @param own undefined: it carries no decisions. Undefined: a member is of a wrong type */
+function alertOf(members: string, own: Carried | undefined): Alert | undefined {
   let given: unknown;
   try {
     given = JSON.parse(members);
   } catch {
     return nothing;
   }
-  const read = v.safeParse(alertMembers, given, { abortEarly: true });
-  if (!read.success) return nothing;
+  const read = v.safeParse(alertMembers, given);
+  if (!read.success) {
+    const isLacking = read.issues.every(({ received }) => /^(undefined|null)$/.test(received));
+    return isLacking ? nothing : undefined;
+  }
   const { scenario, message, stop_at, simulated, remediation, source } = read.output;
   const name = shownText(scenario ?? '', scenarioCharsMax);
   const decisions = own?.decisions.map((one) =>
@@ -186,7 +190,7 @@ function alertOf(members: string, own: Carried | undefined): Alert {
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Undefined: no array of alerts, or more than `alertsMax`. */
+/** Undefined: no array of alerts, more than `alertsMax`, or a member of a wrong type. */
 export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] | undefined> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const alerts: Alert[] = [];
@@ -207,8 +211,19 @@ export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] 
   /** An element of the array is over: a comma or its end comes next. */
   let isElementOver = false;
   let isOver = false;
+  let isWrong = false;
+
+  function isListOrNull(from: number, end: number): boolean {
+    let at = from;
+    while (bytes[at] === 0x20 || (bytes[at]! >= 0x09 && bytes[at]! <= 0x0d)) at++;
+    return (
+      bytes[at] === openArray ||
+      bytes.toString('latin1', at, Math.min(end, at + 8)).trim() === 'null'
+    );
+  }
 
   function endMember(end: number): void {
+    if (isDecisions && !isListOrNull(valueAt, end)) isWrong = true;
     if (memberAt >= 0 && valueAt >= 0) {
       const name = bytes.toString('utf8', memberAt, valueAt - 1).trim();
       if (Object.hasOwn(alertMembers.entries, name.slice(1, -1))) {
@@ -240,7 +255,9 @@ export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] 
 
   function endAlert(): void {
     const isShort = memberBytes <= memberBytesMax;
-    alerts.push(isShort ? alertOf(`{${members.join(',')}}`, carried) : nothing);
+    const alert = isShort ? alertOf(`{${members.join(',')}}`, carried) : nothing;
+    if (alert === undefined) isWrong = true;
+    else alerts.push(alert);
     members = [];
     carried = undefined;
     memberBytes = 0;
@@ -294,6 +311,7 @@ export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] 
     } else if (inside === '[{' && byte === colon && valueAt < 0) beginValue(at);
     else if (inside === '[{' && byte === comma) endMember(at);
     else if (inside === '[') isElementOver = false;
+    if (isWrong) return undefined;
     at++;
   }
   return isOver ? alerts : undefined;
@@ -343,6 +361,8 @@ export function readAlertFilter(
   const given = (name: string) => params.get(name) || undefined;
   const contains = given('contains') === undefined ? undefined : readContains(given('contains'));
   if (given('contains') !== undefined && contains === undefined) return badContains;
+  const isActive = readContains(given('has_active_decision'));
+  if (isActive === undefined) return badActive;
   const [since, until, created] = ['since', 'until', 'created_before'].map((name) => {
     const text = given(name);
     return text === undefined ? Number.NaN : readDuration(text);
@@ -360,7 +380,7 @@ export function readAlertFilter(
   const isPlace = given('ip') !== undefined || given('range') !== undefined;
   if (isPlace && network === undefined) return badPlace;
   return {
-    isAny: !isNone && given('has_active_decision') !== 'false',
+    isAny: !isNone && isActive,
     network,
     contains,
     named,
@@ -374,6 +394,8 @@ export function readAlertFilter(
     until: ages.length === 0 ? Number.POSITIVE_INFINITY : nowMs - Math.max(...ages),
   };
 }
+
+const badActive = 'has_active_decision is true or false';
 
 const filtersOfDecisions = ['contains', 'ip', 'origin', 'range', 'scenario', 'scope', 'value'];
 const filtersOfAlerts = ['decision_type', 'has_active_decision', 'limit', 'since', 'until'];

@@ -67,8 +67,6 @@ it('a network, a simulation and members that make no sense are no address, and c
     { ...sent, simulated: true },
     { ...sent, source: null },
     { ...sent, source: { value: '198.51.100.77' } },
-    { ...sent, source: { scope: 'Ip', value: 7 } },
-    { ...sent, simulated: 'no' },
     { ...sent, message: 'x'.repeat(9_000) },
     {},
   ];
@@ -77,6 +75,28 @@ it('a network, a simulation and members that make no sense are no address, and c
   assert.deepEqual(ips, [...odd.map(() => undefined), '198.51.100.77']);
   const remark = await read(JSON.stringify([{ ...sent, remediation: false }]));
   assert.equal(remark?.[0]?.isRemark, true);
+});
+
+it('a member of a wrong type is no alert, as to the local API of CrowdSec; members that are not read may be anything', async () => {
+  for (const wrong of [
+    { decisions: 'x' },
+    { decisions: {} },
+    { decisions: 0 },
+    { scenario: 7 },
+    { message: [] },
+    { simulated: 'no' },
+    { remediation: 1 },
+    { stop_at: 0 },
+    { source: 'x' },
+    { source: { scope: 'Ip', value: 7 } },
+  ]) {
+    const text = JSON.stringify([sent, { ...sent, ...wrong }, sent]);
+    assert.equal(await read(text), undefined, text.slice(-200));
+    assert.equal(await read(JSON.stringify([wrong], null, 2)), undefined);
+  }
+  for (const right of [{ decisions: null }, { decisions: [] }, { events: 'x', capacity: [] }]) {
+    assert.equal((await read(JSON.stringify([{ ...sent, ...right }], null, 70)))?.length, 1);
+  }
 });
 
 it('what is no array of alerts is none', async () => {

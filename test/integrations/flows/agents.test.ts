@@ -323,6 +323,8 @@ it('an agent reads its own alerts, allowlists that are empty, and whether an add
     ['until=1h30m', []],
     ['has_active_decision=true&include_capi=false', [web, ssh]],
     ['has_active_decision=false', []],
+    ['has_active_decision=0', []],
+    ['has_active_decision=T&include_capi=maybe', [web, ssh]],
     ['origin=cscli', []],
     ['kind=crowdsec', [web, ssh]],
     ['kind=cscli', []],
@@ -331,7 +333,13 @@ it('an agent reads its own alerts, allowlists that are empty, and whether an add
   ] as const) {
     assert.deepEqual(await shown(query), wanted, query);
   }
-  const bads = ['contains=x', 'created_before=x', 'kinds=waf', 'with_content=true'];
+  const bads = [
+    'contains=x',
+    'created_before=x',
+    'kinds=waf',
+    'with_content=true',
+    'has_active_decision=maybe',
+  ];
   for (const bad of [
     ...bads,
     'since=x',
