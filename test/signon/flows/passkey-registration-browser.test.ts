@@ -105,6 +105,7 @@ describe('a passkey in place of a password', () => {
       await page.waitForURL(`${baseUrl}/account/security`);
       assert.match((await page.textContent('main')) ?? '', /Chrome, Linux/);
 
+      await page.locator('details:has(form[action$="/password"]) > summary').click();
       await page.locator('form[action$="/password"] [name=password]').fill('violet-harbour-72');
       await page.locator('form[action$="/password"] button').click();
       await page.waitForURL(/done=password_changed/);
