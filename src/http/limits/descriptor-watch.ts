@@ -52,7 +52,8 @@ export function watchDescriptors(log: Log, accept: (isOn: boolean) => void) {
     onFailure: (err) => log.warn({ err }, 'open files: count failed, will retry'),
   });
   return {
-    isPaused: () => isPaused /** Returns the number of pauses since the start. */,
+    isPaused: () => isPaused,
+    /** Returns the number of pauses since the start. */
     pauses: () => pauses,
     stop: loop.stop,
   };

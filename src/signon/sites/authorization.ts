@@ -719,7 +719,8 @@ function createTransactions(options: {
     withdraw,
     wait,
     prolong,
-    restore /** Returns how many requests wait for a mailed link, and how many may. */,
+    restore,
+    /** Returns how many requests wait for a mailed link, and how many may. */
     waiting: waiting.stats,
   };
 }
