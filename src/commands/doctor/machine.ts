@@ -18,6 +18,7 @@ import { newestIn } from '../../storage/backup/schedule.ts';
 import { journalRowKey, listPrefix } from '../../storage/keys.ts';
 import { ClaimedError } from '../../storage/lmdb/claim.ts';
 import { openTables } from '../../storage/lmdb/environment.ts';
+import { reserveBytes } from '../../storage/lmdb/file.ts';
 import { hadStore, refuseLostStore, storePath } from '../../storage/lmdb/presence.ts';
 import type { Tables } from '../../storage/lmdb/tables.ts';
 import { openView } from '../../storage/lmdb/view.ts';
@@ -123,7 +124,11 @@ export function inspectDisk({ dataDir }: Config): Finding {
   const store = statSync(`${dataDir}/store/data.mdb`, { throwIfNoEntry: false })?.size ?? 0;
   const found = `${grouped(Math.floor(free / mebibyte))} MiB are free where ${dataDir} lies`;
   if (free < freeBytesMin) {
-    return fault('disk', found, 'make room: writes answer 503 when the disk is full');
+    return fault(
+      'disk',
+      found,
+      `make room: with less than ${reserveBytes / mebibyte} MiB writes answer 503`,
+    );
   }
   if (free < store) return advice('disk', found, 'compact needs as much room as the store has');
   return fine('disk', found);

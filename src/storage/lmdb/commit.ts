@@ -151,7 +151,7 @@ const lmdbPanic = -30_795;
 export type LmdbContext = ReturnType<typeof rowsOf>;
 
 export function createTransactor(tables: Tables, clock: Clock, log: Log): Transactor<LmdbContext> {
-  const { root, meta, journal } = tables;
+  const { root, meta, journal, file } = tables;
   const loss = createLossWatch(tables);
   /** Groups that were appended and have not ended, the counters behind them, and when the first of them began. */
   const chain = {
@@ -165,6 +165,7 @@ export function createTransactor(tables: Tables, clock: Clock, log: Log): Transa
   async function transact(body: (context: LmdbContext) => void): Promise<void> {
     let thrown: { error: unknown } | undefined;
     let checked: LmdbContext | undefined;
+    file.assertRoom();
     const committed = root.transaction(() => {
       const context = rowsOf(tables, clock.now());
       try {
@@ -195,14 +196,15 @@ export function createTransactor(tables: Tables, clock: Clock, log: Log): Transa
     const nowMs = clock.monotonicMs();
     if (chain.groups > 0 && nowMs - chain.beganMs >= chainMs) return undefined;
     root.resetReadTxn();
-    if (chain.groups === 0) {
-      const counters = readCounters(meta);
-      try {
+    try {
+      file.assertRoom();
+      if (chain.groups === 0) {
+        const counters = readCounters(meta);
         loss.check(counters);
-      } catch (error) {
-        return Promise.reject(error);
+        Object.assign(chain, { counters, lastSeq: 0, beganMs: nowMs });
       }
-      Object.assign(chain, { counters, lastSeq: 0, beganMs: nowMs });
+    } catch (error) {
+      return Promise.reject(error);
     }
     const context = rowsOf(tables, clock.now(), { ...chain.counters });
     function write(): void {
@@ -252,6 +254,8 @@ export function createTransactor(tables: Tables, clock: Clock, log: Log): Transa
     async probe() {
       const key = metaRowKey('probe');
       const row = Buffer.alloc(probeBytes);
+      file.assertRoom();
+      await file.tryDisk(probeBytes);
       await transact(() => void meta.put(key, row));
       await transact(() => void meta.remove(key));
     },

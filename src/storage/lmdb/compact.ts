@@ -15,6 +15,7 @@ import { dirname } from 'node:path';
 import { syncPath } from '../files.ts';
 import { joinClaim } from './claim.ts';
 import { openTables } from './environment.ts';
+import type { OpenFile } from './file.ts';
 import { type Table, tableNames } from './tables.ts';
 
 export interface Compaction {
@@ -52,7 +53,7 @@ async function writeAnew(path: string): Promise<Compaction> {
     const fresh = openTables(freshPath);
     try {
       for (const name of tableNames) {
-        rows += await copyTable(old[name], fresh[name]);
+        rows += await copyTable(old[name], fresh[name], fresh.file);
       }
     } finally {
       await fresh.root.close();
@@ -74,7 +75,7 @@ async function writeAnew(path: string): Promise<Compaction> {
 }
 
 /** In key order, so that pages of the new file fill from left to right. */
-async function copyTable(from: Table, to: Table): Promise<number> {
+async function copyTable(from: Table, to: Table, file: OpenFile): Promise<number> {
   let rows = 0;
   let after: Uint8Array | undefined;
   for (;;) {
@@ -90,6 +91,7 @@ async function copyTable(from: Table, to: Table): Promise<number> {
       if (bytes > batchBytes) break;
     }
     if (batch.length === 0) return rows;
+    file.assertRoom();
     to.transactionSync(() => {
       for (const { key, value } of batch) to.putSync(key, value);
     });

@@ -12,7 +12,17 @@
  * root as u64; the pad of the first tree is the size of a page. All little-endian.
  */
 
-import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { OperatorError } from '../../core/errors.ts';
 
 /** `empty` is a file that LMDB would fill as a new store. */
 export type FileState =
@@ -27,6 +37,10 @@ const metaBytes = headerBytes + 136;
 const at = { pageSize: 24, freeRoot: 64, lastPage: 120, txn: 128 } as const;
 const flag = { branch: 1, leaf: 2 } as const;
 const bigData = 1;
+/** Free for the store on its disk and below the limit of a file's size: more than the groups of commits under way add. */
+export const reserveBytes = 64 * 2 ** 20;
+/** A small disk keeps this part of itself free. */
+const reservePart = 1 / 16;
 const noPage = 0xffff_ffff_ffff_ffffn;
 /** Deeper than LMDB's own bound for a tree. */
 const depthMax = 32;
@@ -58,8 +72,29 @@ export function stateOfFile(file: string): FileState {
 /** @param file path of a `data.mdb` that is open already */
 export function watchFile(file: string) {
   const descriptor = openSync(file, 'r');
+  const limits = openLimits();
   const { dev, ino } = fstatSync(descriptor, { bigint: true });
   return {
+    /**
+     * Before each transaction. When LMDB itself meets a full disk its binding writes the text of the error behind the end
+     * of a buffer, which may end the process.
+     * @throws OperatorError when the disk, or the limit of a file's size, has too little room
+     */
+    assertRoom(): void {
+      const free = freeOnDisk(file);
+      if (free !== undefined && free.bytes < Math.min(reserveBytes, free.of * reservePart)) {
+        throw new OperatorError(
+          `the disk of ${file} has ${mebibytes(free.bytes)} MiB left: make room`,
+        );
+      }
+      const limit = limits.fileSize();
+      const left = limit - fstatSync(descriptor).size;
+      if (left < Math.min(reserveBytes, limit * reservePart)) {
+        throw new OperatorError(
+          `${file} may grow by ${mebibytes(Math.max(0, left))} MiB: raise the limit of a file's size (ulimit -f, LimitFSIZE)`,
+        );
+      }
+    },
     /** Returns the number of the last transaction, as the file has it; undefined when it is no store. */
     lastTransaction: () => newestMeta(descriptor)?.txn,
     /** Returns whether its path leads to another file by now, or to none; false when nobody can tell. */
@@ -71,7 +106,54 @@ export function watchFile(file: string) {
         return false;
       }
     },
-    close: (): void => closeSync(descriptor),
+    /** Writes so many bytes beside it and syncs them, so that a disk that fails is met by no transaction of LMDB. */
+    async tryDisk(bytes: number): Promise<void> {
+      const beside = `${file}.probe`;
+      try {
+        await writeFile(beside, Buffer.alloc(bytes), { flush: true });
+      } finally {
+        await rm(beside, { force: true });
+      }
+    },
+    close(): void {
+      limits.close();
+      closeSync(descriptor);
+    },
+  };
+}
+
+const mebibytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
+
+/** Undefined where nobody can tell: some network file systems say 0 of 0. */
+function freeOnDisk(file: string): { readonly bytes: number; readonly of: number } | undefined {
+  try {
+    const { bavail, bsize, blocks } = statfsSync(file);
+    return blocks === 0 ? undefined : { bytes: bavail * bsize, of: blocks * bsize };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The limits of this process as the kernel has them now: they can be set from outside. */
+function openLimits() {
+  const text = Buffer.alloc(512);
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync('/proc/self/limits', 'r');
+  } catch {
+    // Only Linux has it.
+  }
+  return {
+    /** The greatest size of a file that this process may write, in bytes. */
+    fileSize(): number {
+      if (descriptor === undefined) return Infinity;
+      const length = readSync(descriptor, text, 0, text.length, 0);
+      const found = /^Max file size +(\d+)/m.exec(text.toString('latin1', 0, length));
+      return found === null ? Infinity : Number(found[1]);
+    },
+    close(): void {
+      if (descriptor !== undefined) closeSync(descriptor);
+    },
   };
 }
 

@@ -71,11 +71,15 @@ export interface FormatRow {
  * Synchronous, at each open: the first process writes the number into an empty store, all others
  * compare.
  * @param ledOn false for those who can't run steps
- * @throws OperatorError when the store is newer, older and not led on, or of a build before format 1
+ * @throws OperatorError when the store is newer, older and not led on, or of a build before format 1, or has no room
  */
 export function checkFormat(tables: Tables, format: DataFormat, ledOn: boolean): void {
   const { meta } = tables;
-  const found = formatIn(meta) ?? meta.transactionSync(() => claimEmpty(tables, format));
+  let found = formatIn(meta);
+  if (found === undefined) {
+    tables.file.assertRoom();
+    found = meta.transactionSync(() => claimEmpty(tables, format));
+  }
   if (found.number > format.number || found.done > format.steps.length) {
     throw new OperatorError(
       `the data directory has data format ${found.number}, this program knows ${format.number}: start the newer version again, or restore a backup made before the update`,

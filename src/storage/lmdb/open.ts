@@ -85,6 +85,7 @@ async function update(
   // Once: what was begun is no state to go back to.
   if (found.number !== to) await backUp(tables, to, options);
   // The new number first, so that an older program stays out from the first batch on.
+  tables.file.assertRoom();
   tables.meta.transactionSync(() => writeFormat(tables.meta, { ...found, number: to }));
   const rows = await runSteps(tables, format, options);
   options.log.info({ from: found.number, to, rows }, 'store: migrated to the current data format');
@@ -112,6 +113,7 @@ async function runSteps(
     if (step === undefined) return rows;
     if (place.after === undefined) log.info({ step: step.name }, 'store: a step of the update');
     const nowMs = clock.now();
+    tables.file.assertRoom();
     rows += tables.root.transactionSync(() => runBatch(tables, step, place, nowMs, batchRows));
     await afterBatch?.();
     await new Promise(setImmediate);

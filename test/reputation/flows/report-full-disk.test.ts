@@ -80,5 +80,6 @@ describe('reports on a full disk', () => {
     assert.equal((await server.check('8.8.8.8')).totalReports, 1);
     assert.equal((await server.check('9.9.1.43')).totalReports, 1);
     assert.deepEqual(await server.stop(), { code: 0, signal: null });
+    assert.doesNotMatch(server.stderr(), /Write error/, 'LMDB met the limit itself');
   });
 });
