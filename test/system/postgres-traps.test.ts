@@ -272,6 +272,37 @@ it('a standby is passed over, and the next host is asked', async () => {
   }
 });
 
+it('a primary that takes no writes any more is read on, and left by writer and reader for a host that does', async () => {
+  const url = await server.createDatabase();
+  const standby = await server.startStandby();
+  const place = (directory: string) => encodeURIComponent(directory);
+  const name = /\/(t\d+)\?/.exec(url)![1];
+  const hosts = `${place(server.directory)},${place(standby.directory)}`;
+  const both = `postgres://postgres@${hosts}/${name}`;
+  const writing = `${url}&options=-c%20default_transaction_read_only%3Doff`;
+  async function setReadOnly(words: string): Promise<void> {
+    await server.ask(writing, `alter system ${words}`);
+    await server.ask(writing, 'select pg_reload_conf()');
+  }
+  const store = await openPostgresStore({ url: both, clock: systemClock(), log });
+  const write = (n: number) => store.commit({ set: [{ key: key('a', n), value }] });
+  try {
+    assert.ok((await write(1)).ok);
+    await setReadOnly('set default_transaction_read_only = on');
+    await within(async () => !(await write(2)).ok);
+    assert.ok(await store.get(key('a', 1)), 'there is no other one yet');
+    await assert.rejects(store.sweep(1), StoreUnavailableError);
+    await standby.ask(url.replace(server.directory, standby.directory), 'select pg_promote()');
+    await within(async () => (await write(3)).ok);
+    await within(async () => (await store.get(key('a', 3))) !== undefined);
+  } finally {
+    await store.close();
+    await setReadOnly('reset default_transaction_read_only');
+    await standby.stop();
+    await server.dropDatabase(url);
+  }
+});
+
 it('a hint goes to the other nodes, and to the own followers once', async () => {
   await withStores(2, async ([one, two]) => {
     const hints = [0, 0];

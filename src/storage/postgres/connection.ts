@@ -2,7 +2,7 @@
  * One connection to the primary, or to a replica, made when it is needed and again when it was lost.
  *
  * Invariants: a server in recovery is no primary and is passed over, and no other is where a replica is wanted; the hosts of the URL are tried in
- * turn; no rejection of a pipelined query is left unhandled; no message names the password. What can't be read of an
+ * turn, those that take writes first; no rejection of a pipelined query is left unhandled; no message names the password. What can't be read of an
  * answer, because its bytes were changed on the way, ends the connection and nothing else. A connection that is to
  * end does so within two seconds, whatever the other side does.
  */
@@ -46,6 +46,8 @@ export interface ConnectionOptions {
   readonly isReplica?: boolean;
   /** A statement without an answer for so long breaks the connection. */
   readonly answerMs?: number;
+  /** Called when writes are taken again, here or by another host, after one was refused by a read-only primary. */
+  readonly onWritable?: () => void;
 }
 
 const connectMs = 3_000;
@@ -87,10 +89,14 @@ export function hostsText(url: string): string {
     .join(', ');
 }
 
+/** `read_only_sql_transaction`: a primary that was fenced off, or whose disk is nearly full at a managed service. */
+const readOnlyCode = '25006';
+
 /** The connection is of no more use, and what it was doing may or may not have taken effect. */
 export function isLost(error: unknown): boolean {
   const { code, severity } = error as { code?: unknown; severity?: unknown };
   if (typeof severity !== 'string' || typeof code !== 'string') return true;
+  if (code === readOnlyCode) return true;
   return severity === 'FATAL' || severity === 'PANIC' || /^(08|57P)/.test(code);
 }
 
@@ -99,12 +105,23 @@ export function createConnection(options: ConnectionOptions) {
   let current: { client: pg.Client; session: PostgresSession } | undefined;
   let connecting: Promise<PostgresSession> | undefined;
   let isClosed = false;
+  let wasRefused = false;
 
+  /** A host that takes writes comes first; where there is none, one that only reads will do. */
   async function connect(): Promise<PostgresSession> {
     let reason = 'no host is named';
+    const readOnly: string[] = [];
     for (const hostUrl of hostUrls(url)) {
       try {
-        return await connectTo(hostUrl);
+        return await connectTo(hostUrl, false);
+      } catch (error) {
+        if (error instanceof ReadOnlyError) readOnly.push(hostUrl);
+        reason = `${hostsText(hostUrl)}: ${(error as Error).message}`;
+      }
+    }
+    for (const hostUrl of readOnly) {
+      try {
+        return await connectTo(hostUrl, true);
       } catch (error) {
         reason = `${hostsText(hostUrl)}: ${(error as Error).message}`;
       }
@@ -112,7 +129,10 @@ export function createConnection(options: ConnectionOptions) {
     throw new StoreUnavailableError(`the database can't be reached: ${reason}`);
   }
 
-  async function connectTo(connectionString: string): Promise<PostgresSession> {
+  async function connectTo(
+    connectionString: string,
+    mayBeReadOnly: boolean,
+  ): Promise<PostgresSession> {
     // Most servers and commands never need the library: reading it would be a tenth of their start.
     const { Client, Query: PgQuery, types } = (await import('pg')).default;
     boundReading();
@@ -131,8 +151,9 @@ export function createConnection(options: ConnectionOptions) {
             : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
       },
     });
-    function drop(): void {
+    function drop(reason?: unknown): void {
       if (current?.client === client) current = undefined;
+      if ((reason as { code?: unknown } | undefined)?.code === readOnlyCode) wasRefused = true;
     }
     // Without a listener, a connection that breaks while nothing is asked would end the process.
     client.on('error', (error) => {
@@ -140,17 +161,19 @@ export function createConnection(options: ConnectionOptions) {
       log[level]({ err: error }, 'postgres: a connection broke');
       drop();
     });
-    client.on('end', drop);
+    client.on('end', () => drop());
     const session = sessionOf(client, PgQuery, drop, options.answerMs ?? answerMsDefault);
     try {
       await client.connect();
       await session.script(setUp);
-      const [row] = await session.query<{ standby: boolean }>({
-        text: 'select pg_is_in_recovery() as standby',
+      const [row] = await session.query<{ standby: boolean; writes: boolean }>({
+        text: `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'off' as writes`,
       });
-      if (row!.standby !== (options.isReplica === true)) {
-        throw new Error(row!.standby ? 'it is a standby' : 'it is no standby');
+      const { standby, writes } = row!;
+      if (standby !== (options.isReplica === true)) {
+        throw new Error(standby ? 'it is a standby' : 'it is no standby');
       }
+      if (!writes && !standby && !mayBeReadOnly) throw new ReadOnlyError();
       if (options.channel !== undefined) {
         client.on('notification', ({ payload }) => options.onNotification?.(payload ?? ''));
         await session.script(`listen ${options.channel}`);
@@ -164,6 +187,10 @@ export function createConnection(options: ConnectionOptions) {
       throw new StoreUnavailableError('the store is closed');
     }
     current = { client, session };
+    if (wasRefused && !mayBeReadOnly) {
+      wasRefused = false;
+      options.onWritable?.();
+    }
     return session;
   }
 
@@ -175,6 +202,10 @@ export function createConnection(options: ConnectionOptions) {
         connecting = undefined;
       });
       return connecting;
+    },
+    /** The next use makes another connection. */
+    discard(): void {
+      current?.session.discard();
     },
     async close(): Promise<void> {
       isClosed = true;
@@ -190,7 +221,7 @@ export type Connection = ReturnType<typeof createConnection>;
 function sessionOf(
   client: pg.Client,
   PgQuery: typeof pg.Query,
-  drop: () => void,
+  drop: (reason?: unknown) => void,
   answerMs: number,
 ): PostgresSession {
   let isOnStandby = true;
@@ -220,7 +251,7 @@ function sessionOf(
     const failed = settled.find((one) => one.status === 'rejected');
     if (failed !== undefined) {
       if (isLost(failed.reason)) {
-        drop();
+        drop(failed.reason);
         endQuietly(client);
       }
       throw failed.reason;
@@ -307,6 +338,11 @@ function readBytes(text: string): Buffer {
 function destroy(client: pg.Client, error?: Error): void {
   const { connection } = client as unknown as { readonly connection: { readonly stream: Socket } };
   connection.stream.destroy(error);
+}
+
+class ReadOnlyError extends Error {
+  override readonly name = 'ReadOnlyError';
+  override readonly message = 'it takes no writes';
 }
 
 /** The database sent bytes that are not PostgreSQL's protocol. */

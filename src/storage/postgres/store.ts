@@ -92,12 +92,15 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   function hint(): void {
     for (const callback of hints) callback();
   }
-  const writer = connect({ url, log });
+  /** The reader may still be at a primary that another one has replaced. */
+  const onWritable = () => reader.discard();
+  const writer = connect({ url, log, onWritable });
   const reader = connect({ url, log, answerMs: silentMs });
   const listener = connect({
     url,
     log,
     channel: hintChannel,
+    onWritable,
     onNotification(payload) {
       const { node: sender, mark } = readHint(payload);
       if (sender === node) return;
@@ -222,12 +225,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     session: () => listener.session(),
     async pruneEvents(throughSeq, fence) {
       assertOpen();
-      return prune(await listener.session(), throughSeq, clock.now(), fence);
+      const session = await listener.session();
+      return await prune(session, throughSeq, clock.now(), fence).catch(throwAsUnavailable);
     },
     async sweep(limit, fence) {
       assertOpen();
       assertLimit(limit, storeLimits.sweepLimitMax);
-      return sweepRows(await listener.session(), limit, clock.now(), fence);
+      const session = await listener.session();
+      return await sweepRows(session, limit, clock.now(), fence).catch(throwAsUnavailable);
     },
     async close() {
       isClosed = true;
@@ -529,6 +534,10 @@ function isBug(error: unknown): boolean {
 function asUnavailable(error: unknown): Error {
   if (error instanceof StoreUnavailableError) return error;
   return new StoreUnavailableError(`the database went away: ${(error as Error).message}`);
+}
+
+function throwAsUnavailable(error: unknown): never {
+  throw isLost(error) ? asUnavailable(error) : error;
 }
 
 function writeQueries({ inserts, updates, deletes }: BatchWrites): Query[] {
