@@ -71,6 +71,7 @@ import type { SignonModule } from '../signon/module.ts';
 import { listInvitations } from '../signon/people/invitations.ts';
 import { groupsOf, listGroups, listRules } from '../signon/sites/groups.ts';
 import { type BlockedSites, createSiteList } from '../signon/sites/site-list.ts';
+import { listNotices } from '../signon/sites/site-news.ts';
 import { catalogueFor as signOnWords } from '../signon/words.ts';
 import type { Store } from '../storage/store.ts';
 import { activitiesOf } from './activity-counters.ts';
@@ -571,6 +572,8 @@ function consoleReports(
   };
 }
 
+const noticesShown = 50;
+
 function consoleSites(parts: {
   readonly store: Store;
   readonly clock: Clock;
@@ -585,14 +588,16 @@ function consoleSites(parts: {
   const { store, blocked } = parts;
   return {
     async page(asked) {
-      const [page, found, groups] = await Promise.all([
+      const [page, found, groups, told] = await Promise.all([
         list.page(asked),
         listRules(store),
         listGroups(store),
+        listNotices(store, asked.part, createTurns()),
       ]);
       const rules = new Map(found.map((rule) => [rule.domain, rule]));
       return {
         ...page,
+        notices: told.sites.slice(0, noticesShown),
         groups: [...groups].map(([name, members]) => ({ name, members: members.length })),
         sites: page.sites.map((site) => {
           const name = blocked.namesOver(site.domain).findLast((one) => rules.has(one));

@@ -169,6 +169,7 @@ export const namespaces = {
   siteNews: 0x83,
   siteNotice: 0x84,
   trustedBrowser: 0x85,
+  siteTold: 0x86,
   federationKey: 0x90,
   federationPublication: 0x91,
   federationSegment: 0x92,
@@ -573,6 +574,11 @@ export const siteNoticePrefix = (...site: readonly string[]): Key =>
 /** The place behind all notices of a site: no text begins with this byte. */
 export const siteNoticeEnd = (...site: readonly string[]): Key =>
   encodeKey(namespaces.siteNotice, ...site.map(text), u8(0xff));
+
+/** 86 client-id 00 origin 00 — how a site takes its notices (signon/sites/site-news.ts). */
+export const siteToldKey = (clientId: string, origin: string): Key =>
+  encodeKey(namespaces.siteTold, text(clientId), text(origin));
+export const siteToldPrefix = (): Key => encodeKey(namespaces.siteTold);
 
 /** 78 at:u48 random:4: an entry of the log of sign-ins, oldest first. */
 export const signInLogKey = (at: number, random: Uint8Array): Key =>

@@ -115,6 +115,8 @@ it('the encodings on disk stay what they are', () => {
     [keys.trustedBrowserKey('x', Uint8Array.of(1)), '85780001'],
     [keys.trustedBrowserPrefix('x'), '857800'],
     [keys.siteNoticeEnd('b'), '846200ff'],
+    [keys.siteToldKey('a.b', 'c'), '86612e62006300'],
+    [keys.siteToldPrefix(), '86'],
     [keys.consentTransactionKey(Uint8Array.of(1, 2), 7), '63010207'],
     [keys.consentTransactionPrefix(), '63'],
     [keys.consentTransactionPrefix(Uint8Array.of(1, 2)), '630102'],

@@ -22,7 +22,7 @@ import {
   personActs,
   personPage,
 } from './people.page.tsx';
-import { type ShownSite, siteActs, sitesPage } from './sites.page.tsx';
+import { type ShownNotices, type ShownSite, siteActs, sitesPage } from './sites.page.tsx';
 
 export const peopleScreenEndpoints = {
   show: consoleScreen('/admin/people'),
@@ -115,6 +115,7 @@ export interface ConsoleSites {
     readonly found: number;
     readonly countedAt: number;
     readonly isCut: boolean;
+    readonly notices: readonly ShownNotices[];
   }>;
 }
 

@@ -16,7 +16,7 @@ import {
   Listing,
   sectionActs,
 } from '../parts.page.tsx';
-import { frameText } from '../words.ts';
+import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 export interface ShownSite {
   readonly domain: string;
@@ -33,6 +33,16 @@ export interface ShownSite {
   readonly rule: { readonly domain: string; readonly groups: readonly string[] } | undefined;
 }
 
+/** It says how a site takes its notices, at one of its origins. */
+export interface ShownNotices {
+  readonly origin: string;
+  readonly waiting: number;
+  /** Undefined: the site was not told anything yet. */
+  readonly told:
+    | { readonly deliveredAt: number; readonly failures: number; readonly outcome: string }
+    | undefined;
+}
+
 export interface SiteScreenView extends ConsoleView {
   readonly part: string;
   readonly sites: readonly ShownSite[];
@@ -41,6 +51,8 @@ export interface SiteScreenView extends ConsoleView {
   readonly isCut: boolean;
   readonly groups: readonly { readonly name: string; readonly members: number }[];
   readonly next: number | undefined;
+  /** Holds those that fail first; of many the first ones. */
+  readonly notices: readonly ShownNotices[];
 }
 
 export const siteActs = sectionActs('sites', {
@@ -127,9 +139,47 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
             <Link href={more}>{all.more}</Link>
           </p>
         )}
+        {view.notices.length > 0 && <NoticeList frame={frame} view={view} />}
       </>
     ),
   });
+}
+
+function NoticeList({
+  frame,
+  view,
+}: {
+  readonly frame: PageFrame;
+  readonly view: SiteScreenView;
+}): Html {
+  const all = frameText(frame).console;
+  const text = all.sites.notices;
+  const format = formatFor(frame.language);
+  const rows = view.notices.map(({ origin, waiting, told }) => [
+    <span class="mono whole">{hostName(origin)}</span>,
+    format.number(waiting),
+    told === undefined || told.deliveredAt === 0
+      ? all.never
+      : format.near(told.deliveredAt, view.now),
+    told === undefined ? text.untried : outcomeOf(told, text),
+  ]);
+  const columns = [text.address, { title: text.waiting, numeric: true }, text.last, text.outcome];
+  return (
+    <>
+      <h2>{text.title}</h2>
+      <p class="card-note">{text.lede}</p>
+      <Listing icon="mail" none="" caption={text.title} columns={columns} rows={rows} />
+    </>
+  );
+}
+
+function outcomeOf(
+  { outcome, failures }: NonNullable<ShownNotices['told']>,
+  text: ConsoleCatalogue['sites']['notices'],
+): Html {
+  const said = text.outcomes[outcome as keyof typeof text.outcomes] ?? text.answered(outcome);
+  if (failures === 0) return said;
+  return <Badge label={text.failing(said, failures)} tone="accent" />;
 }
 
 function stateOf(frame: PageFrame, { domain, blockedBy, rule }: ShownSite): Html {

@@ -23,7 +23,7 @@ import { hourMs } from '../../core/time.ts';
 import { createTotals } from '../../core/totals.ts';
 import { type Key, siteNewsPrefix, siteNoticeEnd, siteNoticePrefix } from '../../storage/keys.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
-import type { Entry } from '../../storage/store.ts';
+import type { Entry, SetRow } from '../../storage/store.ts';
 import { profileFields } from '../people/profile/profile.ts';
 import { type ConnectedSite, type Consents, storedFieldsOf } from './consents.ts';
 import type { BlockedSites } from './site-list.ts';
@@ -36,6 +36,8 @@ import {
   siteNoticeLifeMs,
   siteNoticeRow,
   subjectOf,
+  type ToldWord,
+  toldRow,
 } from './site-news.ts';
 
 export const siteDocumentPath = '/.well-known/portcullis.json';
@@ -69,9 +71,12 @@ export const knownSitesMax = 4_096;
 
 type Outcome = 'delivered' | 'failed' | 'refused' | 'unwanted' | 'expired' | 'blocked';
 
+/** A site that wants no notices, or can't have them. */
+type Unwanted = Extract<ToldWord, 'no_document' | 'no_path' | 'private' | 'too_long'>;
+
 interface KnownSite {
-  /** The address for notices; null: the site wants none. Undefined: its document is to be read. */
-  readonly notices: URL | null | undefined;
+  /** The address for notices, or why the site gets none. Undefined: its document is to be read. */
+  readonly notices: URL | Unwanted | undefined;
   /** The monotonic time at which its document is read again. */
   readonly until: number;
   readonly failures: number;
@@ -165,7 +170,8 @@ export function createSiteNotifier(options: {
     if (known.size > knownSitesMax) known.delete(known.keys().next().value!);
   }
 
-  function failedAt({ clientId, origin }: SiteNotice, outcome: string): void {
+  async function failedAt(notice: SiteNotice, outcome: string): Promise<void> {
+    const { clientId, origin } = notice;
     outcomes.count('failed');
     const failures = (known.get(origin)?.failures ?? 0) + 1;
     const waitMs = Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(failures - 1, 20));
@@ -176,12 +182,16 @@ export function createSiteNotifier(options: {
     remember(origin, { failures, nextTryAt, isQuick, ...(isGone ? { notices: undefined } : {}) });
     if (failures === 1)
       log.info({ client: clientId, origin, detail: outcome }, 'site notices: not taken');
+    await store.commit({ set: [await told(notice, { outcome, isFailure: true })] });
   }
+
+  const told = (notice: SiteNotice, came: Parameters<typeof toldRow>[3]) =>
+    toldRow(store, notice, clock.now(), came);
 
   const isDue = (origin: string) => clock.monotonicMs() >= (known.get(origin)?.nextTryAt ?? 0);
 
-  /** Returns where the site takes notices; null: it wants none. Undefined: it can't be said now. */
-  async function addressOf(notice: SiteNotice): Promise<URL | null | undefined> {
+  /** Returns where the site takes notices, or why it gets none. Undefined: it can't be said now. */
+  async function addressOf(notice: SiteNotice): Promise<KnownSite['notices']> {
     const { origin } = notice;
     const site = known.get(origin);
     if (site?.notices !== undefined && clock.monotonicMs() < site.until) return site.notices;
@@ -200,17 +210,23 @@ export function createSiteNotifier(options: {
     const isLater =
       (status === 0 && outcome !== 'private' && outcome !== 'too_long') || status >= 500;
     if (isLater || status === 408 || status === 429) {
-      failedAt(notice, outcome);
+      await failedAt(notice, outcome);
       return undefined;
     }
-    const notices = status === 200 ? readSiteDocument(text, origin) : null;
+    const isNone = outcome === 'private' || outcome === 'too_long' ? outcome : 'no_document';
+    const notices = status === 200 ? (readSiteDocument(text, origin) ?? 'no_path') : isNone;
     remember(origin, { notices, until: clock.monotonicMs() + documentLifeMs });
     return notices;
   }
 
-  async function drop(entries: readonly Entry[], outcome: Outcome): Promise<void> {
+  /** @param set what is written with it */
+  async function drop(
+    entries: readonly Entry[],
+    outcome: Outcome,
+    set: readonly SetRow[] = [],
+  ): Promise<void> {
     const check = entries.map(({ key, version }) => ({ key, version }));
-    const done = await store.commit({ check, del: entries.map(({ key }) => key) });
+    const done = await store.commit({ check, del: entries.map(({ key }) => key), set: [...set] });
     // A row that was written anew meanwhile stays, and comes again.
     if (done.ok) for (const _ of entries) outcomes.count(outcome);
   }
@@ -227,15 +243,17 @@ export function createSiteNotifier(options: {
       // A slow site gets its next notice once others had their turn.
       const isQuick = clock.monotonicMs() - startMs <= quickMsMax;
       remember(notice.origin, { failures: 0, nextTryAt: 0, isQuick });
-      await drop([entry], 'delivered');
+      const row = await told(notice, { outcome: 'delivered', isFailure: false });
+      await drop([entry], 'delivered', [row]);
       return isQuick;
     }
     if (status === 400) {
       log.info({ client: notice.clientId, origin: notice.origin }, 'site notices: one was refused');
-      await drop([entry], 'refused');
+      const row = await told(notice, { outcome: 'refused', isFailure: false });
+      await drop([entry], 'refused', [row]);
       return true;
     }
-    failedAt(notice, outcome);
+    await failedAt(notice, outcome);
     return false;
   }
 
@@ -259,7 +277,10 @@ export function createSiteNotifier(options: {
     if (await blocked.isBlocked(first.notice.clientId)) return drop(entries, 'blocked');
     const to = await addressOf(first.notice);
     if (to === undefined) return;
-    if (to === null) return drop(entries, 'unwanted');
+    if (typeof to === 'string') {
+      const row = await told(first.notice, { outcome: to, isFailure: false });
+      return drop(entries, 'unwanted', [row]);
+    }
     for (const { entry, notice } of found) {
       if (signal.aborted || !maintenance.isMine()) return;
       // A new consent takes back the notice that the one before was withdrawn; others are written anew.

@@ -19,12 +19,14 @@ import {
   listRules,
   removeFromGroup,
 } from './groups.ts';
+import { siteDocumentPath } from './notify-sites.ts';
 import {
   type BlockedSites,
   createBlockedSites,
   createSiteList,
   type SignInSums,
 } from './site-list.ts';
+import { listNotices, type SiteTold, type ToldWord } from './site-news.ts';
 
 export interface SiteTools extends OperationTools {
   readonly accounts: Accounts;
@@ -131,6 +133,71 @@ export const unblockSite = operation({
   },
   outcome: (done) => `${done.domain} unblocked`,
   lines: (done) => [`${done.domain} is not blocked any more`],
+});
+
+/** Says what came of the last try, as words behind the site. */
+const toldWords: Readonly<Record<ToldWord, string>> = {
+  delivered: 'taken',
+  refused: 'refused with 400',
+  no_document: `it has no ${siteDocumentPath}`,
+  no_path: `its ${siteDocumentPath} names no path for notices`,
+  private: 'its name leads to a private address',
+  too_long: `its ${siteDocumentPath} is too long`,
+  timeout: 'no answer in time',
+  unreachable: 'not reached',
+};
+
+function toldText(told: SiteTold | undefined): string {
+  if (told === undefined) return 'not tried yet';
+  const { outcome, failures } = told;
+  const said = toldWords[outcome as ToldWord] ?? `answered ${outcome}`;
+  return failures === 0 ? said : `failing: ${said}; tries: ${failures}`;
+}
+
+export const siteNotices = operation({
+  name: 'site notices',
+  purpose: 'how sites take notices of sign-outs, deletions and changed values: failing ones first',
+  parameters: {
+    part: {
+      schema: v.optional(shortText, ''),
+      value: 'part',
+      help: 'of the domain',
+      isArgument: true,
+    },
+  },
+  async run({ store }, { part }) {
+    const { sites, isCut } = await listNotices(store, part.trim().toLowerCase(), createTurns());
+    return {
+      isCut,
+      sites: sites.map(({ clientId: domain, origin, waiting, since, told }) => ({
+        domain,
+        origin,
+        waiting,
+        waitingSince: since === undefined ? null : dateText(since),
+        deliveredAt:
+          told === undefined || told.deliveredAt === 0 ? null : dateText(told.deliveredAt),
+        triedAt: told === undefined ? null : dateText(told.triedAt),
+        failures: told?.failures ?? 0,
+        outcome: told?.outcome ?? null,
+        text: toldText(told),
+      })),
+    };
+  },
+  lines: ({ sites, isCut }) => [
+    ...columnsOr(
+      'no site had to be told anything in 90 days',
+      ['site', 'waiting', 'last delivered', 'last tried', 'outcome'],
+      sites.map(({ origin, waiting, deliveredAt, triedAt, text }) => [
+        origin,
+        String(waiting),
+        deliveredAt ?? 'never',
+        triedAt ?? 'never',
+        text,
+      ]),
+    ),
+    ...(isCut ? ['there are more than are counted'] : []),
+  ],
+  json: ({ sites }) => sites,
 });
 
 const group = {

@@ -1,20 +1,26 @@
 /**
  * What sites are to be told of their visitors, as rows of the commits that it follows from. An account's news
  * (signed out everywhere, values changed) is one row of each kind, whatever the number of its sites; a notice is the
- * row of one site and one person. The sender (`notify-sites.ts`) makes notices of news. Neither holds a value.
+ * row of one site and one person. The sender (`notify-sites.ts`) makes notices of news. Neither holds a value. How a site
+ * takes its notices is a row of the site, for the operator: it holds nothing of a person, and ends by itself.
  */
 
 import { type Random, randomToken } from '../../core/random.ts';
+import type { Pace } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
 import {
   type Key,
   profileKey,
   readSiteNewsKey,
+  readTexts,
   siteNewsKey,
   siteNoticeKey,
+  siteNoticePrefix,
+  siteToldKey,
+  siteToldPrefix,
 } from '../../storage/keys.ts';
 import { oneOf, record, text, time, u16 } from '../../storage/record.ts';
-import type { Entry, SetRow, Store } from '../../storage/store.ts';
+import { type Entry, pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
 import { changedFields, decodeProfile, type Profile } from '../people/profile/profile.ts';
 import { registrableDomain } from './client-id.ts';
 
@@ -120,4 +126,110 @@ export async function subjectOf(
 ): Promise<string | undefined> {
   const row = await store.get(profileKey(accountId));
   return (row && decodeProfile(row.value))?.serviceId;
+}
+
+/** It says how a site takes its notices, at one of its origins. */
+export interface SiteTold {
+  /** Ms since 1970, as `triedAt`; 0: never. */
+  readonly deliveredAt: number;
+  readonly triedAt: number;
+  /** Tries since the last one that did not fail. */
+  readonly failures: number;
+  /** Says what came of the last try: the status that failed, or a `ToldWord`. */
+  readonly outcome: string;
+}
+
+/** All outcomes that are no status: of those that are no failure the first, then why a site wants none, then failures. */
+export type ToldWord =
+  | ('delivered' | 'refused')
+  | ('no_document' | 'no_path' | 'private' | 'too_long')
+  | ('timeout' | 'unreachable');
+
+const told = record<SiteTold>(1, {
+  deliveredAt: time,
+  triedAt: time,
+  failures: u16,
+  outcome: text,
+});
+/** A site that nobody had to be told of in so long is forgotten. */
+const toldLifeMs = 90 * dayMs;
+const failuresMax = 0xffff;
+
+type SitePlace = Pick<SiteNotice, 'clientId' | 'origin'>;
+
+/** Returns the row that says what came of a try. */
+export async function toldRow(
+  store: Pick<Store, 'get'>,
+  { clientId, origin }: SitePlace,
+  now: number,
+  { outcome, isFailure }: { readonly outcome: string; readonly isFailure: boolean },
+): Promise<SetRow> {
+  const key = siteToldKey(clientId, origin);
+  const row = await store.get(key);
+  const before = row && told.decode(row.value);
+  const failures = isFailure ? Math.min(failuresMax, (before?.failures ?? 0) + 1) : 0;
+  const deliveredAt = outcome === 'delivered' ? now : (before?.deliveredAt ?? 0);
+  const value = told.encode({ deliveredAt, triedAt: now, failures, outcome });
+  return { key, value, expiresAt: Math.floor(now) + toldLifeMs };
+}
+
+export interface ListedNotices extends SitePlace {
+  readonly waiting: number;
+  /** The time of the oldest event that waits; undefined: none does. */
+  readonly since: number | undefined;
+  /** Undefined: the site was not told anything yet. */
+  readonly told: SiteTold | undefined;
+}
+
+const listedMax = 20_000;
+const waitingMax = 100_000;
+
+/**
+ * Lists how sites take their notices: those that fail first, then those with the most that wait.
+ * @param part a part of the domain; all sites when it is empty
+ */
+export async function listNotices(
+  store: Pick<Store, 'scan'>,
+  part: string,
+  pace: Pace,
+): Promise<{ readonly sites: readonly ListedNotices[]; readonly isCut: boolean }> {
+  const sites = new Map<string, ListedNotices>();
+  let [isCut, waited] = [false, 0];
+  function add(place: SitePlace, change: (site: ListedNotices) => Partial<ListedNotices>): void {
+    if (!place.clientId.includes(part)) return;
+    const name = `${place.clientId} ${place.origin}`;
+    const { clientId, origin } = place;
+    const none = { clientId, origin, waiting: 0, since: undefined, told: undefined };
+    const site: ListedNotices = sites.get(name) ?? none;
+    if (sites.size >= listedMax && !sites.has(name)) isCut = true;
+    else sites.set(name, { ...site, ...change(site) });
+  }
+  for await (const page of pagesUnder(store, siteToldPrefix())) {
+    for (const { key, value } of page) {
+      const [clientId = '', origin = ''] = readTexts(key);
+      add({ clientId, origin }, () => ({ told: told.decode(value) }));
+      if (pace.isOver()) await pace.next();
+    }
+  }
+  waiting: for await (const page of pagesUnder(store, siteNoticePrefix())) {
+    for (const { value } of page) {
+      const notice = readSiteNotice(value);
+      isCut ||= ++waited > waitingMax;
+      if (waited > waitingMax) break waiting;
+      if (notice === undefined) continue;
+      add(notice, ({ waiting, since }) => ({
+        waiting: waiting + 1,
+        since: Math.min(since ?? notice.at, notice.at),
+      }));
+      if (pace.isOver()) await pace.next();
+    }
+  }
+  const failing = (site: ListedNotices) => Number((site.told?.failures ?? 0) > 0);
+  const sorted = [...sites.values()].sort(
+    (a, b) =>
+      failing(b) - failing(a) ||
+      b.waiting - a.waiting ||
+      (b.told?.triedAt ?? 0) - (a.told?.triedAt ?? 0),
+  );
+  return { sites: sorted, isCut };
 }

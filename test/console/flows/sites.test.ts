@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { toldRow } from '../../../src/signon/sites/site-news.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
 import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
@@ -60,6 +61,24 @@ it('a site is listed with its visitors and its last sign-in', async () => {
     [listed.domain, listed.visitors, listed.day, listed.week, listed.blockedBy],
     ['example.com', 1, 1, 1, null],
   );
+});
+
+it('the foot of the page says how sites take their notices, those that fail first', async () => {
+  assert.doesNotMatch((await ada.get('/admin/sites')).body, /Notices to sites/);
+  const tell = (origin: string, outcome: string, isFailure: boolean) =>
+    toldRow(people.store, { clientId: 'told.example', origin }, Date.now(), { outcome, isFailure });
+  const set = [
+    await tell('https://good.told.example', 'delivered', false),
+    await tell('https://bad.told.example', '503', true),
+  ];
+  assert.ok((await people.store.commit({ set })).ok);
+  const page = saidBy((await ada.get('/admin/sites?part=told')).body);
+  assert.match(
+    page,
+    /bad\.told\.example 0 never failing: it answered 503, 1 ×.*good\.told\.example 0 .*taken/,
+  );
+  const french = await ada.get('/admin/sites?part=told', { 'Accept-Language': 'fr' });
+  assert.match(saidBy(french.body), /Avis aux sites.*en échec : il a répondu 503/);
 });
 
 it('a blocked domain gets no code and no exchange, and its visitors a clear page', async () => {

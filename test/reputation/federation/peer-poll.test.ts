@@ -858,6 +858,11 @@ it('a look that finds the same head asks for nothing more, and is written twice 
   assert.equal(statuses.length, 10, 'the operator asked for it now');
   const late = await w.wait(24 * 60);
   assert.match(late.failure, /over/, 'a head that stays the same ends all the same');
+  await removePeer(w.store, first.number, []);
+  await w.look();
+  await w.add(from, old);
+  await w.wait(0);
+  assert.equal(statuses.at(-1), 200, 'nothing is remembered of a peer that was removed');
 });
 
 it('segments of more rows than a peer may have are left, and its snapshot is read', async () => {

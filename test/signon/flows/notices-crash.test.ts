@@ -77,6 +77,8 @@ it('the mails and the notices to sites about all changes outlive a kill', async 
     const password = 'cobalt-meadow-118-rain';
     const done = await own.post('/account/security/password', { password });
     assert.equal(done.status, 303, done.body);
+    const failing = async () => (await server.cliJson('site', 'notices'))[0]?.failures > 0;
+    await within(failing, 'the command says that the site fails');
     await server.kill();
   }
   assert.deepEqual(subjects(away), []);
@@ -105,5 +107,10 @@ it('the mails and the notices to sites about all changes outlive a kill', async 
   const told = JSON.parse(Buffer.from(claims!, 'base64url').toString());
   assert.deepEqual([told.iss, told.aud, told.sub], [origin, '127.0.0.1', visitor]);
   assert.deepEqual(Object.keys(told.events), [siteEvents.signed_out]);
+  const listed = async () => {
+    const [one] = await again.cliJson('site', 'notices', '127.0');
+    return one?.waiting === 0 && `${one.origin} ${one.text} ${one.deliveredAt !== null}`;
+  };
+  await within(async () => (await listed()) === `${site.origin} taken true`, 'said by the command');
   await again.stop();
 });

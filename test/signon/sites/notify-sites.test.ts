@@ -12,6 +12,7 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
+import { createTurns } from '../../../src/core/scheduling.ts';
 import { openDestinations } from '../../../src/reputation/lists/import/download.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
 import { type Consents, createConsents } from '../../../src/signon/sites/consents.ts';
@@ -24,6 +25,7 @@ import {
 } from '../../../src/signon/sites/notify-sites.ts';
 import type { Scope } from '../../../src/signon/sites/scopes.ts';
 import {
+  listNotices,
   signedOutNews,
   siteNoticeLifeMs,
   siteNoticeRow,
@@ -280,6 +282,47 @@ it('what nobody took in three days is given up', async () => {
   await polls(notifier);
   assert.equal(taken.length, 1);
   assert.equal(await waiting(), 0);
+});
+
+it('the operator sees what waits, the last delivery, and in which way a site fails', async () => {
+  const shown = async (part = '') =>
+    (await listNotices(store, part, createTurns())).sites.map(({ waiting: count, told }) => [
+      ...[count, told?.outcome, told?.failures, told && clock.now() - told.deliveredAt],
+    ]);
+  const client = 'told.example';
+  await personAt('t1', [{ client }]);
+  await personAt('t2', [{ client }]);
+  await signOut('t1');
+  await polls(notifierOf());
+  assert.deepEqual(await shown('told'), [[0, 'delivered', 0, 0]]);
+  onNotice = (response) => response.writeHead(503).end();
+  for (const id of ['t1', 't2']) await signOut(id);
+  clock.advance(60_000);
+  await polls(notifierOf());
+  clock.advance(60_000);
+  await polls(notifierOf());
+  assert.deepEqual(await shown('told'), [[2, '503', 2, 120_000]], 'counted through a restart');
+  assert.deepEqual(await shown('TOLD'), []);
+  assert.equal((await shown())[0]?.[1], '503', 'those that fail come first');
+  onNotice = (response) => response.writeHead(400).end();
+  await polls(notifierOf());
+  assert.deepEqual(await shown('told'), [[0, 'refused', 0, 120_000]]);
+  const answers: [string, Partial<{ allowPrivate: boolean }>, typeof onDocument][] = [
+    ['no_document', {}, (response) => response.writeHead(404).end()],
+    ['no_path', {}, (response) => response.end('{}')],
+    ['private', { allowPrivate: false }, (response) => response.end('{"notices":"/x"}')],
+    ['too_long', {}, (response) => response.end(' '.repeat(5_000))],
+    ['500', {}, (response) => response.writeHead(500).end()],
+    ['unreachable', {}, (response) => response.destroy()],
+  ];
+  for (const [outcome, rules, answer] of answers) {
+    onDocument = answer;
+    await signOut('t1');
+    await polls(notifierOf(rules));
+    assert.equal((await shown('told'))[0]?.[1], outcome);
+  }
+  clock.advance(91 * day);
+  assert.deepEqual(await shown('told'), [], 'what was long ago is forgotten');
 });
 
 it('a site without a document gets nothing, and is asked once in an hour', async () => {

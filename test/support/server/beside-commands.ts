@@ -134,6 +134,7 @@ export function besideCommands({ folder, list, n, email }: BesidePlace): BesideC
     refused('tips accept', address),
     of('tips reopen', address, '--categories', '18'),
     of('site list'),
+    of('site notices'),
     of('site block', 'a-site-to-block.com'),
     of('site unblock', 'a-site-to-block.com'),
     of('mail test', email),

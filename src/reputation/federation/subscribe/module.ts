@@ -322,9 +322,17 @@ export function createPeerPoller(options: PollOptions) {
     return later?.stored === dueAt ? later.dueAt : dueAt;
   }
 
+  function forget(number: number): void {
+    heads.delete(number);
+    unwritten.delete(number);
+  }
+
   /** Begins what is due. @returns all peers as they are stored */
   async function poll(): Promise<readonly StoredPeer[]> {
     const peers = await listPeers(store);
+    for (const number of [...heads.keys(), ...unwritten.keys()]) {
+      if (!peers.some((one) => one.number === number)) forget(number);
+    }
     if (!options.isMine() || signal.aborted) return peers;
     if (jobs.count() === 0) await findMirrors(peers);
     // Beside a poll that takes long too: a peer that is paused counts nothing from now on.
