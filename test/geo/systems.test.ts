@@ -1,7 +1,7 @@
 /** Autonomous systems out of the file of providers: ranges by number, the number by address. */
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { manualClock } from '../../src/core/clock.ts';
@@ -104,6 +104,25 @@ test('a tree gives the same answers as text', (t) => {
   assert.equal(numberOf(index, '192.0.2.9'), 64_500);
   assert.equal(numberOf(index, '192.0.2.129'), 0);
   assert.equal(numberOf(index, '2001:db8::9'), 64_500);
+});
+
+test('the thread that read the file ends with it, and the index answers on', async (t) => {
+  const directory = makeTempDir('systems-thread');
+  t.after(() => directory.remove());
+  const path = `${directory.path}/asn.mmdb`;
+  const networks = [['192.0.2.0/24', { autonomous_system_number: 64_500 }]] as const;
+  writeFileSync(path, buildMmdb({ recordSize: 24, ipVersion: 6, networks }));
+  const threads = () => readdirSync('/proc/self/task').length;
+  const before = threads();
+  const systems = openSystems({
+    asnMmdbPath: path,
+    clock: manualClock(0),
+    onFailure: (error) => assert.fail(String(error)),
+  });
+  assert.equal((await systems.rangesOf(64_500))?.ranges.length, 1);
+  assert.equal(threads(), before);
+  assert.equal((await systems.rangesOf(64_500))?.ranges.length, 1);
+  await systems.close();
 });
 
 test('the index is made before anybody asks, once, and a fault there is said and ends nothing', async () => {
