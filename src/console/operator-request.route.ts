@@ -7,7 +7,7 @@ import { isAccountId } from '../access/accounts/records.ts';
 import type { AuditLog } from '../access/audit-log.ts';
 import type { Clock } from '../core/clock.ts';
 import { type ErrorCode, sentenceFor } from '../core/errors.ts';
-import { fail, ok, type Result } from '../core/result.ts';
+import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import type { Reply } from '../http/request/message.ts';
 import type { Params } from '../http/request/query.ts';
 import type { PlainRoute } from '../http/router.ts';
@@ -21,6 +21,7 @@ import {
   type ConsoleView,
   consolePaths,
   fieldAtFault,
+  inWords,
   type SectionActs,
   typedFields,
   undoPath,
@@ -132,9 +133,13 @@ export async function viewOf(
 
 function refusalOf({ refused, unsaved, language }: OperatorRequest): ConsoleView['refused'] {
   if (refused === undefined) return undefined;
-  const { detail, parameter, error } = refused;
+  const { parameter } = refused;
   const does = unsaved?.fields.find(([name]) => name === 'do')?.[1] ?? '';
-  return { does, sentence: detail ?? sentenceFor(error, language), field: parameter };
+  return { does, sentence: failureSentence(refused, language), field: parameter };
+}
+
+export function failureSentence({ error, detail }: Failure, language: Language): string {
+  return detail === undefined ? sentenceFor(error, language) : inWords({ language }, detail);
 }
 
 /** An act of operators, as the command of the same name does it. */

@@ -90,6 +90,34 @@ export interface ConsoleView {
   formFields(act: string): Readonly<Record<string, FormField>>;
 }
 
+const patternsOf = new WeakMap<object, readonly (readonly [RegExp, string])[]>();
+
+/**
+ * Returns a sentence of the program in the words of the page, such as why a list was not read: part by part what stands
+ * before a colon. What no words are for stays as it is.
+ */
+export function inWords(frame: Pick<PageFrame, 'language'>, sentence: string): string {
+  const { said } = frameText(frame).console;
+  let patterns = patternsOf.get(said);
+  if (patterns === undefined) {
+    patterns = Object.entries(said).map(([from, to]) => {
+      const parts = from.split('{}').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+      return [new RegExp(`^${parts.join('(.+?)')}$`), to] as const;
+    });
+    patternsOf.set(said, patterns);
+  }
+  for (const [pattern, words] of patterns) {
+    const found = pattern.exec(sentence);
+    if (found === null) continue;
+    let next = 1;
+    return words.replaceAll('{}', () => inWords(frame, found[next++]!));
+  }
+  const at = sentence.indexOf(': ');
+  if (at === -1) return sentence;
+  const colon = frame.language === 'fr' ? '\u00a0: ' : ': ';
+  return inWords(frame, sentence.slice(0, at)) + colon + inWords(frame, sentence.slice(at + 2));
+}
+
 export interface ConsolePageOptions {
   readonly section: ConsoleSection;
   readonly title?: string | undefined;

@@ -1,8 +1,9 @@
-/** What a server counts of its doings has words in both languages, whatever it is. */
+/** What a server counts and says of its doings has words in both languages, whatever it is. */
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { CounterName } from '../../src/app/figures.ts';
+import { inWords } from '../../src/console/parts.page.tsx';
 import { activityLabel } from '../../src/console/service/system.page.tsx';
 import { type ErrorCode, errors } from '../../src/core/errors.ts';
 import { securityEvents } from '../../src/signon/sessions/security-log.ts';
@@ -55,3 +56,27 @@ for (const language of ['en', 'fr'] as const) {
     }
   });
 }
+
+it('what the program says of a list, a peer and a change is French on a French page', () => {
+  const french = (sentence: string) => inWords({ language: 'fr' }, sentence);
+  assert.equal(
+    french("https://lists.example/a.txt: can't be read (no such host)"),
+    'https://lists.example/a.txt\u00a0: lecture impossible (hôte introuvable)',
+  );
+  assert.equal(
+    french('c.example: line 3 of its snapshot: not sorted by address'),
+    'c.example\u00a0: ligne 3 de son instantané\u00a0: lignes non triées par adresse',
+  );
+  assert.equal(
+    french('3 reports of 2 addresses taken back'),
+    '3 signalements de 2 adresses retirés',
+  );
+  assert.equal(french('3 reports of 192.0.2.7 taken back'), '3 signalements de 192.0.2.7 retirés');
+  assert.equal(
+    french('c.example: its head is refused (forked)'),
+    'c.example\u00a0: son en-tête est refusé (autre historique)',
+  );
+  for (const unknown of ['a sentence of another version', 'x: ', ': ', '{}', 'constructor']) {
+    assert.equal(inWords({ language: 'en' }, unknown), unknown);
+  }
+});

@@ -95,7 +95,7 @@ test('what stands behind the first sample under a heading comes once, and only w
 
 test('folded, each section is a line that a link to it opens', () => {
   const article = parseArticle('x.md', '# T\n\na\n\n## U `v`\n\nb\n\n### W\n\nc\n', anywhere);
-  const html = renderHtml(article.render(catalogueFor('en'), true));
+  const html = renderHtml(article.render(catalogueFor('en'), 'all'));
   assert.match(html, /<h1 id="t">T<\/h1><p>a<\/p>.*<details><summary><h2>U <code>v<\/code><\/h2>/);
   assert.match(html, /<\/summary><div class="fold-body" id="u-v"><p>b<\/p><h3 id="w">/);
 });

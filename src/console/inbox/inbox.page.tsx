@@ -12,6 +12,7 @@ import {
   type ConsoleView,
   consolePage,
   consolePaths,
+  inWords,
   sectionActs,
 } from '../parts.page.tsx';
 import { type FetchedList, listActs } from '../reputation/lists.page.tsx';
@@ -218,7 +219,7 @@ function listNeed(frame: PageFrame, view: InboxView, list: FetchedList): Html {
       time={isHeld ? '' : text.tries(failures, format.number(failures))}
     >
       <p class="breaks">
-        {isHeld ? all.lists.held(format.number(heldRows)) : `${failure}.`}{' '}
+        {isHeld ? all.lists.held(format.number(heldRows)) : `${inWords(frame, failure)}.`}{' '}
         {freshAt > 0 && text.rowsOf(format.moment(freshAt))}
       </p>
       <div class="need-acts">
@@ -322,7 +323,8 @@ export function SetUp({
   );
 }
 
-function figures(frame: PageFrame, { now, span, tiles, recent, recentEmails }: InboxView): Html {
+function figures(frame: PageFrame, view: InboxView): Html {
+  const { now, span, tiles, recent, recentEmails, categoryNames } = view;
   const text = frameText(frame).console.inbox;
   const format = formatFor(frame.language);
   return (
@@ -358,7 +360,7 @@ function figures(frame: PageFrame, { now, span, tiles, recent, recentEmails }: I
         {recent.map(({ command, at, result }) => (
           <li>
             <Icon name={result === 'done' ? 'check' : 'alert'} />
-            {changeIn(frame, { command, result }, recentEmails)[0]}
+            {changeIn(frame, { command, result }, recentEmails, categoryNames)[0]}
             <small>{format.near(at, now)}</small>
           </li>
         ))}

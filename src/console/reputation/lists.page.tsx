@@ -13,6 +13,7 @@ import {
   type ConsoleView,
   consolePage,
   consolePaths,
+  inWords,
   Listing,
   sectionActs,
 } from '../parts.page.tsx';
@@ -327,7 +328,9 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
               <span class="offer-name">
                 <strong>{title}</strong>
                 <span class="source-note">{about[name]}</span>
-                {list?.failure && <span class="offer-failure breaks">{list.failure}</span>}
+                {list?.failure && (
+                  <span class="offer-failure breaks">{inWords(frame, list.failure)}</span>
+                )}
               </span>
               <span>
                 <Link href={terms} rel="noreferrer">
@@ -405,7 +408,11 @@ export function listsPage(frame: PageFrame, view: ListsView): string {
       <span class="source-note fact-below breaks">{one.from}</span>
       {one.failure && (
         <span class="offer-failure fact-below breaks">
-          {text.failed(one.failures, format.number(one.failures), one.failure)}
+          {text.failed(
+            one.failures,
+            format.number(one.failures),
+            inWords(frame, one.failure.replace(`${one.from}: `, '')),
+          )}
         </span>
       )}
     </>,

@@ -14,6 +14,7 @@ import {
   consolePage,
   consolePaths,
   factsCard,
+  inWords,
   isFormOpen,
   Listing,
   sectionActs,
@@ -158,10 +159,8 @@ export function heldText(frame: PageFrame, peer: ShownPeer): Html {
   );
 }
 
-function stateOf(
-  text: ConsoleCatalogue['peers'],
-  { state, held, counts, failure }: ShownPeer,
-): Html {
+function stateOf(frame: PageFrame, { state, held, counts, failure }: ShownPeer): Html {
+  const text = frameText(frame).console.peers;
   const isBad = state === 'held' || state === 'stale' || state === 'failing';
   return (
     <>
@@ -171,7 +170,7 @@ function stateOf(
       />
       {held !== 'none' && <p class="card-note">{text.held[held]}</p>}
       {!counts && <p class="card-note">{text.silent}</p>}
-      {failure !== '' && <p class="card-note breaks">{failure}</p>}
+      {failure !== '' && <p class="card-note breaks">{inWords(frame, failure)}</p>}
     </>
   );
 }
@@ -217,7 +216,7 @@ function onePeer(frame: PageFrame, view: PeersView, peer: ShownPeer): string {
         )}
         {decisionsFor(peer).length > 0 && <div class="acts">{decisionsFor(peer).map(act)}</div>}
         {factsCard(text.facts, [
-          [text.state, stateOf(text, peer)],
+          [text.state, stateOf(frame, peer)],
           [text.address, <span class="mono breaks">{peer.url}</span>],
           [text.weight, weightOf(text, peer, number)],
           ...(peer.follows === '' ? [] : [[text.follows, peer.follows] as const]),
@@ -433,7 +432,7 @@ function foundPeer(
         {text.notAdded}
       </p>
       <ul class="preview-notes">
-        {unread !== null && <li class="is-warning breaks">{unread}</li>}
+        {unread !== null && <li class="is-warning breaks">{inWords(frame, unread)}</li>}
         {unread === null && <li>{text.terms(number(found.least ?? 0), found.licence ?? '')}</li>}
         {overlap !== null && (
           <>
@@ -449,7 +448,7 @@ function foundPeer(
         )}
         {notCompared !== null && (
           <li class="is-warning">
-            {text.notCompared} <span class="breaks">{notCompared}</span>
+            {text.notCompared} <span class="breaks">{inWords(frame, notCompared)}</span>
           </li>
         )}
         {typed.own === 'true' ? (
@@ -474,7 +473,7 @@ export function peersPage(frame: PageFrame, view: PeersView): string {
     <Link class="breaks" href={`${consolePaths.peers}?peer=${encodeURIComponent(peer.name)}`}>
       {peer.name}
     </Link>,
-    stateOf(text, peer),
+    stateOf(frame, peer),
     weightOf(text, peer, number),
     number(peer.rows),
     number(peer.refused),

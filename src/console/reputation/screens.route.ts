@@ -4,7 +4,6 @@
  */
 
 import { isAccountId } from '../../access/accounts/records.ts';
-import { sentenceFor } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { listNameOf, plainAddress, plainPasted } from '../../core/text.ts';
 import type { Reply } from '../../http/request/message.ts';
@@ -29,6 +28,7 @@ import {
   consoleChange,
   consoleScreen,
   emailsOf,
+  failureSentence,
   type OperatorRequest,
   type OperatorSession,
   type PreparedChange,
@@ -202,7 +202,7 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
       : {
           ...given,
           failure: {
-            sentence: read.detail ?? sentenceFor(read.error, context.language),
+            sentence: failureSentence(read, context.language),
             field: (['format', 'path'] as const).find((one) => one === read.parameter) ?? 'url',
           },
         };
@@ -252,7 +252,7 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
       ? { typed, found: read.value as NonNullable<PeerPreview['found']> }
       : {
           typed,
-          failure: read.detail ?? sentenceFor(read.error, context.language),
+          failure: failureSentence(read, context.language),
           field:
             read.parameter !== undefined && read.parameter in peerFields ? read.parameter : 'url',
         };

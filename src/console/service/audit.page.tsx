@@ -5,9 +5,9 @@ import { type ErrorCode, errors, sentenceFor } from '../../core/errors.ts';
 import { LinkButton } from '../../web/components/form.tsx';
 import { Badge } from '../../web/components/table.tsx';
 import { classes, type Html } from '../../web/html.ts';
-import { formatFor } from '../../web/layout/format.ts';
+import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { type ConsoleView, consolePage, FindForm, Listing } from '../parts.page.tsx';
+import { type ConsoleView, consolePage, FindForm, inWords, Listing } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
 export interface AuditView extends ConsoleView {
@@ -26,7 +26,7 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
   const format = formatFor(frame.language);
   const { accounts, now, part, next } = view;
   const rows = view.entries.map((one) => [
-    changeOf(frame, one, accounts),
+    changeOf(frame, view, one),
     resultOf(frame, one),
     <>
       <span class="who breaks">{accounts.get(one.user.replace(/^account /, '')) ?? one.user}</span>{' '}
@@ -74,6 +74,7 @@ export function changeIn(
   frame: PageFrame,
   { command, result }: Pick<AuditEntry, 'command' | 'result'>,
   emails: AuditView['accounts'],
+  categoryNames: readonly string[],
 ): readonly [change: Html, rest: string] {
   const { changes, audit } = frameText(frame).console;
   const words: Readonly<Record<string, string | undefined>> = changes;
@@ -98,28 +99,36 @@ export function changeIn(
       {said && <span class={classes('breaks', !email && 'mono')}>{said}</span>}
       {placeholder !== undefined && ` ${leftOut[placeholder]}`}
     </span>,
-    facts.flatMap((fact) => factIn(audit.facts, fact, emails)).join(' · '),
+    facts.flatMap((fact) => factIn(frame, fact, emails, categoryNames)).join(' · '),
   ];
 }
 
 /** Returns a parameter as it was typed, such as `score=90`, in words: none for a consent. */
 function factIn(
-  words: Readonly<Record<string, string | undefined>>,
+  frame: PageFrame,
   typed: string,
   emails: AuditView['accounts'],
+  categoryNames: readonly string[],
 ): string[] {
   if (typed === '' || typed === 'yes=true') return [];
+  const words: Readonly<Record<string, string | undefined>> = frameText(frame).console.audit.facts;
   const [, name = '', value = ''] = /^(\w+)=(.*)$/.exec(typed) ?? [];
   const word = words[name];
-  if (word === undefined) return [emails.get(typed) ?? typed];
+  if (word === undefined) return [emails.get(typed) ?? inWords(frame, typed)];
   if (value === 'true') return [word];
+  if (name === 'category' || name === 'categories') {
+    return [`${word} ${namesText(value.split(',').map(Number), categoryNames)}`];
+  }
+  if (/^\d+(\.\d+)?$/.test(value)) {
+    return [`${word} ${formatFor(frame.language).number(Number(value))}`];
+  }
   // The log has `?` for a space. Of a key, its name and its number suffice.
   const shown = name === 'key' ? value.split('+', 2).join('+') : value.replaceAll(',?', ', ');
-  return [`${word} ${emails.get(shown) ?? shown}`];
+  return [`${word} ${emails.get(shown) ?? inWords(frame, shown)}`];
 }
 
-function changeOf(frame: PageFrame, entry: AuditEntry, emails: AuditView['accounts']): Html {
-  const [change, rest] = changeIn(frame, entry, emails);
+function changeOf(frame: PageFrame, view: AuditView, entry: AuditEntry): Html {
+  const [change, rest] = changeIn(frame, entry, view.accounts, view.categoryNames);
   return (
     <>
       {change}
@@ -128,12 +137,18 @@ function changeOf(frame: PageFrame, entry: AuditEntry, emails: AuditView['accoun
   );
 }
 
+/** Outcomes that say no more than the change itself. */
+const alreadySaid =
+  /^(\S+ (set|removed|on|off|blocked|unblocked)|added|accepted|dropped|pinned|removed|made|revoked|rotated|withdrawn|refused|forgotten|waits again)$/;
+
 /** Says how it ended, and what was before and after; of one that failed, why. */
-function resultOf(frame: PageFrame, { result, before, after }: AuditEntry): Html {
+function resultOf(frame: PageFrame, { command, result, before, after }: AuditEntry): Html {
   const { results } = frameText(frame).console.audit;
   const facts = Object.hasOwn(errors, after)
     ? sentenceFor(after as ErrorCode, frame.language)
-    : [before, after].filter((fact) => fact !== '').join(' → ');
+    : alreadySaid.test(after) || command.startsWith('feed add ')
+      ? ''
+      : [before, after].flatMap((fact) => (fact === '' ? [] : [inWords(frame, fact)])).join(' → ');
   return (
     <>
       {(result !== 'done' || facts === '') && (

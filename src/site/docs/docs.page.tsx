@@ -147,7 +147,7 @@ export function docsPage(frame: PageFrame, data: DocsPageData): string {
   const { slug } = data.page;
   const shown = textFor(data.page, frame.language);
   const { article, language } = shown;
-  const [heading, ...rest] = article.render(text, data.page.isReference);
+  const [heading, ...rest] = article.render(text, data.page.folded);
   return renderDocument(
     { ...frame, current: 'docs' },
     {

@@ -18,8 +18,8 @@ interface DocFile {
   /** The same page in French, heading by heading. Without one, French readers get the English text. */
   readonly french?: string;
   readonly group: 'start' | 'signOn' | 'reputation';
-  /** Readers look something up in it: its sections are folded. */
-  readonly isReference?: true;
+  /** Sections that are lines to open: of a page in which readers look something up, or of one behind its first section. */
+  readonly folded?: 'all' | 'behind the first';
 }
 
 /** In the order of the navigation. The first is /docs itself. */
@@ -30,26 +30,33 @@ const files = [
     file: 'site/sign-in-button.md',
     french: 'site/fr/sign-in-button.md',
     group: 'signOn',
+    folded: 'behind the first',
   },
-  { slug: 'oauth-libraries', file: 'site/oauth-libraries.md', group: 'signOn', isReference: true },
-  { slug: 'sign-on', file: 'SIGNON.md', group: 'signOn', isReference: true },
+  { slug: 'oauth-libraries', file: 'site/oauth-libraries.md', group: 'signOn', folded: 'all' },
+  { slug: 'sign-on', file: 'SIGNON.md', group: 'signOn', folded: 'all' },
   {
     slug: 'ask-about-an-address',
     file: 'site/ask-about-an-address.md',
     french: 'site/fr/ask-about-an-address.md',
     group: 'reputation',
   },
-  { slug: 'ip-api', file: 'API.md', group: 'reputation', isReference: true },
-  { slug: 'high-rates', file: 'site/high-rates.md', group: 'reputation' },
-  { slug: 'scoring', file: 'SCORING.md', group: 'reputation', isReference: true },
-  { slug: 'feeds', file: 'FEEDS.md', group: 'reputation', isReference: true },
-  { slug: 'bouncers', file: 'BOUNCERS.md', group: 'reputation', isReference: true },
+  { slug: 'ip-api', file: 'API.md', group: 'reputation', folded: 'all' },
+  { slug: 'high-rates', file: 'site/high-rates.md', group: 'reputation', folded: 'all' },
+  { slug: 'scoring', file: 'SCORING.md', group: 'reputation', folded: 'all' },
+  { slug: 'feeds', file: 'FEEDS.md', group: 'reputation', folded: 'all' },
+  { slug: 'bouncers', file: 'BOUNCERS.md', group: 'reputation', folded: 'all' },
   { slug: 'gate', file: 'GATE.md', group: 'reputation' },
   { slug: 'dns-block-list', file: 'DNSBL.md', group: 'reputation' },
   { slug: 'dovecot', file: 'DOVECOT.md', group: 'reputation' },
   { slug: 'webhooks', file: 'WEBHOOKS.md', group: 'reputation' },
-  { slug: 'captcha', file: 'CAPTCHA.md', group: 'reputation', isReference: true },
-  { slug: 'limits', file: 'site/limits.md', french: 'site/fr/limits.md', group: 'start' },
+  { slug: 'captcha', file: 'CAPTCHA.md', group: 'reputation', folded: 'all' },
+  {
+    slug: 'limits',
+    file: 'site/limits.md',
+    french: 'site/fr/limits.md',
+    group: 'start',
+    folded: 'all',
+  },
   { slug: 'machines', file: 'site/machines.md', french: 'site/fr/machines.md', group: 'start' },
 ] as const satisfies readonly DocFile[];
 
@@ -68,7 +75,7 @@ export interface DocText {
 export interface DocPage {
   readonly slug: DocSlug;
   readonly group: DocGroup;
-  readonly isReference: boolean;
+  readonly folded: DocFile['folded'];
   readonly english: DocText;
   /** Undefined: there is no translation. */
   readonly french: DocText | undefined;
@@ -154,10 +161,10 @@ export function loadDocs(
 
   const pages: DocPage[] = files.map((one) => {
     const { slug, file, group } = one;
-    const isReference = 'isReference' in one;
+    const folded = 'folded' in one ? one.folded : undefined;
     const english = textOf(slug, file, 'en');
     const french = 'french' in one ? textOf(slug, one.french, 'fr', english) : undefined;
-    return { slug, group, isReference, english, french };
+    return { slug, group, folded, english, french };
   });
   return pages;
 }

@@ -68,9 +68,9 @@ export interface Article extends Intro {
   readonly sections: readonly DocsSection[];
   /**
    * Everything; the labels of buttons are in the language of `text`.
-   * @param isFolded each section below the first is a line that opens in place, also for a link to it
+   * @param folded sections that are lines, which open in place, also for a link to one
    */
-  render(text: Catalogue, isFolded?: boolean): readonly Html[];
+  render(text: Catalogue, folded?: 'all' | 'behind the first'): readonly Html[];
 }
 
 /** Each function makes what stands behind the first sample under the heading with its id. */
@@ -138,7 +138,7 @@ export function parseArticle(
     summary,
     headings: rest.filter(({ depth }) => depth <= 3),
     sections,
-    render(text, isFolded = false) {
+    render(text, folded) {
       const rendering: Rendering = {
         text,
         resolve,
@@ -149,25 +149,44 @@ export function parseArticle(
         labels: new Set(),
         after: new Map(Object.entries(after)),
       };
-      return isFolded ? foldedBlocks(tokens, rendering) : blocks(tokens, rendering);
+      return folded === undefined
+        ? blocks(tokens, rendering)
+        : foldedBlocks(tokens, rendering, folded === 'all' ? 0 : 1);
     },
   };
 }
 
-function foldedBlocks(tokens: readonly Token[], rendering: Rendering): Html[] {
-  const starts = tokens.flatMap((token, i) =>
-    token.type === 'heading' && (token as Tokens.Heading).depth === 2 ? [i] : [],
-  );
+/** @param open sections at the beginning that are no lines */
+function foldedBlocks(tokens: readonly Token[], rendering: Rendering, open: number): Html[] {
+  const starts = tokens
+    .flatMap((token, i) =>
+      token.type === 'heading' && (token as Tokens.Heading).depth === 2 ? [i] : [],
+    )
+    .slice(open);
   const intro = blocks(tokens.slice(0, starts[0]), rendering);
+  const summaries = starts.map((from) => shortSummary(tokens[from + 1], tokens[from + 2]));
   const folds = starts.map((from, i) => {
     const { id, content } = enter(tokens[from] as Tokens.Heading, rendering);
     return (
-      <Fold title={content} id={id}>
+      <Fold title={content} id={id} aside={summaries.every(Boolean) && summaries[i]}>
         {blocks(tokens.slice(from + 1, starts[i + 1]), rendering)}
       </Fold>
     );
   });
   return [...intro, <Folds>{folds}</Folds>];
+}
+
+const shortCharsMax = 60;
+
+/** Returns the first sentence of what follows a heading, if it is a short one. */
+function shortSummary(...next: readonly (Token | undefined)[]): string | undefined {
+  const first = next.find((token) => token !== undefined && token.type !== 'space');
+  if (first?.type !== 'paragraph') return undefined;
+  const [, sentence] =
+    /^(.+?)\.(?:\s|$)/s.exec(plainText((first as Tokens.Paragraph).tokens)) ?? [];
+  return sentence !== undefined && sentence.length <= shortCharsMax
+    ? sentence.replace(/\s+/g, ' ')
+    : undefined;
 }
 
 /** `GET /api.php` becomes `get-api-php`. */
