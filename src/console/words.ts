@@ -803,6 +803,9 @@ const consoleEn = {
     remove: 'Remove rule',
     addTitle: 'Set a rule',
     first: (count: string) => `Showing the first ${count}. “portcullis entry list” shows all.`,
+    networks: (count: string) => `networks: ${count}`,
+    unwritten: 'its networks are being added',
+    empty: 'no network is known here',
   },
   allow: {
     lede: 'Addresses and networks that are never malicious and never in a blocklist.',
@@ -1709,6 +1712,9 @@ const consoleFr: ConsoleCatalogue = {
     remove: 'Supprimer la règle',
     addTitle: 'Définir une règle',
     first: (count) => `Voici les ${count} premières. « portcullis entry list » les montre toutes.`,
+    networks: (count) => `réseaux : ${count}`,
+    unwritten: 'ses réseaux sont en cours d’ajout',
+    empty: 'aucun réseau connu ici',
   },
   allow: {
     lede: 'Adresses et réseaux jamais malveillants, et jamais dans une liste de blocage.',

@@ -31,10 +31,14 @@ export function parseNetworkGroup(text: string): NetworkGroup | string | undefin
   return isKnown ? { kind: 'country', code } : `${code} is the code of no country`;
 }
 
-/** Returns the code that stands in the tables in place of this one, as GB does for UK; undefined: it is in use itself. */
-export function currentCountryCode(code: string): string | undefined {
+/** Codes of more than one country, and of none: tables name the countries. */
+const unions = ['EU', 'EZ', 'QO', 'UN', 'XA', 'XB'];
+
+/** Returns why the tables have no network under this code: another one is in use, as GB for UK, or it is of no one country. */
+export function faultOfCountry(code: string): string | undefined {
   const today = Intl.getCanonicalLocales(`und-${code}`)[0]!.slice(-2);
-  return today === code ? undefined : today;
+  if (today !== code) return `${code} is the code of no country: name ${today}`;
+  return unions.includes(code) ? `${code} is no country: name each country of it` : undefined;
 }
 
 /** Writes a group as `parseNetworkGroup` reads it: two capital letters first, as no address begins. */

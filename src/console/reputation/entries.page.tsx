@@ -19,9 +19,14 @@ import {
 } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
-export interface ShownEntry {
-  /** Canonical CIDR text. */
+interface ShownRange {
+  /** Canonical CIDR text, or the name of a system or country. */
   readonly prefix: string;
+  /** The number of networks of a system or country; null: they are not written yet. */
+  readonly networks?: number | null;
+}
+
+export interface ShownEntry extends ShownRange {
   readonly score: number;
   readonly category: number;
   readonly note: string;
@@ -91,8 +96,21 @@ function addForm(frame: PageFrame, view: EntriesView): Html {
   );
 }
 
+function rangeLink(frame: PageFrame, { prefix, networks }: ShownRange): Html {
+  const text = frameText(frame).console.entries;
+  const count = networks ? formatFor(frame.language).number(networks) : '';
+  const size =
+    networks === null ? text.unwritten : networks === 0 ? text.empty : text.networks(count);
+  return (
+    <>
+      {nameOf(prefix)}
+      {networks !== undefined && <span class="field-hint"> {size}</span>}
+    </>
+  );
+}
+
 /** A country has no page of its own. */
-function rangeLink(prefix: string): Html {
+function nameOf(prefix: string): Html {
   if (/^[A-Z]{2}$/.test(prefix)) return <span class="mono whole">{prefix}</span>;
   const isSystem = /^AS\d/.test(prefix);
   const page = isSystem ? `/as/${prefix.slice(2)}` : `/ip/${prefix.replace(/\/(32|128)$/, '')}`;
@@ -110,14 +128,20 @@ function found(frame: PageFrame, view: EntriesView): Html {
   const format = formatFor(frame.language);
   const rows = entries
     .slice(0, rowsMax)
-    .map(({ prefix, score, category, note, setAt, endsAt }) => [
-      rangeLink(prefix),
+    .map(({ score, category, note, setAt, endsAt, ...range }) => [
+      rangeLink(frame, range),
       <Badge label={format.number(score)} tone={scoreBand(score)} />,
       category !== 0 && namesText([category], categoryNames),
       <span class="breaks">{note}</span>,
       format.near(setAt, view.now),
       endsAt === 0 ? all.never : format.near(endsAt, view.now),
-      <ActButton view={view} of={entryActs} does="remove" about={{ prefix }} label={text.remove} />,
+      <ActButton
+        view={view}
+        of={entryActs}
+        does="remove"
+        about={{ prefix: range.prefix }}
+        label={text.remove}
+      />,
     ]);
   const columns = [
     text.prefix,
@@ -141,8 +165,7 @@ function found(frame: PageFrame, view: EntriesView): Html {
 
 // The allowlist: what is on it and why, and a form for one more.
 
-export interface AllowedRange {
-  readonly prefix: string;
+export interface AllowedRange extends ShownRange {
   readonly reason: string;
   readonly addedAt: number;
 }
@@ -162,11 +185,17 @@ export function allowPage(
   const { ranges } = view;
   const rows = ranges
     .slice(0, rowsMax)
-    .map(({ prefix, reason, addedAt }) => [
-      rangeLink(prefix),
+    .map(({ reason, addedAt, ...range }) => [
+      rangeLink(frame, range),
       <span class="breaks">{reason}</span>,
       format.near(addedAt, view.now),
-      <ActButton view={view} of={allowActs} does="remove" about={{ prefix }} label={text.remove} />,
+      <ActButton
+        view={view}
+        of={allowActs}
+        does="remove"
+        about={{ prefix: range.prefix }}
+        label={text.remove}
+      />,
     ]);
   const columns = [text.prefix, { title: text.reason, plain: true }, text.since, text.actions];
   return consolePage(frame, view, {

@@ -35,6 +35,7 @@ interface ListRow {
   readonly run: string;
   /** Rows of the run. */
   readonly rows: number;
+  /** The run is under way, was cut short, or took the list back. */
   readonly loading: boolean;
   readonly begunAt: number;
 }
@@ -128,7 +129,8 @@ export async function loadList(options: LoadListOptions): Promise<Result<bigint>
   const found = await findList(store, ref);
   // Another loader has overtaken this one: the row is its.
   if (found.row?.run !== ref.run) return commitEvent(store, ended);
-  return commitEvent(store, ended, [listRow(ref, { ...state, loading: false })]);
+  const loading = options.holdDays === 0;
+  return commitEvent(store, ended, [listRow(ref, { ...state, loading })]);
 }
 
 /** Announces the run, in the commit that counts the list. */

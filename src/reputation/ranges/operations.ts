@@ -11,14 +11,11 @@ import {
 } from '../../contracts/operation-parameters.ts';
 import { dateIn, dateText } from '../../core/dates.ts';
 import { columnsOr, grouped } from '../../core/text-table.ts';
-import { findList } from '../lists/load-list.ts';
-import { listOfGroup } from '../lists/sources.ts';
 import { categoryFault, categoryMax, categoryNames } from '../reports/categories.ts';
 import {
   type AllowRule,
   createAllowlist,
   createOwnEntries,
-  isGroup,
   type OwnEntry,
 } from './operator-ranges.ts';
 
@@ -131,7 +128,7 @@ export const listEntries = operation({
   },
   async run(w, { part }) {
     const entries = await createOwnEntries(w).list(part.trim());
-    return withNetworks(w.store, 'seed', entries.map(shownEntry));
+    return entries.map((entry) => ({ ...shownEntry(entry), ...networksIn(entry) }));
   },
   lines: (entries) =>
     columnsOr(
@@ -148,29 +145,16 @@ export const listEntries = operation({
     ),
 });
 
-/** @returns the rows, those of groups with the number of their networks; null: the server has not written them yet */
-async function withNetworks<Row extends { readonly prefix: string }>(
-  store: OperationTools['store'],
-  list: 'seed' | 'allow',
-  rows: readonly Row[],
-) {
-  const shown: (Row & { readonly networks?: number | null })[] = [];
-  for (const row of rows) {
-    if (!isGroup(row.prefix)) shown.push(row);
-    else {
-      const found = await findList(store, { list, source: listOfGroup(row.prefix) });
-      shown.push({ ...row, networks: found.row?.rows ?? null });
-    }
-  }
-  return shown;
-}
-
 /** Writes a group with the number of its networks. */
 function namedWith(one: { readonly prefix: string; readonly networks?: number | null }): string {
   const { prefix, networks } = one;
   if (networks === undefined) return prefix;
-  return networks === null ? `${prefix} (not yet)` : `${prefix} (${grouped(networks)} networks)`;
+  if (networks === null) return `${prefix} (its networks are being written)`;
+  if (networks === 0) return `${prefix} (no network in the geo tables)`;
+  return `${prefix} (${grouped(networks)} networks)`;
 }
+
+const networksIn = ({ networks }: OwnEntry) => (networks === undefined ? {} : { networks });
 
 const shownRule = (rule: AllowRule) => ({ ...rule, addedAt: dateText(rule.addedAt) });
 
@@ -209,7 +193,7 @@ export const listRules = operation({
   parameters: {},
   async run(w) {
     const rules = await createAllowlist(w).list();
-    return withNetworks(w.store, 'allow', rules.map(shownRule));
+    return rules.map(shownRule);
   },
   lines: (rules) =>
     columnsOr(

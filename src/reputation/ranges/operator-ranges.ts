@@ -15,7 +15,7 @@ import { capacities } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { currentCountryCode, groupName, parseNetworkGroup } from '../../geo/network-groups.ts';
+import { faultOfCountry, groupName, parseNetworkGroup } from '../../geo/network-groups.ts';
 import { parseIp } from '../../ip/address.ts';
 import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { readPrefix } from '../../ip/operator-prefix.ts';
@@ -64,6 +64,8 @@ interface RangeParts {
 
 /** `prefix`: canonical CIDR text, or the name of a group of networks. */
 type Ranged<T> = T & { readonly prefix: string };
+
+type Listed<T> = Ranged<T> & { readonly networks?: number | null };
 
 interface RangeKind<T> {
   readonly ledger: LedgerTable;
@@ -115,8 +117,7 @@ function readNamed(text: string): Result<NamedRange> {
 
 /** Returns why nothing is said of a country by this name: it would hold no network. A row of before may be removed by it. */
 function insteadOf(name: string): string | undefined {
-  const today = name.startsWith('AS') && name.length > 2 ? undefined : currentCountryCode(name);
-  return today && `${name} is the code of no country: name ${today}`;
+  return name.startsWith('AS') && name.length > 2 ? undefined : faultOfCountry(name);
 }
 
 export const isGroup = (name: string): boolean => /^[A-Z]/.test(name);
@@ -223,14 +224,22 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
     return rows;
   }
 
-  /** Returns the rows in the order of their text. */
-  async function list(): Promise<Ranged<T>[]> {
-    const rows: Ranged<T>[] = [];
+  /** Returns the number of a group's networks; null: the server has not written them yet. */
+  async function networksOf(group: string): Promise<number | null> {
+    const { row } = await findList(store, { list: kind.list, source: listOfGroup(group) });
+    return row === undefined || row.loading ? null : row.rows;
+  }
+
+  /** Returns the rows in the order of their text, groups with the number of their networks. */
+  async function list(): Promise<Listed<T>[]> {
+    const rows: Listed<T>[] = [];
     for await (const page of pagesUnder(store, kind.under())) {
       for (const { key, value } of page) {
         const row = codec.decode(value);
         const prefix = nameIn(key);
-        if (row !== undefined) rows.push({ ...row, prefix });
+        if (row === undefined) continue;
+        const group = isGroup(prefix) ? { networks: await networksOf(prefix) } : {};
+        rows.push({ ...row, prefix, ...group });
       }
     }
     return rows;
@@ -261,7 +270,7 @@ export async function retractGroup(
   return loadList({ ...parts, ...ref, holdDays: 0, batches: [], onRows: () => {} });
 }
 
-export type OwnEntry = Ranged<OwnRow>;
+export type OwnEntry = Listed<OwnRow>;
 
 /** The latest end, ms since 1970: seconds of the journal's events are 32 bits. */
 const endsAtMax = 0xffff_ffff * 1_000;
@@ -361,7 +370,7 @@ function matching(typed: string): (entry: OwnEntry) => boolean {
   };
 }
 
-export type AllowRule = Ranged<AllowRow>;
+export type AllowRule = Listed<AllowRow>;
 
 /** Ranges that are never malicious and never in a feed. */
 export function createAllowlist(parts: RangeParts & { readonly rulesMax?: number }) {

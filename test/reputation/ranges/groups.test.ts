@@ -134,6 +134,28 @@ test('each network of a system and of a country has the score, names the group, 
   assert.deepEqual([verdictOf('7.1.2.3').score, await own.list()], [0, []]);
 });
 
+test('a group says how many networks it has once they are written, also one that was taken away and comes again', async () => {
+  const own = createOwnEntries({ store, clock, random });
+  const count = async () => (await own.list())[0]?.networks;
+  for (const time of ['first', 'second']) {
+    assert.ok((await own.add('AS64500', terms)).ok);
+    assert.equal(await count(), null, time);
+    await look();
+    assert.equal(await count(), 3, time);
+    assert.ok((await own.remove('AS64500')).ok);
+  }
+  // One without networks, set anew with another note.
+  for (const note of ['', 'again']) {
+    assert.ok((await own.add('AS64999', { ...terms, note })).ok);
+    await look();
+    assert.equal(await count(), 0);
+  }
+  assert.deepEqual((await own.add('45.10.0.1', terms)).ok, true);
+  assert.equal((await own.list('45.10.0.1'))[0]?.networks, undefined);
+  const union = await own.add('eu', terms);
+  assert.match(union.ok ? '' : union.detail!, /EU is no country: name each country of it/);
+});
+
 test('a group on the allowlist beats every score, and its networks are no rules of their own', async () => {
   await createOwnEntries({ store, clock, random }).add('45.10.0.0/16', { ...terms, score: 100 });
   await createAllowlist({ store, clock, random }).add('AS64500', 'ours');

@@ -15,7 +15,7 @@ import { fail } from '../../../core/result.ts';
 import { listNameShape } from '../../../core/text.ts';
 import { columnsOr, grouped } from '../../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, hourMs, minuteMs } from '../../../core/time.ts';
-import { currentCountryCode, parseNetworkGroup } from '../../../geo/network-groups.ts';
+import { faultOfCountry, parseNetworkGroup } from '../../../geo/network-groups.ts';
 import { listPrefix, readTexts } from '../../../storage/keys.ts';
 import { pagesUnder, type Store } from '../../../storage/store.ts';
 import { maliciousScore } from '../../check/score.ts';
@@ -57,7 +57,7 @@ const isCategory = (item: string) =>
   /^\d{1,2}$/.test(item) && Number(item) >= 1 && Number(item) <= categoryMax;
 const isCountry = (item: string) => {
   const group = /^[A-Za-z]{2}$/.test(item) ? parseNetworkGroup(item) : undefined;
-  return typeof group === 'object' && currentCountryCode(item.toUpperCase()) === undefined;
+  return typeof group === 'object' && faultOfCountry(item.toUpperCase()) === undefined;
 };
 const countryFault = 'It must be codes of countries, such as DE or GB, separated by commas.';
 
