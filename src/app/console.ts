@@ -25,7 +25,6 @@ import type { ConsoleReports } from '../console/reputation/screens.route.ts';
 import type { ConsoleChecklist } from '../console/service/service.route.ts';
 import type { ServiceFacts } from '../console/service/system.page.tsx';
 import type { BoundedTables } from '../core/bounded-tables.ts';
-import type { Clock } from '../core/clock.ts';
 import { fail, ok } from '../core/result.ts';
 import { createTurns } from '../core/scheduling.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
@@ -70,27 +69,25 @@ import { catalogueFor } from '../reputation/words.ts';
 import type { SignonModule } from '../signon/module.ts';
 import { listInvitations } from '../signon/people/invitations.ts';
 import { groupsOf, listGroups, listRules } from '../signon/sites/groups.ts';
-import { type BlockedSites, createSiteList } from '../signon/sites/site-list.ts';
+import { createSiteList } from '../signon/sites/site-list.ts';
 import { listNotices } from '../signon/sites/site-news.ts';
 import { catalogueFor as signOnWords } from '../signon/words.ts';
-import type { Store } from '../storage/store.ts';
 import { activitiesOf } from './activity-counters.ts';
-import type { SignInCounts } from './counting.ts';
 import type { Data, Opening } from './data.ts';
 import type { Figures } from './figures.ts';
 import type { State } from './state.ts';
 import type { Listening } from './threads/threads.ts';
 
-/** Categories and countries on the page of the system. */
-const topShown = 12;
-export interface ConsoleSources {
+/** Lists all that the console reads of the server. Each page below names what it needs of this list. */
+export interface ConsoleSources
+  extends Pick<Opening, 'config' | 'clock' | 'random'>,
+    Pick<Data, 'store' | 'state' | 'placeOf' | 'geoMadeAt'> {
   readonly operations: ConsoleOf['operations'];
-  readonly data: Pick<Data, 'store' | 'state' | 'placeOf' | 'geoMadeAt'>;
   readonly signon: SignonModule;
   readonly pageBuilder: ConsoleParts['pageBuilder'];
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
-  readonly counts: Pick<CountsModule, 'reports'>;
+  readonly reportCounts: CountsModule['reports'];
   readonly figures: Pick<Figures, 'activity' | 'minutes' | 'errors'>;
   readonly check: Pick<Check, 'judge'>;
   readonly evidence: EvidenceReader;
@@ -103,36 +100,84 @@ export interface ConsoleSources {
   readonly newestBackupAt: () => number;
 }
 
-export function openConsole(opening: Opening, sources: ConsoleSources) {
-  const { clock, random } = opening;
-  const { figures, signon } = sources;
-  const { store, state } = sources.data;
-  const { reports } = sources.counts;
-  const parts = { store, clock, random };
-  const removals = createRemovals(parts);
-  const anonymousReports = createAnonymousReports(parts);
-  const startedAt = clock.now();
+type Sources<Name extends keyof ConsoleSources> = Pick<ConsoleSources, Name>;
 
-  async function service(): Promise<ServiceFacts> {
+export function openConsole(sources: ConsoleSources) {
+  const { store, state, clock, check, operations, pageBuilder, catchUp } = sources;
+  const removals = createRemovals(sources);
+  const anonymousReports = createAnonymousReports(sources);
+  const of: ConsoleOf = {
+    audit: createAuditLog(sources),
+    operations,
+    service: serviceOf(sources, async () => ({
+      removalsWaiting: (await removals.list()).length,
+      anonymousReportsWaiting: (await anonymousReports.list()).length,
+    })),
+    inbox: inboxOf(sources),
+    checklist: checklistOf(sources),
+    anonymousReports: {
+      list: async () =>
+        (await anonymousReports.list()).map((report) => ({
+          ...report,
+          categories: categoriesOf(report.categories),
+        })),
+    },
+    removals,
+    lists: {
+      list: async () => (await listSubscriptions(store)).map(shownList),
+      loaded: () => loadedLists(sources),
+      offers: offeredLists,
+    },
+    feeds: {
+      list: async () => (await listNamedFeeds(store)).map(shownFeed),
+      most: capacities.namedFeeds,
+      lists: () => listsOfFeeds(state).sort(),
+    },
+    peers: peersOf(sources),
+    reports: reportsOf(sources),
+    people: peopleOf(sources),
+    sites: sitesOf(sources),
+    entries: createOwnEntries(sources),
+    allowlist: createAllowlist(sources),
+    names: { emailOf: (id) => accountEmail(store, id) },
+    eventNames: (language) => signOnWords(language).account.security.events,
+    categoryNames: (language) => catalogueFor(language).categories,
+  };
+  const scoreOf = (text: string) => {
+    const words = new Uint32Array(4);
+    const family = replaceByEmbedded(parseIp(text, words), words);
+    return family === 0 ? undefined : check.judge(family, words, clock.now()).score;
+  };
+  return consoleRoutes({ pageBuilder, clock, catchUp, scoreOf }, of);
+}
+
+/** Categories and countries on the page of the system. */
+const topShown = 12;
+
+function serviceOf(
+  sources: Sources<'store' | 'state' | 'clock' | 'reportCounts' | 'figures' | 'tables' | 'threads'>,
+  waiting: () => Promise<Pick<ServiceFacts, 'removalsWaiting' | 'anonymousReportsWaiting'>>,
+): () => Promise<ServiceFacts> {
+  const { store, state, clock, reportCounts, figures } = sources;
+  const startedAt = clock.now();
+  return async () => {
     const now = clock.now();
     const { listening, pauses } = sources.threads() ?? { listening: 0, pauses: [] };
     const { rss, heapUsed } = process.memoryUsage();
     const { liveBytes, recordBytes } = state.index.stats();
-    const day = reports.sum('quarter', now);
-    const most = (trait: 'category' | 'country') => day.by(trait).slice(0, topShown);
+    const day = reportCounts.sum('quarter', now);
     return {
       version: packageVersion(),
       startedAt,
       entries: state.index.size(),
-      reports: reports
+      reports: reportCounts
         .series('quarter', now)
         .map(({ startMs, reports }) => ({ startMs, count: reports })),
-      categories: most('category'),
-      countries: most('country'),
+      categories: day.by('category').slice(0, topShown),
+      countries: day.by('country').slice(0, topShown),
       minutes: figures.minutes(),
       did: activitiesOf(figures.activity, now),
-      removalsWaiting: (await removals.list()).length,
-      anonymousReportsWaiting: (await anonymousReports.list()).length,
+      ...(await waiting()),
       threads: listening,
       pauses,
       tables: sources.tables.read(),
@@ -144,80 +189,33 @@ export function openConsole(opening: Opening, sources: ConsoleSources) {
       memory: { residentBytes: rss, heapBytes: heapUsed, indexBytes: liveBytes + recordBytes },
       errors: { forMs: Math.min(hourMs, now - startedAt), ...errorsOf(figures) },
     };
-  }
-
-  const of: ConsoleOf = {
-    audit: createAuditLog(parts),
-    operations: sources.operations,
-    service,
-    inbox: inboxOf(opening, sources),
-    checklist: checklistOf(opening, sources),
-    anonymousReports: {
-      list: async () =>
-        (await anonymousReports.list()).map((report) => ({
-          ...report,
-          categories: categoriesOf(report.categories),
-        })),
-    },
-    removals,
-    lists: {
-      list: async () => (await listSubscriptions(store)).map(shownList),
-      loaded: () => loadedLists(sources.data),
-      offers: offeredLists,
-    },
-    feeds: {
-      list: async () => (await listNamedFeeds(store)).map(shownFeed),
-      most: capacities.namedFeeds,
-      lists: () => listsOfFeeds(state).sort(),
-    },
-    peers: {
-      list: () => shownPeers(store, state, clock.now()),
-      async waiting() {
-        const [peers, { publication }] = await Promise.all([
-          listPeers(store),
-          readPublication(store),
-        ]);
-        if (peers.length === 0 && !publication.isOn) return undefined;
-        return peers.filter(({ held }) => held !== 'none').length;
-      },
-    },
-    reports: consoleReports({ ...sources, ...parts, state, accounts: signon.accounts }),
-    people: consolePeople({ store, state, signon }),
-    sites: consoleSites({
-      ...parts,
-      signIns: state.counting.signIns,
-      blocked: signon.authorization.blocked,
-    }),
-    entries: createOwnEntries(parts),
-    allowlist: createAllowlist(parts),
-    names: { emailOf: (id) => accountEmail(store, id) },
-    eventNames: (language) => signOnWords(language).account.security.events,
-    categoryNames: (language) => catalogueFor(language).categories,
   };
-  const { pageBuilder, catchUp } = sources;
-  const scoreOf = (text: string) => {
-    const words = new Uint32Array(4);
-    const family = replaceByEmbedded(parseIp(text, words), words);
-    return family === 0 ? undefined : sources.check.judge(family, words, clock.now()).score;
-  };
-  return consoleRoutes({ pageBuilder, clock, catchUp, scoreOf }, of);
 }
 
 const lastReports = 5;
-/** A budget is worth a look from this share on. */
+/** The inbox shows budgets that are used up to this share or more. */
 const budgetShare = 0.9;
 const budgetsShown = 5;
-/** The walk over all accounts is not made anew for each look. */
+/** The walk over all accounts is done at most this often. */
 const budgetsHoldMs = minuteMs;
 
 function inboxOf(
-  { clock, random }: Pick<Opening, 'clock' | 'random'>,
-  sources: Pick<ConsoleSources, 'data' | 'check' | 'evidence' | 'figures' | 'counts'>,
+  sources: Sources<
+    | 'store'
+    | 'state'
+    | 'placeOf'
+    | 'clock'
+    | 'random'
+    | 'check'
+    | 'evidence'
+    | 'reportCounts'
+    | 'figures'
+  >,
 ): ConsoleInbox {
-  const { check, evidence, figures } = sources;
-  const { store, state, placeOf } = sources.data;
+  const { store, state, placeOf, clock, check, evidence } = sources;
   const { access, index, sources: lists } = state;
-  const reports = createReportStore({ store, clock, random });
+  const reports = createReportStore(sources);
+  const allowlist = createAllowlist(sources);
   const dryRun = createDryRun({ index, contributions: state.entries.contributions });
 
   async function lastOf(family: 4 | 6, words: Uint32Array): Promise<LastReport[]> {
@@ -266,10 +264,7 @@ function inboxOf(
   }
 
   async function barOf(text: string): Promise<BarFacts> {
-    const [facts, hasRule] = await Promise.all([
-      factsOf(text),
-      createAllowlist({ store, clock, random }).has(text),
-    ]);
+    const [facts, hasRule] = await Promise.all([factsOf(text), allowlist.has(text)]);
     const words = new Uint32Array(4);
     const family = replaceByEmbedded(parseIp(text, words), words) as 4 | 6;
     const after = (decision: AddressDecision) =>
@@ -329,7 +324,7 @@ function inboxOf(
       budgets = await readBudgets();
       return budgets;
     },
-    tiles: (span) => tilesOf(sources, figures, span, clock.now()),
+    tiles: (span) => tilesOf(sources, span, clock.now()),
   };
 }
 
@@ -341,13 +336,12 @@ const spanBuckets = {
 } as const;
 
 function tilesOf(
-  { counts }: Pick<ConsoleSources, 'counts'>,
-  { activity }: Pick<Figures, 'activity'>,
+  { reportCounts, figures }: Sources<'reportCounts' | 'figures'>,
   span: Span,
   now: number,
 ): Tile[] {
   const { period, buckets } = spanBuckets[span];
-  const made = activity.series(period, now);
+  const made = figures.activity.series(period, now);
   const tile = (name: Tile['name'], all: readonly number[]): Tile => {
     const series = all.slice(-buckets);
     const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
@@ -357,7 +351,7 @@ function tilesOf(
   return [
     tile(
       'reports',
-      counts.reports.series(period, now).map(({ reports }) => reports),
+      reportCounts.series(period, now).map(({ reports }) => reports),
     ),
     tile('checks', did('checks')),
     tile('blocked', did('gate:block')),
@@ -366,11 +360,11 @@ function tilesOf(
 }
 
 function checklistOf(
-  { config, clock }: Pick<Opening, 'config' | 'clock'>,
-  sources: Pick<ConsoleSources, 'data' | 'signon' | 'newestBackupAt'>,
+  sources: Sources<
+    'config' | 'clock' | 'store' | 'state' | 'signon' | 'geoMadeAt' | 'newestBackupAt'
+  >,
 ): ConsoleChecklist {
-  const { newestBackupAt } = sources;
-  const { store, state } = sources.data;
+  const { config, clock, store, state, geoMadeAt, newestBackupAt } = sources;
   const { passkeys } = sources.signon.signon;
   return {
     async stepsOf(accountId) {
@@ -389,13 +383,13 @@ function checklistOf(
         passkey: keys.length > 0,
       };
     },
-    geoMadeAt: sources.data.geoMadeAt,
+    geoMadeAt,
     newestBackupAt: () => (config.backupFolder === undefined ? undefined : newestBackupAt()),
     addressOf: (accountId) => accountEmail(store, accountId),
   };
 }
 
-function errorsOf(figures: ConsoleSources['figures']): Omit<ServiceFacts['errors'], 'forMs'> {
+function errorsOf(figures: Pick<Figures, 'errors'>): Omit<ServiceFacts['errors'], 'forMs'> {
   const { codes, routes } = figures.errors();
   return {
     codes: codes.map(({ name, count }) => ({ name, count })),
@@ -406,7 +400,7 @@ function errorsOf(figures: ConsoleSources['figures']): Omit<ServiceFacts['errors
 }
 
 /** Returns lists that operators loaded by hand; fetched ones are shown with their subscription. */
-async function loadedLists({ store, state }: ConsoleSources['data']): Promise<LoadedList[]> {
+async function loadedLists({ store, state }: Sources<'store' | 'state'>): Promise<LoadedList[]> {
   const fetched = new Set(
     (await listSubscriptions(store)).map(({ list, name }) => `${list}/${name}`),
   );
@@ -444,15 +438,17 @@ function shownList(row: Subscription): FetchedList {
   return { ...facts, from: urlLabel(new URL(row.url)), state: sourceState(row) };
 }
 
-async function shownPeers(
-  store: Store,
-  { entries }: Pick<State, 'entries'>,
-  now: number,
-): Promise<ShownPeer[]> {
-  const peers = await listPeers(store);
-  const one = async (peer: StoredPeer): Promise<ShownPeer> => {
+function peersOf({
+  store,
+  state,
+  clock,
+}: Sources<'store' | 'state' | 'clock'>): ConsoleOf['peers'] {
+  const { entries } = state;
+
+  async function shown(peer: StoredPeer, all: readonly StoredPeer[]): Promise<ShownPeer> {
+    const now = clock.now();
     const waiting = await heldRowsOf(store, peer);
-    const leader = peers.find((other) => other.number === peer.follows);
+    const leader = all.find((other) => other.number === peer.follows);
     const votes = entries.peers.budget(peer.number, now);
     return {
       ...peer,
@@ -472,8 +468,22 @@ async function shownPeers(
       hasChanged: waiting.hasChanged,
       ownBudget: peer.budget,
     };
+  }
+
+  return {
+    async list() {
+      const peers = await listPeers(store);
+      return Promise.all(peers.map((peer) => shown(peer, peers)));
+    },
+    async waiting() {
+      const [peers, { publication }] = await Promise.all([
+        listPeers(store),
+        readPublication(store),
+      ]);
+      if (peers.length === 0 && !publication.isOn) return undefined;
+      return peers.filter(({ held }) => held !== 'none').length;
+    },
   };
-  return Promise.all(peers.map(one));
 }
 
 /** In whole points, 0 to 100; undefined before the first key. */
@@ -486,12 +496,7 @@ function usedAt(use: KeyUse | undefined): { lastUsedAt: number | undefined } {
   return { lastUsedAt: use?.lastUsedAt || undefined };
 }
 
-function consolePeople(needs: {
-  readonly store: Store;
-  readonly state: Pick<State, 'access'>;
-  readonly signon: Pick<SignonModule, 'accounts' | 'profiles' | 'apiKeys' | 'siteKeys' | 'signon'>;
-}): ConsolePeople {
-  const { store, state, signon } = needs;
+function peopleOf({ store, state, signon }: Sources<'store' | 'state' | 'signon'>): ConsolePeople {
   const { accounts, profiles, apiKeys, siteKeys } = signon;
   const { sessions } = signon.signon;
   const directory = createDirectory({ store, accounts });
@@ -530,16 +535,13 @@ function consolePeople(needs: {
   };
 }
 
-function consoleReports(
-  needs: Parameters<typeof createReportStore>[0] &
-    Pick<ConsoleSources, 'ownReports'> & {
-      readonly state: Pick<State, 'access'>;
-      readonly accounts: SignonModule['accounts'];
-    },
+function reportsOf(
+  sources: Sources<'store' | 'state' | 'clock' | 'random' | 'signon' | 'ownReports'>,
 ): ConsoleReports {
-  const { state, accounts, ownReports } = needs;
-  const reports = createReportStore(needs);
-  const directory = createDirectory(needs);
+  const { store, state, ownReports } = sources;
+  const { accounts } = sources.signon;
+  const reports = createReportStore(sources);
+  const directory = createDirectory({ store, accounts });
 
   const shown = (address: string, report: StoredReport) => ({
     ...report,
@@ -574,18 +576,20 @@ function consoleReports(
 
 const noticesShown = 50;
 
-function consoleSites(parts: {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly blocked: BlockedSites;
-  readonly signIns: Pick<SignInCounts, 'sums'>;
-}): ConsoleSites {
+function sitesOf({
+  store,
+  state,
+  clock,
+  signon,
+}: Sources<'store' | 'state' | 'clock' | 'signon'>): ConsoleSites {
+  const { blocked } = signon.authorization;
   const list = createSiteList({
-    ...parts,
+    store,
+    clock,
+    blocked,
     pace: () => createTurns(),
-    signIns: async (nowMs) => parts.signIns.sums(nowMs),
+    signIns: async (nowMs) => state.counting.signIns.sums(nowMs),
   });
-  const { store, blocked } = parts;
   return {
     async page(asked) {
       const [page, found, groups, told] = await Promise.all([

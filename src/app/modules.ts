@@ -152,7 +152,8 @@ export async function openModules(
 ) {
   const { config, clock, random, log, masterKey, demo = false, timings, outboxName } = opening;
   const { host, tables, metrics, figures, data, access, signon, memory, frontEnd } = parts;
-  const { store, state, maintenance, geoMadeAt } = data;
+  const { store, state, maintenance, placeOf, geoMadeAt } = data;
+  const { index } = state;
   const { quotaGuard, check, geo } = frontEnd;
   const { idOf: accountOf, newAddresses, generationOf, standingOf } = state.access;
   const { catchUpTo } = state.follower;
@@ -200,17 +201,12 @@ export async function openModules(
   );
   const { forms: challenges } = captcha;
   const counts = host.add(
-    openCounts({
-      clock,
-      guard: frontEnd.guard,
-      index: state.index,
-      reports: state.counting.counts,
-    }),
+    openCounts({ clock, guard: frontEnd.guard, index, reports: state.counting.counts }),
   );
   const webhooks = host.add(
     openWebhooks({
       ...ground,
-      index: state.index,
+      index,
       check,
       async isActive(account) {
         const person = await signon.signon.people.byId(account);
@@ -223,7 +219,7 @@ export async function openModules(
     openRadar({
       ...ground,
       turns,
-      index: state.index,
+      index,
       check,
       geo,
       figures: { reports: counts.reports, entries: counts.entries, minutes: figures.minutes },
@@ -258,7 +254,7 @@ export async function openModules(
   const { reports } = reporting;
   const known = { evidence: parts.evidence, hostnames: parts.hostnames, reports };
   const { secureUrl } = config;
-  const reads = { ...known, check, index: state.index, geo, clock, turns, secureUrl };
+  const reads = { ...known, check, index, geo, clock, turns, secureUrl };
   host.add(openCheckReads({ ...reads, guard, accountOf, catchUpTo }));
   const systems = openSystems({
     clock,
@@ -267,14 +263,23 @@ export async function openModules(
   });
   host.add({ tables: [systems.table], close: () => systems.close() });
   const console = host.add(
-    openConsole(opening, {
-      ...parts,
+    openConsole({
+      ...ground,
+      state,
+      placeOf,
+      geoMadeAt,
       operations: parts.onConsole,
+      signon,
       pageBuilder,
       catchUp,
-      ownReports: reporting,
-      counts,
+      reportCounts: counts.reports,
+      figures,
       check,
+      evidence: parts.evidence,
+      tables,
+      threads: parts.threads,
+      ownReports: reporting,
+      newestBackupAt: parts.newestBackupAt,
     }),
   );
   host.add(openAddressPages({ ...reads, ...web, ...console, systems, geoMadeAt }));
@@ -312,7 +317,7 @@ export async function openModules(
       guard,
       tools,
       frontEnd,
-      openThread: (setup) => openFeedThread({ ...setup, index: state.index, geo: data.geo }),
+      openThread: (setup) => openFeedThread({ ...setup, index, geo: data.geo }),
       hasRows,
       position: state.follower.appliedSeq,
       urgent: state.reducer.allowChanges,
@@ -328,9 +333,9 @@ export async function openModules(
       guard,
       callers: createCallers({ limits: access.frontEndLimits, check, clock }),
       turns,
-      index: state.index,
+      index,
       judge: check.judge,
-      maliciousBy: (entry) => maliciousBy(state.index, entry),
+      maliciousBy: (entry) => maliciousBy(index, entry),
       manualEntries,
       bans: data.bans,
       counters: parts.integrationCounters,

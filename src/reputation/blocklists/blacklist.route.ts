@@ -145,7 +145,7 @@ export function blacklistRoute(options: {
 
   return guard.keyed(
     blacklistEndpoint,
-    (params, request) => readNodeQuestion(request, params, geo),
+    (params, request) => readRequest(request, params, geo),
     async (asked, call, caller) => {
       const isWanted = awaitedTest(caller);
       const answer = await queue.run(() => answerOf(asked, call, isWanted));
@@ -156,7 +156,7 @@ export function blacklistRoute(options: {
 
 const readQuery = queryReader(blacklistEndpoint.docs.query);
 
-function readNodeQuestion(request: Request, params: Params, geo: GeoReader): Result<Asked> {
+function readRequest(request: Request, params: Params, geo: GeoReader): Result<Asked> {
   const asked = readQuery(params);
   if (!asked.ok) return asked;
   const { confidenceMinimum, limit, ipVersion, onlyCountries, exceptCountries } = asked.value;

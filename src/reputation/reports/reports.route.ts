@@ -85,12 +85,12 @@ export const reportsEndpoint = endpoint({
   },
 });
 
-const readNodeQuestion = queryReader(reportsEndpoint.docs.query);
+const readQuery = queryReader(reportsEndpoint.docs.query);
 type Asked = ReadQuery<typeof reportsEndpoint.docs.query>;
 
 export function reportsRoute(options: ReportsRouteOptions): PlainRoute {
   const { guard, clock, reports, walks, secureUrl } = options;
-  return guard.keyed(reportsEndpoint, readNodeQuestion, async (asked, { headers }, caller) => {
+  return guard.keyed(reportsEndpoint, readQuery, async (asked, { headers }, caller) => {
     const { ipAddress: address, maxAgeInDays, page, perPage } = asked;
     const since = sinceOf(maxAgeInDays, clock.now());
     const window = { since, skip: (page - 1) * perPage, keep: perPage };
