@@ -15,4 +15,12 @@ if (times.compiled === undefined && times.bundled === undefined) {
   process.stderr.write('portcullis: not built yet; run `npm run build:server` first\n');
   process.exit(1);
 }
-await import((times.bundled >= (times.compiled ?? 0) ? bundled : compiled).href);
+try {
+  await import((times.bundled >= (times.compiled ?? 0) ? bundled : compiled).href);
+} catch (error) {
+  if (error.code !== 'EMFILE' && error.code !== 'ENFILE') throw error;
+  process.stderr.write(
+    `portcullis: too few open files are allowed (${error.code}): raise ulimit -n, 16384 or more are advised\n`,
+  );
+  process.exit(1);
+}

@@ -91,7 +91,7 @@ export async function openControl(
   } catch (error) {
     await directory.close();
     throw new OperatorError(
-      `can't make ${join(dataDir, controlSocket)}, by which commands reach the server: ${(error as Error).message}`,
+      `can't make ${join(dataDir, controlSocket)}, by which commands reach the server (${(error as NodeJS.ErrnoException).code}): DATA_DIR must be writable, with room`,
     );
   }
   return {

@@ -4,7 +4,8 @@
  * from the same settings.
  */
 
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type Accounts, createAccounts } from '../access/accounts/accounts.ts';
 import { type ApiKeys, createApiKeys } from '../access/keys/api-keys.ts';
 import { loadMasterKey, type MasterKey } from '../access/keys/master-key.ts';
@@ -65,12 +66,20 @@ export function settings(): Config {
 /** Makes the data directory if it is missing, readable by its owner alone. */
 export function makeDataDir(config: Config): void {
   try {
-    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(config.dataDir);
   } catch (error) {
     throw new OperatorError(
       `DATA_DIR ${config.dataDir} can't be made: ${(error as Error).message}`,
     );
   }
+}
+
+/** As `recursive` does it, which tries for ever where the kernel lets nobody make any, such as in /proc. */
+function makeFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent);
+  mkdirSync(path, { mode: 0o700 });
 }
 
 /** Reads the settings, makes the data directory, and returns what a command opens its store with. */

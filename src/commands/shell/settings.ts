@@ -4,21 +4,53 @@
  * settings open the server to other machines in a way that nobody can want.
  */
 
-import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { loadEnvFile } from 'node:process';
 import { parseEnv } from 'node:util';
 import { processEnvironment } from '../../config/data-place.ts';
 import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { isLoopback } from '../../ip/loopback.ts';
 
-/** @throws OperatorError when there is no such file */
+const fileBytesMax = 1_000_000;
+const settingName = /^[a-z_][a-z0-9_]*$/i;
+
+/**
+ * The library makes one name of a line without `=` and the line behind it, so a setting would be lost in silence.
+ * @throws OperatorError when it can't be read, or a line is no setting
+ */
 export function readSettingsFile(path: string): void {
+  let text: string;
   try {
-    loadEnvFile(path);
+    text = textOf(path);
   } catch (error) {
     throw new OperatorError(`--settings ${path} can't be read: ${(error as Error).message}`);
+  }
+  const env = processEnvironment();
+  const found = Object.entries(parseEnv(text));
+  // Behind a line that begins so the library reads nothing.
+  const nameless = /^=.*/m.exec(text)?.[0];
+  const wrong = nameless ?? found.find(([name]) => !settingName.test(name))?.[0];
+  if (wrong !== undefined) {
+    const line = JSON.stringify(wrong.trim().split('\n')[0]!.slice(0, 60));
+    throw new OperatorError(`--settings ${path} has a line that is no NAME=value: ${line}`);
+  }
+  for (const [name, value] of found) env[name] ??= value;
+}
+
+/** A pipe is taken too; what never ends is not. */
+function textOf(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.allocUnsafe(fileBytesMax + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length <= fileBytesMax; length += read) {
+      read = readSync(file, bytes, length, bytes.length - length, null);
+    }
+    if (length > fileBytesMax) throw new Error(`it has more than ${fileBytesMax} bytes`);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length));
+  } finally {
+    closeSync(file);
   }
 }
 

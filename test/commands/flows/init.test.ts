@@ -1,8 +1,10 @@
 /** `portcullis init` and `--settings`: a file of settings, the data directory, the operator. */
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { type CliResult, runCli } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
@@ -127,4 +129,30 @@ for (const [name, changes, words] of [
 test('a file of settings that is not there stops every command', async () => {
   const gone = await runCli(['--settings', `${directory.path}/gone.env`, 'key', 'list'], {});
   assertRefused(gone, /--settings .* can't be read/);
+});
+
+for (const [name, content, words] of [
+  ['a line that is no setting', 'HOST 0.0.0.0\nDATA_DIR=x\n', /no NAME=value: "HOST 0\.0\.0\.0"/],
+  ['a value without a name', 'HOST=a\n=1\nPORT=0\n', /no NAME=value: "=1"/],
+  ['bytes that are no text', Buffer.from([0x41, 0x3d, 0xff, 0xfe]), /can't be read: .*not valid/],
+  ['more than anybody sets', `A=${'x'.repeat(1_000_001)}`, /it has more than 1000000 bytes/],
+] as const) {
+  test(`${name} in a file of settings stops every command`, async () => {
+    const file = `${directory.path}/wrong.env`;
+    writeFileSync(file, content);
+    assertRefused(await runCli(['--settings', file, 'key', 'list'], {}), words);
+  });
+}
+
+test('a place where nobody can make a directory is refused', async () => {
+  const env = { DATA_DIR: '/proc/none/data', PORT: '0' };
+  assertRefused(await runCli(['serve'], env), /DATA_DIR \/proc\/none\/data can't be made: ENOENT/);
+});
+
+test('a limit of open files that is below what a start takes is told in one line', () => {
+  const program = fileURLToPath(new URL('../../../../bin/portcullis.js', import.meta.url));
+  const words = `ulimit -n 40; exec "${process.execPath}" "${program}" serve`;
+  const { status, stderr } = spawnSync('sh', ['-c', words], { encoding: 'utf8', env: {} });
+  assert.equal(status, 1);
+  assert.match(stderr, /^portcullis: too few open files are allowed \(EMFILE\): [^\n]+\n$/);
 });
