@@ -32,8 +32,8 @@ export interface PasskeyRecord {
 export interface Ceremony {
   readonly purpose: CeremonyPurpose;
   /**
-   * The account's id; empty for a sign-in, where the passkey names it; the mail address for a sign-up, when there is
-   * no account yet.
+   * The account's id; the browser's id for a sign-in, where the passkey names the account; the mail address for a
+   * sign-up, when there is no account yet.
    */
   readonly account: string;
   /** The user handle of the passkey that is made; empty where none is made. */

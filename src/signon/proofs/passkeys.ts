@@ -132,7 +132,9 @@ export function createPasskeys(options: {
    */
   async function signIn(response: unknown, visitor: Visitor): Promise<Result<SignedIn>> {
     const proof = await prove(response, 'sign_in');
-    const person = proof && (await people.byId(proof.account));
+    // Whoever got hold of an answer that was not sent yet has the challenge of another browser.
+    const isOwn = proof?.began === '' || proof?.began === visitor.browserId;
+    const person = isOwn && proof && (await people.byId(proof.account));
     if (!person || !isActive(person)) return fail('sign_in_refused');
     if (person.credentials.reviewSince !== 0) return fail('review_required');
     return options.signIn.proven(person, 'passkey', visitor);
@@ -179,8 +181,9 @@ export function createPasskeys(options: {
   return {
     registrationOptions,
     register,
-    /** Anybody may ask; the authenticator offers what it has for this site. */
-    signInOptions: (): Promise<Result<RequestOptions>> => requestOptions('sign_in', ''),
+    /** Anybody may ask; the authenticator offers what it has for this site. @param browserId that may answer; empty: any */
+    signInOptions: (browserId = ''): Promise<Result<RequestOptions>> =>
+      requestOptions('sign_in', browserId),
     signIn,
     reauthenticationOptions: (session: Session): Promise<Result<RequestOptions>> =>
       requestOptions('reauthenticate', session.accountId),

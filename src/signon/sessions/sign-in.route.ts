@@ -350,7 +350,9 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     }),
     pageBuilder.page(at.secondFactor, codeAgain),
     pageBuilder.form(at.withSecondFactor, withSecondFactor, [], codeStale),
-    pageBuilder.call(at.passkeyOptions, () => signon.passkeys.signInOptions()),
+    pageBuilder.call(at.passkeyOptions, (context) =>
+      signon.passkeys.signInOptions(context.browserId),
+    ),
     pageBuilder.call(at.withPasskey, withPasskey),
   ];
 }

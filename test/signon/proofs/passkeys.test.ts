@@ -102,6 +102,17 @@ it('an answer counts once, within five minutes, for the ceremony it was asked in
   assert.equal(errorOf(await passkeys.signIn(other, visitor)), 'sign_in_refused');
 });
 
+it('an answer to the challenge of another browser signs nobody in', async () => {
+  const { key } = await enrolled();
+  const { passkeys } = bench.signon;
+  const answer = async () => key.get(value(await passkeys.signInOptions('one')));
+  const by = (browserId?: string) => ({ ...visitor, browserId });
+  for (const other of [by('two'), by('')]) {
+    assert.equal(errorOf(await passkeys.signIn(await answer(), other)), 'sign_in_refused');
+  }
+  value(await passkeys.signIn(await answer(), by('one')));
+});
+
 it('a wrong origin, site, challenge, type, signature, owner or an unverified user is refused', async () => {
   const { key } = await enrolled();
   const faults: Faults[] = [
