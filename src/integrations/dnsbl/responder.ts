@@ -366,8 +366,8 @@ function createNameReader(zone: string) {
     const below = question.labels - zoneLabels.length;
     meaning.kind = 'foreign';
     if (below < 0) return meaning;
-    for (const [i, text] of zoneLabels.entries()) {
-      if (!is(message, question, below + i, text)) return meaning;
+    for (let i = 0; i < zoneLabels.length; i++) {
+      if (!is(message, question, below + i, zoneLabels[i]!)) return meaning;
     }
     meaning.zoneAt = question.labelAt[below]! - 1;
     let label = below - 1;
