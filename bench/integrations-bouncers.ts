@@ -187,7 +187,7 @@ function rowsOf(found: { ours: Found; peer: Found }, { bans }: Size): BenchRow[]
     unit: string,
     of: (from: Found) => readonly number[],
     goal: string,
-    canBeReported: (ours: number, peer: number) => boolean,
+    isMet: (ours: number, peer: number) => boolean,
   ): BenchRow => {
     const [ours, peerValue] = [median(of(found.ours)), median(of(found.peer))];
     const base = { name: `bouncers: ${name}`, unit, ours, goal, note: `${bans} bans` };
@@ -195,7 +195,7 @@ function rowsOf(found: { ours: Found; peer: Found }, { bans }: Size): BenchRow[]
       return { ...base, note: `${bans} bans; CrowdSec's package can't be fetched` };
     }
     const beside = { peer: "CrowdSec's local API", peerValue, ratio: ours / peerValue };
-    return { ...base, ...beside, ok: canBeReported(ours, peerValue) };
+    return { ...base, ...beside, ok: isMet(ours, peerValue) };
   };
   return [
     row(

@@ -272,10 +272,8 @@ export function startSightings(options: {
     for (const [text, { sighting }] of known) if (sightingEndsAt(sighting) <= now) forget(text);
   }
 
-  /**
-   * Returns the text of the mark to evict for one of this network; undefined when there is room.
-   */
-  function evictionOf(network: string): string | undefined {
+  /** Returns the mark to evict before this network gets another; undefined while there is room. */
+  function oldestToEvict(network: string): string | undefined {
     const own = ofNetwork.get(network);
     if (own !== undefined && own.size >= networkMax) return own.values().next().value;
     if (known.size < knownMax) return undefined;
@@ -298,7 +296,7 @@ export function startSightings(options: {
     const del: Key[] = [];
     if (found === undefined) {
       if (known.size >= knownMax) forgetEnded();
-      const least = evictionOf(network);
+      const least = oldestToEvict(network);
       if (least !== undefined) {
         del.push(sightingKey(known.get(least)!.sighting));
         forget(least);

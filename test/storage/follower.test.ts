@@ -108,19 +108,19 @@ it('lets others run after each slice', async () => {
   const clock = manualClock(0);
   let turns = 0;
   let most = 0;
-  let commitInOrder = 0;
+  let inThisTurn = 0;
   const { follower } = follow(fakeStore(upTo(100)), {
     clock,
     sliceMs: 4,
     apply: () => {
       clock.advance(1);
-      commitInOrder += 1;
-      most = Math.max(most, commitInOrder);
+      inThisTurn += 1;
+      most = Math.max(most, inThisTurn);
     },
   });
   const count = () => {
     turns += 1;
-    commitInOrder = 0;
+    inThisTurn = 0;
     if (turns < 200) setImmediate(count);
   };
   setImmediate(count);

@@ -73,8 +73,8 @@ export function createManager(options: {
   const { operator, store, clock } = options;
   let working: Promise<unknown> = Promise.resolve();
 
-  /** One request after the other: each looks at what stands, and then writes. */
-  function commitInOrder<T>(work: () => Promise<T>): Promise<T> {
+  /** Requests take turns, since each reads the entries before it writes. */
+  function oneAtATime<T>(work: () => Promise<T>): Promise<T> {
     const done = working.then(work);
     working = done.catch(() => {});
     return done;
@@ -129,7 +129,7 @@ export function createManager(options: {
       if (wanted.some(({ type }) => type !== 'ban')) {
         return fail('bad_request', 'an own entry is a ban: type captcha is for agents');
       }
-      return commitInOrder(async () => {
+      return oneAtATime(async () => {
         const standing = new Map<string, Pick<OwnDecision, 'type' | 'untilMs'>>(await entries());
         for (const [at, { value, durationMs, scenario }] of wanted.entries()) {
           const untilMs = Math.ceil((clock.now() + durationMs) / 1_000) * 1_000;
@@ -157,7 +157,7 @@ export function createManager(options: {
     },
     /** Ends own entries. @returns how many */
     async end(prefixes: readonly string[], by: ManagedBy): Promise<Result<number>> {
-      return commitInOrder(async () => {
+      return oneAtATime(async () => {
         let ended = 0;
         for (const [at, prefix] of prefixes.entries()) {
           const done = await run('entry remove', { prefix }, by);

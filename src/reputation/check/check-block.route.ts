@@ -141,7 +141,7 @@ export function checkBlockRoute(options: CheckBlockOptions): PlainRoute {
     );
   }
 
-  return guard.keyed(checkBlockEndpoint, readNodeQuestion, async (asked, call, caller) => {
+  return guard.keyed(checkBlockEndpoint, readAsked, async (asked, call, caller) => {
     const wanted = awaitedTest(caller);
     const answer = await walks.run(() => answerOf(asked, call, wanted));
     return answer.ok ? answer.value : answer;
@@ -155,7 +155,7 @@ interface Asked {
 
 const readQuery = queryReader(checkBlockEndpoint.docs.query);
 
-function readNodeQuestion(params: Params): Result<Asked> {
+function readAsked(params: Params): Result<Asked> {
   const asked = readQuery(params);
   if (!asked.ok) return asked;
   const { network, maxAgeInDays } = asked.value;

@@ -191,7 +191,7 @@ export async function joinNodes(options: JoinOptions) {
   });
 
   /** @returns false when the row is another process's, or gone */
-  async function sendReport(isStopped: boolean): Promise<boolean> {
+  async function sendHeartbeat(isStopped: boolean): Promise<boolean> {
     const { appliedSeq, checkpointSeq, digests } = report();
     const words = encodeDigests(digests ?? new Map());
     const rows = await (await store.session()).query({
@@ -218,7 +218,7 @@ export async function joinNodes(options: JoinOptions) {
 
   async function beat(): Promise<void> {
     const sinceMs = clock.monotonicMs();
-    const isSent = await sendReport(false);
+    const isSent = await sendHeartbeat(false);
     if (hasLeft) return;
     if (isSent) {
       await agreement.poll();
@@ -238,7 +238,7 @@ export async function joinNodes(options: JoinOptions) {
   await agreement.poll();
   const outdated = agreement.outdated();
   if (outdated !== undefined) {
-    await sendReport(true);
+    await sendHeartbeat(true);
     throw new OperatorError(outdated);
   }
   await lease.poll(joinedMs);
@@ -286,7 +286,7 @@ export async function joinNodes(options: JoinOptions) {
       hasLeft = true;
       try {
         await lease.release();
-        await sendReport(true);
+        await sendHeartbeat(true);
       } catch (error) {
         log.debug({ err: error }, 'node: left without notice');
       }

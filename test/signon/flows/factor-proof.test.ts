@@ -60,17 +60,17 @@ describe('the proof that a change asks for', () => {
     const owner = await people.signIn(email);
     const { codes } = await totpOn(owner);
     const browser = createAgent(server);
-    const invisibleCharacterIn = (body: string, name: string) =>
+    const hiddenField = (body: string, name: string) =>
       new RegExp(`<input type="hidden" name="${name}" value="([^"]*)"`).exec(body)![1]!;
     async function signIn() {
       browser.cookies.delete('session');
-      const csrf = invisibleCharacterIn((await browser.get('/signin')).body, 'csrf');
+      const csrf = hiddenField((await browser.get('/signin')).body, 'csrf');
       return browser.post('/signin', { csrf, email, password: personPassword });
     }
     assert.equal((await signIn()).headers.location, '/signin/second-factor');
     const page = await browser.get('/signin/second-factor');
     assert.match(page.body, /Trust this browser for 30 days/);
-    const [csrf, ticket] = ['csrf', 'ticket'].map((name) => invisibleCharacterIn(page.body, name));
+    const [csrf, ticket] = ['csrf', 'ticket'].map((name) => hiddenField(page.body, name));
     const given = { csrf: csrf!, ticket: ticket!, trust: 'on' };
     const wrong = await browser.post('/signin/second-factor', { ...given, code: '000000' });
     assert.match(wrong.body, /name="trust"[^>]* checked/, 'as it was chosen');

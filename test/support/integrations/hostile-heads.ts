@@ -28,7 +28,7 @@ interface Parts {
 }
 
 const controls = ['\x01', '\x0b', '\x1f', '\x7f', '\x80', '\xff', '\t', 'é'];
-const withUnsavedButtons = ['Accept', 'Sec-Fetch-Mode', 'Accept-Language', 'User-Agent', 'X-Any'];
+const usualHeaders = ['Accept', 'Sec-Fetch-Mode', 'Accept-Language', 'User-Agent', 'X-Any'];
 const claimed = [
   'X-Forwarded-For: 8.8.8.8',
   'X-Forwarded-For: 127.0.0.1',
@@ -47,7 +47,7 @@ const claimed = [
 
 /** By what is odd in each. */
 const heads: readonly (readonly [string, Parts])[] = [
-  ...withUnsavedButtons.flatMap((name) =>
+  ...usualHeaders.flatMap((name) =>
     controls.map((byte): [string, Parts] => [
       `${name} with ${JSON.stringify(byte)}`,
       { lines: withValue(name, `text/html${byte}x`) },
@@ -65,7 +65,7 @@ const heads: readonly (readonly [string, Parts])[] = [
   ),
   [
     'three values of 7 KB',
-    { lines: many(3, (i) => `${withUnsavedButtons[i]}: text/html${long(7_000)}\r\n`) },
+    { lines: many(3, (i) => `${usualHeaders[i]}: text/html${long(7_000)}\r\n`) },
   ],
   ['a pass of 7 KB', { lines: `${accept}Cookie: portcullis_pass=${long(7_000)}\r\n` }],
   ['a path of 3 KB', { line: `GET /${long(3_000)} HTTP/1.1` }],
@@ -335,14 +335,14 @@ export async function refusesHostileHeads(proxy: {
   for (const visitor of [blocked, suspect]) {
     const waiting = [...hostileHeads(visitor)];
     const passed: string[] = [];
-    const sendAll = async () => {
+    const sendWaiting = async () => {
       for (let head = waiting.shift(); head !== undefined; head = waiting.shift()) {
         const answer = await sendHead(port, head.bytes, opening?.(visitor));
         if (answer.includes('app!')) passed.push(head.name);
       }
     };
     const before = credulous.reached();
-    await Promise.all(Array.from({ length: atOnce }, sendAll));
+    await Promise.all(Array.from({ length: atOnce }, sendWaiting));
     assert.deepEqual(passed, [], `heads by which ${visitor} gets in`);
     assert.equal(credulous.reached(), before, 'the site is reached without an answer');
     assert.equal(await verdicts(), '200,302,403');

@@ -124,7 +124,7 @@ export function taxiiRoutes(options: TaxiiOptions): PlainRoute[] {
     if (rest !== 'objects/' && objectId === undefined && !isManifest) {
       return fail('not_found', 'There is no such resource.');
     }
-    const asked = readNodeQuestion(params, objectId);
+    const asked = readAsked(params, objectId);
     if (!asked.ok) return asked;
     const made = await builds.selected(feed);
     if (!made.ok) return made;
@@ -245,7 +245,7 @@ const taken = [
   'match[spec_version]',
 ];
 
-function readNodeQuestion(params: Params, objectId: string | undefined): Result<Asked> {
+function readAsked(params: Params, objectId: string | undefined): Result<Asked> {
   const unexpected = params.names.find((name) => !taken.includes(name));
   if (unexpected !== undefined) {
     return fail(
