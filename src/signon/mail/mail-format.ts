@@ -13,6 +13,8 @@ export interface Mail {
   readonly language: StoredLanguage;
   readonly subject: string;
   readonly text: string;
+  /** In the HTML twin, the words on the link. */
+  readonly button?: string;
   /** The link in the text, for a developer without a mail server; no transport to real mailboxes may log it. */
   readonly link?: string;
   /** The id of the account that it is sent for: the address may be its former one, or never be its own. */
@@ -89,10 +91,14 @@ function blocksOf(text: string): readonly string[] {
   return words.split(/\n{2,}/).filter((block) => block !== '');
 }
 
-function drawBlock(block: string, { language, link }: Mail, accent: Accent | undefined): string {
+function drawBlock(
+  block: string,
+  { language, link, button }: Mail,
+  accent: Accent | undefined,
+): string {
   if (block === link) {
     const href = escaped(link);
-    return `<p><a href="${href}" style="${buttonStyle(accent)}">${buttonLabels[language]}</a></p>
+    return `<p><a href="${href}" style="${buttonStyle(accent)}">${escaped(button ?? buttonLabels[language])}</a></p>
 <p class="note" style="font-size:13px;word-break:break-all">${href}</p>`;
   }
   // The block holds facts, a line each.

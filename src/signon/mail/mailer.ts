@@ -160,7 +160,7 @@ export function createMailer(options: {
     const mail = {
       to,
       language,
-      ...mailText(language, name, values, signature(sender)),
+      ...mailText(language, name, values, signature(sender), clock.now()),
       ...(link === undefined ? {} : { link }),
       ...(account === undefined ? {} : { account }),
     };

@@ -127,8 +127,8 @@ export function createNotices(options: NoticesOptions) {
   let closing = false;
 
   async function deliver({ key, account, notice }: Named): Promise<void> {
-    const { to, language, what, former, agent, country } = notice;
-    const values = { what, former, agent, country, link: pages.recover };
+    const { to, language, ...change } = notice;
+    const values = { ...change, link: pages.recover };
     const how = await mailer.deliver(to, language, 'changed', values, account);
     options.onEnd?.(how);
     if (how === 'not_now') return passIn(retryMs);

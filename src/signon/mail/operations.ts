@@ -81,7 +81,7 @@ export const testMail = operation({
     // This opens a connection of its own, with the same TLS rules as the transport.
     const tls = config.smtpUrl === undefined ? undefined : await inspectTls(config.smtpUrl);
     const link = `${config.baseUrl}/`;
-    const text = mailText(language, 'test', { link }, signature(mailSender(config)));
+    const text = mailText(language, 'test', { link }, signature(mailSender(config)), w.clock.now());
     const transport = transportOf(w);
     try {
       await transport.send({ to, language, link, ...text });

@@ -9,16 +9,25 @@ import type { StoredLanguage } from '../visitor.ts';
 export interface MailText {
   readonly subject: string;
   readonly text: string;
+  /** In the HTML twin, the words on the link. */
+  readonly button?: string;
 }
 
-export interface ChangedValues {
+/** The browser behind what a mail tells of. */
+interface Seen {
+  readonly agent: string;
+  /** ISO 3166; `ZZ`: unknown. */
+  readonly country: string;
+  /** Milliseconds since 1970; undefined: the moment in which the mail is written. */
+  readonly at?: number;
+}
+
+export interface ChangedValues extends Seen {
   readonly what: ChangeEvent;
   /** The address is one that the account had before: it gets no link for a new password any more. */
   readonly former: boolean;
   /** The page on which a person asks for recovery. */
   readonly link: string;
-  readonly agent: string;
-  readonly country: string;
 }
 
 /** Values are put into plain text as they are: nothing in a mail is HTML. */
@@ -35,9 +44,9 @@ export interface MailCatalogue {
   invite(values: { link: string; host: string }): MailText;
   reset(values: { link: string }): MailText;
   signInLink(values: { link: string }): MailText;
-  newSignIn(values: { link: string; agent: string; country: string }): MailText;
-  /** `agent` and `country` are those of the last of many that failed. */
-  failedSignIns(values: { link: string; agent: string; country: string }): MailText;
+  newSignIn(values: Seen & { link: string }): MailText;
+  /** It names the last of many that failed. */
+  failedSignIns(values: Seen & { link: string }): MailText;
   confirmEmail(values: { link: string }): MailText;
   changed(values: ChangedValues): MailText;
   /** `limit`: open votes that the account may have. */
@@ -51,24 +60,48 @@ export interface MailCatalogue {
 
 export type MailName = keyof MailCatalogue;
 
+const seenLabels = {
+  en: { at: 'Time:', agent: 'Browser:', country: 'Country:', unknown: 'unknown' },
+  fr: { at: 'Date :', agent: 'Navigateur :', country: 'Pays :', unknown: 'inconnu' },
+} as const;
+
+/** An operator's act has no browser. */
+function linesOf(language: StoredLanguage, { agent, country, at }: Seen): string {
+  const labels = seenLabels[language];
+  const locale = language === 'en' ? 'en-GB' : 'fr-FR';
+  const moment = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;
+  const regions = new Intl.DisplayNames(locale, { type: 'region', fallback: 'none' });
+  const name = /^(?!ZZ)[A-Z]{2}$/.test(country) ? regions.of(country) : undefined;
+  return [
+    ...(at === undefined
+      ? []
+      : [`  ${labels.at} ${new Intl.DateTimeFormat(locale, moment).format(at)} UTC`]),
+    ...(agent === '' && country === 'ZZ'
+      ? []
+      : [
+          `  ${labels.agent} ${agent || labels.unknown}`,
+          `  ${labels.country} ${name ?? labels.unknown}`,
+        ]),
+  ].join('\n');
+}
+
 type PeerNotice = 'held' | 'strange key' | 'stale' | 'rotated' | 'budget';
 
 type PeerNotices = Readonly<Record<PeerNotice, (peer: string) => MailText>>;
 
 const peerNoticesEn: PeerNotices = {
   held: (peer) => ({
-    subject: `The peer ${peer} waits for you`,
+    subject: `Rows of the peer ${peer} wait for you`,
     text: `New rows of
 ${peer}
-look like a mistake or like poison, so they wait. What it retracts still goes.
-Look at them, then accept or drop them:`,
+look wrong or malicious, so they wait. Rows that it retracts still go. Look at
+the new ones, then accept or drop them:`,
   }),
   'strange key': (peer) => ({
-    subject: `A strange key signs for the peer ${peer}`,
-    text: `A key that you did not pin signs what
-${peer}
-publishes. Nothing it said counts until you pin a new key.
-Ask its operator for it in another way first.`,
+    subject: `The peer ${peer} signs with an unknown key`,
+    text: `${peer}
+signs with a key that you did not pin. Nothing it said counts until you pin
+its new key. First ask its operator for the key over another channel.`,
   }),
   stale: (peer) => ({
     subject: `The peer ${peer} is out of date`,
@@ -80,9 +113,8 @@ operator, or see why it can’t be read:`,
   rotated: (peer) => ({
     subject: `The peer ${peer} has a new key`,
     text: `${peer}
-changed its key. The key that you had pinned signed the new one, so it is
-pinned now. There is nothing to do. If its operator knows of no change, pause
-it:`,
+changed its key. The old key signed the new one, so the new one is pinned now.
+There is nothing to do. If its operator knows of no change, pause the peer:`,
   }),
   budget: (peer) => ({
     subject: `The votes of the peer ${peer} are almost used up`,
@@ -95,39 +127,40 @@ reports:`,
 
 const peerNoticesFr: PeerNotices = {
   held: (peer) => ({
-    subject: `Le pair ${peer} attend votre décision`,
+    subject: `Des lignes du pair ${peer} vous attendent`,
     text: `De nouvelles lignes de
 ${peer}
-ressemblent à une erreur ou à un empoisonnement : elles attendent. Ce qu’il
-retire disparaît quand même. Regardez-les, puis acceptez-les ou écartez-les :`,
+semblent erronées ou malveillantes : elles attendent. Celles qu’il retire
+disparaissent quand même. Examinez les nouvelles, puis acceptez-les ou
+écartez-les :`,
   }),
   'strange key': (peer) => ({
-    subject: `Une clé inconnue signe pour le pair ${peer}`,
-    text: `Une clé que vous n’avez pas fixée signe ce que publie
-${peer}.
-Rien de lui ne compte tant que vous n’avez pas fixé une nouvelle clé.
-Demandez-la d’abord à son opérateur par une autre voie.`,
+    subject: `Le pair ${peer} signe avec une clé inconnue`,
+    text: `${peer}
+signe avec une clé que vous n’avez pas épinglée. Rien de sa part ne compte
+avant que vous épingliez sa nouvelle clé. Demandez-la d’abord à son opérateur
+par une autre voie.`,
   }),
   stale: (peer) => ({
     subject: `Le pair ${peer} est périmé`,
     text: `La dernière signature de
 ${peer}
-est échue depuis un jour. Rien de lui ne compte tant qu’il ne signe pas de
-nouveau. Demandez à son opérateur, ou voyez pourquoi il n’est pas lu :`,
+a expiré il y a un jour. Rien de sa part ne compte tant qu’il ne signe pas à
+nouveau. Demandez à son opérateur, ou voyez pourquoi il n’est pas lu :`,
   }),
   rotated: (peer) => ({
     subject: `Le pair ${peer} a une nouvelle clé`,
     text: `${peer}
-a changé de clé. La clé que vous aviez fixée a signé la nouvelle, qui est
-fixée maintenant. Vous n’avez rien à faire. Si son opérateur n’en sait rien,
-suspendez-le :`,
+a changé de clé. L’ancienne clé a signé la nouvelle, qui est désormais
+épinglée. Vous n’avez rien à faire. Si son opérateur n’en sait rien, suspendez
+ce pair :`,
   }),
   budget: (peer) => ({
     subject: `Le pair ${peer} a presque épuisé ses votes`,
     text: `${peer}
-a utilisé 80 % de ses votes ouverts. Au-delà, il n’élève plus aucun score.
-Si vous voyez bien moins que lui, augmentez son budget. Sinon, regardez ce
-qu’il dit :`,
+a utilisé 80 % de ses votes ouverts. Au-delà, il n’élève plus aucun score.
+S’il voit bien plus d’attaques que vous, augmentez son budget. Sinon, examinez
+ce qu’il signale :`,
   }),
 };
 
@@ -201,7 +234,8 @@ password. What you did not keep is removed.`,
 
 const presentEndEn = (
   link: string,
-) => `If this was you, there is nothing to do. If not, choose a new password now:
+  what: ChangeEvent,
+) => `If ${what === 'factor_reset' ? 'you asked for this, all is well' : 'this was you, there is nothing to do'}. If not, choose a new password now:
 
 ${link}
 
@@ -221,6 +255,7 @@ from ${worksFrom} on.\n\n`;
 const en: MailCatalogue = {
   verify: ({ link, worksFrom, choose = false }) => ({
     subject: 'Confirm your email address',
+    button: 'Confirm my address',
     text: `Welcome! Confirm your email address by opening this link within 24 hours:
 
 ${link}
@@ -230,6 +265,7 @@ happens with your address.`,
   }),
   invite: ({ link, host }) => ({
     subject: 'You are invited to create an account',
+    button: 'Create my account',
     text: `The operator of ${host} invites you.
 Open this link within seven days, and choose a password or a passkey:
 
@@ -240,6 +276,7 @@ service, ignore this email: no account will be created.`,
   }),
   alreadyRegistered: ({ link }) => ({
     subject: 'You already have an account',
+    button: 'Choose a new password',
     text: `Someone, maybe you, tried to register with this email address. You already
 have an account, and nothing was changed.
 
@@ -249,6 +286,7 @@ ${link}`,
   }),
   reset: ({ link }) => ({
     subject: 'Choose a new password',
+    button: 'Choose a new password',
     text: `Open this link within one hour to choose a new password:
 
 ${link}
@@ -258,6 +296,7 @@ for it, ignore this email: your password stays as it is.`,
   }),
   signInLink: ({ link }) => ({
     subject: 'Your sign-in link',
+    button: 'Sign in',
     text: `Someone tried several times to sign in to your account, so a password alone is
 not enough right now. If this was you, open this link within two hours, in the
 browser in which you asked for it:
@@ -265,28 +304,28 @@ browser in which you asked for it:
 ${link}
 
 The link works once, and only in a browser that asked for it. If you use a
-second factor, you are asked for it as always. If this was not you, ignore
-this email: nobody can use the link elsewhere. Do not pass it on.`,
+second factor, you still need it. If this was not you, ignore this email:
+nobody can use the link elsewhere. Do not pass it on.`,
   }),
-  newSignIn: ({ link, agent, country }) => ({
+  newSignIn: ({ link, ...seen }) => ({
     subject: 'New sign-in to your account',
+    button: 'Review my sessions',
     text: `Someone signed in to your account from a new browser:
 
-  Browser: ${agent || 'unknown'}
-  Country: ${country === 'ZZ' ? 'unknown' : country}
+${linesOf('en', seen)}
 
 If this was you, there is nothing to do. If not, end the session and change
 your password here:
 
 ${link}`,
   }),
-  failedSignIns: ({ link, agent, country }) => ({
+  failedSignIns: ({ link, ...seen }) => ({
     subject: 'Many failed sign-ins to your account',
+    button: 'Review my sign-ins',
     text: `Someone tried to sign in to your account many times today, with a wrong
 password or code. None of these attempts succeeded. The last one:
 
-  Browser: ${agent || 'unknown'}
-  Country: ${country === 'ZZ' ? 'unknown' : country}
+${linesOf('en', seen)}
 
 If this was you, there is nothing to do. If not, make sure that you use this
 password nowhere else, and set up a second factor if you have none. Your
@@ -298,46 +337,47 @@ You get this email at most once a day.`,
   }),
   confirmEmail: ({ link }) => ({
     subject: 'Confirm your new email address',
+    button: 'Confirm my address',
     text: `Open this link within 24 hours to use this email address for your account:
 
 ${link}
 
 The link works once. If you did not ask for it, ignore this email.`,
   }),
-  changed: ({ what, former, link, agent, country }) => ({
+  changed: ({ what, former, link, ...seen }) => ({
     subject: changesEn[what].subject,
+    button: 'Choose a new password',
     text: `${changesEn[what].text}
 
-  Browser: ${agent || 'unknown'}
-  Country: ${country === 'ZZ' ? 'unknown' : country}
+${linesOf('en', seen)}
 
-${former ? formerEndEn : presentEndEn(link)}`,
+${former ? formerEndEn : presentEndEn(link, what)}`,
   }),
   budgetNear: ({ limit }) => ({
     subject: 'Your votes are almost used up',
-    text: `Your account may have ${limit} open votes: addresses that you reported and that
-neither a list nor a trusted account has confirmed yet. Four fifths are used.
+    text: `Your account may have ${limit} open votes. Each is an address you reported that
+no list and no trusted account has confirmed yet. Four fifths are used.
 
-Once they are used up, your reports still count as evidence, but not as votes:
-alone they no longer put an address on the blocklist. A vote comes back once
-it is confirmed, and half of the open ones lapse in 14 days.
+Without votes, your reports still count as evidence. Alone, they no longer put
+an address on the blocklist. A vote comes back once it is confirmed, and half
+of the open ones lapse in 14 days.
 
-If you did not send so many reports, someone may have your API key: revoke it
+If you did not send so many reports, someone may have your API key. Revoke it
 on the page of your keys.`,
   }),
   peerNotice({ link, peer, notice }) {
     const { subject, text } = peerNoticesEn[notice](peer);
-    return { subject, text: `${text}\n\n${link}` };
+    return { subject, button: 'Open the peer', text: `${text}\n\n${link}` };
   },
   accountDeleted: () => ({
     subject: 'Your account was deleted',
     text: `Your account was deleted, with everything that was kept about you. Its API
-keys no longer work. This cannot be undone, and it is the last email that you
-get because of this account.
+keys no longer work. This cannot be undone. It is the last email about this
+account.
 
 What stays: your reports of addresses, without their comments, under a random
 id that leads to nobody. A site that you signed in to keeps what you let it
-read; ask the site about that.
+read: ask the site about that.
 
 If this was not you, write to the operator of the service. You can register
 again at any time.`,
@@ -387,7 +427,7 @@ connecter.`,
   api_key_made: {
     subject: 'Une clé d’API a été créée pour votre compte',
     text: `Une clé d’API a été créée pour votre compte. S’il y en avait une auparavant,
-celle-ci fonctionne encore 24 heures.`,
+celle-ci fonctionne encore 24 heures.`,
   },
   api_key_revoked: {
     subject: 'Une clé d’API de votre compte a été révoquée',
@@ -414,115 +454,122 @@ rien.`,
   factor_reset: {
     subject: 'L’opérateur a désactivé votre second facteur',
     text: `L’opérateur du service a désactivé le second facteur de votre compte et fermé
-toutes ses sessions. Le mot de passe seul l’ouvre jusqu’à ce que vous en
-configuriez un autre.`,
+toutes ses sessions. Votre mot de passe seul ouvre le compte, tant que vous
+n’avez pas configuré un autre second facteur.`,
   },
   review_done: {
     subject: 'La vérification de votre compte est terminée',
-    text: `Les clés d’accès, clés et sites de votre compte ont été passés en revue après
-le choix d’un nouveau mot de passe. Ce qui n’a pas été gardé est retiré.`,
+    text: `Vous avez passé en revue les clés d’accès, les clés et les sites de votre
+compte, après le choix d’un nouveau mot de passe. Ce que vous n’avez pas gardé
+est retiré.`,
   },
 };
 
 const presentEndFr = (
   link: string,
-) => `Si c’était vous, il n’y a rien à faire. Sinon, choisissez aussitôt un nouveau
-mot de passe :
+  what: ChangeEvent,
+) => `Si ${what === 'factor_reset' ? 'vous l’avez demandé, tout va bien' : 'c’était vous, il n’y a rien à faire'}. Sinon, choisissez tout de suite un
+nouveau mot de passe :
 
 ${link}
 
-Cela met fin à toutes les sessions et vous fait passer en revue les clés
+Cela met fin à toutes les sessions. Vous passez ensuite en revue les clés
 d’accès, les clés et les sites de votre compte, pour retirer ce qui n’est pas
 à vous.`;
 
 const formerEndFr = `Vous recevez cet e-mail parce que le compte avait cette adresse jusqu’à
-récemment. Si ce n’était pas vous, écrivez aussitôt à l’opérateur du service.`;
+récemment. Si ce n’était pas vous, écrivez vite à l’opérateur du service.`;
 
 function laterOrChooseFr(worksFrom: string | undefined, choose: boolean): string {
-  const later = `Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau : le lien ne
-marche qu’à partir de ${worksFrom}.\n\n`;
-  const byMail = 'Vous choisissez votre mot de passe en l’ouvrant.\n\n';
+  const later = `Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau : le lien ne
+fonctionne qu’à partir de ${worksFrom}.\n\n`;
+  const byMail = 'Vous choisirez votre mot de passe en l’ouvrant.\n\n';
   return `${worksFrom === undefined ? '' : later}${choose ? byMail : ''}`;
 }
 
 const fr: MailCatalogue = {
   verify: ({ link, worksFrom, choose = false }) => ({
     subject: 'Confirmez votre adresse e-mail',
-    text: `Bienvenue ! Confirmez votre adresse e-mail en ouvrant ce lien dans les
-24 heures :
+    button: 'Confirmer mon adresse',
+    text: `Bienvenue ! Confirmez votre adresse e-mail en ouvrant ce lien dans les
+24 heures :
 
 ${link}
 
 ${laterOrChooseFr(worksFrom, choose)}Le lien ne sert qu’une fois. Si vous ne vous êtes pas inscrit, ignorez cet
-e-mail : sans le lien, rien ne se passe avec votre adresse.`,
+e-mail : rien ne sera fait de votre adresse.`,
   }),
   invite: ({ link, host }) => ({
     subject: 'Vous êtes invité à créer un compte',
-    text: `L’opérateur de ${host} vous invite.
+    button: 'Créer mon compte',
+    text: `L’opérateur du service ${host} vous invite.
 Ouvrez ce lien dans les sept jours, et choisissez un mot de passe ou une clé
-d’accès :
+d’accès :
 
 ${link}
 
-Le lien sert une fois, pour cette adresse seule. Si vous ne connaissez pas ce
-service, ignorez cet e-mail : sans le lien, aucun compte ne sera créé.`,
+Le lien ne sert qu’une fois, et pour cette seule adresse e-mail. Si vous ne
+connaissez pas ce service, ignorez cet e-mail : aucun compte ne sera créé.`,
   }),
   alreadyRegistered: ({ link }) => ({
     subject: 'Vous avez déjà un compte',
+    button: 'Choisir un nouveau mot de passe',
     text: `Quelqu’un, peut-être vous, a voulu s’inscrire avec cette adresse. Vous avez
 déjà un compte et rien n’a été modifié.
 
-Si vous avez oublié votre mot de passe, choisissez-en un nouveau ici :
+Si vous avez oublié votre mot de passe, choisissez-en un nouveau ici :
 
 ${link}`,
   }),
   reset: ({ link }) => ({
     subject: 'Choisissez un nouveau mot de passe',
-    text: `Ouvrez ce lien dans l’heure pour choisir un nouveau mot de passe :
+    button: 'Choisir un nouveau mot de passe',
+    text: `Ouvrez ce lien dans l’heure pour choisir un nouveau mot de passe :
 
 ${link}
 
 Le lien ne sert qu’une fois. Il met fin à toutes les sessions de votre compte.
-Si vous n’avez rien demandé, ignorez cet e-mail : votre mot de passe reste
+Si vous n’avez rien demandé, ignorez cet e-mail : votre mot de passe reste
 inchangé.`,
   }),
   signInLink: ({ link }) => ({
     subject: 'Votre lien de connexion',
+    button: 'Se connecter',
     text: `Quelqu’un a essayé plusieurs fois de se connecter à votre compte. Pour le
 moment, le mot de passe seul ne suffit donc pas. Si c’était vous, ouvrez ce
-lien dans les deux heures, dans le navigateur où vous l’avez demandé :
+lien dans les deux heures, dans le navigateur où vous l’avez demandé :
 
 ${link}
 
-Le lien fonctionne une seule fois, et seulement dans un navigateur qui l’a
-demandé. Si vous utilisez un second facteur, il vous est demandé comme
-toujours. Si ce n’était pas vous, ignorez cet e-mail : personne ne peut
-utiliser le lien ailleurs. Ne le transmettez pas.`,
+Le lien ne sert qu’une fois, et seulement dans un navigateur qui l’a demandé.
+Si vous utilisez un second facteur, il reste nécessaire. Si ce n’était pas
+vous, ignorez cet e-mail : personne ne peut utiliser le lien ailleurs. Ne le
+transmettez pas.`,
   }),
-  newSignIn: ({ link, agent, country }) => ({
+  newSignIn: ({ link, ...seen }) => ({
     subject: 'Nouvelle connexion à votre compte',
-    text: `Quelqu’un s’est connecté à votre compte depuis un navigateur inconnu :
+    button: 'Vérifier mes sessions',
+    text: `Quelqu’un s’est connecté à votre compte depuis un navigateur inconnu :
 
-  Navigateur : ${agent || 'inconnu'}
-  Pays : ${country === 'ZZ' ? 'inconnu' : country}
+${linesOf('fr', seen)}
 
 Si c’était vous, il n’y a rien à faire. Sinon, fermez la session et changez
-votre mot de passe ici :
+votre mot de passe ici :
 
 ${link}`,
   }),
-  failedSignIns: ({ link, agent, country }) => ({
-    subject: 'Beaucoup de connexions refusées à votre compte',
+  failedSignIns: ({ link, ...seen }) => ({
+    subject: 'Nombreuses tentatives de connexion à votre compte',
+    button: 'Vérifier mes connexions',
     text: `Quelqu’un a essayé de nombreuses fois aujourd’hui de se connecter à votre
-compte, avec un mot de passe ou un code incorrect. Aucun n’a abouti. Le
-dernier :
+compte, avec un mot de passe ou un code incorrect. Aucune tentative n’a
+abouti. La dernière :
 
-  Navigateur : ${agent || 'inconnu'}
-  Pays : ${country === 'ZZ' ? 'inconnu' : country}
+${linesOf('fr', seen)}
 
 Si c’était vous, il n’y a rien à faire. Sinon, vérifiez que ce mot de passe ne
 sert nulle part ailleurs, et configurez un second facteur si vous n’en avez
-pas. Vos connexions et vos sessions sont listées ici :
+pas. Vos connexions et vos sessions sont listées ici :
 
 ${link}
 
@@ -530,58 +577,58 @@ Vous recevez cet e-mail au plus une fois par jour.`,
   }),
   confirmEmail: ({ link }) => ({
     subject: 'Confirmez votre nouvelle adresse e-mail',
-    text: `Ouvrez ce lien dans les 24 heures pour utiliser cette adresse e-mail avec
-votre compte :
+    button: 'Confirmer mon adresse',
+    text: `Ouvrez ce lien dans les 24 heures pour utiliser cette adresse e-mail avec
+votre compte :
 
 ${link}
 
 Le lien ne sert qu’une fois. Si vous n’avez rien demandé, ignorez cet
 e-mail.`,
   }),
-  changed: ({ what, former, link, agent, country }) => ({
+  changed: ({ what, former, link, ...seen }) => ({
     subject: changesFr[what].subject,
+    button: 'Choisir un nouveau mot de passe',
     text: `${changesFr[what].text}
 
-  Navigateur : ${agent || 'inconnu'}
-  Pays : ${country === 'ZZ' ? 'inconnu' : country}
+${linesOf('fr', seen)}
 
-${former ? formerEndFr : presentEndFr(link)}`,
+${former ? formerEndFr : presentEndFr(link, what)}`,
   }),
   budgetNear: ({ limit }) => ({
     subject: 'Vos votes sont presque épuisés',
-    text: `Votre compte peut avoir ${limit} votes ouverts : des adresses que vous avez
-signalées et que ni une liste ni un compte de confiance n’a encore confirmées.
-Quatre cinquièmes en sont utilisés.
+    text: `Votre compte peut avoir ${limit} votes ouverts. Chacun est une adresse que vous
+avez signalée, et qu’aucune liste ni aucun compte de confiance n’a encore
+confirmée. Les quatre cinquièmes sont utilisés.
 
-Une fois épuisés, vos signalements comptent encore comme indices, mais plus
-comme votes : seuls, ils ne mènent plus une adresse à la liste de blocage. Un
-vote revient quand il est confirmé, et la moitié des votes ouverts s’éteint en
-14 jours.
+Sans votes, vos signalements comptent encore comme indices. Seuls, ils ne
+mettent plus une adresse sur la liste de blocage. Un vote revient dès qu’il
+est confirmé, et la moitié des votes ouverts expire en 14 jours.
 
-Si vous n’avez pas envoyé tant de signalements, quelqu’un a peut-être votre
-clé d’API : révoquez-la sur la page de vos clés.`,
+Si vous n’avez pas envoyé autant de signalements, quelqu’un a peut-être votre
+clé d’API. Révoquez-la sur la page de vos clés.`,
   }),
   peerNotice({ link, peer, notice }) {
     const { subject, text } = peerNoticesFr[notice](peer);
-    return { subject, text: `${text}\n\n${link}` };
+    return { subject, button: 'Ouvrir le pair', text: `${text}\n\n${link}` };
   },
   accountDeleted: () => ({
     subject: 'Votre compte a été supprimé',
-    text: `Votre compte a été supprimé, et avec lui tout ce qui était gardé sur vous. Ses
-clés d’API ne fonctionnent plus. C’est définitif, et c’est le dernier e-mail
-que vous recevez à cause de ce compte.
+    text: `Votre compte a été supprimé, avec tout ce qui vous concernait. Ses clés d’API
+ne fonctionnent plus. C’est définitif. Cet e-mail est le dernier au sujet de
+ce compte.
 
-Ce qui reste : vos signalements d’adresses, sans leurs commentaires, sous un
+Ce qui reste : vos signalements d’adresses, sans leurs commentaires, sous un
 identifiant aléatoire qui ne mène plus à personne. Un site auquel vous vous
-êtes connecté garde ce que vous l’avez laissé lire ; adressez-vous à lui.
+êtes connecté garde ce que vous l’avez laissé lire : adressez-vous à lui.
 
 Si ce n’était pas vous, écrivez à l’opérateur du service. Vous pouvez vous
-inscrire de nouveau à tout moment.`,
+réinscrire à tout moment.`,
   }),
   test: ({ link }) => ({
     subject: 'E-mail d’essai',
     text: `L’opérateur du service a envoyé cet e-mail pour voir si ses e-mails arrivent.
-Il n’y a rien à faire. Un e-mail avec un lien le montre ainsi :
+Il n’y a rien à faire. Dans un e-mail, un lien se présente ainsi :
 
 ${link}`,
   }),
@@ -591,14 +638,19 @@ export const mailCatalogues: Readonly<Record<StoredLanguage, MailCatalogue>> = {
 
 export type MailValues<Name extends MailName> = Parameters<MailCatalogue[Name]>[0];
 
-/** Returns the subject and the text of a mail. @param sender the lines under each text */
+/**
+ * Returns the subject and the text of a mail, and the words on its link.
+ * @param sender the lines under each text
+ * @param now milliseconds since 1970
+ */
 export function mailText<Name extends MailName>(
   language: StoredLanguage,
   name: Name,
   values: MailValues<Name>,
   sender: string,
+  now: number,
 ): MailText {
   const make = mailCatalogues[language][name] as (values: MailValues<Name>) => MailText;
-  const { subject, text } = make(values);
-  return { subject, text: `${text}\n\n-- \n${sender}\n` };
+  const { text, ...rest } = make({ at: now, ...values });
+  return { ...rest, text: `${text}\n\n-- \n${sender}\n` };
 }

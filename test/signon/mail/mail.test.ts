@@ -208,7 +208,7 @@ it('the outbox has a file for each mail, logs its link, and forgets a person', a
     isErased: async () => false,
   });
   assert.equal(await outbox.forget('person@example.org'), 0);
-  const { subject, text } = mailText('fr', 'verify', { link }, 'id.example.org');
+  const { subject, text } = mailText('fr', 'verify', { link }, 'id.example.org', 0);
   await outbox.mail.send({ to: 'person@example.org', language: 'fr', subject, text, link });
   await outbox.mail.send({ to: 'other@example.org', language: 'fr', subject, text, link });
   await outbox.writeMessage('account-1', '+33612345678', 'code 123456');
@@ -280,6 +280,8 @@ it('a mail is text and HTML: all of it escaped, nothing to fetch, the mark insid
     /href="https:\/\/id\.example\.org\/verify\?token=secret-token" style="display/,
   );
   const [, html = ''] = mail.split('<!doctype html>');
+  assert.match(html, /rifier mes sessions<\/a>/, 'the link says where it leads');
+  assert.match(html, /Date=C2=A0: 1 janv\. 1970, 00:00 UTC.*Pays=C2=A0: France/s);
   assert.deepEqual(html.match(/<(script|iframe|link|object|img src="(?!cid:))/g), null);
 });
 
