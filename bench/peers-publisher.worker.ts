@@ -1,6 +1,6 @@
 /**
  * A peer in a thread of its own, so that its work is not that of who reads it: its snapshot has so many rows. Posts its
- * address and its key's line; each message moves its clock, and says whether it has one segment more since.
+ * address, its key's line and how long its snapshot takes to write; each message moves its clock, and says whether it has one segment more since.
  */
 
 import { createHash } from 'node:crypto';
@@ -12,12 +12,14 @@ import { seededRandom } from '../src/core/random.ts';
 import { writeHead } from '../src/reputation/federation/document/head.ts';
 import { makeKey } from '../src/reputation/federation/document/key.ts';
 import { chainAfter, chainStart, rowLine } from '../src/reputation/federation/document/segment.ts';
+import { readPublished, writeSnapshot } from '../src/reputation/federation/publish/snapshot.ts';
 
 const hourMs = 3_600_000;
 const { rows, nowMs } = workerData as { readonly rows: number; readonly nowMs: number };
 const key = makeKey('b.example', seededRandom(1));
 const body = snapshotOf(Math.floor(nowMs / hourMs));
 const packed = gzipSync(body, { level: 6 });
+const snapshotMs = timeOfSnapshot();
 const sha256 = createHash('sha256').update(body).digest('hex');
 const now = { ms: nowMs };
 let newsAt = 0;
@@ -57,6 +59,15 @@ function snapshotOf(hour: number): Buffer {
   return lines.subarray(0, size);
 }
 
+/** How long this server takes to write such a snapshot, in this thread. */
+function timeOfSnapshot(): number {
+  const list = readPublished(packed, []);
+  if (list === undefined) throw new Error('a snapshot that can not be read');
+  const beginMs = performance.now();
+  writeSnapshot(list);
+  return performance.now() - beginMs;
+}
+
 /** The head of now, signed anew each hour and with each segment, as this server signs its own. */
 function head(): Buffer {
   const madeAt = Math.max(newsAt, Math.floor(now.ms / hourMs) * hourMs);
@@ -79,7 +90,7 @@ const server = createServer((request, response) => {
 });
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
-  parentPort!.postMessage({ url: `http://127.0.0.1:${port}`, line: key.line });
+  parentPort!.postMessage({ url: `http://127.0.0.1:${port}`, line: key.line, snapshotMs });
 });
 parentPort!.on('message', (next: { readonly nowMs: number; readonly hasNews: boolean }) => {
   now.ms = next.nowMs;

@@ -1,7 +1,8 @@
 /**
  * What a peer costs who takes its word: a first load of a million rows, the same rows once more, the rows from the
  * journal, and a look at a head without news. Processor time is that of the thread that answers; the least of the rounds'
- * longest pauses is shown.
+ * longest pauses is shown. Checks beside a first load are asked of a server that takes it, and of the same one while
+ * another server takes it, which is what the machine's own contention costs.
  */
 
 import { once } from 'node:events';
@@ -17,18 +18,23 @@ import { createPeerPoller } from '../src/reputation/federation/subscribe/module.
 import { addPeer, listPeers } from '../src/reputation/federation/subscribe/peers.ts';
 import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import type { Store } from '../src/storage/store.ts';
+import { metric, startTestServer, type TestServer, within } from '../test/support/server/server.ts';
+import { openLoad } from './http-load.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
 import { type BenchRow, median } from './row.ts';
 
 const sizes = {
-  tiny: { rows: 3_000, rounds: 1, heads: 3 },
-  full: { rows: 1_000_000, rounds: 3, heads: 200 },
+  tiny: { rows: 3_000, rounds: 1, heads: 3, seconds: 1 },
+  full: { rows: 1_000_000, rounds: 3, heads: 200, seconds: 5 },
 } as const;
 type Size = (typeof sizes)[keyof typeof sizes];
 
 const [minuteMs, hourMs] = [60_000, 3_600_000];
 const log = createLog('fatal');
-const [pauseMsGoal, foldMsGoal, headMsGoal] = [10, 600, 1];
+const [pauseMsGoal, foldMsGoal, headMsGoal, snapshotMsGoal] = [10, 600, 1, 3_000];
+const checkGoal = 1.2;
+/** Between a connection's checks: far from the most that the server can answer. */
+const checkPauseMs = 30;
 
 const unwatched: Pauses = { max: 0, p99: 0, elapsedMs: 0 };
 
@@ -91,7 +97,65 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
       least(measured, (m) => m.headMs),
       headMsGoal,
     ),
+    ...(await checksBeside(s)),
   ];
+}
+
+async function checksBeside({ rows, rounds, seconds }: Size): Promise<BenchRow[]> {
+  const clock = manualClock(Date.now());
+  const from = await publisher(rows, clock);
+  const env = { CLIENT_LIMITS: 'off', SOURCE_ALLOW_PRIVATE: 'on' };
+  const open = () => startTestServer({ threads: 1, env });
+  try {
+    await using asked = await open();
+    await using other = await open();
+    const targets = ['192.0.2.75', '8.8.8.8'].map((ip) => `/api/v2/check?ipAddress=${ip}`);
+    using checks = await openLoad(targets, { Key: asked.key }, { pauseMs: checkPauseMs });
+    const rowsAt = async (server: TestServer) =>
+      (await metric(server, 'portcullis_peer_rows')).get('peer="1"') ?? 0;
+    /** The checks begin with the load; the peer is gone before the next one. */
+    async function besideLoadOf(server: TestServer): Promise<{ p99: number; came: number }> {
+      const added = await server.cli('peer', 'add', from.url, '--key', from.line, '--yes');
+      if (added.code !== 0) throw new Error(added.stderr);
+      const { p99 } = await checks.run(asked.port, seconds);
+      const came = await rowsAt(server);
+      await within(async () => (await rowsAt(server)) >= 0.999 * rows, 'the whole first load');
+      const gone = await server.cli('peer', 'remove', '1');
+      if (gone.code !== 0) throw new Error(gone.stderr);
+      await within(async () => (await rowsAt(server)) === 0, 'a peer that is gone');
+      return { p99, came };
+    }
+    const [idle, beside, own, came]: number[][] = [[], [], [], []];
+    // The first round warms up and is not counted.
+    for (let round = rounds > 1 ? -1 : 0; round < rounds; round++) {
+      const alone = await checks.run(asked.port, seconds);
+      const control = await besideLoadOf(other);
+      const loading = await besideLoadOf(asked);
+      if (round < 0) continue;
+      idle!.push(alone.p99);
+      beside!.push(control.p99);
+      own!.push(loading.p99);
+      came!.push(loading.came);
+    }
+    const [ours, peerValue] = [median(own!), median(beside!)];
+    const ratio = ours / peerValue;
+    const share = Math.round((100 * median(came!)) / rows);
+    return [
+      {
+        ...{ name: `a snapshot of ${rows.toLocaleString('en-US')} rows, in a thread`, unit: 'ms' },
+        ...{ ours: Math.round(from.snapshotMs), goal: `<= ${snapshotMsGoal}` },
+        ok: from.snapshotMs <= snapshotMsGoal,
+      },
+      {
+        ...{ name: 'check p99 beside a first load', unit: 'ms', ours },
+        ...{ peer: 'the load on another server', peerValue, ratio },
+        ...{ goal: `≤ ${checkGoal} × control`, ok: ratio <= checkGoal, p99: ours },
+        note: `${checks.generator}, 64 connections, one thread; ${share} % of the rows had come when the checks ended; idle ${median(idle!)} ms`,
+      },
+    ];
+  } finally {
+    await from.close();
+  }
 }
 
 /** A peer that publishes so many rows, in a thread of its own. */
@@ -99,10 +163,11 @@ async function publisher(rows: number, clock: ReturnType<typeof manualClock>) {
   const worker = new Worker(new URL('./peers-publisher.worker.js', import.meta.url), {
     workerData: { rows, nowMs: clock.now() },
   });
-  const [{ url, line }] = (await once(worker, 'message')) as [{ url: string; line: string }];
+  const [said] = (await once(worker, 'message')) as [
+    { readonly url: string; readonly line: string; readonly snapshotMs: number },
+  ];
   return {
-    url,
-    line,
+    ...said,
     /** Lets time pass for it and for who reads it. */
     async pass(ms: number, hasNews: boolean): Promise<void> {
       clock.advance(ms);

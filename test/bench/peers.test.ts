@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../bench/peers.bench.ts';
 
-test('a first load, the same rows again, the journal and a head are measured', async () => {
+test('a first load, the same rows again, the journal, a head and checks beside a first load are measured', async () => {
   const rows = await run('tiny');
-  assert.equal(rows.length, 7);
+  assert.equal(rows.length, 9);
   for (const { name, ours } of rows) assert.ok(Number.isFinite(ours), name);
 });
