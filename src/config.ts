@@ -80,7 +80,7 @@ const databaseUrl = v.pipe(
 const origin = v.pipe(
   urlOf('http:', 'https:'),
   v.check((text) => {
-    // Every check runs: what is no URL at all has been told of above.
+    // All checks run; the check above has reported a text that is no URL.
     if (!URL.canParse(text)) return true;
     const url = new URL(text);
     return url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password;
@@ -252,7 +252,7 @@ function isResolver(text: string): boolean {
 
 const labelPattern = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
-/** Names of the DNS, of at most so many characters that every answer has room for some of them. */
+/** A DNS name. It is short enough that an answer has room for several names. */
 const domainName = v.pipe(
   v.string(),
   v.transform((text) => text.toLowerCase().replace(/\.$/, '')),
@@ -272,7 +272,7 @@ const bytesPerEntry = 110;
 const otherBytes = 1_536 * 1_048_576;
 const shareOfMemory = 0.7;
 
-/** Returns how many entries a machine has room for. What is not used yet costs address space alone. */
+/** Returns how many entries fit into the memory of a machine. Unused ones only cost address space. */
 export function entriesThatFit(memoryBytes: number): number {
   const room = Math.floor((shareOfMemory * memoryBytes - otherBytes) / bytesPerEntry);
   return Math.min(entriesMost, Math.max(entriesLeast, room));
@@ -288,11 +288,11 @@ export function usableMemory(): number {
 export const capacities = {
   /** Addresses and prefixes in the index. */
   entries: entriesThatFit(usableMemory()),
-  /** Entries of a store that several processes share: the least of their machines has room for them. */
+  /** The number of entries in a store that several nodes share: it fits the smallest allowed machine. */
   sharedEntries: entriesLeast,
   /** No store holds more. */
   entriesOfAnyMachine: entriesMost,
-  /** An entry has at most so many on average: one of each list, rule and account that names it. */
+  /** The average number of contributions to an entry at most: one for each list, rule and account. */
   contributionsPerEntry: 3,
   accounts: 65_536,
   keys: 131_072,
@@ -316,17 +316,17 @@ export const captchaBounds = {
   stockBytesMax: 8 * 1_048_576,
   /** Images and clips being waited for. */
   waitingMax: 500,
-  /** From so many waiting on, smaller images. */
+  /** Images are smaller while at least this many requests wait. */
   economyFrom: 32,
   /** Tokens that were used for anything in their lifetime; never drawn again. */
   placesMax: 131_072,
   /** Challenges whose picture or sound was fetched and that have no answer yet. */
   openMax: 20_000,
-  /** One IPv4 address or IPv6 /64 may have so many open challenges. */
+  /** Open challenges of one IPv4 address or IPv6 /64 at most. */
   openPerNarrowMax: 1_200,
-  /** From so many open ones of one address or /64 on, its words are long. */
+  /** An address or /64 with this many open challenges gets long words. */
   longWordFrom: 100,
-  /** One IPv4 /24 or IPv6 /48 may have so many open challenges. */
+  /** Open challenges of one IPv4 /24 or IPv6 /48 at most. */
   openPerWideMax: 4_800,
   /** Images and clips of open challenges; what is dropped can be made again. */
   heldBytesMax: 64 * 1_048_576,
@@ -828,7 +828,7 @@ export function readConfig(
   return Object.freeze({ ...(given as Given), ...derived });
 }
 
-/** Edges of before must not come up as servers of their own. @throws OperatorError */
+/** A former edge node must not start as a server of its own. @throws OperatorError */
 function refuseRemoved(environment: Readonly<Record<string, string | undefined>>): void {
   const [role, cores] = [environment.ROLE?.trim(), environment.CORES?.trim()];
   if (role !== 'edge' && !cores) return;

@@ -52,7 +52,7 @@ const kinds = { begun: 1, done: 2, failed: 3 } as const;
 const factCharsMax = 400;
 /** A page searches the past in steps, each longer than all before it. */
 const firstStepMs = 6 * hourMs;
-/** A change that takes longer than this shows as unfinished on a page of before. */
+/** A change that takes longer than this is shown as unfinished. */
 const changeMsMax = dayMs;
 /** Randomness of a key; see keys.ts. */
 const noise = 4;
@@ -124,7 +124,7 @@ export function createAuditLog(options: { store: Store; clock: Clock; random: Ra
       const done = await add(begun.id, kinds.begun, { user, command, before, after: '', address });
       return done.ok ? ok(begun) : done;
     },
-    /** @param change what is known better by now */
+    /** @param change the parts of the row that are known only after the change */
     end(
       { id, user, ...begun }: BegunChange,
       {

@@ -421,7 +421,7 @@ function listsOfFeeds({ sources }: Pick<State, 'sources'>): string[] {
   return lists.flatMap(({ list, source }) => (list === 'seed' ? [source] : []));
 }
 
-/** Says of a list that somebody else says there who is bad. */
+/** Returns true for a list of bad addresses that comes from somebody else. */
 function isOfOthers(one: Source): boolean {
   return one.list !== 'good' && groupOfList(one) === undefined;
 }

@@ -104,8 +104,8 @@ export function createSignInCounts(firstPage: number, touch: (page: number) => v
 export type SignInCounts = ReturnType<typeof createSignInCounts>;
 
 /**
- * As of the journal's end, for commands: from the pages of the last checkpoint and the events since.
- * Undefined: the journal does not reach back to the checkpoint of this machine.
+ * Reads the counts up to the end of the journal, for commands: from the last checkpoint and the events after it.
+ * Undefined: the journal no longer reaches back to the checkpoint of this machine.
  */
 export async function readSignInCounts(
   store: Store,

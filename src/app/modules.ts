@@ -434,8 +434,8 @@ export async function openIntegrationThreads(
 }
 
 /**
- * The table of routes against the declarations, at every start: no route without a word on who may
- * call, none that is not listed here, nothing listed that is not served. Throws: it is a bug.
+ * Compares the table of routes with the declarations at every start. Throws (it is a bug) if a route is not declared,
+ * or a declared endpoint has no route.
  */
 export function checkTable(table: readonly Route[], log: Pick<Log, 'debug'>): void {
   log.debug({ routes: table.map(({ method, path }) => `${method} ${path}`) }, 'routes');

@@ -61,7 +61,7 @@ export const readStats = look({
     'reports of 24 hours, 7 and 90 days, what the server did, rows and bytes by kind, journal, bounded tables',
   parameters: {},
   run: (reading, _, call) => statsOf(reading, call),
-  // At once, so that nobody who reads the first lines alone breaks it.
+  // All lines are one text, so that a reader of the first lines alone (`| head`) does not break the output.
   lines: (stats) => [statsLines(stats).join('\n')],
 });
 
@@ -80,7 +80,7 @@ async function statsOf(reading: MemoryReading, call: OperationCall) {
     reports: await reading
       .withMemory(({ counts }) => reportsOf(counts, clock.now()))
       .catch(() => null),
-    // As of the last minute, of this machine's server alone.
+    // Counted up to the last full minute, by the server of this machine.
     did: activitiesOf(activity, clock.now()),
     // The size of a PostgreSQL database is read with PostgreSQL's own tools.
     file: embedded && { bytes: statSync(`${embedded.path}/data.mdb`).size },
@@ -91,7 +91,7 @@ async function statsOf(reading: MemoryReading, call: OperationCall) {
     },
     tables: counted?.totals,
     kinds: counted?.kinds,
-    // As the server left word of them; /metrics has these and more while it runs.
+    // The server stores these figures now and then. While it runs, /metrics has these and more.
     bounds: [
       { name: 'accounts', used: await used('account_slots'), limit: capacities.accounts },
       { name: 'entries', used: fill.entries, limit: capacities.entries },
@@ -137,7 +137,7 @@ function statsLines(stats: Stats): string[] {
   ];
 }
 
-/** The lines show so many of each at most; the JSON has all. */
+/** The text shows this many of each at most; the JSON has all. */
 const topShown = 5;
 
 function reportRows({ reports, file }: Pick<Stats, 'reports' | 'file'>): string[][] {
@@ -192,7 +192,7 @@ function reportsOf(counts: ReportCounts, nowMs: number) {
   };
 }
 
-/** Asked for by a command that wrote to a shared store itself. */
+/** Waits until the server has applied an event. A command that wrote to a shared store itself asks for it. */
 export const waitForJournal = look({
   name: 'journal wait',
   parameters: { seq: { schema: v.pipe(v.string(), v.regex(/^\d{1,19}$/)) } },

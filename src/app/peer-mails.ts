@@ -1,6 +1,6 @@
 /**
- * Tells operators by mail of a peer: its new rows are held, a strange key signs, its head is over, its key rotated, or
- * its budget is nearly used. How often at most, is kept in reputation/federation/subscribe/notices.ts. Here the wings meet:
+ * Mails operators about a peer: new rows are held, an unknown key signs, its head has expired, its key was rotated,
+ * or its budget is nearly used. reputation/federation/subscribe/notices.ts limits how often. Two wings meet here:
  * reputation knows the peer, sign-on the address.
  */
 

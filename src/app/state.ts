@@ -249,7 +249,7 @@ export async function openState(options: StateOptions) {
   /** The event up to which the state is, exact between events. */
   let last = await markedPosition(store, projection.checkpointSeq());
   let applying: Promise<void> | undefined;
-  /** While an event is being applied, and for good when that failed. */
+  /** True while an event is being applied. It stays true if that failed. */
   let isPartial = false;
 
   const digest =
@@ -371,7 +371,7 @@ export async function openState(options: StateOptions) {
     if (policyBits(policy.get()) === policyBits(next)) return;
     const event = policyChanged.encode(createEventId(clock, random), next);
     const done = await store.commit({ events: [event] });
-    // Nodes of a former version can't read it: networks rise once all are updated and one starts anew.
+    // Older nodes can't read it: networks rise once all nodes are updated and one of them restarts.
     if (!done.ok && next.isRising) return setPolicy({ ...next, isRising: false });
     if (!done.ok) throw new Error(`the settings could not be told to the journal: ${done.error}`);
     await follower.catchUpTo(done.seq);

@@ -72,7 +72,7 @@ export type Task = { [Name in TaskName]: { readonly name: Name } & Tasks[Name]['
 export type ToTask =
   | { readonly chunk: Uint8Array }
   | { readonly end: true }
-  /** So many bytes of its output were taken. */
+  /** This many bytes of its output were consumed. */
   | { readonly taken: number }
   /** Nobody waits for it any more. */
   | { readonly cancel: true };
@@ -80,7 +80,7 @@ export type ToTask =
 export type FromTask =
   | { readonly progress: OperationProgress }
   | { readonly bytes: Uint8Array }
-  /** So many bytes of its input were taken. */
+  /** This many bytes of its input were consumed. */
   | { readonly taken: number }
   | { readonly done: unknown }
   | { readonly failed: string; readonly kind: 'operator' | 'damage' | 'bug' };

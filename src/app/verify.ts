@@ -110,8 +110,8 @@ export async function verifyDataDir(options: {
 const textBytesMax = 1 << 30;
 
 /**
- * Checks that the stored feeds agree with themselves and with the index. The list at its version is the stored
- * base and the steps behind it; while nothing was written since, it is what the index gives.
+ * Checks that the stored feeds are consistent with themselves and with the index. The list of a version is the stored
+ * base plus the steps after it. If nothing was written since, it equals the list made from the index.
  */
 async function verifyFeeds(check: {
   store: Store;
@@ -160,7 +160,7 @@ async function stepsOf(store: Store, head: FeedHead, findings: Findings) {
   return steps;
 }
 
-/** The list as of the base, a prefix a line. */
+/** Reads the stored base list, one prefix a line. */
 async function baseOf(store: Store, head: FeedHead, findings: Findings) {
   const rows = await all(store, feedBasePrefix());
   const parts = rows.filter(({ key }) => readFeedVersion(key) === head.baseVersion);
@@ -177,7 +177,7 @@ async function baseOf(store: Store, head: FeedHead, findings: Findings) {
   }
 }
 
-/** A step adds what is not there and removes what is. */
+/** Checks that each step adds only missing entries and removes only existing ones. */
 function verifySteps(base: string, steps: readonly HistoryStep[], findings: Findings): void {
   const present = new Set(base.split('\n').filter((line) => line !== ''));
   for (const { version, added, removed } of steps) {

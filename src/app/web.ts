@@ -149,7 +149,10 @@ export function openWeb(
 
 const unknownPage = openPage(unknownPath, { headers: pageRequestHeaders });
 
-/** A page that is not there, or a request that the transport refused, for somebody who may be signed in: the header says so. */
+/**
+ * Answers unknown paths, and requests that the transport refused, for people who may be signed in: the header then
+ * shows their name.
+ */
 function unknownRoute(renderProblem: RenderProblem): PlainRoute {
   return {
     kind: 'plain',

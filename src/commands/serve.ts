@@ -169,7 +169,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   if (demoKeys !== undefined) {
     process.stdout.write(welcome({ config, port: server.port, keys: demoKeys, outboxName }));
   } else if (process.stdout.isTTY) {
-    // Beside the lines of the log, which programs read.
+    // Programs read the log on standard error; this line is for a person.
     process.stdout.write(
       `Portcullis is running at ${config.baseUrl}/ (console: ${config.baseUrl}/admin). Stop with Ctrl-C.\n`,
     );
@@ -202,9 +202,9 @@ function reasonOf(failure: unknown): string {
 }
 
 /**
- * SIGHUP: the file of ACCESS_LOG is opened anew. Without a file it changes nothing, but for who started
- * the server in a terminal that closes.
- * @returns takes what opens it, once it is there
+ * On SIGHUP the file of ACCESS_LOG is opened again. Without such a file SIGHUP changes nothing, except that a server
+ * started in a terminal stops when the terminal closes.
+ * @returns a function that takes the callback to reopen, once there is one
  */
 function openReopening(config: Config, log: Log, stop: () => void) {
   let reopen: (() => void) | undefined;

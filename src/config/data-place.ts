@@ -1,4 +1,4 @@
-/** The place of the data, read without the other settings: all that a command beside a server needs. */
+/** Reads DATA_DIR without the other settings: a command needs no more while a server runs. */
 
 import { resolve } from 'node:path';
 

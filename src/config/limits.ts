@@ -63,7 +63,7 @@ export const clientLimits = {
   console: { max: 300, windowMs: minuteMs },
   removal: { max: 5, windowMs: hourMs },
   tip: { max: 5, windowMs: hourMs },
-  /** Pictures are decoded and made anew. */
+  /** Each picture is decoded and encoded again. */
   avatar: { max: 20, windowMs: minuteMs },
   /** Pages that lead to a site's consent: whole offices come from one address, and nothing is stored. */
   authorize: { max: 300, windowMs: minuteMs },

@@ -2,7 +2,7 @@
 
 import { createRequire } from 'node:module';
 
-/** Reads the version of package.json, beside the folder of the sources or of the compiled files. */
+/** Reads the version from package.json, one folder above the sources or the compiled files. */
 export function packageVersion(): string {
   const isCompiled = import.meta.url.endsWith('.js');
   const path = isCompiled ? '../../../package.json' : '../../package.json';

@@ -1,10 +1,10 @@
 /**
- * Describes an act of an operator once: its name, its parameters, how it is done, and what is said of it.
- * The command with its `--help` and `--json`, the reading of the console's form, the sentence of the audit
- * log and a JSON schema of the input derive from the description.
+ * Describes an act of an operator once: its name, its parameters, how it runs and what the audit log says. The
+ * command with `--help` and `--json`, the form on the console, the sentence of the audit log and the JSON schema of
+ * the input all derive from the description.
  *
- * Invariants: input comes from outside and is parsed before anything else; output is made of JSON's
- * values alone, for it travels.
+ * Invariants: input comes from outside and is parsed before anything else. Output consists of JSON values only, since
+ * it is sent to other processes.
  */
 
 import * as v from 'valibot';
@@ -38,7 +38,7 @@ export interface OperationCall {
   write(bytes: Uint8Array): Promise<void>;
   /** Aborted when nobody waits for the result any more. */
   readonly signal: AbortSignal;
-  /** It is asked for on the console, by somebody who could lock everybody out of it. */
+  /** True if it runs on the console, where an operator could lock everybody out. */
   readonly isOnConsole?: boolean;
 }
 

@@ -5,7 +5,7 @@
 
 export interface Run {
   readonly signal: AbortSignal;
-  /** Lets the next run begin in so many milliseconds, this time. */
+  /** Sets the time until the next run, once. */
   readonly wait: (ms: number) => void;
 }
 

@@ -24,7 +24,7 @@ export function openLoneThread<Job, Answer>(worker: URL, waitingMax: number) {
   let closed = false;
   return {
     async run(job: Job): Promise<Answer> {
-      // A destroyed piscina pool would start threads anew.
+      // A destroyed piscina pool would start new threads.
       if (closed) throw new Error('the thread is closed');
       return pool.run(job);
     },

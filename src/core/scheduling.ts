@@ -1,15 +1,14 @@
 /**
- * Cooperative scheduling of long work: it runs in slices, so that other work of the event loop gets
- * its turn after a few milliseconds. The work asks now and then whether its turn is over, and if so
- * awaits the next one.
+ * Cooperative scheduling of long work: it runs in slices, so that other work of the event loop gets its turn after a
+ * few milliseconds. The work asks from time to time whether its turn is over, and if so awaits the next one.
  *
- * Jobs that share one `Turns` get one slice of all of them per turn of the loop. (Callbacks of
- * `setImmediate` that wait together run together: a hundred jobs that each yielded by themselves
- * would still hold the loop for a hundred slices.)
+ * Jobs that share one `Turns` get one slice for all of them per turn of the loop. (Callbacks of `setImmediate` that
+ * wait together run together: a hundred jobs that each yield on their own would still hold the loop for a hundred
+ * slices.)
  *
- * Of heavy work so many pieces run at a time and so many wait, in order (`createSemaphore`). Whoever comes beyond that
- * is refused at once with `overloaded`, instead of making everybody slower. Work that a poll begins and does not wait for
- * is one job for each thing at a time (`createJobs`).
+ * Heavy work goes through a semaphore (`createSemaphore`): a limited number runs, a limited number waits in order,
+ * and further work is refused at once with `overloaded` instead of slowing everybody down. Background work that a
+ * poll starts is one job for each key at a time (`createJobs`).
  */
 
 import type { BoundedTable } from './bounded-tables.ts';
@@ -38,8 +37,8 @@ export function createTurns(nowMs: () => number = () => performance.now()) {
 
   return {
     /**
-     * Begins the turn of a job that came by itself, such as a request: the first of its kind in a turn of the loop has
-     * all of it, unless others wait; the rest share it.
+     * Begins the turn of a job that arrived on its own, such as a request. The first one in a turn of the loop gets
+     * the whole slice unless others wait; later ones share it.
      */
     begin(): void {
       if (isBegun || waiting.length > 0) return;
@@ -103,8 +102,8 @@ export function createSemaphore(options: { runningMax: number; waitingMax: numbe
 export type Semaphore = ReturnType<typeof createSemaphore>;
 
 /**
- * Jobs that run beside their beginner: one for each key, and so many at a time. What does not begin is begun by a
- * later poll.
+ * Runs jobs in the background: at most one for each key, and a limited number at a time. A job that finds no place is
+ * started by a later poll.
  * @param onFailure called with what a job threw
  */
 export function createJobs<Id extends string | number>(

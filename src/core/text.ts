@@ -1,10 +1,10 @@
 /**
- * Text that comes in. Bytes are decoded strictly: what is not UTF-8 is refused. Free text alone may be
- * repaired, where a refusal would lose the values that came with it.
+ * Decodes and cleans text from outside. Bytes are decoded strictly: text that is not UTF-8 is refused. Only free text
+ * may be repaired, where a refusal would lose the values sent with it.
  *
- * People paste into fields of one line whose words are ASCII: an address, a number, a code, a domain. Invisible characters are dropped, since phones, mail programs and right-to-left
- * texts put them around numbers; full-width letters and signs, as East Asian keyboards type them,
- * become the plain ones. Pure.
+ * Other fields hold one line of ASCII: an address, a number, a code, a domain. People paste into them. Invisible
+ * characters are dropped, since phones, mail programs and right-to-left texts put them around numbers. Full-width
+ * letters and signs, as East Asian keyboards type them, become plain ones. Pure.
  */
 
 import { basename } from 'node:path';
@@ -57,7 +57,9 @@ const fullWidth = /[\uff01-\uff5e]/g;
 const fullWidthOffset = 0xfee0;
 const charsMax = 8_192;
 
-/** Returns the text without what is not seen, in plain width, trimmed; a very long one as it is. */
+/**
+ * Returns the text trimmed, without invisible characters and in plain width. A very long text is returned unchanged.
+ */
 export function plainPasted(text: string): string {
   if (text.length > charsMax) return text;
   return text

@@ -10,8 +10,8 @@ import { every } from './every.ts';
 const beatMs = 250;
 
 /**
- * Keeps the time of the last turn of the main thread's event loop in shared memory. Front ends see by it whether
- * the thread behind them still moves, without asking it.
+ * Keeps the time of the main thread's last event-loop turn in shared memory. Front ends see there whether the main
+ * thread still runs, without asking it.
  */
 export function createHeartbeat(
   clock: Pick<Clock, 'monotonicMs'>,
@@ -61,7 +61,10 @@ export function yieldToRequests(): void {
   setPriority(0, Math.min(nicest, getPriority(0) + backgroundNiceness));
 }
 
-/** Threads that answer go so far before the process where the system lets them, and the others behind it elsewhere. */
+/**
+ * Niceness: threads that answer requests go this far ahead of the process where the system allows it; elsewhere the
+ * other threads go this far back.
+ */
 const niceAnswering = { before: 10, behind: 5 } as const;
 const leastNice = -20;
 

@@ -8,7 +8,7 @@ export function createWindow(bytesMax: number) {
   let failure: Error | undefined;
   let waiting: { resolve: () => void; reject: (error: Error) => void } | undefined;
   return {
-    /** For one sender at a time. Resolves when so many bytes more may be on their way. Rejects when the other side is gone. */
+    /** Resolves when `bytes` more may be sent. Rejects when the other side is gone. One sender waits at a time. */
     async take(bytes: number): Promise<void> {
       while (failure === undefined && underWay > 0 && underWay + bytes > bytesMax) {
         await new Promise<void>((resolve, reject) => {
@@ -18,7 +18,7 @@ export function createWindow(bytesMax: number) {
       if (failure !== undefined) throw failure;
       underWay += bytes;
     },
-    /** The other side took so many. */
+    /** Called when the other side has consumed `bytes`. */
     give(bytes: number): void {
       underWay = Math.max(0, underWay - bytes);
       waiting?.resolve();

@@ -1,7 +1,7 @@
 /**
- * What a provider's addresses are used for, and its domain, by its name: a table of large providers whose
- * business is known, then words that leave no doubt. Who is in neither is unknown: a wrong use misleads more
- * than none. The names of uses are those of AbuseIPDB, which clients know.
+ * Returns the use and the domain of a provider's addresses by its name: from a table of large providers, then by
+ * unambiguous words. Any other provider is unknown, since a wrong use misleads more than none. The names of uses are
+ * those of AbuseIPDB, which clients know.
  */
 
 export const usageTypes = [

@@ -78,7 +78,9 @@ export class NumberedSlots<Item> {
     return item;
   }
 
-  /** Puts an item under a number that the other side has given; its slot is free, or nobody waits for what is there. */
+  /**
+   * Stores an item under a number that the other side chose. The slot is free, or nobody waits for its item any more.
+   */
   put(id: number, item: Item): void {
     this.#ids[id % slotsMax] = id;
     this.#items[id % slotsMax] = item;
@@ -207,7 +209,7 @@ export function createForwarder(options: ForwarderOptions) {
 
 export type Forwarder = ReturnType<typeof createForwarder>;
 
-/** So many cross at once, before the turn ends: the other thread begins with them while this one makes the rest. */
+/** This many messages are sent before the turn ends, so that the other thread can start while this one goes on. */
 const batchMax = 32;
 
 /**

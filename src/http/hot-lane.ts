@@ -48,7 +48,7 @@ const timedEvery = 64;
 const nothingBelow: RequestBelow = { method: '', path: '' };
 const noHandler = (): void => undefined;
 
-/** `serve` expects that the scan went over the headers and found nothing to refuse. */
+/** Expects that the headers were scanned and nothing was refused. */
 export function createHotLane(options: HotLaneOptions) {
   const {
     scan,

@@ -38,7 +38,7 @@ export async function claimPort(host: string, port: number): Promise<PortClaim> 
   throw new OperatorError(`no port of ${host} is free`);
 }
 
-/** The name comes first: who has it and does not listen yet shall not meet a bind of ours. */
+/** The name is claimed first, so that the bind never hits a process that holds the name and does not listen yet. */
 async function claimNamed(host: string, port: number): Promise<PortClaim> {
   const lock = await lockOf(host, port);
   if (lock === undefined) throw taken(host, port);

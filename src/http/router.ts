@@ -88,8 +88,8 @@ export interface HotRequest {
   /** Lines at the end of every head; `answer` adds them by itself. */
   readonly fields: string;
   /**
-   * Hands the request, untouched, to the plain route of the same path. Nothing may have been
-   * spent on it: that route begins anew.
+   * Hands the request to the plain route of the same path, which handles it from the start. Nothing may have been
+   * spent on it.
    */
   defer(): void;
 }

@@ -93,9 +93,9 @@ interface App {
 const idleSeconds = 10;
 
 /**
- * Listening sockets of a thread. The library lets 512 connections wait in each, and the kernel drops
- * the first packet of whoever finds his full: he tries again after a second. A flood that begins
- * anew with each refusal fills one socket between two turns of the event loop.
+ * Listening sockets of a thread. Each queues 512 connections; if the queue is full, the kernel drops the first packet
+ * and the client tries again after a second. A flood that reconnects after each refusal fills one queue between two
+ * turns of the event loop.
  */
 const queues = 8;
 const listenTriesMax = 20;
@@ -270,7 +270,7 @@ export function createServer(options: ServerOptions) {
 
 export type HttpServer = ReturnType<typeof createServer>;
 
-/** Opens the lanes of the port and those of Unix-domain sockets, which differ in who asks alone. */
+/** Opens the lanes of the port and of the Unix-domain sockets, which differ only in the client's name. */
 function openLanes(
   options: ServerOptions & { readonly takesChunked: boolean },
   isClosing: () => boolean,

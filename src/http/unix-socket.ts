@@ -1,7 +1,7 @@
 /**
- * The files of Unix-domain sockets. The library takes away what stands at a path and binds there, with mode 700:
- * so what stands there is looked at first, nobody but this user can connect until group and mode
- * are set, and a file is removed by the one that made it.
+ * The files of Unix-domain sockets. The library removes whatever is at the path and binds with mode 700. So the path
+ * is checked first, nobody but this user can connect until group and mode are set, and only the process that made a
+ * file removes it.
  */
 
 import {
@@ -26,8 +26,8 @@ export interface UnixSocket {
 }
 
 /**
- * Resolves when a server may listen at the path: nothing is there, or the socket of a server that is gone.
- * Rejects with an `OperatorError` otherwise.
+ * Resolves when a server may listen at the path: nothing is there, or only the socket of a dead server. Rejects with
+ * an `OperatorError` otherwise.
  */
 export async function checkSocketPath(path: string): Promise<void> {
   try {

@@ -61,8 +61,8 @@ export function publicEmbeddedIpv4(family: IpFamily, words: Uint32Array): number
 }
 
 /**
- * Puts the address that stands behind this one into its place.
- * @returns the family by now
+ * Replaces an address that embeds an IPv4 address by that one.
+ * @returns the family of the result
  */
 export function replaceByEmbedded<F extends 0 | IpFamily>(family: F, words: Uint32Array): F | 4 {
   const found = family === 6 ? publicEmbeddedIpv4(6, words) : -1;

@@ -75,8 +75,8 @@ export function createAudit(options: { store: Store; clock: Clock; random: Rando
       return resultOf(await log.begin({ user: userOf(user), command, before, address }));
     },
     /**
-     * Completes the line. A new account has an id by now, which replaces its mail address.
-     * @param after what is then, in short, or the code of the failure
+     * Completes the line. The id of a new account replaces its mail address.
+     * @param after the state after the act, in short, or the code of the failure
      */
     async end(
       begun: BegunChange,

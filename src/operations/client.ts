@@ -45,7 +45,7 @@ const waitMsMax = 10_000;
 const lookAgainMs = 50;
 /** A server that greets nobody is stopped or stuck. */
 const greetingMsMax = 10_000;
-/** After so long without a word the command says that it waits. */
+/** The command says that it waits after this time without an answer. */
 const silenceMs = 10_000;
 /** For a node to apply what was written to the shared store. */
 const takeUpMsMax = 10_000;

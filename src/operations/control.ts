@@ -38,7 +38,7 @@ import {
 const connectionsMax = 64;
 /** From a connection to its request. */
 const askMsDefault = 10_000;
-/** For whoever does not close a connection that is over for the server, from the last byte on. */
+/** The server closes a connection this long after the last byte, if the client has not. */
 const lingerMsMax = 30_000;
 /** The same after a refusal, whatever still comes. */
 const refusedMsMax = 1_000;

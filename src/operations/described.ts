@@ -1,7 +1,6 @@
 /**
- * Describes the commands of operations as plain data: what stands on the command line, and the JSON schema of
- * the input. The bundler puts the data in place of this file, so that a command beside a server loads no
- * operation, and nothing of what operations work on.
+ * Describes the commands of operations as plain data: the command line and the JSON schema of the input. The bundler
+ * replaces this file by the data, so that a command next to a running server loads no operation.
  */
 
 import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';

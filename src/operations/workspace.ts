@@ -1,7 +1,6 @@
 /**
- * Opens what operations work on: the store, what is made of it, and the memory that its journal
- * adds up to. In the server these are the server's own; a command without one opens them itself,
- * from the same settings.
+ * Opens what operations need: the store, and the memory that its journal adds up to. In the server they are the
+ * server's own; a command without a server opens them itself, with the same settings.
  */
 
 import { mkdirSync, statSync } from 'node:fs';
@@ -213,7 +212,7 @@ export function checkMasterKey(config: Config, random: Random): MasterKey {
   return readMasterKey(config, random, hadStore(config.dataDir, storePath(config.dataDir)));
 }
 
-/** @param hasStore a key that is missing is not made anew */
+/** @param hasStore true: a missing key is an error, and none is made */
 export function readMasterKey(config: Config, random: Random, hasStore: boolean): MasterKey {
   return loadMasterKey({
     ...(config.masterKeyFile === undefined ? {} : { path: config.masterKeyFile }),

@@ -1,11 +1,11 @@
 /**
- * The host names of addresses by reverse DNS, each confirmed: a name counts where its own A or AAAA records hold the
- * address, since whoever runs an address writes any name into its reverse zone. A confirmed name in the domain of a
- * search engine says that the address is its crawler. Neither changes a score.
+ * Finds the host names of addresses by reverse DNS. A name counts only if its own A or AAAA records hold the address,
+ * since whoever runs an address can write any name into its reverse zone. A confirmed name in the domain of a search
+ * engine marks the address as its crawler. Neither changes a score.
  *
- * Nobody who checks an address waits for DNS: `known` answers from memory, and what is not there is asked for beside. Asked are
- * public addresses alone, so many at a time and so many a second, whoever wants to know; what is beyond is asked at a later
- * question. Answers are text of strangers: a name that is no host name is dropped, and of many names the first few count.
+ * A check never waits for DNS: `known` answers from memory and starts a look-up if it has nothing. Only public
+ * addresses are looked up, a limited number at a time and a second; others wait for a later check. Answers are
+ * untrusted: a name that is no host name is dropped, and only the first few names count.
  */
 
 import { Resolver } from 'node:dns/promises';
@@ -36,7 +36,7 @@ export interface NameResolver {
 /** Names of one address that are looked at. */
 const hostNamesMax = 4;
 const runningMax = 16;
-/** Addresses that are asked about: so many a second, and so many at once after a quiet time. */
+/** Look-ups a second, and at once after a quiet time. */
 export const askedPerSecond = 10;
 const askedBurst = 30;
 const entriesMax = 20_000;

@@ -24,7 +24,7 @@ export async function commitOnce(store: Store, commit: Commit): Promise<Change<v
 
 /** Checks and rows that a caller adds to the commit of another module's change. */
 export interface CommitAddition {
-  /** Returns checks, read anew for each attempt; a failure ends the change. */
+  /** Returns checks, which are read again for each attempt; a failure ends the change. */
   readonly check?: () => Promise<Result<readonly RowCheck[]>>;
   readonly set?: readonly SetRow[];
 }
@@ -60,11 +60,11 @@ export async function retryOnConflict<T>(
 const turns = new WeakMap<object, Map<string, Promise<unknown>>>();
 
 /**
- * As `retryOnConflict`, for changes that all write one row, such as a count of all: those of this process
- * come one after the other, in order. Side by side only one of them would succeed at a time, and the
- * others lose their tries to each other. Who waits is bounded by the requests that may be under way.
+ * Does the same as `retryOnConflict` for changes that all write one row, such as a total: those of this process run
+ * one after the other. In parallel only one of them would succeed at a time and the others would use up their tries.
+ * The queue is bounded by the requests that may be under way.
  *
- * @param row names what they all write
+ * @param row names the row
  */
 export function commitInOrder<T>(
   store: object,

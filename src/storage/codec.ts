@@ -13,7 +13,7 @@ export function createWriter(initialBytes = 64): Writer {
   return new Writer(Math.max(16, initialBytes));
 }
 
-/** A class, because closures would be made anew for each of thousands of rows a second. */
+/** A class, because closures would be allocated for each of thousands of rows a second. */
 export class Writer {
   #buffer: Buffer;
   #length = 0;
@@ -118,7 +118,7 @@ export class Writer {
     return Uint8Array.prototype.slice.call(this.#buffer, 0, this.#length);
   }
 
-  /** Begins anew with the memory that it has: a writer for each of thousands of bodies would be garbage. */
+  /** Empties the writer and keeps its memory: a new writer for each of thousands of bodies would be garbage. */
   clear(): Writer {
     this.#length = 0;
     return this;

@@ -1,4 +1,4 @@
-/** Small files that must be there whole after a power cut, or not at all. */
+/** Writes small files that are either complete or absent after a power cut. */
 
 import { closeSync, fsyncSync, linkSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';

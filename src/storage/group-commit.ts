@@ -53,8 +53,8 @@ export interface Transactor<Context> {
   transact(
     body: (context: Context) => void,
     /**
-     * For a database that has to know the jobs before it can run them: takes those that wait now, of
-     * at most so many. Then `body` runs these and may be called again, each time from the start.
+     * Serves a database that must know the jobs before it can run them: takes the waiting ones, up to a limit. Then
+     * `body` runs these, and may be called again, each time from the start.
      */
     ahead: (jobsMax: number, setsMax: number) => readonly Job<Context>[],
   ): Promise<void>;
@@ -455,7 +455,9 @@ function createAppended(append: () => void) {
   };
 }
 
-/** A group that was appended behind one that failed: the reason is that one's, which is told before. */
+/**
+ * A group that was appended after one that failed. The reason is in the error of that one, which is reported first.
+ */
 export class FollowsFailureError extends Error {
   override readonly name = 'FollowsFailureError';
 }

@@ -1,9 +1,9 @@
 /**
- * The store that the settings name: the embedded one in DATA_DIR, or with DATABASE_URL the shared
- * one in PostgreSQL, with a small embedded one alongside it for what is about this machine alone.
+ * Opens the store of the settings: the embedded one in DATA_DIR, or with DATABASE_URL the shared one in PostgreSQL,
+ * with a small embedded one for what concerns this machine only.
  *
- * Invariant: a directory belongs to one of the two for good. What a node keeps is all made of the
- * journal: when the database's is another one, it is thrown away and made anew.
+ * Invariant: a directory belongs to one of the two for good. What a node keeps derives from the journal: if the
+ * database has another journal, it is deleted and built again.
  */
 
 import { existsSync, mkdirSync, rmSync } from 'node:fs';

@@ -132,7 +132,7 @@ export function readEvent(
   };
 }
 
-/** Kinds are few: their bytes are kept. Beyond this bound they are made anew. */
+/** The bytes of this many kinds are cached; there are few kinds. */
 const kindsMax = 1_000;
 const bytesOfKinds = new Map<string, Buffer>();
 

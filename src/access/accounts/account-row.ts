@@ -221,8 +221,8 @@ export function isBlank(account: Account): boolean {
 }
 
 /**
- * Returns the row of the operator's word for an account. It is written to the journal when it is given, and
- * again with each key: an account without a key holds no slot, and the reducer knows nothing of it.
+ * Returns the row that says how far the operator vouches for an account. Each new key writes it to the journal again,
+ * since the reducer knows nothing of an account without a key.
  */
 export function vouchedRow(account: string, vouched: Vouched): SetRow {
   return { key: accountStandingKey(account), value: Uint8Array.of(vouchedNumber(vouched)) };

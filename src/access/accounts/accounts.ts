@@ -71,7 +71,10 @@ export function createAccounts(options: {
     return fail('unknown_account', `there is no account ${normal ?? email.trim()}`);
   }
 
-  /** `conflict` when the address has an account. @param vouched the operator's word for it */
+  /**
+   * Makes an account. `conflict`: the address has one already.
+   * @param vouched how far the operator vouches for it
+   */
   async function create(email: string, vouched: Vouched = 'none'): Promise<Result<AccountInfo>> {
     const normal = readMailAddress(email);
     if (normal === undefined)
@@ -105,7 +108,7 @@ export function createAccounts(options: {
     return found.ok ? ok({ id: found.value.id, ...found.value.record }) : found;
   }
 
-  /** The operator's word, from now on. */
+  /** Sets how far the operator vouches for the account. */
   function vouch(email: string, vouched: Vouched): Promise<Result<AccountInfo>> {
     return retryOnConflict(async () => {
       const found = await load(email);
@@ -121,7 +124,7 @@ export function createAccounts(options: {
     });
   }
 
-  /** `conflict` when one that is being deleted is to be enabled: what it is given would be left. */
+  /** Disables or enables an account. `conflict`: an account that is being deleted can't be enabled. */
   function setDisabled(
     email: string,
     disabled: boolean,
@@ -147,7 +150,7 @@ export function createAccounts(options: {
     });
   }
 
-  /** Quotas by hand; undefined leaves one as it is, 0 gives it back to trust. */
+  /** Sets quotas by hand. Undefined leaves one unchanged, 0 gives it back to trust. */
   async function setQuotas(email: string, quotas: KeyQuotas): Promise<Result<AccountInfo>> {
     for (const quota of [quotas.readPerMinute, quotas.writePerMinute]) {
       if (quota === undefined) continue;
@@ -199,8 +202,8 @@ function shown(text: string): string {
   return text.slice(0, 80).replace(/\p{C}/gu, '?');
 }
 
-// All accounts for those who run the service: found by a part of the address, in pages, each with its
-// role and standing; and the one way in which a role is given and taken. No secret leaves here.
+// The directory of all accounts, for operators: it finds accounts by a part of the address, in pages, with role and
+// standing. It is also the only place that changes a role. It returns no secret.
 
 type ListedState = 'active' | 'disabled' | 'unverified';
 

@@ -36,11 +36,11 @@ export interface CreatedAccount {
   readonly account: string;
   /** Somebody vouches for it, the operator or an answered mail. */
   readonly verified: boolean;
-  /** It takes a slot at once or, as all do by now, with its first key. */
+  /** `now` is what older versions wrote; today each account takes a slot with its first key. */
   readonly slot: 'now' | 'first_key';
 }
 
-/** Quotas set by hand; 0: what trust earns; `keepQuota`: as it was. */
+/** Quotas that an operator sets. 0 gives the quota back to trust, `keepQuota` leaves it unchanged. */
 export interface SetQuotas {
   readonly account: string;
   readonly readPerMinute: number;

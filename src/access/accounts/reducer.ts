@@ -144,7 +144,7 @@ export function createAccessReducer(options: {
     return undefined;
   }
 
-  /** Gives the lowest free slot to an account that holds none. Undefined: there is none. */
+  /** Gives the lowest free slot to an account that has none. Returns undefined if all are taken. */
   function take(id: string, brought: Account): Account | undefined {
     while (bySlot[lowestFree] !== undefined) lowestFree++;
     const slot = lowestFree;
@@ -306,12 +306,15 @@ export function createAccessReducer(options: {
     count: () => bySlot.length,
     used: () => byId.size,
     keys: (): number => bySlot.reduce((sum, account) => sum + (account?.keys.size ?? 0), 0),
-    /** Counts the takings of slots; no two holders of a slot have the same. -1 for a free slot. */
+    /** Returns a number that no other holder of this slot has; -1 for a free slot. */
     generationOf: (slot: number): number => bySlot[slot]?.generation ?? -1,
     isIdle,
-    /** Changes with each key that comes or goes: an idle slot with another number was not idle. */
+    /**
+     * Returns a number that changes whenever a key is added or revoked. A caller that saw an idle slot compares it
+     * before it releases the slot.
+     */
     keyChanges: (slot: number): number => keyChanges[slot] ?? 0,
-    /** Its slot and its trust, 0 to 100; undefined if the journal doesn't know it. */
+    /** Returns the slot and the trust (0 to 100) of an account; undefined if the journal doesn't know it. */
     standingOf(id: string) {
       const account = byId.get(id);
       if (account === undefined) return undefined;

@@ -237,7 +237,7 @@ export function createKeyRecords(options: { store: Store; clock: Clock; random: 
     return record.revokedAt === 0 && record.endsAt !== 0 && record.endsAt <= clock.now();
   }
 
-  /** Revokes replaced keys whose time is over. @returns how many */
+  /** Revokes replaced keys that have expired. @returns how many */
   async function retire(): Promise<number> {
     let retired = 0;
     for await (const { id, record } of all()) {
@@ -420,7 +420,7 @@ export function createApiKeys(options: {
     });
   }
 
-  /** Makes room for a key with a name beside the others. */
+  /** Makes room for one more named key. */
   async function namedRoom(
     account: string,
     email: string,

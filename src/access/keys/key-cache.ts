@@ -96,7 +96,7 @@ export function createKeyCache(reader: KeyTableReader, capacity = 8_192) {
       for (let place = set * ways, end = place + ways; place < end; place++) {
         const at = place * placeWords;
         if (places[at] !== fingerprint || texts[place] !== text) continue;
-        // A plain load: every request loads it anew, and a store is seen within nanoseconds.
+        // A plain load is enough: each request loads it, and a store becomes visible within nanoseconds.
         const generationAt = places[at + generationAtWord]!;
         if (sharedWords[generationAt] === places[at + generationWord]) {
           return admit(generationAt, places[at + accountWord]!, scope);

@@ -94,7 +94,7 @@ export interface MasterKeySource {
   readonly dataDir: string;
   /** Refuse a file that its group or others may read. */
   readonly strict: boolean;
-  /** There is a store, so there was a key: one that is missing is not made anew. */
+  /** If a store exists, a key existed too: a missing one is an error, and no new one is made. */
   readonly hasStore?: boolean;
   readonly random: Random;
 }

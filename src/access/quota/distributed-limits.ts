@@ -186,7 +186,7 @@ export function createExchange(options: {
     get otherNodes(): number {
       return otherNodes;
     },
-    /** Rejects when the others can't be reached: nothing is lost, and the next call goes on. */
+    /** Rejects when the other nodes can't be reached. Nothing is lost: the next call continues. */
     async once(): Promise<void> {
       pending ??= collect();
       if (pending?.isSent === false) {

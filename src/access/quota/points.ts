@@ -176,7 +176,7 @@ export function newAddressesOn(standing: Standing, at: number): number {
   return Math.floor(at / dayMs) <= standing.day ? standing.newAddressesToday : 0;
 }
 
-/** Returns the seconds until the counters of a day begin anew. */
+/** Returns the seconds until the counters of the day are reset. */
 export function secondsLeftOfDay(at: number): number {
   return Math.ceil((dayMs - (at % dayMs)) / 1_000);
 }
@@ -202,10 +202,10 @@ function confirmationOf(rank: number): number {
 }
 
 /**
- * A report was confirmed, the first time. It counts for the budget; where the day's cap leaves no
- * room for all of its points it earns none, so that what is taken back later is what was given.
- * @param rank 1 for who reported the address first, 7 at most
- * @returns whether it earned its points; undefined: it does not count at all
+ * Counts the first confirmation of a report for the budget. If the day's cap leaves no room for all of its points it
+ * earns none, so that a later withdrawal takes back exactly what was given.
+ * @param rank 1 for the account that reported the address first, 7 at most
+ * @returns whether it earned its points; undefined if it does not count
  */
 export function confirm(standing: Standing, rank: number, at: number): boolean | undefined {
   openDay(standing, at);
@@ -287,8 +287,8 @@ function remembered(standing: Standing, at: number): readonly Withdrawn[] {
 }
 
 /**
- * Remembers a withdrawn report. At the bound the oldest is forgotten, but nothing can be earned again
- * for it: at the bound nothing is earned at all, until younger ones are a year old.
+ * Remembers a withdrawn report. At the bound the oldest one is forgotten, but the account earns nothing more until
+ * enough of them are a year old. So no withdrawn report can earn points a second time.
  */
 export function rememberWithdrawn(standing: Standing, mark: number, at: number): boolean {
   const kept = remembered(standing, at).filter((one) => one.mark !== mark);

@@ -130,7 +130,7 @@ export function openQuotaSent({ buffer }: QuotaHandle) {
   return {
     words,
     slots: (words.length - tailWords) / (2 * wordsPerQuota),
-    /** @param total as of which others know what was admitted here */
+    /** @param total the total that the other nodes know of */
     set(accountSlot: number, kind: QuotaKind, total: number): void {
       Atomics.store(words, (accountSlot * 2 + kind) * wordsPerQuota + sentAt, total | 0);
     },

@@ -31,10 +31,7 @@ const headBytesMax = 8_192;
 /** The bound on all connections, authenticated or not. */
 const connectionsMax = 2_048;
 const requestMsMaxDefault = 10_000;
-/**
- * Node.js checks its timeouts every half minute by default: for so long silent connections would
- * shut out nodes.
- */
+/** Node.js checks timeouts every 30 s by default. Silent connections would shut out other nodes for that long. */
 const pollMs = 1_000;
 
 /** @throws OperatorError when it can't listen there */

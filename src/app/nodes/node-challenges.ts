@@ -98,7 +98,7 @@ export function nodeChallenges(options: {
     const other = otherOf(token);
     if (other === undefined) return own[what](token, visitor);
     const { network, longWord, language } = visitor;
-    // A node of before knows no language.
+    // An older node knows no language.
     const spoken = language === 'fr' ? { language } : {};
     const answer = await ask(other, { what, token, answer: '', network, longWord, ...spoken });
     return 'ok' in answer ? answer : fail('overloaded');

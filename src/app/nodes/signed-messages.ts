@@ -1,13 +1,12 @@
 /**
- * Writes and reads what nodes say to each other over HTTP, and authenticates it: by an HMAC under a
- * key derived from the master key, over who asks whom, when, a number that comes once, and the
- * question.
+ * Writes and reads the messages of nodes over HTTP. Each is authenticated by an HMAC, with a key derived from the
+ * master key, over sender, receiver, time, a nonce and the question.
  *
  *   request   POST /    body: JSON of a question about a challenge
  *   answer    200       X-Portcullis-Mac; body: a byte for the kind, then a picture, a sound or JSON
  *
- * Invariants: nothing is read of a request before its MAC is right; a request counts once, also over a restart,
- * is for one node, and for 30 s; an answer is one to that very request.
+ * Invariants: nothing of a request is read before its MAC is verified. A request is valid once (also after a
+ * restart), for one node and for 30 s. An answer is valid for its own request only.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -41,7 +40,7 @@ export function readNodeQuestion(body: Uint8Array): NodeQuestion | undefined {
 const kinds = { media: 0, json: 1 } as const;
 
 const nodeAnswer = v.union([
-  // `longWord` where the token does not say it: a node of before knows no such field.
+  // `longWord` is left out where the token says it: older nodes don't know the field.
   v.strictObject({ right: v.boolean(), longWord: v.optional(v.literal(true)) }),
   v.strictObject({
     error: v.picklist(['not_found', 'client_limit_exceeded', 'overloaded']),

@@ -54,7 +54,7 @@ export async function readinessOf(
     .filter((one) => one.list !== 'good' && groupOfList(one) === undefined);
   const newest = Math.max(...lists.map((source) => source.refreshedAtMs));
   return {
-    // Behind it is in memory what the snapshot or the checkpoint held: a start waits for both.
+    // A start waits until memory holds what the snapshot or the checkpoint has.
     indexLoaded: follower.isFollowing(),
     writable:
       store.writeState().available && lastSeq !== undefined && member?.isOutdated() !== true,
@@ -91,7 +91,7 @@ export interface Readiness {
   readonly staleSeconds?: number;
   /** This node's memory compared with the others'. A node that is outvoted is not ready. */
   readonly memory?: MemoryVerdict;
-  /** True if this node's program is too old for what the others write: it is not ready, for good. */
+  /** True if this node's program is too old for what the other nodes write: it will not be ready again. */
   readonly outdated?: boolean;
 }
 

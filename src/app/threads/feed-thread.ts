@@ -1,6 +1,6 @@
 /**
- * The building thread as its owner sees it: one build at a time, started when the first is asked
- * for, started anew after it failed.
+ * Runs the thread that builds feeds, one build at a time. The first build starts the thread; after a failure the next
+ * build starts it again.
  */
 
 import { Worker } from 'node:worker_threads';

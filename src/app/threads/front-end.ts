@@ -153,7 +153,7 @@ export function createFrontEnd(options: {
   log: Log;
   /** Left out: nobody is limited. */
   limits?: ClientLimits<ClientLimitName> | undefined;
-  /** Which front end it is; the main thread, which answers nothing of it, stands in for the first. */
+  /** The number of the front end. The main thread uses 0: it answers no request of these routes. */
   thread?: number;
   /** Returns the version of the list of feeds that the thread serves; left out: it serves none. */
   feedVersion?: () => number | undefined;

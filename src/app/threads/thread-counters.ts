@@ -8,9 +8,8 @@ import { every } from '../../core/every.ts';
 import { defaultLimits } from '../../http/limits/limits.ts';
 import type { Taken } from '../../http/server.ts';
 
-// Gauges say what each front-end thread holds at the moment: every thread writes
-// its own row now and then, the main thread reads all of them for /metrics and the log. A thread
-// that was replaced begins its row anew.
+// Gauges of each front-end thread. Every thread writes its own row from time to time; the main thread reads all of
+// them for /metrics and the log. A thread that replaces another one resets the row.
 
 /**
  * Returns how many requests of a front end the main thread works on at once; health checks have

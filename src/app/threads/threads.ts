@@ -168,14 +168,14 @@ export async function startThreads(options: ThreadsOptions) {
   return {
     /** Resolves when all have stopped listening and ended. */
     stop,
-    /** As of `HttpServer`, in all threads. */
+    /** Calls `HttpServer.drain` in all threads. */
     drain: (): void => sendAll({ drain: true }),
     accept: (isOn: boolean): void => sendAll({ accept: isOn }),
     /** Lets all give back shared memory that they have sent and nobody needs any more. */
     release: (): void => sendAll({ release: true }),
-    /** As of `OpenAccessLog`, in all threads. */
+    /** Calls `OpenAccessLog.reopen` in all threads. */
     reopen: (): void => sendAll({ reopen: true }),
-    /** From now on all of them serve this, in place of the former. */
+    /** Replaces what all threads serve. */
     serve(served: Served): void {
       serving = { ...serving, ...served };
       sendAll({ serve: served });

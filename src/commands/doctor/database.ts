@@ -40,7 +40,7 @@ const factsText = `
     current_setting('fsync') as fsync,
     current_setting('full_page_writes') as full_page_writes,
     current_setting('synchronous_standby_names') as wanted`;
-/** Its columns are empty for who may not see them. */
+/** The columns are empty for a database user who may not see them. */
 const followersText = `
   select coalesce(nullif(application_name, ''), host(client_addr), 'standby') as name,
     coalesce(sync_state, 'unknown') as sync_state,

@@ -54,7 +54,7 @@ function textOf(path: string): string {
   }
 }
 
-/** As `text` has them, over what the environment has: who starts by the file has no more than that. */
+/** Sets the environment from `text`, which wins over what is set already. */
 export function takeSettings(text: string): void {
   Object.assign(processEnvironment(), parseEnv(text));
 }

@@ -1,7 +1,6 @@
 /**
- * `portcullis compact`: the store written anew, without what was removed. A running server has
- * claimed the directory, so while one runs an order is left there, which the next start fulfils
- * before it opens the store.
+ * `portcullis compact`: rewrites the store without the space of removed rows. A running server holds the directory,
+ * so in that case the command leaves an order, which the next start carries out before it opens the store.
  */
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,7 +43,10 @@ export async function compactNow(flags: CompactFlags): Promise<void> {
   output.result(done);
 }
 
-/** For a server that has claimed the directory, before it opens its store. What goes wrong is logged: the store is as it was. */
+/**
+ * Compacts the store if an order lies there, before the server opens it. A failure is logged and leaves the store
+ * unchanged.
+ */
 export async function compactIfRequested({ dataDir }: Config, log: Log): Promise<void> {
   const order = join(dataDir, orderFile);
   if (!existsSync(order)) return;

@@ -1,9 +1,9 @@
 /**
- * Finds out which accounts were deleted since a backup, as far as a restore can: from lists next to
- * the backup and from those that it is given.
+ * Finds the accounts that were deleted since a backup, as far as a restore can know: from lists next to the backup
+ * and from those that it is given.
  *
- * Invariant: what is not sealed under the master key of the backup is taken only from who vouches for it, and a list
- * that must be there, or must be newer, is not left out without a word.
+ * Invariant: a list that is not sealed under the master key of the backup is used only if the operator vouches for
+ * it. A list that must exist, or must be newer, is never left out silently.
  */
 
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
@@ -36,7 +36,7 @@ export interface ErasedFlags {
   readonly erasures?: string;
   /** Takes a list that is not sealed, or sealed under a key that is not there. */
   readonly unencrypted?: boolean;
-  /** Goes on without a list that should be there, or with one that is too old. */
+  /** Continues although a list is missing or too old. */
   readonly withoutErasures?: boolean;
 }
 
@@ -49,7 +49,7 @@ export async function erasedSince(options: {
   about: About;
   /** Undefined: there is no master key. */
   seal: ErasedSeal | undefined;
-  /** Without the key a list may go unchecked: nothing is made of it. */
+  /** Without the key a list can't be verified; this allows it where nothing is done with the list. */
   mayBeUnchecked?: boolean;
   flags: ErasedFlags;
 }): Promise<ErasedSince> {

@@ -1,4 +1,4 @@
-/** `portcullis master-key replace`: goes on with another master key when the former one is lost. */
+/** `portcullis master-key replace`: continues with another master key when the former one is lost. */
 
 import { OperatorError } from '../../core/errors.ts';
 import { createAudit } from '../../operations/audit.ts';

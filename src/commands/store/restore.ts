@@ -1,9 +1,9 @@
 /**
- * `portcullis restore`: a backup into an empty data directory, or an empty database.
+ * `portcullis restore`: restores a backup into an empty data directory, or an empty database.
  *
- * Everything is made in a folder inside the data directory; the store gets its place by one rename, or is
- * loaded into the database, when it is whole and the accounts that were deleted since the backup are deleted
- * again. What is cut short leaves that folder alone: nobody starts beside it, and the next restore removes it.
+ * Everything is made in a folder inside the data directory. When the store is complete and the accounts deleted since
+ * the backup are deleted again, it is moved to its place by one rename, or loaded into the database. If a restore is
+ * interrupted, only that folder is left: no server starts next to it, and the next restore removes it.
  */
 
 import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -74,7 +74,9 @@ export interface RestoreFlags extends ErasedFlags, OpeningFlags {
   readonly json?: boolean;
 }
 
-/** Returns who can have made a backup, which its encryption shows: `restore` and `verify` print it. */
+/**
+ * Returns a line that says who can have made the backup, judged by its encryption. `restore` and `verify` print it.
+ */
 export function sealLine({ sealedWith }: Pick<CheckedBackup, 'sealedWith'>): string {
   if (sealedWith === 'passphrase') {
     return 'the backup is encrypted: nobody without its passphrase can have made or changed it';
@@ -213,7 +215,7 @@ function createBars(silent: boolean, clock: Clock) {
   };
 }
 
-/** Undefined: the store goes on without one. @throws OperatorError when it is another one, or missing */
+/** Undefined: the store has no key. @throws OperatorError when it is another one, or missing */
 function keyFor(
   about: About,
   config: Config,
@@ -358,16 +360,14 @@ function respond(
   });
 }
 
-// `restore --to`: what the journal says of reputation ends at an earlier position. Events of accounts,
-// keys and sign-ins stay, all of them: their rows are those of the backup, and a key that was revoked must
-// not work again.
+// `restore --to`: the reputation part of the journal ends at an earlier position. Events of accounts, keys and
+// sign-ins all stay: their rows are those of the backup, and a revoked key must not work again.
 //
-// Rows outside the journal follow: reports that were added since go, rules of the allowlist and manual
-// entries are those of the position, a list that was loaded since is unknown until it is loaded
-// anew, and what agents found since is banned no more. What was removed since, such as the comment
-// of a report that was taken back, is in no backup made after it.
+// Rows outside the journal follow. Later reports are removed, the allowlist and manual entries are those of the
+// position, a list loaded later is unknown until it is loaded again, and later bans of agents are gone. What was
+// deleted since, such as the comment of a retracted report, is in no backup made after that.
 
-/** Takes an event back in the rows beside the journal. */
+/** Undoes an event in the rows outside the journal. */
 type Undo = (rows: RewoundRows) => Promise<void>;
 
 /** @throws OperatorError which says how far the backup reaches */
@@ -380,7 +380,7 @@ function checkReach(about: About, to: number): void {
   );
 }
 
-/** @returns what takes back the rows of the events that went, oldest event first */
+/** @returns the functions that undo the rows of the removed events, oldest event first */
 function retract(tables: Tables, to: number): Undo[] {
   const dropped: Undo[] = [];
   cutJournal(
@@ -417,21 +417,23 @@ export async function forget(store: Store, dropped: readonly Undo[]): Promise<vo
   for (const [table, under] of changed) await countAnew(store, table, under);
 }
 
-/** Counts the rows of an operator's table anew, because the changes before went uncounted. */
+/** Counts the rows of an operator's table again: the undo functions change rows without counting them. */
 async function countAnew(store: Store, table: LedgerTable, under: Key): Promise<void> {
   let rows = 0;
   for await (const page of pagesUnder(store, under)) rows += page.length;
   await write(store, { set: [(await readLedger(store, table)).set(rows)] });
 }
 
-/** The next start builds them anew; their versions go on, for who reads changes. */
+/** Makes the next start build the feeds again. Versions keep growing, for clients that read changes. */
 async function setFeedsBehind(store: Store): Promise<void> {
   const head = await store.get(feedHeadKey());
   if (head === undefined) return;
   await write(store, { set: [{ key: feedsBehindKey(), value: head.value }] });
 }
 
-/** Peers may have more than the backup has: what is published goes on with a number that none of them knows. */
+/**
+ * Continues the numbers of what is published above any that a peer may have seen: peers may be ahead of the backup.
+ */
 async function setFederationBehind(store: Store): Promise<void> {
   if ((await store.get(federationPublicationKey())) === undefined) return;
   await write(store, { set: [{ key: federationBehindKey(), value: new Uint8Array() }] });
@@ -442,8 +444,8 @@ async function write(store: Store, commit: Commit): Promise<void> {
   if (!done.ok) throw new OperatorError(`the restored store can't be written: ${done.error}`);
 }
 
-// Takes a restored journal back to one position. The projection goes with it when it is of a later one,
-// and is made anew from the journal, which must then be there from its first event on.
+// Cuts a restored journal at a position. A projection that is newer than the position is dropped and rebuilt from the
+// journal, which must then begin with its first event.
 
 /**
  * In a transaction, of a store that nobody else has open.

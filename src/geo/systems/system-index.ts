@@ -205,7 +205,10 @@ export function openSystemIndex(shared: SharedArrayBuffer) {
   };
 }
 
-/** The lowest of `count` places that `isThere` says yes to, which then all behind it do; else `count`. */
+/**
+ * Returns the lowest of `count` places for which `isThere` is true, else `count`. It is true for all places after
+ * that one.
+ */
 function lowest(count: number, isThere: (place: number) => boolean): number {
   let from = 0;
   let to = count;

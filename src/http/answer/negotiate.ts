@@ -83,7 +83,7 @@ function choose(
   return [undefined, resource.identity];
 }
 
-/** The client wants what it knows, and it is another by now. If-Match decides alone when it is there. */
+/** Returns true if the client asks for a version that has changed since. If-Match decides alone when it is sent. */
 function isOther(request: Request, etag: string, changedAtMs: number | undefined): boolean {
   const tags = request.headers['if-match'] ?? [];
   if (tags.length > 0) return !matchesEtag(tags, etag, 'strong');
@@ -129,7 +129,7 @@ function rangeOf(request: Request, resource: Representation, chosen: Encoded) {
   return parseRange(lines, lengthOf(chosen));
 }
 
-/** Not to be kept: a cache would give it to everybody who asks for the whole. */
+/** `no-store`: a cache would answer requests for the whole file with it. */
 function outOfBounds(headers: readonly Header[], total: number): Reply {
   return {
     status: 416,

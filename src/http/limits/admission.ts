@@ -251,7 +251,7 @@ export class Admission {
   }
 
   #fail(exchange: Exchange, arrival: Arrival, error: unknown): void {
-    // The reader of a body learns this way that the exchange is over: nothing went wrong.
+    // The reader of a body learns this way that the exchange has ended; it is no failure.
     if (error instanceof BodyAborted && !exchange.isOpen) return;
     if (error instanceof StoreUnavailableError) {
       this.#options.log.debug(

@@ -1,9 +1,9 @@
 /**
- * Keeps a reserve of file descriptors. At the limit of the process the web server would try to take the
- * same connection again and again, as fast as it can, and files, mails and backups would fail.
+ * Keeps a reserve of file descriptors. At the limit of the process the web server would retry the same connection in
+ * a busy loop, and files, mails and backups would fail.
  *
- * So when few are left no thread listens, until connections have ended: who comes meanwhile is refused
- * at once. Idle connections end after some seconds, so that takes no longer.
+ * So while few descriptors are left no thread listens, and new connections are refused at once. Idle connections end
+ * after some seconds, so this does not last longer.
  */
 
 import { statSync } from 'node:fs';
@@ -25,8 +25,8 @@ export function watchDescriptors(log: Log, accept: (isOn: boolean) => void) {
   async function poll(): Promise<void> {
     const open = await countDescriptors();
     if (open === undefined) return;
-    // Asked anew: an operator may change it while the server runs. Where none is left to ask with,
-    // those that are open are all there may be.
+    // Read each time: an operator may change it while the server runs. If no descriptor is left to read it with, the
+    // open ones are the limit.
     limit = openFilesMaxNow() ?? Math.min(limit, open);
     judge(open);
   }

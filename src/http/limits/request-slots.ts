@@ -386,7 +386,7 @@ function firstOf(holders: ReadonlySet<Holder>): Holder | undefined {
 export interface BodyShare {
   /** Asks for room for `bytes` in all. @returns why there is none; what was drawn stays drawn */
   hold(bytes: number): Problem | undefined;
-  /** Gives all of them back; called once, when the request is over. */
+  /** Releases all bytes. Called once, at the end of the request. */
   release(): void;
 }
 

@@ -120,7 +120,10 @@ const partsMax = 64;
 const fieldBytesMax = 1_024;
 const headerPairsMax = 32;
 const headerBytesMax = 4_096;
-/** Taken at a time: a body may come as one chunk, and this has room for four hundred parts, or two thousand rows. */
+/**
+ * Bytes that are parsed at a time. A body may arrive as one chunk; a piece holds up to four hundred parts or two
+ * thousand rows.
+ */
 const pieceBytes = 4_096;
 
 const malformed = fail('invalid_parameter', 'The multipart form is malformed.', 'body');

@@ -15,8 +15,8 @@ import { contains } from '../../ip/prefix.ts';
 import type { Request } from './message.ts';
 
 /**
- * Who asks over a Unix-domain socket: in TRUSTED_PROXIES, and in place of an address that nobody has named. As a
- * hop of a header it is no address, so nobody can claim it.
+ * The name of a client on a Unix-domain socket, as TRUSTED_PROXIES spells it. It is no valid address in a header, so
+ * nobody can claim it.
  */
 export const unixPeer = 'unix';
 

@@ -28,7 +28,7 @@ export interface Request {
   readonly id: string;
   /** The trace id of the client's `traceparent`. */
   readonly trace?: string | undefined;
-  /** The values that the thread in which it arrived has read of it, in place of its body; its route unpacks them. */
+  /** Values that the front end has read from the body, in place of the body; the route unpacks them. */
   readonly reading?: PackedReading | undefined;
 }
 

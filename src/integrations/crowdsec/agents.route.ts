@@ -58,7 +58,7 @@ import type { OwnDecision, OwnDecisions } from './stream.ts';
 
 const loginBytesMax = 64 * 1_024;
 const alertsBytesMax = 1_024 * 1_024;
-/** One write pays for so many alerts. */
+/** One write of the quota pays for this many alerts. */
 const alertsPerWrite = 100;
 /** The same of own entries: a request of the most must fit into a minute of an account. */
 const entriesPerWrite = 10;
@@ -369,9 +369,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     return { ip, categories, comment, timestamp: isPast ? stoppedAt : undefined };
   }
 
-  /**
-   * Returns whether a decision so long would be over by now: an alert from an old log gets none.
-   */
+  /** Returns true if a decision of this length would have expired by now: an alert from an old log makes none. */
   function isOver({ stoppedAt }: Alert, durationMs: number): boolean {
     return stoppedAt !== undefined && Date.parse(stoppedAt) + durationMs <= clock.now();
   }
@@ -466,7 +464,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     return { status: 201, headers: own, body: JSON.stringify(ids) };
   }
 
-  /** Pays for so many own entries beyond the first write. Returns the failure when there were too many. */
+  /** Pays for `entries` own entries beyond the first write. Returns the failure if the quota is used up. */
   function spendOn(call: KeyedCall, entries: number): Failure | undefined {
     const more = Math.ceil(entries / entriesPerWrite) - 1;
     return more > 0 ? call.spend(more) : undefined;
@@ -759,7 +757,7 @@ const noAddress = fail('bad_request', 'the value must be an address or a network
 export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
   const { guard, clock, agents, ownOf, isAllowed, manager } = options;
 
-  /** The failure of who may not call. */
+  /** Returns the failure for a caller without access. */
   const refused = (request: Request): Failure | undefined => {
     const admitted = agents.admit(request);
     return 'ok' in admitted ? admitted : undefined;
@@ -770,7 +768,7 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
     return manager.allowlist(listName, query.ok && query.value.get('with_content') === 'true');
   };
 
-  /** Returns the decisions of the account's agents, and those of the operator for who may manage them. */
+  /** Returns the decisions of the account's agents; also the operator's if the caller may manage them. */
   async function decisionsSeen(admitted: {
     readonly slot: number;
     readonly isManager: boolean;

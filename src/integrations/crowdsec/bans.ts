@@ -49,11 +49,11 @@ export class OldestFirst<T> extends Map<string, T> {
   }
 }
 
-/** So long an end is sent to clients that come back. */
+/** Clients that come back within this time are sent the end of a ban. */
 export const endedMs = dayMs;
 export const banBounds = { perAccountMax: 10_000, totalMax: 65_536 } as const;
 const pollMs = 1_000;
-/** Bans that end in one turn of the event loop: those of one alert are over together. */
+/** Bans that are ended in one turn of the event loop: all bans of one alert expire together. */
 const endsPerTurn = 250;
 
 interface Active extends Omit<Decision, 'value'> {
@@ -100,7 +100,7 @@ interface Account {
 /** Known once the journal was read. */
 export interface BanSurroundings {
   readonly slotOf: (account: string) => number | undefined;
-  /** Never blocked, whatever is said of it. */
+  /** True for a prefix that is never blocked. */
   readonly isSpared: (prefix: Prefix) => boolean;
   /** Grows with each change of the allowlist. */
   readonly allowChanges: () => number;
@@ -216,7 +216,7 @@ export function createBans(options: {
     if (prefix.ok && around?.isSpared(prefix.value) === true) end(account, value, nowMs);
   }
 
-  /** @param room so many may end or be forgotten. @returns what is left of it; 0: there may be more */
+  /** @param room the number that may end or be forgotten. @returns what is left of it; 0: there may be more */
   function poll(id: string, account: Account, room = Number.POSITIVE_INFINITY): number {
     let left = room;
     const nowMs = clock.now();
@@ -308,7 +308,7 @@ export function createBans(options: {
     },
     /** Returns the position of the last change of any account. */
     position: (): number => position,
-    /** As of now. Undefined: the account has none, and had none for a day. */
+    /** Returns the present bans. Undefined: the account has none, and had none for a day. */
     of(id: string): OwnBans | undefined {
       const account = accounts.get(id);
       if (account !== undefined) poll(id, account);

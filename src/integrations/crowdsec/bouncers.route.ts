@@ -201,7 +201,7 @@ export function pollRoute(options: {
       const { query } = request;
       const poll = { keyId, slot, address: clientIp, agent: agent.slice(0, agentCharsMax), query };
       if (!settled.has(poll, { version, bans: bans.position() })) return request.defer();
-      // The main thread tells who asks too often how long to wait.
+      // The main thread answers clients over the limit: it knows how long they must wait.
       const name = `${keyId} ${callers.clientOf({ clientIp })}`;
       if (callers.takeFor('decisionsStream', name) > 0) return request.defer();
       request.answer(nothingHead, nothingNew);

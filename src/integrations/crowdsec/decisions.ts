@@ -16,7 +16,7 @@ import { contains, formatNetwork, type Prefix, parsePrefix } from '../../ip/pref
 export const decisionTypes = ['ban', 'captcha'] as const;
 export type DecisionType = (typeof decisionTypes)[number];
 
-/** An alert without decisions of its own is a ban for so long. */
+/** The length of the ban for an alert without decisions of its own. */
 export const banMs = 4 * hourMs;
 export const usualOrigin = 'crowdsec';
 /** Both are ASCII; what is longer is cut. */
@@ -390,7 +390,7 @@ const valueCharsMax = 64;
 export const badPlace = 'ip or range must be an address or a network';
 export const badContains = 'contains is true or false';
 
-/** Returns whether those that hold a place are meant, as unless told; undefined: the text says neither. */
+/** Reads `contains`; true by default. Undefined: the text is neither true nor false. */
 export function readContains(text = 'true'): boolean | undefined {
   const given = text.trim().toLowerCase();
   if (['true', '1', 't'].includes(given)) return true;

@@ -305,7 +305,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
 }
 
 const none = { ban: '', captcha: '' } as const;
-/** Scores change, and clients keep what they are told. */
+/** Short, since scores change and clients keep an answer for this long. */
 const captchaDuration = '0h10m0s';
 
 function withComma(rows: string, more: string): string {

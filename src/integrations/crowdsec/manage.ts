@@ -110,7 +110,7 @@ export function createManager(options: {
       : fail('bad_request', detail ?? error);
   }
 
-  /** Says how many were stored before the one that failed. */
+  /** Adds to a failure how many were stored before it. */
   function stopped(failure: Failure, at: number, count: number): Failure {
     const place = count === 1 ? '' : `decision ${at + 1} of ${count}, ${at} are stored: `;
     return { ...failure, detail: `${place}${failure.detail ?? 'it can’t be stored'}` };
@@ -121,8 +121,9 @@ export function createManager(options: {
     /** Returns the systems and countries that the operator blocks. */
     groups: async () => entries(await operator.ownGroups()),
     /**
-     * Makes own entries of them, one after the other; one that lasts longer stands. Stored when it is answered.
-     * `bad_request`: none of them is made where one is no ban, and none after one that is refused.
+     * Makes manual entries of the decisions, one after the other; an entry that lasts longer stays. They are stored
+     * when it resolves. `bad_request`: nothing is made if one of them is no ban, and nothing after one that is
+     * refused.
      */
     async ban(wanted: readonly Wanted[], by: ManagedBy): Promise<Result<void>> {
       if (wanted.length > managedMax) return tooManyManaged;
@@ -234,18 +235,19 @@ export function readDecisions(body: Uint8Array): readonly Wanted[] | string {
 }
 
 /**
- * Decisions that no agent made, kept in memory beside those of agents' accounts under a name of their own, for bouncers
- * that ask for such: read when one asks, and not more often than told, so nobody else pays for it. The store has none
- * of them, so one that goes while no server runs is told to nobody: each is told for a while, and anew before it is over.
+ * Keeps decisions that no agent made in memory, under a name of their own next to the accounts of agents, for
+ * bouncers that ask for them. They are read when a bouncer asks, at most every `freshMs`. The store has none of them,
+ * so a decision that is removed while no server runs ends at no client: each is sent with a limited life, and again
+ * before it ends.
  */
 export function createStandingDecisions(options: {
   /** No account has such a name. */
   readonly name: `(${string})`;
   /** All there are, by value. */
   readonly read: () => Promise<ReadonlyMap<string, Omit<OwnDecision, 'position'>>>;
-  /** A reading stands for so long. */
+  /** The decisions are read again after this time. */
   readonly freshMs: number;
-  /** A decision is told for so long at most, and anew when half of it is over. */
+  /** The life of a sent decision at most; it is sent again after half of it. */
   readonly lifeMs: number;
   readonly bans: Pick<Bans, 'add' | 'takeBack' | 'of'>;
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
@@ -286,7 +288,7 @@ export function createStandingDecisions(options: {
   }
 
   return {
-    /** Resolves when memory holds what was there a moment ago. */
+    /** Resolves when memory is at most `freshMs` old. */
     async refresh(): Promise<void> {
       if (clock.monotonicMs() - readAtMs < freshMs) return;
       reading ??= read().finally(() => {
@@ -308,7 +310,7 @@ function* slicesOf(rows: readonly Row[]): Generator<Decision[]> {
   }
 }
 
-/** Returns the decisions of an account with others beside, of which it hides those on its own values. */
+/** Merges two sets of decisions; for a value in both, the account's own decision wins. */
 export function mergeDecisions(
   own: OwnDecisions | undefined,
   other: OwnDecisions | undefined,

@@ -1,13 +1,13 @@
 /**
- * Holds which polls of the decision stream brought no news, in shared memory: the main thread, which has the
- * cursors, writes it, and front ends answer the next such polls by it.
+ * Remembers in shared memory which polls of the decision stream brought no news. The main thread, which has the
+ * cursors, writes it; front ends answer the next such poll from it.
  *
  *   cells of 8 words, a poll's own by its hash; who comes to a taken cell takes it:
  *              changes so far, odd while one is under way · hash of the poll (2) · slot of the account ·
  *              version of the list (2) · position among the bans of accounts · end, monotonic seconds
  *
- * A poll is settled while list and bans are as they were when its client was told that there is nothing new. It
- * ends by itself so soon that the main thread still sees who follows, and when a key was used.
+ * A poll is settled while list and bans are unchanged since its client got an empty answer. It expires after a short
+ * time, so that the main thread still sees which clients follow and when a key was used.
  */
 
 import type { Clock } from '../../core/clock.ts';

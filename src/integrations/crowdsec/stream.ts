@@ -89,7 +89,7 @@ export function createCursors(max: number = cursorsMax, maxOfKey: number = perKe
       const isWhole = cursor.older === undefined || isDue;
       return { since: cursor.older, bansSince: cursor.olderBans, whole: isWhole };
     },
-    /** An answer as of `version` went out. @param bans the position among the account's own bans */
+    /** Notes that an answer of `version` was sent. @param bans the position among the account's own bans */
     move(
       client: string,
       version: number,
@@ -144,7 +144,7 @@ export interface StreamAsked {
   readonly isStart: boolean;
   readonly filter: Filter;
   readonly gzip: boolean;
-  /** Bans of the account that asks, as of now; asked once, when all that is waited for is there. */
+  /** Returns the account's present bans; called once, when everything else is ready. */
   readonly own?: () => OwnDecisions | undefined;
   /** Returns the most entries that a whole list may have; called only when one is due. */
   readonly entriesMax: () => Promise<number>;
@@ -159,7 +159,7 @@ export interface StreamAnswer {
   readonly settledAt?: ListState;
 }
 
-/** Some clients delete only what was told in the same words; these are never others. */
+/** The words of a list whose words never change. Some clients delete a decision only if its words are unchanged. */
 const sameWords: ListWords = {
   live: () => byReports,
   now: () => byReports,
@@ -171,8 +171,8 @@ const sameWords: ListWords = {
 const sentMax = 200_000;
 
 /**
- * The words in which values of the list were told by this process, the newest last. A value may be on the list
- * for another reason later, and a restart forgets them all.
+ * Remembers the words in which this process sent each value of the list, the newest last. A value may be listed for
+ * another reason later. A restart forgets them all.
  */
 export function createListWords(options: {
   /** Undefined: nothing makes it malicious any more. */
@@ -187,7 +187,7 @@ export function createListWords(options: {
   const alike = (one: DecisionAttribution) => (other: DecisionAttribution) =>
     one.origin === other.origin && one.scenario === other.scenario;
   return {
-    /** Returns those of now, told or not; undefined: nothing makes the value malicious any more. */
+    /** Returns the present words, sent or not; undefined: the value is no longer malicious. */
     live: options.attributionOf,
     /** Returns those of now, and notes that they are sent. */
     now(value: string): DecisionAttribution {
@@ -198,7 +198,7 @@ export function createListWords(options: {
       sent.set(value, [...(before ?? []), attribution]);
       return attribution;
     },
-    /** Returns all in which the value was told; undefined: not known any more. */
+    /** Returns all words in which the value was sent; undefined: unknown. */
     before: (value: string) => sent.get(value),
     /** Returns all that there may be. */
     all: options.all,
@@ -419,9 +419,8 @@ async function compress(parts: readonly Uint8Array[]): Promise<readonly Uint8Arr
   return pieces;
 }
 
-// An answer of the stream for an account with bans of its own: what the list says, with the bans among it.
-// A value never stands in both arrays. What is on the list stays when its ban ends, and is said anew; what
-// is banned stays when the list lets it go.
+// The stream for an account with bans of its own: the list, merged with the bans. A value never is in both arrays. A
+// listed value stays when its ban ends and is sent again; a banned value stays when it leaves the list.
 
 export interface OwnDecision extends Omit<Decision, 'value'> {
   readonly position: number;
@@ -461,8 +460,8 @@ async function renderOwn(
 }
 
 /**
- * All that the filter lets through of these, as a JSON array, bans first, at most so many; exactly `null` when there
- * are none. It is for filters that leave the list out, and waits for no list.
+ * Returns the decisions that pass the filter as a JSON array, bans first, up to a limit; exactly `null` if there are
+ * none. It serves filters that leave the list out, so it does not wait for the list.
  */
 export async function decisionsOf(
   own: Pick<OwnDecisions, 'active'> | undefined,
@@ -556,7 +555,7 @@ interface ListChanges {
   readonly words: ListWords;
 }
 
-/** Rows, in one answer, of values whose words are not known: each is told in all that there may be. */
+/** The rows of one answer for values with unknown words: each is sent in all possible words. */
 const guessedRowsMax = 10_000;
 
 /** Rows of the list that a filter lets through. */

@@ -1,10 +1,10 @@
 /**
- * Failed logins of addresses, until there are enough for a report. Only when they came is held: no login,
- * no hash. An address that was reported is quiet for as long as its account could not report it again.
+ * Counts failed logins by address until there are enough for a report. Only times are kept: no login, no hash. After
+ * a report an address is ignored for as long as its account could not report it again.
  *
- * Bounds: so many addresses in all, and `ofNetworkMax` of an IPv6 /64, whose oldest makes room. When the table
- * is full the account with most makes room, by the client of its own that has not failed for longest: that is
- * reported later or never, and nobody pushes out another account's.
+ * Bounds: a number of addresses in all, and `ofNetworkMax` of an IPv6 /64, whose oldest is evicted. When the table is
+ * full, the account with the most addresses loses the one that has not failed for longest. That one is reported later
+ * or never, and no account evicts another one's addresses.
  */
 
 import type { Clock } from '../../core/clock.ts';

@@ -243,7 +243,7 @@ export async function listenSpoe(options: {
       resolve();
     });
   });
-  // No descriptor left, say: who comes meanwhile is not served, and nobody else suffers.
+  // For example, no file descriptor is left: new connections are not served, and nobody else suffers.
   server.on('error', () => {});
   const sweeping = every(limits.sweepMs, sweep);
   return {

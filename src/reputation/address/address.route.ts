@@ -1,7 +1,8 @@
 /**
- * What is known of addresses, for who has no key: of one (GET /ip/192.0.2.1), of a network (GET /ip/192.0.2.0/24), of
- * an autonomous system (GET /as/64500), and what the address box of every page sends (GET /ip?address=<text>). A page
- * for people, JSON for who asks for it; so they render their failures themselves. The main thread answers.
+ * Shows without a key what is known of an address (GET /ip/192.0.2.1), of a network (GET /ip/192.0.2.0/24) and of an
+ * autonomous system (GET /as/64500), and answers the address box of every page (GET /ip?address=<text>). The answer
+ * is a page, or JSON if the client asks for it, so these routes render their failures themselves. The main thread
+ * answers.
  */
 
 import * as v from 'valibot';
@@ -161,7 +162,7 @@ export interface AddressOptions extends PageOptions {
   readonly cache: ReplyCache;
   readonly pageBuilder: AnyPageBuilder<Reader>;
   readonly isOperator: (request: Request) => Promise<boolean>;
-  /** Returns what an operator can do about the address; undefined for who may do nothing. */
+  /** Returns the operator's actions on the address; undefined for anybody else. */
   readonly operatorBar: (
     context: AnyRequestContext<Reader>,
     query: Params,
@@ -720,7 +721,7 @@ function systemJson({ number, name, ranges, ...data }: SystemPageData): string {
 const typedCharsMax = 100;
 /** Rows of one answer. */
 const foundMax = 250;
-/** A table counts as one page for so many rows. */
+/** The limit counts each started group of this many rows as one page. */
 const rowsPerPage = 10;
 const textCharsMax = 12_000;
 /** The page says of a number that is too large that it is none. */

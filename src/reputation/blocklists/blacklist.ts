@@ -384,9 +384,9 @@ export type Blacklist = ReturnType<typeof createBlacklist>;
 
 /** A snapshot is never used longer than this, */
 const ageMsMax = minuteMs;
-/** nor longer than so many times the work it was: a twentieth of a core goes into it. */
+/** nor longer than this many times the work of making it: a twentieth of a core at most. */
 const ageForCost = 20;
-/** A snapshot that took no longer than this is made anew for each request. */
+/** A snapshot that took no longer than this is made for each request. */
 const cheapMs = 5;
 
 interface Kept {
@@ -415,8 +415,8 @@ export function createBlacklist(
     const workedMs = turns.workedMs();
     kept = { snapshot: { ...built, generatedAt }, startedAtMs, workedMs, allowChanges };
     lastLeftOut = built.leftOut;
-    // Its memory is not held for somebody who may never ask again. One timer in all: each would hold
-    // the list that it is to forget.
+    // The memory is freed after a while, since nobody may ask again. There is one timer in all: a timer each would
+    // hold the list that it is to free.
     clearTimeout(forgetting);
     forgetting = setTimeout(() => {
       kept = undefined;

@@ -17,7 +17,7 @@ import { feeds, variantName } from './catalog.ts';
 import { type FeedFigures, type FeedLabel, feedsPage } from './feeds.page.tsx';
 import type { FeedPublisher, Published } from './publish.ts';
 
-/** A page that is asked for before the first build waits so long for it. */
+/** Before the first build, a request for the page waits for it this long. */
 const firstWaitMs = 1_000;
 
 export interface FeedsPageOptions {

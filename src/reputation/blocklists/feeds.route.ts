@@ -43,7 +43,7 @@ export interface FeedRoutesOptions {
 
 /** A new list is there once a minute at most. */
 export const feedCacheControl = 'public, max-age=60';
-/** At the start, a request waits so long for the first build. */
+/** Before the first build, a request waits for it this long. */
 const firstWaitMs = 5_000;
 const retrySeconds = 10;
 export const feedCors = {

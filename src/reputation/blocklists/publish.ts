@@ -65,17 +65,17 @@ export interface FeedPublisherOptions {
   readonly intervalMs: number;
   /** Called with what is served from now on. */
   readonly onPublished: (published: Published) => void;
-  /** Called after buffers of so many bytes were replaced: nobody but slow readers needs them now. */
+  /** Called after buffers of `bytes` were replaced: only slow readers still use them. */
   readonly onReplaced: (bytes: number) => void;
 }
 
 const tickMs = 250;
-/** The first build waits so long for somebody who asks. */
+/** The first build starts this long after the start, if nobody asks for a feed before. */
 const firstMs = 10_000;
 /** The least time between the beginnings of two builds while somebody follows, in ms and in durations of one. */
 const immediateMs = 1_000;
 const immediateShare = 8;
-/** A change waits so long for the next one, and all of them no longer than this. */
+/** After a change a build waits this long for the next change, and `patienceMs` at most in all. */
 const quietMs = 750;
 const patienceMs = 3_000;
 /**
@@ -84,16 +84,16 @@ const patienceMs = 3_000;
  */
 const retryMs = 5_000;
 const retryMsMax = 5 * minuteMs;
-/** The thread ends when nothing was built for so long: it holds all lines, and they are in the store. */
+/** The thread ends after this time without a build: it holds all lines in memory, and the store has them too. */
 const idleMs = 30_000;
 /** The interval at which a node reads what the one that builds has made. */
 const pollMs = 1_000;
-/** A try to make what another node built costs a build; it rests as long, and no longer than this. */
+/** After a try to repeat another node's build, which costs a build, it pauses as long as that took, up to this. */
 const adoptRestMsMax = 5_000;
-/** A node whose memory never agrees with what was built, or meets no builder, makes its own for a while. */
+/** A node that can't agree with the builder, or finds none, builds for itself for this time. */
 const apartMs = minuteMs;
 const apartFirstMs = 10_000;
-/** A row that says somebody follows on another node holds so long. */
+/** A row that says that another node has followers is valid for this time. */
 const followedMs = minuteMs;
 
 export function createFeedPublisher(options: FeedPublisherOptions) {

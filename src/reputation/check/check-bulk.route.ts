@@ -1,11 +1,10 @@
 /**
- * POST /api/v2/check-bulk: up to 10,000 addresses in one request, one a line, as a JSON array, or as bytes.
- * Each address counts against the read quota; the request is refused whole when less is left.
- * A text that is no address gets an error object in its place and does not spoil the others; bytes
- * are always addresses.
+ * POST /api/v2/check-bulk: up to 10,000 addresses in one request, one a line, as a JSON array, or as bytes. Each
+ * address counts against the read quota; the whole request is refused if less is left. A text that is no address gets
+ * an error object in its place and the others are answered; bytes are always addresses.
  *
- * Lines are read where they lie: making a string of each address costs more than to judge it. What takes longer
- * than a turn of the event loop goes on in later ones, a block of addresses at a time.
+ * Lines are parsed in the body itself, since a string for each address costs more than the check. Work that takes
+ * longer than a turn of the event loop continues in later turns, a block of addresses at a time.
  */
 
 import { isUtf8 } from 'node:buffer';

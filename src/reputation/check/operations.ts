@@ -20,7 +20,7 @@ export interface Memory {
   readonly peers: PeerMemory;
 }
 
-/** Reading with the memory as of the journal's end. It may be looked at until `read` is done. */
+/** A reading with the memory that the journal adds up to. The memory is valid until `read` returns. */
 export interface MemoryReading extends Reading {
   withMemory<T>(read: (memory: Memory) => T | Promise<T>): Promise<T>;
   /** Present in a server: asks for the host names of an address, if its settings let it. */

@@ -162,7 +162,7 @@ export interface BusyAddress {
 }
 
 /**
- * Collects addresses that have many reports in surveys: so many in each, and the next ones in the survey after.
+ * Collects addresses with many reports during surveys: up to `max` in each, and the next ones in the next survey.
  * @param max addresses of one survey
  */
 export function createBusyAddresses(max: number) {

@@ -1,16 +1,14 @@
 /**
- * Reports counted as their events are applied: per quarter of an hour for a day, per hour for a week,
- * per day (UTC) for 90 days, and in all. Fixed in size: each period is a ring of buckets, and a bucket
- * that comes round again begins anew.
+ * Counts reports when their events are applied: per quarter of an hour for a day, per hour for a week, per day (UTC)
+ * for 90 days, and in all. The size is fixed: each period is a ring of buckets that are reused.
  *
- * A report belongs to the bucket of its event's own time, so that the journal gives the same counts
- * after a restart and on every node. One whose bucket has gone already counts in all and as late. A
- * clock that was ahead leaves buckets of the future behind: the ring takes them back once its own time
- * is a round or more away from them.
+ * A report belongs to the bucket of its event's time, so the journal gives the same counts after a restart and on
+ * every node. If that bucket is reused already, the report counts in all and as late. After a clock that was ahead,
+ * buckets of the future stay until the present is a full round away from them.
  *
- * What is counted stays: a report that is taken back later was a report of its day. Its facts are read right after it
- * was applied: from the event, the index and the lists, which are the same on every node, and from the tables of
- * countries and networks of this server. Nodes with other tables may differ in those two.
+ * Counts never shrink: a retracted report was still a report of its day. The facts of a report are read right after
+ * it was applied: from the event, the index and the lists, which are the same on every node, and from this server's
+ * tables of countries and networks, in which nodes may differ.
  */
 
 import { scoreBand } from '../../core/score-band.ts';

@@ -59,7 +59,7 @@ const eventsByKind = new Map<string, JournalEvent>(
   reputationEvents.map((event) => [event.kind, event]),
 );
 
-/** At most so many prefixes does the event bring. */
+/** Returns an upper bound of the prefixes that the event adds. */
 function prefixesOf({ kind, version, body }: StoreEvent): number {
   const { indexRows = 0, decode } = eventsByKind.get(kind) ?? {};
   if (typeof indexRows === 'number') return indexRows;
@@ -67,7 +67,7 @@ function prefixesOf({ kind, version, body }: StoreEvent): number {
   return facts === undefined ? rowsPerEventMax : indexRows(facts);
 }
 
-/** At most so many prefixes did the events after `seq` bring. */
+/** Returns an upper bound of the prefixes that the events after `seq` added. */
 async function writtenSince(store: Store, seq: bigint): Promise<number> {
   const last = await store.lastSeq();
   let rows = 0;
@@ -160,7 +160,7 @@ async function countKnown(store: Store, batches: readonly RowBatch[]): Promise<n
 }
 
 /**
- * Returns ok when so many prefixes fit. `capacity_exceeded` says how many do.
+ * Returns ok if the prefixes fit. `capacity_exceeded` says how many do.
  * @param underWay rows that others have announced
  */
 export async function ensureCapacity(

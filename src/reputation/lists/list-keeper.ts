@@ -1,6 +1,6 @@
 /**
- * The server's part in counting lists and entries: it ends lists that were not refreshed in time and manual
- * entries whose time is over, mends the count of them, and stores the fill of the index.
+ * The server's part in counting lists and entries: it ends lists that were not refreshed in time and manual entries
+ * that have expired, corrects the count of them, and stores the fill of the index.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -26,7 +26,7 @@ export function createListKeeper(options: {
   sources: Pick<Sources, 'list'>;
   entries: { readonly contributions: Pick<Contributions, 'own' | 'owner' | 'detail'> };
   index: Pick<IpIndex, 'prefixOf'>;
-  /** As of the last event that was applied. */
+  /** Returns the fill after the last applied event. */
   fill: () => Fill;
   /** Resolves when the event is applied. */
   catchUpTo: (seq: bigint) => Promise<void>;

@@ -1,7 +1,6 @@
 /**
- * The latest reports, read at most twice a second however many watch, and those who wait for the
- * next one. Who waits is bounded, in all and of one network; who leaves frees a place. Nothing is
- * kept beyond the list itself.
+ * Keeps the latest reports, read at most twice a second for any number of watchers, and the watchers that wait for
+ * the next one. Waiting is bounded, in all and for each network. Only the list itself is kept.
  */
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
@@ -11,7 +10,7 @@ import { maskComment } from '../address/mask.page.ts';
 import type { NewestReport } from '../reports/store/report-history.ts';
 
 export interface LatestReport extends NewestReport {
-  /** Names it to those who watch; reveals nothing of the report's own id. */
+  /** Identifies the report to watchers without revealing its id. */
   readonly mark: string;
 }
 
@@ -19,7 +18,7 @@ export type LatestReports = ReturnType<typeof openLatestReports>;
 
 const latestMax = 10;
 const pollMs = 500;
-/** A silent answer before proxies lose their patience. */
+/** An answer without news ends after this time, before proxies time out. */
 const waitMs = 15_000;
 const waitingMax = 100;
 const waitingPerNetworkMax = 6;
@@ -83,9 +82,9 @@ export function openLatestReports(options: {
   }
 
   /**
-   * Resolves with what is newer than the report of that mark as soon as there is something, or with
-   * nothing after a while. A mark that is not known any more: with all. Undefined: too many wait.
-   * @param onGone calls what it is given when who asked has gone
+   * Resolves with the reports newer than `mark` as soon as there are some, or with none after a while. For an unknown
+   * mark it resolves with all. Undefined: too many wait.
+   * @param onGone calls its argument when the client has left
    */
   function next(
     mark: string,

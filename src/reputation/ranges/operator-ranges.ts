@@ -309,7 +309,7 @@ export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: num
     return part === '' ? all : all.filter(matching(part));
   }
 
-  /** Ends an entry if its time is over. @returns whether it was */
+  /** Ends an entry that has expired. @returns whether it had */
   async function end(prefix: string): Promise<boolean> {
     const isOver = ({ endsAt }: OwnRow) => endsAt !== 0 && endsAt <= clock.now();
     return (await table.remove(prefix, isOver)).ok;

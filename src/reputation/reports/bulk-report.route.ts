@@ -38,7 +38,7 @@ const formBytesMax = 64 * 1024;
 const bodyBytesMax = csvBytesMax + formBytesMax;
 /** For the upload and the saving. */
 const timeoutMs = 25_000;
-/** One write pays for so many rows. */
+/** One write of the quota pays for this many rows. */
 const rowsPerWrite = 100;
 /** Files being taken in, each up to its limit in memory: in all, and of one account. */
 const runningMax = 16;

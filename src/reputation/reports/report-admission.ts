@@ -1,8 +1,7 @@
 /**
- * Decides which reports are accepted, before anything is written: the index must have room, and an
- * account that names ever new addresses would fill it alone, so it may add so many a day. New
- * addresses in reports that are under way count as well: a file has hundreds of them under way at a
- * time.
+ * Decides which reports are accepted, before anything is written. The index must have room, and an account may add a
+ * limited number of new addresses a day, since one account could fill the index alone. New addresses in reports under
+ * way count too: a file has hundreds of them at a time.
  */
 
 import type { Clock } from '../../core/clock.ts';

@@ -174,8 +174,9 @@ const sentPacking = packing(
 const readAheadBytesMax = 4_096;
 
 /**
- * Reads reports where they arrive, so that the thread that owns the store gets their values. Only what is
- * whole, small, plain and comes with a living key: all else goes on as it came, for that thread says what is wrong.
+ * Reads reports in the front end, so that the thread that owns the store gets plain values. Only complete, small and
+ * simple reports with a valid key are read here. All others are forwarded unchanged, since that thread says what is
+ * wrong with them.
  */
 export function reportHook(
   options: ReportReaderOptions & { readonly quotaGuard: QuotaGuard },

@@ -117,10 +117,9 @@ function createAddressQueue<T extends Kept>(
   }
 
   /**
-   * Adds a row. One that is there already stays as it is, unless the new one has a better standing.
-   * `capacity_exceeded` at a bound.
+   * Adds a row. An existing row stays, unless the new one has a better standing. `capacity_exceeded` at a bound.
    * @param from without one: anybody, from a network of its own
-   * @param at when it came, now by default: one that is put back is as old as it was
+   * @param at the time of the request, now by default: a restored one keeps its own
    */
   function add(
     address: string,

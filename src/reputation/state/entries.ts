@@ -1,9 +1,9 @@
 /**
- * The entries of the index together with what is private to the thread that applies the
- * journal: the contributions behind each entry and the projection page it belongs to.
+ * The entries of the index, together with the private data of the thread that applies the journal: the contributions
+ * to each entry, and its projection page.
  *
- * An entry lives as long as something is said of it: `claim` comes before a change, `settle`
- * after it works out what readers see, or removes the entry when nothing is left.
+ * An entry exists as long as a list, a rule or a report names it. `claim` comes before a change; `settle` after it
+ * computes what readers see, or removes the entry if nothing is left.
  */
 
 import { entryFlags } from '../../contracts/reputation.ts';

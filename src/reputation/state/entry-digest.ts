@@ -1,10 +1,10 @@
 /**
- * A sum over all entries by which nodes find out whether their memories are the same. It goes along with the
- * changes: an entry leaves the sum before it changes, and comes back when somebody asks.
+ * A sum over all entries, by which nodes find out whether their memories are equal. It is updated with each change:
+ * an entry leaves the sum before it changes, and is added again when the sum is read.
  *
- * Invariant: nothing in it is a float, and nothing depends on numbers of entries or nodes, which
- * differ after a restart. So strengths are left out, and what follows from them. Since when a list says
- * something is left out too: a node that was started from an older checkpoint may not know.
+ * Invariant: the sum has no float, and does not depend on numbers of entries or nodes, which differ after a restart.
+ * So strengths and what follows from them are left out. So is the time since which a list names an entry: a node that
+ * started from an older checkpoint may not know it.
  */
 
 import type { IpIndex } from '../../index/ip-index.ts';
@@ -40,7 +40,7 @@ export function createEntryDigest(options: {
 
   function put(entry: number, sign: 1 | -1): boolean {
     const prefix = index.prefixOf(entry);
-    // A number keeps its prefix for a while after its entry went, for readers.
+    // An entry's number keeps its prefix for a while after the entry is removed, for readers.
     if (prefix === undefined || index.get(prefix) !== entry) return false;
     mix.clear();
     mix.word(prefix.family * 256 + prefix.length);

@@ -118,7 +118,7 @@ export interface AddedReport extends Reported {
 export interface WithdrawnReports extends Reported {
   /** They were false, and cost trust. */
   readonly penalty: boolean;
-  /** So many of the account's reports of the address; undefined: all. */
+  /** The number of reports; undefined: all of the account on the address. */
   readonly reports?: number | undefined;
 }
 
@@ -256,7 +256,7 @@ export const listExpired = defineEvent({
   undo: 'dropped',
 });
 
-/** Remarks on ranges went with their rows. */
+/** Notes on ranges were lost with their rows. */
 const restored = 'restored from a backup';
 
 export const allowAdded = defineEvent({

@@ -41,7 +41,7 @@ export interface Reducer extends ReputationInMemory {
   allowChanges(): number;
 }
 
-/** Rows and sweeps yield to other work after this long; the clock is read every so many. */
+/** Rows and sweeps yield to other work after this time; the clock is read every few rows. */
 const sliceMs = 3;
 /** The turn in which an event comes has its commit and events before it in it, too. */
 const firstSliceMs = 1;
@@ -89,7 +89,7 @@ export function createReducer(options: {
     }
   }
 
-  /** Adds rows until the slice is over. @returns the first row that is left */
+  /** Adds rows until the slice ends. @returns the first row that is left */
   function addSlice(
     ref: ListRef,
     source: Source,
@@ -190,7 +190,7 @@ export function createReducer(options: {
     entries.settle(entry);
   }
 
-  /** Sets the policy and works out the ceiling of every reported entry anew. */
+  /** Sets the policy and computes the ceiling of every reported entry again. */
   async function changePolicy(next: Policy): Promise<void> {
     policy.set(next);
     const { owner, tag: tags } = contributions;
@@ -294,7 +294,7 @@ function createPeerReducer(options: {
     }
   }
 
-  /** Sets what a peer's word is worth, and works out what it names anew. */
+  /** Sets the terms of a peer, and recomputes the entries that it names. */
   function setPeer(terms: PeerTerms, at: number): void | Promise<void> {
     const before = entries.peers.get(terms.peer);
     entries.peers.set(terms);

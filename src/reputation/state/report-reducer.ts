@@ -124,7 +124,7 @@ export function createReportReducer(options: {
     const tag = tagOf(contributionKinds.reports, slot);
     const node = c.find(entry, tag) || addNode(entry, tag);
     if (node === 0) {
-      // An entry claimed for this report alone goes again.
+      // This removes an entry that was claimed for this report only.
       entries.settle(entry);
       return false;
     }
@@ -229,7 +229,7 @@ export function createReportReducer(options: {
     return entry === 0 ? 0 : c.find(entry, tagOf(contributionKinds.reports, slot));
   }
 
-  /** Takes so many reports of an account off an entry; with the last one its evidence goes. */
+  /** Removes reports of an account from an entry; with the last one its evidence is removed. */
   function take(place: Place, slot: number, reports: number, evidence: 'kept' | 'shrunk'): void {
     const node = nodeOf(place, slot);
     if (node === 0) return;
@@ -252,8 +252,8 @@ export function createReportReducer(options: {
   }
 
   /**
-   * Does the same as `take` for reports that were withdrawn, not outlived: points that they earned
-   * are remembered.
+   * Does the same as `take` for withdrawn reports, as opposed to expired ones: the points that they earned are
+   * remembered.
    */
   function retract(
     place: Place,

@@ -59,7 +59,7 @@ export const quartersOfPeer = quartersPerUnit * unitsOf.member;
 const halfQuorum = quorumFull / 2;
 /** Short of a quorum by as little as can't be missed. */
 const almostFull = quorumFull - 0.5;
-/** A vote counts so many days, the day of the entry's last report included. */
+/** Days for which a vote counts, including the day of the entry's last report. */
 export const voteDays = 30;
 
 /** Highest scores that reports can give. */

@@ -1,7 +1,7 @@
 /**
- * Takes back all that an account reported: the evidence goes from the scores of addresses, with the
- * account's votes and the confirmations that nobody else supports, and so do the rows. Each address
- * is one commit; cut short, it goes on where it ended when it is begun again.
+ * Withdraws everything that an account reported: the evidence, the account's votes, and the confirmations that nobody
+ * else supports leave the scores, and the rows are removed. Each address is one commit; an interrupted run continues
+ * where it ended when it is started again.
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';

@@ -53,7 +53,7 @@ export interface Reporters {
    * @returns true when it earned its points; undefined when it can't be counted
    */
   confirm(slot: number, rank: number, at: number): boolean | undefined;
-  /** Takes a confirmation back: no more than was given. `reportedAt` in ms. */
+  /** Undoes a confirmation, by what it gave at most. `reportedAt` in ms. */
   unconfirm(
     slot: number,
     confirmed: { readonly rank: number; readonly isPaid: boolean; readonly reportedAt: number },

@@ -18,7 +18,7 @@ import { createWebhooks, removeWebhooks, webhookBounds, webhooksOf } from './web
  * network.
  */
 const pollMs = 2_000;
-/** After a poll that took long the next one waits for so many times as long. */
+/** After a long poll the next one waits this many times its duration. */
 const restRatio = 9;
 
 export function openWebhooks(

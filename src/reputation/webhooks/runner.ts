@@ -34,7 +34,7 @@ const deliveriesMax = 4;
 export const triesMax = 12;
 const firstWaitMs = 30_000;
 const longestWaitMs = 6 * hourMs;
-/** A hook of a disabled account is not looked at for so long. */
+/** A hook of a disabled account is skipped for this time. */
 const disabledWaitMs = 10 * minuteMs;
 /** Each wait is longer by up to a quarter, so that not all come at once. */
 const spread = 1_024;

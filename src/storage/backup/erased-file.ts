@@ -59,7 +59,7 @@ export function encodeErased(
 }
 
 /**
- * Reads a list. Of one that is not sealed, what is no line of it, such as half of one, is left out.
+ * Reads a list. In a list that is not sealed, broken lines, such as a half one, are skipped.
  * @throws OperatorError when it is no list
  */
 export function decodeErased(text: string, path: string, seal: ErasedSeal | undefined): ErasedFile {

@@ -1,11 +1,11 @@
 /**
- * The list of deleted accounts: a row in the store for each, written in the commit in which its
- * deletion begins, and a line in a file next to it (backup/erased-file.ts). A backup knows nothing
- * of what was deleted since; the file does, so a restore can delete it anew.
+ * The list of deleted accounts: a row in the store for each, written in the commit in which its deletion begins, and
+ * a line in a file next to it (backup/erased-file.ts). A backup does not know later deletions; the file does, so a
+ * restore can repeat them.
  *
- * Invariant: every row has a line in each file once the server has started. Nothing of a person is in
- * either: an account's random id, which leads to nobody, and when. A file is written anew as a whole; at most one
- * writing of each is under way, and one more waits.
+ * Invariant: after the start, every row has a line in each file. Both hold only a time and the account's random id,
+ * which leads to nobody. A file is always rewritten as a whole; one writing of each runs at a time, and one more
+ * waits.
  */
 
 import { fork } from 'node:child_process';
@@ -74,9 +74,9 @@ export interface ErasedWriting {
 }
 
 /**
- * Writes a list anew with what it has and `ids`, sealed, and waits until it is on disk. A list that is there, is not
- * taken over and has more gets another name: it may be that of another server.
- * @returns what is in it now. @throws the system's error
+ * Rewrites a list with its lines and `ids`, sealed, and waits until it is on disk. An existing list that is not taken
+ * over and has more lines gets another name: it may be another server's.
+ * @returns what the list holds now. @throws the system's error
  */
 export async function refreshErasedFile(
   { file, ids, seal, nowMs, dataDir, isOwn }: ErasedWriting,
@@ -163,7 +163,10 @@ export function openErasedList(options: {
       await writeOwn().catch((error) => fail(own, error));
       void writeCopy();
     },
-    /** Writes both files anew: what a process that was killed left out, a folder that is new, how old they are. */
+    /**
+     * Rewrites both files: a killed process may have left lines out, a folder may be new, and their age shows that
+     * they are current.
+     */
     async sync(): Promise<void> {
       await removeLeftovers(dataDir);
       await writeOwn().catch((error) => fail(own, error));

@@ -1,8 +1,8 @@
 /**
- * The folder of backups: made once, marked, and known by the data directory from then on.
+ * The folder of backups is made once, marked, and then known to the data directory.
  *
- * Invariant: a folder that was marked and has no mark any more is not made anew. Its disk is most
- * likely not mounted, and backups would fill the disk of the store, where nobody expects them.
+ * Invariant: a known folder without its mark is not made again. Most likely its disk is not mounted, and backups
+ * would fill the disk of the store.
  */
 
 import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';

@@ -1,9 +1,9 @@
 /**
- * The database as what is backed up, beside nodes that work, and as what a restored store is loaded into, which
- * nobody else uses meanwhile.
+ * Reads the database for a backup while nodes use it, and loads a restored store into a database that nobody else
+ * uses meanwhile.
  *
- * Invariant: a database that is loaded has a row `restoring` in `meta` from before its first row until both sides were
- * compared, and no node opens one that has.
+ * Invariant: a database that is being loaded has a row `restoring` in `meta` from before its first row until both
+ * sides are compared, and no node opens a database with that row.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';

@@ -40,7 +40,7 @@ export interface BackupSource extends Unsealing {
 }
 
 const gzipMark = Buffer.of(0x1f, 0x8b);
-/** No more than a chunk of age, so that a fault is told near its place. */
+/** One chunk of age at most, so that a fault is reported near its place. */
 const readBytes = 64 * 1024;
 
 /** Returns whether a file begins as a backup does. @param head its first bytes */

@@ -1,9 +1,9 @@
 /**
- * A store made of a backup. Reads the backup twice: once to check all of it, once to write; then what was
- * written is read and compared.
+ * Makes a store from a backup. It reads the backup twice, to check all of it and then to write; afterwards the
+ * written store is read and compared.
  *
- * Invariant: nothing is written before the whole backup was found right. Values, versions, positions and times
- * are those of the backup, so what a server makes of them is what it made of them before.
+ * Invariant: nothing is written before the whole backup is found valid. Values, versions, positions and times are
+ * those of the backup, so a server makes the same state of them as before.
  */
 
 import { rmSync } from 'node:fs';

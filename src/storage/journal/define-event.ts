@@ -20,7 +20,7 @@ import type { Commit, NewEvent, Store, StoreEvent } from '../store.ts';
  */
 export const eventVersions = { read: 2 };
 
-/** The rows of a restored store, of which events are taken back from the oldest on. */
+/** The rows of a restored store, in which events are undone from the oldest on. */
 export interface RewoundRows {
   readonly store: Store;
   /** Returns true for the first event about a row, which says what was before all of them. */
@@ -28,7 +28,7 @@ export interface RewoundRows {
   put(key: Key, value: Uint8Array): Promise<void>;
   remove(...keys: readonly Key[]): Promise<void>;
   write(commit: Commit): Promise<void>;
-  /** Has the rows of an operator's table counted anew at the end. */
+  /** Makes the rows of an operator's table be counted again at the end. */
   recount(table: LedgerTable, under: Key): void;
 }
 
@@ -41,13 +41,13 @@ interface EventDescription<Kind extends string, Facts, State> {
   versionOf?(facts: Facts): number;
   /** True: no commit waits for a node that is too old to read it, which then goes without the event. */
   readonly optional?: true;
-  /** The index gets so many prefixes by it at most; absent: none. */
+  /** The largest number of prefixes that the event adds to the index; absent: none. */
   readonly indexRows?: number | ((facts: Facts) => number);
   /** @param at the event's own time, ms. A promise means that the work goes on in slices */
   apply(state: State, facts: Facts, at: number): void | Promise<void>;
   /**
-   * Takes the event back in the rows beside the journal. `kept`: it stays in a journal that is taken back;
-   * `dropped`: no row follows it.
+   * Undoes the event in the rows outside the journal. `kept`: the event stays when the journal is cut; `dropped`: no
+   * row depends on it.
    */
   readonly undo: 'kept' | 'dropped' | ((rows: RewoundRows, facts: Facts) => Promise<void>);
 }

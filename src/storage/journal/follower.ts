@@ -1,11 +1,12 @@
 /**
- * The one way from the journal into memory: events are applied in order, without gaps, each
- * once. Those that this process commits to a store of its own come with the commit and are not read back. Applying happens in slices of a few milliseconds, so that requests are answered between.
+ * The only way from the journal into memory: events are applied in order, without gaps, each once. Events that this
+ * process commits to a store of its own arrive with the commit and are not read back. Applying runs in slices of a
+ * few milliseconds, so that requests are answered in between.
  *
- * An apply that throws, a gap, or a pruned journal stops the follower for good and loudly: state
- * that skipped an event would differ from every other node's. A store that can't be reached is asked
- * again: state that is late is right all the same. Nor is a newer program's event a failure: the state
- * stays what it is before it, and answers.
+ * If applying throws, if there is a gap, or if the journal was pruned, the follower stops for good and logs it: a
+ * state that skipped an event would differ from every other node's. If the store can't be reached, the follower tries
+ * again: a late state is still right. An event of a newer program is no failure either: the state stays as it was
+ * before that event, and still answers.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -27,7 +28,7 @@ export interface FollowerOptions {
   readonly clock: Clock;
   /** Milliseconds between reads of the journal without a hint; undefined if every commit gives a hint. */
   readonly pollMs?: number | undefined;
-  /** Reads are at least so far apart, but for a journal that is far ahead and for who waits for an event. */
+  /** The least time between reads, except when the journal is far ahead or somebody waits for an event. */
   readonly paceMs?: number | undefined;
   /** Time on the event loop before others get a turn. */
   readonly sliceMs?: number;
@@ -40,7 +41,7 @@ export interface FollowerOptions {
 const pageEvents = storeLimits.readLimitMax;
 /** A read takes milliseconds. */
 const silentMs = 3_000;
-/** Until a read that failed is tried again, where nothing else would. */
+/** The pause before a failed read is tried again, if nothing else triggers it. */
 const retryMs = 200;
 /**
  * The least distance of reads where each is a query, milliseconds: a node costs the database at most 200
@@ -51,7 +52,10 @@ export const queryPaceMs = 5;
 export const journalPollMs = 200;
 /** Events that came with commits and wait to be applied; beyond it they are read from the journal. */
 const committedMax = 10_000;
-/** Less than this is what has just come. The store's page holds as many rows, each with an event or more. */
+/**
+ * A page with fewer events is what has just been written. A page of the store holds as many rows, each with one event
+ * or more.
+ */
 const aheadEvents = 100;
 /** More requests than can be in flight; a bound all the same. */
 const waitersMax = 100_000;

@@ -291,7 +291,7 @@ export function createProjection(options: {
     /** Reads the last checkpoint into the empty state. @returns its sequence number, 0n for none */
     load,
     /**
-     * Writes the state as of `appliedSeq`, the last event applied. One at a time.
+     * Writes the state after `appliedSeq`, the last applied event. One checkpoint runs at a time.
      * @param extraRows written in one commit with the record
      */
     checkpoint,
@@ -359,7 +359,7 @@ export async function readCheckpointSeq(store: Store): Promise<bigint> {
   return (await readRecord(store))?.seq ?? 0n;
 }
 
-/** Bytes of a page as of the last checkpoint; empty when it holds nothing. For other processes. */
+/** Reads the bytes of a page at the last checkpoint; empty if it holds nothing. For other processes. */
 export async function readProjectionPage(store: Store, page: number): Promise<Uint8Array> {
   const seq = await readCheckpointSeq(store);
   const rows = await store.scan(projectionPageVersions(page), { limit: 2 * partsMax });

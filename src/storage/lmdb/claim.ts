@@ -218,7 +218,7 @@ function giveToOwner(descriptor: number, directory: string): void {
   try {
     fchownSync(descriptor, uid, gid);
   } catch {
-    // The owner is told of it.
+    // The owner is notified.
   }
 }
 
@@ -228,7 +228,7 @@ function writeHolder(descriptor: number, use: string): void {
     ftruncateSync(descriptor, 0);
     writeSync(descriptor, `${JSON.stringify({ pid: process.pid, use })}\n`, 0);
   } catch {
-    // The one who is refused reads of "another process".
+    // The refused process only reads of "another process".
   }
 }
 

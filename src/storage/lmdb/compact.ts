@@ -1,11 +1,10 @@
 /**
- * Writes the store anew, row by row, into a fresh file that then takes the old one's place.
+ * Rewrites the store, row by row, into a new file that then replaces the old one.
  *
- * LMDB never shrinks its file, and a removed row's bytes stay in free pages and in the unused ends
- * of pages in use until something happens to be written over them. LMDB's own compacting copy
- * takes pages as they are, unused ends included; only new pages (which LMDB clears) hold nothing
- * but what is live. So this is also how removed personal data leaves the disk, as far as a program
- * can see to it: what a file system, its snapshots or a flash disk keep of the old file is theirs.
+ * LMDB never shrinks its file. The bytes of a removed row stay in free pages, and in the unused ends of pages, until
+ * something overwrites them. LMDB's own compacting copy keeps those unused ends; only new pages, which LMDB clears,
+ * hold nothing but live data. So this is also how removed personal data leaves the disk, as far as a program can
+ * achieve it: copies that a file system, its snapshots or a flash disk keep are out of reach.
  *
  * Offline: the directory is claimed (claim.ts), so nobody else has the store open.
  */

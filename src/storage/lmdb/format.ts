@@ -68,10 +68,9 @@ export interface FormatRow {
 }
 
 /**
- * Synchronous, at each open: the first process writes the number into an empty store, all others
- * compare.
+ * Compares the data format at each open; the first process writes the number into an empty store. Synchronous.
  * @param ledOn false for those who can't run steps
- * @throws OperatorError when the store is newer, older and not led on, or of a build before format 1, or has no room
+ * @throws OperatorError when the store is newer, older and not updated, of a build before format 1, or has no room
  */
 export function checkFormat(tables: Tables, format: DataFormat, ledOn: boolean): void {
   const { meta } = tables;

@@ -60,8 +60,8 @@ function stateOf(path: string): { readonly kind: 'missing' | 'empty' | 'there' }
 }
 
 /**
- * Removes what a restore left that was ended behind its last step.
- * @throws OperatorError when one was broken off before
+ * Removes the folder of a restore that was interrupted after its last step.
+ * @throws OperatorError if one was interrupted before
  */
 export function refuseHalfRestored(dataDir: string, path?: string): void {
   const folder = join(dataDir, restoreFolder);

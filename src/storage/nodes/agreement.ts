@@ -69,7 +69,7 @@ export async function openAgreement(store: PostgresStore, log: Log) {
   return {
     /** The event version up to which all nodes write, as far as this one knows. */
     version: (): number => agreed,
-    /** Why this program is too old to go on; for good. */
+    /** Returns why this program is too old to continue; it stays so. */
     outdated: (): string | undefined => outdated,
     /** Asks the database again. */
     poll,

@@ -1,10 +1,10 @@
 /**
- * Checkpoints in the database, so that the journal can be pruned: a node that starts anew, or was away for
- * longer than the journal reaches back, copies the newest one and goes on from there.
+ * Checkpoints in the database, so that the journal can be pruned: a new node, or one that was away for longer than
+ * the journal reaches back, copies the newest checkpoint and continues from there.
  *
- * Invariants: the two newest are kept, and all events behind the older one; no event goes that a
- * node seen in the last hour still needs. A checkpoint counts from its row in `checkpoints` on,
- * which is written last; a copy counts from its record on, which is written last too.
+ * Invariants: the two newest checkpoints are kept, and all events after the older one. No event is removed that a
+ * node seen in the last hour still needs. A checkpoint is valid once its row in `checkpoints` exists, which is
+ * written last; a copy once its record exists, which is written last too.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -28,7 +28,7 @@ import {
   storeLimits,
 } from '../store.ts';
 
-/** A new one after so many events at least; a large state waits until the journal is as large. */
+/** Events between two checkpoints at least; a large state waits until the journal is as large. */
 const everyEventsDefault = 200_000;
 const eventBytes = 40;
 /** Events kept behind the slowest node. */
@@ -82,7 +82,7 @@ async function readSaved(session: PostgresSession): Promise<Saved[]> {
 
 /**
  * Saves a checkpoint when one is due, then removes events that nobody needs.
- * @returns how many events went
+ * @returns the number of events removed
  */
 export async function pruneJournal(options: PruneOptions): Promise<number> {
   const { store, local, fence, withoutCheckpoint } = options;

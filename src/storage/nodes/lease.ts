@@ -22,7 +22,7 @@ export function createLease(options: {
   /** Names this process. */
   boot: string;
   isAlive: (boot: string) => Promise<boolean>;
-  /** So long without a heartbeat, a node counts as gone. */
+  /** A node without a heartbeat for this time counts as gone. */
   aliveMs: number;
 }) {
   const { store, clock, boot, isAlive, aliveMs } = options;

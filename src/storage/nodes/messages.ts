@@ -12,11 +12,11 @@ import { minuteMs } from '../../core/time.ts';
 import type { PostgresSession } from '../postgres/connection.ts';
 import { nowMs } from '../postgres/schema.ts';
 
-/** Longer than any node waits with an exchange before it is started anew. */
+/** Longer than any node waits for an exchange before it restarts it. */
 const keptMs = 2 * minuteMs;
-/** So long a node answers while it can't reach the database. */
+/** A node that can't reach the database answers for this time. */
 export const answersMs = 15 * minuteMs;
-/** A process removes expired rows each time it has sent so many messages. */
+/** A process removes expired rows after every this many messages. */
 const removeEvery = 30;
 
 export interface NodeMessage {

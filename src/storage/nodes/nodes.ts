@@ -1,9 +1,9 @@
 /**
- * The nodes that share the database: a row for each, which it writes anew every two seconds. What others
- * know of a node is in that row: whether it lives, and how far its memory and its disk have come.
+ * The nodes that share the database: each updates a row every two seconds. The row says whether the node is alive,
+ * and how far its memory and its disk have come.
  *
- * Invariants: a node keeps its number for as long as its directory; a number is one process's at a time,
- * and a second one that was started on a copy of the directory ends the first. All times are the database's.
+ * Invariants: a node keeps its number for as long as its directory exists. A number belongs to one process at a time:
+ * a second process, started on a copy of the directory, ends the first. All times are the database's.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -32,7 +32,7 @@ import { createNodeMessages } from './messages.ts';
 
 const beatMs = 2_000;
 export const aliveMs = 10_000;
-/** A number is free again when its node was not seen for so long. */
+/** A number is free again when its node was not seen for this time. */
 const forgetMs = 7 * dayMs;
 /** Two characters of a CAPTCHA token, and more than anybody needs. */
 const nodesMax = 999;
@@ -234,7 +234,7 @@ export async function joinNodes(options: JoinOptions) {
     );
   }
 
-  // Others know by now up to which version this one reads.
+  // The other nodes know now which version this one reads.
   await agreement.poll();
   const outdated = agreement.outdated();
   if (outdated !== undefined) {

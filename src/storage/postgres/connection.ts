@@ -44,7 +44,7 @@ export interface ConnectionOptions {
   readonly onNotification?: (payload: string) => void;
   /** True: only a standby will do; otherwise only a primary. */
   readonly isReplica?: boolean;
-  /** A statement without an answer for so long breaks the connection. */
+  /** A statement without an answer for this time breaks the connection. */
   readonly answerMs?: number;
   /** Called when writes are taken again, here or by another host, after one was refused by a read-only primary. */
   readonly onWritable?: () => void;

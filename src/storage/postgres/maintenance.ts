@@ -1,11 +1,11 @@
-/** Removal of what is over: expired rows, events behind every follower, ids that no retry will bring. */
+/** Removes expired rows, events that all followers have read, and ids that no retry will use again. */
 
 import { type RowCheck, storeLimits } from '../store.ts';
 import type { PostgresSession } from './connection.ts';
 
 /**
- * Nothing is removed under a lease that another node has by now: its row is locked with what goes. Without
- * one anybody may.
+ * A node that has lost its lease removes nothing: the row of the lease is locked together with the removed rows.
+ * Without a lease anybody may remove.
  */
 export const holds = (key: string, version: string) =>
   `fence as materialized (

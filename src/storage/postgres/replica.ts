@@ -18,9 +18,9 @@ import type { StoreEvent } from '../store.ts';
 import { type Connection, hostsText } from './connection.ts';
 import type { JournalHead, JournalPage, Reads } from './reads.ts';
 
-/** So long an event that the primary has may be missing. */
+/** An event that the primary has may be missing for this time. */
 const lagMsMax = 200;
-/** The first question of a read may take so long, however late the node itself is. */
+/** The first query of a read may take this long, however late the node is. */
 const firstMsMin = 50;
 /** Between two questions for an event that is not there yet. */
 const pauseMs = 5;
@@ -30,7 +30,7 @@ const answerMsMax = 2_000;
 const pollMs = 150;
 /** A replica that was left is tried again so often. */
 const retryMsDefault = 5_000;
-/** Events that the primary shows within so many ms share one mark, as old as its first. */
+/** Events that the primary shows within this time share one mark, as old as the first. */
 const markMs = 10;
 const marksMax = 1_000;
 

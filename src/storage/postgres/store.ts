@@ -60,7 +60,7 @@ export interface PostgresStoreOptions {
 
 /** Reads are small. What waits longer would wait in vain: who asked is answered, and a new connection is tried. */
 const silentMs = 8_000;
-/** A replica that is silent for so long is left: the primary answers in its place. */
+/** A replica that does not answer for this time is skipped: the primary answers instead. */
 const silentReplicaMs = 2_000;
 
 export interface PostgresStore extends Store {

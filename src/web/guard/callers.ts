@@ -1,6 +1,6 @@
 /**
- * The callers of requests, for limits per client and for reputation. A client is an IPv4 address or an IPv6
- * /64. The one place where a route's limit meets a request.
+ * Answers who sends a request, for limits per client and for reputation. A client is an IPv4 address or an IPv6 /64.
+ * Limits of routes are applied to requests here only.
  */
 
 import type { ClientLimits, Network } from '../../access/quota/client-limits.ts';
@@ -59,7 +59,7 @@ export function createCallers(options: {
       const family = parseIp(clientIp, words);
       return family !== 0 && check.judge(family, words, clock.now()).malicious;
     },
-    /** An address about which next to nothing is said, and that is no exit of an anonymising network. */
+    /** True for an address with a clean score that is no exit of an anonymising network. */
     isClean({ clientIp }: Sender): boolean {
       const family = parseIp(clientIp, words);
       if (family === 0) return false;

@@ -107,7 +107,7 @@ export interface GuardOptions {
   readonly callers: Pick<Callers, 'take'>;
   readonly renderPage: RenderErrorPage;
   readonly log: FailureNotes;
-  /** Around what goes on in a later turn of the event loop than the one in which the request came. */
+  /** Wraps work that runs in a later turn of the event loop than the one of the request. */
   readonly within?: <T>(work: () => T) => T;
 }
 
@@ -179,7 +179,7 @@ export function createGuard(options: GuardOptions): Guard {
         : fail('unauthenticated');
       return { failure, headers: [] as Header[] };
     }
-    // No getter: one in a literal is defined anew for each call, at half a microsecond.
+    // No getter: one in an object literal is defined for each call, which costs half a microsecond.
     const call = { request, slot, spend, headers: [] as Header[] };
     function spend(units: number, detail = (said: string) => said): Failure | undefined {
       const isAdmitted = quotaGuard.spend(slot, quotaKind[quota], units);

@@ -12,7 +12,7 @@ const remainingField = numberField('X-RateLimit-Remaining');
 const resetField = numberField('X-RateLimit-Reset');
 const retryAfterField = numberField('Retry-After');
 
-/** Room for the number, and for whole words behind it. */
+/** The size of a number in the head, including the bytes that whole words overwrite after it. */
 const numberBytesMax = 16;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * One request of a person to the pages of sign-on: whose session it is, in which language it is
- * answered, and with which token its forms are made. Read anew at each request; nothing is kept.
+ * One request of a person to the pages of sign-on: whose session it is, in which language it is answered, and with
+ * which token its forms are made. Read at each request; nothing is kept.
  */
 
 import { sha256 } from '../../core/digest.ts';

@@ -1,13 +1,12 @@
 /**
- * The changes of the list, version by version, for readers that take changes alone.
+ * Keeps the changes of the list, version by version, for clients that read only changes.
  *
- * A version is the moment (ms since 1970) of a build that added or removed an entry, or one more
- * than the one before: they grow, also when the store was lost and begun anew. A step holds what
- * one version added and removed. The whole list is kept as of a base version, so that after a
- * restart the list is base and steps, and the next step can be made.
+ * A version is the time (ms since 1970) of a build that added or removed an entry, or one more than the version
+ * before. So versions grow, even if the store is lost. A step holds what one version added and removed. The whole
+ * list of a base version is kept too, so that after a restart the list is the base plus the steps, and the next step
+ * can be made.
  *
- * Bounds: 24 hours, so many steps and entries; a step that is too large is none, and all readers
- * reload.
+ * Bounds: 24 hours, and a number of steps and entries. If a step is too large there is none, and all clients reload.
  */
 
 import { dayMs } from '../../../core/time.ts';
@@ -166,7 +165,7 @@ function prefixText(rows: Rows, at: number): string {
   return length === (family === 4 ? 32 : 128) ? address : `${address}/${length}`;
 }
 
-/** The list from its text at the base and the steps behind it. Undefined when the text is damaged. */
+/** Rebuilds the list from the base text and the steps after it. Undefined when the text is damaged. */
 export function rebuildList(base: string, steps: readonly HistoryStep[]): Rows | undefined {
   const lines = base.split('\n').filter((line) => line !== '');
   const present = new Set(lines);

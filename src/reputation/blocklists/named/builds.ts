@@ -1,6 +1,6 @@
 /**
- * Makes the files of named feeds when somebody asks for one. What was made is served until it is too old for
- * what all of them cost; one is made at a time, so many wait; what nobody asks for is let go.
+ * Builds the files of named feeds on request. A file is served again for a time that depends on the cost of all of
+ * them. One file is built at a time, a limited number wait, and files that nobody asks for are dropped.
  */
 
 import { createHash } from 'node:crypto';

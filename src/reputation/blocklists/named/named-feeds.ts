@@ -27,7 +27,7 @@ export interface NamedFeed {
   readonly categories: number;
   /** Names of lists; none: any. */
   readonly lists: readonly string[];
-  /** Reported, or on a list that was loaded, so long ago at most; 0: any time. */
+  /** Entries must have been reported, or be on a list loaded, within this time; 0: any time. */
   readonly maxAgeMs: number;
   /** 25..100 */
   readonly minimumScore: number;

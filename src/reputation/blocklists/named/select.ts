@@ -20,10 +20,10 @@ import type { NamedFeed } from './named-feeds.ts';
 
 /** Reports of an address that a choice by category reads, the newest. */
 const reportsRead = 100;
-/** Entries that a choice by category reads reports of, the worst; and so many at a time. */
+/** A choice by category reads the reports of the worst entries, up to this many. */
 const readsMax = 100_000;
 const readsAtOnce = 32;
-/** A read of an address's reports costs the database about so much, beside our own time. */
+/** About the time that the database needs to read an address's reports, in addition to our own time. */
 const scanMs = 0.1;
 const rowsPerLook = 256;
 

@@ -45,7 +45,7 @@ const mediaType = 'application/taxii+json;version=2.1';
 const stixType = 'application/stix+json;version=2.1';
 const taxiiType: Header = ['Content-Type', mediaType];
 const pageDefault = 1_000;
-/** So many are one text in a few milliseconds. */
+/** This many are serialised in a few milliseconds. */
 const pageMax = 2_000;
 const objectsPerRead = 1_000;
 const expiryMs = 3 * dayMs;

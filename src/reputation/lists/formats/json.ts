@@ -1,8 +1,8 @@
 /**
- * Any JSON with addresses in it: objects in an array, or one a line (NDJSON), or an array of texts. Of an object the
- * member at the path that is given, else the first whose name says that it is an address, as in a table; a score beside
- * it counts if it is a number from 0 to 100; another number makes its row bad, and a word says nothing. Also P2P lists
- * (`name:first-last`), with the rules of plain ones.
+ * Reads any JSON with addresses: an array of objects, one object a line (NDJSON), or an array of texts. The address
+ * is the member at the given path, else the first one whose name says that it is an address, as in a table. A score
+ * next to it counts if it is a number from 0 to 100; another number makes the row bad, and a word is ignored. Also
+ * reads P2P lists (`name:first-last`), with the rules of plain ones.
  */
 
 import { parseNetworkGroup } from '../../../geo/network-groups.ts';

@@ -96,7 +96,7 @@ export async function startDownload(url: URL, options: DownloadOptions): Promise
 
 type Guard = ReturnType<typeof createGuard>;
 
-/** Waits with a bound: when one is over, the signal fires and `failure` says which. */
+/** Limits each wait: after it the signal fires, and `failure` says which limit was reached. */
 function createGuard(label: string, { signal, timeoutMs, deadlineMs }: DownloadOptions) {
   const controller = new AbortController();
   let failure: OperatorError | undefined;
@@ -327,7 +327,7 @@ export async function sameHost(
   return undefined;
 }
 
-/** The hosts that may be asked at all; every redirect is judged anew. */
+/** Decides which hosts may be asked; each redirect is checked again. */
 export function openDestinations(options: {
   allowPrivate: boolean;
   /** Hosts of peers, as `plainHost` writes them: a list of theirs holds our own word come back. */

@@ -81,8 +81,8 @@ const recordLinesMax = 32;
 const recordBytesMax = 16_384;
 
 /**
- * Makes records (RFC 4180) of lines: a quoted field may run over line ends. However the quotes stand, a bad one costs one row: the lines behind it are read
- * again on their own.
+ * Makes records (RFC 4180) of lines: a quoted field may span lines. A bad quote costs one row only: the lines after
+ * it are read again on their own.
  * @param delimiterFor the delimiter, asked with the first line of each record
  */
 export function csvRecords(

@@ -97,9 +97,9 @@ export interface ListParse extends AsyncIterable<RowBatch> {
   readonly format: () => ListFormatName | undefined;
 }
 
-/** A list is recognised by so many characters, or by all that it has. */
+/** The format of a list is detected from this many characters, or from all if it has fewer. */
 const headChars = 8_192;
-/** A list that begins with nothing but space is read from so many characters on. */
+/** Detection waits for the first text of a list for this many characters of space. */
 const spaceMax = 1 << 20;
 /** Bound on what is parsed between two batches being handed over, bytes. */
 const pieceBytes = 65_536;
@@ -375,8 +375,8 @@ function fillV6(batch: RowBatch, i: number, { part, at }: RowPlace): void {
   if (batch.reports !== undefined) batch.reports[i] = reportsOf(part, at);
 }
 
-// A list is recognised by its beginning: so that a file that is read in another format is refused with what it looks
-// like, and a preview needs no word on the format. What is not clear is not recognised.
+// The format of a list is detected from its beginning. So a file read in the wrong format is refused with the name of
+// the right one, and a preview needs no format. An unclear beginning is not detected.
 
 /** Lines that are looked at, and how many of them have to agree. */
 const sampleMax = 200;

@@ -1,6 +1,7 @@
 /**
- * What a source asks for: a header of its own, or a user name with a password. It stands sealed in a row beside the
- * source's, bound to its name and the origin of its address, and is opened for a download alone: nothing shows it again.
+ * Stores the credentials of a source: a header of its own, or a user name and a password. They are sealed in a row
+ * next to the source's, bound to its name and the origin of its URL, and opened only for a download: nothing shows
+ * them again.
  */
 
 import { type MasterKey, open, seal } from '../../../access/keys/master-key.ts';

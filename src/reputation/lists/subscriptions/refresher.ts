@@ -1,15 +1,14 @@
 /**
- * Fetches subscribed lists when they are due, and takes what is good.
+ * Fetches subscribed lists when they are due, and loads the good ones.
  *
- * Invariants: the rows of a list change only after a download was read to its end, parsed and found
- * to be no less than half of what was there, or as few as the operator has accepted. What came of a
- * try is one commit behind it: a server that is killed before tries again. Whoever changes or
- * removes a subscription meanwhile wins, since the run begins under a check of its row.
+ * Invariants: the rows of a list change only after a download is complete, parsed, and has at least half of the rows
+ * before it (or as few as the operator has accepted). The result is one commit after that, so a server that is killed
+ * earlier tries again. A change or removal of the subscription meanwhile wins, since the run begins under a check of
+ * its row.
  *
- * After a good answer a list is fetched again after its own interval; after failures, after a minute,
- * twice as long each time, and at last as rarely as its interval says, or hourly. All of it a tenth
- * sooner or later, so that many servers don't ask at one moment. A server that says in `Retry-After`
- * when to come back is not asked sooner, for a day at most.
+ * After a success a list is fetched again after its interval. After failures the wait is a minute and doubles each
+ * time, up to the interval or an hour. All waits vary by a tenth, so that many servers don't ask at one moment. A
+ * `Retry-After` is respected, for a day at most.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -111,7 +110,7 @@ export function createRefresher(options: {
   async function held(row: Subscription) {
     const found = (await findList(store, { list: row.list, source: row.name })).row;
     const isOurs = found?.run === row.run && found.loading === false && row.run !== '';
-    // The list ends when it is not loaded in time: once in a while all is written anew.
+    // A list ends if it is not loaded in time, so an unchanged one is written again now and then.
     const anewMs = Math.min(dayMs, (row.holdDays * dayMs) / 2);
     const isRecent = Math.abs(clock.now() - row.loadedAt) < anewMs;
     const rows = found === undefined ? 0 : found.loading ? row.rows : found.rows;

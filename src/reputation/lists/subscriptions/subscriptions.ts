@@ -1,7 +1,6 @@
 /**
- * Lists that the server fetches by itself, as rows of the store. The command line writes what the
- * operator wants, the server what came of it, both into one row under a check: of two changes at
- * once the second sees the first.
+ * Lists that the server fetches, as rows of the store. The command line writes what the operator wants, the server
+ * the results, both into one row under a check: of two changes at once the second sees the first.
  */
 
 import { capacities } from '../../../config.ts';

@@ -1,8 +1,8 @@
 /**
- * An account's reports, page by page, newest first, by an index of its own (row: the address). An account
- * that may have reported before there was an index is walked once, in slices; a row that says so is left.
- * What the index says counts only where the report is there: rows behind which none is go when they are met.
- * Where there was no report at all when the server first started, no account is ever walked.
+ * Lists an account's reports, newest first, by an index of its own (row: the address). An account that may have
+ * reported before the index existed is walked once, in slices, and a row notes that. An index row counts only if its
+ * report exists; other rows are removed when they are met. If the store had no report when the server first started,
+ * no account is ever walked.
  */
 
 import { dateText, type PersonalData } from '../../../contracts/personal-data.ts';

@@ -1,9 +1,9 @@
 /**
- * Keeps the details of an address's newest reports, `detailsKept` of them. Older ones become tails
- * (tails.ts): a flood of one address costs the store no more than a row an account.
+ * Keeps the details of an address's newest reports, `detailsKept` of them. Older ones become tails (tails.ts): a
+ * flood of reports on one address costs the store no more than a row for each account.
  *
- * Each commit names the rows that it read. A report that is withdrawn, expires or comes meanwhile is
- * never counted twice: the commit has no effect then, and the rows are read anew.
+ * Each commit names the rows that it read. If a report is withdrawn, expires or arrives meanwhile, the commit has no
+ * effect and the rows are read again, so nothing is counted twice.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -61,7 +61,7 @@ const lookedMax = 65_536;
 /** Reports of one commit; each takes three rows with it. */
 const rowsPerCommit = 200;
 const pageRows = 500;
-/** Others change the same rows: after so many collisions in a row it waits for its next turn. */
+/** After this many conflicts in a row an address waits for its next turn. */
 const attemptsMax = 20;
 const nothing = new Uint8Array();
 

@@ -136,7 +136,7 @@ export function createReportGuards(options: {
     ring.heads[head] = slot + 1;
   }
 
-  /** Gives up what is over, from the oldest on. */
+  /** Removes expired guards, the oldest first. */
   function dropOver(nowMs: number): void {
     while (oldest < next) {
       const slot = oldest % ring.size;
@@ -308,7 +308,7 @@ export function createReportGuards(options: {
     add(pair, madeMs, standing);
   }
 
-  /** Makes room for one that is over later. */
+  /** Evicts the guard that expires first. */
   function dropOldest(): boolean {
     const slot = oldest % ring.size;
     if (ring.state[slot] === underWay) return false;

@@ -1,7 +1,7 @@
 /**
- * The reports of one address over a window of time: how many, of how many accounts, and some of
- * them. Whatever is asked, no more than the newest `reportsWalkedMax` are looked at. Of those whose details
- * went (details-bound.ts) only the counts are left.
+ * Reads the reports of one address in a window of time: their number, the number of accounts, and some of the
+ * reports. It reads the newest `reportsWalkedMax` at most. Reports without details (details-bound.ts) are only
+ * counted.
  */
 
 import { reportByAddressKey, reportByIdKey, reportByIdPrefix } from '../../../storage/keys.ts';
@@ -11,7 +11,7 @@ import { addressOf, decodeIdRow, decodeRow, type StoredReport } from './report-r
 import type { ReportStore } from './report-store.ts';
 import { countSince } from './tails.ts';
 
-/** A third of a second of work; a report each ten minutes of a year. */
+/** Takes a third of a second; one report every ten minutes for a year. */
 export const reportsWalkedMax = 50_000;
 
 export interface ReportHistory {
@@ -70,9 +70,9 @@ export async function readHistory(
 /** Bounds of a page of the list of an address's reports. */
 export const pageBounds = { perPageMax: 100, pageMax: 1_000_000 } as const;
 
-// Reads the newest reports of all, by the time at which they happened. Rows by id lie oldest first, and the
-// store reads forward alone: so a short span is read, and ever longer ones until there are enough. Reports
-// that were withdrawn or deleted are not among them.
+// Reads the newest reports of all by the time at which they happened. Rows by id are stored oldest first, and the
+// store reads forward only: so a short span is read, then ever longer ones until there are enough. Withdrawn and
+// deleted reports are not among them.
 
 export interface NewestReport {
   readonly family: 4 | 6;

@@ -60,7 +60,7 @@ export type ReportStore = ReturnType<typeof createReportStore>;
 
 const pageOptions = { limit: 500 };
 const expirePage = 200;
-/** After so many collisions in a row the rows are left to the other process that expires them. */
+/** After this many conflicts in a row the rows are left to the process that expires them too. */
 const expireAttemptsMax = 20;
 
 export function createReportStore(options: {
@@ -312,9 +312,9 @@ export function createReportStore(options: {
   let expiring: Promise<number> | undefined;
 
   /**
-   * Removes what is older than a year, batch by batch. A call while one is under way waits for that
-   * one. @param stop ends it after the batch under way
-   * @returns how many went
+   * Removes reports older than a year, batch by batch. A second call waits for the one under way. @param stop ends it
+   * after the present batch
+   * @returns the number of reports removed
    */
   function expire(stop?: AbortSignal): Promise<number> {
     expiring ??= expireAll(stop).finally(() => {
@@ -381,8 +381,8 @@ export function createReportStore(options: {
 }
 
 /**
- * Puts reports of an address back that were withdrawn a moment ago, with their ids and times. They are reported
- * anew from an unknown network: a vote of an account that nobody vouches for may weigh less than before.
+ * Restores reports that were withdrawn a moment ago, with their ids and times. They are reported again from an
+ * unknown network, so a vote of an account that nobody vouches for may weigh less than before.
  */
 export async function restoreReports(
   parts: { readonly store: Store; readonly clock: Clock; readonly random: Random },
@@ -489,19 +489,15 @@ interface Withdrawable {
   readonly isAll: boolean;
 }
 
-/**
- * A withdrawal starts anew so often when reports or withdrawals of the same account and address
- * interfere.
- */
+/** A withdrawal is tried this many times if other reports or withdrawals of the same account and address interfere. */
 const triesMax = 20;
 /** Reports of one commit; each takes three rows with it. */
 const reportsPerCommit = 500;
 const pageRows = 500;
 
 /**
- * Takes back what an account said of an address, the oldest report first. Each commit is whole: rows
- * go with the event that says how many, so one that was cut short goes on where it ended when it is
- * asked for again.
+ * Withdraws an account's reports of an address, the oldest first. Each commit removes rows together with the event
+ * that counts them, so a withdrawal that was interrupted continues where it ended.
  * @param eventId makes the id of an event
  */
 async function withdrawReports(

@@ -1,9 +1,9 @@
 /**
- * Tails: the number of reports, day by day, of each account and address after their details went
- * (details-bound.ts). Scores and counts go on with them, and the account can still withdraw them.
+ * Tails: the number of reports by day for each account and address whose details were removed (details-bound.ts).
+ * Scores and counts still use them, and the account can still withdraw them.
  *
- * Rows: the tail under its address; a row by its account, unless that is deleted; and for each day on which
- * tails of an address have reports a row that says when they are over.
+ * Rows: the tail under its address; a row by its account, unless that is deleted; and for each day with reports in
+ * tails of an address, a row that says when they expire.
  */
 
 import { dayMs } from '../../../core/time.ts';

@@ -147,7 +147,7 @@ function readJson(body: Uint8Array): Result<JsonObject> {
   return json;
 }
 
-/** Stands for what was not UTF-8. */
+/** Replaces bytes that are not UTF-8. */
 const mark = '\ufffd';
 
 async function readMultipart(body: Uint8Array, contentType: string): Promise<Values> {

@@ -1,10 +1,9 @@
 /**
- * The input of a form that could not be accepted, because its session had ended or its page was of a
- * former session, or that was not sent at all, because the reader chose another language or theme without a
- * script. It is carried in the address of the form's page (`unsaved`), sealed for this browser, so
- * nothing is stored for somebody who is not signed in; the page shows it in its form again, and the person
- * sends it anew. Passwords, other secrets, codes and files are not kept, nor is what is longer than an address may be:
- * then the page says that nothing was saved.
+ * Keeps the input of a form that could not be accepted: its session had ended, its page was of a former session, or
+ * the reader chose another language or theme without a script before sending it. The input is sealed for this browser
+ * and carried in the address of the form's page (`unsaved`), so nothing is stored for visitors who are not signed in.
+ * The page fills the form again, and the person sends it again. Passwords, other secrets, codes and files are not
+ * kept, nor is input that is too long for an address: then the page says that nothing was saved.
  */
 
 import { hourMs } from '../../../core/time.ts';
