@@ -7,7 +7,7 @@ import type { MasterKey } from '../access/keys/master-key.ts';
 import { packageVersion } from '../config/version.ts';
 import { type Config, capacities } from '../config.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, createLeapGuard } from '../core/clock.ts';
 import type { Closers } from '../core/closers.ts';
 import { OperatorError } from '../core/errors.ts';
 import { every, type Run } from '../core/every.ts';
@@ -97,7 +97,13 @@ export async function openData(opening: Opening) {
     onReplaced: onFatal,
   });
   closers.add(() => member?.leave());
-  const maintenance = member?.maintenance ?? localMaintenance(store);
+  const mayRemove = createLeapGuard(clock, (leadMs) =>
+    log.warn(
+      { aheadMs: Math.round(leadMs) },
+      'clock: it leapt forward, so nothing that expires is removed for an hour',
+    ),
+  );
+  const maintenance = { ...(member?.maintenance ?? localMaintenance(store)), mayRemove };
 
   const { shared: geo, madeAt: geoMadeAt } = openGeoTables(opening);
   const placeOf = placesIn(geo);
@@ -143,7 +149,7 @@ export async function openData(opening: Opening) {
   });
   await state.reconcile();
   closers.add(startPruning(store, state, log, clock, member));
-  const sweeper = startSweeper({ store: maintenance.store, log });
+  const sweeper = startSweeper({ store: maintenance.store, mayRemove, log });
   closers.add(() => sweeper.stop());
   return {
     store,

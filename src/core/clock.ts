@@ -9,6 +9,7 @@
  */
 
 import { every } from './every.ts';
+import { hourMs } from './time.ts';
 
 export interface Clock {
   /** Wall clock, milliseconds since 1970-01-01T00:00Z. */
@@ -42,6 +43,39 @@ function originOffsetMs(): number {
 export function systemClock(): Clock {
   const offsetMs = originOffsetMs();
   return { now: () => Date.now(), monotonicMs: () => performance.now() + offsetMs };
+}
+
+/** A step that time servers make; what is further is a clock that was wrong, or is now. */
+const leapMsMin = hourMs;
+
+/**
+ * Tells whether what has expired may be removed for good. A clock that leapt forward may be set back, and what was removed
+ * meanwhile would be lost: so nothing is, until it has shown its new time for as long as `holdMs`.
+ * @param onLeap called once a leap, with its milliseconds
+ */
+export function createLeapGuard(
+  clock: Clock,
+  onLeap: (leadMs: number) => void,
+  holdMs = hourMs,
+): () => boolean {
+  let wallMs = clock.now();
+  let seenMs = clock.monotonicMs();
+  let held: { readonly sinceMs: number; readonly leadMs: number } | undefined;
+  return () => {
+    const nowMs = clock.monotonicMs();
+    const leadMs = clock.now() - wallMs - (nowMs - seenMs);
+    if (leadMs > leapMsMin) {
+      if (held === undefined || leadMs - held.leadMs > leapMsMin) {
+        held = { sinceMs: nowMs, leadMs };
+        onLeap(leadMs);
+      }
+      if (nowMs - held.sinceMs < holdMs) return false;
+    }
+    held = undefined;
+    wallMs = clock.now();
+    seenMs = nowMs;
+    return true;
+  };
 }
 
 /** A clock that stands still until it is advanced. For tests. */

@@ -14,6 +14,8 @@ export interface Maintenance {
   isMine(): boolean;
   /** Other servers work on the same store, and what is young may be under way on one of them. */
   readonly isShared: boolean;
+  /** False: the clock has leapt (core/clock.ts), and nothing that expires is removed for good. Absent: it may be. */
+  readonly mayRemove?: () => boolean;
   /** For what the work writes. A commit throws LeaseLostError when the work is another node's. */
   readonly store: Store;
 }
@@ -27,12 +29,12 @@ export function localMaintenance(store: Store): Maintenance {
   return { isMine: () => true, isShared: false, store };
 }
 
-/** Does it when it is this one's to do. What another node took over meanwhile ends in silence. */
+/** Removes what is due when that is this one's to do. What another node took over meanwhile ends in silence. */
 export async function asMaintenance(
-  maintenance: Pick<Maintenance, 'isMine'>,
+  maintenance: Pick<Maintenance, 'isMine' | 'mayRemove'>,
   work: () => Promise<unknown>,
 ): Promise<void> {
-  if (!maintenance.isMine()) return;
+  if (!maintenance.isMine() || maintenance.mayRemove?.() === false) return;
   try {
     await work();
   } catch (error) {
@@ -42,6 +44,7 @@ export async function asMaintenance(
 
 interface SweeperOptions {
   readonly store: Pick<Store, 'sweep'>;
+  readonly mayRemove?: Maintenance['mayRemove'];
   readonly log: Log;
   readonly intervalMs?: number;
   /** Rows in one transaction: about 5 ms of the event loop at the default. */
@@ -52,8 +55,10 @@ interface SweeperOptions {
  * Removes expired rows in the background. Expiry itself does not depend on it: an expired entry
  * counts as absent before it is swept. A failed sweep is tried again at the next turn.
  */
-export function startSweeper({ store, log, intervalMs = 1_000, rowsMax = 500 }: SweeperOptions) {
+export function startSweeper(options: SweeperOptions) {
+  const { store, mayRemove, log, intervalMs = 1_000, rowsMax = 500 } = options;
   async function sweepOnce({ wait }: Run): Promise<void> {
+    if (mayRemove?.() === false) return;
     // A full slice: more is due, but commits that arrived meanwhile go first.
     if ((await store.sweep(rowsMax)) === rowsMax) wait(0);
   }

@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { startSweeper } from '../../src/storage/maintenance.ts';
+import { createLeapGuard } from '../../src/core/clock.ts';
+import { hourMs } from '../../src/core/time.ts';
+import { asMaintenance, startSweeper } from '../../src/storage/maintenance.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 
 it('sweeps slice after slice until nothing is due, also after a failure, then stops', async () => {
@@ -37,4 +39,49 @@ it('sweeps slice after slice until nothing is due, also after a failure, then st
   assert.equal(lines.length, 1);
   await new Promise((resolve) => setTimeout(resolve, 10));
   assert.equal(calls, callsAtStop);
+});
+
+it('a clock that leapt forward removes nothing for an hour, and nothing at all when it is set back', async () => {
+  let [wallMs, passedMs, swept] = [0, 0, 0];
+  const leaps: number[] = [];
+  const clock = { now: () => wallMs, monotonicMs: () => passedMs };
+  const mayRemove = createLeapGuard(clock, (leadMs) => leaps.push(leadMs));
+  const pass = (ms: number, leapMs = 0) => {
+    passedMs += ms;
+    wallMs += ms + leapMs;
+  };
+  async function isRemoved(): Promise<boolean> {
+    const before = swept;
+    const store = { sweep: async () => ++swept };
+    const sweeper = startSweeper({ store, mayRemove, log: memoryLog().log, intervalMs: hourMs });
+    await sweeper.run();
+    await sweeper.stop();
+    let isDone = false;
+    await asMaintenance({ isMine: () => true, mayRemove }, async () => {
+      isDone = true;
+    });
+    assert.equal(isDone, swept > before);
+    return isDone;
+  }
+  const year = 365 * 24 * hourMs;
+  assert.ok(await isRemoved());
+  pass(1_000, hourMs / 2);
+  assert.ok(await isRemoved(), 'a step of half an hour');
+  pass(1_000, year);
+  assert.ok(!(await isRemoved()));
+  pass(hourMs - 1);
+  assert.ok(!(await isRemoved()));
+  pass(0, -year);
+  assert.ok(await isRemoved(), 'set back');
+  pass(1_000, year);
+  assert.ok(!(await isRemoved()));
+  pass(hourMs / 2, year);
+  assert.ok(!(await isRemoved()));
+  pass(hourMs / 2);
+  assert.ok(!(await isRemoved()), 'it leapt once more');
+  pass(hourMs / 2);
+  assert.ok(await isRemoved(), 'it stays so');
+  pass(24 * hourMs);
+  assert.ok(await isRemoved(), 'a day that nobody looked');
+  assert.deepEqual(leaps, [year, year, 2 * year]);
 });
