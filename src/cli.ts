@@ -13,14 +13,14 @@ import { OperatorError } from './core/errors.ts';
  * Every subcommand throws instead of exiting, so that one place decides the exit status, and
  * reports what is wrong with its arguments in one line.
  */
-function throwing(command: Command, path = 'portcullis'): Command {
+function throwingErrors(command: Command, path = 'portcullis'): Command {
   const help = command.commands.length > 0 ? 'shows the commands' : 'shows what it takes';
   command.exitOverride().configureOutput({
     outputError(text, write) {
       write(`portcullis: ${faultOf(text, command)} (${path} --help ${help})\n`);
     },
   });
-  for (const child of command.commands) throwing(child, `${path} ${child.name()}`);
+  for (const child of command.commands) throwingErrors(child, `${path} ${child.name()}`);
   return command;
 }
 
@@ -53,7 +53,7 @@ async function lineOf(error: unknown): Promise<string> {
   return `unexpected: ${(error as Error).stack ?? error}`;
 }
 
-function begin(root: Command): void {
+function loadSettings(root: Command): void {
   const { settings: settingsFile } = root.opts<{ settings?: string }>();
   if (settingsFile !== undefined) readSettingsFile(settingsFile);
 }
@@ -69,7 +69,7 @@ process.once('exit', () => {
   process.exitCode = 1;
 });
 try {
-  await throwing(program().hook('preAction', begin)).parseAsync(process.argv);
+  await throwingErrors(program().hook('preAction', loadSettings)).parseAsync(process.argv);
 } catch (error) {
   if (error instanceof CommanderError) {
     // Commander has printed its line (or the help) already.

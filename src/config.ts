@@ -95,7 +95,8 @@ const path = v.pipe(
 );
 
 /** The blanks of Hangul and Braille are letters and a sign by their class, and take no ink. */
-const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+const invisibleCharacter =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /** Text that stands in headers and pages. Marks alone have nothing to stand on. */
 function oneLine(max: number) {
@@ -104,7 +105,9 @@ function oneLine(max: number) {
     v.transform((text) => text.trim()),
     v.check(
       (text) =>
-        [...text].length <= max && !unseen.test(text) && /[\p{L}\p{N}\p{P}\p{S}]/u.test(text),
+        [...text].length <= max &&
+        !invisibleCharacter.test(text) &&
+        /[\p{L}\p{N}\p{P}\p{S}]/u.test(text),
       `must be one line of 1 to ${max} characters, each of them visible`,
     ),
   );
@@ -264,8 +267,8 @@ const domainName = v.pipe(
 
 const domainList = v.pipe(list, v.array(domainName), v.maxLength(4, 'must list at most 4 names'));
 
-const entriesLeast = 8_000_000;
-const entriesMost = 32_000_000;
+const entriesMin = 8_000_000;
+const entriesMax = 32_000_000;
 /** The row of an entry, its share of the index, and one contribution. */
 const bytesPerEntry = 110;
 /** The rest of a full process: feeds of their most entries, code, heaps. */
@@ -275,7 +278,7 @@ const shareOfMemory = 0.7;
 /** Returns how many entries fit into the memory of a machine. Unused ones only cost address space. */
 export function entriesThatFit(memoryBytes: number): number {
   const room = Math.floor((shareOfMemory * memoryBytes - otherBytes) / bytesPerEntry);
-  return Math.min(entriesMost, Math.max(entriesLeast, room));
+  return Math.min(entriesMax, Math.max(entriesMin, room));
 }
 
 /** Returns the memory of the machine, or of the container if it may use less. */
@@ -289,9 +292,9 @@ export const capacities = {
   /** Addresses and prefixes in the index. */
   entries: entriesThatFit(usableMemory()),
   /** The number of entries in a store that several nodes share: it fits the smallest allowed machine. */
-  sharedEntries: entriesLeast,
+  sharedEntries: entriesMin,
   /** No store holds more. */
-  entriesOfAnyMachine: entriesMost,
+  entriesOfAnyMachine: entriesMax,
   /** The average number of contributions to an entry at most: one for each list, rule and account. */
   contributionsPerEntry: 3,
   accounts: 65_536,

@@ -314,7 +314,7 @@ function inboxOf(
     factsOf,
     barOf,
     async hasLists() {
-      if (lists.list().some(isOfOthers)) return true;
+      if (lists.list().some(isThirdParty)) return true;
       return (await listSubscriptions(store)).some(({ list }) => list !== 'good');
     },
     async budgets() {
@@ -375,7 +375,7 @@ function checklistOf(
         publicUrl: !isLoopback(hostname),
         tls: protocol === 'https:',
         mail: config.smtpUrl !== undefined,
-        list: state.sources.list().some(isOfOthers),
+        list: state.sources.list().some(isThirdParty),
         // A node refuses the setting: its database is backed up by other means.
         ...(config.databaseUrl === undefined && {
           backup: config.backupFolder !== undefined && isFresh,
@@ -422,7 +422,7 @@ function listsOfFeeds({ sources }: Pick<State, 'sources'>): string[] {
 }
 
 /** Returns true for a list of bad addresses that comes from somebody else. */
-function isOfOthers(one: Source): boolean {
+function isThirdParty(one: Source): boolean {
   return one.list !== 'good' && groupOfList(one) === undefined;
 }
 

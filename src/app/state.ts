@@ -97,7 +97,7 @@ export interface StateOptions {
   readonly paceMs?: FollowerOptions['paceMs'];
   readonly pollMs?: FollowerOptions['pollMs'];
   /** The decisions of agents follow the journal outside the state; absent: nobody asks for them. */
-  readonly agentBans?: Pick<Bans, 'add' | 'takeBack'>;
+  readonly agentBans?: Pick<Bans, 'add' | 'unban'>;
   /** File that makes the next start fast; without it none is written. */
   readonly snapshotPath?: string;
   /** Then nothing more is written: the place may be another server's already. */
@@ -170,7 +170,7 @@ function createParts(
   let projection!: Projection;
   const touchPage = (page: number) => projection.touch(page);
   const touchHeader = () => projection.touchHeader();
-  let tellOfPeers = () => {};
+  let notifyPeersChanged = () => {};
   const sources = createSources(capacities.sources, touchHeader, index);
   const policy = createPolicyKeeper(touchHeader);
   const refusals = createRefusals(touchHeader);
@@ -183,7 +183,7 @@ function createParts(
     touchPeers: {
       terms() {
         touchHeader();
-        tellOfPeers();
+        notifyPeersChanged();
       },
       budget: (peer) => touchPage(peersPage + peer - 1),
     },
@@ -216,7 +216,7 @@ function createParts(
   const shared = { keys: keyTable.handle, accounts: accountsTable.handle, quotas };
   const { takeUsed: takeUsedKeys } = keyTable;
   const onPeers = (listener: () => void) => {
-    tellOfPeers = listener;
+    notifyPeersChanged = listener;
   };
   return {
     index,
@@ -281,7 +281,7 @@ export async function openState(options: StateOptions) {
   const appliers = new Map<string, Applier>([
     ...appliersOf(accessEvents, access),
     ...appliersOf(reputationEvents, reducer),
-    ...appliersOf(agentEvents, options.agentBans ?? { add() {}, takeBack() {} }),
+    ...appliersOf(agentEvents, options.agentBans ?? { add() {}, unban() {} }),
     ...appliersOf([signedIn], counting.signIns),
   ]);
 

@@ -9,7 +9,7 @@ import type { QuotaGuard } from '../access/quota/quota.ts';
 import type { ClientLimitName } from '../config/limits.ts';
 import { readLogo } from '../config/logo.ts';
 import type { Log } from '../core/log.ts';
-import { nothingHere } from '../http/answer/refusal.ts';
+import { notFound } from '../http/answer/refusal.ts';
 import { problemHeader } from '../http/answer/wire.ts';
 import { forwardingHeaders, isFromThisMachine, isProxied } from '../http/request/client-ip.ts';
 import {
@@ -96,7 +96,7 @@ export function openWeb(
     headerPerson({ cookies, tools, prefersGlass, sessions: signon.sessions }),
     signInLogging(signInLog),
     refusedKeyNotes(needs.refusedKeys),
-    ...(asksFactor ? [] : [onThisMachineAlone]),
+    ...(asksFactor ? [] : [loopbackOnly]),
     { name: 'counts of errors', appliesTo: () => true, onFailure },
   ];
   const notes = {
@@ -162,7 +162,7 @@ function unknownRoute(renderProblem: RenderProblem): PlainRoute {
       const acceptLanguage = firstHeader(request, 'accept-language');
       // The transport refused a request, perhaps for a path that exists.
       const refused = firstHeader(request, problemHeader);
-      const what: Problem = refused === undefined ? nothingHere : JSON.parse(refused);
+      const what: Problem = refused === undefined ? notFound : JSON.parse(refused);
       const reply = renderProblem(what, { ...request, acceptLanguage });
       return { ...reply, headers: [...reply.headers, ...what.headers] };
     },
@@ -170,7 +170,7 @@ function unknownRoute(renderProblem: RenderProblem): PlainRoute {
 }
 
 /** The console of a demo asks for no second factor, so it answers this machine alone: no proxy, tunnel or socket. */
-const onThisMachineAlone: Hook = {
+const loopbackOnly: Hook = {
   name: 'console on this machine',
   appliesTo: ({ who }) => isForOperators(who),
   headers: forwardingHeaders,

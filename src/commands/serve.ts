@@ -111,7 +111,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   makeDataDir(config);
   const clock = systemClock();
   const random = systemRandom();
-  const log = createLog(options.demo ? quieter(config) : config.logLevel);
+  const log = createLog(options.demo ? demoLogLevel(config) : config.logLevel);
   for (const fault of faults) log.warn({ host: config.host, fault }, 'insecure on purpose');
   const claim = claimDataDir(config.dataDir, serverUse);
   const masterKey = checkMasterKey(config, random);
@@ -239,7 +239,7 @@ async function leave(log: Log): Promise<void> {
 }
 
 /** A person reads the demo's terminal: what is usual stays out of it. */
-function quieter(config: Config): Config['logLevel'] {
+function demoLogLevel(config: Config): Config['logLevel'] {
   return config.logLevel === 'info' ? 'warn' : config.logLevel;
 }
 

@@ -19,7 +19,7 @@ export interface Accent {
   readonly dark: AccentColours;
 }
 
-export const contrastLeast = 4.5;
+export const contrastMin = 4.5;
 
 type Triple = readonly [number, number, number];
 
@@ -76,7 +76,7 @@ function coloursOf(hex: string, theme: ThemeName): AccentColours {
 }
 
 /** Returns the least contrast of the colour in the theme: as text on its grounds, and under the text on it. */
-export function leastContrast(hex: string, theme: ThemeName): number {
+export function lowestContrast(hex: string, theme: ThemeName): number {
   const { accent, on, tint } = coloursOf(hex, theme);
   return Math.min(...[...themes[theme].grounds, on, tint].map((other) => contrast(accent, other)));
 }
@@ -119,12 +119,12 @@ function atLightness([, a, b]: Triple, lightness: number): string {
 
 /** Returns the colour itself where it fits, else the nearest of its hue that does. */
 export function nearestFit(hex: string, theme: ThemeName): string {
-  if (leastContrast(hex, theme) >= contrastLeast) return hex.toLowerCase();
+  if (lowestContrast(hex, theme) >= contrastMin) return hex.toLowerCase();
   const lab = toOklab(hex);
   const { step, end } = themes[theme];
   for (let l = lab[0] + step; step < 0 ? l > end : l < end; l += step) {
     const found = atLightness(lab, l);
-    if (leastContrast(found, theme) >= contrastLeast) return found;
+    if (lowestContrast(found, theme) >= contrastMin) return found;
   }
   return theme === 'light' ? '#000000' : '#ffffff';
 }
@@ -141,12 +141,12 @@ export function readAccent(text: string): Accent | string {
   }
   const given = [['light', first] as const, ...(second ? [['dark', second] as const] : [])];
   const faults = given
-    .filter(([theme, hex]) => leastContrast(hex, theme) < contrastLeast)
+    .filter(([theme, hex]) => lowestContrast(hex, theme) < contrastMin)
     .map(
       ([theme, hex]) =>
-        `${hex} has a contrast of ${leastContrast(hex, theme).toFixed(1)} in the ${theme} theme: the nearest colour that fits is ${nearestFit(hex, theme)}`,
+        `${hex} has a contrast of ${lowestContrast(hex, theme).toFixed(1)} in the ${theme} theme: the nearest colour that fits is ${nearestFit(hex, theme)}`,
     );
-  if (faults.length > 0) return `must have a contrast of ${contrastLeast}; ${faults.join('; ')}`;
+  if (faults.length > 0) return `must have a contrast of ${contrastMin}; ${faults.join('; ')}`;
   return {
     light: coloursOf(first, 'light'),
     dark: coloursOf(second ?? nearestFit(first, 'dark'), 'dark'),

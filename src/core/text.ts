@@ -52,7 +52,7 @@ export function readAscii(bytes: Buffer, start: number, end: number): string | u
 }
 
 /** Marks of direction, joiners, soft hyphens, byte order marks, variation selectors: none takes ink. */
-const unseen = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
+const invisibleCharacters = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
 const fullWidth = /[\uff01-\uff5e]/g;
 const fullWidthOffset = 0xfee0;
 const charsMax = 8_192;
@@ -63,7 +63,7 @@ const charsMax = 8_192;
 export function plainPasted(text: string): string {
   if (text.length > charsMax) return text;
   return text
-    .replace(unseen, '')
+    .replace(invisibleCharacters, '')
     .replace(fullWidth, (sign) => String.fromCharCode(sign.charCodeAt(0) - fullWidthOffset))
     .replace(/[\u3002\uff61]/g, '.')
     .replace(/\p{Zs}/gu, ' ')
@@ -80,7 +80,9 @@ export function plainAddress(text: string): string {
     /[\s\p{Default_Ignorable_Code_Point}\p{Cf}]+$|^[\s\p{Default_Ignorable_Code_Point}\p{Cf}]+/gu,
     '',
   );
-  return bare.replace(unseen, (mark) => (mark === '\u00ad' ? mark : '')).replace('\uff20', '@');
+  return bare
+    .replace(invisibleCharacters, (mark) => (mark === '\u00ad' ? mark : ''))
+    .replace('\uff20', '@');
 }
 
 /** Returns the same with digits of all scripts and dashes of all lengths as those of ASCII: for numbers and codes. */

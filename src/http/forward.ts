@@ -10,7 +10,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Log } from '../core/log.ts';
 import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import { StoreUnavailableError } from '../storage/store.ts';
-import { storeOutOfReach } from './answer/refusal.ts';
+import { storeUnreachable } from './answer/refusal.ts';
 import { BodyAborted } from './request/intake.ts';
 import {
   type Header,
@@ -44,7 +44,7 @@ const busy = fail('overloaded', 'The service is too busy; try again in a moment.
 const late = fail('deadline_exceeded', 'There was no answer in time.');
 const failures = {
   internal: fail('internal', 'The service failed to answer.'),
-  store_unavailable: fail('store_unavailable', storeOutOfReach.detail),
+  store_unavailable: fail('store_unavailable', storeUnreachable.detail),
 };
 
 /** Deadlines are looked at so often: one may come so much later. */

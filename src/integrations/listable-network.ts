@@ -2,7 +2,7 @@
 
 import { embeddedBits, publicEmbeddedIpv4 } from '../ip/embedded-ipv4.ts';
 import { type Prefix, widthOf } from '../ip/prefix.ts';
-import { meetsSpecialUse, specialUse } from '../ip/special.ts';
+import { containsSpecialUse, specialUse } from '../ip/special.ts';
 
 /** The shortest prefix of a network that is listed: nobody means a wider one. */
 const lengthMin = { 4: 8, 6: 16 } as const;
@@ -24,5 +24,5 @@ export function isListableNetwork(prefix: Prefix): boolean {
   if (length === widthOf(family)) return true;
   const bits = embeddedBits(prefix);
   if (length < lengthMin[family] || (bits >= 0 && bits < lengthMin[4])) return false;
-  return !meetsSpecialUse(prefix);
+  return !containsSpecialUse(prefix);
 }

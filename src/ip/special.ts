@@ -127,7 +127,7 @@ const table6 = buildTable(6);
 /** The registry row that covers the address, or undefined for an ordinary address. */
 export function specialUse(family: IpFamily, words: Uint32Array): SpecialUse | undefined {
   const use = registered(family, words);
-  const stoodFor = use && translated(family, words);
+  const stoodFor = use && nat64Address(family, words);
   if (stoodFor === undefined) return use;
   const embedded = registered(4, stoodFor);
   return embedded?.globallyReachable === false ? embedded : use;
@@ -143,7 +143,7 @@ function registered(family: IpFamily, words: Uint32Array): SpecialUse | undefine
 }
 
 /** The IPv4 address that one of 64:ff9b::/96 stands for: its last four bytes. */
-export function translated(family: IpFamily, words: Uint32Array): Uint32Array | undefined {
+export function nat64Address(family: IpFamily, words: Uint32Array): Uint32Array | undefined {
   const isOne = family === 6 && words[0] === 0x0064_ff9b && words[1] === 0 && words[2] === 0;
   return isOne ? Uint32Array.of(words[3]!) : undefined;
 }
@@ -154,7 +154,7 @@ export function isPublic(family: IpFamily, words: Uint32Array): boolean {
 }
 
 /** True when a registry row that is neither reachable nor an example lies within the network. */
-export function meetsSpecialUse(prefix: Prefix): boolean {
+export function containsSpecialUse(prefix: Prefix): boolean {
   const { entries } = prefix.family === 4 ? table4 : table6;
   return entries.some(
     ({ prefix: { family, words, length }, use }) =>

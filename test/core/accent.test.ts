@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import {
   contrast,
-  contrastLeast,
-  leastContrast,
+  contrastMin,
+  lowestContrast,
   nearestFit,
   readAccent,
 } from '../../src/core/accent.ts';
@@ -58,15 +58,15 @@ test('what is said to fit is taken, whatever the colour was', () => {
         const hex = `#${r}${g}${b}`;
         for (const theme of ['light', 'dark'] as const) {
           const fit = nearestFit(hex, theme);
-          assert.ok(leastContrast(fit, theme) >= contrastLeast, `${hex} ${theme} ${fit}`);
-          if (leastContrast(hex, theme) >= contrastLeast) assert.equal(fit, hex);
+          assert.ok(lowestContrast(fit, theme) >= contrastMin, `${hex} ${theme} ${fit}`);
+          if (lowestContrast(hex, theme) >= contrastMin) assert.equal(fit, hex);
         }
         const read = readAccent(nearestFit(hex, 'light'));
         assert.ok(typeof read !== 'string', hex);
         for (const theme of ['light', 'dark'] as const) {
           const { accent, hover, on, tint } = read[theme];
-          assert.ok(contrast(hover, on) >= contrastLeast, `${hex} ${theme}: ${hover} ${on}`);
-          assert.ok(contrast(accent, tint) >= contrastLeast, `${hex} ${theme}: ${accent} ${tint}`);
+          assert.ok(contrast(hover, on) >= contrastMin, `${hex} ${theme}: ${hover} ${on}`);
+          assert.ok(contrast(accent, tint) >= contrastMin, `${hex} ${theme}: ${accent} ${tint}`);
         }
       }
     }

@@ -224,7 +224,7 @@ interface AccountPage {
 }
 
 const pageRows = 200;
-const lookedAtMax = 20_000;
+const rowsReadMax = 20_000;
 
 function stateOfAccount(record: AccountRecord): ListedState {
   if (record.disabled) return 'disabled';
@@ -245,12 +245,12 @@ export async function accountEmail(
  * A-labels, whole or in part.
  * @param part lower case, composed
  */
-function isMeant({ email }: AccountRecord, part: string): boolean {
+function matchesPart({ email }: AccountRecord, part: string): boolean {
   const text = email.toLowerCase();
-  return text.includes(part) || (text.includes('xn--') && inLetters(text).includes(part));
+  return text.includes(part) || (text.includes('xn--') && withUnicodeDomain(text).includes(part));
 }
 
-function inLetters(address: string): string {
+function withUnicodeDomain(address: string): string {
   const domain = domainOf(address);
   return address.slice(0, -domain.length) + domainToUnicode(domain);
 }
@@ -281,7 +281,7 @@ export function createDirectory(options: { store: Store; accounts: Pick<Accounts
     const whole = readKnownAddress(part);
     const found: ListedAccount[] = [];
     let last = asked.after;
-    for (let seen = 0; seen < lookedAtMax; ) {
+    for (let seen = 0; seen < rowsReadMax; ) {
       const page = await store.scan(accountPrefix(), {
         limit: pageRows,
         ...(last === undefined ? {} : { after: accountKey(last) }),
@@ -293,7 +293,7 @@ export function createDirectory(options: { store: Store; accounts: Pick<Accounts
         const record = decodeAccount(value);
         if (record === undefined) continue;
         const isNamed = record.email === whole || last.toLowerCase() === part;
-        if (!isNamed && !isMeant(record, part)) continue;
+        if (!isNamed && !matchesPart(record, part)) continue;
         found.push(await listed(last, record));
         if (found.length >= asked.limit) return { accounts: found, next: last };
       }

@@ -343,7 +343,7 @@ export function createQuotaGuard(options: {
   return {
     /**
      * Account slot of a key that lives, else below 0: `noKey` for one that is missing, malformed, unknown,
-     * revoked or disabled, `otherScope` for one that is not for this.
+     * revoked or disabled, `wrongScope` for one that is not for this.
      * @param scope bits of `keyScopes`, of which the key needs one; `check` when left out
      */
     authenticate(keyText: string | undefined, scope: number = keyScopes.check): number {

@@ -69,7 +69,7 @@ export async function inspectDatabase(
   clock: Pick<Clock, 'now'>,
   replicaUrl?: string,
 ): Promise<Finding[]> {
-  const hosts = await Promise.all(hostUrls(databaseUrl).map(lookAtHost));
+  const hosts = await Promise.all(hostUrls(databaseUrl).map(inspectHost));
   const findings: Finding[] = [];
   let primaries = 0;
   for (const host of hosts) {
@@ -90,14 +90,14 @@ export async function inspectDatabase(
     const mend = 'stop the one that was left behind before a node writes to it';
     findings.push(fault('database', `${primaries} hosts of DATABASE_URL are primaries`, mend));
   }
-  if (replicaUrl !== undefined) findings.push(...(await lookAtReplicas(replicaUrl, hosts)));
+  if (replicaUrl !== undefined) findings.push(...(await inspectReplicas(replicaUrl, hosts)));
   return findings;
 }
 
 /** Returns what a node reads from the hosts of DATABASE_REPLICA_URL, and why it reads the primary in their place. */
-async function lookAtReplicas(replicaUrl: string, hosts: readonly Host[]): Promise<Finding[]> {
+async function inspectReplicas(replicaUrl: string, hosts: readonly Host[]): Promise<Finding[]> {
   const about = 'replica';
-  const replicas = await Promise.all(hostUrls(replicaUrl).map(lookAtHost));
+  const replicas = await Promise.all(hostUrls(replicaUrl).map(inspectHost));
   const primary = hosts.find((host) => 'facts' in host && !host.facts.standby);
   const wanted = primary !== undefined && 'journal' in primary ? primary.journal : undefined;
   return replicas.map((replica) => {
@@ -160,12 +160,12 @@ function findingsOf(
     const mend = `grant create on the schema to ${user}, or make that role the owner`;
     findings.push(fault(about, `${name}: user ${user} may not create tables`, mend));
   }
-  findings.push(...lookAtFollowers(name, facts, followers));
+  findings.push(...inspectFollowers(name, facts, followers));
   if (hasLists === false) findings.push(noLists);
   return findings;
 }
 
-function lookAtFollowers(name: string, { wanted }: Facts, followers: readonly Follower[]) {
+function inspectFollowers(name: string, { wanted }: Facts, followers: readonly Follower[]) {
   const about = 'replication';
   const findings: Finding[] = [];
   const synchronous = followers.filter(({ sync_state: state }) => /^(sync|quorum)$/.test(state));
@@ -197,7 +197,7 @@ export const noLists = advice(
   'portcullis source add, or load a file with portcullis seed (docs/OPERATIONS.md)',
 );
 
-async function lookAtHost(url: string): Promise<Host> {
+async function inspectHost(url: string): Promise<Host> {
   const name = hostsText(url);
   // Loaded here, because the other commands start faster without it.
   const { Client } = (await import('pg')).default;

@@ -7,7 +7,7 @@ import { systemRandom } from '../../core/random.ts';
 import { loadNative } from '../../http/native.ts';
 import { settings } from '../../operations/workspace.ts';
 import type { Output } from '../shell/output.ts';
-import { type Finding, fault, fine, lookedAt } from './finding.ts';
+import { type Finding, fault, fine, runCheck } from './finding.ts';
 import {
   inspectBackups,
   inspectDisk,
@@ -48,29 +48,29 @@ async function examine(settingsFile: string | undefined): Promise<Finding[]> {
     if (config.siteLogo !== undefined) readLogo(config.siteLogo);
     return [
       fine('settings', 'all can be read'),
-      lookAtNative(config.webServerSha256),
-      ...(await lookedAt('open files', inspectOpenFiles)),
-      ...(await lookedAt('memory', inspectMemory)),
-      ...(await lookedAt('permissions', () => inspectPermissions(config, settingsFile))),
-      ...(await lookedAt('disk', () => inspectDisk(config))),
-      ...(await lookedAt('disk', () => inspectFileSystem('DATA_DIR', config.dataDir, config))),
-      ...(await lookedAt('store', () => inspectStore(config, clock, systemRandom()))),
-      ...(await lookedAt('backups', () => inspectBackups(config, clock.now()))),
-      ...(await lookedAt('exposure', () => inspectExposure(config))),
+      inspectNative(config.webServerSha256),
+      ...(await runCheck('open files', inspectOpenFiles)),
+      ...(await runCheck('memory', inspectMemory)),
+      ...(await runCheck('permissions', () => inspectPermissions(config, settingsFile))),
+      ...(await runCheck('disk', () => inspectDisk(config))),
+      ...(await runCheck('disk', () => inspectFileSystem('DATA_DIR', config.dataDir, config))),
+      ...(await runCheck('store', () => inspectStore(config, clock, systemRandom()))),
+      ...(await runCheck('backups', () => inspectBackups(config, clock.now()))),
+      ...(await runCheck('exposure', () => inspectExposure(config))),
       inspectHealthPort(config),
-      ...(await lookedAt('address', () => inspectAnswer(config))),
-      ...(await lookedAt('geo', () => inspectGeo(config, clock.now()))),
-      ...(await lookedAt('tls', () => inspectTls(config, clock.now()))),
-      ...(await lookedAt('mail', () => inspectMail(config))),
+      ...(await runCheck('address', () => inspectAnswer(config))),
+      ...(await runCheck('geo', () => inspectGeo(config, clock.now()))),
+      ...(await runCheck('tls', () => inspectTls(config, clock.now()))),
+      ...(await runCheck('mail', () => inspectMail(config))),
     ];
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     const found = fault('settings', error.message, 'mend the setting, then run this again');
-    return [found, lookAtNative()];
+    return [found, inspectNative()];
   }
 }
 
-function lookAtNative(trustedSha256?: string): Finding {
+function inspectNative(trustedSha256?: string): Finding {
   try {
     loadNative(trustedSha256);
     return fine('platform', `Node ${process.version} and the web server go together`);

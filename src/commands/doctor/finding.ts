@@ -18,7 +18,7 @@ export const advice = (about: string, found: string, mend: string): Finding => {
 };
 
 /** A check that throws becomes a finding too, so that the list goes on. */
-export async function lookedAt(
+export async function runCheck(
   about: string,
   look: () => Finding | Finding[] | Promise<Finding | Finding[]>,
 ): Promise<Finding[]> {

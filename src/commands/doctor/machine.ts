@@ -164,7 +164,7 @@ export async function inspectStore(
     }
     const { lastSeq, lastAt, opened, hasLists } = state;
     const found = `${opened}, its journal ends at ${lastSeq}`;
-    const findings = [fine('store', found), lookAtClock(clock.now(), lastAt)];
+    const findings = [fine('store', found), inspectClock(clock.now(), lastAt)];
     return hasLists ? findings : [...findings, noLists];
   } catch (error) {
     return [fault('store', (error as Error).message, restore)];
@@ -200,7 +200,7 @@ async function stateOfStore(path: string, masterKeyId: Uint8Array) {
   }
 }
 
-function lookAtClock(nowMs: number, lastAt: number): Finding {
+function inspectClock(nowMs: number, lastAt: number): Finding {
   if (lastAt <= nowMs + skewMsMax) return fine('clock', `it is ${dateText(nowMs)}`);
   const found = `it is ${dateText(nowMs)}, and the last change was made at ${dateText(lastAt)}`;
   return fault('clock', found, 'set the clock, by NTP (systemd-timesyncd or chrony)');

@@ -41,7 +41,7 @@ export function inspectHealthPort({ adminListen }: Config): Finding {
 export async function inspectTls(config: Config, nowMs: number): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const url of new Set([config.baseUrl, config.secureUrl])) {
-    if (url.startsWith('https:')) findings.push(...(await lookAtFront(url, nowMs)));
+    if (url.startsWith('https:')) findings.push(...(await inspectTlsProxy(url, nowMs)));
   }
   if (findings.length === 0) {
     const found = 'BASE_URL is not https: visitors reach the server without TLS';
@@ -54,7 +54,7 @@ export async function inspectTls(config: Config, nowMs: number): Promise<Finding
   return findings;
 }
 
-async function lookAtFront(url: string, nowMs: number): Promise<Finding[]> {
+async function inspectTlsProxy(url: string, nowMs: number): Promise<Finding[]> {
   try {
     const days = Math.floor((Date.parse((await certificateOf(url)).valid_to) - nowMs) / dayMs);
     const found = `the certificate of ${url} is valid for ${days} more days`;

@@ -27,12 +27,12 @@ export async function compactNow(flags: CompactFlags): Promise<void> {
   const output = createOutput(flags.json === true);
   const { config } = existingStore({ mayBeMissing: flags.atNextStart !== true });
   if (flags.atNextStart === true) {
-    makeWish(config.dataDir);
+    writeOrder(config.dataDir);
     output.line('the next start of the server compacts the store before it opens it');
     output.result({ atNextStart: true });
     return;
   }
-  const done = await compactAlone().catch((error: unknown) => {
+  const done = await compactClaimed().catch((error: unknown) => {
     if (!(error instanceof OperatorError)) throw error;
     throw new OperatorError(`${error.message}. Stop it, or leave it to its --at-next-start`);
   });
@@ -59,15 +59,15 @@ export async function compactIfRequested({ dataDir }: Config, log: Log): Promise
     const facts = error instanceof OperatorError ? { reason: error.message } : { err: error };
     log.error(facts, 'store: not compacted, it is as it was');
     // Somebody else uses the store: later, then.
-    if (error instanceof OperatorError) makeWish(dataDir);
+    if (error instanceof OperatorError) writeOrder(dataDir);
   }
 }
 
-function makeWish(dataDir: string): void {
+function writeOrder(dataDir: string): void {
   writeFileSync(join(dataDir, orderFile), '', { mode: 0o600 });
 }
 
-async function compactAlone() {
+async function compactClaimed() {
   const { release } = claimDataDir(openingOf().config.dataDir, 'compact');
   try {
     return await compact();

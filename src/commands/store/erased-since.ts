@@ -81,7 +81,7 @@ export async function erasedSince(options: {
     const list = await readErasedFile(path, seal);
     if (list === undefined) continue;
     const isPassed = flags.unencrypted === true || (mayBeUnchecked && isOf(list, about));
-    if (!isPassed || list.state === 'changed') refuseStrange(path, list, about);
+    if (!isPassed || list.state === 'changed') refuseUnverified(path, list, about);
     for (const [id, at] of list.ids) ids.set(id, at);
     sealed &&= list.state === 'sealed';
     // An operator who passes a list without a time vouches for its age, too.
@@ -95,7 +95,7 @@ export async function erasedSince(options: {
 }
 
 /** @throws OperatorError for a list that anybody may have written */
-function refuseStrange(path: string, list: ErasedFile, about: About): void {
+function refuseUnverified(path: string, list: ErasedFile, about: About): void {
   if (list.state === 'sealed') return;
   if (list.state === 'changed') {
     throw new OperatorError(

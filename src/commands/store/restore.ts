@@ -285,7 +285,7 @@ async function finish(
   const store = await openStore({ ...place, ...(key === undefined ? {} : { masterKey: key }) });
   try {
     await forget(store, dropped);
-    await setFederationBehind(store);
+    await advanceFederationSeq(store);
     const command = { name: `restore ${about.seq}` };
     const audit = createAudit({ store, clock, random });
     const begun = await audit.begin(command, {}, operatorName());
@@ -402,7 +402,7 @@ export function undoOf(event: Pick<StoreEvent, 'kind' | 'version' | 'body'>): Un
 
 /** @param dropped oldest event first */
 export async function forget(store: Store, dropped: readonly Undo[]): Promise<void> {
-  if (dropped.length > 0) await setFeedsBehind(store);
+  if (dropped.length > 0) await advanceFeedVersions(store);
   const seen = new Set<string>();
   const changed = new Map<LedgerTable, Key>();
   const rows: RewoundRows = {
@@ -414,18 +414,18 @@ export async function forget(store: Store, dropped: readonly Undo[]): Promise<vo
     recount: (table, under) => changed.set(table, under),
   };
   for (const undo of dropped) await undo(rows);
-  for (const [table, under] of changed) await countAnew(store, table, under);
+  for (const [table, under] of changed) await recount(store, table, under);
 }
 
 /** Counts the rows of an operator's table again: the undo functions change rows without counting them. */
-async function countAnew(store: Store, table: LedgerTable, under: Key): Promise<void> {
+async function recount(store: Store, table: LedgerTable, under: Key): Promise<void> {
   let rows = 0;
   for await (const page of pagesUnder(store, under)) rows += page.length;
   await write(store, { set: [(await readLedger(store, table)).set(rows)] });
 }
 
 /** Makes the next start build the feeds again. Versions keep growing, for clients that read changes. */
-async function setFeedsBehind(store: Store): Promise<void> {
+async function advanceFeedVersions(store: Store): Promise<void> {
   const head = await store.get(feedHeadKey());
   if (head === undefined) return;
   await write(store, { set: [{ key: feedsBehindKey(), value: head.value }] });
@@ -434,7 +434,7 @@ async function setFeedsBehind(store: Store): Promise<void> {
 /**
  * Continues the numbers of what is published above any that a peer may have seen: peers may be ahead of the backup.
  */
-async function setFederationBehind(store: Store): Promise<void> {
+async function advanceFederationSeq(store: Store): Promise<void> {
   if ((await store.get(federationPublicationKey())) === undefined) return;
   await write(store, { set: [{ key: federationBehindKey(), value: new Uint8Array() }] });
 }

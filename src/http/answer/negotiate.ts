@@ -60,11 +60,11 @@ export function negotiate(request: Request, resource: Representation): Reply {
   }
   if (changedAtMs !== undefined) headers.push(['Last-Modified', httpDate(changedAtMs)]);
   if (resource.headers !== undefined) headers.push(...resource.headers);
-  if (isOther(request, chosen.etag, changedAtMs)) return failedCondition(headers);
+  if (hasChanged(request, chosen.etag, changedAtMs)) return failedCondition(headers);
   if (isUnchanged(request, chosen.etag, changedAtMs)) return { status: 304, headers };
   if (resource.ranges === true) headers.push(['Accept-Ranges', 'bytes']);
   const range = rangeOf(request, resource, chosen);
-  if (range === 'unsatisfiable') return outOfBounds(headers, lengthOf(chosen));
+  if (range === 'unsatisfiable') return rangeNotSatisfiable(headers, lengthOf(chosen));
   headers.push(['Content-Type', resource.type]);
   if (encoding !== undefined) headers.push(['Content-Encoding', encoding]);
   if (range === undefined) return { status: 200, headers, body: chosen.body };
@@ -84,7 +84,7 @@ function choose(
 }
 
 /** Returns true if the client asks for a version that has changed since. If-Match decides alone when it is sent. */
-function isOther(request: Request, etag: string, changedAtMs: number | undefined): boolean {
+function hasChanged(request: Request, etag: string, changedAtMs: number | undefined): boolean {
   const tags = request.headers['if-match'] ?? [];
   if (tags.length > 0) return !matchesEtag(tags, etag, 'strong');
   const since = dateIn(request, 'if-unmodified-since');
@@ -130,7 +130,7 @@ function rangeOf(request: Request, resource: Representation, chosen: Encoded) {
 }
 
 /** `no-store`: a cache would answer requests for the whole file with it. */
-function outOfBounds(headers: readonly Header[], total: number): Reply {
+function rangeNotSatisfiable(headers: readonly Header[], total: number): Reply {
   return {
     status: 416,
     headers: [

@@ -9,7 +9,7 @@ import { type Header, type Problem, problem, type Request } from '../request/mes
 import type { Route } from '../router.ts';
 import { type Arrival, hasBody } from './wire.ts';
 
-export const nothingHere = problem('not_found', 404, 'There is nothing at this path.');
+export const notFound = problem('not_found', 404, 'There is nothing at this path.');
 
 const printable = /^[\x21-\x7e]*$/;
 
@@ -24,7 +24,7 @@ export function refusalOf(
   limits: HttpLimits,
 ): Problem | undefined {
   const { match, method, path } = arrival;
-  if (match === undefined) return nothingHere;
+  if (match === undefined) return notFound;
   if (route === undefined) {
     const allow: Header = ['Allow', match.resource.allow];
     return problem('method_not_allowed', 405, `${method} is not possible here.`, [allow]);
@@ -70,7 +70,7 @@ export function retryLater(code: ErrorCode, status: number, detail: string): Pro
 }
 
 /** The answer while the store can't be reached. */
-export const storeOutOfReach = problem(
+export const storeUnreachable = problem(
   'store_unavailable',
   503,
   'The service can not reach its data at the moment. Please try again later.',

@@ -11,7 +11,7 @@ import {
   lengthRequired,
   refusalOf,
   retryLater,
-  storeOutOfReach,
+  storeUnreachable,
 } from '../answer/refusal.ts';
 import {
   type Arrival,
@@ -258,7 +258,7 @@ export class Admission {
         { err: error, ...logFieldsOf(arrival) },
         'a handler found the store unavailable',
       );
-      this.#refuse(exchange, arrival, storeOutOfReach);
+      this.#refuse(exchange, arrival, storeUnreachable);
       return;
     }
     this.#report(error, arrival, 'a handler failed');

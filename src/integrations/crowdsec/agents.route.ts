@@ -522,7 +522,9 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     if (typeof isMeant === 'string') return refuse(fail('bad_request', isMeant));
     const account = options.accountOf(call.slot);
     if (account === undefined) return refuse(wrongToken);
-    const entries = agents.isManager(keyText) ? await options.manager.meant(isMeant) : ok([]);
+    const entries = agents.isManager(keyText)
+      ? await options.manager.prefixesMatching(isMeant)
+      : ok([]);
     if (!entries.ok) return refuse(entries);
     const unpaid = spendOn(call, entries.value.length);
     if (unpaid !== undefined) return refuse(unpaid);

@@ -245,7 +245,7 @@ export function createBans(options: {
 
   return {
     /** Ends decisions now, whatever their time. */
-    takeBack({ account: id, atMs, decisions }: Decided): void {
+    unban({ account: id, atMs, decisions }: Decided): void {
       const known = accounts.get(id);
       if (known === undefined) return;
       for (const { value } of decisions) end(known, value, Math.min(atMs, clock.now()), atMs);

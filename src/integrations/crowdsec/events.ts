@@ -18,7 +18,7 @@ export interface Decided {
 interface DecisionsInMemory {
   add(made: Decided): void;
   /** They end now, whatever their time. */
-  takeBack(ended: Decided): void;
+  unban(ended: Decided): void;
 }
 
 /** A decision at rest, under its account and value. */
@@ -68,7 +68,7 @@ export const agentUnbanned = defineEvent({
   kind: 'agent.unbanned',
   since: { 1: 1 },
   fields,
-  apply: (decisions: DecisionsInMemory, ended) => decisions.takeBack(ended),
+  apply: (decisions: DecisionsInMemory, ended) => decisions.unban(ended),
   async undo(rows: RewoundRows, { account, decisions }) {
     for (const decision of decisions) {
       const key = agentBanKey(account, decision.value);

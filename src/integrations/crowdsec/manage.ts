@@ -146,7 +146,7 @@ export function createManager(options: {
       });
     },
     /** Returns the ranges of the own entries that are meant. `bad_request`: they are too many for a request. */
-    async meant(isMeant: DecisionMatcher): Promise<Result<readonly string[]>> {
+    async prefixesMatching(isMeant: DecisionMatcher): Promise<Result<readonly string[]>> {
       const meant = [...(await entries())].filter(([value, one]) => isMeant(value, one));
       if (meant.length > managedMax) {
         return fail(
@@ -249,7 +249,7 @@ export function createStandingDecisions(options: {
   readonly freshMs: number;
   /** The life of a sent decision at most; it is sent again after half of it. */
   readonly lifeMs: number;
-  readonly bans: Pick<Bans, 'add' | 'takeBack' | 'of'>;
+  readonly bans: Pick<Bans, 'add' | 'unban' | 'of'>;
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
 }) {
   const { name, freshMs, lifeMs, bans, clock } = options;
@@ -268,7 +268,7 @@ export function createStandingDecisions(options: {
       if (one.untilMs > (now?.untilMs ?? 0) || now?.type !== one.type) gone.push([value, one]);
     }
     for (const some of slicesOf(gone)) {
-      bans.takeBack({ account: name, atMs, decisions: some });
+      bans.unban({ account: name, atMs, decisions: some });
       if (turns.isOver()) await turns.next();
     }
     const left = bans.of(name)?.active;

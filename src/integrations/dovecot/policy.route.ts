@@ -5,7 +5,7 @@
  */
 
 import * as v from 'valibot';
-import { otherScope } from '../../access/keys/key-cache.ts';
+import { wrongScope } from '../../access/keys/key-cache.ts';
 import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { Judge, SendReports, Verdict } from '../../contracts/reputation.ts';
@@ -162,7 +162,7 @@ export function createPolicyIntegration(options: PolicyIntegrationOptions) {
       const slot = quotaGuard.authenticate(keyText, bitsFor(isReport ? 'mailReport' : 'mailAllow'));
       if (keyText === undefined || slot < 0) {
         count('forbidden');
-        return isReport && slot === otherScope ? noReporter : forbidden;
+        return isReport && slot === wrongScope ? noReporter : forbidden;
       }
       const attempt =
         command === 'allow' || command === 'report' ? readAttempt(request.body) : badCommand;

@@ -6,7 +6,7 @@
  */
 
 import * as v from 'valibot';
-import { otherScope } from '../../access/keys/key-cache.ts';
+import { wrongScope } from '../../access/keys/key-cache.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { Clock } from '../../core/clock.ts';
 import { unauthenticatedDetail, wrongScopeDetail } from '../../core/errors.ts';
@@ -45,11 +45,11 @@ import type { Check } from './check.ts';
 
 const okHead = renderHead(200, [jsonType, noStore]);
 const unauthenticatedHead = renderHead(401, [jsonType, noStore]);
-const otherScopeHead = renderHead(403, [jsonType, noStore]);
+const wrongScopeHead = renderHead(403, [jsonType, noStore]);
 const invalidHead = renderHead(422, [jsonType, noStore]);
 const refusedHead = renderHead(429, [jsonType, noStore]);
 const unauthenticatedBody = apiErrorBody(401, unauthenticatedDetail);
-const otherScopeBody = apiErrorBody(403, wrongScopeDetail('check'));
+const wrongScopeBody = apiErrorBody(403, wrongScopeDetail('check'));
 
 const maxAgeDetail = 'The max age in days must be between 1 and 365.';
 
@@ -158,8 +158,8 @@ export function checkRoute(options: {
       return;
     }
     const slot = quotaGuard.authenticate(request.values[0] ?? asked.key);
-    if (slot === otherScope) {
-      request.answer(otherScopeHead, otherScopeBody);
+    if (slot === wrongScope) {
+      request.answer(wrongScopeHead, wrongScopeBody);
       return;
     }
     if (slot < 0) {

@@ -42,7 +42,7 @@ import {
   ceilings,
   createCount,
   dayOf,
-  leastCeiling,
+  lowestCeiling,
   type Policy,
   type VoteCount,
 } from '../votes/quorum.ts';
@@ -156,7 +156,7 @@ function heldAfterReport(
   if (former <= ceiling) return 0;
   const before = communityEvidence(strengthOf(records, entry), nowHalfLives);
   const evidence = communityEvidence(strength, nowHalfLives);
-  return leastCeiling({ ceiling, former, before, evidence });
+  return lowestCeiling({ ceiling, former, before, evidence });
 }
 
 /** More entries and contributions than reports at once can take: what is acknowledged must fit. */

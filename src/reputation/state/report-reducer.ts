@@ -28,7 +28,7 @@ import {
   setReports,
 } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
-import { translated } from '../../ip/special.ts';
+import { nat64Address } from '../../ip/special.ts';
 import { communityEvidence, halfLivesAt, strengthOf } from '../check/score.ts';
 import type { Refusals } from '../reports/refusals.ts';
 import { addressBytes } from '../reports/store/report-rows.ts';
@@ -110,7 +110,7 @@ export function createReportReducer(options: {
       listScore = Math.max(listScore, seedScoreOf(meta));
     }
     const isImmune = (flags & (entryFlags.allowlisted | entryFlags.knownGood)) !== 0;
-    const stoodFor = translated(family, words);
+    const stoodFor = nat64Address(family, words);
     if (isImmune || stoodFor === undefined) return { isImmune, listScore };
     return { isImmune: coverOf(4, stoodFor).isImmune, listScore };
   }
@@ -214,7 +214,7 @@ export function createReportReducer(options: {
     const report = { slot, weight, at, second, happenedAt: Math.min(at, second * 1_000), vote };
     const isRecorded = fill(entry, addressOf(event), report);
     if (!isRecorded) refusals.count('reports');
-    if (family === 6 && translated(family, words) === undefined) {
+    if (family === 6 && nat64Address(family, words) === undefined) {
       const place = networkOf(event);
       const network = entries.claim(6, place.words, place.length);
       const half = { ...report, weight: weight * networkShare, vote: uncharged(vote) };

@@ -18,7 +18,7 @@ import { entryFlags } from '../../contracts/reputation.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { hostMask, type IndexPrefix } from '../../index/prefix.ts';
 import { flagsOf, metaOf, reportersOf } from '../../index/records.ts';
-import { translated } from '../../ip/special.ts';
+import { nat64Address } from '../../ip/special.ts';
 import {
   type Contributions,
   contributionKinds,
@@ -68,7 +68,7 @@ export function risingNetwork({ family, words, length }: IndexPrefix): IndexPref
     return { family, words: Uint32Array.of((words[0]! & ~hostMask(own)) >>> 0), length: own };
   }
   const network = Uint32Array.of(words[0]!, words[1]!, 0, 0);
-  return translated(6, words) === undefined ? { family, words: network, length: own } : undefined;
+  return nat64Address(6, words) === undefined ? { family, words: network, length: own } : undefined;
 }
 
 export function createNetworkRise<After>(options: {

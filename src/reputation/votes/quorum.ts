@@ -213,7 +213,7 @@ export function isSpoofable(categories: number): boolean {
  * @param before evidence without the report, now
  * @param evidence with it
  */
-export function leastCeiling(of: {
+export function lowestCeiling(of: {
   ceiling: number;
   former: number;
   before: number;

@@ -90,7 +90,7 @@ const shown = <T extends AccountInfo>(info: T) => ({
 const listed = (one: ListedAccount) => ({ ...one, createdAt: dateText(one.createdAt) });
 
 /** A change may take the last operator away; then it says so, and how there is one again. */
-async function sayingWhoIsLeft<T>(
+async function warnIfNoOperatorLeft<T>(
   { store }: Pick<OperationTools, 'store'>,
   call: OperationCall,
   run: () => Promise<T>,
@@ -215,7 +215,7 @@ export const setRole = operation({
   audit: 'required',
   before: async (w, { email }) => (await listedAccount(w, email))?.role ?? '',
   run: (w, { email, role }, call) =>
-    sayingWhoIsLeft(w, call, async () =>
+    warnIfNoOperatorLeft(w, call, async () =>
       listed(
         expect(
           await createDirectory(w).setRole(email, role, { keepsOne: call.isOnConsole === true }),
@@ -254,7 +254,7 @@ export const disableAccount = operation({
     if (one?.role === 'operator') {
       refuse(fail('conflict', `${one.email} is an operator: take the role away first`));
     }
-    const changed = await sayingWhoIsLeft(w, call, async () =>
+    const changed = await warnIfNoOperatorLeft(w, call, async () =>
       expect(await w.accounts.setDisabled(email, true, (id) => [signedOutNews(id, w.clock.now())])),
     );
     const isAbuse = abuse || since !== undefined;
@@ -504,7 +504,7 @@ export const deleteAccount = operation({
   audit: 'required',
   async run(w, { email }, call) {
     const found = expect(await w.accounts.find(email));
-    await sayingWhoIsLeft(w, call, () =>
+    await warnIfNoOperatorLeft(w, call, () =>
       w.withDeletion(async (deletion) => expect(await deletion.delete(found.id))),
     );
     return shown(found);

@@ -148,7 +148,7 @@ function createBackOf(endpoints: readonly Endpoint[]): (request: Request) => str
 }
 
 /** The address is from a range for documentation: a check knows it with demo data alone. */
-const sampleElsewhere = '198.51.100.23';
+const sampleAddressDefault = '198.51.100.23';
 const dayCache: Header = ['Cache-Control', 'public, max-age=300'];
 
 /** The numbers of the radar are added up anew when they are older. */
@@ -184,7 +184,7 @@ export interface HomeOptions {
 
 export function pageRoutes(options: HomeOptions): PlainRoute[] {
   const { guard, tools, assets, secureUrl, exampleAddresses, check, radar, clock } = options;
-  const sampleAddress = exampleAddresses[1] ?? sampleElsewhere;
+  const sampleAddress = exampleAddresses[1] ?? sampleAddressDefault;
 
   function checked(address: string) {
     return JSON.parse(check.toJson(address, clock.now())!) as {

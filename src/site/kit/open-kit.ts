@@ -139,7 +139,7 @@ export function openKit(addresses?: KitAddresses, folder: string = kitFolder) {
   );
   const bytes = prepared(
     () => zipAll(files),
-    () => zipElsewhere(files),
+    () => zipInWorker(files),
   );
   const sha256 = once(() => createHash('sha256').update(bytes.get()).digest('hex'));
   return {
@@ -162,7 +162,7 @@ export function openKit(addresses?: KitAddresses, folder: string = kitFolder) {
 
 export type Kit = ReturnType<typeof openKit>;
 
-function zipElsewhere(files: readonly KitFile[]): Promise<Uint8Array> {
+function zipInWorker(files: readonly KitFile[]): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./zip.worker.js', import.meta.url), { workerData: files });
     worker.once('message', resolve);

@@ -8,7 +8,7 @@ import {
   namespaces,
   readProjectionPageKey,
 } from '../keys.ts';
-import { encodeFormat, formatIn, wholeFormat } from '../lmdb/format.ts';
+import { currentFormat, encodeFormat, formatIn } from '../lmdb/format.ts';
 import {
   encodeEventIdRow,
   encodeExpiryTarget,
@@ -63,7 +63,7 @@ export function lmdbSource(view: View): RowSource {
   return {
     async facts() {
       const { lastSeq, prunedThrough, lastVersion } = view.counters;
-      const format = formatIn({ get: (key) => view.get('meta', key) }) ?? wholeFormat;
+      const format = formatIn({ get: (key) => view.get('meta', key) }) ?? currentFormat;
       return {
         dataFormat: format.number,
         migration: encodeFormat(format).toString('hex', 4),

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { namespaces } from '../keys.ts';
-import { encodeFormat, wholeFormat } from '../lmdb/format.ts';
+import { currentFormat, encodeFormat } from '../lmdb/format.ts';
 import {
   byteaArray,
   createConnection,
@@ -198,8 +198,8 @@ function databaseSource(session: PostgresSession): RowSource {
       });
       const checkpoint = await newestCheckpoint(session);
       return {
-        dataFormat: wholeFormat.number,
-        migration: encodeFormat(wholeFormat).toString('hex', 4),
+        dataFormat: currentFormat.number,
+        migration: encodeFormat(currentFormat).toString('hex', 4),
         seq: Number(head!.last_seq),
         lastVersion: Number(head!.version),
         prunedThrough: Number(head!.pruned),

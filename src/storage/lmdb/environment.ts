@@ -24,12 +24,12 @@ const mapBytesLeast = 2 ** 30;
 const tableOptions = { encoding: 'binary', keyEncoding: 'binary' } as const;
 
 /**
- * @param ledOn true for who leads an older store on
+ * @param canMigrate true: an older store is opened too, for its update
  * @throws OperatorError when the directory can't be used, or holds something else, newer or older
  */
-export function openTables(path: string, format = dataFormat, ledOn = false): Tables {
+export function openTables(path: string, format = dataFormat, canMigrate = false): Tables {
   try {
-    return openEnvironment(path, format, ledOn);
+    return openEnvironment(path, format, canMigrate);
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(`the store in ${path} can't be opened: ${(error as Error).message}`);
@@ -38,11 +38,11 @@ export function openTables(path: string, format = dataFormat, ledOn = false): Ta
 
 interface Opening {
   readonly format: DataFormat;
-  readonly ledOn: boolean;
+  readonly canMigrate: boolean;
   readonly kind: FileState['kind'];
 }
 
-function openEnvironment(path: string, format: DataFormat, ledOn: boolean): Tables {
+function openEnvironment(path: string, format: DataFormat, canMigrate: boolean): Tables {
   const claim = joinClaim(dirname(path));
   try {
     // lmdb makes its files readable to the group: the directory keeps others out.
@@ -51,7 +51,7 @@ function openEnvironment(path: string, format: DataFormat, ledOn: boolean): Tabl
     const { kind } = stateOfUsable(`${path}/data.mdb`);
     const letGo = claim.holdFile(`${path}/data.mdb`);
     try {
-      return withClaim(openClaimed(path, { format, ledOn, kind }), () => {
+      return withClaim(openClaimed(path, { format, canMigrate, kind }), () => {
         letGo();
         claim.release();
       });
@@ -79,7 +79,7 @@ function withClaim(tables: Tables, release: () => void): Tables {
   return tables;
 }
 
-function openClaimed(path: string, { format, ledOn, kind }: Opening): Tables {
+function openClaimed(path: string, { format, canMigrate, kind }: Opening): Tables {
   const root = open<Buffer, Uint8Array>({
     path,
     ...tableOptions,
@@ -100,7 +100,7 @@ function openClaimed(path: string, { format, ledOn, kind }: Opening): Tables {
     file: watchFile(`${path}/data.mdb`),
   };
   try {
-    checkFormat(tables, format, ledOn);
+    checkFormat(tables, format, canMigrate);
   } catch (error) {
     tables.file.close();
     void root.close();

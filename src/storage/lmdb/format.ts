@@ -69,10 +69,10 @@ export interface FormatRow {
 
 /**
  * Compares the data format at each open; the first process writes the number into an empty store. Synchronous.
- * @param ledOn false for those who can't run steps
+ * @param canMigrate false: an older store is refused
  * @throws OperatorError when the store is newer, older and not updated, of a build before format 1, or has no room
  */
-export function checkFormat(tables: Tables, format: DataFormat, ledOn: boolean): void {
+export function checkFormat(tables: Tables, format: DataFormat, canMigrate: boolean): void {
   const { meta } = tables;
   let found = formatIn(meta);
   if (found === undefined) {
@@ -84,14 +84,14 @@ export function checkFormat(tables: Tables, format: DataFormat, ledOn: boolean):
       `the data directory has data format ${found.number}, this program knows ${format.number}: start the newer version again, or restore a backup made before the update`,
     );
   }
-  if (!ledOn && !isPresent(found, format)) {
+  if (!canMigrate && !isUpToDate(found, format)) {
     throw new OperatorError(
       `the data directory has data format ${found.number} and its update to ${format.number} is not finished: start the server once, it goes on from there`,
     );
   }
 }
 
-export function isPresent(row: FormatRow, { number, steps }: DataFormat): boolean {
+export function isUpToDate(row: FormatRow, { number, steps }: DataFormat): boolean {
   return row.number === number && row.done === steps.length;
 }
 
@@ -120,7 +120,7 @@ export function encodeFormat({ number, done, after }: FormatRow): Buffer {
 }
 
 /** The row of a store that nothing is left to do in. */
-export const wholeFormat: FormatRow = {
+export const currentFormat: FormatRow = {
   number: dataFormat.number,
   done: dataFormat.steps.length,
   after: undefined,

@@ -21,7 +21,7 @@ import {
   dataFormat,
   type FormatRow,
   formatIn,
-  isPresent,
+  isUpToDate,
   type MigrationReader,
   type MigrationRow,
   type MigrationStep,
@@ -65,7 +65,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const store = createLmdbStore(tables, options);
   try {
     const found = formatIn(tables.meta)!;
-    if (!isPresent(found, format)) await update(tables, found, format, options);
+    if (!isUpToDate(found, format)) await update(tables, found, format, options);
     if (options.masterKey !== undefined) claimMasterKey(tables.meta, options.masterKey);
     claimPresence(tables.meta, options.dataDir, options.random);
     return store;

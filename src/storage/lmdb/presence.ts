@@ -27,13 +27,13 @@ export function storePath(dataDir: string): string {
 }
 
 /** Written next to the store by a server: each shows that there was one. */
-const companions = [idFile, snapshotFile] as const;
+const markerFiles = [idFile, snapshotFile] as const;
 const idPattern = /^[0-9a-f]{32}\n$/;
 
 /** Returns whether the directory has, or once had, a store. @param path the store's directory */
 export function hadStore(dataDir: string, path: string): boolean {
   const { kind } = stateOf(path);
-  return (kind !== 'missing' && kind !== 'empty') || traceIn(dataDir) !== undefined;
+  return (kind !== 'missing' && kind !== 'empty') || markerIn(dataDir) !== undefined;
 }
 
 /**
@@ -79,7 +79,7 @@ export function refuseHalfRestored(dataDir: string, path?: string): void {
 export function refuseLostStore(dataDir: string, path: string): void {
   const { kind } = stateOf(path);
   if (kind !== 'missing' && kind !== 'empty') return;
-  const trace = traceIn(dataDir);
+  const trace = markerIn(dataDir);
   if (trace === undefined) return;
   throw new OperatorError(
     `the store is lost: ${path}/data.mdb is ${kind}, and ${trace} shows that there was one. ` +
@@ -101,7 +101,7 @@ export function claimPresence(meta: Table, dataDir: string, random: Random): voi
   const whose = idPattern.test(found) ? 'names another store' : 'is damaged';
   throw new OperatorError(
     `${path} ${whose} than the one in ${dataDir}/store: put back the data.mdb that belongs there; ` +
-      `to go on with this one, remove ${companions.map((name) => join(dataDir, name)).join(' and ')}`,
+      `to go on with this one, remove ${markerFiles.map((name) => join(dataDir, name)).join(' and ')}`,
   );
 }
 
@@ -165,8 +165,8 @@ export function watchPresence(
   };
 }
 
-function traceIn(dataDir: string): string | undefined {
-  return companions.map((name) => join(dataDir, name)).find((path) => existsSync(path));
+function markerIn(dataDir: string): string | undefined {
+  return markerFiles.map((name) => join(dataDir, name)).find((path) => existsSync(path));
 }
 
 /** In a transaction: two processes may meet in a new store. */

@@ -16,7 +16,7 @@ import { checkpointRowKey, readCheckpointSeq } from '../journal/projection.ts';
 import { projectionPagePrefix, readProjectionPageKey, storedKey } from '../keys.ts';
 import { LeaseLostError } from '../maintenance.ts';
 import { byteaArray, type PostgresSession } from '../postgres/connection.ts';
-import { fenceValues, holds } from '../postgres/maintenance.ts';
+import { leaseClause, leaseValues } from '../postgres/maintenance.ts';
 import { nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
 import {
@@ -111,8 +111,11 @@ async function fenced(
   values: readonly unknown[],
 ): Promise<void> {
   const [, held] = await session.pipeline([
-    { text: `with ${holds('$1', '$2')} ${text}`, values: [...fenceValues(fence), ...values] },
-    { text: `with ${holds('$1', '$2')} select is_held from held`, values: fenceValues(fence) },
+    { text: `with ${leaseClause('$1', '$2')} ${text}`, values: [...leaseValues(fence), ...values] },
+    {
+      text: `with ${leaseClause('$1', '$2')} select is_held from held`,
+      values: leaseValues(fence),
+    },
   ]);
   if ((held!.rows[0] as { is_held: boolean }).is_held) return;
   throw new LeaseLostError('another node prunes the journal now');

@@ -7,19 +7,19 @@ import type { PostgresSession } from './connection.ts';
  * A node that has lost its lease removes nothing: the row of the lease is locked together with the removed rows.
  * Without a lease anybody may remove.
  */
-export const holds = (key: string, version: string) =>
+export const leaseClause = (key: string, version: string) =>
   `fence as materialized (
      select from kv where key = ${key}::bytea and version = ${version}::int8 for share),
    held as (select ${key}::bytea is null or exists (select from fence) as is_held)`;
 
-export const fenceValues = (fence: RowCheck | undefined) =>
+export const leaseValues = (fence: RowCheck | undefined) =>
   fence === undefined ? [null, null] : [Buffer.from(fence.key), fence.version];
 
 /**
  * Several nodes may sweep at once: each takes rows that no other has.
  * @returns the number of rows removed
  */
-export async function sweepRows(
+export async function removeExpiredRows(
   session: PostgresSession,
   limit: number,
   nowMs: number,
@@ -28,11 +28,11 @@ export async function sweepRows(
   const [rows] = await session.pipeline([
     {
       name: 'sweep',
-      text: `with ${holds('$3', '$4')}
+      text: `with ${leaseClause('$3', '$4')}
              delete from kv where (select is_held from held) and key = any(array(
                select key from kv where expires_at <= $1 order by expires_at limit $2
                for update skip locked))`,
-      values: [Math.floor(nowMs), limit, ...fenceValues(fence)],
+      values: [Math.floor(nowMs), limit, ...leaseValues(fence)],
     },
   ]);
   const swept = rows!.rowCount ?? 0;
@@ -40,12 +40,12 @@ export async function sweepRows(
   const [ids] = await session.pipeline([
     {
       name: 'forget ids',
-      text: `with ${holds('$3', '$4')}
+      text: `with ${leaseClause('$3', '$4')}
              delete from event_ids where (select is_held from held) and id = any(array(
                select id from event_ids
                where at <= $1 and seq <= (select pruned_through from journal_head)
                order by at limit $2 for update skip locked))`,
-      values: [Math.floor(nowMs) - storeLimits.eventIdKeepMs, limit - swept, ...fenceValues(fence)],
+      values: [Math.floor(nowMs) - storeLimits.eventIdKeepMs, limit - swept, ...leaseValues(fence)],
     },
   ]);
   return swept + (ids!.rowCount ?? 0);
@@ -68,7 +68,7 @@ export async function prune(
     const [result] = await session.pipeline([
       {
         name: 'prune',
-        text: `with ${holds('$3', '$4')},
+        text: `with ${leaseClause('$3', '$4')},
                old as (
                  select last_seq from journal where (select is_held from held) and last_seq <= $1
                  order by last_seq limit ${pruneRows}),
@@ -88,7 +88,7 @@ export async function prune(
         values: [
           String(throughSeq),
           Math.floor(nowMs) - storeLimits.eventIdKeepMs,
-          ...fenceValues(fence),
+          ...leaseValues(fence),
         ],
       },
     ]);

@@ -40,7 +40,7 @@ import {
   type Query,
   textArray,
 } from './connection.ts';
-import { prune, sweepRows } from './maintenance.ts';
+import { prune, removeExpiredRows } from './maintenance.ts';
 import { createReads, encodeFrames, type JournalHead } from './reads.ts';
 import { createReplicaReads, type ReplicaState } from './replica.ts';
 import { migrate, versionBlock } from './schema.ts';
@@ -232,7 +232,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       assertOpen();
       assertLimit(limit, storeLimits.sweepLimitMax);
       const session = await listener.session();
-      return await sweepRows(session, limit, clock.now(), fence).catch(throwAsUnavailable);
+      return await removeExpiredRows(session, limit, clock.now(), fence).catch(throwAsUnavailable);
     },
     async close() {
       isClosed = true;

@@ -8,7 +8,7 @@
  * the answer.
  */
 
-import { otherScope } from '../../access/keys/key-cache.ts';
+import { wrongScope } from '../../access/keys/key-cache.ts';
 import { bitsFor, keyUses } from '../../access/keys/key-format.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import { wrongScopeDetail } from '../../core/errors.ts';
@@ -173,7 +173,7 @@ export function createGuard(options: GuardOptions): Guard {
     const use = useOf(declared);
     const slot = quotaGuard.authenticate(keyText, bitsFor(use));
     if (slot < 0) {
-      const isOther = slot === otherScope && declared.who === 'api-key';
+      const isOther = slot === wrongScope && declared.who === 'api-key';
       const failure = isOther
         ? fail('wrong_scope', wrongScopeDetail(keyUses[use][0]))
         : fail('unauthenticated');

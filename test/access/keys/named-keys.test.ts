@@ -12,7 +12,7 @@ import {
   noteKeyUse,
   readKeyUse,
 } from '../../../src/access/keys/api-keys.ts';
-import { createKeyCache, otherScope } from '../../../src/access/keys/key-cache.ts';
+import { createKeyCache, wrongScope } from '../../../src/access/keys/key-cache.ts';
 import { keyScopes } from '../../../src/access/keys/key-format.ts';
 import {
   createKeyTable,
@@ -156,7 +156,7 @@ it('the use of a key is seen in the table once, and its counts add up from both 
   const { id, text } = value(await keys.create(email, { name: 'used', ...bouncer }));
   const { table, cache, fold } = await replayed();
   assert.deepEqual(table.takeUsed(), []);
-  assert.equal(cache.authenticate(text, keyScopes.check), otherScope);
+  assert.equal(cache.authenticate(text, keyScopes.check), wrongScope);
   assert.deepEqual(table.takeUsed(), [], 'a refusal is no use');
   cache.authenticate(text, keyScopes.bouncer);
   const used = table.takeUsed();

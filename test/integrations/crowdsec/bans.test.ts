@@ -110,7 +110,7 @@ it('an event says what it was told, and a damaged one stops the follower', () =>
     const note = (decided: unknown) => void heard.push(decided);
     const follow = (more: object) =>
       defined.follow(
-        { add: note, takeBack: note },
+        { add: note, unban: note },
         { id: 'id', kind: defined.kind, version, body, seq: 1n, at: 0, ...more },
       );
     void follow({});

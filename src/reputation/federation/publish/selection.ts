@@ -16,7 +16,7 @@ import {
   reportsOf,
 } from '../../../index/records.ts';
 import { COVERING_MAX } from '../../../index/trie/layout.ts';
-import { translated } from '../../../ip/special.ts';
+import { nat64Address } from '../../../ip/special.ts';
 import {
   communityEvidence,
   communityScore,
@@ -67,7 +67,7 @@ export function createSelection(options: {
     for (let i = 0; i < found; i++) {
       if ((flagsOf(metaOf(records, covering[i]!)) & immune) !== 0) return true;
     }
-    const stoodFor = translated(family, words);
+    const stoodFor = nat64Address(family, words);
     return stoodFor !== undefined && isImmune(4, stoodFor);
   }
 

@@ -109,7 +109,7 @@ export async function pruneDetails(
     // Rows that can't be read stay where they are.
     if (details.length === 0) after = page.at(-1)?.key;
     else {
-      const done = await foldAway(store, address, details);
+      const done = await moveToTails(store, address, details);
       if (done.ok) {
         folded += details.length;
         failures = 0;
@@ -177,7 +177,7 @@ async function lastKept(store: Store, prefix: Key, kept: number): Promise<Key | 
   return undefined;
 }
 
-async function foldAway(
+async function moveToTails(
   store: Store,
   address: Uint8Array,
   details: readonly Detail[],

@@ -18,7 +18,7 @@ export const unsavedLifeMs = hourMs;
 /** A sealed value is another one in each page. */
 const sealed = /^[\w-]{60,}$/;
 /** Secrets (`header` and `user` open the server of a list), and what belongs to the page. */
-const leftOut = /^(csrf|username|password|header|user|code|answer|confirm|captcha_\w+)$/;
+const neverKept = /^(csrf|username|password|header|user|code|answer|confirm|captcha_\w+)$/;
 
 export interface UnsavedSeals {
   /** Returns undefined for a text that is too long to be kept. */
@@ -49,7 +49,7 @@ export function withUnsaved(
   keep: (text: string) => string | undefined,
 ): string {
   const fields = [...new Set(form?.names)]
-    .filter((name) => !leftOut.test(name))
+    .filter((name) => !neverKept.test(name))
     .flatMap((name) => form!.all(name).map((value) => [name, value] as const));
   const text = JSON.stringify({ action, fields, isQuiet });
   const kept = fields.length > 0 ? keep(text) : undefined;
@@ -90,7 +90,7 @@ export function refillForm(markup: string, { action, fields }: Unsaved): string 
     const isOfOther = inputs.some((input) => {
       const name = attribute(input, 'name') ?? '';
       const value = attribute(input, 'value') ?? '';
-      if (attribute(input, 'type') !== 'hidden' || leftOut.test(name)) return false;
+      if (attribute(input, 'type') !== 'hidden' || neverKept.test(name)) return false;
       return !sealed.test(value) && !valuesOf(name).includes(value);
     });
     return isOfOther ? form : filled(form, valuesOf);
@@ -124,7 +124,7 @@ function filled(form: string, valuesOf: (name: string) => readonly string[]): st
     .replace(tagsOf('input'), (input) => {
       const name = attribute(input, 'name') ?? '';
       const type = attribute(input, 'type') ?? 'text';
-      if (leftOut.test(name) || ['hidden', 'password', 'file', 'submit'].includes(type))
+      if (neverKept.test(name) || ['hidden', 'password', 'file', 'submit'].includes(type))
         return input;
       const values = valuesOf(name);
       if (type === 'checkbox' || type === 'radio') {
@@ -246,13 +246,13 @@ const lengthMax = 1_000;
 const unsavedLengthMax = 4_000;
 const shape = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/;
 /** Coming back to these would lead nowhere. */
-const notBack = /^\/(signin|signout|register|recover|reset)(\/|$)/;
+const noReturn = /^\/(signin|signout|register|recover|reset)(\/|$)/;
 
 /** Returns undefined if it is none, or leads nowhere. */
 export function localPath(text: string | undefined): string | undefined {
   const isUnsaved = text !== undefined && draftIn(text) !== undefined;
   const path = ownPath(text, isUnsaved ? unsavedLengthMax : lengthMax);
-  return path === undefined || notBack.test(path.split('?', 1)[0]!) ? undefined : path;
+  return path === undefined || noReturn.test(path.split('?', 1)[0]!) ? undefined : path;
 }
 
 /** Any path of this host. Undefined if it is none. */
