@@ -23,6 +23,7 @@ import {
   motionReaders,
   readingSigmaDots,
   stillAttacks,
+  stripSolver,
   wordsRead,
 } from '../test/support/captcha/attacks.ts';
 import { writeContactSheet } from '../test/support/captcha/contact-sheet.ts';
@@ -132,7 +133,7 @@ const sheets = 'test-output/captcha-eye';
 const sheetRows = 6;
 const counts = { tiny: 1, full: 100 } as const;
 /** Words in one look and in six, for letters that are taken for one another: rare ones need many words. */
-const glanceCounts = { tiny: { 1: 1, 6: 1 }, full: { 1: 600, 6: 300 } } as const;
+const glanceCounts = { tiny: { 1: 1, 6: 1 }, full: { 1: 2_000, 6: 300 } } as const;
 const manyCounts = { tiny: 1, full: 1_000 } as const;
 /** Controls and readers that take seconds a word. */
 const fewCounts = { tiny: 1, full: 25 } as const;
@@ -223,8 +224,8 @@ function meansOfMany(
 function hardRows(size: 'tiny' | 'full', list: readonly Uint8Array[]): BenchRow[] {
   const hard = list.map((seed) => soundChallenge('hard', seed));
   const reader = createTemplateReader(profiles.hard, readingSigmaDots);
-  const rows = [...stillAttacks, ...blindSolvers].map((attack) => {
-    const motion = blindSolvers.includes(attack);
+  const rows = [...stillAttacks, ...blindSolvers, stripSolver].map((attack) => {
+    const motion = !stillAttacks.includes(attack);
     const trial = { name: `hard: ${attack.name}`, attack, challenges: hard, motion };
     const start = process.cpuUsage();
     const read = wordsRead(attack, hard, reader);
@@ -261,7 +262,7 @@ function eyeRows(
     return {
       name: `${level}: the letter that the eye most often takes for one other, ${told}`,
       ...{ unit: 'of 1, of that letter', ours: share, goal: '≤ 0.01' },
-      note: `${often.length} pairs over 1 %${named && `: ${named}`}; ${list.length} words`,
+      note: `${often.length} pairs over 1 %${named && `: ${named}`}; ${list.length} words, ${surely(pairs[0])}`,
       ...(size === 'full' ? { ok: share <= 0.01 } : {}),
     };
   }
@@ -273,6 +274,16 @@ function eyeRows(
     mistaken(1),
     mistaken(6),
   ];
+}
+
+/** Says what the true share is under with 95 %: the upper end of Wilson’s interval. */
+function surely(pair: ReturnType<typeof confusedPairs>[number] | undefined): string {
+  if (pair === undefined) return 'no letter is taken for another';
+  const { share, shown } = pair;
+  const z = 1.96;
+  const spread = z * Math.sqrt((share * (1 - share)) / shown + (z / (2 * shown)) ** 2);
+  const most = (share + z ** 2 / (2 * shown) + spread) / (1 + z ** 2 / shown);
+  return `${pair.pair} is under ${(100 * most).toFixed(1)} % with 95 % of ${shown} letters`;
 }
 
 /** No goal: what people can read, a program that knows how it is made can read too. */

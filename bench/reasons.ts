@@ -20,14 +20,6 @@ export const reasons: readonly Reason[] = [
   },
   {
     bench: 'captcha-attack',
-    row: 'hard: the letter that the eye most often takes for one other, one look',
-    why:
-      'Where clouds turn far along their way there are places at which dots run to and fro, and stop: a look of 160 ms that meets ' +
-      'the stop loses a part of a letter, mostly of the first or last one. It comes from the curve that defeats the program which looks ' +
-      'for one motion (docs/CAPTCHA.md has what was tried); six looks meet no stop everywhere.',
-  },
-  {
-    bench: 'captcha-attack',
     row: 'French sound, control: stock voices',
     why:
       'A control: recordings that were said once each, and short ones are like much else. It reads one of ours. Since a ' +
@@ -310,8 +302,8 @@ export const reasons: readonly Reason[] = [
 
 /** Measured by hand, beside the tables. */
 export const apart: readonly string[] = [
-  '**captcha-attack** ran in full beside other work, which changes nothing in what is read; captcha and captcha-burst ' +
-    'on a quiet machine.',
+  '**captcha-attack** ran in full beside other work, which changes nothing in what is read, the rows of the hard picture ' +
+    'after the others, since it is in strips; captcha and captcha-burst on a quiet machine.',
   '**Index look-ups** on a busy machine: IPv4 zipf / hit / near miss / miss 75 / 88 / 45 / 20 ns ' +
     '(goals 50 / 75 / 30 / 18); IPv6 hit 632, miss 253 ns at a million entries (goal 150). Memory, ' +
     'updates and snapshot load meet their goals.',

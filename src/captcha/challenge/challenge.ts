@@ -208,7 +208,7 @@ function createFetching(parts: {
     if (!made.ok) return made;
     const { answer, bytes, again } = made.value;
     if (drawn.hasSubscribers) drawn.publish({ answer, bytes } satisfies DrawnAnswer);
-    challenge.drawn[medium] = { answerHash: hash(answer), again, bytes: undefined };
+    challenge.drawn[medium] = { answerHash: hash(normalised(answer)), again, bytes: undefined };
     return ok(bytes);
   }
 
@@ -221,10 +221,13 @@ function createFetching(parts: {
   };
 }
 
-/** NFKC, so that full-width letters of an input method count as the letters they show. */
+/**
+ * NFKC, so that full-width letters of an input method count as the letters they show. No word has a W: who types one has
+ * seen two V.
+ */
 function normalised(answer: string): string {
   if (answer.length > answerCharactersMax) return '';
-  return answer.normalize('NFKC').replace(/\s+/gu, '').toUpperCase();
+  return answer.normalize('NFKC').replace(/\s+/gu, '').toUpperCase().replaceAll('W', 'VV');
 }
 
 function hash(text: string): Buffer {

@@ -22,12 +22,19 @@ export function createField(profile: PictureProfile, stream: Keystream) {
   const rows = angles(stream, heightDots, amplitudeDots, profile.curveDownRad, steps);
   const columns = angles(stream, widthDots, 0, profile.curveAcrossRad, steps);
   lock(rows, amplitudeDots + (heightDots >> 1), columns, widthDots >> 1, steps);
+  const apart = Int32Array.from({ length: wordsPerRow(profile) }, (_, w) =>
+    profile.hasStrips ? columns[middleOf(w, profile)]! - columns[widthDots >> 1]! + steps : 0,
+  );
   const quarter = steps - steps / 4;
   const at = (angle: number, k: number) =>
     offsets[(angle + sense * k * stepsPerFrame + steps) % steps]!;
   return {
-    /** Returns the dots that row `y` is shifted by in frame `k`; `y` from `-amplitudeDots` to as much past the last. */
-    dx: (k: number, y: number): number => at(rows[y + amplitudeDots]!, k),
+    /**
+     * Returns the dots that row `y` is shifted by in frame `k`, in the strip of column `x`; `y` from `-amplitudeDots` to as
+     * much past the last.
+     */
+    dx: (k: number, y: number, x: number): number =>
+      at(rows[y + amplitudeDots]! + apart[x >> 5]!, k),
     // The sine of an angle is the cosine of one a quarter turn back.
     /** Returns the dots that column `x` is shifted by in frame `k`. */
     dy: (k: number, x: number): number => at((columns[x]! + quarter) % steps, k),
@@ -63,6 +70,11 @@ function lock(
 ): void {
   const apart = rows[row]! - columns[column]! + steps;
   for (let x = 0; x < columns.length; x++) columns[x] = (columns[x]! + apart) % steps;
+}
+
+/** Returns the column in the middle of word `w`. */
+function middleOf(w: number, { widthDots }: PictureProfile): number {
+  return Math.min(32 * w + 16, (32 * w + widthDots) >> 1);
 }
 
 /**
@@ -159,15 +171,18 @@ export type SceneMaker = ReturnType<typeof createSceneMaker>;
 
 /**
  * Creates the two clouds of a challenge, independent fields of fair coin bits larger than the
- * picture. No bit of a field is shown twice in a frame, so every frame alone is uniform noise
+ * picture, or two for each strip. No bit of a field is shown twice in a frame, so every frame alone is uniform noise
  * whatever the letters are. Rows are shifted by words; a column takes its dots from the row that
  * its own shift says, for all columns of a word with the same shift at once.
  */
 function createClouds(profile: PictureProfile) {
   const { widthDots, heightDots, amplitudeDots } = profile;
   const words = (widthDots + 31) >> 5;
-  // Larger than the picture by the reach of the motion on each side, and a word to shift from.
-  const fieldWords = ((widthDots + 2 * amplitudeDots + 31) >> 5) + 1;
+  // Larger than what is shown by the reach of the motion on each side, and a word to shift from.
+  const wordsApart = profile.hasStrips ? 2 : 1;
+  const fieldWords = profile.hasStrips
+    ? wordsApart * words
+    : ((widthDots + 2 * amplitudeDots + 31) >> 5) + 1;
   const fieldRows = heightDots + 2 * amplitudeDots;
   const fieldA = new Int32Array(fieldWords * fieldRows);
   const fieldB = new Int32Array(fieldWords * fieldRows);
@@ -182,14 +197,13 @@ function createClouds(profile: PictureProfile) {
 
   function shiftRows(field: NoiseField, k: number): void {
     for (let y = 0; y < fieldRows; y++) {
-      const dx = field.dx(k, y - amplitudeDots);
-      const xA = amplitudeDots + dx;
-      const xB = amplitudeDots - dx;
-      const rowA = y * fieldWords + (xA >> 5);
-      const rowB = y * fieldWords + (xB >> 5);
       for (let w = 0; w < words; w++) {
-        shiftedA[w * fieldRows + y] = shifted(fieldA, rowA + w, xA & 31);
-        shiftedB[w * fieldRows + y] = shifted(fieldB, rowB + w, xB & 31);
+        const dx = field.dx(k, y - amplitudeDots, 32 * w);
+        const from = y * fieldWords + w * wordsApart;
+        const xA = amplitudeDots + dx;
+        const xB = amplitudeDots - dx;
+        shiftedA[w * fieldRows + y] = shifted(fieldA, from + (xA >> 5), xA & 31);
+        shiftedB[w * fieldRows + y] = shifted(fieldB, from + (xB >> 5), xB & 31);
       }
     }
   }

@@ -20,6 +20,11 @@ export interface PictureProfile {
   /** Angle on that circle between the upper and the lower edge, and between the left and the right. */
   readonly curveDownRad: number;
   readonly curveAcrossRad: number;
+  /**
+   * Whether each 32 columns have clouds of their own, whose rows are at the angle of these columns. So dots run along
+   * circles everywhere, however far columns turn across the picture; else they stop twice a loop away from its middle.
+   */
+  readonly hasStrips: boolean;
   /** Share of dots that follow their cloud in a frame, in 64ths; the rest are fresh noise. */
   readonly coherence64: number;
   readonly capHeightDots: number;
@@ -51,6 +56,7 @@ const easy = {
   amplitudeDots: 4,
   curveDownRad: 1.05,
   curveAcrossRad: 1.5,
+  hasStrips: false,
   coherence64: 60,
   capHeightDots: 34,
   letterWidthDotsMax: 26,
@@ -66,10 +72,10 @@ export const profiles: Readonly<Record<ProfileName, PictureProfile>> = {
   /** Two thirds of the frames, so of bytes and time: for bursts. On a smaller circle dots are as fast. */
   economy: { ...easy, name: 'economy', frames: 16, amplitudeDots: 3 },
   /**
-   * A longer word that moves more, in clouds that turn far along their way: for client addresses with a bad name. It
-   * takes an eye more looks, and a program that looks for one motion of the whole picture misses most. Its frames are
+   * A longer word that moves more, in clouds that turn far along their way across the picture: for client addresses with
+   * a bad name. A program that looks for one motion of the whole picture reads none. Its frames are
    * shorter, so a look has more of them, and a program no more than before. L and Y are left out, which other letters
-   * look like where a part is missed. Letters stand away from the edges, where dots run to and fro and stop.
+   * look like where a part is missed.
    */
   hard: {
     ...easy,
@@ -80,8 +86,9 @@ export const profiles: Readonly<Record<ProfileName, PictureProfile>> = {
     coherence64: 62,
     letterWidthDotsMax: 24,
     marginDots: 9,
-    curveDownRad: 3.75,
+    curveDownRad: 1.5,
     curveAcrossRad: 5,
+    hasStrips: true,
     jitterYDots: 3,
     bobDots: 2,
     turnDegrees: 8,

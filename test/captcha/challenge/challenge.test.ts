@@ -31,9 +31,9 @@ function setUp(changes: Partial<ChallengesOptions> = {}) {
   return { clock, challenges, made, spoken, issue, image, clip, verify };
 }
 
-test('the right answer is true once, whatever its case and spaces', async () => {
+test('the right answer is true once, whatever its case and spaces, and with two V for a W or the other way', async () => {
   const { challenges, issue, image, verify } = setUp();
-  for (const [i, answer] of ['WORD1', ' wo rd\t2 ', 'ＷＯＲＤ３'].entries()) {
+  for (const [i, answer] of ['WORD1', ' wo rd\t2 ', 'ＷＯＲＤ３', 'vvord4'].entries()) {
     const token = issue();
     assert.equal((await image(token)).ok, true);
     assert.equal(verify(token, answer), true, `${i}`);

@@ -50,7 +50,7 @@ for (const [name, count, kind, looks, least] of [
   ['default', 50, 'poor', 6, { words: 0.98, letters: 0.98 }],
   ['economy', 20, 'good', 6, { words: 0.98, letters: 0.98 }],
   ['hard', 40, 'good', 6, { words: 0.95, letters: 0.98 }],
-  ['hard', 60, 'good', 1, { words: 0.75, letters: 0.93 }],
+  ['hard', 60, 'good', 1, { words: 0.9, letters: 0.97 }],
 ] as const) {
   test(`a ${kind} eye reads ${least.words * 100} of 100 words, ${name}, looks: ${looks}`, () => {
     const eye = createEye(profiles[name], { ...(kind === 'good' ? goodEye : poorEye), looks });

@@ -1,7 +1,7 @@
 /** The attacks on a motion challenge, each a picture that is then read; one list for tests and benches. */
 
 import type { PictureProfile } from '../../../src/captcha/picture/profiles.ts';
-import { energyMap, globalMotion } from './blind.ts';
+import { energyMap, globalMotion, stripMotion } from './blind.ts';
 import { pairsOfLook } from './eye.ts';
 import type { Challenge } from './frames.ts';
 import { lineLevels } from './lines.ts';
@@ -60,6 +60,12 @@ export const blindSolvers: readonly Attack[] = [
   },
   { name: 'blind, motion energy of each part', pictures: (c, s) => eitherWay(energyMap(c), c, s) },
 ];
+
+/** Knows that clouds of a hard picture are in strips; without a sign that goes on from one to the next. */
+export const stripSolver: Attack = {
+  name: 'blind, one motion for each fifth',
+  pictures: (c, s) => eitherWay(stripMotion(c), c, s),
+};
 
 const looks = 6;
 const exposures = [0, 1, 2].map((i) => ({ frames }: PictureProfile): [number, number] => {

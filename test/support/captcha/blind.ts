@@ -1,6 +1,6 @@
 /**
  * Programs that read a motion challenge without knowing how its clouds run. `globalMotion` looks for
- * one shift of the whole picture, for each pair of frames. `energyMap` looks for the motion of each
+ * one shift of the whole picture, for each pair of frames; `stripMotion` for one of each fifth. `energyMap` looks for the motion of each
  * part: which way its dots go, or come, and how that continues from part to part and in time.
  */
 
@@ -42,6 +42,21 @@ export function globalMotion({ frames, profile }: Challenge): Picture {
       const sign = best.most > 0 ? -1 : 1;
       for (let i = 0; i < best.energy.length; i++) sum[i]! += sign * best.energy[i]!;
     }
+  }
+  return sum;
+}
+
+/** Each fifth of the picture as a picture of its own. */
+export function stripMotion({ frames, profile, ...rest }: Challenge): Picture {
+  const { widthDots: w, heightDots: h } = profile;
+  const widthDots = w / 5;
+  const sum = new Float64Array(w * h);
+  for (let left = 0; left < w; left += widthDots) {
+    const place = (i: number) => Math.floor(i / widthDots) * w + left + (i % widthDots);
+    const places = Array.from({ length: widthDots * h }, (_, i) => place(i));
+    const strip = frames.map((frame) => Uint8Array.from(places, (at) => frame[at]!));
+    const found = globalMotion({ ...rest, frames: strip, profile: { ...profile, widthDots } });
+    for (const [i, at] of places.entries()) sum[at] = found[i]!;
   }
   return sum;
 }

@@ -46,7 +46,10 @@ export function wordsSeen(eye: Eye, challenges: readonly Challenge[]) {
   };
 }
 
-/** Pairs of letters, what was there and what was read, with the share of what was there; the most confused first. */
+/**
+ * Pairs of letters, what was there and what was read, with the share of what was there (`shown` times); the most confused
+ * first.
+ */
 export function confusedPairs(
   words: readonly { readonly answer: string; readonly read: string }[],
 ) {
@@ -58,7 +61,10 @@ export function confusedPairs(
       if (read[at] !== letter) taken.add(`${letter}>${read[at]}`);
     }
   }
-  const pairs = [...taken].map(([pair, count]) => ({ pair, share: count / shown.get(pair[0]!)! }));
+  const pairs = [...taken].map(([pair, count]) => {
+    const there = shown.get(pair[0]!)!;
+    return { pair, share: count / there, shown: there };
+  });
   return pairs.sort((a, b) => b.share - a.share);
 }
 

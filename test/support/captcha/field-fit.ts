@@ -30,25 +30,38 @@ export function fitField(frames: readonly Uint8Array[], profile: PictureProfile)
   let { rows, columns } = firstGuess(tiles, score, profile);
   for (let round = 0; round < rounds; round++) {
     const slopes = slopesOf(rows);
+    const apart = tiles.strips.map((strip) => stripAngle(columns, strip, profile));
     columns = refined(columns, (column, q) =>
-      sumOver(
-        tiles.rows,
-        (row) => score(row, column, rows[row]!, slopes[row]!, Math.round(q)) ** 2,
-      ),
+      sumOver(tiles.rows, (row) => {
+        const p = rows[row]! + apart[column]!;
+        return score(row, column, p, slopes[row]!, Math.round(q)) ** 2;
+      }),
     );
     rows = refined(rows, (row, p) =>
-      sumOver(
-        tiles.columns,
-        (column) => score(row, column, p, slopes[row]!, Math.round(columns[column]!)) ** 2,
-      ),
+      sumOver(tiles.columns, (column) => {
+        const q = Math.round(columns[column]!);
+        return score(row, column, p + apart[column]!, slopes[row]!, q) ** 2;
+      }),
     );
   }
-  const offset = (line: readonly number[], place: number, k: number) =>
-    Math.round(amplitudeDots * Math.cos(2 * Math.PI * (between(line, place) / angles + k / count)));
+  const offset = (angle: number, k: number) =>
+    Math.round(amplitudeDots * Math.cos(2 * Math.PI * (angle / angles + k / count)));
   return {
-    dx: (k, y) => offset(rows, (y + 0.5) / tileHeight - 0.5, k),
-    dy: (k, x) => offset(columns, (x + 0.5) / tileWidth - 0.5, k),
+    dx: (k, y, x) =>
+      offset(between(rows, (y + 0.5) / tileHeight - 0.5) + stripAngle(columns, x >> 5, profile), k),
+    dy: (k, x) => offset(between(columns, (x + 0.5) / tileWidth - 0.5), k),
   };
+}
+
+/** By how much the rows of a strip are turned against those in the middle of the picture: as its columns are. */
+function stripAngle(
+  columns: readonly number[],
+  strip: number,
+  { hasStrips, widthDots }: PictureProfile,
+): number {
+  if (!hasStrips) return 0;
+  const at = (x: number) => between(columns, (x + 0.5) / tileWidth - 0.5);
+  return at(Math.min(32 * strip + 16, (32 * strip + widthDots) / 2)) - at(widthDots / 2);
 }
 
 /**
@@ -95,12 +108,14 @@ function firstGuess(tiles: Tiles, score: Score, profile: PictureProfile) {
   for (const way of [1, -1]) {
     const energies = energiesOf(tiles, score, (way * down) / tileHeight);
     for (const columnWay of [1, -1]) {
+      const line = Array.from({ length: tiles.columns }, (_, i) => columnWay * across * i);
+      const apart = tiles.strips.map((strip) => stripAngle(line, strip, profile));
       for (let p = 0; p < angles; p++) {
         for (let q = 0; q < angles / 2; q++) {
           let sum = 0;
           for (let row = 0; row < tiles.rows; row += every) {
-            const atP = wrapped(Math.round(p + way * down * row));
             for (let column = 0; column < tiles.columns; column += every) {
+              const atP = wrapped(Math.round(p + way * down * row + apart[column]!));
               const atQ = wrapped(Math.round(q + columnWay * across * column));
               const tile = row * tiles.columns + column;
               sum += energies[(tile * angles + atP) * angles + atQ]!;
@@ -194,6 +209,8 @@ function tileAgreements(
   return {
     rows,
     columns,
+    /** Of each column of tiles the strip that its middle is in. */
+    strips: Array.from({ length: columns }, (_, i) => (i * tileWidth + tileWidth / 2) >> 5),
     at(k: number, row: number, column: number, stepX: number, stepY: number): number {
       const step = (stepY + reach) * size + stepX + reach;
       return counts[((k * size * size + step) * rows + row) * columns + column]!;

@@ -97,7 +97,7 @@ export function variantChallenge(name: ProfileName, seed: Uint8Array, variant: V
       const y = (i - x) / profile.widthDots;
       const sign = mask[i] === 1 ? 1 : -1;
       const row = y + sign * path.dy(k, x);
-      const fx = (x + sign * path.dx(k, row) + 4 * width) % width;
+      const fx = (x + sign * path.dx(k, row, x) + 4 * width) % width;
       const fy = (row + 4 * height) % height;
       const cloud = (mask[i] === 1 ? fieldA : fieldB)[fy * width + fx]!;
       const fresh = random.next() < 0.5 ? 1 : 0;

@@ -32,7 +32,7 @@ function linesOf(profile: PictureProfile): number[][] {
   for (let i = 0; i < seen.length; i++) {
     if (seen[i] === 1) continue;
     const line = Array.from({ length: frames }, (_, k) => {
-      const x = ((i % w) + loop.dx(k, 0)) % w;
+      const x = ((i % w) + loop.dx(k, 0, 0)) % w;
       return ((Math.floor(i / w) + loop.dy(k, 0)) % h) * w + x;
     });
     for (const at of line) seen[at] = 1;

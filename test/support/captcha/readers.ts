@@ -69,7 +69,7 @@ function movedTo(
   { widthDots: w, heightDots: h }: PictureProfile,
 ): number {
   const row = y + sign * path.dy(k, x);
-  const toX = x + sign * (path.dx(k, row) - path.dx(next, row));
+  const toX = x + sign * (path.dx(k, row, x) - path.dx(next, row, x));
   if (toX < 0 || toX >= w) return -1;
   const toY = row - sign * path.dy(next, toX);
   return toY < 0 || toY >= h ? -1 : toY * w + toX;
@@ -127,7 +127,7 @@ export function localMotion(
     const opponents = new Map<string, Picture>();
     for (let y = 0, i = 0; y < h; y++) {
       for (let x = 0; x < w; x++, i++) {
-        const stepX = path.dx(k, y) - path.dx(next, y);
+        const stepX = path.dx(k, y, x) - path.dx(next, y, x);
         const stepY = path.dy(k, x) - path.dy(next, x);
         const name = `${stepX},${stepY}`;
         let opponent = opponents.get(name);
