@@ -11,7 +11,7 @@ import type { KeyUse } from '../access/keys/api-keys.ts';
 import { scopeNames } from '../access/keys/key-format.ts';
 import { packageVersion } from '../config/version.ts';
 import { capacities } from '../config.ts';
-import { type ConsoleOf, consoleRoutes } from '../console/console.route.ts';
+import { type ConsoleReads, consoleRoutes } from '../console/console.route.ts';
 import type { Span, Tile, VoteBudget } from '../console/inbox/inbox.page.tsx';
 import type { ConsoleInbox } from '../console/inbox/inbox.route.ts';
 import type { AddressFacts, LastReport } from '../console/inbox/needs.page.tsx';
@@ -82,7 +82,7 @@ import type { Listening } from './threads/threads.ts';
 export interface ConsoleSources
   extends Pick<Opening, 'config' | 'clock' | 'random'>,
     Pick<Data, 'store' | 'state' | 'placeOf' | 'geoMadeAt'> {
-  readonly operations: ConsoleOf['operations'];
+  readonly operations: ConsoleReads['operations'];
   readonly signon: SignonModule;
   readonly pageBuilder: ConsoleParts['pageBuilder'];
   /** Resolves when what was committed before is in memory. */
@@ -106,7 +106,7 @@ export function openConsole(sources: ConsoleSources) {
   const { store, state, clock, check, operations, pageBuilder, catchUp } = sources;
   const removals = createRemovals(sources);
   const anonymousReports = createAnonymousReports(sources);
-  const of: ConsoleOf = {
+  const reads: ConsoleReads = {
     audit: createAuditLog(sources),
     operations,
     service: serviceOf(sources, async () => ({
@@ -148,7 +148,7 @@ export function openConsole(sources: ConsoleSources) {
     const family = replaceByEmbedded(parseIp(text, words), words);
     return family === 0 ? undefined : check.judge(family, words, clock.now()).score;
   };
-  return consoleRoutes({ pageBuilder, clock, catchUp, scoreOf }, of);
+  return consoleRoutes({ pageBuilder, clock, catchUp, scoreOf }, reads);
 }
 
 /** Categories and countries on the page of the system. */
@@ -442,7 +442,7 @@ function peersOf({
   store,
   state,
   clock,
-}: Sources<'store' | 'state' | 'clock'>): ConsoleOf['peers'] {
+}: Sources<'store' | 'state' | 'clock'>): ConsoleReads['peers'] {
   const { entries } = state;
 
   async function shown(peer: StoredPeer, all: readonly StoredPeer[]): Promise<ShownPeer> {

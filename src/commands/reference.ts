@@ -6,6 +6,7 @@
 import type { Command } from 'commander';
 import * as v from 'valibot';
 import { type SettingGroup, settingGroups } from '../config.ts';
+import { markdownTable } from '../core/text-table.ts';
 import type { Output } from './shell/output.ts';
 
 export const pages = ['commands', 'settings'] as const;
@@ -15,15 +16,6 @@ export function reference(page: ReferencePage, output: Output, root: Command): v
   const text = page === 'commands' ? commandsDocument(root) : settingsDocument();
   output.line(text.trimEnd());
   output.result({ page, text });
-}
-
-function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [heads, ...rows];
-  const widths = heads.map((_, i) => Math.max(...all.map((row) => row[i]!.length)));
-  const line = (row: readonly string[]) =>
-    `| ${row.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`;
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return [line(heads), rule, ...rows.map(line)].join('\n');
 }
 
 // Settings.
@@ -45,7 +37,7 @@ export function settingsDocument(): string {
       unset ?? `\`${v.getDefault(rule)}\``,
       text,
     ]);
-    return `## ${title}\n\n${table(['Setting', 'Default', 'What it does'], rows)}\n`;
+    return `## ${title}\n\n${markdownTable(['Setting', 'Default', 'What it does'], rows)}\n`;
   });
   return `${settingsHead}\n${groups.join('\n')}`;
 }
@@ -106,7 +98,8 @@ export function commandsDocument(root: Command): string {
       .flatMap((child) => leaves(child))
       .map((leaf) => {
         const rows = optionRows(leaf.command);
-        const options = rows.length === 0 ? '' : `\n${table(['Option', 'What it does'], rows)}\n`;
+        const options =
+          rows.length === 0 ? '' : `\n${markdownTable(['Option', 'What it does'], rows)}\n`;
         return `### ${leaf.path}\n\n\`portcullis ${cell(usageOf(leaf))}\`: ${leaf.command.description()}.\n${options}`;
       });
     return `## ${head.replace(/:$/, '')}\n\n${parts.join('\n')}`;

@@ -1,6 +1,6 @@
 /** `portcullis routes`: every path that the server answers, from the declarations; nothing is opened. */
 
-import { columns } from '../core/text-table.ts';
+import { columns, markdownTable } from '../core/text-table.ts';
 import { costText, type Endpoint, limitsOf } from '../web/guard/endpoint.ts';
 import type { Output } from './shell/output.ts';
 
@@ -48,12 +48,7 @@ export function routeFacts(endpoints: readonly Endpoint[]): RouteFacts[] {
 
 export function routesDocument(facts: readonly RouteFacts[]): string {
   const cells = facts.map(({ path, ...rest }) => cellsOf({ ...rest, path: `\`${path}\`` }));
-  const rows = [heads, ...cells];
-  const widths = heads.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
-  const line = (row: readonly string[]) =>
-    `| ${row.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`;
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return `${documentHead}${[line(heads), rule, ...cells.map(line)].join('\n')}\n`;
+  return `${documentHead}${markdownTable(heads, cells)}\n`;
 }
 
 function cellsOf({ path, method, who, limits, cost }: RouteFacts): string[] {

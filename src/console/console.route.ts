@@ -16,7 +16,7 @@ import {
 } from './people/people.route.ts';
 import { needsDecision } from './reputation/lists.page.tsx';
 import {
-  type AddressScreens,
+  type AddressReads,
   addressBarEndpoint,
   addressScreenEndpoints,
   addressScreens,
@@ -50,7 +50,7 @@ export const consoleEndpoints = [
 ];
 
 /** The screens read and change the service through these, which app/console.ts makes. */
-export interface ConsoleOf extends AddressScreens {
+export interface ConsoleReads extends AddressReads {
   readonly audit: AuditLog;
   readonly operations: ConsoleParts['operations'];
   readonly service: () => Promise<ServiceFacts>;
@@ -67,18 +67,18 @@ export interface ConsoleOf extends AddressScreens {
 
 export function consoleRoutes(
   given: Omit<ConsoleParts, 'audit' | 'operations' | 'categoryNames' | 'waits'>,
-  of: ConsoleOf,
+  reads: ConsoleReads,
 ): { readonly routes: readonly PlainRoute[]; readonly operatorBar: OperatorBar } {
   const { pageBuilder, clock, catchUp, scoreOf } = given;
-  const { audit, operations, categoryNames } = of;
+  const { audit, operations, categoryNames } = reads;
 
   async function waits(): Promise<ConsoleView['waits']> {
     const [removals, tips, lists, budgets, peers] = await Promise.all([
-      of.removals.list(),
-      of.anonymousReports.list(),
-      of.lists.list(),
-      of.inbox.budgets(),
-      of.peers.waiting(),
+      reads.removals.list(),
+      reads.anonymousReports.list(),
+      reads.lists.list(),
+      reads.inbox.budgets(),
+      reads.peers.waiting(),
     ]);
     const failing = lists.filter(needsDecision).length;
     return {
@@ -91,16 +91,16 @@ export function consoleRoutes(
   }
 
   const parts = { pageBuilder, clock, catchUp, scoreOf, audit, operations, categoryNames, waits };
-  const bar = openAddressBar(parts, of.inbox);
+  const bar = openAddressBar(parts, reads.inbox);
   const routes = [
-    ...inboxScreens(parts, of),
-    systemScreen(parts, of.service, of.eventNames),
-    ...checklistScreens(parts, of.checklist),
-    ...reportScreens(parts, of),
-    ...peopleScreens(parts, of.people),
-    ...siteScreens(parts, of.sites),
-    ...addressScreens(parts, of),
-    ...auditScreens(parts, of.names),
+    ...inboxScreens(parts, reads),
+    systemScreen(parts, reads.service, reads.eventNames),
+    ...checklistScreens(parts, reads.checklist),
+    ...reportScreens(parts, reads),
+    ...peopleScreens(parts, reads.people),
+    ...siteScreens(parts, reads.sites),
+    ...addressScreens(parts, reads),
+    ...auditScreens(parts, reads.names),
     bar.route,
   ];
   return { routes, operatorBar: bar.barOf };

@@ -1,4 +1,4 @@
-/** Tables of a terminal, and the counts in them. */
+/** Tables for a terminal and for Markdown, and the counts in them. */
 
 /** Columns padded to their widest cell; nothing stands behind the last one. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
@@ -21,6 +21,18 @@ export function columnsOr(
   rows: readonly (readonly string[])[],
 ): readonly string[] {
   return rows.length === 0 ? [none] : columns([heads.map((head) => head.toUpperCase()), ...rows]);
+}
+
+/** Returns a Markdown table whose columns are padded, as the formatter writes it. */
+export function markdownTable(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  const widths = heads.map((_, i) => Math.max(...[heads, ...rows].map((row) => row[i]!.length)));
+  const rule = widths.map((width) => '-'.repeat(width));
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`;
+  return [heads, rule, ...rows].map(line).join('\n');
 }
 
 /** 1234567 → 1,234,567 */

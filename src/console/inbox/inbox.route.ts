@@ -62,17 +62,17 @@ export function withFacts<T extends { readonly address: string }>(
   return Promise.all(rows.map(async (row) => ({ ...row, facts: await factsOf(row.address) })));
 }
 
-export function inboxScreens(parts: ConsoleParts, of: InboxReads): PlainRoute[] {
+export function inboxScreens(parts: ConsoleParts, reads: InboxReads): PlainRoute[] {
   const { pageBuilder, audit } = parts;
   const at = inboxEndpoints;
 
   async function show(context: OperatorRequest, query: Params): Promise<Reply> {
     const [removals, anonymousReports, lists, allPeers, hasLists] = await Promise.all([
-      of.removals.list(),
-      of.anonymousReports.list(),
-      of.lists.list(),
-      of.peers.list(),
-      of.inbox.hasLists(),
+      reads.removals.list(),
+      reads.anonymousReports.list(),
+      reads.lists.list(),
+      reads.peers.list(),
+      reads.inbox.hasLists(),
     ]);
     const peers = allPeers.filter(({ held }) => held !== 'none');
     const waiting = { removals: removals.length, anonymousReports: anonymousReports.length };
@@ -90,17 +90,17 @@ export function inboxScreens(parts: ConsoleParts, of: InboxReads): PlainRoute[] 
     const words = recent.flatMap(({ command }) => command.split(' '));
     const view: InboxView = {
       ...(await viewOf(parts, context, query)),
-      steps: await of.checklist.stepsOf(context.session.accountId),
-      removals: await withFacts(of.inbox, removals.slice(0, cardsMax)),
-      anonymousReports: await withFacts(of.inbox, anonymousReports.slice(0, cardsMax)),
+      steps: await reads.checklist.stepsOf(context.session.accountId),
+      removals: await withFacts(reads.inbox, removals.slice(0, cardsMax)),
+      anonymousReports: await withFacts(reads.inbox, anonymousReports.slice(0, cardsMax)),
       waiting,
       lists: lists.filter(needsDecision),
-      budgets: await of.inbox.budgets(),
+      budgets: await reads.inbox.budgets(),
       peers,
       span,
-      tiles: of.inbox.tiles(span),
+      tiles: reads.inbox.tiles(span),
       recent,
-      recentEmails: await emailsOf(of.names, words),
+      recentEmails: await emailsOf(reads.names, words),
     };
     return pageBuilder.show(context, (frame) => inboxPage(frame, view));
   }

@@ -105,7 +105,7 @@ export const addressScreenEndpoints = [
 /** The output of the operation `source preview`. */
 type PreviewFound = Omit<NonNullable<ShownPreview['found']>, 'source'>;
 
-export interface AddressScreens {
+export interface AddressReads {
   readonly inbox: ConsoleInbox;
   readonly removals: { list(): Promise<readonly WaitingRemoval[]> };
   /** Oldest first. */
@@ -148,7 +148,7 @@ function pageOf<T>(rows: readonly T[], query: Params) {
   };
 }
 
-export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRoute[] {
+export function addressScreens(parts: ConsoleParts, reads: AddressReads): PlainRoute[] {
   const { pageBuilder } = parts;
 
   function screen<Shown extends object>(
@@ -175,8 +175,8 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
   }
 
   async function readLists() {
-    const [lists, loaded] = await Promise.all([of.lists.list(), of.lists.loaded()]);
-    return { lists, loaded, offers: of.lists.offers };
+    const [lists, loaded] = await Promise.all([reads.lists.list(), reads.lists.loaded()]);
+    return { lists, loaded, offers: reads.lists.offers };
   }
 
   /** POST /admin/lists/preview, and the same page once more where its list was refused. */
@@ -225,7 +225,7 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
 
   async function readPeers(query: Params): Promise<Pick<PeersView, 'peers' | 'peer' | 'figures'>> {
     const peer = peerIn(query);
-    const peers = await of.peers.list();
+    const peers = await reads.peers.list();
     if (!peers.some(({ name }) => name === peer)) return { peers, peer };
     // The command shows the same.
     const shown = { act: 'peer show', fields: { peer }, user: '', address: '' };
@@ -258,7 +258,7 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
         };
     const view = {
       ...(await viewOf(parts, context, form)),
-      peers: await of.peers.list(),
+      peers: await reads.peers.list(),
       peer: '',
       preview,
     };
@@ -274,18 +274,18 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
 
   return [
     ...screen(at.removals, removalActs, removalsPage, async (query) => {
-      const { rows, ...shown } = pageOf(await of.removals.list(), query);
-      return { removals: await withFacts(of.inbox, rows), ...shown };
+      const { rows, ...shown } = pageOf(await reads.removals.list(), query);
+      return { removals: await withFacts(reads.inbox, rows), ...shown };
     }),
     ...screen(at.tips, anonymousReportActs, anonymousReportsPage, async (query) => {
-      const { rows, ...shown } = pageOf(await of.anonymousReports.list(), query);
-      return { anonymousReports: await withFacts(of.inbox, rows), ...shown };
+      const { rows, ...shown } = pageOf(await reads.anonymousReports.list(), query);
+      return { anonymousReports: await withFacts(reads.inbox, rows), ...shown };
     }),
     ...screen(at.lists, listActs, listsPage, readLists, listsAgain),
     pageBuilder.form(previewEndpoint, preview),
     ...screen(at.feeds, feedActs, feedsPage, async () => {
-      const { most, lists } = of.feeds;
-      return { feeds: await of.feeds.list(), most, lists: lists() };
+      const { most, lists } = reads.feeds;
+      return { feeds: await reads.feeds.list(), most, lists: lists() };
     }),
     ...screen(at.peers, peerActs, peersPage, readPeers, peersAgain, (form, does) => {
       if (does === 'remove') return {};
@@ -301,9 +301,11 @@ export function addressScreens(parts: ConsoleParts, of: AddressScreens): PlainRo
     pageBuilder.form(peerPreviewEndpoint, previewPeer),
     ...screen(at.entries, entryActs, entriesPage, async (query) => {
       const part = plainPasted(query.get('part') ?? '').slice(0, 200);
-      return { part, entries: await of.entries.list(part) };
+      return { part, entries: await reads.entries.list(part) };
     }),
-    ...screen(at.allow, allowActs, allowPage, async () => ({ ranges: await of.allowlist.list() })),
+    ...screen(at.allow, allowActs, allowPage, async () => ({
+      ranges: await reads.allowlist.list(),
+    })),
   ];
 }
 

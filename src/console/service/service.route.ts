@@ -63,7 +63,7 @@ export interface ConsoleChecklist {
   addressOf(accountId: string): Promise<string | undefined>;
 }
 
-export function checklistScreens(parts: ConsoleParts, of: ConsoleChecklist): PlainRoute[] {
+export function checklistScreens(parts: ConsoleParts, reads: ConsoleChecklist): PlainRoute[] {
   const { pageBuilder } = parts;
   const at = checklistEndpoints;
 
@@ -71,11 +71,11 @@ export function checklistScreens(parts: ConsoleParts, of: ConsoleChecklist): Pla
     const { accountId } = context.session;
     const view = {
       ...(await viewOf(parts, context, query)),
-      steps: await of.stepsOf(accountId),
-      newestBackupAt: of.newestBackupAt(),
-      geoMadeAt: of.geoMadeAt,
-      isGeoFresh: parts.clock.now() - of.geoMadeAt <= geoFreshMs,
-      address: (await of.addressOf(accountId)) ?? '',
+      steps: await reads.stepsOf(accountId),
+      newestBackupAt: reads.newestBackupAt(),
+      geoMadeAt: reads.geoMadeAt,
+      isGeoFresh: parts.clock.now() - reads.geoMadeAt <= geoFreshMs,
+      address: (await reads.addressOf(accountId)) ?? '',
     };
     return pageBuilder.show(context, (frame) => checklistPage(frame, view));
   }
@@ -86,7 +86,7 @@ export function checklistScreens(parts: ConsoleParts, of: ConsoleChecklist): Pla
       at.change,
       changeForm(parts, checklistActs, show, async ({ session, language }) => {
         // To the operator alone: a form that mails any address could be used to flood a mailbox.
-        const to = await of.addressOf(session.accountId);
+        const to = await reads.addressOf(session.accountId);
         return to === undefined ? fail('unknown_account') : ok({ fields: { to, language } });
       }),
     ),
