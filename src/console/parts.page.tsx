@@ -1,5 +1,6 @@
 /** The pages of the console share these: the frame with its navigation, and forms that find. */
 
+import { isAccountId } from '../access/accounts/records.ts';
 import type { FormField } from '../contracts/operation.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Failure } from '../core/result.ts';
@@ -110,7 +111,13 @@ export function inWords(frame: Pick<PageFrame, 'language'>, sentence: string): s
     const found = pattern.exec(sentence);
     if (found === null) continue;
     let next = 1;
-    return words.replaceAll('{}', () => inWords(frame, found[next++]!));
+    return words.replace(/\{(\d?)\}/g, (_, at) => inWords(frame, found[at || next++]!));
+  }
+  // The words are those of a part of a sentence.
+  if (/^.[^A-Z].*\.$/.test(sentence)) {
+    const part = sentence[0]!.toLowerCase() + sentence.slice(1, -1);
+    const words = inWords(frame, part);
+    return words === part ? sentence : `${words[0]!.toUpperCase()}${words.slice(1)}.`;
   }
   const at = sentence.indexOf(': ');
   if (at === -1) return sentence;
@@ -169,12 +176,16 @@ export function StatusLine({
 }): Html {
   const text = frameText(frame).console;
   const words: Readonly<Record<string, ((about: string) => string) | undefined>> = text.did;
-  const said = did && did.about !== '' ? words[did.act]?.(did.about) : undefined;
+  const changes: Readonly<Record<string, string | undefined>> = text.changes;
+  const change = did && changes[did.act];
+  // The page of a person names the account.
+  const about = did === undefined || isAccountId(did.about) ? '' : did.about;
+  const said = about === '' ? undefined : words[did!.act]?.(about);
   return (
     <div class="status-line" role="status">
       <Icon name="check" />
       <span class="breaks">
-        {said ?? text.done}
+        {said ?? (change === undefined ? text.done : `${change}.`)}
         {did?.score !== undefined && ` ${text.scoreNow(String(did.score))}`}
       </span>
       {did?.canUndo && (

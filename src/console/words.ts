@@ -55,8 +55,6 @@ const consoleEn = {
     'account invite': (about: string) => `You invited ${about}.`,
     'account withdraw': (about: string) => `You withdrew the invitation of ${about}.`,
     'site set-access': (about: string) => `You set who may use ${about}.`,
-    'group add': (about: string) => `You added somebody to ${about}.`,
-    'group remove': (about: string) => `You removed somebody from ${about}.`,
     'site block': (about: string) => `You blocked ${about}.`,
     'site unblock': (about: string) => `You unblocked ${about}.`,
   },
@@ -893,6 +891,10 @@ const consoleEn = {
     mailed: 'email sent',
     'not mailed': 'email not sent',
     both: 'IPv4 and IPv6',
+    '{} is not a mail address': '{} is not an email address',
+    '{} has not verified its mail address yet': '{} has not confirmed its email address yet',
+    'a group is named by 1 to 32 of a-z, 0-9 and -, and not all':
+      'a group’s name has 1 to 32 of a-z, 0-9 and -',
   } as Readonly<Record<string, string>>,
 };
 
@@ -949,8 +951,6 @@ const consoleFr: ConsoleCatalogue = {
     'account invite': (about) => `Vous avez invité ${about}.`,
     'account withdraw': (about) => `Vous avez retiré l’invitation de ${about}.`,
     'site set-access': (about) => `Vous avez défini qui peut utiliser ${about}.`,
-    'group add': (about) => `Vous avez ajouté quelqu’un à ${about}.`,
-    'group remove': (about) => `Vous avez retiré quelqu’un de ${about}.`,
     'site block': (about) => `Vous avez bloqué ${about}.`,
     'site unblock': (about) => `Vous avez débloqué ${about}.`,
   },
@@ -1830,10 +1830,10 @@ const consoleFr: ConsoleCatalogue = {
     'is a page of HTML or XML, not a list': 'est une page HTML ou XML, pas une liste',
     'is in no format that is known: name one; it begins: {}':
       'format inconnu : indiquez-en un. Début du fichier : {}',
-    'looks like {}, not like {}; read it with --format {}': 'ressemble à {}, pas à {}',
-    'no usable row; is --format right? ({})': 'aucune ligne utilisable ; vérifiez le format ({})',
-    'no usable row; it looks like {}: is --format right? ({})':
-      'aucune ligne utilisable ; on dirait le format {} ({})',
+    'looks like {}, not like {}; read it with {} {}': 'ressemble à {}, pas à {}',
+    'no usable row; is {} right? ({})': 'aucune ligne utilisable ; vérifiez le format ({2})',
+    'no usable row; it looks like {}: is {} right? ({})':
+      'aucune ligne utilisable ; on dirait le format {} ({3})',
     '{} bad lines, {} not public': '{} lignes incorrectes, {} non publiques',
     'the thread that reads it ended': 'le fil qui la lisait s’est arrêté',
     'an unexpected error, which the log has': 'erreur inattendue, voir le journal du serveur',
@@ -1867,31 +1867,45 @@ const consoleFr: ConsoleCatalogue = {
     'not sorted by address': 'lignes non triées par adresse',
     'a tombstone in a snapshot': 'retrait dans un instantané',
     'the last line has no end': 'dernière ligne incomplète',
-    'there is a source {} already: give another --source': 'la liste {} existe déjà',
+    'there is a source {} already: give another source': 'la liste {} existe déjà',
     'there are {} sources, which is the most': 'il y a déjà {} listes, le maximum',
     'there is a peer {} already': 'le pair {} existe déjà',
     'there are {} peers, which is the most': 'il y a déjà {} pairs, le maximum',
-    'It is not the line of a key.': 'Ce n’est pas une clé de pair.',
-    'It must be a whole number from {} to {}.': 'Indiquez un nombre entier de {} à {}.',
-    'It must be a date such as {}.': 'Indiquez une date comme {}.',
-    'the end must lie ahead, in this century': 'La date de fin doit être à venir, dans ce siècle.',
-    'It may hold small letters, digits and -, at most 20, and begins with a letter.':
-      'Minuscules, chiffres et tirets, 20 au plus ; une lettre d’abord.',
-    'It must be codes of countries, such as DE or GB, separated by commas.':
-      'Indiquez des codes de pays, comme DE ou GB, séparés par des virgules.',
-    '--country and --except-country do not go together':
-      'Remplissez un seul des deux champs de pays.',
-    'there is a feed {} already: remove it first': 'La liste {} existe déjà.',
+    'it is not the line of a key': 'ce n’est pas une clé de pair',
+    'it must be a whole number from {} to {}': 'indiquez un nombre entier de {} à {}',
+    'it must be a date such as {}': 'indiquez une date comme {}',
+    'the end must lie ahead, in this century': 'la date de fin doit être à venir, dans ce siècle',
+    'it may hold small letters, digits and -, at most 20, and begins with a letter':
+      'minuscules, chiffres et tirets, 20 au plus ; une lettre d’abord',
+    'it must be codes of countries, such as DE or GB, separated by commas':
+      'indiquez des codes de pays, comme DE ou GB, séparés par des virgules',
+    'country and except country do not go together': 'remplissez un seul des deux champs de pays',
+    'there is a feed {} already: remove it first': 'la liste {} existe déjà',
     '{} is a feed that is always there: take another name':
-      'Le nom {} est déjà pris : choisissez-en un autre.',
-    'there are {} named feeds, which is the most': 'Il y a déjà {} listes nommées, le maximum.',
+      'le nom {} est déjà pris : choisissez-en un autre',
+    'there are {} named feeds, which is the most': 'il y a déjà {} listes nommées, le maximum',
+    '{} is neither an address nor a network such as {}':
+      '{} n’est ni une adresse ni un réseau comme {}',
+    'a group is named by 1 to 32 of a-z, 0-9 and -, and not all':
+      'nom d’un groupe : 1 à 32 signes parmi a-z, 0-9 et -',
+    'a site is open to at most {} groups': 'un site est ouvert à {} groupes au plus',
+    'an account is in at most {} groups': 'un compte est dans {} groupes au plus',
+    'there are {} groups': 'il y a déjà {} groupes, le maximum',
+    'the account is not in the group {}': 'le compte n’est pas dans le groupe {}',
+    'this is not the domain of a site': 'ce n’est pas le domaine d’un site',
+    'a category belongs to an address or a network, not to a system or a country':
+      'un système ou un pays n’a pas de catégorie',
+    '{} has no manual rule': '{} n’a pas de règle manuelle',
+    '{} is not on the allowlist': '{} n’est pas sur la liste blanche',
+    'it must be a duration such as {}, from {} to {}': 'indiquez une durée comme {}, de {} à {}',
+    'it must be a duration such as {}': 'indiquez une durée comme {}',
     '{} is not a mail address': '{} n’est pas une adresse e-mail',
     '{} has an account already': '{} a déjà un compte',
     '{} has not verified its mail address yet': '{} n’a pas encore confirmé son adresse e-mail',
     '{} is the last operator': '{} est le dernier opérateur',
     '{} is an operator: take the role away first': '{} est opérateur : retirez d’abord ce rôle',
     '{} is not blocked': '{} n’est pas bloqué',
-    'Say all, or the groups.': 'Indiquez « all », ou les groupes.',
+    'say all, or the groups': 'indiquez « all », ou les groupes',
     'nothing waits for {}': 'rien n’attend pour {}',
     'there is no request for {}': 'il n’y a pas de demande pour {}',
     // These say how a change ended.

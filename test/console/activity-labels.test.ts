@@ -76,7 +76,22 @@ it('what the program says of a list, a peer and a change is French on a French p
     french('c.example: its head is refused (forked)'),
     'c.example\u00a0: son en-tête est refusé (autre historique)',
   );
-  for (const unknown of ['a sentence of another version', 'x: ', ': ', '{}', 'constructor']) {
+  assert.equal(
+    french('It must be a whole number from 1 to 100.'),
+    'Indiquez un nombre entier de 1 à 100.',
+  );
+  assert.equal(
+    french('http://a.example/x: no usable row; is --format right? (3 bad lines, 0 not public)'),
+    'http://a.example/x\u00a0: aucune ligne utilisable\u202f; vérifiez le format (3 lignes incorrectes, 0 non publiques)',
+  );
+  for (const unknown of [
+    'Nothing known.',
+    'a sentence of another version',
+    'x: ',
+    ': ',
+    '{}',
+    'constructor',
+  ]) {
     assert.equal(inWords({ language: 'en' }, unknown), unknown);
   }
 });

@@ -118,6 +118,7 @@ export const blockSite = operation({
     const done = expect(await blockedSites(w).block(name));
     return { domain: done.domain, blockedAt: dateText(done.blockedAt) };
   },
+  undo: ({ domain: name }) => ({ operation: 'site unblock', input: { domain: name } }),
   outcome: (done) => `${done.domain} blocked`,
   lines: (done) => [`${done.domain} is blocked, with all names below it`],
 });
@@ -131,6 +132,7 @@ export const unblockSite = operation({
     const done = expect(await blockedSites(w).unblock(name));
     return { domain: done.domain };
   },
+  undo: ({ domain: name }) => ({ operation: 'site block', input: { domain: name } }),
   outcome: (done) => `${done.domain} unblocked`,
   lines: (done) => [`${done.domain} is not blocked any more`],
 });
