@@ -269,7 +269,8 @@ function writeFragments(
     ats[id] = words;
     words += 1 + Math.ceil(part.length / 4);
   }
-  const arena = new Uint32Array(words);
+  // Readers take eight words at a time.
+  const arena = new Uint32Array(words + 8);
   const bytes = Buffer.from(arena.buffer);
   for (const [id, part] of parts.entries()) {
     arena[ats[id]!] = part.length;

@@ -173,16 +173,25 @@ export function createGeoFragments(geo: GeoReader) {
   let provider = 0;
 
   function copy(view: DataView, at: number, id: number): number {
-    const from = fragmentAts[id]!;
-    const length = arena[from]!;
+    const from = fragmentAts[id]! + 1;
+    const length = arena[from - 1]!;
+    // Eight words are all of most fragments: no loop ends where the processor can’t foretell it.
+    view.setInt32(at, arena[from]!, true);
+    view.setInt32(at + 4, arena[from + 1]!, true);
+    view.setInt32(at + 8, arena[from + 2]!, true);
+    view.setInt32(at + 12, arena[from + 3]!, true);
+    view.setInt32(at + 16, arena[from + 4]!, true);
+    view.setInt32(at + 20, arena[from + 5]!, true);
+    view.setInt32(at + 24, arena[from + 6]!, true);
+    view.setInt32(at + 28, arena[from + 7]!, true);
     const words = (length + 3) >>> 2;
-    for (let i = 0; i < words; i++) view.setInt32(at + 4 * i, arena[from + 1 + i]!, true);
+    for (let i = 8; i < words; i++) view.setInt32(at + 4 * i, arena[from + i]!, true);
     return at + length;
   }
 
   /**
    * Writes `,"countryCode":"FR","isp":"…"` as UTF-8, to stand behind other members of an object. Whole words are
-   * written: up to three bytes behind it are overwritten.
+   * written, eight at least: up to 32 bytes behind it are overwritten.
    * @param ids of the address, where they are known
    * @returns the offset behind it
    */
