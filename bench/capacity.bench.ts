@@ -13,7 +13,7 @@ import { startCli, startTestServer, type TestServer } from '../test/support/serv
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText } from './check-table.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
-import { type BenchRow, median } from './row.ts';
+import { atMost, type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { starts: 1, quietMs: 100, entries: [500] },
@@ -49,16 +49,14 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
         name: `${name}: memory of the server during the import, beyond what it takes after`,
         unit: 'MiB',
         ours: beyond,
-        goal: `≤ ${goals.serverMiB}`,
-        ok: beyond <= goals.serverMiB,
+        ...atMost(beyond, goals.serverMiB),
         note: `${imported.seconds.toFixed(0)} s, in lists of at most ${rowsMax.toLocaleString('en-US')}`,
       },
       {
         name: `${name}: memory of the command during the import`,
         unit: 'MiB',
         ours: command,
-        goal: `≤ ${goals.commandMiB}`,
-        ok: command <= goals.commandMiB,
+        ...atMost(command, goals.commandMiB),
       },
       {
         name: `${name}: memory an entry`,

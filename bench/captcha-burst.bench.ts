@@ -16,7 +16,7 @@ import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { forged, solutionFor, type WorkKeys, workKeysOf } from './captcha-solutions.ts';
 import { addressOf, visit } from './captcha-visit.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
-import { type BenchRow, median } from './row.ts';
+import { atMost, type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, challenges: 20, idleMs: 200, verifies: 50, solutions: 400 },
@@ -223,8 +223,7 @@ function besideBare(what: string, ours: Times, bare: Times, goal: number): Bench
     peer: 'bare library',
     peerValue: round3(p99(bare.busy)),
     ratio: round3(ratio),
-    goal: `≤ ${goal} × the bare library`,
-    ok: ratio <= goal,
+    ...atMost(ratio, goal, '× the bare library'),
   };
 }
 

@@ -25,7 +25,7 @@ import { seeds as seedsFrom, soundChallenge } from '../test/support/captcha/fram
 import { payloadOf } from '../test/support/captcha/solution.ts';
 import { forged, randomKeys, solutionFor, workWith } from './captcha-solutions.ts';
 import { measureAsync } from './rounds.ts';
-import { type BenchRow, median } from './row.ts';
+import { atLeast, atMost, type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, images: 2, threadImages: 8, clips: 1, solutions: 5, tries: 20, words: 1 },
@@ -86,8 +86,7 @@ async function solutionRows(plan: Plan): Promise<BenchRow[]> {
       name: 'solutions of proof of work verified, one thread',
       unit: '/s of processor time',
       ours: Math.round(verified),
-      goal: `≥ ${verifiedGoal}/s (0.1 ms)`,
-      ok: verified >= verifiedGoal,
+      ...atLeast(verified, verifiedGoal, '/s (0.1 ms)'),
       note: `forged ${Math.round(refused)}/s, too long ${Math.round(tooLong)}/s`,
     },
     {
@@ -198,15 +197,13 @@ function oneThread(name: ProfileName, goal: number, outlines: Outlines, plan: Pl
       peer: "gifenc's encoding of the frames alone",
       peerValue: Math.round(peer),
       ratio: round(ours / peer),
-      goal: `≥ ${goal}/s`,
-      ok: ours >= goal,
+      ...atLeast(ours, goal, '/s'),
     },
     {
       name: `${name}, share of gifenc's encoding if it wrote the frames`,
       unit: '',
       ours: round(share),
-      goal: '≥ 0.8',
-      ok: share >= 0.8,
+      ...atLeast(share, 0.8),
       note: `composing alone ${Math.round(composing)}/s`,
     },
     {
@@ -216,8 +213,7 @@ function oneThread(name: ProfileName, goal: number, outlines: Outlines, plan: Pl
       peer: 'entropy of the frames',
       peerValue: floor,
       ratio: round(bytes / floor),
-      goal: '≤ 1.30',
-      ok: bytes / floor <= 1.3,
+      ...atMost(bytes / floor, 1.3),
     },
   ];
 }
@@ -270,8 +266,7 @@ async function threads(plan: Plan): Promise<BenchRow[]> {
         peer: 'one thread',
         peerValue: Math.round(single * plan.threadImages),
         ratio: round(ratio),
-        goal: '≥ 1.8',
-        ok: ratio >= 1.8,
+        ...atLeast(ratio, 1.8),
         note: `processor time a GIF ${round(cpu)} × that of one thread`,
       },
       { name: 'spoken clip, one at a time', unit: 'clips/s', ours: Math.round(clips) },

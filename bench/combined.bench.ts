@@ -13,7 +13,7 @@ import { startChild } from '../test/support/server/child.ts';
 import { metric, startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { type Load, type LoadResult, openLoad } from './http-load.ts';
-import { type BenchRow, median } from './row.ts';
+import { atMost, type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, entries: 300, reportsPerSecond: 50 },
@@ -165,8 +165,7 @@ function rowsOf(
     },
     {
       ...besideControl,
-      goal: `≤ ${goalRatio} × control`,
-      ok: besideControl.ratio! <= goalRatio,
+      ...atMost(besideControl.ratio!, goalRatio, '× control'),
       note: 'what the server itself adds',
     },
   ];

@@ -19,7 +19,7 @@ import { type OwnBrowser, openPeopleOf } from '../test/support/signon/person.ts'
 import { hostText, makeCheckTable } from './check-table.ts';
 import { openLoad } from './http-load.ts';
 import { comment } from './report-load.ts';
-import { type BenchRow, median } from './row.ts';
+import { atMost, type BenchRow, median } from './row.ts';
 
 /** Long enough for a thread that has nothing to do to go to sleep: what it used is told then. */
 const settleMs = 3;
@@ -276,7 +276,7 @@ async function checksBeside(
     {
       ...{ name: `check p99 with ${plan.consoles} consoles open`, unit: 'ms' },
       ...{ ours: median(beside), peer: 'none open', peerValue: median(alone), ratio },
-      ...{ goal: `≤ ${p99Goal} × none`, ok: ratio <= p99Goal },
+      ...atMost(ratio, p99Goal, '× none'),
       note:
         `${checks.generator}, 64 connections, one thread; ${shown.pages} pages opened, ` +
         `${shown.told} reports told in ${plan.loadRounds * plan.seconds} s`,

@@ -13,7 +13,7 @@ import { fork } from '../test/support/house/spawn.ts';
 import { path } from './feeds-server.ts';
 import { createBuilder, createFeedTable, type FeedTable, imprint } from './feeds-table.ts';
 import { watchPauses } from './pauses.ts';
-import type { BenchRow } from './row.ts';
+import { atLeast, atMost, type BenchRow } from './row.ts';
 
 const goals = {
   buildSeconds: 3,
@@ -64,24 +64,21 @@ async function buildRows(entries: number, rounds: number): Promise<BenchRow[]> {
       name: `feeds: CPU of a build from nothing, ${entries} entries, all formats`,
       unit: 's',
       ours: median(seconds),
-      goal: `≤ ${goals.buildSeconds} s of one core`,
-      ok: median(seconds) <= goals.buildSeconds,
+      ...atMost(median(seconds), goals.buildSeconds, 's of one core'),
       note: `least ${Math.min(...seconds).toFixed(2)} s; ${Math.round(bytes / 2 ** 20)} MiB in memory`,
     },
     {
       name: `feeds: CPU of a build after ${changedEntries} random changes of scores`,
       unit: 's',
       ours: median(changed),
-      goal: `≤ ${goals.changedSeconds} s of one core`,
-      ok: median(changed) <= goals.changedSeconds,
+      ...atMost(median(changed), goals.changedSeconds, 's of one core'),
       note: `least ${Math.min(...changed).toFixed(2)} s`,
     },
     {
       name: 'feeds: longest hold of the answering thread during a build',
       unit: 'ms',
       ours: longestMs,
-      goal: `≤ ${goals.pauseMs} ms`,
-      ok: longestMs <= goals.pauseMs,
+      ...atMost(longestMs, goals.pauseMs, 'ms'),
       note: `of ${pauses.length} builds the worst ${Math.max(...pauses).toFixed(1)} ms`,
     },
   ];
@@ -186,8 +183,7 @@ async function downloadRows(entries: number, rounds: number): Promise<BenchRow[]
         peer: 'bare uWebSockets.js, same buffer',
         peerValue: median(bare.perSecond),
         ratio: median(ratios),
-        goal: `≥ ${goals.ratio}`,
-        ok: median(ratios) >= goals.ratio,
+        ...atLeast(median(ratios), goals.ratio),
       },
       {
         name: `feeds: memory for ${stalledReaders} readers that stop`,

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer } from '../test/support/server/server.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { type IdlePeerKind, idlePeers, residentMiB } from './idle-peers.ts';
-import { type BenchRow, median } from './row.ts';
+import { atMost, type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, quietMs: 500, entries: [1_000] },
@@ -44,17 +44,17 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   return [
     {
       ...{ name: 'start: empty store to ready', unit: 'ms', ours: start },
-      ...{ goal: `≤ ${goals.startMs} ms`, ok: start <= goals.startMs },
+      ...atMost(start, goals.startMs, 'ms'),
     },
     ...beside('start: empty store to ready', 'ms', start, peers.map(median)),
     {
       ...{ name: `${memory}, one front end`, unit: 'MiB', ours: one.mib },
-      ...{ goal: `≤ ${goals.memoryMiB} MiB`, ok: one.mib <= goals.memoryMiB },
+      ...atMost(one.mib, goals.memoryMiB, 'MiB'),
     },
     ...beside(`${memory}, one front end`, 'MiB', one.mib, peerMemory),
     {
       ...{ name: `${memory}, each further front end`, unit: 'MiB', ours: two.mib - one.mib },
-      ...{ goal: `≤ ${goals.threadMiB} MiB`, ok: two.mib - one.mib <= goals.threadMiB },
+      ...atMost(two.mib - one.mib, goals.threadMiB, 'MiB'),
     },
     ...lists,
   ];

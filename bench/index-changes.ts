@@ -25,7 +25,7 @@ import {
   type Table,
 } from './index-table.ts';
 import { measure } from './rounds.ts';
-import { type BenchRow, median } from './row.ts';
+import { atMost, type BenchRow, median } from './row.ts';
 
 // How much a writer slows a reader down: the reader's rate with updates and without, in turns.
 
@@ -160,7 +160,7 @@ function costliest({ index }: Table): BenchRow {
   );
   const ours = round(Math.max(...times));
   const name = 'costliest change: /0 to /15 above the table';
-  return { name, unit: 'ms', ours, goal: '<= 10 ms', ok: ours <= 10 };
+  return { name, unit: 'ms', ours, ...atMost(ours, 10, 'ms') };
 }
 
 async function snapshots({ index }: Table): Promise<BenchRow[]> {
@@ -201,8 +201,7 @@ async function snapshots({ index }: Table): Promise<BenchRow[]> {
       name: 'snapshot: load',
       unit: 'ms',
       ours: load,
-      goal: '<= 50 ms',
-      ok: load <= 50,
+      ...atMost(load, 50, 'ms'),
       note: note(loads),
     },
   ];
@@ -238,8 +237,7 @@ export function heap(plan: IndexPlan): BenchRow[] {
       peer: 'the same thread before',
       peerValue: empty,
       ratio: round(pause / empty),
-      goal: '<= 8 ms',
-      ok: pause <= 8,
+      ...atMost(pause, 8, 'ms'),
       note: `min ${round(Math.min(...pauses))}`,
     },
     { name: 'JS heap of the index', unit: 'MiB', ours: heapMiB, goal: '< 5 MiB', ok: heapMiB < 5 },

@@ -19,7 +19,7 @@ import {
   type Table,
 } from './index-table.ts';
 import { measure, type Subject } from './rounds.ts';
-import type { BenchRow } from './row.ts';
+import { atMost, type BenchRow } from './row.ts';
 
 type Queries = Readonly<Record<'zipf' | 'hit' | 'near' | 'miss', Uint32Array>>;
 
@@ -67,8 +67,7 @@ export function lookups4(plan: IndexPlan): BenchRow[] {
       name: 'build, random order, per entry',
       unit: 'ns',
       ours: round(table.insertNs),
-      goal: '<= 1500 ns',
-      ok: table.insertNs <= 1500,
+      ...atMost(table.insertNs, 1500, 'ns'),
     },
     ...peers4(table, queries, plan),
   ];
@@ -209,7 +208,7 @@ function lookups6In(entries: number, plan: IndexPlan): BenchRow[] {
 function memoryRow(name: string, { index }: Table, bytesMax?: number): BenchRow {
   const { touchedBytes, liveBytes, size } = index.stats();
   const ours = round(touchedBytes / size + 8);
-  const goal = bytesMax === undefined ? {} : { goal: `<= ${bytesMax} B`, ok: ours <= bytesMax };
+  const goal = bytesMax === undefined ? {} : atMost(ours, bytesMax, 'B');
   return { name, unit: 'B/entry', ours, ...goal, note: `live ${round(liveBytes / size + 8)}` };
 }
 

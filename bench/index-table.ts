@@ -5,7 +5,7 @@ import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
 import { hostMask, type IndexPrefix } from '../src/index/prefix.ts';
 import { setReports } from '../src/index/records.ts';
 import type { Timing } from './rounds.ts';
-import type { BenchRow } from './row.ts';
+import { atMost, type BenchRow } from './row.ts';
 
 export interface IndexPlan {
   readonly entries: number;
@@ -77,7 +77,7 @@ export function round(value: number): number {
 }
 
 export function goalRow(name: string, { median, min }: Timing, goalNs?: number): BenchRow {
-  const goal = goalNs === undefined ? {} : { goal: `<= ${goalNs} ns`, ok: median <= goalNs };
+  const goal = goalNs === undefined ? {} : atMost(median, goalNs, 'ns');
   return { name, unit: 'ns', ours: round(median), ...goal, note: `min ${round(min)}` };
 }
 

@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js';
 import { seededRandom } from '../src/core/random.ts';
 import { formatIp, type IpFamily, parseIp, parseIpBytes } from '../src/ip/address.ts';
 import { measure, type Subject, type Timing } from './rounds.ts';
-import type { BenchRow } from './row.ts';
+import { atMost, type BenchRow } from './row.ts';
 
 interface Sample {
   readonly family: IpFamily;
@@ -58,7 +58,7 @@ function row(
   goalNs?: number,
 ): BenchRow {
   const base = { name, unit: 'ns', ours, peer, peerValue, ratio: peerValue / ours };
-  return goalNs === undefined ? base : { ...base, goal: `<= ${goalNs} ns`, ok: ours <= goalNs };
+  return goalNs === undefined ? base : { ...base, ...atMost(ours, goalNs, 'ns') };
 }
 
 function benchFamily(family: IpFamily, count: number, rounds: number): BenchRow[] {

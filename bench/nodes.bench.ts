@@ -26,7 +26,7 @@ import {
   within,
 } from '../test/support/server/server.ts';
 import { comment, openReportLoad, type ReportLoad } from './report-load.ts';
-import { type BenchRow, median } from './row.ts';
+import { atLeast, atMost, type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, reports: 20, starts: 1 },
@@ -120,8 +120,7 @@ async function reportRate(plan: Plan, load: ReportLoad): Promise<BenchRow> {
     name: 'durable reports over HTTP of one of two nodes, 128 in flight',
     unit: 'reports/s',
     ours,
-    goal: `≥ ${rateGoal}`,
-    ok: ours >= rateGoal,
+    ...atLeast(ours, rateGoal),
     note: `${load.generator}; the sender, both nodes and PostgreSQL share the cores`,
   };
 }
@@ -163,8 +162,7 @@ async function starts(plan: Plan, nodes: Nodes, load: ReportLoad): Promise<Bench
       name: `a node that was away for ${count} reports reads and applies them`,
       unit: 'events/s',
       ours: rate,
-      goal: `≥ ${foldGoal}`,
-      ok: rate >= foldGoal,
+      ...atLeast(rate, foldGoal),
       note: 'by how much later it listens',
     },
     {
@@ -220,8 +218,7 @@ async function failover(directory: string): Promise<BenchRow> {
       name: 'writes are away after a promotion',
       unit: 'ms',
       ours,
-      goal: `≤ ${gapGoalMs}`,
-      ok: ours <= gapGoalMs,
+      ...atMost(ours, gapGoalMs),
       note: `the later of two nodes; promoted ${Math.round(lost.from - killedMs)} ms after the primary died`,
     };
   } finally {

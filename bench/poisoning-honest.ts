@@ -13,6 +13,8 @@ import {
   hourMs,
   openPoisoningWorld,
   type PoisoningWorld,
+  peersAtLeast,
+  peersAtMost,
 } from './poisoning-world.ts';
 import type { BenchRow } from './row.ts';
 
@@ -284,14 +286,6 @@ async function mesh(servers: number, attackers: number) {
   return { blocked: share(blocked.here, attackers), firstHand };
 }
 
-function atLeast(name: string, unit: string, ours: number, least: number): BenchRow {
-  return { name: `peers: ${name}`, unit, ours, goal: `>= ${least}`, ok: ours >= least };
-}
-
-function atMost(name: string, unit: string, ours: number, most: number): BenchRow {
-  return { name: `peers: ${name}`, unit, ours, goal: `<= ${most}`, ok: ours <= most };
-}
-
 /**
  * Three peers of weight 1 meet a thousand of the attackers a day that come to any of us, and we see a part of them.
  * @returns the share of their words on addresses that others name too, that found no budget, in per cent
@@ -353,13 +347,13 @@ export async function honestRows(of: { attackers: number; many: number }): Promi
       const beside = (of: ByWorld | undefined) =>
         of === undefined ? {} : { peer: 'when the rules were chosen', peerValue: of[i]! };
       rows.push({
-        ...atLeast(`${name} blocked`, '%', met.blocked, peers.blocked[i]!),
+        ...peersAtLeast(`${name} blocked`, '%', met.blocked, peers.blocked[i]!),
         ...beside(meant?.blocked),
       });
       const { challenged } = peers;
       if (challenged === undefined) continue;
       rows.push({
-        ...atLeast(`${name} at 50 or more`, '%', met.challenged, challenged[i]!),
+        ...peersAtLeast(`${name} at 50 or more`, '%', met.challenged, challenged[i]!),
         ...beside(meant?.challenged),
       });
     }
@@ -370,7 +364,7 @@ export async function honestRows(of: { attackers: number; many: number }): Promi
       const name = `${who}, ${world.name}, public: repeat visits blocked`;
       const ours = await repeatVisits(world, of.attackers, one);
       const beside = { peer: 'when the rules were chosen', peerValue: one.meant[i]! };
-      rows.push({ ...atLeast(name, '%', ours, one.least[i]!), ...beside });
+      rows.push({ ...peersAtLeast(name, '%', ours, one.least[i]!), ...beside });
     }
   }
   for (const { servers, meant, ...least } of meshes) {
@@ -378,22 +372,22 @@ export async function honestRows(of: { attackers: number; many: number }): Promi
     const name = `mesh of ${servers}, alike, 0.75`;
     const beside = (value: number) => ({ peer: 'when the rules were chosen', peerValue: value });
     rows.push({
-      ...atLeast(`${name}: first visits blocked`, '%', met.blocked, least.blocked),
+      ...peersAtLeast(`${name}: first visits blocked`, '%', met.blocked, least.blocked),
       ...beside(meant[0]),
     });
     rows.push({
-      ...atLeast(`${name}: seen first-hand`, '%', met.firstHand, least.firstHand),
+      ...peersAtLeast(`${name}: seen first-hand`, '%', met.firstHand, least.firstHand),
       ...beside(meant[1]),
     });
   }
   const alone = { name: 'no peer', count: 0, weight: 1, blocked: [0, 0, 0] } as const;
   const { blocked } = await firstVisits(worlds[1], of.attackers, alone);
-  rows.push(atMost('none: first visits blocked', '%', blocked, 0));
+  rows.push(peersAtMost('none: first visits blocked', '%', blocked, 0));
   for (const one of refusals) {
     const { world, seen, budget, most } = one;
     const we = seen === 1 ? 'as large as we' : 'ten times ours';
     const name = `${we}, ${world}, budget ${budget}: honest votes without budget`;
-    rows.push(atMost(name, '%', await refused(one, of.many), most));
+    rows.push(peersAtMost(name, '%', await refused(one, of.many), most));
   }
   return rows;
 }

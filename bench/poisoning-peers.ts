@@ -32,6 +32,8 @@ import {
   hourMs,
   openPoisoningWorld,
   type PoisoningWorld,
+  peersAtLeast,
+  peersAtMost,
   victim,
 } from './poisoning-world.ts';
 import type { BenchRow } from './row.ts';
@@ -60,14 +62,6 @@ export async function peerRows({ days }: { readonly days: number }): Promise<Ben
     frozen(),
     ...(await lapses()),
   ];
-}
-
-function atMost(name: string, unit: string, ours: number, most: number): BenchRow {
-  return { name: `peers: ${name}`, unit, ours, goal: `<= ${most}`, ok: ours <= most };
-}
-
-function atLeast(name: string, unit: string, ours: number, least: number): BenchRow {
-  return { name: `peers: ${name}`, unit, ours, goal: `>= ${least}`, ok: ours >= least };
 }
 
 /** A peer as the store has it, of a domain of its own, added long ago unless told. */
@@ -162,7 +156,7 @@ async function captured({ days }: PeerSize): Promise<BenchRow[]> {
       if (bound === undefined) continue;
       const score = await highest(one, count, weight, days);
       rows.push(
-        atMost(`${count} captured of weight ${weight}, ${one.name}`, 'score', score, bound),
+        peersAtMost(`${count} captured of weight ${weight}, ${one.name}`, 'score', score, bound),
       );
     }
   }
@@ -315,13 +309,13 @@ async function plans({ days }: PeerSize): Promise<BenchRow[]> {
       const plan = { kind, policy, weight, usual, days };
       const ours = await lifted({ ...plan, count: 3 });
       const name = `lifted by 3 of weight ${weight}, ${mode}, usual ${usual} a day, ${kind}`;
-      rows.push(atMost(name, 'addresses', ours, bounds[i]!));
+      rows.push(peersAtMost(name, 'addresses', ours, bounds[i]!));
     }
   }
   for (const [mode, policy] of planColumns.filter(([, , weight]) => weight === 1)) {
     const alone = { policy, weight: 1, count: 1, usual: 1_000, days };
     const ours = await lifted({ ...alone, kind: 'below the limit' });
-    rows.push(atMost(`lifted by one of weight 1, ${mode}`, 'addresses', ours, 0));
+    rows.push(peersAtMost(`lifted by one of weight 1, ${mode}`, 'addresses', ours, 0));
   }
   return rows;
 }
@@ -340,7 +334,7 @@ async function landlord({ days }: PeerSize): Promise<BenchRow[]> {
   }
   const { confirmed } = world.entries.peers.budget(1, world.at.now)!;
   const most = 10 * Math.ceil(days / 14);
-  return [atMost('budget that a landlord of ten /24 earns one', 'votes', confirmed, most)];
+  return [peersAtMost('budget that a landlord of ten /24 earns one', 'votes', confirmed, most)];
 }
 
 /** Three of full weight name a victim from the day on which they were added. */
@@ -353,7 +347,7 @@ async function allNew(): Promise<BenchRow> {
     await tell(world, peers, open);
     for (const { number } of peers) await world.peerSays(number, [victim]);
   }
-  return atLeast('3 new ones of weight 1: first day they block', 'day', today, 14);
+  return peersAtLeast('3 new ones of weight 1: first day they block', 'day', today, 14);
 }
 
 /** The share of an honest peer's days that are held: daily counts are lognormal around 1,000. */
@@ -371,7 +365,7 @@ function honestDays({ honestDays: tries }: PeerSize): BenchRow[] {
       days = [...days.slice(1), today];
     }
     const share = Math.round((1_000 * held) / tries) / 10;
-    return atMost(`honest days that are held, sigma ${sigma}`, '%', share, most);
+    return peersAtMost(`honest days that are held, sigma ${sigma}`, '%', share, most);
   });
 }
 
@@ -399,10 +393,10 @@ async function mesh(): Promise<BenchRow[]> {
   await poll();
   const left = worlds.map((world) => world.score(victim));
   return [
-    atMost('full mesh of 3, a report of staff: score where it was made', 'score', first!, 91),
-    atMost('full mesh of 3: score at the others', 'score', Math.max(...others), 45),
-    atMost('full mesh of 3: servers that carry it on', 'servers', carried, 0),
-    atMost('full mesh of 3: score left after the retraction', 'score', Math.max(...left), 0),
+    peersAtMost('full mesh of 3, a report of staff: score where it was made', 'score', first!, 91),
+    peersAtMost('full mesh of 3: score at the others', 'score', Math.max(...others), 45),
+    peersAtMost('full mesh of 3: servers that carry it on', 'servers', carried, 0),
+    peersAtMost('full mesh of 3: score left after the retraction', 'score', Math.max(...left), 0),
   ];
 }
 
@@ -431,8 +425,8 @@ async function mirrors(): Promise<BenchRow[]> {
     after = Math.max(after, world.score(victim));
   }
   return [
-    atMost('one captured of 1 and two mirrors, new ones', 'score', before, 68),
-    atMost('one captured of 1 and two mirrors, once 200 rows show it', 'score', after, 49),
+    peersAtMost('one captured of 1 and two mirrors, new ones', 'score', before, 68),
+    peersAtMost('one captured of 1 and two mirrors, once 200 rows show it', 'score', after, 49),
     ...(await pairs()),
   ];
 }
@@ -456,13 +450,13 @@ async function pairs(): Promise<BenchRow[]> {
   const found = await followedBy(world.entries, world.at.now, never);
   const honest = [3, 4].filter((peer) => found.has(peer)).length;
   return [
-    atLeast(
+    peersAtLeast(
       'mirrors with three rows in eight of their own that are found',
       'peers',
       found.get(2) === 1 ? 1 : 0,
       1,
     ),
-    atMost('honest ones of a pair that are taken for mirrors', 'peers', honest, 0),
+    peersAtMost('honest ones of a pair that are taken for mirrors', 'peers', honest, 0),
   ];
 }
 
@@ -474,7 +468,7 @@ function frozen(): BenchRow {
   let hours = 0;
   while (!isSilent(peer, madeAt + hours * hourMs)) hours++;
   const taken = faultOfHead(head, head, madeAt + headLifeMs) === undefined;
-  return atMost(
+  return peersAtMost(
     'a frozen head: hours until its votes are gone',
     'hours',
     taken ? 999 : hours - 1,
@@ -497,7 +491,9 @@ async function lapses(): Promise<BenchRow[]> {
     const start = world.at.now;
     while (world.score(victim) >= maliciousScore) world.at.now += dayMs / 100;
     const days = Math.round((10 * (world.at.now - start)) / dayMs) / 10;
-    rows.push(atMost(`a block by ${count} of weight ${weight} lapses after`, 'days', days, most));
+    rows.push(
+      peersAtMost(`a block by ${count} of weight ${weight} lapses after`, 'days', days, most),
+    );
   }
   return rows;
 }

@@ -22,6 +22,7 @@ import { createReportReducer } from '../src/reputation/state/report-reducer.ts';
 import type { PeerTerms } from '../src/reputation/votes/peer-votes.ts';
 import type { Policy } from '../src/reputation/votes/quorum.ts';
 import { applyEvent } from '../test/support/reputation/events.ts';
+import { atLeast, atMost, type BenchRow } from './row.ts';
 
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
@@ -185,6 +186,15 @@ export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries): P
       return Math.round(100 * (1 - (1 - Math.min(seed, 0.9999)) * Math.exp(-evidence / 2.5)));
     },
   };
+}
+
+/** Makes a row about peers with the goal that it must stay under, or reach. */
+export function peersAtMost(name: string, unit: string, ours: number, most: number): BenchRow {
+  return { name: `peers: ${name}`, unit, ours, ...atMost(ours, most) };
+}
+
+export function peersAtLeast(name: string, unit: string, ours: number, least: number): BenchRow {
+  return { name: `peers: ${name}`, unit, ours, ...atLeast(ours, least) };
 }
 
 export const victim = 0x0900_0001;

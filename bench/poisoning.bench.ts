@@ -20,7 +20,7 @@ import {
   type PoisoningWorld,
   victim,
 } from './poisoning-world.ts';
-import type { BenchRow } from './row.ts';
+import { atLeast, atMost, type BenchRow } from './row.ts';
 
 const sizes = {
   tiny: {
@@ -54,8 +54,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     ours,
     peer: 'the same reports by the former rule',
     peerValue: peer,
-    goal: `<= ${goal}`,
-    ok: ours <= goal,
+    ...atMost(ours, goal),
   });
   const finders = await farm(s, undefined);
   const anchoredFinders = await farm(s, anchored);
@@ -83,14 +82,13 @@ function day(name: string, ours: number, least: number): BenchRow {
     name,
     unit: 'day',
     ours,
-    goal: `>= ${least}`,
-    ok: ours >= least,
+    ...atLeast(ours, least),
     ...(ours === never ? { note: 'never' } : {}),
   };
 }
 
 function count(name: string, ours: number, most: number, unit = 'addresses'): BenchRow {
-  return { name, unit, ours, goal: `<= ${most}`, ok: ours <= most };
+  return { name, unit, ours, ...atMost(ours, most) };
 }
 
 /** Accounts made in one evening report a victim daily, and 20 addresses of no meaning each. */
@@ -223,8 +221,7 @@ function ownSensors(s: Size): BenchRow[] {
       name: `private server, ${sensors} own sensor${sensors === 1 ? '' : 's'}: repeat visits blocked`,
       unit: '%',
       ours: share,
-      goal: '>= 80',
-      ok: share >= 80,
+      ...atLeast(share, 80),
     };
   });
 }
@@ -240,8 +237,7 @@ async function networks(s: Size): Promise<BenchRow[]> {
     name,
     unit: 'score',
     ours,
-    goal: `<= ${most}`,
-    ok: ours <= most,
+    ...atMost(ours, most),
   });
   const hijackedStaff = neighbours(s, ['staff']);
   return [
@@ -371,7 +367,7 @@ function firstVisits(isRising: boolean): BenchRow {
   const share = Math.round((100 * met) / 256);
   const name = `private server, a /24 of a botnet: first visits challenged${isRising ? '' : ', networks at rest'}`;
   const goal = isRising ? 80 : 0;
-  return { name, unit: '%', ours: share, goal: `>= ${goal}`, ok: share >= goal };
+  return { name, unit: '%', ours: share, ...atLeast(share, goal) };
 }
 
 /** An attacker takes another address of a /64 each hour; two members see each. @returns the share that met a block */
@@ -386,5 +382,5 @@ function rotation(isRising: boolean): BenchRow {
   }
   const name = `a /64 whose addresses rotate, 2 members: first visits blocked${isRising ? '' : ', networks at rest'}`;
   const goal = isRising ? 80 : 0;
-  return { name, unit: '%', ours: met, goal: `>= ${goal}`, ok: met >= goal };
+  return { name, unit: '%', ours: met, ...atLeast(met, goal) };
 }

@@ -23,7 +23,7 @@ import { startTestServer, type TestServer } from '../test/support/server/server.
 import { openLoad } from './http-load.ts';
 import { comment, openReportLoad } from './report-load.ts';
 import { openRawPeer } from './report-peer.ts';
-import { type BenchRow, median } from './row.ts';
+import { atLeast, atMost, type BenchRow, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, reports: 300, seconds: 1, stored: 500, starts: 1 },
@@ -130,8 +130,7 @@ function compared(
     peer: 'lmdb put, the same rows',
     peerValue: Math.round(median(peer)),
     ratio: Number(ratio.toFixed(3)),
-    goal: `≥ ${rateGoal}`,
-    ok: ratio >= rateGoal,
+    ...atLeast(ratio, rateGoal),
     note,
   };
 }
@@ -172,7 +171,7 @@ async function starts(plan: Plan, dataDir: string): Promise<BenchRow[]> {
     await second.server.kill();
   }
   const title = `start with ${plan.stored.toLocaleString('en-US')} reports`;
-  const goal = (ours: number) => ({ goal: `≤ ${startGoalMs} ms`, ok: ours <= startGoalMs });
+  const goal = (ours: number) => atMost(ours, startGoalMs, 'ms');
   const [fromStop, fromKill, fromJournal] = [snapshot, rebuilt, journal].map(median) as [
     number,
     number,
@@ -243,8 +242,7 @@ async function checksBeside(plan: Plan, dataDir: string): Promise<BenchRow[]> {
       peer: 'without reports',
       peerValue: median(idle),
       ratio,
-      goal: `≤ ${checksGoal}`,
-      ok: ratio <= checksGoal,
+      ...atMost(ratio, checksGoal),
       note,
     },
     {
@@ -254,8 +252,7 @@ async function checksBeside(plan: Plan, dataDir: string): Promise<BenchRow[]> {
       peer: 'the same sender and bytes, a wrong key',
       peerValue: median(refused),
       ratio: besideRefused,
-      goal: `≤ ${refusedGoal}`,
-      ok: besideRefused <= refusedGoal,
+      ...atMost(besideRefused, refusedGoal),
       note,
     },
   ];

@@ -18,3 +18,16 @@ export interface BenchRow {
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
+
+/** The goal of a row, and whether `value` meets it: `≤ 5 ms`, `≥ 3000/s`. */
+export function atMost(value: number, most: number, unit = ''): Pick<BenchRow, 'goal' | 'ok'> {
+  return { goal: `≤ ${withUnit(most, unit)}`, ok: value <= most };
+}
+
+export function atLeast(value: number, least: number, unit = ''): Pick<BenchRow, 'goal' | 'ok'> {
+  return { goal: `≥ ${withUnit(least, unit)}`, ok: value >= least };
+}
+
+function withUnit(value: number, unit: string): string {
+  return unit === '' || unit.startsWith('/') ? `${value}${unit}` : `${value} ${unit}`;
+}
