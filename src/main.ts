@@ -212,6 +212,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
       log.error({ err: error }, 'start: not all is ready'),
     ),
   );
+  closers.add(data.beginStop);
   const { host: name, httpThreads } = config;
   const facts = { host: name, port, threads: httpThreads, entries: index.size() };
   log.info(sockets.length === 0 ? facts : { ...facts, sockets: config.listenUnix }, 'listening');

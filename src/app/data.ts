@@ -72,6 +72,8 @@ export interface Opening extends ServerDependencies {
 const journalKeepEvents = 10_000n;
 /** A stop waits no longer for what only makes the next start fast. */
 const stateMsMax = 2_000;
+/** A stop waits no longer for a database that says nothing. */
+const databaseMsMax = 3_000;
 
 export async function openData(opening: Opening) {
   const { config, random, log, onFatal, closers } = opening;
@@ -153,6 +155,8 @@ export async function openData(opening: Opening) {
   closers.add(() => sweeper.stop());
   return {
     store,
+    /** The first step of a stop, which must not wait for a database that is away. */
+    beginStop: (): void => void setTimeout(() => opened.cluster?.giveUp(), databaseMsMax).unref(),
     /** The store's: what is written means its times. */
     clock,
     state,

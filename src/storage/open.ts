@@ -133,6 +133,7 @@ function clusterOf(
   return {
     /** With DATABASE_REPLICA_URL, of a process that serves. */
     replica: shared.replica,
+    giveUp: shared.giveUp,
     /** For the process that serves, once the directory is its own. */
     async join(joining: Joining): Promise<Membership> {
       const seq = await readCheckpointSeq(local);

@@ -51,4 +51,14 @@ it('nodes stay ready, say how stale they are and answer checks; what needs the d
     await within(async () => (await reportAt(node, key, 2)) !== 503);
     await within(async () => (await reportsAt(node, key, 2)) >= 1);
   }
+  const thawAgain = cluster.postgres.freeze();
+  try {
+    assert.deepEqual(
+      await nodes[1]!.stop(),
+      { code: 0, signal: null },
+      'a stop waits for it no longer',
+    );
+  } finally {
+    thawAgain();
+  }
 });

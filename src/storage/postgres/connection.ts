@@ -198,6 +198,7 @@ export function createConnection(options: ConnectionOptions) {
     /** @throws StoreUnavailableError when no host answers as what is wanted */
     session(): Promise<PostgresSession> {
       if (current !== undefined) return Promise.resolve(current.session);
+      if (isClosed) return Promise.reject(new StoreUnavailableError('the store is closed'));
       connecting ??= connect().finally(() => {
         connecting = undefined;
       });
@@ -206,6 +207,11 @@ export function createConnection(options: ConnectionOptions) {
     /** The next use makes another connection. */
     discard(): void {
       current?.session.discard();
+    },
+    /** Questions that wait for an answer fail now, and so do all from now on. */
+    abandon(): void {
+      isClosed = true;
+      if (current !== undefined) destroy(current.client, new Error('the server stops'));
     },
     async close(): Promise<void> {
       isClosed = true;

@@ -74,6 +74,8 @@ export interface PostgresStore extends Store {
   claimName(name: string, value: Buffer): Promise<Buffer>;
   /** The connection for what is seldom and small. */
   session(): Promise<PostgresSession>;
+  /** Whoever waits for the database learns that it is away. For a stop that would wait for one that says nothing. */
+  giveUp(): void;
   /** @param fence of a lease: under another one nothing is removed */
   pruneEvents(throughSeq: bigint, fence?: RowCheck): Promise<number>;
   sweep(limit: number, fence?: RowCheck): Promise<number>;
@@ -115,12 +117,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     clock,
     log,
     node,
+    isGivenUp: () => isGivenUp,
     onAppended: (mark) => replica?.shown(mark),
   });
   const queue = createGroupCommit(transactor, { clock, log, probeMs, stallMs });
   const reads = createReads(reader, clock);
   const replica = replicaUrl === undefined ? undefined : openReplica(replicaUrl);
   let isClosed = false;
+  let isGivenUp = false;
   let lastKnownSeq = 0n;
 
   function openReplica(from: string) {
@@ -223,6 +227,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     tables: queue.tables,
     replica,
     session: () => listener.session(),
+    giveUp(): void {
+      isGivenUp = true;
+      for (const connection of connections) connection.abandon();
+    },
     async pruneEvents(throughSeq, fence) {
       assertOpen();
       const session = await listener.session();
@@ -392,10 +400,12 @@ function createPostgresTransactor(options: {
   log: Log;
   /** Tells this node's hints from those of others. */
   node: string;
+  /** A commit whose outcome is unknown is settled no more. */
+  isGivenUp: () => boolean;
   /** Called with the last event of a transaction once it is committed. */
   onAppended: (mark: JournalMark) => void;
 }): PostgresTransactor {
-  const { connection, clock, log, node, onAppended } = options;
+  const { connection, clock, log, node, isGivenUp, onAppended } = options;
   let nextVersion = 0;
   let versionsLeft = 0;
 
@@ -500,7 +510,8 @@ function createPostgresTransactor(options: {
         if (isAway) {
           session?.discard();
           isUnknown ||= isSent;
-          if (!isUnknown || clock.monotonicMs() - startMs > settleMs) throw asUnavailable(error);
+          const isOver = isGivenUp() || clock.monotonicMs() - startMs > settleMs;
+          if (!isUnknown || isOver) throw asUnavailable(error);
           log.warn({ err: error }, 'postgres: a commit is settled on a new connection');
           await delay(settlePauseMs);
           continue;
