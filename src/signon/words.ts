@@ -202,7 +202,8 @@ const signonEn = {
       seconds < 90
         ? `There were too many attempts. Wait ${seconds === 1 ? 'one second' : `${seconds} seconds`} before the next one.`
         : `There were too many attempts. Wait ${Math.ceil(seconds / 60)} minutes before the next one.`,
-    invalid_link: 'This link was already used, has expired, or never existed.',
+    invalid_link:
+      'This link was already used, has expired, or never existed. If you were invited, ask for a new invitation.',
     invalid_code: 'This code is wrong, already used, or expired.',
     weak_password:
       'This password is easy to guess. Avoid your address, this service’s name, and a season or month with a year. Choose another one.',
@@ -428,7 +429,8 @@ const signonFr: typeof signonEn = {
       seconds < 90
         ? `Il y a eu trop d’essais. Patientez ${seconds} ${seconds < 2 ? 'seconde' : 'secondes'} avant le prochain.`
         : `Il y a eu trop d’essais. Patientez ${Math.ceil(seconds / 60)} minutes avant le prochain.`,
-    invalid_link: 'Ce lien a déjà servi, a expiré ou n’a jamais existé.',
+    invalid_link:
+      'Ce lien a déjà servi, a expiré ou n’a jamais existé. Si vous avez été invité, demandez une nouvelle invitation.',
     invalid_code: 'Ce code est incorrect, déjà utilisé ou expiré.',
     weak_password:
       'Ce mot de passe est facile à deviner. Évitez votre adresse, le nom de ce service, et une saison ou un mois avec une année. Choisissez-en un autre.',

@@ -38,7 +38,7 @@ it('an invited address chooses a password by its link in any browser, and signs 
   const token = await bench.tokenTo(email);
   const mail = bench.mails.at(-1)!;
   assert.equal(mail.subject, 'Vous êtes invité à créer un compte');
-  assert.match(mail.text, /L’opérateur de id\.example\.org/);
+  assert.match(mail.text, /L’opérateur du service id\.example\.org/);
   const { registration, people } = bench.signon;
   assert.equal(await registration.asks(token, elsewhere), 'invited');
   assert.equal(errorOf(await registration.verify(token, elsewhere)), 'invalid_parameter');
