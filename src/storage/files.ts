@@ -1,6 +1,7 @@
 /** Writes small files that are either complete or absent after a power cut. */
 
 import { closeSync, fsyncSync, linkSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Random, randomToken } from '../core/random.ts';
 
@@ -24,6 +25,29 @@ export function makeFileOnce(path: string, content: string, random: Random): voi
     unlinkSync(temporary);
   }
   syncPath(dirname(path));
+}
+
+/**
+ * Makes or replaces a file that nobody but its owner may read. Resolves when it is on disk under its name.
+ * @param part the name that it has until then
+ * @throws the system's error
+ */
+export async function replaceFile(path: string, part: string, text: string): Promise<void> {
+  try {
+    const file = await open(part, 'w', 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(part, path);
+  } catch (error) {
+    await unlink(part).catch(() => undefined);
+    throw error;
+  }
+  const folder = await open(dirname(path), 'r');
+  await folder.sync().finally(() => folder.close());
 }
 
 /** A file's bytes, or a folder's names: without it a name may be lost in a power cut. */

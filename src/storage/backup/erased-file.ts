@@ -12,10 +12,10 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { open, readFile, rename, unlink } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { OperatorError } from '../../core/errors.ts';
 import { type Random, randomToken } from '../../core/random.ts';
+import { replaceFile } from '../files.ts';
 import { partSuffix } from './write.ts';
 
 /** In the data directory, and in the folder of backups. */
@@ -110,26 +110,9 @@ export async function readErasedFile(
 }
 
 /** Resolves when the list is on disk under its name. @throws the system's error */
-export async function writeErasedFile(path: string, text: string, random: Random): Promise<void> {
-  const part = `${path}.${randomToken(random, 6)}${partSuffix}`;
-  try {
-    const file = await open(part, 'wx', 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(part, path);
-  } catch (error) {
-    await unlink(part).catch(() => undefined);
-    throw error;
-  }
-  const folder = await open(dirname(path), 'r');
-  await folder.sync().finally(() => folder.close());
+export function writeErasedFile(path: string, text: string, random: Random): Promise<void> {
+  return replaceFile(path, `${path}.${randomToken(random, 6)}${partSuffix}`, text);
 }
-
-/** To the millisecond. */
 function isoText(atMs: number): string {
   return new Date(atMs).toISOString();
 }

@@ -5,12 +5,14 @@
  * would fill the disk of the store.
  */
 
-import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../../core/errors.ts';
+import { replaceFile } from '../files.ts';
 
 /** In the folder. */
 export const folderMark = '.portcullis-backups';
+const markText = 'Backups of Portcullis are kept here. Without this file none is written.\n';
 /** In the data directory: a line for each folder that was marked. */
 export const knownFolders = 'backup-folders';
 
@@ -28,10 +30,7 @@ export async function claimFolder({ folder, dataDir }: BackupFolder): Promise<vo
     if (await isThere(mark)) return await remember({ folder, dataDir });
     if (await isVanished({ folder, dataDir })) throw vanished({ folder, dataDir });
     await makeFolders(folder);
-    await writeWhole(
-      mark,
-      'Backups of Portcullis are kept here. Without this file none is written.\n',
-    );
+    await replaceFile(mark, `${mark}.part`, markText);
     await remember({ folder, dataDir });
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
@@ -57,7 +56,8 @@ async function remember({ folder, dataDir }: BackupFolder): Promise<void> {
   const known = await knownIn(dataDir);
   if (known.includes(folder)) return;
   const lines = [...known, folder].slice(-foldersMax);
-  await writeWhole(join(dataDir, knownFolders), `${lines.join('\n')}\n`);
+  const file = join(dataDir, knownFolders);
+  await replaceFile(file, `${file}.part`, `${lines.join('\n')}\n`);
 }
 
 async function knownIn(dataDir: string): Promise<string[]> {
@@ -89,18 +89,4 @@ function isThere(path: string): Promise<boolean> {
       throw error;
     },
   );
-}
-
-async function writeWhole(path: string, text: string): Promise<void> {
-  const part = `${path}.part`;
-  const file = await open(part, 'w', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(part, path);
-  const folder = await open(dirname(path), 'r');
-  await folder.sync().finally(() => folder.close());
 }
