@@ -181,6 +181,8 @@ export interface ListedNotices extends SitePlace {
   readonly told: SiteTold | undefined;
 }
 
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
 const listedMax = 20_000;
 const waitingMax = 100_000;
 
@@ -193,43 +195,50 @@ export async function listNotices(
   part: string,
   pace: Pace,
 ): Promise<{ readonly sites: readonly ListedNotices[]; readonly isCut: boolean }> {
-  const sites = new Map<string, ListedNotices>();
+  const sites = new Map<string, Writable<ListedNotices>>();
   let [isCut, waited] = [false, 0];
-  function add(place: SitePlace, change: (site: ListedNotices) => Partial<ListedNotices>): void {
-    if (!place.clientId.includes(part)) return;
-    const name = `${place.clientId} ${place.origin}`;
-    const { clientId, origin } = place;
-    const none = { clientId, origin, waiting: 0, since: undefined, told: undefined };
-    const site: ListedNotices = sites.get(name) ?? none;
-    if (sites.size >= listedMax && !sites.has(name)) isCut = true;
-    else sites.set(name, { ...site, ...change(site) });
+  function siteOf({ clientId, origin }: SitePlace): Writable<ListedNotices> | undefined {
+    if (!clientId.includes(part)) return undefined;
+    const name = `${clientId} ${origin}`;
+    const known = sites.get(name);
+    if (known !== undefined) return known;
+    isCut ||= sites.size >= listedMax;
+    if (sites.size >= listedMax) return undefined;
+    const site = { clientId, origin, waiting: 0, since: undefined, told: undefined };
+    sites.set(name, site);
+    return site;
   }
   for await (const page of pagesUnder(store, siteToldPrefix())) {
     for (const { key, value } of page) {
       const [clientId = '', origin = ''] = readTexts(key);
-      add({ clientId, origin }, () => ({ told: told.decode(value) }));
+      const site = siteOf({ clientId, origin });
+      if (site !== undefined) site.told = told.decode(value);
       if (pace.isOver()) await pace.next();
     }
   }
   waiting: for await (const page of pagesUnder(store, siteNoticePrefix())) {
     for (const { value } of page) {
-      const notice = readSiteNotice(value);
       isCut ||= ++waited > waitingMax;
       if (waited > waitingMax) break waiting;
-      if (notice === undefined) continue;
-      add(notice, ({ waiting, since }) => ({
-        waiting: waiting + 1,
-        since: Math.min(since ?? notice.at, notice.at),
-      }));
+      const notice = readSiteNotice(value);
+      const site = notice && siteOf(notice);
+      if (site !== undefined) {
+        site.waiting++;
+        site.since = Math.min(site.since ?? notice!.at, notice!.at);
+      }
       if (pace.isOver()) await pace.next();
     }
   }
-  const failing = (site: ListedNotices) => Number((site.told?.failures ?? 0) > 0);
-  const sorted = [...sites.values()].sort(
-    (a, b) =>
-      failing(b) - failing(a) ||
-      b.waiting - a.waiting ||
-      (b.told?.triedAt ?? 0) - (a.told?.triedAt ?? 0),
-  );
+  const sorted: ListedNotices[] = [];
+  const all = [...sites.values()];
+  // Each part is sorted in a turn of its own.
+  for (const isFailing of [true, false]) {
+    await pace.next();
+    sorted.push(
+      ...all
+        .filter((site) => (site.told?.failures ?? 0) > 0 === isFailing)
+        .sort((a, b) => b.waiting - a.waiting || (b.told?.triedAt ?? 0) - (a.told?.triedAt ?? 0)),
+    );
+  }
   return { sites: sorted, isCut };
 }
