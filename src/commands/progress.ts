@@ -173,7 +173,10 @@ function rowProgressText(
   verb = 'written',
 ): string {
   const percent = totalRows === 0 ? 100 : Math.min(100, Math.floor((100 * rows) / totalRows));
-  const parts = [`${percent}% ${grouped(rows)}/${grouped(totalRows)} ${verb}`];
+  // The total may be a guess: what goes beyond it stands alone.
+  const share = rows > totalRows ? '' : `${percent}% `;
+  const total = rows > totalRows ? '' : `/${grouped(totalRows)}`;
+  const parts = [`${share}${grouped(rows)}${total} ${verb}`];
   if (elapsedMs > 0) parts.push(`${grouped(Math.round((1_000 * rows) / elapsedMs))} rows/s`);
   if (rows > 0 && rows < totalRows) {
     const leftMs = (elapsedMs * (totalRows - rows)) / rows;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
-import { createProgress, progressText } from '../../src/commands/progress.ts';
+import { createProgress, createRowProgress, progressText } from '../../src/commands/progress.ts';
 import { manualClock } from '../../src/core/clock.ts';
 
 class Capture extends Writable {
@@ -62,6 +62,17 @@ test('without a terminal a plain line comes every five seconds and at the end', 
     'list: 100% 1.0/1.0 MB, 10,000 rows, 1,000 rows/s',
     '',
   ]);
+});
+
+test('rows beyond a guessed total stand without it', () => {
+  const stream = new Capture();
+  const clock = manualClock(0);
+  const options = { stream, silent: false, label: 'backup', clock, totalRows: 4_007 };
+  const progress = createRowProgress(options);
+  clock.advance(1_000);
+  progress.update(24_033);
+  progress.stop();
+  assert.equal(stream.text, 'backup: 24,033 written, 24,033 rows/s\n');
 });
 
 test('an import that ends between two lines still shows its last state', () => {

@@ -509,7 +509,9 @@ export const deleteAccount = operation({
     );
     return shown(found);
   },
-  lines: ({ email }) => [`account ${email} is deleted; run compact to clear the file too`],
+  lines: ({ email }) => [
+    `account ${email} is deleted; with an embedded store, compact clears the file too`,
+  ],
 });
 
 export const exportAccount = operation({
