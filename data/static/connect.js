@@ -148,7 +148,8 @@ async function look() {
   const answer = await fetch(box.dataset.look, { headers: { Accept: 'application/json' } });
   if (!answer.ok || answer.redirected) return true;
   const { requests, note } = await answer.json();
-  if (requests > Number(box.dataset.seen)) {
+  // A refused request counts as one too, and its note stays until one is answered.
+  if (note === undefined && requests > Number(box.dataset.seen)) {
     showState('working');
     return true;
   }

@@ -14,6 +14,7 @@ import {
   consolePage,
   FindForm,
   factsCard,
+  inWords,
   isFormOpen,
   Listing,
   sectionActs,
@@ -324,7 +325,7 @@ export function personPage(
           <Fold
             title={text.planTitle}
             icon="tag"
-            aside={person.plan}
+            aside={inWords(frame, person.plan)}
             open={isFormOpen(view, 'plan')}
           >
             <ActForm

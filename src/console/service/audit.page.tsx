@@ -83,11 +83,12 @@ export function changeIn(
   const named = placeholder === undefined ? command : command.slice(0, -placeholder.length - 1);
   const [first = '', second = '', third = '', ...others] = named.split(' ');
   // Some acts have a name of one word.
-  const [name, about, rest] =
+  const [name, target, rest] =
     words[first] === undefined
       ? [words[`${first} ${second}`], third, others]
       : [words[first], second, [third, ...others]];
   if (name === undefined) return [<code class="breaks">{command}</code>, ''];
+  const about = target.replace(/^address=/, '');
   const email = emails.get(about);
   const said = about.includes('=') ? undefined : (email ?? about);
   const facts = said === undefined ? [about, ...rest] : rest;
