@@ -19,7 +19,7 @@ export interface Credentials {
   readonly passwordHash: string;
   /** Ms since 1970; 0: never. */
   readonly passwordChangedAt: number;
-  /** Sessions of another epoch are over. Growing it ends them all in one commit. */
+  /** Sessions of another epoch are invalid. Increasing it ends all of them in one commit. */
   readonly epoch: number;
   readonly language: StoredLanguage;
   /** The browsers that signed in (`browserHash`), newest last. */
@@ -160,14 +160,13 @@ export const { encode: encodeCredentials, decode: decodeCredentials } = record<C
   formerEmails: list(group<FormerEmail>({ email: text, until: time })),
 });
 
-// The row that stands for a deletion from its first commit on, under the account's id, in four
-// states. `notify` and `silent`: the account is there, closed, and its rows are being deleted; at the
-// end the person gets a deletion notice (`notify`) or not. `notice_due`: only what this notice needs is
-// left of the person. `over`: nothing is left at all.
+// The row of a deletion, under the account's id, from its first commit on. It has four states. `notify` and `silent`:
+// the account is closed and its rows are being deleted; at the end the person gets a deletion notice (`notify`) or
+// not. `notice_due`: only what this notice needs is left. `over`: nothing is left.
 //
-// Every commit that adds a row for an account checks that there is none (`notErased`): a request
-// that was under way when the deletion began can't leave anything behind it. That is why `over`
-// outlives the requests; it names a random id that leads to nobody.
+// Every commit that adds a row for an account checks that there is no such row (`notErased`), so a request under way
+// when the deletion began can't leave anything. That is why `over` outlives the requests; it names a random id that
+// leads to nobody.
 
 type ErasureMark =
   | { readonly state: 'notify' | 'silent' | 'over' }

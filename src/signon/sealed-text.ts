@@ -1,16 +1,15 @@
 /**
- * Texts that a page, a form or an authenticator carries for us, sealed (AES-256-GCM), so that
- * nothing has to be stored for somebody who is not signed in.
+ * Texts that a page, a form or an authenticator carries for us, sealed (AES-256-GCM), so that nothing is stored for
+ * visitors who are not signed in.
  *
  *   ┌─────────┬──────────┬──────────┬────────────┬────────┐
  *   │ version │ id       │ nonce    │ ciphertext │ tag    │
  *   │ 1 byte  │ 16 bytes │ 12 bytes │            │ 16     │
  *   └─────────┴──────────┴──────────┴────────────┴────────┘
  *
- * Each seal has a key of its own: HMAC-SHA-256 of a key for the purpose (which follows from the
- * master key, so it survives a restart) over who may open it and the id. So anybody may have any
- * number made without a nonce meeting its key twice. The id is random and names the seal: whoever
- * lets it count once keeps the id, after it was used.
+ * Each seal has a key of its own: HMAC-SHA-256 over the holder and the id, with a key for the purpose (derived from
+ * the master key, so it survives a restart). So anybody can get any number of seals without a nonce being used twice
+ * under one key. The id is random and names the seal: code that accepts a seal only once stores the id after its use.
  */
 
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
@@ -57,7 +56,10 @@ export function createSealedTexts(options: {
       const body = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([head, body, cipher.getAuthTag()]).toString('base64url');
     },
-    /** Returns undefined alike when it was altered, is another holder's, or no seal of this purpose at all. */
+    /**
+     * Returns undefined when it was altered, is another holder's, or no seal of this purpose; callers can't tell
+     * these apart.
+     */
     open(text: string, holder: string): Opened | undefined {
       if (text.length > charsMax) return undefined;
       const bytes = Buffer.from(text, 'base64url');

@@ -84,7 +84,7 @@ export interface AccountAreaWebhooks {
     also: CommitAddition,
   ): Promise<Result<{ readonly id: string; readonly secret: string }>>;
   remove(account: string, id: string, also: readonly SetRow[]): Promise<Result<void>>;
-  /** Sends one event that says no more than that it is a test. */
+  /** Sends an event that only says that it is a test. */
   test(account: string, id: string): Promise<Result<void>>;
   readonly perAccountMax: number;
 }

@@ -1,4 +1,4 @@
-/** Mails that a command sends itself: it waits for them, since nothing goes on after it. */
+/** Mails that a command sends itself. It waits for them, since its process ends afterwards. */
 
 import type { OperationTools } from '../../contracts/operation.ts';
 import { ok, type Result } from '../../core/result.ts';
@@ -23,9 +23,7 @@ export function commandMailer(tools: OperationTools) {
   return createMailer({ ...tools, transport, sender, limit: () => 0, retryDelaysMs });
 }
 
-/**
- * Runs with the notices that inform an owner of a change. @returns also whether all mails were sent
- */
+/** Runs with notices that inform the owner of a change. @returns also whether all mails were sent */
 export async function withNotices<T>(
   tools: OperationTools,
   run: (notices: Notices) => Promise<T>,
@@ -44,8 +42,9 @@ export async function withNotices<T>(
 }
 
 /**
- * Sends a link for a new password. In the server its own limits count; without one the open links of the
- * account do. @returns also whether the mail is on its way
+ * Sends a link for a new password. In the server its limits apply; without one the account's open links are the
+ * limit.
+ * @returns also whether the mail is on its way
  */
 export async function sendResetLink(
   tools: OperationTools & { readonly sendReset?: ResetLinks['sendByOperator'] },
@@ -80,7 +79,7 @@ export async function sendInvitation(
 type MailedLinkParts = Parameters<typeof createResetLinks>[0] &
   Pick<Parameters<typeof createInvitations>[0], 'people' | 'pages'>;
 
-/** Does what mails a link, with a mailer that ends with it. `sent`: the mail server took all mails. */
+/** Runs `work`, which mails a link, with a mailer of its own. `sent`: the mail server took all mails. */
 async function withOwnMailer<T>(
   tools: OperationTools,
   work: (parts: MailedLinkParts) => Promise<Result<T>>,

@@ -1,10 +1,9 @@
 /**
- * The queue between sign-on and the mail server. `post` never waits and answers nothing about the
- * address, so a route takes the same time whether a mail goes out or not. Bounded; tried four times
- * over six minutes. Not kept over a restart: a mail that was lost can be asked for again, and one
- * that can't has a row until it is out (notices.ts, deletion.ts). Mails about completed changes and
- * deletions go first, and have a capacity of their own when the queue is full: requests for other
- * mails can't keep them out.
+ * The queue between sign-on and the mail server. `post` never waits and returns nothing about the address, so a route
+ * takes the same time whether a mail is sent or not. The queue is bounded; a mail is tried four times over six
+ * minutes. The queue is lost at a restart: most mails can be requested again, and the others have a row until they
+ * are sent (notices.ts, deletion.ts). Mails about completed changes and deletions go first and have a capacity of
+ * their own, so requests for other mails can't keep them out.
  *
  * Nothing of a mail is logged here: neither address nor text.
  */

@@ -1,12 +1,10 @@
 /**
- * Sends an owner notices of what was changed in the account: to its address, and for a while to the
- * addresses that it had before. So whoever takes an account over and changes its address does not
- * cut off the owner, however often the address is changed: the oldest ones are kept.
+ * Notifies the owner of changes of the account: at its address, and for a while at its former addresses. So a thief
+ * who changes the address can't cut off the owner, however often the address changes: the oldest ones are kept.
  *
- * Each mail is a row of the commit that makes the change, one for each address, and the row goes
- * when the mail is out. What a stop, a full queue or a mail server that was away left behind is
- * taken up by the next start and by a pass of each hour, for a day. A mail may come twice after a
- * crash, never not at all.
+ * Each mail is a row of the commit that makes the change, one for each address, and the row is removed when the mail
+ * is sent. Rows that a stop, a full queue or an unreachable mail server left behind are sent at the next start or by
+ * an hourly pass, for a day. After a crash a mail may be sent twice, but is never lost.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -74,7 +72,7 @@ function noticeAccountOf(key: Key): string {
   return Buffer.from(key.subarray(1, -9)).toString('utf8');
 }
 
-/** A former address of an account gets mails about changes for so long. */
+/** A former address of an account gets mails about changes for this time. */
 const formerEmailLifeMs = 7 * dayMs;
 /** The limit of former addresses, and so of changes of the address in that time: none may be pushed out by the next. */
 const formerEmailsMax = 5;
@@ -90,7 +88,7 @@ export interface Notice {
 /** The limit of mails that passes have under way; the next ones wait in their rows. */
 const underWayMax = 64;
 const passMs = hourMs;
-/** The pause between passes of several servers: one that stopped for good leaves its mails to the others. */
+/** The pause between passes where several servers share a store: one that stopped leaves its mails to the others. */
 const sharedPassMs = 30_000;
 const retryMs = 10_000;
 /** A younger row is left to the process that wrote it, which is sending it. */

@@ -98,7 +98,7 @@ export function openOutbox(options: {
       if (file !== undefined) log.info(`text message written to outbox/${file}`);
     },
     newest: (): Promise<readonly OutboxMessage[]> => readOutbox(folder),
-    /** Removes all that was written to a mail address, or for an account. Returns how many files went. */
+    /** Removes all mails to an address, or for an account. Returns the number of files removed. */
     async forget(owner: string): Promise<number> {
       const names = await readdir(folder).catch((error) => {
         if (error.code === 'ENOENT') return [];
@@ -146,8 +146,8 @@ const shownMax = 50;
 const fileBytesMax = 65_536;
 
 /**
- * Returns the newest messages first: at most 50 files of 64 KiB. A file that can't be read, or went
- * meanwhile, is left out.
+ * Returns the newest messages first: at most 50 files of 64 KiB. A file that can't be read, or was removed meanwhile,
+ * is left out.
  */
 async function readOutbox(folder: string): Promise<readonly OutboxMessage[]> {
   const names = await readdir(folder).catch(() => [] as string[]);

@@ -119,7 +119,7 @@ export function createAccountChanges(options: {
     return !(await needsPasskey(session.accountId));
   }
 
-  /** Counts one change that is not made by `make`, such as of an API key. Undefined: go on. */
+  /** Counts a change that is not made by `make`, such as of an API key. Returns undefined if it may be made. */
   function count(accountId: string): Failure | undefined {
     const { max, windowMs } = accountChangeLimit;
     const now = clock.monotonicMs();

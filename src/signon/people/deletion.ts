@@ -62,8 +62,8 @@ export function createDeletion(options: {
   /** Gets each account whose deletion has begun, durably. */
   erased?: Pick<ErasedList, 'add'> | undefined;
   /**
-   * The store that records that a mail went, where `store` is fenced by a lease: the record stays true whoever has
-   * the lease by then. Before it, a commit to `store` shows that this node still has the lease.
+   * The store that records a sent mail, where `store` needs a lease: the record is true whoever has the lease then. A
+   * commit to `store` before it shows that this node still has the lease.
    */
   noticeStore?: Store | undefined;
   /** Called when an account was erased without the notice that its person would have got. */
@@ -74,7 +74,7 @@ export function createDeletion(options: {
   const people = openPeople(store);
   const keys = createKeyRecords(options);
 
-  /** Disables the account for good, with an event in the journal. */
+  /** Disables the account permanently, with an event in the journal. */
   function begin(
     id: string,
     { keepsOne = false }: { readonly keepsOne?: boolean } = {},

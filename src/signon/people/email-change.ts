@@ -1,16 +1,14 @@
 /**
- * A new mail address: asked for in a fresh session, in force when the link sent to it is opened.
- * The new address is taken in that commit, the old one is free from then on. A registration of it
- * that nobody verified is removed in the same commit: the mailbox is proved here, there it was only
- * claimed. An address that has an account gets a mail about it; the one who asks gets the same
- * answer.
+ * Changes a mail address: requested in a fresh session, done when the link sent to the new address is opened. That
+ * commit takes the new address and frees the old one. An unverified registration of the new address is removed in the
+ * same commit, since it only claimed the mailbox. If the new address has an account, it gets a mail about the
+ * request; the answer to the requester is the same.
  *
- * A link counts in a session of the account that asked, so nobody is led to move an account to a
- * mailbox of somebody else. The change grows the epoch: links that were sent to the old mailbox,
- * to reset the password or to change the address again, end with it, and all other sessions.
+ * A link works only in a session of the account that asked, so nobody can be tricked into moving an account to
+ * another mailbox. The change increases the epoch: it ends all other sessions, and links sent to the old mailbox to
+ * reset the password or to change the address again.
  *
- * Both addresses get a mail, and the old one gets those of later changes too, for a while
- * (notices.ts).
+ * Both addresses get a mail, and the old one gets those of later changes for a while (notices.ts).
  */
 
 import { accountRow } from '../../access/accounts/accounts.ts';

@@ -30,7 +30,7 @@ export const linkLifeMs = {
   reset: hourMs,
   email: dayMs,
   secondFactor: 10 * minuteMs,
-  /** The link lives longer than the hour in which an address gets no more than three. */
+  /** The link lives longer than the hour in which an address gets at most three. */
   signIn: 2 * hourMs,
   /** An invitation works as long as its account waits (pending.ts). */
   invite: 7 * dayMs,
@@ -211,10 +211,9 @@ export function pageLinks(baseUrl: string) {
 
 export type PageLinks = ReturnType<typeof pageLinks>;
 
-// The data of a link of registration or recovery, besides its account: the browser that asked and
-// where the person was going there; with registration, the password that was chosen or the passkey
-// that was made, and how often somebody tried to use the link elsewhere. The address of the link
-// itself reveals nothing of it, and only that browser learns where the person was going.
+// The data of a link of registration or recovery, besides its account: the browser that asked, the page that the
+// person was going to, and for a registration the chosen password or the new passkey, and how often somebody tried
+// the link elsewhere. The link's address reveals nothing of it, and only that browser learns the page.
 
 interface LinkData {
   readonly chosen: Chosen;

@@ -1,12 +1,12 @@
 /**
- * Registration asks more of a network that registers much: IPv4 /24, IPv6 /48. Counted are
- * registrations whose challenge was solved and links that are sent again, over 24 hours. Beyond a
- * first number the link of the mail works only later; beyond a second one the form takes neither
- * password nor passkey, and the mail's link alone leads to choosing a password.
+ * Registration asks more of a network (IPv4 /24, IPv6 /48) with many registrations. It counts registrations with a
+ * solved challenge and links that are sent again, over 24 hours. Above a first number the mailed link works only
+ * after a delay. Above a second one the form takes neither password nor passkey, and only the mailed link leads to
+ * choosing a password.
  *
- * The network alone decides, before an account is looked up: it reveals none. The time from
- * which a link works stands in the link's row, so a restart shortens no delay; the counts are in
- * memory, of all nodes, and begin anew. Bounded: at the bound the network that was quiet longest is forgotten.
+ * Only the network decides, before an account is looked up, so it reveals none. The time from which a link works is
+ * in the link's row, so a restart shortens no delay. The counts are in memory, of all nodes, and are lost at a
+ * restart. Bounded: at the bound the network that was quiet longest is forgotten.
  */
 
 import { type DistributedLimits, localLimits } from '../../access/quota/distributed-limits.ts';

@@ -1,8 +1,8 @@
 /**
- * An account whose mail address was never verified: four rows that expire, with what was written
- * with them. One row says no more than that the account waits, so that waiting accounts are found without reading all
- * accounts. The account holds its address against other registrations only; whoever proves to hold the mailbox in
- * another way gets the address, and the commit that records it removes all of it.
+ * An account with an unverified mail address: four rows that expire, with all that was written with them. One row
+ * only says that the account waits, so that such accounts are found without reading all accounts. The account
+ * reserves its address against other registrations only: whoever proves to hold the mailbox in another way gets the
+ * address, and the commit that records it removes the account.
  */
 
 import { type AccountRecord, decodeAccount } from '../../access/accounts/records.ts';
@@ -25,7 +25,7 @@ import { securityLogMax } from '../sessions/security-log.ts';
 import { sessionIdsOf } from '../sessions/sessions.ts';
 import { createRowCounter, type RowCounter } from './row-counter.ts';
 
-/** A registration waits so long for its verification; then the address is free again. */
+/** A registration waits this long for its verification; then the address is free again. */
 export const pendingLifeMs = 7 * dayMs;
 
 /** The limit of accounts that wait, each some rows of a kilobyte. At the limit nobody new can register. */

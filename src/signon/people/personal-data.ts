@@ -56,7 +56,7 @@ export function signonPersonalData(
 ): readonly PersonalData[] {
   const { store } = tools;
   return [
-    // The sites are told by the id that the profile holds.
+    // Sites are notified by the id that the profile holds, so consents go first.
     consentData(store, createConsents(tools)),
     profileData(tools),
     // The picture goes after the profile: without a profile no new one can be set.
@@ -150,7 +150,7 @@ function securityLogData(securityLog: SecurityLog): PersonalData {
   };
 }
 
-/** Open links, codes, mails that wait, and files of the outbox. The export holds none of it. */
+/** Open links, codes, waiting mails, and files of the outbox. The export has none of them. */
 function messageData(store: Store, outbox: Pick<Outbox, 'forget'>): PersonalData {
   /** Rows of this kind have random keys, so all are read. */
   async function eraseAmong(prefix: Key, isOwn: (value: Uint8Array) => boolean, pace: Pace) {

@@ -176,7 +176,10 @@ export function createRecovery(options: {
     changePassword,
     /** Returns whether the form is shown for a link. The link stays unused. */
     isOpen: async (token: string): Promise<boolean> => (await open(token)) !== undefined,
-    /** Returns the address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
+    /**
+     * Returns the address that the link was sent to, since whoever has the link has the mailbox. Empty when it has
+     * expired.
+     */
     accountOf: async (token: string): Promise<string> =>
       (await open(token))?.person.account.email ?? '',
   };
@@ -225,8 +228,8 @@ export function createResetLinks(options: {
   return {
     send,
     /**
-     * Sends a link for an operator, who does not see it. `unknown_account`; `conflict`: the account is not one
-     * that mail can open; `client_limit_exceeded`: its address had its links of this hour.
+     * Sends a link for an operator, who does not see it. `unknown_account`; `conflict`: a mail can't open the
+     * account; `client_limit_exceeded`: the address has had its links of this hour.
      */
     async sendByOperator(accountId: string): Promise<Result<void>> {
       const person = await people.byId(accountId);

@@ -1,20 +1,18 @@
 /**
  * Registration and verification of the mail address.
  *
- * An account that is not verified is rows that expire, and nothing in the journal: whoever
- * registers addresses of others takes nothing for good. The address is unique from the first commit
- * on (`check: null`). Verification makes the rows lasting and writes the event, in the one commit
- * that uses the link up.
+ * An unverified account consists of rows that expire, and has no event in the journal: whoever registers addresses of
+ * others reserves nothing permanently. The address is unique from the first commit on (`check: null`). Verification
+ * makes the rows permanent and writes the event, in the one commit that uses the link up.
  *
- * A link carries the password that was chosen with it, or the passkey that was made in its place:
- * that one opens nothing before the link is used. So somebody who registers another's address and
- * hopes that its owner verifies it has gained nothing once the owner registers and opens the newer
- * link: that link brings the owner's choice and ends all sessions of the other person. And the
- * other person's link, opened in any other browser than theirs, asks for the password or passkey
- * that they chose (`createVerification`).
+ * A link carries the password chosen with it, or the passkey made instead; neither opens anything before the link is
+ * used. So a stranger who registers somebody's address and hopes that the owner verifies it gains nothing once the
+ * owner registers too and opens the newer link: that link sets the owner's choice and ends all sessions of the
+ * stranger. And the stranger's link, opened in any browser but the stranger's, asks for the password or passkey that
+ * the stranger chose (`createVerification`).
  *
- * The answer and the work are the same whether the address has an account or not. The conditions
- * for a network that registers many accounts (pacing.ts) are decided before one is looked up.
+ * Answer and work are the same whether the address has an account or not. The conditions for a network with many
+ * registrations (pacing.ts) are decided before an account is looked up.
  */
 
 import { accountRow } from '../../access/accounts/accounts.ts';
@@ -457,15 +455,13 @@ interface Opened {
 }
 
 /**
- * Uses up a link of registration, for whoever may. Holding the mailbox is half of it: whoever
- * registers the address of another would else get an account that its owner verified with one
- * careless press. The other half is the browser that registered, or the password that was chosen
- * there, or the passkey that was made there.
+ * Uses a registration link, if the visitor may. Holding the mailbox is only half of the proof: otherwise whoever
+ * registers somebody's address would get an account that the owner verified by one careless press. The other half is
+ * the browser that registered, or the password or passkey that was chosen there.
  *
- * A password counts as a try in the link's row before it is judged, so a thousand at once are five
- * all the same; a signature can't be guessed.
- * Verification makes the account's rows lasting and writes the event, in the one commit that uses
- * the link up, and ends all sessions but the one in which it is done.
+ * A password is counted as a try in the link's row before it is judged, so a thousand at once are still five; a
+ * signature can't be guessed. Verification makes the account's rows permanent and writes the event, in the one commit
+ * that uses the link up, and ends all sessions but the present one.
  */
 function createVerification(options: RegistrationOptions) {
   const { store, clock, random, people, links, passwords } = options;
@@ -538,8 +534,8 @@ function createVerification(options: RegistrationOptions) {
   }
 
   /**
-   * Returns what the form of a link asks for: `nothing` also for one that is over; `choose` and `invited`: a new
-   * password or passkey; `later`: it does not work yet.
+   * Returns what the form of a link asks for. `nothing`: also for an expired link; `choose` and `invited`: a new
+   * password or passkey; `later`: the link does not work yet.
    */
   async function asks(token: string, visitor: Visitor): Promise<LinkAsks> {
     const found = await open(token);
@@ -551,7 +547,7 @@ function createVerification(options: RegistrationOptions) {
     return chosen.passkey === undefined ? 'password' : 'passkey';
   }
 
-  /** Returns ms since 1970; 0 for a link that works at once, and for one that is over. */
+  /** Returns ms since 1970; 0 for a link that works at once, and for an expired one. */
   async function worksFrom(token: string): Promise<number> {
     const found = await open(token);
     return found === undefined ? 0 : readLinkData(found.link).worksFrom;
@@ -751,7 +747,10 @@ function createVerification(options: RegistrationOptions) {
   /** Returns whether there is such a link and it was not used up. */
   const isOpen = async (token: string): Promise<boolean> => (await open(token)) !== undefined;
 
-  /** Returns the address that the link is for: whoever has the link has its mailbox. Empty when it is over. */
+  /**
+   * Returns the address that the link was sent to, since whoever has the link has the mailbox. Empty when it has
+   * expired.
+   */
   const accountOf = async (token: string): Promise<string> =>
     (await open(token))?.person.account.email ?? '';
 
@@ -766,7 +765,7 @@ function createVerification(options: RegistrationOptions) {
 // registration takes it. So a copy of the form brings nothing, nor does an older one after a restart.
 
 export const keptFormLifeMs = 15 * minuteMs;
-/** The solved challenges that wait; at the bound the oldest must be solved anew. */
+/** Solved challenges that wait; at the bound the oldest must be solved again. */
 export const solvedMax = 8_192;
 
 const solvedBytes = 16;
@@ -804,7 +803,7 @@ export function createKeptForms(options: { masterKey: MasterKey; clock: Clock; r
     },
     /** Returns whether the name may still be taken. */
     isOpen: (solved: string): boolean => names.get(solved) === true,
-    /** Uses the name up. False: it was never solved, was used before, or is over. */
+    /** Uses the name up. False: it was never solved, was used before, or has expired. */
     take: (solved: string): boolean => names.take(solved) === true,
     /** Gives back a name that was taken for a registration that failed. It lasts as long as a new one. */
     release: (solved: string): void => names.set(solved, true),
@@ -812,7 +811,7 @@ export function createKeptForms(options: { masterKey: MasterKey; clock: Clock; r
     seal({ password, solved }: KeptForm, browserId: string): string {
       return texts.seal(plains.encode({ keptAt: clock.now(), password, solved }), browserId);
     },
-    /** Returns undefined alike when it was altered, is over, or is another browser's. */
+    /** Returns undefined when it was altered, has expired, or is another browser's; callers can't tell these apart. */
     open(text: string, browserId: string): KeptForm | undefined {
       const opened = texts.open(text, browserId);
       const found = opened && plains.decode(opened.plain);

@@ -1,12 +1,11 @@
 /**
- * The review after a reset: whoever took the account over may have left a passkey, an API key, a
- * webhook or a site that still gives access to the account or sends data of it. From the reset
- * until the end of the review a session may do nothing else, and passkeys sign nobody in: only who
- * set the new password decides which of them stay.
+ * The review after a reset: a thief may have left a passkey, an API key, a webhook or a site that still gives access
+ * to the account or sends its data. From the reset until the end of the review a session can do nothing else, and
+ * passkeys sign nobody in: only whoever set the new password decides which of them stay.
  *
- * Nothing is kept by silence: each thing wants its own decision, and one that came in between is
- * asked about. Keys, webhooks and sites that go, go first; the commit that removes the passkeys
- * ends the review. A stop between the two leaves the review due, with fewer things in it.
+ * Nothing is kept silently: each thing needs its own decision, and one that was added meanwhile is asked about.
+ * Removed keys, webhooks and sites go first; the commit that removes the passkeys ends the review. A stop between the
+ * two leaves the review due, with fewer things in it.
  */
 
 import type { ApiKey, ApiKeys } from '../../access/keys/api-keys.ts';

@@ -78,8 +78,8 @@ export function createRowCounter(options: {
 
   return {
     /**
-     * Returns whether there may be a row under this key. One that is there already is replaced. A
-     * row that could not be written in the end stays counted until its time is over.
+     * Returns whether a row may be written under this key. An existing one is replaced. A row that could not be
+     * written stays counted until it would have expired.
      * @param expiresAt milliseconds since 1970, as the row has it
      */
     admit(key: string, subject: string, expiresAt: number): boolean {

@@ -1,9 +1,9 @@
 /**
- * /verify: the link of a registration's mail, and another one for who is signed in without having
- * opened it. Opening a link changes nothing: mail scanners open links too, so a button does it.
+ * /verify: the link of a registration's mail, and another link for people who are signed in and have not opened it.
+ * Opening a link changes nothing, since mail scanners open links too: a button does it.
  *
- * /recover, /reset and the confirmation of a new mail address. The answer to /recover is the same
- * for every address. Where the person was going is kept with the link, as registration does it.
+ * /recover, /reset and the confirmation of a new mail address. The answer to /recover is the same for every address.
+ * The page that the person was going to is kept with the link, as at the registration.
  */
 
 import { isAccountId } from '../../access/accounts/records.ts';

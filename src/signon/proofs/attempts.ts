@@ -1,8 +1,7 @@
 /**
- * Lock-out. An attempt counts before it is judged, so a thousand at once are as slow as a thousand
- * in a row; a success takes it back. Nothing here is a lock: who is limited may answer a challenge,
- * and after that gets a link by mail (sign-in.ts). So an attacker slows attackers, and never keeps
- * the owner out.
+ * Lock-out. An attempt counts before it is judged, so a thousand at once are as slow as a thousand in a row; a
+ * success is not counted. Nothing is ever locked: a limited visitor may solve a challenge, and after that gets a link
+ * by mail (sign-in.ts). So attackers slow down attackers, and never keep the owner out.
  *
  *  - account and network together: 5 free, then 1 s, 2 s, 4 s … 15 min
  *  - account from anywhere: 10 free, 20 with a challenge answered; one more each three minutes
@@ -12,17 +11,15 @@
  *  - account and a browser that it knows: 5 free, up to 15 min, and none of the others: the owner's
  *    own browser is not slowed by what others do
  *
- * Whoever proves to be the owner (the right password, a passkey, a new password by mail) is
- * forgiven what others did to the account, at most 20 of it an hour: else each sign-in of the owner
- * would give attackers a fresh start. So attackers have at most 80 guesses at a password in any
- * hour, however many they are, and 40 an hour in the long run; without the owner's help 40 and 20.
- * The second factor's count is forgiven by its own success alone: who reads the owner's mails must
- * not gain tries at it by setting the password again and again.
+ * Whoever proves to be the owner (the right password, a passkey, a new password by mail) clears what others did to
+ * the account, by 20 an hour at most: otherwise each sign-in of the owner would give attackers a fresh start. So
+ * attackers have at most 80 guesses at a password in any hour, however many they are, and 40 an hour in the long run;
+ * without the owner's sign-ins 40 and 20. The count of the second factor is cleared only by its own success: somebody
+ * who reads the owner's mails must not gain tries at it by setting the password again and again.
  *
- * The account is named by the mail address as typed, known or not: both are alike. In memory of the
- * main thread, bounded. A restart forgets too, which no attacker can cause. Each node sends the
- * others what it counted and forgave, so tries on different nodes are as slow as on one but for
- * those of the same second.
+ * The account is named by the mail address as typed, whether it exists or not. The counts are in memory of the main
+ * thread, bounded. A restart clears them too, which no attacker can cause. Each node sends the others what it counted
+ * and cleared, so tries on different nodes are as slow as on one, except within the same second.
  */
 
 import { type DistributedLimits, localLimits } from '../../access/quota/distributed-limits.ts';
@@ -30,7 +27,7 @@ import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail } from '../../core/result.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 
-/** A subject without attempts for this long starts anew. */
+/** A subject without attempts for this long is forgotten. */
 const forgetMs = dayMs;
 
 /** A subject with as many attempts is under attack. */
@@ -77,7 +74,7 @@ const tableNames: Readonly<Record<RuleName, string>> = {
   browser: 'sign_in_browsers',
 };
 
-/** The browser of a reset is trusted for so long to try the new password. */
+/** The browser of a reset may try the new password for this time. */
 const vouchedMs = hourMs;
 const vouchedMax = 10_000;
 

@@ -71,7 +71,7 @@ const texts: Readonly<Record<StoredLanguage, (code: string, service: string) => 
   fr: (code, service) => `${code} est votre code pour ${service}. Il est valable 10 minutes.`,
 };
 
-/** Undefined for what is no number. One without `+` is read as of the country. */
+/** Reads a phone number; undefined for any other text. A number without `+` belongs to the country. */
 function parsePhone(text: string, country: string): PhoneNumber | undefined {
   if (text.length > textLengthMax) return undefined;
   const home = isSupportedCountry(country) ? { defaultCountry: country } : {};

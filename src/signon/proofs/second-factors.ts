@@ -118,7 +118,7 @@ export function createSecondFactors(options: {
   }
 
   /**
-   * Begins (or begins anew): nothing counts before `enable`. The URI is for the QR code. `conflict`
+   * Begins the set-up, or begins it again: nothing counts before `enable`. The URI is for the QR code. `conflict`
    * when enabled already, `reauthentication_required`.
    */
   async function begin(session: Session): Promise<Result<{ secret: string; uri: string }>> {

@@ -73,7 +73,7 @@ export function createTrustedBrowsers(options: {
 
   function stands(trust: TrustRecord, { epoch, factors }: Credentials): boolean {
     const age = clock.now() - trust.since;
-    // A time in the future is of before the clock was set back.
+    // A time in the future was written before the clock was set back.
     return Math.abs(age) < trustLifeMs && trust.epoch === epoch && trust.factors === factors;
   }
 

@@ -76,7 +76,7 @@ export function createOnwards(
       const own = query.ok ? ofQuery(context, query.value) : {};
       return isForSite(own) || own.back !== undefined ? own : ofForm(context, form.get);
     },
-    /** Returns where a person goes who has just signed in. A request is kept for the session from now on. */
+    /** Returns the page for a person who has just signed in. From now on the request is kept for the session. */
     async entered(
       context: RequestContext,
       onward: Onward,
@@ -90,8 +90,8 @@ export function createOnwards(
       return begun?.ok === true ? continueHref(begun.value) : continuePath;
     },
     /**
-     * Keeps a request until a link of this kind, which is about to be mailed, is over.
-     * Returns what goes into the link and the next page.
+     * Keeps a request until a link of this kind, which is about to be mailed, expires. Returns what goes into the
+     * link and the next page.
      */
     async hold(
       context: RequestContext,
@@ -145,13 +145,13 @@ export function onwardKept(query: string): Onward {
 }
 
 /**
- * Returns where a person goes who is signed in in this browser.
- * @param verified false leads to the page of the verification first, unless a site's request waits
+ * Returns the page for a person who is signed in in this browser.
+ * @param verified false: the page of the verification comes first, unless a site's request waits
  */
 export function targetOf(onward: Onward, verified: boolean): string {
   const { request, requestEnded, continueId, back } = onward;
   if (request !== undefined) return `${authorizePath}?${request.query}`;
-  // Its page says that the request is over.
+  // The page there says that the request has expired.
   if (requestEnded === true) return continuePath;
   if (continueId !== undefined) return continueHref(continueId);
   return verified ? (back ?? '/account') : '/verify';

@@ -131,7 +131,7 @@ export const sessionLife = {
   absoluteMs: 90 * dayMs,
   /** "Last seen" is as coarse as this, which also bounds the writes. */
   seenMs: hourMs,
-  /** A sign-in counts as fresh for so long, where re-authentication is asked for. */
+  /** A sign-in is fresh for this time, where re-authentication is asked for. */
   freshMs: 10 * minuteMs,
 } as const;
 export const sessionsPerAccountMax = 50;
@@ -163,7 +163,7 @@ export interface Session {
 }
 
 export interface OpenRequest {
-  /** The person as it was when the proof was checked: any change since refuses the session. */
+  /** The person at the time of the proof: any change since then refuses the session. */
   readonly person: Person;
   /** The credentials that the same commit writes. */
   readonly credentials: Credentials;
@@ -208,7 +208,7 @@ export function createSessions(options: {
   async function factorDueOf({ account, proof }: SessionRecord, isOperator: boolean) {
     const isDemanded = factorDemand === 'everybody' || (factorDemand === 'operators' && isOperator);
     if (!isDemanded) return undefined;
-    // An operator is asked for the code, so a session of before the role that gave none falls short.
+    // Operators must give the code, so a session made before the role without one is too weak.
     const isShort = isOperator && proof === 'password+browser';
     const strength = await proofStrength(store, account, isShort ? 'password' : proof);
     return strength === 'strong' ? undefined : strength;
@@ -224,7 +224,7 @@ export function createSessions(options: {
     return row && record ? { key, version: row.version, record } : undefined;
   }
 
-  /** Returns the person of a session; undefined when it is over for any reason. */
+  /** Returns the person of a session; undefined when it has ended for any reason. */
   async function ownerOf(record: SessionRecord): Promise<Person | undefined> {
     const now = clock.now();
     if (now >= record.createdAt + sessionLife.absoluteMs) return undefined;
@@ -295,7 +295,7 @@ export function createSessions(options: {
     return done === 'lost' || !done.ok ? done : ok({ id, token: `${id}.${secret}` });
   }
 
-  /** Returns the session of a cookie; undefined if it is over, unknown or malformed. */
+  /** Returns the session of a cookie; undefined if it has ended, is unknown or malformed. */
   async function find(token: string): Promise<Session | undefined> {
     const [, id, secret] = tokenPattern.exec(token) ?? [];
     if (id === undefined || secret === undefined) return undefined;
@@ -381,7 +381,7 @@ export function createSessions(options: {
     return infos.sort((a, b) => b.lastSeenAt - a.lastSeenAt);
   }
 
-  /** Ends a session of the account; one that is over, or another account's, is left alone. */
+  /** Ends a session of the account; an ended one, or one of another account, is left alone. */
   async function end(accountId: string, id: string): Promise<Result<void>> {
     const found = await load(id);
     if (!found || found.record.account !== accountId) return ok(undefined);
@@ -398,8 +398,8 @@ export function createSessions(options: {
   }
 
   /**
-   * Returns the rows for a commit that changes what the session rests on: with them it goes on under a new cookie.
-   * Undefined: it is over, or has another cookie by now.
+   * Returns the rows by which a session survives a commit that changes its credentials, under a new cookie.
+   * Undefined: it has ended, or has another cookie already.
    * @param person the person before the commit, whose checks must name its credentials
    */
   async function transfer(
@@ -442,8 +442,8 @@ export function createSessions(options: {
   }
 
   /**
-   * Ends all other sessions of the account, which forgets the other browsers too. This one gets a new cookie, so a
-   * copy of the old one is over as well. `form_expired`: it was renewed or ended meanwhile.
+   * Ends all other sessions of the account and forgets the other browsers. This one gets a new cookie, so a copy of
+   * the old one ends too. `form_expired`: it was renewed or ended meanwhile.
    */
   function endOthers(session: Session, visitor: Visitor): Promise<Result<Renewed>> {
     return retryOnConflict<Renewed>(async () => {

@@ -1,12 +1,11 @@
 /**
- * /signin: password, second factor, passkey. Afterwards the visitor goes on to where they were
- * going (onward.route.ts), or to the account. Who is limited gets a challenge in the form, and
- * after that a link by mail (/signin/link). It works in the browser that asked for it. Opening it
- * changes nothing: mail scanners open links too, so a button does it.
+ * /signin: password, second factor, passkey. Afterwards the visitor goes on to the page that they came from
+ * (onward.route.ts), or to the account. A limited visitor gets a challenge in the form, and after that a link by mail
+ * (/signin/link), which works in the browser that asked for it. Opening it changes nothing, since mail scanners open
+ * links too: a button does it.
  *
- * Limits per address and neighbourhood are for unknown browsers: the browser of an owner and
- * passkeys have their own, so that whoever tries passwords from the same network does not keep them
- * out.
+ * Limits per address and neighbourhood are for unknown browsers: the owner's browser and passkeys have their own, so
+ * that somebody who tries passwords from the same network does not keep them out.
  */
 
 import { statusOf } from '../../core/errors.ts';
@@ -130,7 +129,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
 
   function ask(context: RequestContext, query: Params): Reply {
     const onward = onwards.ofQuery(context, query);
-    // An authorization asks anew even if there is a session; it decides what is needed.
+    // An authorization asks again even if there is a session; it decides what is needed.
     if (context.session !== undefined && !isForSite(onward)) {
       return pageBuilder.go(context, targetOf(onward, context.session.verified));
     }
@@ -225,7 +224,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     onward: Onward,
   ) {
     if (done.kind === 'signed_in') return enter(context, done, onward);
-    // A request that is over can't go on in an address.
+    // An expired request can't continue in an address.
     if (onward.requestEnded) return askForCode(context, { ...onward, ticket: done.ticket });
     return pageBuilder.go(context, onwardHref(codePath, onward), [
       pageBuilder.ticketCookie(done.ticket),

@@ -189,7 +189,7 @@ export function createSignIn(options: SignInOptions) {
     return done.ok ? ok({ kind: 'second_factor' as const, ticket: ticket.token }) : done;
   }
 
-  /** `invalid_link` when it is over, `forbidden` in another browser than asked. */
+  /** `invalid_link` when it has expired, `forbidden` in another browser than the one that asked. */
   async function withLink({
     token,
     visitor,

@@ -1,7 +1,7 @@
 /**
- * The sign-on of third-party sites as its pages and routes use it: read a request, decide what
- * comes next, ask, answer with a code, exchange the code. What a person decided, the code and the
- * end of the form are one commit, so a crash or a second click leaves no half of it.
+ * The sign-on of third-party sites for its pages and routes: read a request, decide what comes next, ask, answer with
+ * a code, exchange the code. The person's decision, the code and the end of the form are one commit, so a crash or a
+ * second click leaves no half of it.
  */
 
 import { createHash, createHmac } from 'node:crypto';
@@ -71,7 +71,7 @@ import { createSiteAccess } from './groups.ts';
 import { inOrder, type Scope } from './scopes.ts';
 import { createBlockedSites } from './site-list.ts';
 
-/** A page may stay open for so long before its form is sent. */
+/** A page may stay open for this time before its form is sent. */
 export const sealLifeMs = hourMs;
 /** The characters of state and redirect_uri of full length, all of them escaped. */
 export const requestQueryCharsMax = 12_288;
@@ -97,9 +97,9 @@ const plains = bareRecord<{ readonly askedAt: number; readonly query: string }>(
 });
 
 /**
- * Seals a site's request before anybody has signed in. Nothing of it is stored: the pages carry it in the body of
- * their forms, so a million requests cost no byte of disk. A seal opens for the browser that got it alone, for an
- * hour; who signs in with it uses it up.
+ * Seals a site's request before anybody has signed in. It is not stored: the pages carry it in their forms, so a
+ * million requests cost no byte of disk. A seal opens only for the browser that got it, for an hour; a sign-in uses
+ * it up.
  */
 export function createRequestSeals(options: {
   masterKey: MasterKey;
@@ -122,7 +122,7 @@ export function createRequestSeals(options: {
     seal(query: string, browserId: string): string {
       return texts.seal(plains.encode({ askedAt: clock.now(), query }), browserId);
     },
-    /** Returns undefined alike when it was altered, is over, or is another browser's. */
+    /** Returns undefined when it was altered, has expired, or is another browser's; callers can't tell these apart. */
     open(text: string, browserId: string): OpenedRequest | undefined {
       const opened = texts.open(text, browserId);
       const found = opened && plains.decode(opened.plain);
@@ -376,7 +376,7 @@ export function createAuthorization(options: {
   ): Promise<Result<string>> {
     return addressAfter(request, session, async () => {
       const { parties, agreed: consent, version } = await isAgreed(request, session);
-      // The page that asks anew shows the block.
+      // The page that asks again shows the block.
       const isBlocked = await blocked.isBlocked(parties.clientId);
       const admission = await access.admits(parties.clientId, parties.accountId);
       if (consent === undefined || isBlocked || !admission.isAllowed) {

@@ -1,16 +1,16 @@
 /**
- * GET /authorize.php, where it goes on after a sign-in, and the form of the consent page. The domain decides
+ * GET /authorize.php, its continuation after a sign-in, and the form of the consent page. The domain code decides
  * what comes next; here each decision becomes an answer. Until client and redirect address are known to belong
- * together, nothing that leads there is sent: no redirect and no link.
+ * together, no redirect and no link to that address is sent.
  *
- * Nothing is stored for somebody who has not signed in: the request goes on as the query of the next
- * page, and from there in its form (onward.route.ts).
+ * Nothing is stored for visitors who have not signed in: the request travels in the query of the next page, and from
+ * there in its form (onward.route.ts).
  *
  * HEAD is refused: these GETs keep requests and issue codes, and programs send HEAD on their own.
  *
- * The consent form is ours and of this very session (the page builder checks its token), names a request that
- * is kept here, and says which switches are on; client, scopes and redirect address are the kept request's,
- * whatever else was sent. One form, one answer.
+ * The consent form must be ours and of this session (the page builder checks its token). It names a request that is
+ * kept here, and which switches are on; client, scopes and redirect address are always those of the kept request. One
+ * form, one answer.
  */
 
 import type { Config } from '../../config.ts';
@@ -91,7 +91,7 @@ interface Course {
   readonly query: string;
   /** The time at which it was first seen, ms since 1970. */
   readonly askedAt: number;
-  /** A request that is kept already goes on under its id. */
+  /** A kept request continues under its id. */
   readonly kept: Kept | undefined;
   /** The form was sent, and a value is not the one that it showed. */
   readonly hasChanged: boolean;
@@ -150,7 +150,7 @@ export function authorizeRoutes(options: {
     return over(context);
   }
 
-  /** @param nextHref where the same request begins anew, if that is known */
+  /** @param nextHref where the same request starts again, if that is known */
   function over(context: RequestContext, nextHref?: string): Reply {
     return pageBuilder.show(context, (frame) => endedFormPage(frame, nextHref), { status: 403 });
   }
@@ -214,7 +214,7 @@ export function authorizeRoutes(options: {
     return pageBuilder.go(context, waits ? href : signInHref(query));
   }
 
-  /** The request is kept for the session, and goes on after the second factor that is demanded. */
+  /** Keeps the request for the session, which continues after the demanded second factor. */
   async function factorFirst(course: Course, session: Session): Promise<Reply> {
     const { context, query, askedAt, kept } = course;
     const { id: sessionId, factorDue } = session;
@@ -361,7 +361,7 @@ export function authorizeRoutes(options: {
         ? pageBuilder.go(context, `${authorizePath}?${context.request.query}`)
         : over(context),
     ),
-    // The form may be of an earlier session: whoever is signed in by now is asked anew.
+    // The form may belong to an earlier session: whoever is signed in now is asked again.
     pageBuilder.form(authorizeEndpoints.consent, consent, ['scope'], (context, _form, failure) =>
       failure.error === 'form_expired' ? formOver(context) : pageBuilder.problem(context, failure),
     ),

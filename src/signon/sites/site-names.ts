@@ -1,12 +1,12 @@
 /**
- * The names that sites give themselves in their web manifests, for the consent page (CONSENT_SITE_NAMES). Nobody checks
- * them: a name stands beside the domain and never in its place, and one that could pass for another domain, or
- * that holds what nobody sees, is none.
+ * The names that sites give themselves in their web manifests, for the consent page (CONSENT_SITE_NAMES). Nobody
+ * verifies them: a name is shown next to the domain and never instead of it. A name that could pass for another
+ * domain, or that has invisible characters, is not shown.
  *
- * A page never waits for one: the first consent of a site begins the look-up, and a later one has the name. Only
- * people who are signed in begin any. Two requests at most, of the origin that the answer goes to; redirects are not
- * followed, and private addresses not asked. A few are under way at a time, and some in a minute; what is known is
- * kept in memory for a day.
+ * A page never waits for a name: the first consent of a site starts the look-up, and a later one shows the name. Only
+ * signed-in people start look-ups. A look-up makes two requests at most, to the origin that the answer goes to;
+ * redirects are not followed, and private addresses are not asked. Look-ups at a time and a minute are limited;
+ * results are kept in memory for a day.
  */
 
 import type { Clock } from '../../core/clock.ts';

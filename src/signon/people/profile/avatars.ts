@@ -1,8 +1,7 @@
 /**
- * Pictures at rest. A picture has a random name that is made anew with each upload, so what was
- * served under a name never changes and may be cached for ever. The row, its name in the profile and
- * the end of the picture before are one commit, checked against the profile's version: two uploads
- * at once leave one picture, and none outlives its profile.
+ * Stored pictures. A picture gets a new random name with each upload, so a name always serves the same bytes and may
+ * be cached for ever. The new row, its name in the profile and the removal of the old picture are one commit, checked
+ * against the profile's version: two uploads at once leave one picture, and none outlives its profile.
  */
 
 import type { PersonalData } from '../../../contracts/personal-data.ts';
@@ -96,10 +95,9 @@ export function avatarData(store: Store): PersonalData {
   };
 }
 
-// A picture that a person sends becomes our own: 256 by 256 pixels, WebP, made anew from the pixels
-// alone, so nothing else of the file (metadata, places, trailing bytes, a second format hidden in
-// it) is ever kept or served. Only PNG, JPEG and WebP are read; the library's other loaders are
-// switched off. It works on threads of its own, one picture at a time.
+// An uploaded picture is decoded and encoded again, as WebP of 256 by 256 pixels. So nothing else of the file
+// (metadata, places, trailing bytes, a second format hidden in it) is ever kept or served. Only PNG, JPEG and WebP
+// are read; the library's other loaders are switched off. It works on threads of its own, one picture at a time.
 
 const avatarPixels = 256;
 /** The largest file that is accepted: as much as a telephone makes of a photograph. */

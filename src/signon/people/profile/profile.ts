@@ -24,7 +24,7 @@ export interface PostalAddress {
 
 /** Text fields are empty when the person left them empty. */
 interface Texts {
-  /** A public random id, the same for every site, never made anew. */
+  /** A public random id, the same for every site; it never changes. */
   readonly serviceId: string;
   readonly givenName: string;
   readonly familyName: string;
