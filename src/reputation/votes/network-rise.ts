@@ -1,17 +1,19 @@
 /**
- * Networks rise by their hosts: many reported hosts say something of the addresses between them.
+ * Networks rise by their hosts: many reported hosts say something about the addresses between them.
  *
- * A host counts when staff or two members reported it with a vote: what anybody can become by patience, an account
- * that has earned its standing, never speaks for a neighbour. An allowed or known-good host does not count.
+ * A host counts when staff or two members reported it with a vote. Accounts that earned their standing don't count
+ * here: anybody can earn it by patience, and it must not affect neighbours. An allowed or known-good host does not
+ * count.
  *
- * - An IPv4 /24 is cut into sixteen /28s. When more than half of them have a host that counts, the /24 has an entry with the
- *   evidence of its ninth worst /28, under the ceiling that is short of blocking. So one tenant of a part, however bad all of his
- *   part up to a /25 is, does nothing to his landlord's other tenants, and who is among many bad neighbours is challenged, not blocked.
- * - An IPv6 /64 is one subscriber's. Reports of its hosts count half for it (report-reducer.ts); with eight hosts that
- *   count they count whole, under the ceiling of its own votes.
+ * - An IPv4 /24 is cut into sixteen /28s. When more than half of them have a host that counts, the /24 gets an entry
+ * with the evidence of its ninth worst /28, under a ceiling just short of blocking. So one tenant of a part, however
+ * bad his part up to a /25 is, has no effect on the landlord's other tenants, and a host among many bad neighbours is
+ * challenged, not blocked.
+ * - An IPv6 /64 belongs to one subscriber. Reports of its hosts count half for it (report-reducer.ts); with eight
+ * hosts that count they count whole, under the ceiling of its own votes.
  *
- * What a network has risen to is derived: a contribution that nobody made, worked out anew whenever a host changes, from
- * the hosts alone. It decays with their evidence and goes when they go.
+ * The result is derived: a contribution that nobody made, computed again whenever a host changes, from the hosts
+ * alone. It decays with their evidence and is removed with them.
  */
 
 import { entryFlags } from '../../contracts/reputation.ts';

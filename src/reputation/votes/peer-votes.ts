@@ -1,16 +1,16 @@
 /**
- * What peers say of addresses: servers of other owners, whose weight, group and budget the journal's events set.
+ * The votes of peers: servers of other owners, whose weight, group and budget are set by events of the journal.
  *
- * A peer's row is a yes with a date. Its evidence is that of a member's reports, by the peer's weight, and halves every
- * 14 days from the moment at which the peer saw the address. Peers of one group are one vote, the heaviest. A vote is
- * charged to the peer's budget when it first lifts a ceiling, so a peer that nobody agrees with costs nothing and does
- * nothing; it is given back when staff, a member or a list confirms the row, or when four groups vote. Without budget
- * the row is evidence and no vote.
+ * A peer's row is a yes with a date. Its evidence is that of a member's reports times the peer's weight, and halves
+ * every 14 days after the peer saw the address. All peers of a group are one vote, that of the heaviest. A vote is
+ * charged to the peer's budget when it first lifts a ceiling, so a peer that nobody agrees with costs nothing and has
+ * no effect. The charge is refunded when staff, a member or a list confirms the row, or when four groups vote.
+ * Without budget the row is evidence but no vote.
  *
- * Invariants: peers confirm nobody. A peer without weight (paused, or its head is over) counts nothing, and what was
- * held by its votes goes. The number of a peer is 1 to 32; without peers there is no row, no page and no work.
- * Bounded: all peers together take a third of the contributions, and each remembers 4,096 networks in which it was
- * confirmed; beyond that it is confirmed no more until 14 days are over.
+ * Invariants: peers confirm nobody. A peer without weight (paused, or its head has expired) counts nothing, and what
+ * its votes held is released. A peer's number is 1 to 32; without peers there is no row, no page and no work.
+ * Bounded: all peers together have a third of the contributions, and each remembers 4,096 networks in which it was
+ * confirmed; beyond that it is not confirmed for 14 days.
  */
 
 import { dayMs, hourMs } from '../../core/time.ts';
@@ -43,7 +43,7 @@ import {
 } from './quorum.ts';
 
 export const peersMax = 32;
-/** All peers together have so large a part of the contributions at most. */
+/** All peers together have this part of the contributions at most: a third. */
 const contributionsShare = 3;
 const budgetHalfLifeMs = 14 * dayMs;
 const confirmedDays = 14;
@@ -51,10 +51,10 @@ const confirmedMax = 4_096;
 /** Evidence of a peer of full weight, and of an own server: what reports of a member and of staff come to. */
 const evidenceMax = 3;
 const ownEvidence = 6;
-/** From so many groups on the votes of an entry cost nothing. */
+/** The votes on an entry cost nothing if at least this many groups vote. */
 const groupsFree = 4;
 
-/** The worth of a peer's word, as the journal has it. */
+/** The terms of a peer: how much its votes count. */
 export interface PeerTerms {
   /** 1 to 32. */
   readonly peer: number;
@@ -203,8 +203,8 @@ export function createPeerVotes(options: {
   }
 
   /**
-   * Returns when somebody of ours or a peer saw the address last, seconds since 1970.
-   * @param lastReportedAt by us, 0 for never
+   * Returns when an own account or a peer last saw the address, seconds since 1970.
+   * @param lastReportedAt of own reports, 0 for never
    * @param without a node that is left out
    */
   function newestOn(entry: number, lastReportedAt: number, without = 0): number {
@@ -228,7 +228,7 @@ export function createPeerVotes(options: {
   }
 
   /**
-   * Charges the votes of an entry that lift its ceiling, and takes those that no budget is left for. It comes before
+   * Charges the votes that lift the ceiling of an entry, and removes those that have no budget left. Called before
    * the entry is settled. @param lastReportedAt seconds since 1970, 0 for none
    */
   function review(entry: number, lastReportedAt: number, at: number): void {
@@ -277,7 +277,7 @@ export function createPeerVotes(options: {
     }
   }
 
-  /** Confirms the peers' rows of an entry that are at most `withinMs` old: somebody of ours names it. */
+  /** Confirms the peers' rows of an entry that are at most `withinMs` old, since an own account or list names it. */
   function confirm(
     entry: number,
     network: number | undefined,
@@ -300,7 +300,7 @@ export function createPeerVotes(options: {
     }
   }
 
-  /** Takes the confirmations of an entry's rows back: what confirmed them was false. */
+  /** Undoes the confirmations of an entry's rows: what confirmed them was false. */
   function unconfirm(entry: number, at: number): void {
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
       if (kindOf(c.tag[node]!) !== contributionKinds.peer) continue;

@@ -1,21 +1,21 @@
 /**
- * Computes how far votes count: their units, the quorum of an entry, and the ceiling that follows.
- * Pure. Evidence says how much was reported (score.ts); many accounts that anybody can make are
- * much evidence and no quorum, so they never block an address.
+ * Computes how far votes count: their units, the quorum of an entry, and the ceiling that follows. Pure. Evidence
+ * says how much was reported (score.ts). Many accounts that anybody can make add much evidence but no quorum, so they
+ * never block an address.
  *
- * A vote is a report of an account with standing: staff 12 units, a member 6, one that has earned
- * it 4; newcomers have none. Votes of earned accounts count once per network. A list gives up to
- * 12 by its score. The quorum Q is the sum over votes of the 30 days up to the entry's last
- * report: it depends on the contributions alone, so taking one away leaves what the others make.
+ * A vote is a report of an account with standing: staff 12 units, a member 6, an earned one 4; newcomers have none.
+ * Votes of earned accounts count once per network. A list adds up to 12 by its score. The quorum Q is the sum over
+ * votes of the 30 days up to the entry's last report. It depends on the contributions alone, so removing one leaves
+ * what the others make.
  *
- * Peers, servers of other owners, have up to a member's units each by their weight. What they say counts
- * whole beside half a quorum of our own, or when enough groups of them agree; else it stops short of a
- * quorum, and one alone counts nothing. An own server counts as staff.
+ * Peers, servers of other owners, have up to a member's units each by their weight. They count whole next to half a
+ * quorum of our own, or when enough groups of them agree. Otherwise they stop short of a quorum, and one alone counts
+ * nothing. An own server counts as staff.
  *
- * When a quorum has lapsed, the next report finds a lower ceiling, and evidence that was allowed to go to 90
- * would suddenly show 40: a newcomer could clear an address. So the entry holds a ceiling: the lowest one under
- * which the report lowers nothing. It sinks with the evidence, report by report, so that many newcomers find no
- * open ceiling of 100 above an address that somebody vouched against months ago.
+ * When a quorum has lapsed, the next report would find a lower ceiling, and evidence that was shown as 90 would
+ * suddenly show 40: a newcomer could clear an address. So the entry holds a ceiling: the lowest one under which the
+ * report lowers nothing. It sinks with the evidence, report by report, so that many newcomers never find a ceiling of
+ * 100 left by somebody who vouched against the address months ago.
  */
 
 import type { Rank } from '../../access/quota/points.ts';
@@ -55,7 +55,7 @@ const anchoredEarnedMax = 8;
 /** Peers' units are whole numbers in quarters: a peer of full weight has 24 of them. */
 export const quartersPerUnit = 4;
 export const quartersOfPeer = quartersPerUnit * unitsOf.member;
-/** Half a quorum of our own, beside which peers count whole. */
+/** Half a quorum of our own: next to it peers count whole. */
 const halfQuorum = quorumFull / 2;
 /** Short of a quorum by as little as can't be missed. */
 const almostFull = quorumFull - 0.5;

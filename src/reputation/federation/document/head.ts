@@ -1,6 +1,6 @@
 /**
- * The head of what a server publishes: a signed note (C2SP) that says how far its segments go and which bytes
- * they are. Bytes are verified before any of them is read; whoever can't sign can't reach the parser.
+ * The head of what a server publishes: a signed note (C2SP) that names the last segment and the hash of all bytes so
+ * far. The signature is verified before any line is parsed, so an unsigned text never reaches the parser.
  *
  *     portcullis.federation/1 b.example
  *     seq 812
@@ -15,8 +15,7 @@
  *
  *     — b.example GitNP…
  *
- * Lines that are not known are ignored; another major version is refused. A head without the line of a snapshot
- * has none yet.
+ * Unknown lines are ignored; another major version is refused. A head without the line of a snapshot has none yet.
  */
 
 import { dayMs, minuteMs } from '../../../core/time.ts';
@@ -30,11 +29,11 @@ import {
 } from './key.ts';
 
 export const headBytesMax = 4_096;
-/** A head is good for so long at most. */
+/** A head is valid for this time at most. */
 export const headLifeMs = dayMs;
-/** A head is signed anew so often though nothing changed: one a minute would be 1,440 a day. */
+/** The number of the last segment grows by this a day at most: one segment a minute. */
 export const seqPerDayMax = 1_440;
-/** Clocks may differ by so much. */
+/** The largest difference between two servers' clocks. */
 const clockSkewMs = 5 * minuteMs;
 const signaturesMax = 8;
 const seqMax = 2 ** 40;
@@ -124,8 +123,8 @@ function secondText(ms: number): string {
 }
 
 /**
- * Reads the head that `key` signed. A key of which no signature is there is `strange_key`: a rotation that was not
- * followed in time, or another server.
+ * Reads the head that `key` signed. `strange_key`: the note has no signature of this key, after a rotation that was
+ * not followed in time, or from another server.
  */
 export function readHead(bytes: Uint8Array, key: FederationKey): HeadRead {
   if (bytes.length > headBytesMax) return { fault: 'too_long' };
@@ -232,9 +231,9 @@ function timeIn(text: string): number {
 export type HeadTaken = Pick<FederationHead, 'seq' | 'chain' | 'madeAt'>;
 
 /**
- * Returns why a verified head can't follow the one that was taken before it, undefined when it can: an old one sent
- * again, one that has been over, one of another history.
- * @param before undefined: none was taken
+ * Returns why a verified head can't follow the last accepted one; undefined when it can. An old head sent again, an
+ * expired one, and one of another history are refused.
+ * @param before undefined: none was accepted yet
  */
 export function faultOfHead(
   head: FederationHead,

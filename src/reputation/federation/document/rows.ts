@@ -1,9 +1,9 @@
 /**
- * What a server says of addresses, packed in one array: nine words a row, sorted by address.
+ * The rows that a server publishes, packed in one array: nine words a row, sorted by address.
  *
  *     words 0..3  address | 4  length and who reported | 5  first hour | 6  last hour | 7  categories | 8  reports
  *
- * A million rows are 36 MB, and go into a thread as they are.
+ * A million rows are 36 MB, and are passed to a thread without a copy.
  */
 
 import type { IpFamily } from '../../../ip/address.ts';

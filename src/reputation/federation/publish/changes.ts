@@ -1,7 +1,7 @@
 /**
- * Looks for what has changed between the rows that are out and what reports say now: rows that go, rows that are said
- * again once a day, and new ones, each of which waits for a random part of five minutes, so that the segment
- * that brings it tells nobody when it was met. It works in slices, and no more than a hundredth of the time.
+ * Compares the published rows with the present reports: rows to remove, rows to repeat once a day, and new rows. Each
+ * new row waits for a random part of five minutes, so that the segment with it does not reveal the time of the
+ * attack. It works in slices, at most a hundredth of the time.
  */
 
 import type { Clock } from '../../../core/clock.ts';

@@ -1,13 +1,13 @@
 /**
- * Makes what this server publishes: a segment when something changed, at most one in five minutes, or in one minute
- * where only rows go; a snapshot each day or after a fifth has changed; and the head, signed anew each hour. One
- * server of several does it, the one that holds the lease; every one serves it.
+ * Publishes this server's rows: a segment when something changed (at most one in five minutes, or in one minute if
+ * rows are only removed), a snapshot each day or after a fifth has changed, and the head, which is signed again each
+ * hour. Of several servers the one that holds the lease does this; every one serves the result.
  *
- * Invariant: a number is given to a segment by the commit that writes it, so whatever ends a process, no number is
- * given twice. Nothing of it is in memory that the store does not say.
+ * Invariant: a segment gets its number in the commit that writes it, so no number is used twice, whatever ends a
+ * process. Memory holds nothing that the store does not.
  *
- * Begun anew, after the operator switched it on, a restored backup or more changes than a segment holds, it gives
- * one number to no segment and a snapshot to all: whoever followed takes that.
+ * After a new start of publishing, a restored backup, or more changes than a segment holds, one number has no
+ * segment, and a snapshot has all rows: followers read that.
  */
 
 import { promisify } from 'node:util';

@@ -1,8 +1,8 @@
 /**
- * Chooses what this server says to others: first-hand alone. An address, or an IPv6 /64, goes out when its own reports,
- * without lists, own entries and other servers, come to 75 with a vote of staff or a member among them, and
- * enough accounts stand behind it. It stays until they come to less than 50, nobody vouched is left, it is allowed or
- * known good, or its last report is 30 days old.
+ * Chooses the rows that this server publishes, from its own reports only. An address, or an IPv6 /64, is published
+ * when its own reports (without lists, manual entries and other servers) reach a score of 75, with a vote of staff or
+ * a member among them, and enough accounts reported it. It stays until the score falls below 50, no such vote is
+ * left, it is allowed or known good, or its last report is 30 days old.
  */
 
 import { entryFlags } from '../../../contracts/reputation.ts';

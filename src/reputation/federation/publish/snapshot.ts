@@ -1,6 +1,6 @@
 /**
- * Snapshots as bytes, and the rows that a snapshot and the segments behind it add up to: both are work for a thread
- * where there are many rows.
+ * Writes snapshots as bytes, and computes the rows of a snapshot plus the segments after it. Many rows are work for a
+ * thread.
  */
 
 import { createHash } from 'node:crypto';

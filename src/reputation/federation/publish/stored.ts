@@ -1,9 +1,9 @@
 /**
- * What a server keeps of its publishing: the key, sealed by the master key; one row that says how far it is, with the
- * head as it was signed; a row for each segment, packed; and snapshots in parts.
+ * Stores the state of publishing: the key, sealed by the master key; one row with the position and the signed head; a
+ * row for each segment, packed; and snapshots in parts.
  *
- * Invariant: a segment and the row that counts it are one commit, checked against the row as it was read, so no
- * number is given twice. Parts of a snapshot are there before the row that names them.
+ * Invariant: a segment and the row that counts it are one commit, checked against the row that was read, so no number
+ * is used twice. The parts of a snapshot are written before the row that names them.
  */
 
 import { type MasterKey, open, seal } from '../../../access/keys/master-key.ts';

@@ -1,9 +1,9 @@
 /**
- * Reads what a peer publishes: its head, its segments and its snapshot. Nothing is kept here, and nothing is trusted
- * before it is verified: the head by its key, everything else by the hashes that the head signs.
+ * Reads what a peer publishes: its head, its segments and its snapshot. It keeps no state, and trusts nothing before
+ * it is verified: the head by its key, everything else by the hashes in the head.
  *
- * Invariants: only the peer's own host is asked, at an address that may be asked (lists/import/download.ts), over HTTPS unless
- * SOURCE_ALLOW_PRIVATE is on. Each answer has a bound on its bytes, its time and its rows.
+ * Invariants: only the peer's own host is asked, at an address that may be asked (lists/import/download.ts), over
+ * HTTPS unless SOURCE_ALLOW_PRIVATE is on. Each answer is bounded in bytes, time and rows.
  */
 
 import { OperatorError } from '../../../core/errors.ts';
@@ -36,7 +36,7 @@ const pollBytesMax = 64 * 1_048_576;
 /** Bytes of a segment that are parsed in one go: some hundreds of lines. */
 const pieceBytes = 32_768;
 const waitMsMax = 30_000;
-/** All questions of one poll together: few peers are polled at a time, and others wait. */
+/** All requests of one poll together: few peers are polled at a time, and others wait. */
 const pollMsMax = 10 * minuteMs;
 
 /** An answer of a peer is not right: nothing of it was taken. */
@@ -63,7 +63,7 @@ export interface FetchOptions {
   readonly destinations?: Destinations;
 }
 
-/** A head that was verified, and the validator that came with it: while it stands, nothing is sent and verified again. */
+/** A verified head and its ETag: while that is unchanged, the head is neither sent nor verified again. */
 export interface KnownHead {
   readonly head: FederationHead;
   /** Empty: none came. */
@@ -186,8 +186,8 @@ export function openPeerReader(options: FetchOptions) {
   }
 
   /**
-   * Reads the snapshot that the head names, packed as document/rows.ts has it. One that does not lead behind `after` is
-   * refused: who was read so far would be led back, and could be told another history from there.
+   * Reads the snapshot that the head names, packed as in document/rows.ts. A snapshot that ends before `after` is
+   * refused: it would lead back to a point from which the peer could tell another history.
    */
   async function snapshot(of: FederationHead, after = -1): Promise<Uint32Array> {
     const named = of.snapshot;

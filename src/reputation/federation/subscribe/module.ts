@@ -1,13 +1,13 @@
 /**
- * The peers whose word this server takes: one that is due is read, judged, and taken. Off until the first `peer add`:
- * before it one look at the store, and no timer and no figure.
+ * Polls the peers of this server: when a peer is due it is read, judged, and its rows are applied. Off until the
+ * first `peer add`: before that it only looks at the store, and has no timer and no figure.
  *
- * Invariants: rows are events of the journal, and how far the peer was read is in one commit with the last of them; cut
- * short before, the same rows are read again, which changes nothing. New rows that look like a mistake or like poison
- * wait for the operator, and what the peer takes back is taken back meanwhile. Each commit checks the row of the peer, so
- * nothing is written of one that was removed while it was read. Every poll compares what the journal says
- * of the peers' worth with what they are worth now, so a peer that is new no longer, or whose head is over, is told
- * to all nodes by an event.
+ * Invariants: rows become events of the journal, and the peer's position is in one commit with the last of them.
+ * After an interruption the same rows are read again, which changes nothing. New rows that look like a mistake or an
+ * attack wait for the operator; rows that the peer removes are removed meanwhile. Each commit checks the peer's row,
+ * so nothing is written for a peer that was removed during the poll. Every poll compares the peers' terms in the
+ * journal with their present ones: when a peer is no longer new, or its head has expired, an event says so to all
+ * nodes.
  *
  * Bounds: two peers at a time, five minutes between polls, after failures up to an hour.
  */

@@ -1,10 +1,11 @@
 /**
- * Keeps what of a peer waits for the operator, by the hash of what was judged, and what of it the operator took; and tells
- * operators of it: a hold, a strange key, a head that is over, a key that rotated, a
- * budget that is nearly used. What was told stands in a row of the store, with examples of the rows that wait.
+ * Stores what of a peer waits for the operator and what the operator has accepted, by the hash of the judged rows,
+ * and notifies operators: rows are held, an unknown key signs, the head has expired, the key was rotated, or the
+ * budget is nearly used. A row of the store says which notices were sent, with examples of the waiting rows.
  *
- * Invariants: each kind is told once for each time that it begins, and at most once in 24 hours a peer; one that begins
- * sooner is told when they are over, if it still goes on. So a peer that flips costs five mails a day at most.
+ * Invariants: each kind of notice is sent once each time that it begins, and at most once in 24 hours for each peer.
+ * One that begins again earlier is sent after 24 hours, if it still applies. So a peer that flips costs five mails a
+ * day at most.
  */
 
 import { fail, type Result } from '../../../core/result.ts';

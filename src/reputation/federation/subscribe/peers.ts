@@ -1,11 +1,11 @@
 /**
- * Peers, servers of other owners whose word this one takes, as rows of the store. The operator's acts and the polls
- * write the same row under a check: of two changes at once the second sees the first. How far a peer was read is a row of
- * its own, which a restored backup drops: then the peer is read whole again.
+ * Peers, servers of other owners that this one subscribes to, as rows of the store. The operator's acts and the polls
+ * write the same row under a check: of two changes at once the second sees the first. A peer's position is a row of
+ * its own, which a restored backup drops: then the peer is read from the start.
  *
- * Invariants: a number is given to one peer at a time, 1 to 32; a name and a key stand once. The journal hears what a peer
- * is worth from `termsOf` alone: nothing while it is paused, out of date or of a strange key, half in its first 14
- * days.
+ * Invariants: a number, 1 to 32, belongs to one peer at a time; a name and a key are unique. Only `termsOf` decides a
+ * peer's weight in the journal: nothing while it is paused, out of date or signs with an unknown key, half in its
+ * first 14 days.
  */
 
 import { getDomain } from 'tldts';
