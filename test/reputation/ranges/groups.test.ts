@@ -39,7 +39,8 @@ let keeper: ReturnType<typeof createGroupKeeper>;
 let isMine = true;
 const { log } = memoryLog();
 
-async function restart(): Promise<void> {
+/** @param kept the store, as the keeper sees it */
+async function restart(kept: Store = store): Promise<void> {
   state = await openState({
     store,
     clock,
@@ -50,7 +51,7 @@ async function restart(): Promise<void> {
   state.start();
   await state.reconcile();
   keeper = createGroupKeeper({
-    ...{ store, clock, random, log, state },
+    ...{ store: kept, clock, random, log, state },
     isMine: () => isMine,
     catchUpTo: state.follower.catchUpTo,
     async rowsOf(group: NetworkGroup, score: number) {
@@ -193,6 +194,31 @@ test('a restart writes what the tables changed, and nothing where they did not',
   const after = await store.lastSeq();
   await look();
   assert.deepEqual([await store.lastSeq(), expansions.length], [after, 6], 'looked at once');
+});
+
+test('a server that ends while it writes changed tables out loses no network of before, and the next one writes all', async () => {
+  assert.ok((await createOwnEntries({ store, clock, random }).add('AS64500', terms)).ok);
+  await look();
+  const seen = () =>
+    ['45.10.0.1', '45.10.1.1', '45.20.0.1'].map((address) => verdictOf(address).score);
+  assert.deepEqual(seen(), [90, 90, 0]);
+  tables.AS64500 = ['45.10.1.0-45.10.1.255', '45.20.0.0-45.20.0.255'];
+  for (const endsBefore of [1, 2, 3]) {
+    await state.stop();
+    let commits = 0;
+    const cut: Store = {
+      ...store,
+      commit: (commit) =>
+        ++commits > endsBefore ? Promise.reject(new Error('killed')) : store.commit(commit),
+    };
+    await restart(cut);
+    await look();
+    // All rows are there before the end of the run takes the others.
+    assert.deepEqual(
+      seen(),
+      endsBefore === 1 ? [90, 90, 0] : endsBefore === 2 ? [90, 90, 90] : [0, 90, 90],
+    );
+  }
 });
 
 test('a row set anew is written anew, also when it was removed in between, and the score follows', async () => {
