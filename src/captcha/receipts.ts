@@ -20,7 +20,7 @@ import type { LeastLevel } from '../access/keys/site-keys.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
-import { hourMs, minuteMs } from '../core/time.ts';
+import { hourMs, isOfFuture, minuteMs } from '../core/time.ts';
 import { usedReceiptKey } from '../storage/keys.ts';
 import { bareRecord, fixed, text, time, u8 } from '../storage/record.ts';
 import type { Store } from '../storage/store.ts';
@@ -251,7 +251,8 @@ export function createReceipts<S extends Site>(options: {
       if (!options.allows(site, hostname)) return ok('invalid');
       if (expectedSite !== undefined && expectedSite !== site.id) return ok('wrong_site');
       if (!(await isEnough(site, body.level, namedSite))) return ok('invalid');
-      if (body.endsAt <= clock.now()) return ok('spent');
+      const now = clock.now();
+      if (body.endsAt <= now || isOfFuture(body.endsAt, now, receiptLifeMs)) return ok('spent');
       const used = usedReceiptKey(body.id);
       const done = await store.commit({
         check: [{ key: used, version: null }],

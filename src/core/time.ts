@@ -10,6 +10,11 @@ export const hourSeconds = 3_600;
 export const lastHour32 = Math.floor(0xffff_ffff / hourSeconds);
 export const daySeconds = 24 * hourSeconds;
 
+/** A clock that was ahead by over a day signed this, and was set back: it would be good for as much too long. */
+export function isOfFuture(endsAt: number, nowMs: number, lifeMs: number): boolean {
+  return endsAt - nowMs > lifeMs + dayMs;
+}
+
 const unitMs = { s: 1_000, m: minuteMs, h: hourMs, d: dayMs } as const;
 
 /** Milliseconds of a text such as 24h; undefined when it is none from 1 second to 365 days. */

@@ -16,6 +16,7 @@ import type { Level } from '../../src/captcha/work/levels.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
+import { dayMs } from '../../src/core/time.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { createMemoryStore } from '../support/server/memory-store.ts';
@@ -172,6 +173,18 @@ it('ends after five minutes and is remembered beyond that', async () => {
   clock.advance(-2);
   assert.equal(await outcome(receipts, early), 'spent');
   assert.equal(await outcome(receipts, late), 'redeemed');
+});
+
+it('of a clock that was ahead by a year is good no more when that is set back; by a day it is', async () => {
+  for (const [days, expected] of [
+    [365, 'spent'],
+    [1, 'redeemed'],
+  ] as const) {
+    clock.advance(days * dayMs);
+    const receipt = await issue();
+    clock.advance(-days * dayMs);
+    assert.equal(await outcome(receipts, receipt), expected);
+  }
 });
 
 it('one that ends between the look at the clock and the commit is not redeemed twice', async () => {

@@ -17,7 +17,7 @@ import type { Network } from '../../access/quota/client-limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { hourMs } from '../../core/time.ts';
+import { hourMs, isOfFuture } from '../../core/time.ts';
 import { usedReceiptKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import { baseTries } from './levels.ts';
@@ -236,7 +236,8 @@ export function createWork(options: {
      * `store_unavailable`: then it may be used up or not.
      */
     async use({ nonce, endsAt }: SolvedWork): Promise<Result<boolean>> {
-      if (endsAt <= clock.now()) return ok(false);
+      const now = clock.now();
+      if (endsAt <= now || isOfFuture(endsAt, now, lifetimeMs)) return ok(false);
       const used = usedReceiptKey(Buffer.from(nonce, 'hex'));
       const done = await store.commit({
         check: [{ key: used, version: null }],

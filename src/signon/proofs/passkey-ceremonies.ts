@@ -22,7 +22,7 @@ import type { Clock } from '../../core/clock.ts';
 import { openLoneThread } from '../../core/lone-thread.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { minuteMs } from '../../core/time.ts';
+import { isOfFuture, minuteMs } from '../../core/time.ts';
 import { commitOnce } from '../../storage/change.ts';
 import { createWriter, decode } from '../../storage/codec.ts';
 import { passkeyChallengeKey } from '../../storage/keys.ts';
@@ -208,7 +208,9 @@ export function createPasskeyCeremonies(options: {
       return undefined;
     }
     const endsAt = found.begunAt + ceremonyLifeMs;
-    return clock.now() >= endsAt ? undefined : { challenge, ceremony, id: opened.id, endsAt };
+    const now = clock.now();
+    if (now >= endsAt || isOfFuture(endsAt, now, ceremonyLifeMs)) return undefined;
+    return { challenge, ceremony, id: opened.id, endsAt };
   }
 
   /** Returns whether a right answer is the first to its challenge. */

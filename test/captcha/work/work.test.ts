@@ -107,6 +107,11 @@ it('is good once, whichever node is asked, and until its time is over', async ()
   clock.advance(120_000);
   assert.deepEqual(await work.use(late), { ok: true, value: false });
   assert.deepEqual(await beside.use(opened), { ok: true, value: false });
+  const year = 365 * 86_400_000;
+  clock.advance(year);
+  const future = work.open(payloadOf(await solved()), network)!;
+  clock.advance(-year);
+  assert.deepEqual(await work.use(future), { ok: true, value: false }, 'a clock that was ahead');
 });
 
 it('is not forgotten by a store that was closed and opened again', async () => {

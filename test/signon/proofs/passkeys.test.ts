@@ -46,6 +46,8 @@ async function enrolled(): Promise<{ id: string; key: Authenticator }> {
   return { id, key };
 }
 
+const yearMs = 365 * 86_400_000;
+
 const signIn = async (key: Authenticator, faults?: Faults) =>
   bench.signon.passkeys.signIn(
     key.get(value(await bench.signon.passkeys.signInOptions()), faults),
@@ -100,6 +102,10 @@ it('an answer counts once, within five minutes, for the ceremony it was asked in
   const own = await session();
   const other = key.get(value(await passkeys.reauthenticationOptions(own)));
   assert.equal(errorOf(await passkeys.signIn(other, visitor)), 'sign_in_refused');
+  bench.clock.advance(yearMs);
+  const future = key.get(value(await passkeys.signInOptions()));
+  bench.clock.advance(-yearMs);
+  assert.equal(errorOf(await passkeys.signIn(future, visitor)), 'sign_in_refused');
 });
 
 it('an answer to the challenge of another browser signs nobody in', async () => {
