@@ -137,32 +137,37 @@ export function openKit(addresses?: KitAddresses, folder: string = kitFolder) {
   const files = readKit(folder).map((file) =>
     addresses === undefined ? file : withAddresses(file, addresses),
   );
-  const bytes = prepared(
+  const archives = prepared(
     () => zipAll(files),
     () => zipInWorker(files),
   );
-  const sha256 = once(() => createHash('sha256').update(bytes.get()).digest('hex'));
+  const sha256 = once(() => createHash('sha256').update(archives.get().kit).digest('hex'));
   return {
     /** Unless `prepare` has made them the first look does: a tenth of a second. */
     get bytes() {
-      return bytes.get();
+      return archives.get().kit;
     },
-    /** Makes `bytes` in another thread. */
-    prepare: bytes.prepare,
+    /** Makes both archives in another thread. */
+    prepare: archives.prepare,
     /** The hash of `bytes`, in lower-case hex. */
     get sha256() {
       return sha256();
     },
     /** The SDK, the plugin and the whole have the same version, e.g. `1.0.0`. */
     version: versionOf(files),
-    /** Returns the archive of the WordPress plugin. */
-    plugin: (): Uint8Array => pluginZip(files),
+    /** Returns the archive of the WordPress plugin, which the kit has in it. */
+    plugin: (): Uint8Array => archives.get().plugin,
   };
 }
 
 export type Kit = ReturnType<typeof openKit>;
 
-function zipInWorker(files: readonly KitFile[]): Promise<Uint8Array> {
+interface Archives {
+  readonly kit: Uint8Array;
+  readonly plugin: Uint8Array;
+}
+
+function zipInWorker(files: readonly KitFile[]): Promise<Archives> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./zip.worker.js', import.meta.url), { workerData: files });
     worker.once('message', resolve);
@@ -172,16 +177,13 @@ function zipInWorker(files: readonly KitFile[]): Promise<Uint8Array> {
 }
 
 /** Exactly the same bytes, whichever thread makes them. */
-export function zipAll(files: readonly KitFile[]): Uint8Array {
-  return zipKit([
+export function zipAll(files: readonly KitFile[]): Archives {
+  const plugin = zipKit(pluginFiles(files).map(belowPlugins));
+  const kit = zipKit([
     ...files.filter(({ name }) => !isOfPlugin(name) && !name.startsWith(sdkTests)),
-    { name: `${pluginFolder}.zip`, bytes: pluginZip(files) },
+    { name: `${pluginFolder}.zip`, bytes: plugin },
   ]);
-}
-
-/** It begins with the name of the plugin's folder, as WordPress wants an upload. */
-function pluginZip(files: readonly KitFile[]): Uint8Array {
-  return zipKit(pluginFiles(files).map(belowPlugins));
+  return { kit, plugin };
 }
 
 const placeholder = 'https://portcullis.example';

@@ -223,10 +223,13 @@ test('a kit that is too large, leads out of its folder or has no version is an e
   }
 });
 
-test('a kit that was prepared in another thread has the same bytes', async () => {
+test('a kit that was prepared in another thread has the same bytes, and the plugin with it', async () => {
   const folder = changedSource();
   const [ready, asked] = [openKit(undefined, folder), openKit(undefined, folder)];
   await ready.prepare();
+  const plugin = ready.plugin();
+  assert.equal(ready.plugin(), plugin, 'made once, with the kit');
+  assert.ok(Buffer.from(plugin).equals(asked.plugin()));
   assert.ok(Buffer.from(ready.bytes).equals(asked.bytes));
   assert.equal(ready.sha256, asked.sha256);
 });
