@@ -174,8 +174,11 @@ export interface ConsoleOperations {
   ask(act: Pick<ConsoleAct, 'act' | 'fields' | 'user' | 'address'>): Promise<Result<unknown>>;
   /** Returns what this user did a moment ago; undefined where it is long ago, or was done on another node. */
   done(name: string, user: string): Done | undefined;
-  /** Takes it back, and notes that in the audit log. `conflict`: it is too late. */
-  undo(name: string, by: Pick<ConsoleAct, 'user' | 'address'>): Promise<Result<void>>;
+  /**
+   * Takes it back, and notes that in the audit log. `conflict`: it is too late.
+   * @returns the name under which `done` knows the act that did so
+   */
+  undo(name: string, by: Pick<ConsoleAct, 'user' | 'address'>): Promise<Result<string>>;
 }
 
 /** A section's handler adds this to the fields of a form. */
@@ -228,9 +231,9 @@ export function changeForm<Rows extends SectionActs['acts']>(
   };
 }
 
-/** @param name of what was done; without one, it can't be undone */
-function withMark(back: string, { csrf }: OperatorRequest, now: number, name?: string): string {
-  const mark = `done=${doneMark(csrf, doneName, now)}${name === undefined ? '' : `&did=${name}`}`;
+/** @param name of what was done */
+function withMark(back: string, { csrf }: OperatorRequest, now: number, name: string): string {
+  const mark = `done=${doneMark(csrf, doneName, now)}&did=${name}`;
   return `${back}${back.includes('?') ? '&' : '?'}${mark}`;
 }
 
@@ -240,20 +243,20 @@ export const undoEndpoint = sessionForm(undoPath, 'confirmed operator', {
   errors,
 });
 
-const addressPage = /^\/ip\/[\da-f:.]{2,45}$/i;
+const otherPages = /^(\/ip\/[\da-f:.]{2,45}|\/admin\/people\/[\w-]{16})$/i;
 
 /** POST /admin/undo: takes back what the operator did a moment ago. */
 export function undoRoute(parts: ConsoleParts): PlainRoute {
   const { pageBuilder, operations, catchUp, clock } = parts;
   return pageBuilder.form(undoEndpoint, async (context, form) => {
     const asked = form.get('back') ?? '';
-    const isOwn = Object.values(consolePaths).includes(asked) || addressPage.test(asked);
+    const isOwn = Object.values(consolePaths).includes(asked) || otherPages.test(asked);
     const back = isOwn ? asked : consolePaths.inbox;
     const by = { user: userOf(context), address: context.request.clientIp };
     const undone = await operations.undo(form.get('name') ?? '', by);
     await catchUp();
     return undone.ok
-      ? pageBuilder.go(context, withMark(back, context, clock.now()))
+      ? pageBuilder.go(context, withMark(back, context, clock.now(), undone.value))
       : pageBuilder.problem(context, undone);
   });
 }

@@ -100,7 +100,9 @@ export function openOperations(opening: Opening, served: Served) {
       const order = undos.take(name, by.user);
       if (order === undefined) return fail('conflict', 'It is too late to undo this.');
       const undone = await onForm({ ...order, ...by });
-      return undone.ok ? ok(undefined) : undone;
+      if (!undone.ok) return undone;
+      const about = aboutOf(order.input as Parameters<typeof aboutOf>[0]);
+      return ok(undos.keep({ act: order.operation, about, user: by.user }, undefined));
     },
   };
   return { serveCommands: (control: Control): void => control.serve(answer), onConsole };

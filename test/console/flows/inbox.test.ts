@@ -99,6 +99,10 @@ for (const address of [host, host6]) {
     assert.equal(await reportsOf(address), 0);
     const undone = await undo(location);
     assert.equal(undone.status, 303, undone.body);
+    assert.match(
+      (await ada.get(undone.headers.location!)).body,
+      /The request for .+ is open again/,
+    );
     // The account has one more accepted report by now, and may have a little more trust.
     assert.ok(Math.abs((await scoreOf(address)) - before) <= 1);
     assert.equal(await reportsOf(address), 1);
