@@ -82,7 +82,7 @@ export const checkBlockEndpoint = endpoint({
   },
 });
 
-export interface CheckBlockOptions {
+interface CheckBlockOptions {
   readonly guard: Guard;
   readonly blockCheck: BlockCheck;
   readonly geo: GeoReader;

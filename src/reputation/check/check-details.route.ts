@@ -20,7 +20,7 @@ import type { ReportStore } from '../reports/store/report-store.ts';
 import { type Address, checkEndpoint, sinceOf, verboseReportsMax } from './check.route.ts';
 import type { Check } from './check.ts';
 
-export interface CheckDetailsOptions {
+interface CheckDetailsOptions {
   readonly guard: Guard;
   readonly check: Check;
   readonly clock: Clock;

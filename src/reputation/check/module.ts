@@ -3,26 +3,27 @@
  * front ends (check.route.ts).
  */
 
-import { createSemaphore } from '../../core/scheduling.ts';
+import type { Clock } from '../../core/clock.ts';
+import { createSemaphore, type Turns } from '../../core/scheduling.ts';
+import type { GeoReader } from '../../geo/reader.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
+import type { Guard } from '../../web/guard/guard.ts';
+import type { EvidenceReader } from '../address/evidence.ts';
 import type { Hostnames } from '../hostnames.ts';
 import {
-  type ClearAddressOptions,
   clearAddressEndpoint,
   clearAddressRoute,
-  type ReportsRouteOptions,
   reportsEndpoint,
   reportsRoute,
 } from '../reports/reports.route.ts';
+import type { ReportStore } from '../reports/store/report-store.ts';
 import { createBlockCheck } from './block-check.ts';
 import { checkEndpoint } from './check.route.ts';
-import {
-  type CheckBlockOptions,
-  checkBlockEndpoint,
-  checkBlockRoute,
-} from './check-block.route.ts';
+import type { Check } from './check.ts';
+import { checkBlockEndpoint, checkBlockRoute } from './check-block.route.ts';
 import { checkBulkEndpoint } from './check-bulk.route.ts';
-import { type CheckDetailsOptions, checkDetailsRoute } from './check-details.route.ts';
+import { checkDetailsRoute } from './check-details.route.ts';
 
 /**
  * Walks over the reports of an address or a network at a time, each a third of a second of work at worst, most of
@@ -38,14 +39,23 @@ export const checkEndpoints: readonly Endpoint[] = [
   clearAddressEndpoint, // DELETE /api/v2/clear-address
 ];
 
-/** Needs what its routes need, but for what they share here. */
-export function openCheckReads(
-  needs: Omit<
-    CheckDetailsOptions & ReportsRouteOptions & CheckBlockOptions & ClearAddressOptions,
-    'hostnames' | 'walks' | 'blockCheck'
-  > &
-    Parameters<typeof createBlockCheck>[0] & { readonly hostnames: Hostnames },
-) {
+export function openCheckReads(needs: {
+  readonly clock: Clock;
+  readonly turns: Turns;
+  readonly guard: Guard;
+  readonly check: Check;
+  readonly index: IpIndex;
+  readonly geo: GeoReader;
+  readonly reports: ReportStore;
+  readonly evidence: EvidenceReader;
+  readonly hostnames: Hostnames;
+  /** Returns the account's id by its slot. */
+  readonly accountOf: (slot: number) => string | undefined;
+  /** Resolves when the journal event is in memory. */
+  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  /** The beginning of links to other pages. */
+  readonly secureUrl: string;
+}) {
   const hostnames = needs.hostnames.isInChecks ? needs.hostnames : undefined;
   const walks = createSemaphore(walksMax);
   const given = { ...needs, hostnames, walks, blockCheck: createBlockCheck(needs) };

@@ -44,7 +44,7 @@ const rowsPerWrite = 100;
 const runningMax = 16;
 const runningPerAccountMax = 2;
 
-export interface BulkReportOptions extends BulkSaveOptions {
+interface BulkReportOptions extends BulkSaveOptions {
   readonly tables: Pick<BoundedTables, 'add'>;
   readonly guard: Guard;
   readonly geo: GeoReader;

@@ -7,6 +7,7 @@ import { bitsFor } from '../../access/keys/key-format.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
@@ -14,22 +15,23 @@ import type { Metrics } from '../../core/metrics.ts';
 import type { Preparation } from '../../core/preparation.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok } from '../../core/result.ts';
-import { createSemaphore, createTurns } from '../../core/scheduling.ts';
+import { createSemaphore, createTurns, type Turns } from '../../core/scheduling.ts';
 import { createTotals } from '../../core/totals.ts';
+import type { GeoReader } from '../../geo/reader.ts';
 import { formatIp } from '../../ip/address.ts';
 import { asMaintenance, type Maintenance } from '../../storage/maintenance.ts';
+import type { Store } from '../../storage/store.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
+import type { Guard } from '../../web/guard/guard.ts';
 import { quotaDetail } from '../../web/guard/quota-headers.ts';
 import type { Language } from '../../web/language.ts';
+import type { Check } from '../check/check.ts';
+import type { Entries } from '../state/entries.ts';
 import { catalogueFor } from '../words.ts';
-import {
-  type BulkReportOptions,
-  bulkReportEndpoint,
-  bulkReportRoute,
-} from './bulk-report.route.ts';
+import { bulkReportEndpoint, bulkReportRoute } from './bulk-report.route.ts';
 import { openAlertReports } from './bulk-reports.ts';
 import { categoriesOf } from './categories.ts';
-import { type ReportRouteOptions, reportEndpoint, reportRoute } from './report.route.ts';
+import { reportEndpoint, reportRoute } from './report.route.ts';
 import { createReportAdmission } from './report-admission.ts';
 import { createOwnReports, type OwnReports } from './store/account-reports.ts';
 import { startDetailsBound } from './store/details-bound.ts';
@@ -43,25 +45,35 @@ export const reportEndpoints: readonly Endpoint[] = [
   bulkReportEndpoint, // POST /api/v2/bulk-report
 ];
 
-export function openReports(
-  needs: Omit<
-    BulkReportOptions & ReportRouteOptions & Parameters<typeof createOwnReports>[0],
-    'reports' | 'onRefused' | 'tables' | 'slotOf' | 'walks' | 'pace'
-  > &
-    Pick<Parameters<typeof createReportAdmission>[0], 'entries' | 'newAddresses'> & {
-      readonly random: Random;
-      /** The lease under which one of several nodes lets reports expire. */
-      readonly maintenance: Maintenance;
-      readonly log: Log;
-      readonly quotaGuard: QuotaGuard;
-      /** Counts the takings of slots. */
-      readonly generationOf: (slot: number) => number;
-      /** Calls back with the addresses that have very many reports. */
-      readonly onSurvey: Parameters<typeof startDetailsBound>[0];
-      /** Returns undefined before the account's first key. */
-      readonly slotOf: (account: string) => number | undefined;
-    },
-) {
+export function openReports(needs: {
+  readonly store: Store;
+  /** The lease under which one of several nodes lets reports expire. */
+  readonly maintenance: Maintenance;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly turns: Turns;
+  readonly guard: Guard;
+  readonly quotaGuard: QuotaGuard;
+  readonly check: Check;
+  readonly geo: GeoReader;
+  readonly entries: Pick<Entries, 'hasRoomFor' | 'get'>;
+  /** Returns the new addresses that an account may add on the UTC day of `at`, and those that it has added. */
+  readonly newAddresses: (slot: number, at: number) => { limit: number; used: number };
+  /** Returns the account's id by its slot. */
+  readonly accountOf: (slot: number) => string | undefined;
+  /** Returns undefined before the account's first key. */
+  readonly slotOf: (account: string) => number | undefined;
+  /** Returns a number that no other holder of the slot has. */
+  readonly generationOf: (slot: number) => number;
+  /** Resolves when the journal event is in memory. */
+  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  /** Calls back with the addresses that have very many reports. */
+  readonly onSurvey: Parameters<typeof startDetailsBound>[0];
+  /** Canonical addresses of this server. */
+  readonly serverAddresses: readonly string[];
+  readonly allowDocumentation: boolean;
+}) {
   const { maintenance, clock, random, log, quotaGuard, catchUpTo } = needs;
   const admission = createReportAdmission({ ...needs, secondsLeftOfDay });
   const reports = createReportStore({ ...needs, admission });

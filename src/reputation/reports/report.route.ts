@@ -53,7 +53,7 @@ interface ReportReaderOptions extends SharedReportRules {
   readonly clock: Clock;
 }
 
-export interface ReportRouteOptions extends ReportReaderOptions {
+interface ReportRouteOptions extends ReportReaderOptions {
   readonly guard: Guard;
   readonly reports: ReportStore;
   /** Account id by slot. */

@@ -37,7 +37,7 @@ import type { ReportStore } from './store/report-store.ts';
 const path = '/api/v2/reports';
 const perPageDefault = 25;
 
-export interface ReportsRouteOptions {
+interface ReportsRouteOptions {
   readonly guard: Guard;
   readonly clock: Clock;
   readonly reports: Pick<ReportStore, 'pages' | 'tails'>;
@@ -156,7 +156,7 @@ export function reportJson(report: StoredReport): string {
 
 const bodyBytesMax = 4 * 1024;
 
-export interface ClearAddressOptions {
+interface ClearAddressOptions {
   readonly guard: Guard;
   readonly reports: Pick<ReportStore, 'withdraw'>;
   /** Bounds the walks over reports that run at a time. */
