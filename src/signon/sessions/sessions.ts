@@ -322,8 +322,9 @@ export function createSessions(options: {
       createdAt: record.createdAt,
       authenticatedAt: record.authenticatedAt,
       proof: record.proof,
+      // A clock that was ahead and is set back makes no proof last longer.
       fresh:
-        now - record.authenticatedAt < sessionLife.freshMs &&
+        Math.abs(now - record.authenticatedAt) < sessionLife.freshMs &&
         record.factors === person.credentials.factors,
       operator: role === 'operator',
       reviewing: person.credentials.reviewSince !== 0,

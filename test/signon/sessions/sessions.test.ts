@@ -170,6 +170,14 @@ it('a proof of identity gives a new cookie and a new form token; the old ones ar
   }
 });
 
+it('a proof of identity of a clock that was ahead is none when that is set back', async () => {
+  await bench.person(email);
+  bench.clock.advance(sessionLife.freshMs);
+  const { token } = await bench.signIn(email);
+  bench.clock.advance(-sessionLife.freshMs);
+  assert.equal((await bench.signon.sessions.find(token))!.fresh, false);
+});
+
 it('a changed password ends all sessions but the one it was changed in', async () => {
   await bench.person(email);
   const [here, there] = [await bench.signIn(email), await bench.signIn(email)];
