@@ -294,7 +294,7 @@ export const decideEndpoint = endpoint({
   },
 });
 
-export interface AgentRouteOptions {
+interface AgentRouteOptions {
   readonly guard: Guard;
   readonly quotaGuard: QuotaGuard;
   readonly callers: Pick<Callers, 'take'>;

@@ -5,11 +5,14 @@
 
 import { createKeyRecords } from '../../access/keys/api-keys.ts';
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
+import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Config } from '../../config.ts';
-import { entryFlags, type Judge } from '../../contracts/reputation.ts';
+import { entryFlags, type Judge, type SendReports } from '../../contracts/reputation.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Random } from '../../core/random.ts';
+import type { Turns } from '../../core/scheduling.ts';
 import { dayMs, hourMs } from '../../core/time.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
@@ -18,8 +21,10 @@ import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { ownEntriesList } from '../../index/trie/memory.ts';
 import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { formatNetwork, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
+import type { Store } from '../../storage/store.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
+import type { Guard } from '../../web/guard/guard.ts';
 import { type IntegrationCounters, labelled } from '../counters.ts';
 import { isListableNetwork } from '../listable-network.ts';
 import * as agents from './agents.route.ts';
@@ -77,48 +82,53 @@ const entriesMaxDefault = 20_000;
 const entriesPerWalk = 1_024;
 const spared = entryFlags.allowlisted | entryFlags.knownGood;
 
-/** Needs what the routes of agents and the store of bans need, too, but for what is made here. */
-export async function openCrowdsec(
-  needs: Omit<
-    agents.AgentRouteOptions,
-    'callers' | 'agents' | 'tokens' | 'ban' | 'manager' | 'retract'
-  > &
-    Omit<Parameters<typeof createBanStore>[0], 'bans' | 'isSpared'> & {
-      readonly random: Random;
-      readonly log: Log;
-      readonly config: Pick<Config, 'decisionsCaptchaFrom'>;
-      readonly masterKey: MasterKey;
-      /** Counts with the front ends, which answer some of the same calls. */
-      readonly callers: Callers;
-      readonly index: IpIndex;
-      readonly judge: Judge;
-      /** Returns the number of the list that makes an entry malicious by itself, 0 where reports do. */
-      readonly maliciousBy: (entry: number) => number;
-      /** Yields the entries that the operator made by hand. */
-      readonly manualEntries: () => Iterable<number>;
-      readonly bans: Bans;
-      readonly counters: IntegrationCounters;
-      /** Memory of `createSettledMemory`, which front ends read. */
-      readonly settled: SharedArrayBuffer;
-      /** The list that the stream is made of. */
-      readonly blocklist: {
-        list(waitMs: number): Promise<DecisionList | undefined>;
-        /** From then on the list is built at once when it changes, while this says so. */
-        buildImmediatelyWhile(isFollowed: () => boolean): void;
-        /** Returns the addresses and networks with such scores, the worst first. */
-        between(asked: {
-          readonly from: number;
-          readonly below: number;
-          readonly max: number;
-        }): Promise<readonly string[]>;
-      };
-      readonly slotOf: (account: string) => number | undefined;
-      /** See `Reducer.allowChanges`. */
-      readonly allowChanges: () => number;
-      /** Acts of operators, for keys that may manage. */
-      readonly operator: OperatorActs;
-    },
-) {
+export async function openCrowdsec(needs: {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly turns: Turns;
+  readonly guard: Guard;
+  readonly quotaGuard: QuotaGuard;
+  readonly random: Random;
+  readonly log: Log;
+  readonly config: Pick<Config, 'decisionsCaptchaFrom'>;
+  readonly masterKey: MasterKey;
+  /** Counts with the front ends, which answer some of the same calls. */
+  readonly callers: Callers;
+  readonly index: IpIndex;
+  readonly judge: Judge;
+  /** Returns the number of the list that makes an entry malicious by itself, 0 where reports do. */
+  readonly maliciousBy: (entry: number) => number;
+  /** Yields the entries that the operator made by hand. */
+  readonly manualEntries: () => Iterable<number>;
+  readonly bans: Bans;
+  readonly counters: IntegrationCounters;
+  /** Memory of `createSettledMemory`, which front ends read. */
+  readonly settled: SharedArrayBuffer;
+  /** The list that the stream is made of. */
+  readonly blocklist: {
+    list(waitMs: number): Promise<DecisionList | undefined>;
+    /** From then on the list is built at once when it changes, while this says so. */
+    buildImmediatelyWhile(isFollowed: () => boolean): void;
+    /** Returns the addresses and networks with such scores, the worst first. */
+    between(asked: {
+      readonly from: number;
+      readonly below: number;
+      readonly max: number;
+    }): Promise<readonly string[]>;
+  };
+  readonly slotOf: (account: string) => number | undefined;
+  /** See `Reducer.allowChanges`. */
+  readonly allowChanges: () => number;
+  /** Acts of operators, for keys that may manage. */
+  readonly operator: OperatorActs;
+  /** Returns the account's id by its slot. */
+  readonly accountOf: (slot: number) => string | undefined;
+  /** Resolves when the journal event is in memory. */
+  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly report: SendReports;
+  /** Canonical addresses of this server. */
+  readonly serverAddresses: readonly string[];
+}) {
   const { store, clock, random, log, quotaGuard, callers, index, judge, bans } = needs;
   const { accountOf, maliciousBy, turns } = needs;
   const attributionOf = attributionsOf(index, maliciousBy);
