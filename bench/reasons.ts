@@ -126,7 +126,7 @@ export const reasons: readonly Reason[] = [
     row: 'memory: idle',
     why:
       'It was measured while the thread that makes the index of networks, ten seconds after the start, still stood with its heap: ' +
-      '275 MiB. It ends with its work now: 151 MiB after 40 s, of which 98 are the process’s own (220 before), busy machine. Node’s own code is ' +
+      '275 MiB. It ends with its work now: 151 to 178 MiB after 40 to 66 s in five runs on a busy machine, by whether V8 has collected since, of which 97 to 124 are the process’s own (220 before). Node’s own code is ' +
       '49 MB, shared by all its processes; the heaps of two threads hold 49 of 75 reserved, the geo tables to 12, the index of networks to 13. ' +
       'Smaller young spaces for life make reports slower, and V8 reads their bounds once.',
   },
