@@ -170,10 +170,10 @@ export const reasons: readonly Reason[] = [
     why:
       'Two quiet runs gave 1.26 and 1.86, for a round has some 700 to 1,700 checks on two connections: what holds a thread ' +
       'up delays two, and p99 is the 7th to 17th slowest. From the kernel’s marks, 30 bursts on a busy machine: in the slowest hundredth most ' +
-      'is waiting for a core, of the asking process too, for both servers; the thread itself runs 4 ms of it (median; bare 1.5). In a burst ' +
+      'is waiting for a core, of the asking process too, for both servers; the thread itself runs 5 ms of it (median; bare 1.5). In a burst ' +
       'a front end has 3 to 14 turns of over 4 ms of processor time (bare 0 to 3), just about as many as p99 takes. It works 230 ms (bare 95): 45 % in the kernel, for each request ' +
       'connects anew, 35 % in the runtime of V8, 10 % in compiled code; collections are few per cent. One full collection falls into nearly each burst ' +
-      '(longest turn 13 to 68 ms). Tried: old space of 48 MiB before the first of those (none in six bursts, longest turn 6 to 13 ms, but only until the ' +
+      '(longest turn 13 to 68 ms). Tried: old space of 48 MiB before the first of those (none in four bursts, longest turn 6 to 13 ms, but only until the ' +
       'first), young space of 16 MiB (2 to 5 turns, longest 10 to 12, but a check costs 10.6 µs in place of 10.1), a cap of 32 or 8 answers a turn (5 to 11 turns, no ' +
       'difference). Keys, the durable commit and the answers’ content are not it either. With the asking process and the bare library before all others, as a front end is, the ' +
       'quieter rounds gave 1.0 to 3.2 ms bare and 4.4 to 6.7: the row as it stands flatters.',
