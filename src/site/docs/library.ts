@@ -24,7 +24,13 @@ interface DocFile {
 
 /** In the order of the navigation. The first is /docs itself. */
 const files = [
-  { slug: 'index', file: 'site/index.md', french: 'site/fr/index.md', group: 'start' },
+  {
+    slug: 'index',
+    file: 'site/index.md',
+    french: 'site/fr/index.md',
+    group: 'start',
+    folded: 'behind the first',
+  },
   {
     slug: 'sign-in-button',
     file: 'site/sign-in-button.md',
@@ -43,9 +49,9 @@ const files = [
   { slug: 'ip-api', file: 'API.md', group: 'reputation', folded: 'all' },
   { slug: 'high-rates', file: 'site/high-rates.md', group: 'reputation', folded: 'all' },
   { slug: 'scoring', file: 'SCORING.md', group: 'reputation', folded: 'all' },
+  { slug: 'gate', file: 'GATE.md', group: 'reputation' },
   { slug: 'feeds', file: 'FEEDS.md', group: 'reputation', folded: 'all' },
   { slug: 'bouncers', file: 'BOUNCERS.md', group: 'reputation', folded: 'all' },
-  { slug: 'gate', file: 'GATE.md', group: 'reputation' },
   { slug: 'dns-block-list', file: 'DNSBL.md', group: 'reputation' },
   { slug: 'dovecot', file: 'DOVECOT.md', group: 'reputation' },
   { slug: 'webhooks', file: 'WEBHOOKS.md', group: 'reputation' },

@@ -81,6 +81,12 @@ it('pages of the documentation are in order, with and without their script', asy
       const first = page.locator('#docs-results a').first();
       assert.equal(await first.getAttribute('href'), href);
     }
+    await page.getByRole('searchbox').fill('nginx');
+    const second = page.locator('#docs-results a').nth(1);
+    await page.locator('#docs-results a[href="/connect/nginx"]').waitFor();
+    assert.equal(await second.getAttribute('href'), '/docs/gate');
+    await page.getByRole('searchbox').fill('fail2ban');
+    await page.locator('#docs-results a[href="/connect/fail2ban"]').waitFor();
     await page.keyboard.press('ArrowDown');
     assert.equal(
       await page.evaluate('document.activeElement.getAttribute("href")'),
