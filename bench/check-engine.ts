@@ -56,6 +56,7 @@ export function createCheckEngine(entries: number): CheckEngine {
       geo: geo.shared,
       bans: createBanTable(2).buffer,
       marks: { key: new Uint8Array(32), board: createSightingBoard().buffer },
+      refusals: createSightingBoard().buffer,
       keys: keyTable.handle,
       accounts: accounts.handle,
       quotas: createQuotaMemory(16),

@@ -148,12 +148,12 @@ async function look() {
   const answer = await fetch(box.dataset.look, { headers: { Accept: 'application/json' } });
   if (!answer.ok || answer.redirected) return true;
   const { requests, note } = await answer.json();
-  // A refused request counts as one too, and its note stays until one is answered.
-  if (note === undefined && requests > Number(box.dataset.seen)) {
+  // Another client of the reader may go on failing: one answer is enough.
+  if (requests > Number(box.dataset.seen)) {
     showState('working');
     return true;
   }
-  // An hour of before is no longer counted.
+  // A server that was started again counts from zero.
   box.dataset.seen = String(requests);
   if (note !== undefined) showState('failing', note);
   box.querySelector('[data-when=looking]').hidden = false;

@@ -18,7 +18,7 @@ import type { AccessReducer } from './accounts/reducer.ts';
 import { noteKeyUse } from './keys/api-keys.ts';
 import type { KeyTable } from './keys/key-table.ts';
 import { deriveKey, type MasterKey } from './keys/master-key.ts';
-import { createRefusedKeys } from './keys/refused-keys.ts';
+import { startRefusedKeys } from './keys/refused-keys.ts';
 import { createSightingBoard, type MarkMemory, markKeyPurpose, startSightings } from './marks.ts';
 import { createClientLimits, openLimitRecords } from './quota/client-limits.ts';
 import { createDistributedLimits, quotaParty } from './quota/distributed-limits.ts';
@@ -75,7 +75,17 @@ export function openAccess(needs: {
     board: createSightingBoard().buffer,
   };
   const sightings = startSightings({ memory: marks, store, clock, log });
-  const refusedKeys = createRefusedKeys(clock);
+  const refusals = createSightingBoard().buffer;
+  const refusedKeys = startRefusedKeys({
+    memory: refusals,
+    store,
+    clock,
+    log,
+    answeredOf(account) {
+      const slot = access.reporters.slotOf(account);
+      return slot < 0 ? 0 : usage.answered(slot);
+    },
+  });
   const tables: readonly BoundedTable[] = [
     { name: 'accounts', used: access.used, limit: capacities.accounts },
     { name: 'keys', used: access.keys, limit: capacities.keys },
@@ -92,7 +102,7 @@ export function openAccess(needs: {
     /** Counts the clients of the front ends, as each of them does. */
     frontEndLimits: needs.clientLimits ? createClientLimits(clientLimits, records) : undefined,
     /** The part of the memory of front ends. */
-    memory: { limits: ofFrontEnds, marks },
+    memory: { limits: ofFrontEnds, marks, refusals },
     usage,
     sightings,
     refusedKeys,
@@ -101,6 +111,7 @@ export function openAccess(needs: {
     tables,
     async close(): Promise<void> {
       sightings.close();
+      await refusedKeys.close();
       await sampling.stop();
       await keyUses.stop();
     },

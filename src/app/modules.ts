@@ -177,7 +177,7 @@ export async function openModules(
     quotaGuard,
     signon,
     outboxName,
-    refusedKeys: access.refusedKeys,
+    spotRefusal: frontEnd.spotRefusal,
     onFailure: figures.onFailure,
   });
   const { guard, callers, cookies, tools, assets, pageBuilder, radarMode } = web;

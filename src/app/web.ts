@@ -3,7 +3,7 @@
  * page of an unknown path.
  */
 
-import type { RefusedKeys } from '../access/keys/refused-keys.ts';
+import type { SpotRefusal } from '../access/keys/refused-keys.ts';
 import type { ClientLimits } from '../access/quota/client-limits.ts';
 import type { QuotaGuard } from '../access/quota/quota.ts';
 import type { ClientLimitName } from '../config/limits.ts';
@@ -36,7 +36,7 @@ import {
   routeFacts,
 } from '../web/guard/endpoint.ts';
 import { createGuard } from '../web/guard/guard.ts';
-import { failureHooks, type Hook, withHooks } from '../web/guard/hooks.ts';
+import { failureHooks, type Hook, refusedKeys, withHooks } from '../web/guard/hooks.ts';
 import {
   createPageTools,
   createRenderErrorPage,
@@ -59,7 +59,7 @@ export function openWeb(
     /** The last part of the address of the page that shows a demo's mails. */
     readonly outboxName: string | undefined;
     readonly onFailure: NonNullable<FailureNotes['failed']>;
-    readonly refusedKeys: RefusedKeys;
+    readonly spotRefusal: SpotRefusal;
   },
 ) {
   const { config, clock, log, demo, limits, check, onFailure } = needs;
@@ -95,7 +95,7 @@ export function openWeb(
     appearance(cookies),
     headerPerson({ cookies, tools, prefersGlass, sessions: signon.sessions }),
     signInLogging(signInLog),
-    refusedKeyNotes(needs.refusedKeys),
+    refusedKeys(({ who }) => who === 'api-key', needs.spotRefusal),
     ...(asksFactor ? [] : [loopbackOnly]),
     { name: 'counts of errors', appliesTo: () => true, onFailure },
   ];
@@ -183,33 +183,6 @@ const loopbackOnly: Hook = {
           body: 'The console of a demo answers on its own machine alone.\n',
         },
 };
-
-// Notes what was wrong with a request that came with a key, so that the page on which its owner connects a
-// program says so. Checks of front ends don't come by here.
-
-const keyStatuses: ReadonlySet<number> = new Set([401, 403, 422, 429]);
-const keyHeader = 'key';
-const parameterIn = /"parameter":"([\w-]{1,40})"/;
-
-function refusedKeyNotes(refusedKeys: Pick<RefusedKeys, 'note' | 'clear'>): Hook {
-  return {
-    name: 'refused keys',
-    appliesTo: ({ who }) => who === 'api-key',
-    headers: [keyHeader],
-    onResponse(reply, request) {
-      const key = firstHeader(request, keyHeader);
-      if (key === undefined) return reply;
-      if (!keyStatuses.has(reply.status)) {
-        if (reply.status < 400) refusedKeys.clear(key);
-        return reply;
-      }
-      const [, parameter = ''] =
-        typeof reply.body === 'string' ? (parameterIn.exec(reply.body) ?? []) : [];
-      refusedKeys.note(key, reply.status, parameter);
-      return reply;
-    },
-  };
-}
 
 // Gives a demo one name. It listens on a loopback address, but links, cookies and passkeys belong to the
 // `localhost` of BASE_URL, so a page asked for by address redirects there. Calls of programs are answered

@@ -132,10 +132,9 @@ export function openSite(needs: {
         const newest = keys.findLast(({ scopes }) => (scopes & keyScopes.bouncer) !== 0);
         return newest?.use !== undefined;
       },
-      seenOf(accountId) {
+      answeredOf(accountId) {
         const slot = slotOf(accountId);
-        const hours = slot === undefined ? [] : usage.of(slot);
-        return hours.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
+        return slot === undefined ? 0 : usage.answered(slot);
       },
     }),
     ...kitRoutes(kit, guard),

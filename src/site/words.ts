@@ -480,7 +480,7 @@ const en = {
           text: 'Answered 422. Check what your tool sends.',
         },
         quota: {
-          title: () => 'A request exceeded your key’s quota.',
+          title: () => 'More requests came than are allowed in a minute.',
           text: 'Answered 429. Wait a minute, or ask less often.',
         },
       },
@@ -1068,7 +1068,7 @@ const fr: Words = {
           text: 'Réponse 422. Vérifiez ce qu’envoie votre outil.',
         },
         quota: {
-          title: () => 'Une requête dépasse le quota de votre clé.',
+          title: () => 'Trop de requêtes sont arrivées en une minute.',
           text: 'Réponse 429. Attendez une minute, ou interrogez moins souvent.',
         },
       },

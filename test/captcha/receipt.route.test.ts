@@ -11,6 +11,7 @@ const quotas = { limit: 10, remaining: 9, resetSecond: 1, retryAfterSeconds: 0, 
 const quotaGuard = {
   authenticate: () => 0,
   spend: () => true,
+  refuse: () => {},
   quotas: { ...quotas, take: () => true },
 };
 const routes = captchaReceiptRoutes({

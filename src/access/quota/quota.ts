@@ -13,6 +13,7 @@
  *   word 1   rolled   newest bucket anybody has opened; only grows, only by compare-and-exchange
  *   word 2   oldest   hint: the oldest bucket that still counts, for the reset header
  *   word 3   sent     total, less what was admitted here and not yet sent to other nodes
+ *   word 4   refused  part of total whose calls were refused all the same, as for a wrong parameter
  *   16..271  ring     for bucket j, at j mod 256: what `total` was before the first call of j
  *                     ┌────────────────────┬──────────────────┐
  *                     │ j / 256 mod 64 (6) │ total mod 2^26   │
@@ -73,6 +74,7 @@ const wordsPerQuota = ringAt + ringLength;
 const rolledAt = 1;
 const oldestAt = 2;
 const sentAt = 3;
+const refusedAt = 4;
 /** Words behind all quotas, on a cache line of their own: the first has the number of other nodes. */
 const tailWords = 16;
 /** Written one by one faster than filled. */
@@ -103,6 +105,8 @@ export interface Quotas {
 }
 
 export interface OpenQuotas extends Quotas {
+  /** Notes that a call was refused after it had paid. */
+  refuse(accountSlot: number, kind: QuotaKind, cost: number): void;
   /** Adds what was admitted elsewhere, also past the limit. */
   charge(accountSlot: number, kind: QuotaKind, cost: number, nowMs: number): void;
 }
@@ -145,6 +149,12 @@ export function openQuotaSent({ buffer }: QuotaHandle) {
  */
 export function admittedTotal(words: Int32Array, accountSlot: number, kind: QuotaKind): number {
   return words[(accountSlot * 2 + kind) * wordsPerQuota]! >>> 0;
+}
+
+/** Returns the cost ever admitted for calls that were answered, mod 2^32. */
+export function answeredTotal(words: Int32Array, accountSlot: number, kind: QuotaKind): number {
+  const quotaAt = (accountSlot * 2 + kind) * wordsPerQuota;
+  return (words[quotaAt]! - words[quotaAt + refusedAt]!) >>> 0;
 }
 
 export function openQuotas(options: QuotaOptions): OpenQuotas {
@@ -308,6 +318,9 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
       quotas.retryAfterSeconds = 1;
       return false;
     },
+    refuse(accountSlot, kind, cost) {
+      Atomics.add(words, (accountSlot * 2 + kind) * wordsPerQuota + refusedAt, cost);
+    },
     charge(accountSlot, kind, cost, nowMs) {
       const quotaAt = (accountSlot * 2 + kind) * wordsPerQuota;
       // A bucket that begins before the sum is written counts it later, which is stricter.
@@ -336,10 +349,12 @@ if (perMinuteMax * 2 > totalMask) throw new Error('perMinuteMax outgrew the ring
 export function createQuotaGuard(options: {
   keys: KeyCache;
   accounts: AccountsTable;
-  quotas: Quotas;
+  quotas: Quotas & Pick<OpenQuotas, 'refuse'>;
   clock: Clock;
 }) {
-  const { keys, accounts, quotas, clock } = options;
+  const { keys, accounts, clock } = options;
+  const { refuse } = options.quotas;
+  const quotas: Quotas = options.quotas;
   return {
     /**
      * Account slot of a key that lives, else below 0: `noKey` for one that is missing, malformed, unknown,
@@ -354,6 +369,8 @@ export function createQuotaGuard(options: {
     /** Takes `cost` from the account's quota, or nothing. Leaves its findings in `quotas`. */
     spend: (slot: number, kind: QuotaKind, cost: number): boolean =>
       quotas.take(slot, kind, cost, clock.monotonicMs()),
+    /** Called when a call is refused that has spent so much. */
+    refuse,
     /** Limit, remaining, reset and retry-after of the last `spend`. */
     quotas,
   };

@@ -7,7 +7,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
-import { admittedTotal, type QuotaHandle, quotaKind } from './quota.ts';
+import { admittedTotal, answeredTotal, type QuotaHandle, quotaKind } from './quota.ts';
 
 export interface UsageHour {
   /** The start of the hour, milliseconds since 1970. */
@@ -81,6 +81,10 @@ export function createUsage(options: {
 
   return {
     since,
+    /** Returns the look-ups and reports that were answered since the start, mod 2^32, for use by differences. */
+    answered: (slot: number): number =>
+      (answeredTotal(words, slot, quotaKind.read) + answeredTotal(words, slot, quotaKind.write)) >>>
+      0,
     /** Adds up what was admitted since the last time. */
     sample(): void {
       const hour = hourNow();

@@ -7,6 +7,7 @@ import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { createKeyCache } from '../../access/keys/key-cache.ts';
 import { openKeyTableReader } from '../../access/keys/key-table.ts';
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
+import { createRefusalSpotter } from '../../access/keys/refused-keys.ts';
 import { createMarkSpotter, type MarkMemory } from '../../access/marks.ts';
 import type { ClientLimits, LimitMemory } from '../../access/quota/client-limits.ts';
 import { createQuotaGuard, openQuotas } from '../../access/quota/quota.ts';
@@ -45,7 +46,7 @@ import { feedRoutes } from '../../reputation/blocklists/feeds.route.ts';
 import type { Published } from '../../reputation/blocklists/publish.ts';
 import { checkRoute } from '../../reputation/check/check.route.ts';
 import { openCheck } from '../../reputation/check/check.ts';
-import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
+import { checkBulkEndpoint, checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
 import { openManyChecks } from '../../reputation/check/check-many.ts';
 import { maliciousBy } from '../../reputation/check/score.ts';
 import { reportHook, type SharedReportRules } from '../../reputation/reports/report.route.ts';
@@ -53,7 +54,7 @@ import { staticEndpoint } from '../../site/home/static.endpoint.ts';
 import type { SharedAssets } from '../../web/assets.ts';
 import { createCallers } from '../../web/guard/callers.ts';
 import { createGuard } from '../../web/guard/guard.ts';
-import type { Hook } from '../../web/guard/hooks.ts';
+import { type Hook, refusedKeys } from '../../web/guard/hooks.ts';
 import { healthRoute } from '../service/health.route.ts';
 import type { SharedState } from '../state.ts';
 
@@ -69,6 +70,8 @@ export interface FrontEndMemory extends SharedState {
   readonly limits: LimitMemory;
   readonly integrations: IntegrationMemory;
   readonly marks: MarkMemory;
+  /** Board of refused keys: see access/keys/refused-keys.ts. */
+  readonly refusals: SharedArrayBuffer;
   readonly reports: SharedReportRules;
 }
 
@@ -105,7 +108,7 @@ export function openFrontEndMemory(needs: {
   readonly shared: SharedState;
   readonly geo: SharedArrayBuffer;
   readonly bans: SharedArrayBuffer;
-  readonly access: Pick<FrontEndMemory, 'limits' | 'marks'>;
+  readonly access: Pick<FrontEndMemory, 'limits' | 'marks' | 'refusals'>;
   /** With other nodes on the store. */
   readonly isShared: boolean;
   readonly demo: boolean;
@@ -188,6 +191,7 @@ export function createFrontEnd(options: {
   const count = counted.recorder('dovecot', thread);
   const bans = openBanReader(memory.bans);
   const spotMark = createMarkSpotter(memory.marks, clock);
+  const spotRefusal = createRefusalSpotter(memory.refusals, clock);
   const shares = createLoginFairShare(clock, Buffer.from(random.bytes(4)).readUInt32BE(0));
   return {
     policy: createPolicyIntegration({ quotaGuard, check, clock, isSpent, shares, count }),
@@ -197,9 +201,10 @@ export function createFrontEnd(options: {
     reports: { ...memory.reports, quotaGuard, check, geo, clock },
     guard,
     spotMark,
+    spotRefusal,
     /** Answered by front ends; all other routes belong to the main thread. */
     routes: [
-      checkRoute({ quotaGuard, check, clock }),
+      checkRoute({ quotaGuard, check, clock, spotRefusal }),
       checkBulkRoute({
         guard,
         many: openManyChecks({ check, index, geo }),
@@ -264,6 +269,7 @@ export function frontEndHooks(
     { name: 'index reads', appliesTo: (route) => own.has(route), onArrival: () => within(nothing) },
     servedFiles(held),
     ...servedFeeds(held, frontEnd),
+    refusedKeys(({ path }) => path === checkBulkEndpoint.path, frontEnd.spotRefusal),
     policyHook(frontEnd, within),
     reportHook(frontEnd.reports, within),
   ];

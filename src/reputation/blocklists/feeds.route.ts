@@ -9,7 +9,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { about, count, country, dateTime, digits, queryReader, score } from '../../core/schema.ts';
 import { type Encoded, negotiate, negotiatedHeaders } from '../../http/answer/negotiate.ts';
 import type { Header, Request } from '../../http/request/message.ts';
-import { parseQuery } from '../../http/request/query.ts';
+import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
@@ -156,12 +156,23 @@ export function feedRoutes({ publisher, guard, spotMark }: FeedRoutesOptions): P
     declared: Endpoint,
     read: (request: Request, published: Published) => Answer,
   ): PlainRoute {
-    return guard.open(declared, async (request) => {
+    const open = guard.open(declared, async (request) => {
       const published = publisher.current() ?? (await publisher.first(firstWaitMs));
       if (published !== undefined) return read(request, published);
       const failure = fail('overloaded', 'The feeds are being built; please come back soon.');
       return { ...failure, retryAfterSeconds: retrySeconds };
     });
+    return {
+      ...open,
+      async handle(request, caller) {
+        const reply = await open.handle(request, caller);
+        if (reply.status === 429) {
+          const query = parseQuery(request.query);
+          if (query.ok) spotIn(query.value, request, spotMark, 'quota');
+        }
+        return reply;
+      },
+    };
   }
 
   return [
@@ -176,13 +187,17 @@ export function feedRoutes({ publisher, guard, spotMark }: FeedRoutesOptions): P
 
 const words = new Uint32Array(4);
 
+function spotIn(params: Params, { clientIp }: Request, spotMark: SpotMark, note: string): void {
+  const mark = params.get('mark');
+  if (mark !== undefined) spotMark(mark, { family: parseIp(clientIp, words), words }, note);
+}
+
 function feedReply(feed: Feed, request: Request, published: Published, spotMark: SpotMark): Answer {
   const query = parseQuery(request.query);
   if (!query.ok) return query;
   const choice = readChoice(feed, query.value);
-  const mark = query.value.get('mark');
   const note = choice.ok ? '' : `query ${choice.parameter ?? ''}`;
-  if (mark !== undefined) spotMark(mark, { family: parseIp(request.clientIp, words), words }, note);
+  spotIn(query.value, request, spotMark, note);
   if (!choice.ok) return choice;
   const file = published.files.get(variantName(feed, choice.value));
   if (file === undefined) throw new Error(`${feed.name} has a variant that is not built`);

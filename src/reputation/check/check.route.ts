@@ -7,6 +7,7 @@
 
 import * as v from 'valibot';
 import { wrongScope } from '../../access/keys/key-cache.ts';
+import type { SpotRefusal } from '../../access/keys/refused-keys.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { Clock } from '../../core/clock.ts';
 import { unauthenticatedDetail, wrongScopeDetail } from '../../core/errors.ts';
@@ -23,7 +24,7 @@ import {
 } from '../../core/schema.ts';
 import { dayMs } from '../../core/time.ts';
 import { usageTypes } from '../../geo/usage.ts';
-import { renderHead } from '../../http/answer/head.ts';
+import { type Head, renderHead } from '../../http/answer/head.ts';
 import type { Header } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';
@@ -146,8 +147,9 @@ export function checkRoute(options: {
   quotaGuard: QuotaGuard;
   check: Check;
   clock: Clock;
+  spotRefusal: SpotRefusal;
 }): HotRoute {
-  const { quotaGuard, check, clock } = options;
+  const { quotaGuard, check, clock, spotRefusal } = options;
 
   const headOf = quotaHeadBytes(okHead);
 
@@ -159,28 +161,41 @@ export function checkRoute(options: {
     }
     const slot = quotaGuard.authenticate(request.values[0] ?? asked.key);
     if (slot === wrongScope) {
-      request.answer(wrongScopeHead, wrongScopeBody);
+      refuse(request, asked, 403, wrongScopeHead, wrongScopeBody);
       return;
     }
     if (slot < 0) {
-      request.answer(unauthenticatedHead, unauthenticatedBody);
+      refuse(request, asked, 401, unauthenticatedHead, unauthenticatedBody);
       return;
     }
     if (!quotaGuard.spend(slot, quotaKind.read, 1)) {
       const body = apiErrorBody(429, quotaDetail(quotaGuard.quotas, 'read'));
-      request.answer(withRefusal(refusedHead, quotaGuard.quotas), body);
+      refuse(request, asked, 429, withRefusal(refusedHead, quotaGuard.quotas), body);
       return;
     }
     const body = asked.address === undefined ? undefined : check.body(asked.address, clock.now());
     if (body === undefined) {
       const refusal = asked.refusal ?? invalidAddress('ipAddress');
-      request.answer(withQuota(invalidHead, quotaGuard.quotas), refusal);
+      quotaGuard.refuse(slot, quotaKind.read, 1);
+      refuse(request, asked, 422, withQuota(invalidHead, quotaGuard.quotas), refusal);
     } else if (asked.ignored === undefined) {
       request.answerBytes(200, headOf(quotaGuard.quotas, request.fields), body);
     } else {
       const head = renderHead(200, [jsonType, noStore, asked.ignored]);
       request.answer(withQuota(head, quotaGuard.quotas), body);
     }
+  }
+
+  function refuse(
+    request: HotRequest,
+    { key }: AskedCheck,
+    status: number,
+    head: Head,
+    body: string,
+  ): void {
+    const given = request.values[0] ?? key;
+    if (given !== undefined) spotRefusal(given, request.client().ip, status, body);
+    request.answer(head, body);
   }
 
   return { kind: 'hot', ...routeFacts(checkEndpoint, ['key']), method: 'GET', handle };

@@ -126,8 +126,8 @@ export interface ConnectOptions extends TargetFacts {
   };
   readonly siteKeys: Pick<SiteKeys, 'ofAccount' | 'create'>;
   readonly refusedKeys: Pick<RefusedKeys, 'of'>;
-  /** Requests with the keys of an account in the last 24 hours. */
-  readonly seenOf: (accountId: string) => number;
+  /** Requests with the keys of an account that were answered since the start; of use by differences. */
+  readonly answeredOf: (accountId: string) => number;
   /** Returns whether the account's newest key that may fetch decisions has done so. */
   readonly isBouncerSeen: (accountId: string) => Promise<boolean>;
   /** Requests with a mark of a screen. */
@@ -135,7 +135,8 @@ export interface ConnectOptions extends TargetFacts {
 }
 
 export function connectRoutes(options: ConnectOptions): PlainRoute[] {
-  const { pageBuilder, keys, siteKeys, seenOf, isBouncerSeen, sightings, dnsZone, spoe } = options;
+  const { pageBuilder, keys, siteKeys, answeredOf, isBouncerSeen, sightings, dnsZone, spoe } =
+    options;
   const targets = once(() => openTargets(options));
 
   const isClosed = (integration: Integration) =>
@@ -159,14 +160,11 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
   const targetOf = ({ request }: RequestContext) =>
     targets().find(({ name }) => name === request.param);
 
-  /** Returns what was wrong with the last refused request that brought a key of the account. */
-  async function keyNoteOf(accountId: string): Promise<ConnectNote | undefined> {
-    for (const { id } of (await keys.list(accountId)).toReversed()) {
-      const refusal = options.refusedKeys.of(id);
-      const name = refusal && keyNotes[refusal.status];
-      if (name !== undefined) return { name, about: refusal?.parameter ?? '' };
-    }
-    return undefined;
+  /** Returns what was wrong with the last refused request that brought a key of the account, if none was answered since. */
+  function keyNoteOf(accountId: string): ConnectNote | undefined {
+    const refusal = options.refusedKeys.of(accountId);
+    const name = refusal && keyNotes[refusal.status];
+    return name && { name, about: refusal?.parameter ?? '' };
   }
 
   async function watchOf(
@@ -186,8 +184,8 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       const hasArrived = await isBouncerSeen(session.accountId);
       return { by: 'bouncerKey', path, requests: 0, hasArrived, note: undefined };
     }
-    const requests = seenOf(session.accountId);
-    const note = await keyNoteOf(session.accountId);
+    const requests = answeredOf(session.accountId);
+    const note = keyNoteOf(session.accountId);
     return { by: 'key', path: seenEndpoint.path, requests, hasArrived: false, note };
   }
 
@@ -241,11 +239,11 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       return pageBuilder.show(context, (frame) => connectIndexPage(frame, targets(), connected));
     }),
     pageBuilder.page(seenEndpoint, async ({ session }) => {
-      const note = await keyNoteOf(session.accountId);
+      const note = keyNoteOf(session.accountId);
       return {
         status: 200,
         headers: [jsonType, noStore],
-        body: JSON.stringify({ requests: seenOf(session.accountId), note }),
+        body: JSON.stringify({ requests: answeredOf(session.accountId), note }),
       };
     }),
     pageBuilder.page(screenEndpoint, async (context) => {

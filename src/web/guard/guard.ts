@@ -43,6 +43,8 @@ export interface KeyedCall {
   readonly slot: number;
   /** Rate-limit headers: for the reply. The guard puts them on failures itself. */
   readonly headers: readonly Header[];
+  /** Called when the request is refused after it was let in. */
+  refused(): void;
   /** Takes more units; the failure is `quota_exceeded`. `headers` then has what is left. */
   spend(units: number, detail?: (said: string) => string): Failure | undefined;
 }
@@ -180,11 +182,16 @@ export function createGuard(options: GuardOptions): Guard {
       return { failure, headers: [] as Header[] };
     }
     // No getter: one in an object literal is defined for each call, which costs half a microsecond.
-    const call = { request, slot, spend, headers: [] as Header[] };
+    const call = { request, slot, spend, refused, headers: [] as Header[] };
+    let spent = 0;
+    function refused(): void {
+      if (spent > 0) quotaGuard.refuse(slot, quotaKind[quota], spent);
+    }
     function spend(units: number, detail = (said: string) => said): Failure | undefined {
       const isAdmitted = quotaGuard.spend(slot, quotaKind[quota], units);
       // Copied at once: the findings belong to the last call of `gate`, and handlers await.
       call.headers = quotaHeaders(quotaGuard.quotas);
+      if (isAdmitted) spent += units;
       return isAdmitted
         ? undefined
         : fail('quota_exceeded', detail(quotaDetail(quotaGuard.quotas, quota)));
@@ -237,6 +244,7 @@ export function createGuard(options: GuardOptions): Guard {
           const call = ignored === undefined ? admitted.call : withHeader(admitted.call, ignored);
           const asked = held.asked!;
           const answer = asked.ok ? await handle(asked.value, call, caller) : asked;
+          if ('ok' in answer) call.refused();
           return replyOf(declared, answer, call.headers, request);
         }
         // Nothing is unpacked for an unauthenticated client.
@@ -250,8 +258,11 @@ export function createGuard(options: GuardOptions): Guard {
         if (failure.error !== 'unauthenticated') onRefused?.(failure);
         return failureReply(declared, failure, headers, request);
       }
-      const finish = (answer: Answer, { request, headers }: KeyedCall): Reply =>
-        'ok' in answer ? refused(request, answer, headers) : answer;
+      function finish(answer: Answer, call: KeyedCall): Reply {
+        if (!('ok' in answer)) return answer;
+        call.refused();
+        return refused(call.request, answer, call.headers);
+      }
       return {
         kind: 'plain',
         ...routeFacts(declared, ['key', 'content-type']),
@@ -297,6 +308,7 @@ function withHeader(call: KeyedCall, header: Header): KeyedCall {
     request: call.request,
     slot: call.slot,
     spend: call.spend,
+    refused: call.refused,
     get headers() {
       return [...call.headers, header];
     },

@@ -4,8 +4,9 @@
  * thread, `app/threads/front-end.ts` that of a front end.
  */
 
+import type { SpotRefusal } from '../../access/keys/refused-keys.ts';
 import type { ErrorCode } from '../../core/errors.ts';
-import type { Reply, Request } from '../../http/request/message.ts';
+import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
 import type { Caller, HotRequest, PlainRoute, Route } from '../../http/router.ts';
 import type { Endpoint, FailureNotes } from './endpoint.ts';
 
@@ -104,5 +105,23 @@ function around<Declared extends Place>(
     const first = onRequest?.(request, caller);
     if (first === undefined) return inner(request, caller);
     return 'clientIp' in first ? inner(first, caller) : first;
+  };
+}
+
+/** Leaves a refused request that came with a key for the page on which the key's owner connects a program. */
+export function refusedKeys<Declared extends Place = Endpoint>(
+  appliesTo: (declared: Declared) => boolean,
+  spotRefusal: SpotRefusal,
+): Hook<Declared> {
+  return {
+    name: 'refused keys',
+    appliesTo,
+    headers: ['key'],
+    onResponse(reply, request) {
+      if (reply.status < 400) return reply;
+      const key = firstHeader(request, 'key') ?? new URLSearchParams(request.query).get('key');
+      spotRefusal(key ?? undefined, request.clientIp, reply.status, reply.body);
+      return reply;
+    },
   };
 }

@@ -193,6 +193,7 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
         ...{ geo, keys: keyTable.handle, accounts: accounts.handle },
         bans: createBanTable(2).buffer,
         marks: { key: new Uint8Array(32), board: createSightingBoard().buffer },
+        refusals: createSightingBoard().buffer,
         quotas: createQuotaMemory(8),
         integrations: { threads: 1, passKey: new Uint8Array(32), hasProxies: false },
       } as never,
@@ -202,7 +203,7 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
   const words = new Uint32Array(4);
 
   for (const fields of ['', '\r\nStrict-Transport-Security: max-age=31536000']) {
-    const route: HotRoute = checkRoute({ quotaGuard: ours.quotaGuard, check: ours.check, clock });
+    const route: HotRoute = checkRoute({ ...ours, clock });
     const said = { status: -1, head: '', body: '' };
     const values: (string | undefined)[] = [undefined];
     let query = '';

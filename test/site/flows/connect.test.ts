@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
 
@@ -22,6 +23,22 @@ describe('connect', () => {
     await people?.[Symbol.asyncDispose]();
     await server?.[Symbol.asyncDispose]();
   });
+
+  const look = async (reader: OwnBrowser) => JSON.parse((await reader.get('/connect/seen')).body);
+
+  /** Asks until the owner's page has the note: a thread tells of so many requests of a network in a second. */
+  async function refused(
+    reader: OwnBrowser,
+    note: { readonly name: string; readonly about: string },
+    ask: () => Promise<{ readonly status: number }>,
+    status: number,
+  ): Promise<void> {
+    await within(async () => {
+      const answer = await ask();
+      assert.equal(answer.status, status);
+      return isDeepStrictEqual((await look(reader)).note, note);
+    }, JSON.stringify(note));
+  }
 
   it('the first screen leads to each target, and each answers', async () => {
     const { status, body } = await server.fetch('/connect');
@@ -156,14 +173,51 @@ describe('connect', () => {
         body: `ip=${ip}&categories=18`,
       });
     // A request that was refused is told to its owner alone.
-    assert.equal((await report(own!, 'nonsense')).status, 422);
-    const look = async (reader: OwnBrowser) => JSON.parse((await reader.get('/connect/seen')).body);
-    assert.deepEqual((await look(eve)).note, { name: 'parameter', about: 'ip' });
+    await refused(eve, { name: 'parameter', about: 'ip' }, () => report(own!, 'nonsense'), 422);
     assert.equal((await look(ada)).note, undefined);
     assert.match(
       (await eve.get('/connect/fail2ban')).body,
       /data-note="parameter" data-fails="understood">/,
     );
+  });
+
+  it('a check or a bulk that is refused is told to its owner, and no request counts as answered', async () => {
+    const check = (Key: string, ipAddress = '192.0.2.1') =>
+      server.fetch(`/api/v2/check?ipAddress=${ipAddress}`, { headers: { Key } });
+    const bulk = (Key: string, body: string) =>
+      server.fetch('/api/v2/check-bulk', { method: 'POST', headers: { Key }, body });
+    const before = (await look(ada)).requests;
+    const asks = { name: 'parameter', about: 'ipAddress' };
+    await refused(ada, asks, () => check(key, 'nonsense'), 422);
+    await refused(ada, { name: 'parameter', about: 'body' }, () => bulk(key, ''), 422);
+    await refused(ada, { name: 'key', about: '' }, () => check(key.slice(0, -1)), 401);
+    await refused(ada, asks, () => check(key, ''), 422);
+    await refused(ada, { name: 'key', about: '' }, () => bulk(key.replace(/.$/, '_'), '1'), 401);
+    const made = await ada.post('/account/keys/named/create', { name: 'fw-2', bouncer: 'on' });
+    const bouncer = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
+    await refused(ada, { name: 'scope', about: '' }, () => check(bouncer), 403);
+    assert.equal((await look(ada)).requests, before);
+    assert.match((await ada.get('/connect/node')).body, /live-card is-failing/);
+    // Nobody is told of what names no key; one answer ends the note.
+    const eve = await people.signIn('eve@mail.example');
+    const own = await look(eve);
+    const stranger = `pcl_aaaaaaaa_${key.slice(13)}`;
+    assert.equal((await check(stranger)).status, 401);
+    assert.deepEqual(await look(eve), own);
+    await within(async () => {
+      assert.equal((await check(key)).status, 200);
+      return (await look(ada)).note === undefined;
+    }, 'the note ends');
+    const { requests } = await look(ada);
+    assert.ok(requests > before);
+    assert.equal((await bulk(key, '192.0.2.1\n192.0.2.2')).status, 200);
+    assert.deepEqual(await look(ada), { requests: requests + 2 });
+    const setReads = (reads: string) =>
+      server.cli('account', 'set-quotas', email, '--read-per-minute', reads);
+    await setReads('1');
+    await within(async () => (await check(key)).status === 429, 'the quota');
+    await refused(ada, { name: 'quota', about: '' }, () => check(key), 429);
+    await setReads('0');
   });
 
   it('the page of fail2ban says why a score stays low', async () => {

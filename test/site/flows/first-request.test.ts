@@ -102,7 +102,7 @@ it('a forged mark is answered and not seen, another text is refused, a screen wi
 });
 
 it('a gate asked by a proxy that is not trusted is named on its screen, with the setting, and in the log', async () => {
-  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using server = await startTestServer({ threads: 1 });
   const [ada, eve] = [createAgent(server), createAgent(server)];
   const mark = await markOn(ada, 'nginx');
   const headers = { 'X-Forwarded-For': '8.8.8.8' };
@@ -120,5 +120,12 @@ it('a gate asked by a proxy that is not trusted is named on its screen, with the
   assert.equal((await server.fetch(`/gate/check?block=0&mark=${bad}`)).status, 422);
   await within(async () => (await lookOf(eve, 'caddy')).note?.name === 'policy', 'the policy');
   assert.deepEqual((await lookOf(eve, 'caddy')).note, { name: 'policy', about: 'block' });
+  // So is a client that asks for a list too often.
+  const often = await markOn(eve, 'opnsense');
+  const list = `/feeds/blocklist.txt?aggregate=1&mark=${often}`;
+  for (let asked = 0; (await server.fetch(list)).status !== 429; asked++) assert.ok(asked < 100);
+  const slow = await markOn(ada, 'opnsense');
+  assert.equal((await server.fetch(list.replace(often, slow))).status, 429);
+  await within(async () => (await lookOf(ada, 'opnsense')).note?.name === 'quota', 'the limit');
   await within(async () => server.stderr().includes('gate: a request got no verdict'), 'the log');
 });

@@ -168,6 +168,7 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
   const quotaGuard = {
     authenticate: (key: string | undefined) => (key === apiKey ? 0 : -1),
     spend: () => true,
+    refuse: () => {},
     quotas: { ...quotas, countedAtMs: 0, take: () => true },
   };
   const guard = guardOf({ quotaGuard });

@@ -7,8 +7,9 @@ import { createGuard, type Guard } from '../../../src/web/guard/guard.ts';
 /** An error that its endpoint does not declare fails the test. */
 export function guardOf(parts: { quotaGuard?: unknown; take?: Callers['take'] } = {}): Guard {
   const { quotaGuard = { authenticate: () => -1 }, take = () => 0 } = parts;
+  const whole = Object.assign({ refuse() {} }, quotaGuard);
   return createGuard({
-    quotaGuard: quotaGuard as QuotaGuard,
+    quotaGuard: whole as unknown as QuotaGuard,
     callers: { take },
     renderPage: (_status, detail) => ({ html: detail, headers: [] }),
     log: {
