@@ -402,6 +402,7 @@ export async function openState(options: StateOptions) {
     reducer,
     access,
     refusals,
+    networkOfVote: reports.networkOfVote,
     follower,
     projection,
     shared: parts.shared,

@@ -47,6 +47,7 @@ export function openOperations(opening: Opening, served: Served) {
     withMemory: async (read) =>
       read({ check, evidence, counts: state.counting.counts, peers: state }),
     hostOf: served.hostnames.ask,
+    networkOfVote: state.networkOfVote,
     catchUpTo: follower.catchUpTo,
     sendReset: served.sendReset,
     invite: served.invite,

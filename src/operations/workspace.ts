@@ -20,6 +20,7 @@ import { readEndpoint } from '../integrations/thread.ts';
 import { readPrefix } from '../ip/operator-prefix.ts';
 import type { Memory, MemoryReading } from '../reputation/check/operations.ts';
 import type { ListTools } from '../reputation/lists/operations.ts';
+import type { VotesInMemory } from '../reputation/requests/queue.ts';
 import type { TakenBack } from '../reputation/votes/retract.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import type { Deletion } from '../signon/people/deletion.ts';
@@ -45,7 +46,7 @@ export interface StoreTools extends OperationTools {
   readonly withDeletion: <T>(run: (deletion: Deletion) => Promise<T>) => Promise<T>;
 }
 
-export interface Workspace extends StoreTools, MemoryReading {
+export interface Workspace extends StoreTools, MemoryReading, VotesInMemory {
   /** The running server's ways to send a mail; undefined without a server. */
   readonly sendReset?: ResetLinks['sendByOperator'];
   readonly invite?: Invitations['invite'];

@@ -18,14 +18,14 @@ import { createSemaphore, createTurns } from '../../core/scheduling.ts';
 import { columnsOr } from '../../core/text-table.ts';
 import { formatIp } from '../../ip/address.ts';
 import { readEmbedded, textOfEmbedded } from '../../ip/embedded-ipv4.ts';
-import { retractAll } from '../requests/queue.ts';
+import { retractAll, type VotesInMemory } from '../requests/queue.ts';
 import { retractReport, retractReports, type TakenBack } from '../votes/retract.ts';
 import { categoriesOf } from './categories.ts';
 import { createOwnReports } from './store/account-reports.ts';
 import type { OwnReport, StoredReport } from './store/report-rows.ts';
 import { createReportStore, restoreReports } from './store/report-store.ts';
 
-interface ReportTools extends OperationTools {
+interface ReportTools extends OperationTools, VotesInMemory {
   readonly accounts: Accounts;
 }
 
@@ -115,6 +115,7 @@ export const storedReports = v.pipe(
       categories: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff_ffff)),
       comment: v.string(),
       reportedAt: v.pipe(v.number(), v.integer(), v.minValue(0)),
+      network: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff))),
     }),
   ),
 );

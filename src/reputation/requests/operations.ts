@@ -20,9 +20,10 @@ import {
   type Removal,
   standingOf,
   unknownNetwork,
+  type VotesInMemory,
 } from './queue.ts';
 
-const operation = operationsOn<OperationTools>();
+const operation = operationsOn<OperationTools & VotesInMemory>();
 
 export const listRemovals = operation({
   name: 'removals list',

@@ -30,7 +30,7 @@ import {
 import { bareRecord, fixed, flag, oneOf, text, time, u32 } from '../../storage/record.ts';
 import { pagesUnder, type Store } from '../../storage/store.ts';
 import { createAllowlist } from '../ranges/operator-ranges.ts';
-import type { StoredReport } from '../reports/store/report-rows.ts';
+import type { TakenReport } from '../reports/store/report-rows.ts';
 import { createReportStore } from '../reports/store/report-store.ts';
 
 /** The lowest first. */
@@ -278,12 +278,23 @@ const reportsPerStep = 10_000;
 /** More reports than these are not read into memory: retracting them can't be undone. */
 const undoReportsMax = 100;
 
+export interface VotesInMemory {
+  /** Present in a server: returns the network of an account's vote on an address, 0 without one. */
+  readonly networkOfVote?: (account: string, family: 4 | 6, words: Uint32Array) => number;
+}
+
+interface RetractingParts extends VotesInMemory {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
 export interface AcceptedRemoval {
   /** The number of reports that went. */
   readonly removed: number;
   readonly request: Removal;
   /** The reports that went; undefined where they can't be put back: too many, or some of them only counted. */
-  readonly reports: readonly StoredReport[] | undefined;
+  readonly reports: readonly TakenReport[] | undefined;
   /** The address was put on the allowlist, where it was not before. */
   readonly isNewRule: boolean;
 }
@@ -296,7 +307,7 @@ export interface AcceptedRemoval {
  * @returns `not_found` without a request
  */
 export async function acceptRemoval(
-  parts: { store: Store; clock: Clock; random: Random },
+  parts: RetractingParts,
   given: string,
   allow: boolean,
 ): Promise<Result<AcceptedRemoval>> {
@@ -319,13 +330,13 @@ export async function acceptRemoval(
 
 /** Retracts all reports of an address, at no cost of trust. */
 export async function retractAll(
-  parts: { store: Store; clock: Clock; random: Random },
+  parts: RetractingParts,
   address: string,
 ): Promise<Result<Pick<AcceptedRemoval, 'removed' | 'reports'>>> {
   const reports = createReportStore(parts);
   const words = new Uint32Array(4);
   const family = parseIp(address, words) as 4 | 6;
-  const kept: StoredReport[] = [];
+  const kept: TakenReport[] = [];
   let removed = 0;
   async function retract(said: readonly { readonly account: string }[]): Promise<Result<void>> {
     for (const account of new Set(said.map((one) => one.account))) {
@@ -337,7 +348,12 @@ export async function retractAll(
   }
   for (;;) {
     const found = await reports.list(family, words, 0, reportsPerStep);
-    if (kept.length <= undoReportsMax) kept.push(...found.slice(0, undoReportsMax + 1));
+    if (kept.length <= undoReportsMax) {
+      for (const report of found.slice(0, undoReportsMax + 1)) {
+        const network = parts.networkOfVote?.(report.account, family, words);
+        kept.push({ ...report, network });
+      }
+    }
     const before = removed;
     const done = await retract(found);
     if (!done.ok) return done;

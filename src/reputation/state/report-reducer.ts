@@ -32,7 +32,7 @@ import { nat64Address } from '../../ip/special.ts';
 import { communityEvidence, halfLivesAt, strengthOf } from '../check/score.ts';
 import type { Refusals } from '../reports/refusals.ts';
 import { addressBytes } from '../reports/store/report-rows.ts';
-import { type Policy, unitsOf } from '../votes/quorum.ts';
+import { type Policy, unitsOf, voteNetworkOf } from '../votes/quorum.ts';
 import {
   chargedPart,
   confirmedWithinMs,
@@ -316,6 +316,12 @@ export function createReportReducer(options: {
       // After a year nothing is left of the evidence: it has halved 26 times.
       take(addressOf(event), slot, event.reports, 'kept');
       if (event.family === 6) take(networkOf(event), slot, event.reports, 'kept');
+    },
+    /** Returns the network of the account's vote on an address; 0: it has none. */
+    networkOfVote(account: string, family: 4 | 6, words: Uint32Array): number {
+      const slot = reporters.slotOf(account);
+      const node = slot < 0 ? 0 : nodeOf({ family, words, length: family === 4 ? 32 : 128 }, slot);
+      return node === 0 ? 0 : voteNetworkOf(c.vote[node]!);
     },
     /** Returns true for an address on which no report and no peer's word has an effect. */
     isImmune: (family: 4 | 6, words: Uint32Array): boolean => coverOf(family, words).isImmune,

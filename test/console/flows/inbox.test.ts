@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createAnonymousReports, createRemovals } from '../../../src/reputation/requests/queue.ts';
+import { reportAdded } from '../../../src/reputation/state/events.ts';
 import { pageProblems, withBrowser } from '../../support/browser/browser.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
@@ -111,6 +112,31 @@ for (const address of [host, host6]) {
     await press('removals', 'refuse', address);
   });
 }
+
+it('a vote that is put back has its network and its score', async () => {
+  const address = '93.184.216.35';
+  await server.cli('account', 'vouch', operator, '--member');
+  const sent = await ada.post('/report', { address, categories: '18', comment: 'seen at night' });
+  assert.ok(sent.status < 400, sent.body);
+  const before = await scoreOf(address);
+  await ask(address);
+  const from = await people.store.lastSeq();
+  const { location } = await press('removals', 'accept', address);
+  assert.equal(await scoreOf(address), 0);
+  assert.equal((await undo(location)).status, 303);
+  assert.equal(await scoreOf(address), before);
+  const events = await people.store.read(from - 10n, 20);
+  const networks = events
+    .filter(({ kind }) => kind === reportAdded.kind)
+    .map(({ version, body }) => reportAdded.decode(version, body)!)
+    .filter(({ words }) => words[0] === 0x5db8d823)
+    .map(({ network }) => network);
+  assert.equal(networks.length, 2);
+  assert.notEqual(networks[0], 0);
+  assert.equal(networks[1], networks[0]);
+  await press('removals', 'refuse', address);
+  await server.cli('account', 'vouch', operator, '--none');
+});
 
 it('a list that holds the address is named, and only allowing it changes its score', async () => {
   await ask(listed);

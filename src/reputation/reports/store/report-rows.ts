@@ -22,6 +22,12 @@ export interface Reporter {
   readonly network?: number;
 }
 
+/** A report that an undo puts back. */
+export interface TakenReport extends StoredReport {
+  /** As of `Reporter`, of the account's vote on the address; no row has it. */
+  readonly network?: number | undefined;
+}
+
 export interface StoredReport {
   /** base64url text of 16 bytes. */
   readonly id: string;

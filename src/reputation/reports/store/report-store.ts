@@ -45,6 +45,7 @@ import {
   type Reporter,
   reportedAtIn,
   type StoredReport,
+  type TakenReport,
 } from './report-rows.ts';
 import {
   changeTail,
@@ -381,13 +382,13 @@ export function createReportStore(options: {
 }
 
 /**
- * Restores reports that were withdrawn a moment ago, with their ids and times. They are reported again from an
- * unknown network, so a vote of an account that nobody vouches for may weigh less than before.
+ * Restores reports that were withdrawn a moment ago, with their ids, times and the network of the vote. They weigh
+ * what their accounts weigh now.
  */
 export async function restoreReports(
   parts: { readonly store: Store; readonly clock: Clock; readonly random: Random },
   { family, words }: Pick<Report, 'family' | 'words'>,
-  reports: readonly StoredReport[],
+  reports: readonly TakenReport[],
 ): Promise<Result<void>> {
   const address = addressBytes(family, words);
   const accounts = [...new Set(reports.map(({ account }) => account))];
@@ -404,13 +405,13 @@ export async function restoreReports(
         { key: byAccount, value: address },
       ];
     }),
-    events: oldestFirst.map(({ account, reportedAt, categories }) =>
+    events: oldestFirst.map(({ account, reportedAt, categories, network = 0 }) =>
       reportAdded.encode(createEventId(parts.clock, parts.random), {
         account,
         family,
         words,
         reportedSecond: Math.floor(reportedAt / 1_000),
-        network: 0,
+        network,
         categories,
       }),
     ),
