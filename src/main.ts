@@ -165,7 +165,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     threads: () => listening?.facts(),
     newestBackupAt: () => backups?.newestAt() ?? 0,
   });
-  const { routes, assets, service, endStreams, closeCaptcha } = modules;
+  const { routes, assets, links, service, endStreams, closeCaptcha } = modules;
   await openExchange(opening, data, { parties: access.limits.parties, metrics });
   const ofFrontEnds = frontEnd.routes;
   listening = host.add(
@@ -174,6 +174,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
       sockets,
       memory,
       brand: assets.brand,
+      links,
       index,
       ofFrontEnds,
       routes,

@@ -180,7 +180,7 @@ export async function openModules(
     spotRefusal: frontEnd.spotRefusal,
     onFailure: figures.onFailure,
   });
-  const { guard, callers, cookies, tools, assets, pageBuilder, radarMode } = web;
+  const { guard, callers, cookies, tools, assets, links, pageBuilder, radarMode } = web;
 
   const captcha = host.add(
     await openCaptcha({
@@ -408,6 +408,7 @@ export async function openModules(
     /** The main thread's, each with its hooks. */
     routes,
     assets,
+    links,
     service,
     /** Work for when the server listens. */
     preparations: [...reporting.preparations, ...assets.preparations, site.prepare],

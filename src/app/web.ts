@@ -76,9 +76,10 @@ export function openWeb(
   const keepsMails = demo && config.smtpUrl === undefined;
   const hasOutbox = keepsMails && needs.outboxName !== undefined && !isProxied(config);
   const radarMode = config.radar ?? (demo ? 'public' : 'operators');
+  const links = radarMode === 'public' ? { ...siteLinks, radar: '/radar' } : siteLinks;
   const tools = createPageTools({
     assets,
-    links: radarMode === 'public' ? { ...siteLinks, radar: '/radar' } : siteLinks,
+    links,
     https,
     origin: config.baseUrl,
     brand,
@@ -114,6 +115,7 @@ export function openWeb(
     isOperator,
     cookies,
     assets,
+    links,
     tools,
     hasOutbox,
     radarMode,

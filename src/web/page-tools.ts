@@ -53,7 +53,7 @@ export function languageOf(request: Request): Language {
 }
 
 const pageStatuses: readonly ErrorStatus[] = [400, 403, 404, 405, 408, 413, 415, 429, 500, 503];
-/** The transport's text for these is written for programs: people get the words of the page. */
+/** The text for these is written for programs: people get the words of the page. */
 const transportStatuses: readonly number[] = [405, 408, 413, 415];
 
 /** The page for a status; one without a page of its own shows the nearest. */
@@ -99,8 +99,8 @@ export function createRenderErrorPage(tools: PageTools): RenderErrorPage {
   return (status, english, { code, acceptLanguage, waitSeconds, back, keepsOpener } = {}) => {
     const language = pickLanguage(acceptLanguage);
     const said = language === 'en' || code === undefined ? english : sentenceFor(code, language);
-    const isTransports = transportStatuses.includes(status);
-    const detail = isTransports ? undefined : withWait(language, said, waitSeconds);
+    const isForPrograms = transportStatuses.includes(status) || code === 'not_found';
+    const detail = isForPrograms ? undefined : withWait(language, said, waitSeconds);
     const key = `${language} ${status} ${detail ?? ''} ${back ?? ''} ${keepsOpener === true}`;
     const known = kept.get(key);
     if (known !== undefined) return known;
@@ -119,9 +119,13 @@ export function openAssets(brand?: Brand): Assets {
 }
 
 /** Error pages alone, for a front-end thread that has no other page. */
-export function openErrorPages(https: boolean, brand?: Brand): RenderErrorPage {
+export function openErrorPages(
+  https: boolean,
+  brand?: Brand,
+  links: SiteLinks = siteLinks,
+): RenderErrorPage {
   const assets = openAssets(brand);
-  return createRenderErrorPage(createPageTools({ assets, links: siteLinks, https, brand }));
+  return createRenderErrorPage(createPageTools({ assets, links, https, brand }));
 }
 
 // Response headers of every HTML page. The policy starts from nothing; a page that needs more says

@@ -106,7 +106,7 @@ async function run(setup: ThreadSetup): Promise<void> {
   const renderProblem = createRenderProblem({
     routes: [...frontEnd.routes, ...setup.forwarded],
     areas,
-    renderPage: openErrorPages(setup.https, setup.brand),
+    renderPage: openErrorPages(setup.https, setup.brand, setup.links),
   });
   const accessLog =
     setup.accessLog === undefined

@@ -23,6 +23,7 @@ import type { UnixSocket } from '../../http/unix-socket.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { ReaderHandle } from '../../index/reader.ts';
 import type { Brand } from '../../web/assets.ts';
+import type { SiteLinks } from '../../web/layout/layout.tsx';
 import type { Opening } from '../data.ts';
 import { describeForwarded, type ForwardedRoute, pathsOf } from './forwarded.ts';
 import type { FrontEndMemory, Served } from './front-end.ts';
@@ -53,6 +54,7 @@ export interface ThreadSetup {
   readonly trustedProxies: readonly string[];
   readonly https: boolean;
   readonly brand: Brand;
+  readonly links: SiteLinks;
   readonly clientLimits: boolean;
   readonly logLevel: string;
   /** The build that the main thread has checked and loaded. */
@@ -217,6 +219,7 @@ export async function listen(
     readonly sockets: readonly UnixSocket[];
     readonly memory: FrontEndMemory;
     readonly brand: Brand;
+    readonly links: SiteLinks;
     readonly index: IpIndex;
     /** Answered by the front ends. */
     readonly ofFrontEnds: readonly Route[];
@@ -225,7 +228,7 @@ export async function listen(
     readonly closeCaptcha: () => Promise<void>;
   },
 ) {
-  const { claim, sockets, memory, brand, index, ofFrontEnds, routes } = needs;
+  const { claim, sockets, memory, brand, links, index, ofFrontEnds, routes } = needs;
   const paths = pathsOf(ofFrontEnds, routes);
   const counters = createThreadCounters(config.httpThreads, paths);
   const warning = openFilesWarning();
@@ -259,6 +262,7 @@ export async function listen(
     trustedProxies: config.trustedProxies,
     https: config.baseUrl.startsWith('https:'),
     brand,
+    links,
     clientLimits: config.clientLimits,
     logLevel: config.logLevel,
     webServer,

@@ -101,10 +101,7 @@ function snippet({ id, place, code }: Snippet, step: string, text: Catalogue): H
 function recipe(name: RecipeName, snippets: readonly Snippet[], text: Catalogue): Html {
   const { title, intro, notes } = text.feeds.recipes[name];
   return (
-    <details class="recipe">
-      <summary>
-        <h3>{title}</h3>
-      </summary>
+    <Fold title={title} level={3}>
       <div class="recipe-text" id={`set-up-${name}`}>
         <p>{intro}</p>
         {notes.length > 0 && (
@@ -121,7 +118,7 @@ function recipe(name: RecipeName, snippets: readonly Snippet[], text: Catalogue)
       <div class="recipe-code">
         {snippets.map((one, i) => snippet(one, `${title} ${i + 1}`, text))}
       </div>
-    </details>
+    </Fold>
   );
 }
 
@@ -197,7 +194,7 @@ export function feedsPage(frame: PageFrame, data: FeedsPageData): string {
                 <h2>{text.feeds.setUpTitle}</h2>
                 <p>{text.feeds.setUpText}</p>
               </div>
-              {recipeNames.map((name) => recipe(name, recipes[name], text))}
+              <Folds>{recipeNames.map((name) => recipe(name, recipes[name], text))}</Folds>
             </div>
           </section>
         </>

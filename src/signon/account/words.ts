@@ -101,8 +101,8 @@ export const accountEn = {
     countryNone: 'Not set',
     nothingSet: 'None',
     preferencesTitle: 'Preferences',
-    preferencesOn: 'on',
-    preferencesOff: 'off',
+    preferencesOn: 'On',
+    preferencesOff: 'Off',
     settings: {
       liquid_glass: {
         label: 'Liquid glass',
@@ -227,8 +227,8 @@ export const accountEn = {
     freshNeeded: 'Confirm it’s you before you see or change these.',
     freshButton: 'Confirm it’s me',
     passwordTitle: 'Password',
-    changed: 'changed',
-    passwordUnset: 'none',
+    changed: 'Changed',
+    passwordUnset: 'None',
     passwordSet: (moment: string) => `Last changed ${moment}.`,
     passwordNone: 'No password is set.',
     passwordNew: 'New password',
@@ -239,7 +239,7 @@ export const accountEn = {
       weak: 'This password is easy to guess. Avoid your address, this service’s name, and a season or month with a year. Use several unrelated words, or a password manager.',
     },
     totpTitle: 'Second factor',
-    totpState: (isOn: boolean): string => (isOn ? 'on' : 'off'),
+    totpState: (isOn: boolean): string => (isOn ? 'On' : 'Off'),
     totpOff: 'Off. Once it is on, a stolen password isn’t enough.',
     totpOn: (moment: string) => `On since ${moment}.`,
     totpBackupLeft: (count: number, formatted: string) =>
@@ -510,8 +510,8 @@ export const accountFr: AccountCatalogue = {
     countryNone: 'Non indiqué',
     nothingSet: 'Aucune',
     preferencesTitle: 'Préférences',
-    preferencesOn: 'activées',
-    preferencesOff: 'désactivées',
+    preferencesOn: 'Activées',
+    preferencesOff: 'Désactivées',
     settings: {
       liquid_glass: {
         label: 'Verre liquide',
@@ -639,8 +639,8 @@ export const accountFr: AccountCatalogue = {
     freshNeeded: 'Confirmez votre identité pour voir et changer ces réglages.',
     freshButton: 'Confirmer mon identité',
     passwordTitle: 'Mot de passe',
-    changed: 'changé',
-    passwordUnset: 'aucun',
+    changed: 'Changé',
+    passwordUnset: 'Aucun',
     passwordSet: (moment) => `Dernier changement : ${moment}.`,
     passwordNone: 'Aucun mot de passe n’est défini.',
     passwordNew: 'Nouveau mot de passe',
@@ -651,7 +651,7 @@ export const accountFr: AccountCatalogue = {
       weak: 'Ce mot de passe se devine facilement. Évitez votre adresse, le nom de ce service, et une saison ou un mois avec une année. Prenez plusieurs mots sans lien, ou un gestionnaire de mots de passe.',
     },
     totpTitle: 'Second facteur',
-    totpState: (isOn) => (isOn ? 'activé' : 'désactivé'),
+    totpState: (isOn) => (isOn ? 'Activé' : 'Désactivé'),
     totpOff: 'Désactivé. Une fois activé, un mot de passe volé ne suffit plus.',
     totpOn: (moment) => `Activé depuis le ${moment}.`,
     totpBackupLeft: (count, formatted) =>

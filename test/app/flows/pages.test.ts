@@ -278,6 +278,9 @@ describe('pages', () => {
       assertPage(await page(path), 400);
     }
     assertPage(await page('/ip/x/24'), 404);
+    const unknown = await page('/nothing');
+    assertPage(unknown, 404);
+    assert.match(unknown.body, /href="\/radar".*The page may have moved/s);
   });
 
   it('shows the networks of an autonomous system, found by its number or an address of it', async () => {
