@@ -168,7 +168,7 @@ export const reasons: readonly Reason[] = [
     bench: 'captcha-burst',
     row: 'check while nine of ten visitors do work',
     why:
-      'Two quiet runs gave 1.26 and 1.86, for a round has some 700 to 1,700 checks on two connections: what holds a thread ' +
+      'Quiet runs gave 1.26, 1.36 and 1.86, for a round has some 700 to 1,700 checks on two connections: what holds a thread ' +
       'up delays two, and p99 is the 7th to 17th slowest. From the kernel’s marks, 30 bursts on a busy machine: in the slowest hundredth most ' +
       'is waiting for a core, of the asking process too, for both servers; the thread itself runs 5 ms of it (median; bare 1.5). In a burst ' +
       'a front end has 3 to 14 turns of over 4 ms of processor time (bare 0 to 3), just about as many as p99 takes. It works 230 ms (bare 95): 45 % in the kernel, for each request ' +
@@ -195,6 +195,14 @@ export const reasons: readonly Reason[] = [
       'the reading of the journal. A bulk path was tried that builds the hosts of a /24 as one node: the index alone 0.43 ' +
       '→ 0.15 s a million, and 0.06 to find each again, so 0.2 s of 1.5, in code that readers rely on without a lock. Not ' +
       'taken: the goal stays twice away, since votes, word, record and reading are 1 s without the index.',
+  },
+  {
+    bench: 'peers',
+    row: 'check p99 beside a first load',
+    why:
+      'A million rows cost the main thread 2.7 s of processor time, in turns of 7 ms at most, and the loading of the same rows by ' +
+      'another server on the same two cores 1.14 ms already (idle 1.01). The row is new: what of the rest is the index that both ' +
+      'threads read, and what is waiting for a core, was not looked into.',
   },
   {
     bench: 'peers',
