@@ -1,11 +1,10 @@
 /** A store on a small disk of its own that fills up: writes end before the disk does, and come back when there is room. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { hasTool } from '../support/house/tools.ts';
+import { hasMountNamespace, hasTool } from '../support/house/tools.ts';
 import { startCommand } from '../support/server/child.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
@@ -13,10 +12,7 @@ const module = fileURLToPath(new URL('../storage/full-disk-child.js', import.met
 
 it('a small disk that fills up refuses writes before LMDB meets its end, and heals', async (t) => {
   if (!hasTool(t, 'unshare')) return;
-  if (spawnSync('unshare', ['--mount', 'true']).status !== 0) {
-    t.skip('missing mount-namespace');
-    return;
-  }
+  if (!hasMountNamespace(t)) return;
   const directory = makeTempDir('small-disk');
   const disk = directory.path;
   const script = `

@@ -10,7 +10,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:f
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { hasTool } from '../support/house/tools.ts';
+import { hasMountNamespace, hasTool } from '../support/house/tools.ts';
 import { type LineChild, startCommand } from '../support/server/child.ts';
 import { freePort } from '../support/server/free-port.ts';
 import { fetchFrom, startTestServer, within } from '../support/server/server.ts';
@@ -118,10 +118,7 @@ test('npm pack, npm install -g, portcullis serve --demo', async () => {
 
 test('the container: its steps, an unprivileged user, a read-only root', async (t) => {
   if (!hasTool(t, 'unshare') || !hasTool(t, 'setpriv')) return;
-  if (spawnSync('unshare', ['--mount', 'true']).status !== 0) {
-    t.skip('missing mount-namespace');
-    return;
-  }
+  if (!hasMountNamespace(t)) return;
   const [, makeData] = instructions('RUN');
   // The second stage: what is copied, and nothing else.
   const image = `${directory.path}/image`;

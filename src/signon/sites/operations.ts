@@ -58,16 +58,18 @@ const siteDomain = {
   control: { mono: true, maxLength: 253, autocomplete: 'off' },
 } as const;
 
+const partOfDomain = {
+  schema: v.optional(shortText, ''),
+  value: 'part',
+  help: 'of the domain',
+  isArgument: true,
+} as const;
+
 export const listSites = operation({
   name: 'site list',
   purpose: 'visitors and sign-ins of each lately, and what is blocked',
   parameters: {
-    part: {
-      schema: v.optional(shortText, ''),
-      value: 'part',
-      help: 'of the domain',
-      isArgument: true,
-    },
+    part: partOfDomain,
   },
   async run(w, { part }) {
     const list = createSiteList({
@@ -160,12 +162,7 @@ export const siteNotices = operation({
   name: 'site notices',
   purpose: 'how sites take notices of sign-outs, deletions and changed values: failing ones first',
   parameters: {
-    part: {
-      schema: v.optional(shortText, ''),
-      value: 'part',
-      help: 'of the domain',
-      isArgument: true,
-    },
+    part: partOfDomain,
   },
   async run({ store }, { part }) {
     const { sites, isCut } = await listNotices(store, part.trim().toLowerCase(), createTurns());

@@ -28,3 +28,10 @@ export function hasNetworkNamespace(context: TestContext): boolean {
   context.skip('missing network-namespace');
   return false;
 }
+
+/** True if the kernel lets this user mount what others don't see; else it is skipped, and counted. */
+export function hasMountNamespace(context: TestContext): boolean {
+  if (spawnSync('unshare', ['--mount', 'true']).status === 0) return true;
+  context.skip('missing mount-namespace');
+  return false;
+}
