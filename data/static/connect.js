@@ -113,6 +113,12 @@ function showWhen(state) {
   for (const part of box.querySelectorAll('[data-when]')) part.hidden = part.dataset.when !== state;
 }
 
+/** @param note of a request that may be somebody else's, or that fails a check */
+function showNote(note) {
+  const shown = box.querySelector(`[data-note="${note.name}"]`);
+  if (shown !== null) showState(shown.dataset.fails === undefined ? 'waiting' : 'failing', note);
+}
+
 function showState(state, note) {
   box.className = `card live-card is-${state}`;
   showWhen(state);
@@ -155,7 +161,7 @@ async function look() {
   }
   // A server that was started again counts from zero.
   box.dataset.seen = String(requests);
-  if (note !== undefined) showState('failing', note);
+  if (note !== undefined) showNote(note);
   box.querySelector('[data-when=looking]').hidden = false;
   return false;
 }

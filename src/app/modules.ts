@@ -230,15 +230,8 @@ export async function openModules(
       isOwner: (request) => mayReadMetrics(request, config),
     }),
   );
-  const reported = {
-    ...ground,
-    quotaGuard,
-    check,
-    geo,
-    slotOf,
-    catchUpTo,
-    allowDocumentation: demo,
-  };
+  const places = { check, geo, slotOf, allowDocumentation: demo };
+  const reported = { ...ground, ...places, quotaGuard, catchUpTo };
   const reporting = host.add(
     openReports({
       ...reported,
@@ -249,6 +242,7 @@ export async function openModules(
       newAddresses,
       generationOf,
       onSurvey: counts.onSurvey,
+      spotRefusal: frontEnd.spotRefusal,
     }),
   );
   const { reports } = reporting;

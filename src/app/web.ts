@@ -96,7 +96,7 @@ export function openWeb(
     appearance(cookies),
     headerPerson({ cookies, tools, prefersGlass, sessions: signon.sessions }),
     signInLogging(signInLog),
-    refusedKeys(({ who }) => who === 'api-key', needs.spotRefusal),
+    refusedKeys(({ who }) => who === 'api-key' || who === 'bouncer', needs.spotRefusal),
     ...(asksFactor ? [] : [loopbackOnly]),
     { name: 'counts of errors', appliesTo: () => true, onFailure },
   ];

@@ -438,6 +438,7 @@ const en = {
       lookAgain: 'Check again',
       pollsOn: 'Checks by itself every few seconds.',
       fix: 'Add this setting, then restart Portcullis',
+      ownKeys: 'Open my keys',
       notes: {
         untrusted: {
           title: (about: string) => `A request came from ${about}, which is not a trusted proxy.`,
@@ -474,6 +475,18 @@ const en = {
         scope: {
           title: () => 'A request came with a key that may not do this.',
           text: 'Answered 403. Use a key that may check and report.',
+        },
+        bouncerKey: {
+          title: () => 'A request came with a key that may not do this.',
+          text: 'Answered 403. Use a key for firewalls, copied whole.',
+        },
+        unknown: {
+          title: () => 'A request came from your network without a key of this server.',
+          text: 'Copy a key of yours into the tool.',
+        },
+        unknownElsewhere: {
+          title: () => 'A request came from elsewhere without a key of this server.',
+          text: 'If it was yours, copy a key of yours into the tool.',
         },
         parameter: {
           title: (about: string) => `A request was not understood: ${about}.`,
@@ -1025,6 +1038,7 @@ const fr: Words = {
       lookAgain: 'Vérifier encore',
       pollsOn: 'Vérification automatique, plusieurs fois par minute.',
       fix: 'Ajoutez ce réglage, puis redémarrez Portcullis',
+      ownKeys: 'Ouvrir mes clés',
       notes: {
         untrusted: {
           title: (about: string) =>
@@ -1062,6 +1076,18 @@ const fr: Words = {
         scope: {
           title: () => 'Une requête portait une clé sans ce droit.',
           text: 'Réponse 403. Prenez une clé qui peut vérifier et signaler.',
+        },
+        bouncerKey: {
+          title: () => 'Une requête portait une clé sans ce droit.',
+          text: 'Réponse 403. Prenez une clé pour pare-feu, copiée en entier.',
+        },
+        unknown: {
+          title: () => 'Une requête de votre réseau ne portait aucune clé de ce serveur.',
+          text: 'Copiez une de vos clés dans l’outil.',
+        },
+        unknownElsewhere: {
+          title: () => 'Une requête venue d’ailleurs ne portait aucune clé de ce serveur.',
+          text: 'Si elle venait de vous, copiez une de vos clés dans l’outil.',
         },
         parameter: {
           title: (about: string) => `Une requête n’a pas été comprise : ${about}.`,

@@ -63,6 +63,7 @@ function live(more: object) {
       spares: () => false,
       bans: { endOf: () => 0, lengthBelow: () => -1 },
       isSpent: () => false,
+      spotRefusal: () => {},
     },
     count: (outcome: string) => counted.push(outcome),
     log: { error: (_: object, text: string) => logged.push(text) },

@@ -226,6 +226,7 @@ export function createFrontEnd(options: {
             (entryFlags.allowlisted | entryFlags.knownGood)) !==
           0,
         isSpent,
+        spotRefusal,
         count: counted.recorder('decisions', thread),
       }),
       pollRoute({

@@ -7,6 +7,7 @@
 
 import * as v from 'valibot';
 import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
+import type { SpotRefusal } from '../../access/keys/refused-keys.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Judge, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -65,6 +66,7 @@ export interface LiveOptions {
   readonly log: Pick<Log, 'error'>;
   /** Counts one look-up of a key; true: it is beyond its budget. */
   readonly isSpent: (keyId: string) => boolean;
+  readonly spotRefusal: SpotRefusal;
   readonly count: (outcome: IntegrationOutcome<'decisions'>) => void;
 }
 
@@ -144,7 +146,7 @@ interface Bad {
 
 export function liveRoute(options: LiveOptions): HotRoute {
   const { quotaGuard, check, index, maliciousBy, spares, bans, captchaFrom, clock, log } = options;
-  const { isSpent, count } = options;
+  const { isSpent, spotRefusal, count } = options;
   const address = new Uint32Array(4);
   const network = new Uint32Array(4);
   const covering = new Int32Array(COVERING_MAX);
@@ -278,6 +280,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
     const slot = quotaGuard.authenticate(keyText, bitsFor('decisions'));
     if (keyText === undefined || slot < 0) {
       count('forbidden');
+      spotRefusal(keyText, request.client().ip, 403, forbiddenBody);
       request.answer(forbiddenHead, forbiddenBody);
       return;
     }

@@ -193,8 +193,7 @@ export function checkRoute(options: {
     head: Head,
     body: string,
   ): void {
-    const given = request.values[0] ?? key;
-    if (given !== undefined) spotRefusal(given, request.client().ip, status, body);
+    spotRefusal(request.values[0] ?? key, request.client().ip, status, body);
     request.answer(head, body);
   }
 

@@ -6,6 +6,7 @@
  */
 
 import * as v from 'valibot';
+import type { SpotRefusal } from '../../access/keys/refused-keys.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
 import { count, integer } from '../../core/schema.ts';
@@ -57,6 +58,12 @@ interface BulkReportOptions extends BulkSaveOptions {
   readonly catchUpTo: (seq: bigint) => Promise<void>;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
+  readonly spotRefusal: SpotRefusal;
+}
+
+interface Found {
+  sender?: Sender;
+  file?: BulkReader;
 }
 
 /** The sender of a file once the key was seen: let in, or refused. */
@@ -146,10 +153,24 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
   }
 
   async function handle(request: Request, body: AsyncIterable<Uint8Array>): Promise<Reply> {
+    const found: Found = {};
+    const reply = await answer(request, body, found);
+    if (reply.status >= 400) {
+      found.sender?.call?.refused();
+      const { keyText } = found.sender ?? {};
+      options.spotRefusal(keyText, request.clientIp, reply.status, reply.body);
+    }
+    return reply;
+  }
+
+  async function answer(
+    request: Request,
+    body: AsyncIterable<Uint8Array>,
+    found: Found,
+  ): Promise<Reply> {
     const query = parseQuery(request.query);
     const inQuery = query.ok ? query.value.get('key') : undefined;
     const keyText = firstHeader(request, 'key') ?? inQuery;
-    const found: { sender?: Sender; file?: BulkReader } = {};
     if (keyText !== undefined) found.sender = identify(request, keyText);
     try {
       if (found.sender?.failure !== undefined) {
@@ -182,7 +203,7 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
   function readForm(
     request: Request,
     body: AsyncIterable<Uint8Array>,
-    found: { sender?: Sender; file?: BulkReader },
+    found: Found,
   ): Promise<Result<void>> {
     const contentType = firstHeader(request, 'content-type');
     const isFile = (name: string) => name === 'csv';

@@ -4,6 +4,7 @@
  */
 
 import { bitsFor } from '../../access/keys/key-format.ts';
+import type { SpotRefusal } from '../../access/keys/refused-keys.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
@@ -73,6 +74,7 @@ export function openReports(needs: {
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
   readonly allowDocumentation: boolean;
+  readonly spotRefusal: SpotRefusal;
 }) {
   const { maintenance, clock, random, log, quotaGuard, catchUpTo } = needs;
   const admission = createReportAdmission({ ...needs, secondsLeftOfDay });

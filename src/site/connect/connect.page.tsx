@@ -345,7 +345,8 @@ function markedCode(code: string): Html {
 }
 
 /** A key that may fetch decisions alone is made there; signing in, if needed, leads there too. */
-const bouncerKeyPath = '/account/keys?scope=bouncer#key-name';
+const ownKeysPath = '/account/keys';
+const bouncerKeyPath = `${ownKeysPath}?scope=bouncer#key-name`;
 
 /** Returns whether the steps hold a key of an account. */
 function needsKey({ integration }: ConnectTarget): boolean {
@@ -364,7 +365,7 @@ function aboutKey({ target, key }: ConnectData, text: Words): Html | false {
   const to = {
     shown: undefined,
     hidden: `/account/confirm?return=${encodeURIComponent(targetPath(target.name))}`,
-    none: '/account/keys',
+    none: ownKeysPath,
     'unknown-reader': `/signin?return=${encodeURIComponent(targetPath(target.name))}`,
   }[key];
   return (
@@ -429,7 +430,7 @@ function stepBody(step: ConnectStep, label: string, data: ConnectData, text: Cat
     case 'siteKey':
       return (
         <p>
-          <LinkButton label={connect.makeSiteKey} href="/account/keys" kind="secondary" />
+          <LinkButton label={connect.makeSiteKey} href={ownKeysPath} kind="secondary" />
         </p>
       );
     case 'fillIn':
@@ -504,6 +505,8 @@ function checksOf(integration: Integration): readonly CheckName[] {
     case 'api':
     case 'plugin':
       return ['reached', 'accepted', 'understood', 'answered'];
+    case 'bouncer':
+      return ['reached', 'accepted', 'answered'];
     default:
       return ['reached', 'answered'];
   }
@@ -520,14 +523,23 @@ const failsAt: Readonly<Record<NoteName, CheckName>> = {
   client: 'answered',
   key: 'accepted',
   scope: 'accepted',
+  bouncerKey: 'accepted',
+  unknown: 'accepted',
+  unknownElsewhere: 'accepted',
   parameter: 'understood',
   quota: 'answered',
 };
 
+/** The request may be somebody else's: the card goes on waiting. */
+function isDoubtful(name: NoteName): boolean {
+  return name === 'unknownElsewhere';
+}
+
 /** Notes that can be of this integration. */
-function notesOf(checks: readonly CheckName[]): NoteName[] {
+function notesOf(checks: readonly CheckName[], integration: Integration): NoteName[] {
   const names = Object.keys(failsAt) as NoteName[];
-  return names.filter((name) => checks.includes(failsAt[name]));
+  const others = integration === 'bouncer' ? 'scope' : 'bouncerKey';
+  return names.filter((name) => name !== others && checks.includes(failsAt[name]));
 }
 
 /** Its script (connect.js) asks again until a request has arrived. */
@@ -538,11 +550,12 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
   const { by, path, requests, hasArrived } = watch;
   const note = hasArrived ? undefined : watch.note;
   const checks = checksOf(target.integration);
-  const notes = notesOf(checks);
+  const notes = notesOf(checks, target.integration);
   const isGate = target.integration === 'gate' || target.integration === 'spoe';
   const heads = live[isGate ? 'gate' : 'other'];
-  const failing = note === undefined ? -1 : checks.indexOf(failsAt[note.name]);
-  const state = hasArrived ? 'working' : note === undefined ? 'waiting' : 'failing';
+  const isOwn = note !== undefined && !isDoubtful(note.name);
+  const failing = isOwn ? checks.indexOf(failsAt[note.name]) : -1;
+  const state = hasArrived ? 'working' : isOwn ? 'failing' : 'waiting';
   const again = <Link href={samePath(data)}>{live.lookAgain}</Link>;
   const setting = `TRUSTED_PROXIES=${note?.name === 'untrusted' ? note.about : '127.0.0.1'}`;
   return (
@@ -576,9 +589,18 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
       {notes.map((name) => {
         const { title, text: mend } = live.notes[name];
         return (
-          <div data-note={name} data-fails={failsAt[name]} hidden={note?.name !== name}>
+          <div
+            data-note={name}
+            data-fails={isDoubtful(name) ? undefined : failsAt[name]}
+            hidden={note?.name !== name}
+          >
             <p>
-              <strong data-about={title('{}')}>{title(note?.about ?? '')}</strong> {mend}
+              <strong data-about={title('{}')}>{title(note?.about ?? '')}</strong> {mend}{' '}
+              {failsAt[name] === 'accepted' && (
+                <Link href={target.integration === 'bouncer' ? bouncerKeyPath : ownKeysPath}>
+                  {live.ownKeys}
+                </Link>
+              )}
             </p>
             {name === 'untrusted' && (
               <CodeBlock id="mend" title={live.fix} code={setting} text={text} />

@@ -105,6 +105,9 @@ const keyNotes: Readonly<Record<number, NoteName>> = {
   429: 'quota',
 };
 
+/** A bouncer's screen tells of what a bouncer asks: no wrong parameter of another request. */
+const bouncerNotes: typeof keyNotes = { 401: 'bouncerKey', 403: 'bouncerKey', 429: 'quota' };
+
 const noteNames = new Set<string>(Object.keys(catalogueFor('en').connect.live.notes));
 
 /** Returns what a sighting says for the page; one of another version may say what this one does not know. */
@@ -160,15 +163,26 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
   const targetOf = ({ request }: RequestContext) =>
     targets().find(({ name }) => name === request.param);
 
-  /** Returns what was wrong with the last refused request that brought a key of the account, if none was answered since. */
-  function keyNoteOf(accountId: string): ConnectNote | undefined {
-    const refusal = options.refusedKeys.of(accountId);
-    const name = refusal && keyNotes[refusal.status];
-    return name && { name, about: refusal?.parameter ?? '' };
+  /**
+   * Returns what was wrong with the last refused request that brought a key of the account, or of nobody here, if none
+   * of the account's was answered since.
+   */
+  function keyNoteOf(
+    { accountId }: { readonly accountId: string },
+    { clientIp }: RequestContext['request'],
+    names = keyNotes,
+  ): ConnectNote | undefined {
+    const refusal = options.refusedKeys.of(accountId, clientIp);
+    if (refusal === undefined) return undefined;
+    if ('from' in refusal) {
+      return { name: refusal.from === 'own' ? 'unknown' : 'unknownElsewhere', about: '' };
+    }
+    const name = names[refusal.status];
+    return name && { name, about: refusal.parameter };
   }
 
   async function watchOf(
-    { session, browserId }: RequestContext,
+    { session, browserId, request }: RequestContext,
     { integration, name }: Pick<ConnectTarget, 'integration' | 'name'>,
   ): Promise<ConnectWatch | undefined> {
     const path = `${connectPath}/seen/${name}`;
@@ -182,10 +196,11 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     }
     if (integration === 'bouncer') {
       const hasArrived = await isBouncerSeen(session.accountId);
-      return { by: 'bouncerKey', path, requests: 0, hasArrived, note: undefined };
+      const note = hasArrived ? undefined : keyNoteOf(session, request, bouncerNotes);
+      return { by: 'bouncerKey', path, requests: 0, hasArrived, note };
     }
     const requests = answeredOf(session.accountId);
-    const note = keyNoteOf(session.accountId);
+    const note = keyNoteOf(session, request);
     return { by: 'key', path: seenEndpoint.path, requests, hasArrived: false, note };
   }
 
@@ -238,8 +253,8 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       const connected = await connectedOf(context);
       return pageBuilder.show(context, (frame) => connectIndexPage(frame, targets(), connected));
     }),
-    pageBuilder.page(seenEndpoint, async ({ session }) => {
-      const note = keyNoteOf(session.accountId);
+    pageBuilder.page(seenEndpoint, async ({ session, request }) => {
+      const note = keyNoteOf(session, request);
       return {
         status: 200,
         headers: [jsonType, noStore],

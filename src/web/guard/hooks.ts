@@ -108,7 +108,7 @@ function around<Declared extends Place>(
   };
 }
 
-/** Leaves a refused request that came with a key for the page on which the key's owner connects a program. */
+/** Leaves a refused request of a program for the page on which its owner connects it. */
 export function refusedKeys<Declared extends Place = Endpoint>(
   appliesTo: (declared: Declared) => boolean,
   spotRefusal: SpotRefusal,
@@ -116,10 +116,13 @@ export function refusedKeys<Declared extends Place = Endpoint>(
   return {
     name: 'refused keys',
     appliesTo,
-    headers: ['key'],
+    headers: ['key', 'x-api-key'],
     onResponse(reply, request) {
       if (reply.status < 400) return reply;
-      const key = firstHeader(request, 'key') ?? new URLSearchParams(request.query).get('key');
+      const key =
+        firstHeader(request, 'key') ??
+        firstHeader(request, 'x-api-key') ??
+        new URLSearchParams(request.query).get('key');
       spotRefusal(key ?? undefined, request.clientIp, reply.status, reply.body);
       return reply;
     },

@@ -57,6 +57,7 @@ function world(options: WorldOptions = {}) {
     allowDocumentation: false,
     serverAddresses: [],
     onRefused: () => {},
+    spotRefusal: () => {},
   });
   return {
     saved,

@@ -144,6 +144,21 @@ describe('connect', () => {
     const ask = async () => (await server.fetch(stream, { headers: { 'X-Api-Key': own } })).status;
     await within(async () => (await ask()) === 200, 'decisions');
     await within(async () => (await seen(ada)) === 1, 'the request is seen');
+    const eves = await people.signIn('eve@mail.example');
+    const noteFor = async (path: string, own: string) => {
+      await server.fetch(path, { headers: { 'X-Api-Key': own } });
+      return JSON.parse((await eves.get('/connect/seen/crowdsec-firewall')).body).note?.name;
+    };
+    const others = await eves.post('/account/keys/create');
+    const whole = /<code id="shown-key">([^<]+)</.exec(others.body)![1]!;
+    const name = 'unknown';
+    await within(async () => (await noteFor(stream, 'mine')) === name, 'a stream with no key');
+    await within(
+      async () => (await noteFor('/v1/decisions?ip=192.0.2.1', whole)) === 'bouncerKey',
+      '403',
+    );
+    const failing = /data-note="bouncerKey" data-fails="accepted">/;
+    assert.match((await eves.get(screen)).body, failing);
     assert.match((await ada.get(screen)).body, /live-card is-working/);
     const eve = await people.signIn('eve@mail.example');
     assert.equal(await seen(eve), 0);
@@ -174,7 +189,7 @@ describe('connect', () => {
       });
     // A request that was refused is told to its owner alone.
     await refused(eve, { name: 'parameter', about: 'ip' }, () => report(own!, 'nonsense'), 422);
-    assert.equal((await look(ada)).note, undefined);
+    assert.notEqual((await look(ada)).note?.name, 'parameter');
     assert.match(
       (await eve.get('/connect/fail2ban')).body,
       /data-note="parameter" data-fails="understood">/,
@@ -186,11 +201,18 @@ describe('connect', () => {
       server.fetch(`/api/v2/check?ipAddress=${ipAddress}`, { headers: { Key } });
     const bulk = (Key: string, body: string) =>
       server.fetch('/api/v2/check-bulk', { method: 'POST', headers: { Key }, body });
+    const file = (Key: string, name: string) => {
+      const headers = { Key, 'Content-Type': 'multipart/form-data; boundary=b' };
+      const csv = `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\nip\r\n--b--\r\n`;
+      return server.fetch('/api/v2/bulk-report', { method: 'POST', headers, body: csv });
+    };
     const before = (await look(ada)).requests;
     const asks = { name: 'parameter', about: 'ipAddress' };
     await refused(ada, asks, () => check(key, 'nonsense'), 422);
     await refused(ada, { name: 'parameter', about: 'body' }, () => bulk(key, ''), 422);
     await refused(ada, { name: 'key', about: '' }, () => check(key.slice(0, -1)), 401);
+    await refused(ada, { name: 'parameter', about: 'csv' }, () => file(key, 'csw'), 422);
+    await refused(ada, { name: 'key', about: '' }, () => file(key.slice(0, -1), 'csv'), 401);
     await refused(ada, asks, () => check(key, ''), 422);
     await refused(ada, { name: 'key', about: '' }, () => bulk(key.replace(/.$/, '_'), '1'), 401);
     const made = await ada.post('/account/keys/named/create', { name: 'fw-2', bouncer: 'on' });
@@ -198,12 +220,16 @@ describe('connect', () => {
     await refused(ada, { name: 'scope', about: '' }, () => check(bouncer), 403);
     assert.equal((await look(ada)).requests, before);
     assert.match((await ada.get('/connect/node')).body, /live-card is-failing/);
-    // Nobody is told of what names no key; one answer ends the note.
-    const eve = await people.signIn('eve@mail.example');
-    const own = await look(eve);
+    // A key of another server, or of another product, is told to whoever waits; one answer ends the note.
     const stranger = `pcl_aaaaaaaa_${key.slice(13)}`;
-    assert.equal((await check(stranger)).status, 401);
-    assert.deepEqual(await look(eve), own);
+    for (const unknown of [stranger, 'f'.repeat(80)]) {
+      const eve = await people.signIn('eve@mail.example');
+      await refused(eve, { name: 'unknown', about: '' }, () => check(unknown), 401);
+      assert.match(
+        (await eve.get('/connect/node')).body,
+        /data-note="unknown" data-fails="accepted">/,
+      );
+    }
     await within(async () => {
       assert.equal((await check(key)).status, 200);
       return (await look(ada)).note === undefined;
