@@ -81,8 +81,6 @@ export function createMarks(options: {
   };
 }
 
-export type Marks = ReturnType<typeof createMarks>;
-
 // The board in shared memory on which request threads leave the marks that they saw, for the main thread:
 //
 //   place, 88 bytes: state i32 · sighting 12 · network 16 · note 56        state: free, held, full

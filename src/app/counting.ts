@@ -158,5 +158,3 @@ export function createCounting(options: {
     onReport: (event: AddedReport, at: number): void => counts.add(factsOf(event, at), at),
   };
 }
-
-export type Counting = ReturnType<typeof createCounting>;

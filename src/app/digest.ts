@@ -115,5 +115,3 @@ export function createStateDigest(options: {
     stop: () => loop?.stop(),
   };
 }
-
-export type StateDigest = ReturnType<typeof createStateDigest>;

@@ -138,5 +138,3 @@ export function createEntries(memory: IndexMemory, from?: EntriesState) {
     state: (): EntriesState => ({ topEntry, freeEntry, topKey, freeKey }),
   };
 }
-
-export type EntryRows = ReturnType<typeof createEntries>;

@@ -333,7 +333,6 @@ export const peerPrefix = (): Key => encodeKey(namespaces.peer);
 
 /** 27 number:u8: how far a peer was read; without it the peer is read whole. */
 export const peerCursorKey = (peer: number): Key => encodeKey(namespaces.peerCursor, u8(peer));
-export const peerCursorPrefix = (): Key => encodeKey(namespaces.peerCursor);
 
 /** 29 number:u8: what operators were told of a peer, and rows that wait (reputation/federation/subscribe/notices.ts). */
 export const peerNotesKey = (peer: number): Key => encodeKey(namespaces.peerNotes, u8(peer));
@@ -502,7 +501,6 @@ export const sessionByAccountPrefix = (id: string): Key =>
 
 /** 6c account-id. */
 export const secondFactorKey = (id: string): Key => encodeKey(namespaces.secondFactor, text(id));
-export const secondFactorPrefix = (): Key => encodeKey(namespaces.secondFactor);
 
 /** 6d credential-id: unique over all accounts by `check: null`. */
 export const passkeyKey = (id: Uint8Array): Key => encodeKey(namespaces.passkey, raw(id));

@@ -25,5 +25,3 @@ export async function readLedger(store: Store, table: LedgerTable) {
     set: (next: number) => ({ key, value: createWriter().varint(Math.max(0, next)).finish() }),
   };
 }
-
-export type LedgerEntry = Awaited<ReturnType<typeof readLedger>>;

@@ -105,8 +105,6 @@ export async function openInternalListener(options: {
   };
 }
 
-export type InternalListener = Awaited<ReturnType<typeof openInternalListener>>;
-
 /** Undefined when it is too long, or breaks off. What says that it is too long is not read. */
 async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return undefined;

@@ -136,5 +136,3 @@ export function createReplays(node: number, now: () => number, noncesMax = nonce
     },
   };
 }
-
-export type Replays = ReturnType<typeof createReplays>;

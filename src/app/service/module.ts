@@ -183,8 +183,6 @@ export async function openAdminListener(options: {
   };
 }
 
-export type AdminListener = Awaited<ReturnType<typeof openAdminListener>>;
-
 /** Path and query, also of an absolute target (RFC 9112, 3.2.2). */
 function targetOf(target: string): { path: string; query: string } {
   const bare = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');

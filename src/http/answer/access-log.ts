@@ -60,8 +60,6 @@ export function openAccessLog(where: string, shown: Shown, clock: Pick<Clock, 'n
   };
 }
 
-export type OpenAccessLog = ReturnType<typeof openAccessLog>;
-
 export function createAccessLog(
   writer: Pick<LogWriter, 'write'>,
   shown: Shown,

@@ -37,8 +37,6 @@ export interface AddressDecision {
   readonly listed?: number;
 }
 
-export type DryRun = ReturnType<typeof createDryRun>;
-
 export function createDryRun(options: {
   index: Pick<IpIndex, 'covering' | 'records' | 'listTimes' | 'prefixOf'>;
   contributions: Pick<Contributions, 'first' | 'find' | 'next' | 'tag' | 'detail' | 'strength'>;

@@ -33,8 +33,6 @@ export interface EntryBands {
   readonly bands: Readonly<Record<ScoreBand, number>>;
 }
 
-export type BandSurvey = ReturnType<typeof startBandSurvey>;
-
 /** Details of an address with more reports than this are cut (reports/store/details-bound.ts). */
 const crowdMin = detailsKept + detailsSlack;
 /** Such addresses that one survey reports, at most. */

@@ -66,7 +66,6 @@ const files = [
   { slug: 'machines', file: 'site/machines.md', french: 'site/fr/machines.md', group: 'start' },
 ] as const satisfies readonly DocFile[];
 
-export const docSlugs = files.map(({ slug }) => slug);
 export type DocSlug = (typeof files)[number]['slug'];
 export type DocGroup = (typeof files)[number]['group'];
 

@@ -108,8 +108,6 @@ export function startBackups(options: BackupScheduleOptions) {
   };
 }
 
-export type BackupSchedule = ReturnType<typeof startBackups>;
-
 function nameOf(atMs: number): string {
   return `portcullis-${new Date(atMs).toISOString().replace(/[-:]/g, '')}.backup`;
 }

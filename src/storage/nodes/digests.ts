@@ -36,8 +36,6 @@ export function createDigestRing() {
   };
 }
 
-export type DigestRing = ReturnType<typeof createDigestRing>;
-
 export function encodeDigests(digests: Digests): string {
   return [...digests].map(([seq, digest]) => `${seq}:${digest}`).join(' ');
 }

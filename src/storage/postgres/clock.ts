@@ -80,5 +80,3 @@ export function databaseClock(own: Clock, log: Log) {
     },
   };
 }
-
-export type DatabaseClock = ReturnType<typeof databaseClock>;

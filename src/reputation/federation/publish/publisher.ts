@@ -308,5 +308,3 @@ export function createPublisher(options: {
     },
   };
 }
-
-export type Publisher = ReturnType<typeof createPublisher>;

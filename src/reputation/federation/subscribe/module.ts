@@ -105,8 +105,6 @@ export interface PollOptions {
   readonly destinations?: FetchOptions['destinations'];
 }
 
-export type PeerPoller = ReturnType<typeof createPeerPoller>;
-
 export function createPeerPoller(options: PollOptions) {
   const { store, entries, clock, random, log } = options;
   const jobs = createJobs<number>(pollsMax, (error) => {

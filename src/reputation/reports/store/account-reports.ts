@@ -230,12 +230,6 @@ async function read(store: Store, key: Key, address: Uint8Array): Promise<Found 
   return { key, version: row.version, report: { ...report, ...addressOf(address) } };
 }
 
-export interface OwnReportsPage {
-  readonly reports: readonly OwnReport[];
-  /** Cursor of the next page; undefined after the last report. */
-  readonly next: string | undefined;
-}
-
 export const ownReportsPerPage = 25;
 
 /** The end of a key: time and id. */
