@@ -22,7 +22,7 @@ import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import { hourMs, isOfFuture, minuteMs } from '../core/time.ts';
 import { usedReceiptKey } from '../storage/keys.ts';
-import { bareRecord, fixed, text, time, u8 } from '../storage/record.ts';
+import { bareRecord, type Decoded, fixed, text, time, u8 } from '../storage/record.ts';
 import type { Store } from '../storage/store.ts';
 import { isAtLeast, type Level } from './work/levels.ts';
 import type { Work } from './work/work.ts';
@@ -129,19 +129,11 @@ export function actionOf(text: string): string {
   return actionPattern.test(text) ? text : '';
 }
 
-interface Body {
-  readonly id: Uint8Array;
-  readonly siteKey: string;
-  readonly origin: string;
-  readonly solvedAt: number;
-  readonly endsAt: number;
-  readonly abuseScore: number;
-  readonly action: string;
-}
+type Body = Decoded<typeof bodies.decode>;
 
 type Opened = Body & { readonly level: PassedLevel };
 
-const bodies = bareRecord<Body>({
+const bodies = bareRecord({
   id: fixed(idBytes),
   siteKey: text,
   origin: text,

@@ -10,27 +10,21 @@ import { newToken, type Random } from '../core/random.ts';
 import { dayMs, hourMs } from '../core/time.ts';
 import { createWriter, decode } from '../storage/codec.ts';
 import { accountByEmailKey, accountKey, credentialsKey, erasureKey } from '../storage/keys.ts';
-import { bytes, group, list, oneOf, record, text, time, varint } from '../storage/record.ts';
+import {
+  bytes,
+  type Decoded,
+  group,
+  list,
+  oneOf,
+  record,
+  text,
+  time,
+  varint,
+} from '../storage/record.ts';
 import type { RowCheck, SetRow, Store } from '../storage/store.ts';
 import { browserHash, languages, type StoredLanguage } from './visitor.ts';
 
-export interface Credentials {
-  /** A PHC string; empty: no password was set yet. */
-  readonly passwordHash: string;
-  /** Ms since 1970; 0: never. */
-  readonly passwordChangedAt: number;
-  /** Sessions of another epoch are invalid. Increasing it ends all of them in one commit. */
-  readonly epoch: number;
-  readonly language: StoredLanguage;
-  /** The browsers that signed in (`browserHash`), newest last. */
-  readonly browsers: readonly Uint8Array[];
-  /** Grows with each change of a factor: a proof of identity from before is stale. */
-  readonly factors: number;
-  /** The time since which the review after a reset is due, ms since 1970; 0: none is. */
-  readonly reviewSince: number;
-  /** The addresses that the account had lately, oldest first: they get mails about changes too. */
-  readonly formerEmails: readonly FormerEmail[];
-}
+export type Credentials = Decoded<typeof decodeCredentials>;
 
 export interface FormerEmail {
   readonly email: string;
@@ -149,14 +143,21 @@ export function knowsBrowser({ credentials }: Person, browser: Uint8Array): bool
   return credentials.browsers.some((b) => Buffer.compare(b, browser) === 0);
 }
 
-export const { encode: encodeCredentials, decode: decodeCredentials } = record<Credentials>(2, {
+export const { encode: encodeCredentials, decode: decodeCredentials } = record(2, {
+  /** A PHC string; empty: no password was set yet. */
   passwordHash: text,
+  /** Ms since 1970; 0: never. */
   passwordChangedAt: time,
+  /** Sessions of another epoch are invalid. Increasing it ends all of them in one commit. */
   epoch: varint,
   language: oneOf(languages),
+  /** The browsers that signed in (`browserHash`), newest last. */
   browsers: list(bytes),
+  /** Grows with each change of a factor: a proof of identity from before is stale. */
   factors: varint,
+  /** The time since which the review after a reset is due, ms since 1970; 0: none is. */
   reviewSince: time,
+  /** The addresses that the account had lately, oldest first: they get mails about changes too. */
   formerEmails: list(group<FormerEmail>({ email: text, until: time })),
 });
 

@@ -3,7 +3,8 @@
  * the refusal of what is neither. For records that are read and written now and then; what is read
  * thousands of times a second stands on `codec.ts` alone.
  *
- *     const visit = record<Visit>(2, { site: text, at: time, device: since(2, text, '') });
+ *     const visits = record(2, { site: text, at: time, device: since(2, text, '') });
+ *     type Visit = Decoded<typeof visits.decode>;
  *
  * The order of the fields is the order of the bytes; the number of the layout comes first. A newer
  * layout adds fields with `since`, and rows of the former ones still decode.
@@ -31,6 +32,14 @@ export interface RecordCodec<T> {
   /** Undefined for damaged bytes and for a layout that is not known. */
   decode(bytes: Uint8Array): T | undefined;
 }
+
+/** The values of a record, by its `decode`. */
+export type Decoded<Decode extends RecordCodec<unknown>['decode']> = Readonly<
+  NonNullable<ReturnType<Decode>>
+>;
+
+/** The values of a field or group. */
+export type FieldValue<F> = F extends Field<infer T> ? Readonly<T> : never;
 
 export const u8: Field<number> = { write: (out, n) => out.u8(n), read: (input) => input.u8() };
 export const u16: Field<number> = { write: (out, n) => out.u16(n), read: (input) => input.u16() };

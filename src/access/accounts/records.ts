@@ -8,7 +8,19 @@ import {
   accountRolePrefix,
   type Key,
 } from '../../storage/keys.ts';
-import { bytes, flag, list, record, text, time, u8, u32 } from '../../storage/record.ts';
+import {
+  bytes,
+  type Decoded,
+  flag,
+  group,
+  list,
+  mapped,
+  record,
+  text,
+  time,
+  u8,
+  u32,
+} from '../../storage/record.ts';
 import { pagesUnder, type RowCheck, type SetRow, type Store } from '../../storage/store.ts';
 import { plainScopes } from '../keys/key-format.ts';
 
@@ -41,39 +53,9 @@ export async function findAccountId(
   return byId === undefined ? undefined : typed;
 }
 
-export interface AccountRecord {
-  /** ASCII domain (`readKnownAddress`). */
-  readonly email: string;
-  /** Milliseconds since 1970, as all times here. */
-  readonly createdAt: number;
-  readonly disabled: boolean;
-  /**
-   * 0: verified. Else its mail address waits to be verified until then, when its rows expire; the
-   * journal knows nothing of it yet.
-   */
-  readonly pendingUntil: number;
-  /** Ids of its keys that may still work, oldest first. */
-  readonly keys: readonly string[];
-}
+export type AccountRecord = Decoded<typeof decodeAccount>;
 
-export interface KeyRecord {
-  readonly account: string;
-  readonly createdAt: number;
-  /** The end of a replaced key, ms since 1970; 0 for a key that was not replaced. */
-  readonly endsAt: number;
-  /** 0 for a key that was not revoked. */
-  readonly revokedAt: number;
-  /** The key's text, sealed under the master key. */
-  readonly sealed: Uint8Array;
-  /** Unique among the account's living keys; empty for a key without one, of which the account has two at most. */
-  readonly name: string;
-  /** The scopes as bits: keys/key-format.ts. */
-  readonly scopes: number;
-  /** The most entries of a full answer to a bouncer; 0: not said. */
-  readonly entriesMax: number;
-  /** True if the key has a DNS label; the journal has the label's hash under `labelId`. */
-  readonly hasLabel: boolean;
-}
+export type KeyRecord = Decoded<typeof decodeKey>;
 
 /** The values of a key without a name. */
 export const plainKey = {
@@ -88,36 +70,44 @@ export function labelId(keyId: string): string {
   return `${keyId}.dns`;
 }
 
-const keyIds = list(text);
+/** The text behind the ids is reserved: data format 1 has it, always empty. */
+const keyIds = mapped(
+  group({ ids: list(text), reserved: text }),
+  (ids: readonly string[]) => ({ ids, reserved: '' }),
+  ({ ids }) => ids,
+);
 
-export const { encode: encodeAccount, decode: decodeAccount } = record<AccountRecord>(3, {
+export const { encode: encodeAccount, decode: decodeAccount } = record(3, {
+  /** ASCII domain (`readKnownAddress`). */
   email: text,
+  /** Milliseconds since 1970, as all times here. */
   createdAt: time,
   disabled: flag,
+  /**
+   * 0: verified. Else its mail address waits to be verified until then, when its rows expire; the
+   * journal knows nothing of it yet.
+   */
   pendingUntil: time,
-  keys: {
-    // The text behind the ids is reserved: data format 1 has it, always empty.
-    write: (out, ids) => {
-      keyIds.write(out, ids);
-      out.text('');
-    },
-    read(input, found) {
-      const ids = keyIds.read(input, found);
-      input.text();
-      return ids;
-    },
-  },
+  /** Ids of its keys that may still work, oldest first. */
+  keys: keyIds,
 });
 
-export const { encode: encodeKeyRecord, decode: decodeKey } = record<KeyRecord>(2, {
+export const { encode: encodeKeyRecord, decode: decodeKey } = record(2, {
   account: text,
   createdAt: time,
+  /** The end of a replaced key, ms since 1970; 0 for a key that was not replaced. */
   endsAt: time,
+  /** 0 for a key that was not revoked. */
   revokedAt: time,
+  /** The key's text, sealed under the master key. */
   sealed: bytes,
+  /** Unique among the account's living keys; empty for a key without one, of which the account has two at most. */
   name: text,
+  /** The scopes as bits: keys/key-format.ts. */
   scopes: u8,
+  /** The most entries of a full answer to a bouncer; 0: not said. */
   entriesMax: u32,
+  /** True if the key has a DNS label; the journal has the label's hash under `labelId`. */
   hasLabel: flag,
 });
 

@@ -37,7 +37,7 @@ import {
   ownedApiKeyPrefix,
   readTexts,
 } from '../../storage/keys.ts';
-import { f64, record, text, time } from '../../storage/record.ts';
+import { type Decoded, f64, record, text, time } from '../../storage/record.ts';
 import { pagesUnder, type RowCheck, type SetRow, type Store } from '../../storage/store.ts';
 import { findVouched } from '../accounts/account-row.ts';
 import { type Accounts, accountRow } from '../accounts/accounts.ts';
@@ -69,24 +69,18 @@ import { type MasterKey, open, seal } from './master-key.ts';
 //
 //   layout u8 | lastUsedAt f64 | agent text | address text | processed f64 | dropped f64
 
-export interface KeyUse {
-  /** Milliseconds since 1970. */
-  readonly lastUsedAt: number;
-  /** Program and version as it calls itself; empty for a key that no bouncer used. */
-  readonly agent: string;
-  /** The address of the bouncer's last request. */
-  readonly address: string;
-  /** Requests or packets that its bouncers saw and stopped, as they say. */
-  readonly processed: number;
-  readonly dropped: number;
-}
+export type KeyUse = Decoded<typeof rows.decode>;
 
 export type KeyUseChange = Pick<KeyUse, 'lastUsedAt'> & Partial<KeyUse>;
 
-const rows = record<KeyUse>(1, {
+const rows = record(1, {
+  /** Milliseconds since 1970. */
   lastUsedAt: time,
+  /** Program and version as it calls itself; empty for a key that no bouncer used. */
   agent: text,
+  /** The address of the bouncer's last request. */
   address: text,
+  /** Requests or packets that its bouncers saw and stopped, as they say. */
   processed: f64,
   dropped: f64,
 });

@@ -18,22 +18,22 @@ import {
   siteKeyKey,
   siteKeyPrefix,
 } from '../../storage/keys.ts';
-import { flag, list, oneOf, record, since, text, time } from '../../storage/record.ts';
+import {
+  type Decoded,
+  flag,
+  list,
+  oneOf,
+  record,
+  since,
+  text,
+  time,
+} from '../../storage/record.ts';
 import { pagesUnder, type Store } from '../../storage/store.ts';
 import { decodeAccount } from '../accounts/records.ts';
 
-export interface SiteKey {
+export interface SiteKey extends Decoded<typeof rows.decode> {
   /** `pcs_` and 22 characters, 128 random bits. Public. */
   readonly id: string;
-  readonly account: string;
-  /** Milliseconds since 1970. */
-  readonly createdAt: number;
-  /** Each stands for itself and its sub-domains, lower case, IDN as `xn--`. None: any host. */
-  readonly hosts: readonly string[];
-  /** Visitors from a clean address get a receipt without a puzzle. */
-  readonly passesClean: boolean;
-  /** The level of challenge that visitors pass at least (captcha/work/levels.ts). */
-  readonly least: LeastLevel;
 }
 
 /** `puzzle`: a picture for everybody, as it was before there were levels. */
@@ -53,13 +53,17 @@ export const siteKeysPerAccountMax = 100;
 export const hostsMax = 20;
 /** RFC 1035, 2.3.4, as text. */
 const hostCharactersMax = 253;
-const rows = record<Omit<SiteKey, 'id'>>(
+const rows = record(
   3,
   {
     account: text,
+    /** Milliseconds since 1970. */
     createdAt: time,
+    /** Each stands for itself and its sub-domains, lower case, IDN as `xn--`. None: any host. */
     hosts: list(text),
+    /** Visitors from a clean address get a receipt without a puzzle. */
     passesClean: flag,
+    /** The level of challenge that visitors pass at least (captcha/work/levels.ts). */
     least: since(3, oneOf(leastLevels), 'puzzle'),
   },
   2,

@@ -5,15 +5,10 @@
 
 import { defineEvent, type RewoundRows } from '../../storage/journal/define-event.ts';
 import { agentBanKey } from '../../storage/keys.ts';
-import { f64, group, list, oneOf, record, text } from '../../storage/record.ts';
+import { type FieldValue, f64, group, list, oneOf, record, text } from '../../storage/record.ts';
 import { type Decision, type DecisionType, decisionTypes, isCountryOrSystem } from './decisions.ts';
 
-export interface Decided {
-  readonly account: string;
-  /** Milliseconds since 1970: when they were made, or taken back. */
-  readonly atMs: number;
-  readonly decisions: readonly Decision[];
-}
+export type Decided = FieldValue<typeof fields>;
 
 interface DecisionsInMemory {
   add(made: Decided): void;
@@ -30,8 +25,9 @@ export const decisionRow = record<Omit<Decision, 'value'>>(3, {
   atMs: f64,
 });
 
-const fields = group<Decided>({
+const fields = group({
   account: text,
+  /** Milliseconds since 1970: when they were made, or taken back. */
   atMs: f64,
   decisions: list(
     group<Decision>({

@@ -14,7 +14,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import { listPrefix, listRowKey } from '../../storage/keys.ts';
 import { readLedger } from '../../storage/ledger.ts';
-import { bareRecord, flag, text, time, varint } from '../../storage/record.ts';
+import { bareRecord, type Decoded, flag, text, time, varint } from '../../storage/record.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../../storage/store.ts';
 import {
   type ListKind,
@@ -31,16 +31,16 @@ import { runMsMax } from './sources.ts';
 // that makes the list known and removed with the event that ends it, in the same commits, and all of
 // them change the ledger's row: of two loaders that begin at once the second sees the first.
 
-interface ListRow {
-  readonly run: string;
-  /** Rows of the run. */
-  readonly rows: number;
-  /** The run is under way, was cut short, or took the list back. */
-  readonly loading: boolean;
-  readonly begunAt: number;
-}
+type ListRow = Decoded<typeof listRowCodec.decode>;
 
-const listRowCodec = bareRecord<ListRow>({ run: text, rows: varint, loading: flag, begunAt: time });
+const listRowCodec = bareRecord({
+  run: text,
+  /** Rows of the run. */
+  rows: varint,
+  /** The run is under way, was cut short, or took the list back. */
+  loading: flag,
+  begunAt: time,
+});
 
 type Name = Pick<ListRef, 'list' | 'source'>;
 

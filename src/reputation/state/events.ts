@@ -22,7 +22,9 @@ import {
   bareRecord,
   both,
   checked,
+  type Decoded,
   type Field,
+  type FieldValue,
   flag,
   group,
   onlySince,
@@ -83,12 +85,7 @@ export function emptyRows(count: number, hasReports: boolean): RowBatch {
  */
 export type ListKind = 'seed' | 'anon' | 'good' | 'allow';
 
-export interface ListRef {
-  readonly list: ListKind;
-  readonly source: string;
-  /** Made by the loader for one run; rows of a run that was overtaken by another are ignored. */
-  readonly run: string;
-}
+export type ListRef = FieldValue<typeof ref>;
 
 export interface OwnEntryFacts extends IndexPrefix {
   /** 1..100 */
@@ -181,9 +178,10 @@ export function readListKind(input: Reader): ListKind {
   return kind ?? 'seed';
 }
 
-const ref = group<ListRef>({
+const ref = group({
   list: { write: writeListKind, read: readListKind },
   source: text,
+  /** Made by the loader for one run; rows of a run that was overtaken by another are ignored. */
   run: text,
 });
 
@@ -633,13 +631,13 @@ function readRows(input: Reader, hasReports: boolean): RowBatch {
 
 // The stored rows of the operator's ranges: rules of the allowlist and manual entries.
 
-export interface AllowRow {
-  /** Milliseconds since 1970. */
-  readonly addedAt: number;
-  readonly reason: string;
-}
+export type AllowRow = Decoded<typeof allowRow.decode>;
 
-export const allowRow = bareRecord<AllowRow>({ addedAt: time, reason: text });
+export const allowRow = bareRecord({
+  /** Milliseconds since 1970. */
+  addedAt: time,
+  reason: text,
+});
 
 export interface OwnTerms {
   /** 1 to 100. */

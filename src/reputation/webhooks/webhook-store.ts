@@ -22,7 +22,18 @@ import {
   written,
 } from '../../storage/change.ts';
 import { erasureKey, type Key, webhookKey, webhookPrefix } from '../../storage/keys.ts';
-import { bytes, group, list, oneOf, record, text, time, u8, u32 } from '../../storage/record.ts';
+import {
+  bytes,
+  type Decoded,
+  group,
+  list,
+  oneOf,
+  record,
+  text,
+  time,
+  u8,
+  u32,
+} from '../../storage/record.ts';
 import { type Commit, pagesUnder, type Store } from '../../storage/store.ts';
 
 export const webhookBounds = {
@@ -49,27 +60,7 @@ export interface WaitingEvent {
   readonly body: string;
 }
 
-export interface Webhook {
-  readonly account: string;
-  readonly url: string;
-  readonly sealed: Uint8Array;
-  /** From this score on an address counts as listed. */
-  readonly threshold: number;
-  readonly createdAt: number;
-  readonly watches: readonly Watch[];
-  /** Oldest first. */
-  readonly waiting: readonly WaitingEvent[];
-  /** Failed tries of the oldest event. */
-  readonly failures: number;
-  readonly nextTryAt: number;
-  /** 0: nothing was tried yet. */
-  readonly triedAt: number;
-  /** Status of the last answer, or what failed in place of one. */
-  readonly outcome: string;
-  readonly delivered: number;
-  /** Events that were given up. */
-  readonly dropped: number;
-}
+export type Webhook = Decoded<typeof rows.decode>;
 
 export interface StoredWebhook extends Webhook {
   readonly id: string;
@@ -77,19 +68,25 @@ export interface StoredWebhook extends Webhook {
   readonly version: number;
 }
 
-const rows = record<Webhook>(1, {
+const rows = record(1, {
   account: text,
   url: text,
   sealed: bytes,
+  /** From this score on an address counts as listed. */
   threshold: u8,
   createdAt: time,
   watches: list(group<Watch>({ prefix: text, state: oneOf(states) })),
+  /** Oldest first. */
   waiting: list(group<WaitingEvent>({ id: text, body: text })),
+  /** Failed tries of the oldest event. */
   failures: u8,
   nextTryAt: time,
+  /** 0: nothing was tried yet. */
   triedAt: time,
+  /** Status of the last answer, or what failed in place of one. */
   outcome: text,
   delivered: u32,
+  /** Events that were given up. */
   dropped: u32,
 });
 

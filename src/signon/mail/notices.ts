@@ -14,27 +14,16 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import { type Key, noticeKey, noticePrefix } from '../../storage/keys.ts';
 import type { Maintenance } from '../../storage/maintenance.ts';
-import { type Field, flag, oneOf, record, text, time } from '../../storage/record.ts';
+import { type Decoded, type Field, flag, oneOf, record, text, time } from '../../storage/record.ts';
 import { pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
 import type { PageLinks } from '../people/links.ts';
 import type { Credentials, FormerEmail, Person } from '../people.ts';
 import { type ChangeEvent, changeEvents, securityEvents } from '../sessions/security-log.ts';
-import { agentName, countryOf, languages, type StoredLanguage, type Visitor } from '../visitor.ts';
+import { agentName, countryOf, languages, type Visitor } from '../visitor.ts';
 import type { Delivery, Mailer } from './mailer.ts';
 
 /** A mail that is not sent yet, as its row stores it. It is deleted with the account. */
-export interface OpenNotice {
-  readonly to: string;
-  readonly language: StoredLanguage;
-  readonly what: ChangeEvent;
-  /** The address is a former one of the account. */
-  readonly former: boolean;
-  /** The browser and system as `agentName` names them. */
-  readonly agent: string;
-  readonly country: string;
-  /** The time of the change, ms since 1970. */
-  readonly at: number;
-}
+export type OpenNotice = Decoded<typeof rows.decode>;
 
 /** A mail that could not be sent in a day is no news any more. */
 const noticeLifeMs = dayMs;
@@ -48,12 +37,15 @@ const changeEvent: Field<ChangeEvent> = {
     return what ?? 'review_done';
   },
 };
-const rows = record<OpenNotice>(1, {
+const rows = record(1, {
   what: changeEvent,
   language: oneOf(languages),
+  /** The address is a former one of the account. */
   former: flag,
+  /** The time of the change, ms since 1970. */
   at: time,
   to: text,
+  /** The browser and system as `agentName` names them. */
   agent: text,
   country: text,
 });

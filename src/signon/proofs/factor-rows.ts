@@ -7,58 +7,55 @@ import {
   passkeyKey,
   secondFactorKey,
 } from '../../storage/keys.ts';
-import { bytes, flag, list, oneOf, record, text, time, u32, varint } from '../../storage/record.ts';
+import {
+  bytes,
+  type Decoded,
+  flag,
+  list,
+  oneOf,
+  record,
+  text,
+  time,
+  u32,
+  varint,
+} from '../../storage/record.ts';
 import { pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
 
-export interface PasskeyRecord {
-  readonly account: string;
-  /**
-   * The user handle of WebAuthn, by which the authenticator knows the owner: the account's id, or a
-   * random text for a passkey that was made before there was an account.
-   */
-  readonly handle: string;
-  readonly name: string;
-  /** The key in COSE form. */
-  readonly publicKey: Uint8Array;
-  /** The authenticator's counter; 0 for authenticators that don't count. */
-  readonly counter: number;
-  readonly transports: readonly string[];
-  /** The passkey is synchronised between devices. */
-  readonly backedUp: boolean;
-  readonly createdAt: number;
-  readonly lastUsedAt: number;
-}
+export type PasskeyRecord = Decoded<typeof decodePasskey>;
 
-export interface Ceremony {
-  readonly purpose: CeremonyPurpose;
-  /**
-   * The account's id; the browser's id for a sign-in, where the passkey names the account; the mail address for a
-   * sign-up, when there is no account yet.
-   */
-  readonly account: string;
-  /** The user handle of the passkey that is made; empty where none is made. */
-  readonly handle: string;
-}
+export type Ceremony = Decoded<typeof decodeCeremony>;
 
 /** The order is on disk. `sign_up` makes the passkey of a registration, `verify` proves it again. */
 const ceremonyPurposes = ['register', 'sign_in', 'reauthenticate', 'sign_up', 'verify'] as const;
 export type CeremonyPurpose = (typeof ceremonyPurposes)[number];
 
-export const { encode: encodePasskey, decode: decodePasskey } = record<PasskeyRecord>(2, {
+export const { encode: encodePasskey, decode: decodePasskey } = record(2, {
   account: text,
   name: text,
+  /**
+   * The user handle of WebAuthn, by which the authenticator knows the owner: the account's id, or a
+   * random text for a passkey that was made before there was an account.
+   */
   handle: text,
+  /** The key in COSE form. */
   publicKey: bytes,
+  /** The authenticator's counter; 0 for authenticators that don't count. */
   counter: u32,
   transports: list(text),
+  /** The passkey is synchronised between devices. */
   backedUp: flag,
   createdAt: time,
   lastUsedAt: time,
 });
 
-export const { encode: encodeCeremony, decode: decodeCeremony } = record<Ceremony>(2, {
+export const { encode: encodeCeremony, decode: decodeCeremony } = record(2, {
   purpose: oneOf(ceremonyPurposes),
+  /**
+   * The account's id; the browser's id for a sign-in, where the passkey names the account; the mail address for a
+   * sign-up, when there is no account yet.
+   */
   account: text,
+  /** The user handle of the passkey that is made; empty where none is made. */
   handle: text,
 });
 
@@ -133,19 +130,14 @@ export async function passkeysOf(
   return passkeys;
 }
 
-export interface Factor {
-  readonly enabledAt: number;
-  /** Sealed base32 secret. */
-  readonly sealed: Uint8Array;
-  readonly lastStep: number;
-  /** The hashes of the codes that are left, see second-factors.ts. */
-  readonly backupHashes: readonly Uint8Array[];
-}
+export type Factor = Decoded<typeof factorCodec.decode>;
 
-const factorCodec = record<Factor>(1, {
+const factorCodec = record(1, {
   enabledAt: time,
+  /** Sealed base32 secret. */
   sealed: bytes,
   lastStep: varint,
+  /** The hashes of the codes that are left, see second-factors.ts. */
   backupHashes: list(bytes),
 });
 export const encodeFactor = factorCodec.encode;

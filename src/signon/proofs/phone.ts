@@ -26,7 +26,7 @@ import { plainDigits, plainPhone } from '../../core/text.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import { commitOnce, retryOnConflict } from '../../storage/change.ts';
 import { phoneCodeKey } from '../../storage/keys.ts';
-import { bytes, record, text, time, u8 } from '../../storage/record.ts';
+import { bytes, type Decoded, record, text, time, u8 } from '../../storage/record.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import { notErased } from '../people.ts';
@@ -52,14 +52,9 @@ export const phoneCodeLifeMs = 10 * minuteMs;
 const phoneTriesMax = 5;
 const textLengthMax = 40;
 
-interface OpenCode {
-  readonly number: string;
-  readonly hash: Uint8Array;
-  readonly triesLeft: number;
-  readonly expiresAt: number;
-}
+type OpenCode = Decoded<typeof openCodes.decode>;
 
-const openCodes = record<OpenCode>(1, {
+const openCodes = record(1, {
   number: text,
   hash: bytes,
   triesLeft: u8,

@@ -16,7 +16,7 @@ import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { dayMs } from '../../core/time.ts';
 import { type Key, trustedBrowserKey, trustedBrowserPrefix } from '../../storage/keys.ts';
-import { bytes, record, text, time, varint } from '../../storage/record.ts';
+import { bytes, type Decoded, record, text, time, varint } from '../../storage/record.ts';
 import type { SetRow, Store } from '../../storage/store.ts';
 import type { Credentials, Person } from '../people.ts';
 import { agentName, browserHash, countryOf, type Visitor } from '../visitor.ts';
@@ -24,17 +24,9 @@ import { agentName, browserHash, countryOf, type Visitor } from '../visitor.ts';
 export const trustLifeMs = 30 * dayMs;
 export const trustedBrowsersMax = 10;
 
-interface TrustRecord {
-  readonly secretHash: Uint8Array;
-  readonly browser: Uint8Array;
-  readonly epoch: number;
-  readonly factors: number;
-  readonly since: number;
-  readonly agent: string;
-  readonly country: string;
-}
+type TrustRecord = Decoded<typeof rows.decode>;
 
-const rows = record<TrustRecord>(1, {
+const rows = record(1, {
   secretHash: bytes,
   browser: bytes,
   epoch: varint,

@@ -7,7 +7,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { type Key, securityLogKey, securityLogPrefix } from '../../storage/keys.ts';
-import { oneOf, record, text } from '../../storage/record.ts';
+import { type Decoded, oneOf, record, text } from '../../storage/record.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import { notErased } from '../people.ts';
 import { agentName, countryOf, type Visitor } from '../visitor.ts';
@@ -69,13 +69,9 @@ export const changeEvents = [
 
 export type ChangeEvent = (typeof changeEvents)[number];
 
-export interface SecurityLogEntry {
+export interface SecurityLogEntry extends Decoded<typeof rows.decode> {
   /** Milliseconds since 1970. */
   readonly at: number;
-  readonly event: SecurityEvent;
-  readonly country: string;
-  /** The browser and system as `agentName` names them. */
-  readonly agent: string;
 }
 
 export const securityLogMax = 200;
@@ -91,9 +87,10 @@ export const changesLogMax = 80;
 /** The rows that are deleted at a time; the bound may be exceeded by as many for a moment. */
 const surplusMax = 100;
 /** The time is in the key. */
-const rows = record<Omit<SecurityLogEntry, 'at'>>(1, {
+const rows = record(1, {
   event: oneOf(securityEvents),
   country: text,
+  /** The browser and system as `agentName` names them. */
   agent: text,
 });
 

@@ -28,7 +28,7 @@ import {
   sessionByAccountPrefix,
   sessionKey,
 } from '../../storage/keys.ts';
-import { bytes, oneOf, record, text, time, varint } from '../../storage/record.ts';
+import { bytes, type Decoded, oneOf, record, text, time, varint } from '../../storage/record.ts';
 import { pagesUnder, type RowCheck, type SetRow, type Store } from '../../storage/store.ts';
 import {
   type Credentials,
@@ -54,21 +54,7 @@ const sessionMethods = [
 ] as const;
 export type SessionMethod = (typeof sessionMethods)[number];
 
-interface SessionRecord {
-  readonly account: string;
-  readonly secretHash: Uint8Array;
-  readonly epoch: number;
-  readonly createdAt: number;
-  readonly lastSeenAt: number;
-  readonly authenticatedAt: number;
-  readonly method: SessionMethod;
-  readonly agent: string;
-  readonly country: string;
-  /** The last proof of identity. */
-  readonly proof: SessionMethod;
-  /** The credentials' `factors` at that proof. */
-  readonly factors: number;
-}
+type SessionRecord = Decoded<typeof decodeSession>;
 
 export interface SessionInfo {
   readonly id: string;
@@ -80,7 +66,7 @@ export interface SessionInfo {
   readonly current: boolean;
 }
 
-const { encode: encodeSession, decode: decodeSession } = record<SessionRecord>(2, {
+const { encode: encodeSession, decode: decodeSession } = record(2, {
   account: text,
   secretHash: bytes,
   epoch: varint,
@@ -90,7 +76,9 @@ const { encode: encodeSession, decode: decodeSession } = record<SessionRecord>(2
   method: oneOf(sessionMethods),
   agent: text,
   country: text,
+  /** The last proof of identity. */
   proof: oneOf(sessionMethods),
+  /** The credentials' `factors` at that proof. */
   factors: varint,
 });
 

@@ -17,23 +17,14 @@ import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { dayMs } from '../../core/time.ts';
 import { type Key, signInLogKey, signInLogPrefix } from '../../storage/keys.ts';
-import { record, text, u16 } from '../../storage/record.ts';
+import { type Decoded, record, text, u16 } from '../../storage/record.ts';
 import { pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
 import { isErased } from '../people.ts';
 import type { SecurityEvent, SecurityLog } from './security-log.ts';
 
-export interface SignInEntry {
+export interface SignInEntry extends Decoded<typeof rows.decode> {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** An event of the account's log, `refused` or `held_back` (too many attempts). */
-  readonly event: string;
-  /** The canonical text of the address. */
-  readonly address: string;
-  /** The account's id; empty when none is known. */
-  readonly account: string;
-  /** The path of the request, such as `/signin`. */
-  readonly path: string;
-  readonly status: number;
 }
 
 export interface SignInOutcome {
@@ -54,10 +45,14 @@ const rowsPerCommit = 200;
 const addressCharsMax = 320;
 
 /** The time is in the key. */
-const rows = record<Omit<SignInEntry, 'at'>>(1, {
+const rows = record(1, {
+  /** An event of the account's log, `refused` or `held_back` (too many attempts). */
   event: text,
+  /** The canonical text of the address. */
   address: text,
+  /** The account's id; empty when none is known. */
   account: text,
+  /** The path of the request, such as `/signin`. */
   path: text,
   status: u16,
 });

@@ -17,7 +17,15 @@ import { minuteMs } from '../../core/time.ts';
 import { type Change, commitOnce, retryOnConflict, written } from '../../storage/change.ts';
 import { createEventId, defineEvent } from '../../storage/journal/define-event.ts';
 import { authorizationCodeKey, consentKey } from '../../storage/keys.ts';
-import { fixed, group, optionalText, record, text, time } from '../../storage/record.ts';
+import {
+  type Decoded,
+  fixed,
+  group,
+  optionalText,
+  record,
+  text,
+  time,
+} from '../../storage/record.ts';
 import type { SetRow, Store } from '../../storage/store.ts';
 import type { Consents, SeenValues, StoredConsent } from './consents.ts';
 import type { SiteAccess } from './groups.ts';
@@ -54,12 +62,7 @@ type CodeRow =
   | { readonly kind: 'live'; readonly expiresAt: number; readonly grant: CodeGrant }
   | ({ readonly kind: 'tombstone' } & Tombstone);
 
-interface Tombstone {
-  readonly clientId: string;
-  readonly claimedAt: number;
-  /** The id of the event in whose commit it was written; undefined for a code that was burned. */
-  readonly event: string | undefined;
-}
+type Tombstone = Decoded<typeof tombstone.decode>;
 
 const grantIdBytes = 16;
 
@@ -79,9 +82,10 @@ const live = record<{ readonly expiresAt: number; readonly grant: CodeGrant }>(1
 });
 /** A tombstone holds nothing of the person, only what a line in the log needs. */
 const tombstoneLayout = 2;
-const tombstone = record<Tombstone>(tombstoneLayout, {
+const tombstone = record(tombstoneLayout, {
   clientId: text,
   claimedAt: time,
+  /** The id of the event in whose commit it was written; undefined for a code that was burned. */
   event: optionalText,
 });
 

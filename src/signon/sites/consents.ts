@@ -17,6 +17,7 @@ import { type HeldBounds, holdBounds } from '../../storage/change.ts';
 import { consentKey, consentPrefix, consentUseKey, type Key } from '../../storage/keys.ts';
 import {
   bareRecord,
+  type Decoded,
   type Field,
   fixed,
   group,
@@ -268,11 +269,8 @@ const rows = record<{ clientId: string; origin: string; consent: Consent }>(2, {
 });
 
 /** The last use of a consent, and the id of the event of that sign-in. */
-interface ConsentUse {
-  readonly at: number;
-  readonly event: string | undefined;
-}
-const uses = bareRecord<ConsentUse>({ at: time, event: optionalText });
+type ConsentUse = Decoded<typeof uses.decode>;
+const uses = bareRecord({ at: time, event: optionalText });
 
 export function readConsentUse(value: Uint8Array): ConsentUse | undefined {
   return uses.decode(value);

@@ -19,7 +19,7 @@ import {
   siteToldKey,
   siteToldPrefix,
 } from '../../storage/keys.ts';
-import { oneOf, record, text, time, u16 } from '../../storage/record.ts';
+import { type Decoded, oneOf, record, text, time, u16 } from '../../storage/record.ts';
 import { type Entry, pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
 import { changedFields, decodeProfile, type Profile } from '../people/profile/profile.ts';
 import { registrableDomain } from './client-id.ts';
@@ -32,13 +32,11 @@ export type SiteNoticeKind = (typeof noticeKinds)[number];
 export const siteNoticeLifeMs = 3 * dayMs;
 const idBytes = 16;
 
-interface SiteNews {
-  readonly at: number;
+const news = record(1, {
+  at: time,
   /** The bits of the fields that changed (`profileFields`). */
-  readonly fields: number;
-}
-
-const news = record<SiteNews>(1, { at: time, fields: u16 });
+  fields: u16,
+});
 
 const kindNumber = (kind: SiteNoticeKind) => noticeKinds.indexOf(kind);
 const expiryOf = (at: number) => Math.floor(at) + siteNoticeLifeMs;
@@ -79,25 +77,18 @@ export function readNews({ key, value }: Entry) {
   return kind && found && { ...found, kind, accountId: readSiteNewsKey(key) };
 }
 
-export interface SiteNotice {
-  /** The site's domain. */
-  readonly clientId: string;
-  readonly origin: string;
-  /** The person's `service_id`. */
-  readonly subject: string;
-  readonly kind: SiteNoticeKind;
-  /** The time of what is told, ms since 1970. */
-  readonly at: number;
-  /** Random, the same in all tries. */
-  readonly id: string;
-}
+export type SiteNotice = Decoded<typeof notices.decode>;
 
-const notices = record<SiteNotice>(1, {
+const notices = record(1, {
   kind: oneOf(noticeKinds),
+  /** The time of what is told, ms since 1970. */
   at: time,
+  /** Random, the same in all tries. */
   id: text,
+  /** The site's domain. */
   clientId: text,
   origin: text,
+  /** The person's `service_id`. */
   subject: text,
 });
 
@@ -129,15 +120,7 @@ export async function subjectOf(
 }
 
 /** It says how a site takes its notices, at one of its origins. */
-export interface SiteTold {
-  /** Ms since 1970, as `triedAt`; 0: never. */
-  readonly deliveredAt: number;
-  readonly triedAt: number;
-  /** Tries since the last one that did not fail. */
-  readonly failures: number;
-  /** Says what came of the last try: the status that failed, or a `ToldWord`. */
-  readonly outcome: string;
-}
+export type SiteTold = Decoded<typeof told.decode>;
 
 /** All outcomes that are no status: of those that are no failure the first, then why a site wants none, then failures. */
 export type ToldWord =
@@ -145,10 +128,13 @@ export type ToldWord =
   | ('no_document' | 'no_path' | 'private' | 'too_long')
   | ('timeout' | 'unreachable');
 
-const told = record<SiteTold>(1, {
+const told = record(1, {
+  /** Ms since 1970, as `triedAt`; 0: never. */
   deliveredAt: time,
   triedAt: time,
+  /** Tries since the last one that did not fail. */
   failures: u16,
+  /** Says what came of the last try: the status that failed, or a `ToldWord`. */
   outcome: text,
 });
 /** A site that nobody had to be told of in so long is forgotten. */

@@ -5,7 +5,18 @@ import type { Clock } from '../../../core/clock.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { addWithin, commitOnce, written } from '../../../storage/change.ts';
 import { namedFeedKey, namedFeedPrefix } from '../../../storage/keys.ts';
-import { flag, list, oneOf, record, text, time, u8, u32, varint } from '../../../storage/record.ts';
+import {
+  type Decoded,
+  flag,
+  list,
+  oneOf,
+  record,
+  text,
+  time,
+  u8,
+  u32,
+  varint,
+} from '../../../storage/record.ts';
 import { pagesUnder, type Store, StoreUnavailableError } from '../../../storage/store.ts';
 import { maliciousScore } from '../../check/score.ts';
 
@@ -21,40 +32,28 @@ export const reservedFeedNames: readonly string[] = [
 /** The most entries of a named feed: the worst. */
 export const namedEntriesMax = 100_000;
 
-export interface NamedFeed {
-  readonly name: string;
-  /** Bit n for category n; 0: any. */
-  readonly categories: number;
-  /** Names of lists; none: any. */
-  readonly lists: readonly string[];
-  /** Entries must have been reported, or be on a list loaded, within this time; 0: any time. */
-  readonly maxAgeMs: number;
-  /** 25..100 */
-  readonly minimumScore: number;
-  readonly family: 'both' | 'IPv4' | 'IPv6';
-  /** Two-letter codes; none: all. */
-  readonly countries: readonly string[];
-  /** All countries but these. */
-  readonly isExcept: boolean;
-  /** As few networks as cover the same addresses, where a form says nothing of each entry. */
-  readonly collapsed: boolean;
-  /** Entries at most: the worst. */
-  readonly limit: number;
-  /** Milliseconds since 1970. */
-  readonly addedAt: number;
-}
+export type NamedFeed = Decoded<typeof rows.decode>;
 
-const rows = record<NamedFeed>(1, {
+const rows = record(1, {
   name: text,
+  /** Bit n for category n; 0: any. */
   categories: u32,
+  /** Names of lists; none: any. */
   lists: list(text),
+  /** Entries must have been reported, or be on a list loaded, within this time; 0: any time. */
   maxAgeMs: time,
+  /** 25..100 */
   minimumScore: u8,
   family: oneOf(['both', 'IPv4', 'IPv6']),
+  /** Two-letter codes; none: all. */
   countries: list(text),
+  /** All countries but these. */
   isExcept: flag,
+  /** As few networks as cover the same addresses, where a form says nothing of each entry. */
   collapsed: flag,
+  /** Entries at most: the worst. */
   limit: varint,
+  /** Milliseconds since 1970. */
   addedAt: time,
 });
 

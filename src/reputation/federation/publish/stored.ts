@@ -20,29 +20,21 @@ import {
   type Key,
   readFederationSeq,
 } from '../../../storage/keys.ts';
-import { bytes, flag, record, text, time, varint } from '../../../storage/record.ts';
+import { bytes, type Decoded, flag, record, text, time, varint } from '../../../storage/record.ts';
 import { pagesUnder, type Store } from '../../../storage/store.ts';
 import { makeKey, type SigningKey, signingKey } from '../document/key.ts';
 import { chainStart } from '../document/segment.ts';
 
 const partBytes = 1_048_576;
 
-interface KeyRow {
-  readonly name: string;
-  readonly sealed: Uint8Array;
-  /** Milliseconds since 1970. */
-  readonly madeAt: number;
-  /** The key that it follows; empty: none. */
-  readonly former: Uint8Array;
-  /** The former one signs until then. */
-  readonly formerUntil: number;
-}
-
-const keyRows = record<KeyRow>(1, {
+const keyRows = record(1, {
   name: text,
   sealed: bytes,
+  /** Milliseconds since 1970. */
   madeAt: time,
+  /** The key that it follows; empty: none. */
   former: bytes,
+  /** The former one signs until then. */
   formerUntil: time,
 });
 
@@ -126,34 +118,7 @@ function failed(error: 'check_failed' | 'store_unavailable'): Failure {
     : fail('store_unavailable');
 }
 
-export interface Publication {
-  readonly isOn: boolean;
-  /** Number of the last segment, ever: it only grows. */
-  readonly seq: number;
-  readonly chain: string;
-  /** The oldest segment that is served. */
-  readonly oldest: number;
-  /** Milliseconds since 1970; of the last segment or fresh begin. */
-  readonly madeAt: number;
-  /** Bytes of the stored segments. */
-  readonly segmentBytes: number;
-  /** Lines of the segments behind the snapshot. */
-  readonly linesSince: number;
-  readonly snapshotSeq: number;
-  readonly snapshotSha256: string;
-  readonly snapshotBytes: number;
-  readonly snapshotRows: number;
-  readonly snapshotChain: string;
-  /** 0: there is no snapshot. */
-  readonly snapshotAt: number;
-  /** The one before, which is still served. */
-  readonly formerSnapshot: number;
-  /** The head as it was signed; empty: none is. */
-  readonly head: Uint8Array;
-  readonly headAt: number;
-  /** The ids of the keys that signed it. */
-  readonly headKeys: string;
-}
+export type Publication = Decoded<typeof publications.decode>;
 
 export const nothingPublished: Publication = {
   isOn: false,
@@ -175,23 +140,32 @@ export const nothingPublished: Publication = {
   headKeys: '',
 };
 
-export const publications = record<Publication>(1, {
+export const publications = record(1, {
   isOn: flag,
+  /** Number of the last segment, ever: it only grows. */
   seq: varint,
   chain: text,
+  /** The oldest segment that is served. */
   oldest: varint,
+  /** Milliseconds since 1970; of the last segment or fresh begin. */
   madeAt: time,
+  /** Bytes of the stored segments. */
   segmentBytes: varint,
+  /** Lines of the segments behind the snapshot. */
   linesSince: varint,
   snapshotSeq: varint,
   snapshotSha256: text,
   snapshotBytes: varint,
   snapshotRows: varint,
   snapshotChain: text,
+  /** 0: there is no snapshot. */
   snapshotAt: time,
+  /** The one before, which is still served. */
   formerSnapshot: varint,
+  /** The head as it was signed; empty: none is. */
   head: bytes,
   headAt: time,
+  /** The ids of the keys that signed it. */
   headKeys: text,
 });
 
@@ -210,14 +184,14 @@ export async function readPublication(store: Pick<Store, 'get'>): Promise<ReadPu
   return { publication, version: found.version };
 }
 
-interface StoredSegment {
-  readonly madeAt: number;
-  /** Unpacked. */
-  readonly bytes: number;
-  readonly gzip: Uint8Array;
-}
+type StoredSegment = Decoded<typeof segmentRows.decode>;
 
-export const segmentRows = record<StoredSegment>(1, { madeAt: time, bytes: varint, gzip: bytes });
+export const segmentRows = record(1, {
+  madeAt: time,
+  /** Unpacked. */
+  bytes: varint,
+  gzip: bytes,
+});
 
 export async function readSegment(
   store: Pick<Store, 'get'>,

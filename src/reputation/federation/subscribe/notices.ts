@@ -12,7 +12,16 @@ import { fail, type Result } from '../../../core/result.ts';
 import { dayMs } from '../../../core/time.ts';
 import { commitOnce, retryOnConflict, written } from '../../../storage/change.ts';
 import { peerCursorKey, peerNotesKey, peerNotesPrefix } from '../../../storage/keys.ts';
-import { flag, list, record, since, text, time, varint } from '../../../storage/record.ts';
+import {
+  type Decoded,
+  flag,
+  list,
+  record,
+  since,
+  text,
+  time,
+  varint,
+} from '../../../storage/record.ts';
 import { pagesUnder, type Store } from '../../../storage/store.ts';
 import { changePeer, isOver, type StoredPeer } from './peers.ts';
 
@@ -40,35 +49,24 @@ export interface HeldRows {
   readonly hasChanged: boolean;
 }
 
-interface PeerNotes {
-  /** Tells the peer from another one that gets its number later. */
-  readonly addedAt: number;
-  /** By kind: when operators were told last, ms since 1970, 0 for never. */
-  readonly toldAt: readonly number[];
-  /** Bit n: kind n goes on since it was told. */
-  readonly told: number;
-  /** Its key rotated, and nobody was told yet. */
-  readonly isRotated: boolean;
-  readonly heldCount: number;
-  readonly heldExamples: readonly string[];
-  readonly heldSeq: number;
-  readonly heldHash: string;
-  readonly hasChanged: boolean;
-  /** The hash of what the operator has accepted, empty for nothing. */
-  readonly acceptedHash: string;
-}
+type PeerNotes = Decoded<typeof rows.decode>;
 
 /** An older node that can't read it takes it for none: then what was accepted is judged anew. */
-const rows = record<PeerNotes>(2, {
+const rows = record(2, {
+  /** Tells the peer from another one that gets its number later. */
   addedAt: time,
+  /** By kind: when operators were told last, ms since 1970, 0 for never. */
   toldAt: list(time),
+  /** Bit n: kind n goes on since it was told. */
   told: varint,
+  /** Its key rotated, and nobody was told yet. */
   isRotated: flag,
   heldCount: varint,
   heldExamples: list(text),
   heldSeq: since(2, varint, 0),
   heldHash: since(2, text, ''),
   hasChanged: since(2, flag, false),
+  /** The hash of what the operator has accepted, empty for nothing. */
   acceptedHash: since(2, text, ''),
 });
 

@@ -13,7 +13,16 @@ import { fail, ok, type Result } from '../../../core/result.ts';
 import { dayMs } from '../../../core/time.ts';
 import { addWithin, commitOnce, retryOnConflict, written } from '../../../storage/change.ts';
 import { peerCursorKey, peerKey, peerNotesKey, peerPrefix } from '../../../storage/keys.ts';
-import { flag, list, oneOf, record, text, time, varint } from '../../../storage/record.ts';
+import {
+  type Decoded,
+  flag,
+  list,
+  oneOf,
+  record,
+  text,
+  time,
+  varint,
+} from '../../../storage/record.ts';
 import type { Commit, RowCheck } from '../../../storage/store.ts';
 import { pagesUnder, type Store } from '../../../storage/store.ts';
 import { plainHost } from '../../lists/import/download.ts';
@@ -37,90 +46,57 @@ export type HoldReason = (typeof holdReasons)[number];
 
 const peerStates = ['active', 'paused'] as const;
 
-export interface StoredPeer {
-  readonly number: number;
-  /** The origin of its federation paths, such as `https://b.example`. */
-  readonly url: string;
-  /** The key that its heads are signed with, as a line; its name is the peer's. */
-  readonly key: string;
-  /** Quarters of a whole weight, 1 to 4. */
-  readonly weight: number;
-  /** Peers of one owner are one vote; empty: by domain alone. */
-  readonly owner: string;
-  readonly isOwn: boolean;
-  /** Votes that may be open; 0: by its weight. */
-  readonly budget: number;
-  /** The operator's word: it is a vote of its own, whoever it seems to follow. */
-  readonly isIndependent: boolean;
-  readonly addedAt: number;
-  readonly state: (typeof peerStates)[number];
-  /** The peer that it was found to follow, 0 for none. */
-  readonly follows: number;
-  readonly held: HoldReason;
-  /** The operator takes what waited up to here, if it is still that (notices.ts); 0: nothing. */
-  readonly acceptedSeq: number;
-  readonly dueAt: number;
-  readonly triedAt: number;
-  readonly freshAt: number;
-  readonly failures: number;
-  /** Empty: the last try was good. */
-  readonly failure: string;
-  /** The head that was taken last. */
-  readonly headSeq: number;
-  readonly headChain: string;
-  readonly headMadeAt: number;
-  readonly headEndsAt: number;
-  /** The UTC day of the counts, days since 1970, and what came on it. */
-  readonly day: number;
-  readonly newToday: number;
-  readonly goodToday: number;
-  readonly goodEver: number;
-  /** New rows on up to 28 days before. */
-  readonly days: readonly number[];
-}
+export type StoredPeer = Decoded<typeof rows.decode>;
 
 /** The place up to which a peer was read. */
-export interface PeerCursor {
-  readonly seq: number;
-  readonly chain: string;
-  /** Tombstones were taken up to there; the rows behind `seq` wait. */
-  readonly readSeq: number;
-  readonly readChain: string;
-}
+export type PeerCursor = Decoded<typeof cursors.decode>;
 
-const rows = record<StoredPeer>(1, {
+const rows = record(1, {
   number: varint,
+  /** The origin of its federation paths, such as `https://b.example`. */
   url: text,
+  /** The key that its heads are signed with, as a line; its name is the peer's. */
   key: text,
+  /** Quarters of a whole weight, 1 to 4. */
   weight: varint,
+  /** Peers of one owner are one vote; empty: by domain alone. */
   owner: text,
   isOwn: flag,
+  /** Votes that may be open; 0: by its weight. */
   budget: varint,
+  /** The operator's word: it is a vote of its own, whoever it seems to follow. */
   isIndependent: flag,
   addedAt: time,
   state: oneOf(peerStates),
+  /** The peer that it was found to follow, 0 for none. */
   follows: varint,
   held: oneOf(holdReasons),
+  /** The operator takes what waited up to here, if it is still that (notices.ts); 0: nothing. */
   acceptedSeq: varint,
   dueAt: time,
   triedAt: time,
   freshAt: time,
   failures: varint,
+  /** Empty: the last try was good. */
   failure: text,
+  /** The head that was taken last. */
   headSeq: varint,
   headChain: text,
   headMadeAt: time,
   headEndsAt: time,
+  /** The UTC day of the counts, days since 1970, and what came on it. */
   day: varint,
   newToday: varint,
   goodToday: varint,
   goodEver: varint,
+  /** New rows on up to 28 days before. */
   days: list(varint),
 });
 
-const cursors = record<PeerCursor>(1, {
+const cursors = record(1, {
   seq: varint,
   chain: text,
+  /** Tombstones were taken up to there; the rows behind `seq` wait. */
   readSeq: varint,
   readChain: text,
 });
