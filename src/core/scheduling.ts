@@ -22,8 +22,15 @@ export type Pace = Pick<Turns, 'next' | 'isOver'>;
 /** Length of one turn. It leaves room below the 10 ms for which the loop may be held at most. */
 const turnMs = 3;
 
-/** The first turn begins at once. @param nowMs a clock that never goes back */
-export function createTurns(nowMs: () => number = () => performance.now()) {
+/** A job of the background rests so many times as long as its turn was, up to a bound: a stop waits for it. */
+const restShare = 4;
+const restMsMax = 200;
+
+/**
+ * The first turn begins at once. @param nowMs a clock that never goes back
+ * @param isRestful the thread rests after each turn, which leaves processors and their caches to others
+ */
+export function createTurns(nowMs: () => number = () => performance.now(), isRestful = false) {
   const waiting: (() => void)[] = [];
   let startMs = nowMs();
   let beforeMs = 0;
@@ -50,9 +57,12 @@ export function createTurns(nowMs: () => number = () => performance.now()) {
     },
     /** Resolves when it is this job's turn. First come, first served. */
     next(): Promise<void> {
-      beforeMs += nowMs() - startMs;
+      const lastedMs = nowMs() - startMs;
+      beforeMs += lastedMs;
       return new Promise((resolve) => {
-        if (waiting.push(resolve) === 1) setImmediate(give);
+        if (waiting.push(resolve) > 1) return;
+        if (isRestful) setTimeout(give, Math.min(restMsMax, restShare * lastedMs));
+        else setImmediate(give);
       });
     },
     /**
@@ -100,6 +110,9 @@ export function createSemaphore(options: { runningMax: number; waitingMax: numbe
 }
 
 export type Semaphore = ReturnType<typeof createSemaphore>;
+
+/** Returns the turns of a long job of the background, which rests between them. */
+export const restfulTurns = (): Turns => createTurns(undefined, true);
 
 /**
  * Runs jobs in the background: at most one for each key, and a limited number at a time. A job that finds no place is

@@ -54,6 +54,27 @@ test('the time between the turns of a job is not counted as its work', async () 
   assert.equal(turns.workedMs(), 5);
 });
 
+test('a job that rests gets its turn after four times the last one, and after 200 ms at most', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const clock = manualClock(0);
+  const turns = createTurns(clock.monotonicMs, true);
+  for (const [workedMs, restMs] of [
+    [3, 12],
+    [1_000, 200],
+  ] as const) {
+    let isGiven = false;
+    clock.advance(workedMs);
+    const next = turns.next().then(() => {
+      isGiven = true;
+    });
+    t.mock.timers.tick(restMs - 1);
+    await new Promise(setImmediate);
+    assert.equal(isGiven, false);
+    t.mock.timers.tick(1);
+    await next;
+  }
+});
+
 test('of jobs that begin by themselves the first in a turn of the loop begins the turn, unless others wait', async () => {
   const clock = manualClock(0);
   const turns = createTurns(clock.monotonicMs);

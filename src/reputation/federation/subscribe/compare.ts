@@ -4,7 +4,7 @@
  */
 
 import { entryFlags } from '../../../contracts/reputation.ts';
-import { createSemaphore, createTurns } from '../../../core/scheduling.ts';
+import { createSemaphore, createTurns, type Pace } from '../../../core/scheduling.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import {
   ceilingOf,
@@ -60,8 +60,8 @@ export async function stepInSlices(
   count: number,
   step: (i: number) => void,
   signal?: AbortSignal,
+  turns: Pace = createTurns(),
 ): Promise<void> {
-  const turns = createTurns();
   for (let i = 0; i < count; i++) {
     if (i % rowsPerSlice === 0 && turns.isOver()) {
       await turns.next();

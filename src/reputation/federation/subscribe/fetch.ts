@@ -59,6 +59,8 @@ export interface FetchOptions {
   readonly signal?: AbortSignal;
   /** Bound on all reading together, ms; absent: that of a poll. */
   readonly deadlineMs?: number;
+  /** Turns in which the answers are read; absent: one right after the other. */
+  readonly turns?: Pace;
   /** Absent: as the system resolves names. */
   readonly destinations?: Destinations;
 }
@@ -89,7 +91,7 @@ export function peerUrlFault(text: string, allowPrivate: boolean): string | unde
 export function openPeerReader(options: FetchOptions) {
   const { allowPrivate, signer, now } = options;
   const base = new URL(options.url);
-  const { deadlineMs = pollMsMax } = options;
+  const { deadlineMs = pollMsMax, turns = createTurns() } = options;
   const deadline = AbortSignal.timeout(deadlineMs);
   const signals = options.signal === undefined ? [deadline] : [deadline, options.signal];
   const signal = AbortSignal.any(signals);
@@ -120,7 +122,10 @@ export function openPeerReader(options: FetchOptions) {
         signal,
       });
       try {
-        for await (const chunk of opened.chunks) onChunk(chunk);
+        for await (const chunk of opened.chunks) {
+          onChunk(chunk);
+          if (turns.isOver()) await turns.next();
+        }
       } finally {
         await opened.close();
       }
@@ -160,7 +165,6 @@ export function openPeerReader(options: FetchOptions) {
     if (after.seq + 1 < of.oldest || of.seq - after.seq > segmentsMax) return undefined;
     const found: ReadSegment[] = [];
     let { seq, chain } = after;
-    const turns = createTurns();
     let [bytes, rows] = [0, 0];
     while (seq < of.seq) {
       const to = Math.min(of.seq, seq + segmentsPerAnswer);

@@ -21,7 +21,7 @@ import type { Log } from '../../../core/log.ts';
 import type { Metrics } from '../../../core/metrics.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok } from '../../../core/result.ts';
-import { createJobs, createTurns } from '../../../core/scheduling.ts';
+import { createJobs, restfulTurns } from '../../../core/scheduling.ts';
 import { dayMs, hourMs, hourSeconds, lastHour32, minuteMs } from '../../../core/time.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import { formatNetwork } from '../../../ip/prefix.ts';
@@ -161,6 +161,7 @@ export function createPeerPoller(options: PollOptions) {
       signer,
       now: clock.now,
       signal,
+      turns: restfulTurns(),
       ...(destinations === undefined ? {} : { destinations }),
     });
   }
@@ -352,7 +353,8 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
   const { store, entries, index, clock, random } = options;
   const judge = createJudge(options, signal);
   const newEventId = () => createEventId(clock, random);
-  const inSlices = (count: number, step: (i: number) => void) => stepInSlices(count, step, signal);
+  const inSlices = (count: number, step: (i: number) => void) =>
+    stepInSlices(count, step, signal, restfulTurns());
 
   async function commit(events: readonly NewEvent[]) {
     const done = await store.commit({ events: [...events] });
@@ -500,18 +502,19 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     let events: NewEvent[] = [];
     const removed = await saidOf(number, change.removed);
     const [size, less] = [peerRowsPerEventMax, rowCount(removed)];
-    const turns = createTurns();
+    const turns = restfulTurns();
     for (let from = 0; from < less + taken.length; from += size) {
       const gone = addressesAt(removed, from, Math.min(less, from + size));
       const first = Math.max(0, from - less);
       const more = taken.subarray(first, Math.max(0, from + size - less));
       const rows = { added: rowsAt(added, more), removed: gone };
       events.push(peerRows.encode(newEventId(), { peer: number, seq, ...rows }));
+      if (events.length === eventsPerCommit) {
+        await commitFor(peer, events);
+        events = [];
+      }
       if (turns.isOver()) await turns.next();
-      if (events.length < eventsPerCommit) continue;
-      await commitFor(peer, events);
       signal.throwIfAborted();
-      events = [];
     }
     await commitFor(peer, events, [cursorRow(number, cursor)]);
   }
@@ -566,7 +569,8 @@ export function createJudge(
   const { contributions: c } = entries;
   const flagsAt = createFlags({ entries, index });
   const place = newAddress();
-  const inSlices = (count: number, step: (i: number) => void) => stepInSlices(count, step, signal);
+  const inSlices = (count: number, step: (i: number) => void) =>
+    stepInSlices(count, step, signal, restfulTurns());
 
   /** Judges new rows. @param isAccepted the operator takes them as they are, or they are the first ones */
   async function judge(

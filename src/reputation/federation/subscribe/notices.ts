@@ -22,7 +22,8 @@ import {
   time,
   varint,
 } from '../../../storage/record.ts';
-import { pagesUnder, type Store } from '../../../storage/store.ts';
+import type { Store } from '../../../storage/store.ts';
+import { peersMax } from '../../votes/peer-votes.ts';
 import { changePeer, isOver, type StoredPeer } from './peers.ts';
 
 /** A kind has its place in the stored rows: a new one comes at the end. */
@@ -128,6 +129,7 @@ export async function acceptHeld(
     const examples = waiting.examples.length === 0 ? '' : `: ${waiting.examples.join(', ')}`;
     return fail('conflict', `what waits has changed since it was shown${examples}`);
   }
+  // One page holds those of all peers, as it holds the peers.
   const noted = await notePeer(store, peer, { acceptedHash: waiting.hash, hasChanged: false });
   if (!noted.ok) return noted;
   // Another history does not go on from here: it is read whole, and taken as far as it is the one that was shown.
@@ -214,10 +216,9 @@ export async function sendNotices(
     readonly tell: (peer: StoredPeer, kind: NoticeKind) => void;
   },
 ): Promise<void> {
-  const known = new Map<number, { readonly value: Uint8Array; readonly version: number }>();
-  for await (const page of pagesUnder(store, peerNotesPrefix())) {
-    for (const { key, ...row } of page) known.set(key[1]!, row);
-  }
+  // One page holds those of all peers, as it holds the peers.
+  const noted = await store.scan(peerNotesPrefix(), { limit: peersMax });
+  const known = new Map(noted.map(({ key, ...row }) => [key[1]!, row]));
   for (const peer of peers) {
     const row = known.get(peer.number);
     const notes = notesIn(row?.value, peer);

@@ -23,8 +23,7 @@ import {
   time,
   varint,
 } from '../../../storage/record.ts';
-import type { Commit, RowCheck } from '../../../storage/store.ts';
-import { pagesUnder, type Store } from '../../../storage/store.ts';
+import type { Commit, RowCheck, Store } from '../../../storage/store.ts';
 import { plainHost } from '../../lists/import/download.ts';
 import { type PeerTerms, peersMax } from '../../votes/peer-votes.ts';
 import type { Policy } from '../../votes/quorum.ts';
@@ -127,11 +126,9 @@ export type PeerInput = Pick<
 >;
 
 export async function listPeers(store: Pick<Store, 'scan'>): Promise<StoredPeer[]> {
-  const found: StoredPeer[] = [];
-  for await (const page of pagesUnder(store as Store, peerPrefix())) {
-    found.push(...page.flatMap(({ value }) => rows.decode(value) ?? []));
-  }
-  return found;
+  // They are few and small, and none expires: one page holds them all.
+  const found = await store.scan(peerPrefix(), { limit: peersMax });
+  return found.flatMap(({ value }) => rows.decode(value) ?? []);
 }
 
 /** Returns the hosts of all peers, in one spelling: no list may come from them. */

@@ -122,7 +122,8 @@ export function parseList(chunks: AsyncIterable<Uint8Array>, options: ParseOptio
     detected = recognise(head);
     if (format === undefined) {
       if (detected === undefined) {
-        const [line = ''] = head.trimStart().split(/[\r\n]/, 1);
+        const lines = head.split(/[\r\n]+/).filter((one) => one.trim() !== '');
+        const line = lines.find((one) => !/^\s*[#;]/.test(one)) ?? lines[0] ?? '';
         if (line === '') throw new BrokenList('is empty');
         const { text } = describeBadLine(1, '', line);
         throw new BrokenList(`is in no format that is known: name one; it begins: ${text}`);
