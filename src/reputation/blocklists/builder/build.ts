@@ -66,6 +66,7 @@ import {
 } from './history.ts';
 import {
   aggregate,
+  copyRow,
   filterRows,
   flagsOf,
   ROW,
@@ -366,7 +367,7 @@ function highest(rows: Rows, max: number): Rows {
     const its = scoreOf(rows, at);
     // Rows of the lowest score are kept as long as there is room for them.
     if (its < score || (its === score && left-- <= 0)) continue;
-    for (let word = 0; word < ROW; word++) kept[to + word] = rows[at + word]!;
+    copyRow(rows, at, kept, to);
     to += ROW;
   }
   return kept;

@@ -24,6 +24,7 @@ import { type Prefix, withoutHoles } from '../../../ip/prefix.ts';
 import { maliciousBy } from '../../check/score.ts';
 import {
   compareRows,
+  copyRow,
   coversAt,
   createRowList,
   familyOf,
@@ -59,7 +60,7 @@ export function cutHoles(
   for (let at = 0; at < rows.length; at += ROW) {
     const first = firstHoleFrom(rows, at, holes);
     if (isHoleIn(rows, at, holes, first)) dropped += cut(rows, at, holes, first, pieces);
-    else copyRow(rows, at, whole);
+    else addCopy(rows, at, whole);
   }
   const merged = merge(whole.finish(), sorted(pieces.finish()));
   const kept = merged.subarray(0, rowsMax * ROW);
@@ -95,7 +96,7 @@ function cut(rows: Rows, at: number, holes: Rows, first: number, out: RowList): 
   }
   let dropped = 0;
   for (const { words, length } of withoutHoles(prefixAt(rows, at), inside)) {
-    const to = copyRow(rows, at, out);
+    const to = addCopy(rows, at, out);
     if (to < 0) {
       dropped++;
       continue;
@@ -111,11 +112,9 @@ function prefixAt(rows: Rows, at: number): Prefix {
 }
 
 /** Offset of the copy, -1 when there is no room. */
-function copyRow(rows: Rows, at: number, out: RowList): number {
+function addCopy(rows: Rows, at: number, out: RowList): number {
   const to = out.add();
-  if (to < 0) return -1;
-  const { words } = out;
-  for (let word = 0; word < ROW; word++) words[to + word] = rows[at + word]!;
+  if (to >= 0) copyRow(rows, at, out.words, to);
   return to;
 }
 
@@ -142,7 +141,7 @@ function merge(a: Rows, b: Rows): Rows {
       return;
     }
     last = out.count * ROW;
-    copyRow(rows, at, out);
+    addCopy(rows, at, out);
   };
   let i = 0;
   let j = 0;
@@ -194,16 +193,27 @@ export async function collect(options: CollectOptions): Promise<Collected> {
   // Room that is not used costs address space alone; an array that grows costs copies.
   const rows = createRowList(options.rowsMax, options.index.size());
   const found = { rows, holes: createRowList(options.rowsMax) };
+  const { records } = options.index;
+  const entries = new Uint32Array(readEntries);
+  const metas = new Uint32Array(readEntries);
+  let count = 0;
   let dropped = 0;
   for (const family of [4, 6] as const) {
     const visit = createVisitor(options, family, found, () => dropped++);
+    const note = (entry: number) => {
+      entries[count++] = entry;
+    };
     const root = { family, words: rootWords, length: 0 };
     let after: ReturnType<IndexView['walk']>;
     let reads = 0;
     do {
       options.enter();
       try {
-        after = options.index.walk(root, visit, { after, limit: readEntries });
+        count = 0;
+        after = options.index.walk(root, note, { after, limit: readEntries });
+        // Records lie anywhere in memory: none waits here for the one before, so many are on their way at once.
+        for (let i = 0; i < count; i++) metas[i] = metaOf(records, entries[i]!);
+        for (let i = 0; i < count; i++) visit(entries[i]!, metas[i]!);
       } finally {
         options.leave();
       }
@@ -230,7 +240,7 @@ function createVisitor(
   family: 4 | 6,
   found: { rows: RowList; holes: RowList },
   drop: () => void,
-): (entry: number) => void {
+): (entry: number, meta: number) => void {
   const { index, score, flags: bits, geo, scoreMin } = options;
   const { records } = index;
   const bitsMax = family === 4 ? 32 : 128;
@@ -267,8 +277,7 @@ function createVisitor(
     words[at + 7] = geo(family, address);
   }
 
-  return (entry) => {
-    const meta = metaOf(records, entry);
+  return (entry, meta) => {
     const seed = seedScoreOf(meta);
     const own = score(seed, ceilingOf(meta), strengthOf(records, entry));
     const ownFlags = entryFlagsOf(meta) & (bits.anonymousExit | bits.allowlisted | bits.knownGood);

@@ -7,6 +7,7 @@
 import { isoSecondsBytes, writeIsoSeconds } from '../../../core/dates.ts';
 import { writeNumber } from '../../../ip/address-writer.ts';
 import {
+  copyRow,
   flagsOf,
   geoOf,
   lastReportedAtOf,
@@ -46,7 +47,7 @@ export function segmentsByScore(rows: Rows, firstSix: number, scoreMin: number):
   const sorted = new Uint32Array(rows.length);
   for (let at = 0; at < rows.length; at += ROW) {
     const to = ends[groupOf(at)]!++ * ROW;
-    for (let word = 0; word < ROW; word++) sorted[to + word] = rows[at + word]!;
+    copyRow(rows, at, sorted, to);
   }
   const segments: Segment[] = [];
   for (let group = 0; group < groups; group++) {
