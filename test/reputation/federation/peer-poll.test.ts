@@ -396,8 +396,8 @@ it('a peer that is removed or decided on while it is read leaves nothing behind,
   during(() => changePeer(w.store, number, () => ({ acceptedSeq: 1 })));
   await w.poll();
   assert.deepEqual([w.rows(), await readCursor(w.store, number)], [0, undefined]);
-  during(() => changePeer(w.store, number, () => ({ weight: 2 })));
-  await w.poll();
+  during(() => changePeer(w.store, number, () => ({ weight: 2, dueAt: 1 })));
+  assert.equal((await w.poll()).dueAt, 1, 'asked for meanwhile, it stays due');
   assert.deepEqual([w.rows(), (await readCursor(w.store, number))?.seq], [1, 1]);
   from.says(['45.1.2.1']);
   // The operator has it read from the start, under the key that it has.

@@ -271,7 +271,9 @@ export function createPeerPoller(options: PollOptions) {
       const isAccepted = stored.acceptedSeq !== peer.acceptedSeq;
       const { acceptedSeq } = stored;
       const kept = isAccepted ? { held: 'none' as const, acceptedSeq, dueAt: 0 } : {};
-      return { ...change, triedAt: now, dueAt, ...kept };
+      // The operator asked for it meanwhile, too late for this poll: it stays due.
+      const next = stored.dueAt === peer.dueAt ? dueAt : stored.dueAt;
+      return { ...change, triedAt: now, dueAt: next, ...kept };
     });
     if (!done.ok) return;
     await note(peer, done.value, waiting);
