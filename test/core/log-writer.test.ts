@@ -10,7 +10,7 @@ import { spawn } from '../support/house/spawn.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const child = fileURLToPath(new URL('./log-writer-child.js', import.meta.url));
-const endMsMax = 20_000;
+const endMsMax = 120_000;
 
 /** @returns exit status and standard output */
 async function run(lines: number, stderr: number | 'pipe', { closeReader = false, end = '' } = {}) {

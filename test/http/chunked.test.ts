@@ -131,7 +131,10 @@ test('a chunked GET is closed unanswered, on each lane', async () => {
 });
 
 /** What a vector did where chunked bodies are taken. */
-async function outcomeOf(pieces: readonly string[]): Promise<'answered' | 'closed' | 'wrong'> {
+async function outcomeOf(
+  pieces: readonly string[],
+  waitMs?: number,
+): Promise<'answered' | 'closed' | 'wrong'> {
   const calls: string[] = [];
   await using running = await startServer(routesInto(calls), { takesChunked: true });
   const connection = openConnection(running.port);
@@ -141,7 +144,7 @@ async function outcomeOf(pieces: readonly string[]): Promise<'answered' | 'close
     if (pieces.length > 1) await sleep(4);
   }
   const isOver = (text: string) => statusesIn(text).length >= 2;
-  const text = await connection.until(isOver, 1_500).catch(() => connection.text());
+  const text = await connection.until(isOver, waitMs).catch(() => connection.text());
   connection.socket.destroy();
   if (calls.join(' ') === '/plain/1 /smuggled') return 'answered';
   return isUndispatched(text) && calls.length === 0 ? 'closed' : 'wrong';
@@ -154,7 +157,8 @@ test('what is known of the build is so: it takes chunked bodies only if it parse
     return [[text], [...text]].map((pieces) => ({ kind, pieces }));
   });
   await each(jobs, async ({ kind, pieces }) => {
-    const outcome = await outcomeOf(pieces);
+    // What is well is answered in the end, however busy the machine is.
+    const outcome = await outcomeOf(pieces, kind === 'well' ? undefined : 1_500);
     const isRight =
       kind === 'well'
         ? outcome === 'answered'

@@ -57,7 +57,14 @@ async function owner(name: string) {
     return rows ?? [];
   }
   async function poll(query = ''): Promise<{ new: Told[]; deleted: Told[] }> {
-    const answer = await server.fetch(`/v1/decisions/stream${query}`, { headers });
+    let answer = await server.fetch(`/v1/decisions/stream${query}`, { headers });
+    // A start builds the list first.
+    await within(async () => {
+      if (answer.status === 503) {
+        answer = await server.fetch(`/v1/decisions/stream${query}`, { headers });
+      }
+      return answer.status !== 503;
+    }, 'the first list');
     assert.equal(answer.status, 200, answer.body);
     const told = toldIn<Told>(answer.body);
     const news = new Set(told.new.map(({ value }) => value));
@@ -139,10 +146,10 @@ it('decisions of an alert are taken as they are written, and outlive a kill', as
     `captcha Range ${net} cscli-import manual 'ban' from 'm'`,
   ].sort();
   const durations: [string, RegExp][] = [
-    [ban, /^1h29m\d+s$/],
-    [captcha, /^3h59m\d+s$/],
-    [hour, /^0h59m\d+s$/],
-    [net, /^47h59m\d+s$/],
+    [ban, /^1h2\dm\d+s$/],
+    [captcha, /^3h5\dm\d+s$/],
+    [hour, /^0h5\dm\d+s$/],
+    [net, /^47h5\dm\d+s$/],
     ['45.40.0.3', /^576h0m0s$/],
   ];
   async function check(): Promise<void> {
@@ -433,7 +440,13 @@ it('who may manage sets and ends own entries as an operator does, and reads the 
   const listed = await server.fetch('/v1/alerts?ip=45.60.0.3', { headers: bearer });
   const [alertOfIt = assert.fail()] = listed.json() as { id: number; decisions: Told[] }[];
   assert.deepEqual(valuesOf(alertOfIt.decisions), ['45.60.0.3']);
-  assert.deepEqual((await ask(`alerts/${alertOfIt.id}`))[1], alertOfIt);
+  // How long a decision still lasts may be a second less by now.
+  const untimed = ({ decisions, ...rest }: { decisions: Told[] }) => ({
+    ...rest,
+    decisions: decisions.map(({ duration: _, ...more }) => more),
+  });
+  const [, again] = await ask(`alerts/${alertOfIt.id}`);
+  assert.deepEqual(untimed(again as { decisions: Told[] }), untimed(alertOfIt));
   assert.deepEqual(await ask('alerts/1'), [404, { message: 'object not found' }]);
   assert.equal((await ask('alerts/x'))[0], 400);
   assert.deepEqual(await ofAgent('ip=45.60.0.3'), [], 'agents see their own');
@@ -547,15 +560,15 @@ it('a system and a country that the operator blocks are decisions, for bouncers 
   await server.cliJson('entry', 'add', 'AS64500', '--score', '90');
   await server.cliJson('entry', 'add', 'JP');
   await server.cliJson('entry', 'add', 'FR', '--score', '60');
-  const saw: Told[] = [];
-  await within(async () => {
-    saw.push(...ours((await poll(`?${scopes}`)).new));
-    return saw.some(({ value }) => value === 'JP');
-  }, 'the country');
   const byOperator = ['ban AS 64500', 'ban Country JP'].map(
     (one) => `${one} cscli manual 'ban' from 'portcullis'`,
   );
   const wanted = [...byOperator, 'captcha Country CH cscli ask'].sort();
+  const saw: Told[] = [];
+  await within(async () => {
+    saw.push(...ours((await poll(`?${scopes}`)).new));
+    return wanted.every((one) => shorts(saw).includes(one));
+  }, 'system and countries');
   assert.deepEqual([...new Set(shorts(saw))], wanted);
   assert.deepEqual(shorts(await look('scopes=country,as')), wanted);
   assert.deepEqual(valuesOf(await look('scope=as&value=64500')), ['64500']);

@@ -146,14 +146,15 @@ describe('check-block', () => {
     await server.cliJson('seed', list, '--format', 'plain', '--source', 'block');
     await within(async () => (await server.check('20.0.11.183')).malicious);
     const remaining = (answer: Answer) => Number(answer.headers['x-ratelimit-remaining']);
-    const before = remaining(await ask('network=20.1.0.0/24'));
-    const walked = await ask('network=20.0.0.0/16');
-    assert.equal(walked.status, 200);
-    assert.equal(
-      before - remaining(walked),
-      4,
-      'three for 3,000, and a look whether there are more',
-    );
+    // Reads of a minute ago come back meanwhile: never does it seem to cost more than it does.
+    await within(async () => {
+      const before = remaining(await ask('network=20.1.0.0/24'));
+      const walked = await ask('network=20.0.0.0/16');
+      assert.equal(walked.status, 200);
+      const cost = before - remaining(walked);
+      assert.ok(cost <= 4, `${cost}: three for 3,000, and a look whether there are more`);
+      return cost === 4;
+    }, 'a walk that costs four');
     const refused = await ask('network=20.0.0.0/16', key);
     assert.equal(refused.status, 429);
     assert.match(String(refused.headers['retry-after']), /^\d+$/);

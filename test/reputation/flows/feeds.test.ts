@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { recipesFor } from '../../../src/reputation/blocklists/recipes.ts';
 import {
   type Answer,
+  answersByThread,
   fetchUnhurried,
   metric,
   proveEachThread,
@@ -46,12 +46,8 @@ function entriesIn(body: string): string[] {
 }
 
 async function text(server: TestServer, path = 'blocklist.txt'): Promise<string[]> {
-  let answer = await server.fetch(`/feeds/${path}`);
   // On a busy machine the first build takes longer than a request waits for it.
-  for (let tries = 0; answer.status === 503 && tries < 60; tries++) {
-    await sleep(1_000);
-    answer = await server.fetch(`/feeds/${path}`);
-  }
+  const answer = await fetchUnhurried(server, `/feeds/${path}`);
   assert.equal(answer.status, 200, answer.body);
   return entriesIn(answer.body);
 }
@@ -79,6 +75,23 @@ async function settledFingerprints(server: TestServer): Promise<string[]> {
     return isDeepStrictEqual(last, before);
   }, 'one build in all threads');
   return last;
+}
+
+/** Each thread and each form follows in its own time: until all threads have answered, and with one version. */
+async function oneVersion(server: TestServer): Promise<void> {
+  const answered = () => answersByThread(server, '/feeds/blocklist.txt');
+  await within(async () => {
+    const before = await answered();
+    const versions = new Set<unknown>();
+    while (versions.size < 2) {
+      for (const name of ['txt', 'haproxy', 'nft', 'ipset', 'rsc', 'txt', 'txt', 'txt']) {
+        const { headers } = await server.fetch(`/feeds/blocklist.${name}`);
+        versions.add(headers['x-feed-version']);
+      }
+      if ((await answered()).every((count, thread) => count > before[thread]!)) break;
+    }
+    return versions.size === 1;
+  }, 'one version everywhere');
 }
 
 async function refusal(server: TestServer, path: string, status: number): Promise<Answer> {
@@ -238,17 +251,7 @@ for (const threads of threadCounts) {
         const seed = ['seed', file, '--format', 'plain', '--confidence', '96', '--source', 's'];
         await server.cliJson(...seed);
         await within(async () => (await text(server)).includes('9.9.9.9'), 'the addition');
-        // Each thread and each form follows in its own time.
-        await within(async () => {
-          const versions = new Set<unknown>();
-          for (let i = 0; i < 3; i++) {
-            for (const name of ['txt', 'haproxy', 'nft', 'ipset', 'rsc']) {
-              const { headers } = await server.fetch(`/feeds/blocklist.${name}`);
-              versions.add(headers['x-feed-version']);
-            }
-          }
-          return versions.size === 1;
-        }, 'one version everywhere');
+        await oneVersion(server);
         const after = await text(server);
         const changes = (await server.fetch(`/feeds/changes.json?since=${version}`)).json() as {
           reload: boolean;

@@ -274,7 +274,8 @@ it('backups of a clock that was ahead neither push out new ones nor go', async (
   while (schedule.stats().failed === 0) await new Promise(setImmediate);
   failing = false;
   time.advance(Date.UTC(2026, 0, 1) - time.now());
-  for (let turn = 0; turn < 10_000 && schedule.stats().done === 0; turn++) {
+  for (const endMs = performance.now() + 120_000; performance.now() < endMs; ) {
+    if (schedule.stats().done > 0) break;
     await new Promise(setImmediate);
     t.mock.timers.tick(30_000);
   }

@@ -40,7 +40,7 @@ export async function runCrashRounds({
   verify,
   seed = 1,
   spreadMs = 60,
-  roundMsMax = 30_000,
+  roundMsMax = 120_000,
 }: CrashOptions): Promise<number> {
   const random = seededRandom(seed);
   const directory = makeTempDir('crash');
