@@ -98,36 +98,32 @@ interface Imported {
 }
 
 async function measured(count: number, { starts, quietMs }: Plan): Promise<Measured> {
-  const directory = makeTempDir('bench-capacity');
+  using directory = makeTempDir('bench-capacity');
   const dataDir = directory.path;
   const serve = () => startTestServer({ threads: 1, dataDir, demo: false, env });
-  try {
-    await using first = await serve();
-    const imported = await load(first, count);
-    await first.stop();
-    const times: number[] = [];
-    const cpuTimes: number[] = [];
-    for (let i = 0; i < starts; i++) {
-      const startMs = performance.now();
-      await using server = await serve();
-      times.push(performance.now() - startMs);
-      cpuTimes.push(1_000 * cpuSeconds(server));
-      await server.stop();
-    }
+  await using first = await serve();
+  const imported = await load(first, count);
+  await first.stop();
+  const times: number[] = [];
+  const cpuTimes: number[] = [];
+  for (let i = 0; i < starts; i++) {
+    const startMs = performance.now();
     await using server = await serve();
-    await sleep(quietMs);
-    const { entries } = (await server.fetch('/readyz')).json() as { entries: number };
-    return {
-      ms: Math.min(...times),
-      cpuMs: median(cpuTimes),
-      memory: memoryOf(server.pid),
-      storeMiB: (statSync(join(dataDir, 'store', 'data.mdb')).blocks * 512) / 2 ** 20,
-      entries,
-      imported,
-    };
-  } finally {
-    directory.remove();
+    times.push(performance.now() - startMs);
+    cpuTimes.push(1_000 * cpuSeconds(server));
+    await server.stop();
   }
+  await using server = await serve();
+  await sleep(quietMs);
+  const { entries } = (await server.fetch('/readyz')).json() as { entries: number };
+  return {
+    ms: Math.min(...times),
+    cpuMs: median(cpuTimes),
+    memory: memoryOf(server.pid),
+    storeMiB: (statSync(join(dataDir, 'store', 'data.mdb')).blocks * 512) / 2 ** 20,
+    entries,
+    imported,
+  };
 }
 
 async function load(server: TestServer, count: number): Promise<Imported> {

@@ -51,6 +51,7 @@ import {
 import { intelligibility } from '../test/support/captcha/sound-spectrum.ts';
 import { createTemplateReader } from '../test/support/captcha/templates.ts';
 import type { BenchRow } from './row.ts';
+import { cpuSecondsSince } from './work.ts';
 
 // How many of the spoken challenges programs understand, and how much of the speech reaches an ear. The
 // controls are the same voices as anybody has them, in no room and hardly any babble.
@@ -317,8 +318,7 @@ function seen(
 }
 
 function msEach(start: NodeJS.CpuUsage, count: number): string {
-  const { user, system } = process.cpuUsage(start);
-  return `${Math.round((user + system) / 1_000 / count)} ms of processor time each`;
+  return `${Math.round((1_000 * cpuSecondsSince(start)) / count)} ms of processor time each`;
 }
 
 function row(

@@ -7,7 +7,7 @@
  */
 
 import { writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { payloadOf } from '../test/support/captcha/solution.ts';
 import { type LineChild, startChild } from '../test/support/server/child.ts';
@@ -16,7 +16,8 @@ import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { forged, solutionFor, type WorkKeys, workKeysOf } from './captcha-solutions.ts';
 import { addressOf, visit } from './captcha-visit.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
-import { atMost, type BenchRow, median } from './row.ts';
+import { atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { perSecond, statusOf } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, silentRounds: 1, challenges: 20, idleMs: 200, verifies: 50, solutions: 400 },
@@ -67,7 +68,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     String(bareImageBytes),
   ]);
   const bareTarget = { port: Number(await bare.line((line) => /^\d+$/.test(line))), key: '' };
-  const directory = makeTempDir('captcha-burst');
+  using directory = makeTempDir('captcha-burst');
   const ours: Times = { idle: [], busy: [] };
   const control: Times = { idle: [], busy: [] };
   const silent: Times = { idle: [], busy: [] };
@@ -96,9 +97,8 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     flood = await floodRows(bareTarget, plan, `${directory.path}/flood.json`);
   } finally {
     bare.process.kill('SIGKILL');
-    directory.remove();
   }
-  const perSecond = bursts.map(({ given, ms }) => (given * 1_000) / ms);
+  const givenPerSecond = bursts.map(({ given, ms }) => (given * 1_000) / ms);
   const refused = median(bursts.map((burst) => burst.refused));
   return [
     latencyRow(ours, plan),
@@ -111,7 +111,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     {
       name: `pictures given in a burst of ${plan.challenges}`,
       unit: 'GIFs/s',
-      ours: Math.round(median(perSecond)),
+      ours: Math.round(median(givenPerSecond)),
       note: `${refused} refused with 503`,
     },
     {
@@ -224,34 +224,19 @@ function spread({ busy }: Times): string {
   return `${round3(Math.min(...each))} to ${round3(Math.max(...each))} ms`;
 }
 
-function ratioOf({ idle, busy }: Times): number {
-  return p99(busy) / p99(idle);
-}
-
 /** What the work itself adds: visitors that come all at once are the same for both. */
 function besideBare(what: string, ours: Times, bare: Times, goal: number): BenchRow {
-  const ratio = p99(ours.busy) / p99(bare.busy);
-  return {
-    name: `${what}, beside the bare library, p99`,
-    unit: 'ms',
-    ours: round3(p99(ours.busy)),
-    peer: 'bare library',
-    peerValue: round3(p99(bare.busy)),
-    ratio: round3(ratio),
-    ...atMost(ratio, goal, '× the bare library'),
-  };
+  const name = `${what}, beside the bare library, p99`;
+  const row = besidePeer(name, 'ms', p99(ours.busy), 'bare library', p99(bare.busy));
+  return { ...row, ...atMost(row.ratio, goal, '× the bare library') };
 }
 
 function latencyRow(times: Times, plan: Plan): BenchRow {
+  const name = `check during a burst of ${plan.challenges} challenges, p99`;
   return {
-    name: `check during a burst of ${plan.challenges} challenges, p99`,
-    unit: 'ms',
-    ours: round3(p99(times.busy)),
-    peer: 'idle',
-    peerValue: round3(p99(times.idle)),
-    ratio: round3(ratioOf(times)),
-    p50: round3(median(times.busy.map((round) => percentile(round, 50)))),
-    p99: round3(p99(times.busy)),
+    ...besidePeer(name, 'ms', p99(times.busy), 'idle', p99(times.idle)),
+    p50: median(times.busy.map((round) => percentile(round, 50))),
+    p99: p99(times.busy),
   };
 }
 
@@ -267,7 +252,7 @@ async function fullStock(server: TestServer): Promise<void> {
 }
 
 /** Milliseconds of each check until `end` settles. */
-async function checksUntil(server: Target, end: Promise<unknown>): Promise<number[]> {
+async function checksUntil({ port, key }: Target, end: Promise<unknown>): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const times: number[] = [];
   let over = false;
@@ -278,7 +263,7 @@ async function checksUntil(server: Target, end: Promise<unknown>): Promise<numbe
     while (!over) {
       const startMs = performance.now();
       const path = '/api/v2/check?ipAddress=198.51.100.7';
-      const status = await send(server, agent, 'GET', path, { Key: server.key });
+      const status = await statusOf({ port, path, headers: { Key: key }, agent });
       times.push(performance.now() - startMs);
       if (status !== 200) throw new Error(`a check was answered with ${status}`);
       await sleep(pauseMs);
@@ -292,37 +277,14 @@ async function checksUntil(server: Target, end: Promise<unknown>): Promise<numbe
 async function verifiesPerSecond(server: TestServer, plan: Plan): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: verifyConnections });
   const body = JSON.stringify({ token: 'AAAAAAAAAAAAAAAAAAAAAA', answer: 'KX7RM' });
-  let left = plan.verifies;
-  async function verifyOn(): Promise<void> {
-    while (left-- > 0) {
-      const headers = { 'Content-Type': 'application/json' };
-      const status = await send(server, agent, 'POST', '/captcha/verify', headers, body);
-      if (status !== 200) throw new Error(`verify was answered with ${status}`);
-    }
-  }
-  const startMs = performance.now();
-  await Promise.all(Array.from({ length: verifyConnections }, verifyOn));
-  agent.destroy();
-  return (plan.verifies * 1_000) / (performance.now() - startMs);
-}
-
-function send(
-  server: Pick<Target, 'port'>,
-  agent: Agent,
-  method: string,
-  path: string,
-  headers: Record<string, string>,
-  body?: string,
-): Promise<number> {
-  return new Promise((resolve, reject) => {
-    request({ host: '127.0.0.1', port: server.port, path, method, headers, agent }, (response) => {
-      response.resume();
-      response.on('error', reject);
-      response.on('end', () => resolve(response.statusCode!));
-    })
-      .on('error', reject)
-      .end(body);
+  const headers = { 'Content-Type': 'application/json' };
+  const options = { port: server.port, path: '/captcha/verify', method: 'POST', headers, agent };
+  const rate = await perSecond(plan.verifies, verifyConnections, async () => {
+    const status = await statusOf(options, body);
+    if (status !== 200) throw new Error(`verify was answered with ${status}`);
   });
+  agent.destroy();
+  return rate;
 }
 
 function percentile(times: readonly number[], p: number): number {

@@ -25,7 +25,8 @@ import { seeds as seedsFrom, soundChallenge } from '../test/support/captcha/fram
 import { payloadOf } from '../test/support/captcha/solution.ts';
 import { forged, randomKeys, solutionFor, workWith } from './captcha-solutions.ts';
 import { measureAsync } from './rounds.ts';
-import { atLeast, atMost, type BenchRow, median } from './row.ts';
+import { atLeast, atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { cpuSecondsSince } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, images: 2, threadImages: 8, clips: 1, solutions: 5, tries: 20, words: 1 },
@@ -80,7 +81,7 @@ async function solutionRows(plan: Plan): Promise<BenchRow[]> {
   ]) as [number, number, number];
   const before = process.cpuUsage();
   for (let i = 0; i < plan.solutions; i++) await solutionFor(keys, client);
-  const made = secondsSince(before) / plan.solutions;
+  const made = cpuSecondsSince(before) / plan.solutions;
   return [
     {
       name: 'solutions of proof of work verified, one thread',
@@ -112,7 +113,7 @@ async function botRows(plan: Plan): Promise<BenchRow[]> {
     tried.writeUInt32BE(counter, tried.length - 4);
     pbkdf2Sync(tried, saltBytes, cost, keyLength, 'sha256');
   }
-  const secondsARound = secondsSince(before) / rounds;
+  const secondsARound = cpuSecondsSince(before) / rounds;
   const silent = (tries: number) => round(1_000 * tries * cost * secondsARound);
   const altcha = round(1_000 * altchaExample.tries * altchaExample.cost * secondsARound);
   const unit = 's of processor time';
@@ -144,14 +145,9 @@ function eyeRow(level: string, profile: 'default' | 'hard', plan: Plan): BenchRo
   return {
     name: `a bot's 1,000 passes of the ${level} picture, by an eye of one look`,
     unit: 's of processor time',
-    ours: round((1_000 * secondsSince(before)) / Math.max(1, words)),
+    ours: round((1_000 * cpuSecondsSince(before)) / Math.max(1, words)),
     note: `${words} of ${plan.words} words`,
   };
-}
-
-function secondsSince(before: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1e6;
 }
 
 /** Frames of one challenge, and what it takes to compose some. */
@@ -191,12 +187,7 @@ function oneThread(name: ProfileName, goal: number, outlines: Outlines, plan: Pl
   const share = 1 / peer / (1 / peer + 1 / composing);
   return [
     {
-      name: `${name}, one thread`,
-      unit: 'GIFs/s of processor time',
-      ours: Math.round(ours),
-      peer: "gifenc's encoding of the frames alone",
-      peerValue: Math.round(peer),
-      ratio: round(ours / peer),
+      ...besidePeer(`${name}, one thread`, 'GIFs/s of processor time', ours, gifencAlone, peer),
       ...atLeast(ours, goal, '/s'),
     },
     {
@@ -207,16 +198,13 @@ function oneThread(name: ProfileName, goal: number, outlines: Outlines, plan: Pl
       note: `composing alone ${Math.round(composing)}/s`,
     },
     {
-      name: `${name}, size`,
-      unit: 'bytes',
-      ours: bytes,
-      peer: 'entropy of the frames',
-      peerValue: floor,
-      ratio: round(bytes / floor),
+      ...besidePeer(`${name}, size`, 'bytes', bytes, 'entropy of the frames', floor),
       ...atMost(bytes / floor, 1.3),
     },
   ];
 }
+
+const gifencAlone = "gifenc's encoding of the frames alone";
 
 /** One encoder reused, as in production; the general LZW of gifenc itself. Frames have a dot a byte, 0 or 1. */
 function gifencPeer() {
@@ -257,16 +245,17 @@ async function threads(plan: Plan): Promise<BenchRow[]> {
     const [clips] = (await rates(plan.rounds, plan.clips, [
       () => two.clip(random.bytes(32), 'en'),
     ])) as [number];
-    const ratio = double / single;
+    const imagesOf = (bursts: number) => Math.round(bursts * plan.threadImages);
     return [
       {
-        name: 'default, two threads',
-        unit: 'GIFs/s',
-        ours: Math.round(double * plan.threadImages),
-        peer: 'one thread',
-        peerValue: Math.round(single * plan.threadImages),
-        ratio: round(ratio),
-        ...atLeast(ratio, 1.8),
+        ...besidePeer(
+          'default, two threads',
+          'GIFs/s',
+          imagesOf(double),
+          'one thread',
+          imagesOf(single),
+        ),
+        ...atLeast(double / single, 1.8),
         note: `processor time a GIF ${round(cpu)} × that of one thread`,
       },
       { name: 'spoken clip, one at a time', unit: 'clips/s', ours: Math.round(clips) },
@@ -276,14 +265,13 @@ async function threads(plan: Plan): Promise<BenchRow[]> {
   }
 }
 
-/** Microseconds of all threads: unlike the rate, not at the mercy of what else runs here. */
+/** Seconds of all threads: unlike the rate, not at the mercy of what else runs here. */
 async function cpuPerImage(burst: () => Promise<void>, plan: Plan): Promise<number> {
   const found: number[] = [];
   for (let round = 0; round < plan.rounds; round++) {
     const before = process.cpuUsage();
     await burst();
-    const { user, system } = process.cpuUsage(before);
-    found.push((user + system) / plan.threadImages);
+    found.push(cpuSecondsSince(before) / plan.threadImages);
   }
   return median(found);
 }
@@ -298,7 +286,7 @@ function cpuRates(rounds: number, count: number, jobs: readonly (() => unknown)[
     for (const [i, job] of jobs.entries()) {
       const before = process.cpuUsage();
       for (let n = 0; n < count; n++) job();
-      if (round > 0) found[i]!.push(count / secondsSince(before));
+      if (round > 0) found[i]!.push(count / cpuSecondsSince(before));
     }
   }
   return found.map(median);

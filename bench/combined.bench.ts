@@ -5,15 +5,15 @@
  * work done by the server that is asked. Latency is that of the client.
  */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeReporters } from '../test/support/reputation/reporters.ts';
 import { startChild } from '../test/support/server/child.ts';
 import { metric, startTestServer, type TestServer } from '../test/support/server/server.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { type Load, type LoadResult, openLoad } from './http-load.ts';
-import { atMost, type BenchRow, median } from './row.ts';
+import { atMost, type BenchRow, besidePeer, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, entries: 300, reportsPerSecond: 50 },
@@ -45,34 +45,31 @@ type Phase = (typeof phases)[number];
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const plan = sizes[size];
-  const directory = mkdtempSync(join(tmpdir(), 'portcullis-bench-combined-'));
-  try {
-    const asked = await open(join(directory, 'asked'), plan);
-    await using _asked = asked.server;
-    const other = await open(join(directory, 'other'), plan);
-    await using _other = other.server;
-    const targets = makeCheckTable(plan.entries).hits.map(
-      (address) => `/api/v2/check?ipAddress=${address}`,
-    );
-    using checks = await openLoad(targets, { Key: asked.key }, { pauseMs: checkPauseMs });
-    const p50: Record<Phase, number[]> = { idle: [], beside: [], own: [] };
-    const p99: Record<Phase, number[]> = { idle: [], beside: [], own: [] };
-    const work: Work[] = [];
-    // The first round warms up and is not counted.
-    for (let round = plan.rounds > 1 ? -1 : 0; round < plan.rounds; round++) {
-      for (const phase of phases) {
-        const busy = phase === 'idle' ? undefined : phase === 'own' ? asked : other;
-        const measured = await measure({ checks, asked, busy, plan, round, directory });
-        if (round < 0) continue;
-        p50[phase].push(measured.p50);
-        p99[phase].push(measured.p99);
-        if (phase === 'own') work.push(measured.work!);
-      }
+  using temp = makeTempDir('bench-combined');
+  const directory = temp.path;
+  const asked = await open(join(directory, 'asked'), plan);
+  await using _asked = asked.server;
+  const other = await open(join(directory, 'other'), plan);
+  await using _other = other.server;
+  const targets = makeCheckTable(plan.entries).hits.map(
+    (address) => `/api/v2/check?ipAddress=${address}`,
+  );
+  using checks = await openLoad(targets, { Key: asked.key }, { pauseMs: checkPauseMs });
+  const p50: Record<Phase, number[]> = { idle: [], beside: [], own: [] };
+  const p99: Record<Phase, number[]> = { idle: [], beside: [], own: [] };
+  const work: Work[] = [];
+  // The first round warms up and is not counted.
+  for (let round = plan.rounds > 1 ? -1 : 0; round < plan.rounds; round++) {
+    for (const phase of phases) {
+      const busy = phase === 'idle' ? undefined : phase === 'own' ? asked : other;
+      const measured = await measure({ checks, asked, busy, plan, round, directory });
+      if (round < 0) continue;
+      p50[phase].push(measured.p50);
+      p99[phase].push(measured.p99);
+      if (phase === 'own') work.push(measured.work!);
     }
-    return rowsOf(p50, p99, work, checks.generator);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
   }
+  return rowsOf(p50, p99, work, checks.generator);
 }
 
 async function open(dataDir: string, { entries }: Plan): Promise<Subject> {
@@ -145,12 +142,7 @@ function rowsOf(
     `${perSecond((one) => one.pictures)} pictures and ${perSecond((one) => one.reports)} reports a second, ` +
     `${median(work.map((one) => one.builds))} feed builds a round`;
   const row = (name: string, ours: Phase, peer: Phase, peerName: string): BenchRow => ({
-    name,
-    unit: 'ms',
-    ours: median(p99[ours]),
-    peer: peerName,
-    peerValue: median(p99[peer]),
-    ratio: median(p99[ours]) / median(p99[peer]),
+    ...besidePeer(name, 'ms', median(p99[ours]), peerName, median(p99[peer])),
     p50: median(p50[ours]),
     p99: median(p99[ours]),
   });

@@ -5,21 +5,22 @@
  * of the machine does not count; what the server does meanwhile by itself does.
  */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endpoints } from '../src/app/modules.ts';
 import { makeReporters, type Reporter, sendReport } from '../test/support/reputation/reporters.ts';
 import { startChild } from '../test/support/server/child.ts';
 import { startTestServer, type TestServer } from '../test/support/server/server.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { totpOn } from '../test/support/signon/factors.ts';
 import { type OwnBrowser, openPeopleOf } from '../test/support/signon/person.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { openLoad } from './http-load.ts';
 import { comment } from './report-load.ts';
-import { atMost, type BenchRow, median } from './row.ts';
+import { atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { inParallel } from './work.ts';
 
 /** Long enough for a thread that has nothing to do to go to sleep: what it used is told then. */
 const settleMs = 3;
@@ -79,30 +80,27 @@ const env = {
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const plan = sizes[size];
-  const dataDir = join(mkdtempSync(join(tmpdir(), 'portcullis-bench-console-')), 'data');
-  try {
-    const reporters = await makeReporters(dataDir, plan.reporters);
-    const { key } = reporters[0]!;
-    const serve = () => startTestServer({ threads: 1, dataDir, demo: false, env });
-    const first = await serve();
-    await fill(first, reporters, plan);
-    // What a start does once is done.
-    await first.stop();
-    await using server = await serve();
-    const hosts = await list(server, plan);
-    await using people = openPeopleOf(server);
-    const id = await people.register(operator);
-    await server.cliJson('account', 'set-role', operator, 'operator');
-    const own = await people.signIn(operator);
-    await totpOn(own);
-    const pages = pagesOf(id, hosts);
-    return [
-      ...(await pageRows(plan, server, own, pages)),
-      ...(await checksBeside(plan, server, { own, key, hosts, pages })),
-    ];
-  } finally {
-    rmSync(join(dataDir, '..'), { recursive: true, force: true });
-  }
+  using temp = makeTempDir('bench-console');
+  const dataDir = temp.path;
+  const reporters = await makeReporters(dataDir, plan.reporters);
+  const { key } = reporters[0]!;
+  const serve = () => startTestServer({ threads: 1, dataDir, demo: false, env });
+  const first = await serve();
+  await fill(first, reporters, plan);
+  // What a start does once is done.
+  await first.stop();
+  await using server = await serve();
+  const hosts = await list(server, plan);
+  await using people = openPeopleOf(server);
+  const id = await people.register(operator);
+  await server.cliJson('account', 'set-role', operator, 'operator');
+  const own = await people.signIn(operator);
+  await totpOn(own);
+  const pages = pagesOf(id, hosts);
+  return [
+    ...(await pageRows(plan, server, own, pages)),
+    ...(await checksBeside(plan, server, { own, key, hosts, pages })),
+  ];
 }
 
 /** Every reporter reports the flooded address once, and others in turn. */
@@ -112,22 +110,13 @@ async function fill(
   { reports }: Plan,
 ): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: inFlight });
-  let next = 0;
-  const send = async () => {
-    while (next < reports) {
-      const n = next++;
-      const ip = hostText(n < reporters.length ? flooded : reportedHost(n - reporters.length));
-      const fields = new URLSearchParams({ ip, categories: '18,22', comment });
-      const { status, body } = await sendReport(
-        port,
-        agent,
-        reporters[n % reporters.length]!.key,
-        fields,
-      );
-      if (status !== 200) throw new Error(`report ${n}: ${status} ${body}`);
-    }
-  };
-  await Promise.all(Array.from({ length: inFlight }, send));
+  await inParallel(reports, inFlight, async (n) => {
+    const ip = hostText(n < reporters.length ? flooded : reportedHost(n - reporters.length));
+    const fields = new URLSearchParams({ ip, categories: '18,22', comment });
+    const { key } = reporters[n % reporters.length]!;
+    const { status, body } = await sendReport(port, agent, key, fields);
+    if (status !== 200) throw new Error(`report ${n}: ${status} ${body}`);
+  });
   agent.destroy();
 }
 
@@ -271,12 +260,12 @@ async function checksBeside(
     shown.pages += counted.pages;
     shown.told += counted.told;
   }
-  const ratio = median(beside) / median(alone);
+  const name = `check p99 with ${plan.consoles} consoles open`;
+  const row = besidePeer(name, 'ms', median(beside), 'none open', median(alone));
   return [
     {
-      ...{ name: `check p99 with ${plan.consoles} consoles open`, unit: 'ms' },
-      ...{ ours: median(beside), peer: 'none open', peerValue: median(alone), ratio },
-      ...atMost(ratio, p99Goal, '× none'),
+      ...row,
+      ...atMost(row.ratio, p99Goal, '× none'),
       note:
         `${checks.generator}, 64 connections, one thread; ${shown.pages} pages opened, ` +
         `${shown.told} reports told in ${plan.loadRounds * plan.seconds} s`,

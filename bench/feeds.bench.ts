@@ -13,7 +13,8 @@ import { fork } from '../test/support/house/spawn.ts';
 import { path } from './feeds-server.ts';
 import { createBuilder, createFeedTable, type FeedTable, imprint } from './feeds-table.ts';
 import { watchPauses } from './pauses.ts';
-import { atLeast, atMost, type BenchRow } from './row.ts';
+import { atLeast, atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { cpuSecondsSince } from './work.ts';
 
 const goals = {
   buildSeconds: 3,
@@ -24,10 +25,6 @@ const goals = {
 } as const;
 const stalledReaders = 100;
 const changedEntries = 500;
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
-}
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const entries = size === 'full' ? 1_000_000 : 2_000;
@@ -87,8 +84,7 @@ async function buildRows(entries: number, rounds: number): Promise<BenchRow[]> {
 async function cpuSeconds(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1e6;
+  return cpuSecondsSince(before);
 }
 
 /** Longest hold in each of several builds that make all anew: every score is another each time. */
@@ -177,11 +173,13 @@ async function downloadRows(entries: number, rounds: number): Promise<BenchRow[]
     const ratios = ours.perSecond.map((value, i) => value / bare.perSecond[i]!);
     return [
       {
-        name: 'feeds: download of the .txt',
-        unit: 'MB/s',
-        ours: median(ours.perSecond),
-        peer: 'bare uWebSockets.js, same buffer',
-        peerValue: median(bare.perSecond),
+        ...besidePeer(
+          'feeds: download of the .txt',
+          'MB/s',
+          median(ours.perSecond),
+          'bare uWebSockets.js, same buffer',
+          median(bare.perSecond),
+        ),
         ratio: median(ratios),
         ...atLeast(median(ratios), goals.ratio),
       },

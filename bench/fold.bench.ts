@@ -26,6 +26,7 @@ import type { Store } from '../src/storage/store.ts';
 import { clustered, clustered6, dice, sparse } from './index-table.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
 import { atMost, type BenchRow, median } from './row.ts';
+import { cpuSecondsSince } from './work.ts';
 
 const clock = systemClock();
 const log = createLog('fatal');
@@ -167,9 +168,9 @@ async function drawing(rows: number, maps: number): Promise<BenchRow> {
     const times = Array.from({ length: maps }, () => {
       const before = process.cpuUsage();
       const { pictures } = draw({ reader, nowMs: Date.now() });
-      const { user, system } = process.cpuUsage(before);
+      const ms = 1_000 * cpuSecondsSince(before);
       if (Object.values(pictures).some(({ length }) => length === 0)) throw new Error('no picture');
-      return (user + system) / 1_000;
+      return ms;
     });
     await state.stop();
     const ours = median(times);

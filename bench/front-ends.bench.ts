@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { blockedFile, blockedLine } from '../test/support/server/block-main.ts';
 import { startTestServer, within } from '../test/support/server/server.ts';
 import { openLoad } from './http-load.ts';
-import { atMost, type BenchRow, median } from './row.ts';
+import { atMost, type BenchRow, besidePeer, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, threads: [1] },
@@ -48,14 +48,10 @@ async function measure(size: 'tiny' | 'full', threads: number): Promise<BenchRow
     idle.push(before.p99);
     still.push(during.p99);
   }
-  const [ours, peerValue] = [median(still), median(idle)];
+  const ours = median(still);
+  const name = `check p99 while the main thread stands still, front ends: ${threads}`;
   return {
-    name: `check p99 while the main thread stands still, front ends: ${threads}`,
-    unit: 'ms',
-    ours,
-    peer: 'while it idles',
-    peerValue,
-    ratio: ours / peerValue,
+    ...besidePeer(name, 'ms', ours, 'while it idles', median(idle)),
     ...atMost(ours, goalMs, 'ms'),
     note: `${checks.generator}, 64 connections`,
   };

@@ -9,7 +9,8 @@ import { formatIp } from '../src/ip/address.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { type HttpContender, type Load, openLoad, startContender } from './http-load.ts';
 import { path } from './http-server.ts';
-import { atMost, type BenchRow, median } from './row.ts';
+import { atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { cpuSecondsSince } from './work.ts';
 
 interface Contender {
   readonly name: string;
@@ -90,9 +91,9 @@ function systemCallNs(calls: number): number {
   const before = process.cpuUsage();
   let sum = 0;
   for (let i = 0; i < calls; i++) sum += process.ppid;
-  const { user, system } = process.cpuUsage(before);
+  const seconds = cpuSecondsSince(before);
   if (sum === 0) throw new Error('no parent');
-  return ((user + system) * 1_000) / calls;
+  return (1e9 * seconds) / calls;
 }
 
 function callRow(ns: number): BenchRow {
@@ -149,16 +150,10 @@ function rowsFor(
   const oursNs = median(ours.nsPerAnswer);
   return peers.map(({ kind, name, goal, ratioMax }) => {
     const peerNs = median(contenders.find((contender) => contender.name === kind)!.nsPerAnswer);
-    const ratio = oursNs / peerNs;
     return {
-      name: title,
-      unit: 'ns',
-      ours: oursNs,
-      peer: name,
-      peerValue: peerNs,
-      ratio,
+      ...besidePeer(title, 'ns', oursNs, name, peerNs),
       goal,
-      ok: ratio <= ratioMax,
+      ok: oursNs / peerNs <= ratioMax,
       p50: median(ours.p50),
       p99: median(ours.p99),
       note: `${generator}, 64 connections; p50 and p99 in ms under full load`,

@@ -13,7 +13,7 @@ import {
   type ListFormatName,
   parseList,
 } from '../src/reputation/lists/import/parse.ts';
-import type { BenchRow } from './row.ts';
+import { type BenchRow, besidePeer, median } from './row.ts';
 
 interface Runner {
   readonly name: string;
@@ -99,7 +99,7 @@ async function race(rounds: number, lines: number, runners: readonly Runner[]): 
       if (round >= 0) times[i]!.push((1e9 * lines) / elapsedNs);
     }
   }
-  return times.map((list) => list.sort((a, b) => a - b)[list.length >> 1]!);
+  return times.map(median);
 }
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
@@ -119,8 +119,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   return runners.map(({ name }, i) => {
     const base = { name, unit: 'lines/s', ours: rates[i]! };
     if (name !== 'plain') return base;
-    const ratio = base.ours / peerRate;
-    const beside = { peer: peer.name, peerValue: peerRate, ratio };
-    return { ...base, ...beside, goal: '>= 4x', ok: ratio >= 4, note: '10% IPv6' };
+    const row = besidePeer(name, base.unit, base.ours, peer.name, peerRate);
+    return { ...row, goal: '>= 4x', ok: row.ratio >= 4, note: '10% IPv6' };
   });
 }

@@ -1,9 +1,6 @@
 /** Changes of the index: updates, the costliest ones, walks, snapshots, collection pauses. */
 
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -11,6 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
 import { setReports } from '../src/index/records.ts';
 import { loadSnapshot, saveSnapshot } from '../src/index/snapshot.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import type { SlowdownTask } from './index-slowdown.worker.ts';
 import {
   clustered,
@@ -25,7 +23,7 @@ import {
   type Table,
 } from './index-table.ts';
 import { measure } from './rounds.ts';
-import { atMost, type BenchRow, median } from './row.ts';
+import { atMost, type BenchRow, besidePeer, median } from './row.ts';
 
 // How much a writer slows a reader down: the reader's rate with updates and without, in turns.
 
@@ -164,32 +162,27 @@ function costliest({ index }: Table): BenchRow {
 }
 
 async function snapshots({ index }: Table): Promise<BenchRow[]> {
-  const directory = mkdtempSync(join(tmpdir(), 'index-bench-'));
-  const path = join(directory, 'index');
+  using directory = makeTempDir('bench-index');
+  const path = `${directory.path}/index`;
   const captures: number[] = [];
   const loads: number[] = [];
   let bytes = 0;
-  try {
-    for (let i = 0; i < 5; i++) {
-      let start = 0;
-      const pending = saveSnapshot(index, path, () => {
-        start = performance.now();
-        // What follows in the same turn is the copy.
-        queueMicrotask(() => captures.push(performance.now() - start));
-        return { sequence: 1n };
-      });
-      const saved = await pending;
-      bytes = saved.ok ? saved.value.bytes : 0;
-      loads.push(
-        millisecondsOf(() => {
-          const loaded = loadSnapshot(path);
-          if (!loaded.ok || loaded.value.index.size() !== index.size())
-            throw new Error('not loaded');
-        }),
-      );
-    }
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
+  for (let i = 0; i < 5; i++) {
+    let start = 0;
+    const pending = saveSnapshot(index, path, () => {
+      start = performance.now();
+      // What follows in the same turn is the copy.
+      queueMicrotask(() => captures.push(performance.now() - start));
+      return { sequence: 1n };
+    });
+    const saved = await pending;
+    bytes = saved.ok ? saved.value.bytes : 0;
+    loads.push(
+      millisecondsOf(() => {
+        const loaded = loadSnapshot(path);
+        if (!loaded.ok || loaded.value.index.size() !== index.size()) throw new Error('not loaded');
+      }),
+    );
   }
   const note = (times: number[]): string =>
     `min ${round(Math.min(...times))}, ${round(bytes / 1e6)} MB`;
@@ -231,12 +224,13 @@ export function heap(plan: IndexPlan): BenchRow[] {
   const heapMiB = round(bytes / 2 ** 20);
   return [
     {
-      name: 'full garbage collection, table loaded',
-      unit: 'ms',
-      ours: pause,
-      peer: 'the same thread before',
-      peerValue: empty,
-      ratio: round(pause / empty),
+      ...besidePeer(
+        'full garbage collection, table loaded',
+        'ms',
+        pause,
+        'the same thread before',
+        empty,
+      ),
       ...atMost(pause, 8, 'ms'),
       note: `min ${round(Math.min(...pauses))}`,
     },

@@ -5,7 +5,7 @@ import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
 import { hostMask, type IndexPrefix } from '../src/index/prefix.ts';
 import { setReports } from '../src/index/records.ts';
 import type { Timing } from './rounds.ts';
-import { atMost, type BenchRow } from './row.ts';
+import { atMost, type BenchRow, besidePeer } from './row.ts';
 
 export interface IndexPlan {
   readonly entries: number;
@@ -93,12 +93,7 @@ export function peerRow(
   const goal =
     times === undefined ? {} : { goal: `peer >= ${times} times ours`, ok: ratio <= 1 / times };
   return {
-    name,
-    unit: 'ns',
-    ours: round(ours.median),
-    peer,
-    peerValue: round(theirs.median),
-    ratio: Number(ratio.toPrecision(3)),
+    ...besidePeer(name, 'ns', round(ours.median), peer, round(theirs.median)),
     ...goal,
     note: `${round(1 / ratio)} times faster; min ${round(ours.min)} and ${round(theirs.min)}`,
   };

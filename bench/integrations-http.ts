@@ -6,7 +6,7 @@
 import { makeCheckTable } from './check-table.ts';
 import { type HttpContender, type Load, openLoad, startContender } from './http-load.ts';
 import { behindNginx, openGate } from './integrations-proxies.ts';
-import { type BenchRow, median } from './row.ts';
+import { type BenchRow, besidePeer, median } from './row.ts';
 
 const goals = { live: 1.2, gate: 1.25 } as const;
 
@@ -41,10 +41,9 @@ export async function askOverHttp(size: IntegrationsSize, folder: string): Promi
     }
     const peerValue = median(found.check);
     const row = (name: string, values: readonly number[], max: number): BenchRow => {
-      const [ours, note] = [median(values), 'the same server and hosts; 64 connections'];
-      const ratio = ours / peerValue;
-      const facts = { peer: 'a check', peerValue, ratio, goal: `≤ ${max} × a check` };
-      return { name, unit: 'µs', ours, ...facts, ok: ratio <= max, note };
+      const compared = besidePeer(name, 'µs', median(values), 'a check', peerValue);
+      const note = 'the same server and hosts; 64 connections';
+      return { ...compared, goal: `≤ ${max} × a check`, ok: compared.ratio <= max, note };
     };
     return [
       row('bouncers: CPU of a look-up', found.live, goals.live),

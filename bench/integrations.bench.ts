@@ -7,10 +7,9 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, writeFileSync } from 'node:fs';
 import { fork } from '../test/support/house/spawn.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { makeCheckTable } from './check-table.ts';
 import { askBouncers } from './integrations-bouncers.ts';
 import { askOverHttp } from './integrations-http.ts';
@@ -28,17 +27,14 @@ const goals = { rbldnsd: 4, echo: 1.25 } as const;
 const listedMin = 0.98;
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-integrations-'));
-  try {
-    return [
-      ...(await askOverDns(size, folder)),
-      ...(await askOverHttp(sizes[size], folder)),
-      ...(await behindHaproxy(sizes[size], folder)),
-      ...(await askBouncers(size, folder)),
-    ];
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  using temp = makeTempDir('bench-integrations');
+  const folder = temp.path;
+  return [
+    ...(await askOverDns(size, folder)),
+    ...(await askOverHttp(sizes[size], folder)),
+    ...(await behindHaproxy(sizes[size], folder)),
+    ...(await askBouncers(size, folder)),
+  ];
 }
 
 async function askOverDns(size: 'tiny' | 'full', folder: string): Promise<BenchRow[]> {

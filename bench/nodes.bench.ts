@@ -5,9 +5,8 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isInstalled } from '../test/support/house/tools.ts';
@@ -25,8 +24,9 @@ import {
   type TestServer,
   within,
 } from '../test/support/server/server.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { comment, openReportLoad, type ReportLoad } from './report-load.ts';
-import { atLeast, atMost, type BenchRow, median } from './row.ts';
+import { atLeast, atMost, type BenchRow, besidePeer, median } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, reports: 20, starts: 1 },
@@ -51,7 +51,8 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     return [];
   }
   const primary = await startPostgres({ isDurable: true });
-  const directory = mkdtempSync(join(tmpdir(), 'portcullis-bench-nodes-'));
+  using temp = makeTempDir('bench-nodes');
+  const directory = temp.path;
   try {
     const name = /\/(t\d+)\?/.exec(await primary.createDatabase())![1]!;
     const nodes = await open(directory, [primary], name);
@@ -65,7 +66,6 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     ];
   } finally {
     await primary.stop();
-    rmSync(directory, { recursive: true, force: true });
   }
 }
 
@@ -157,6 +157,7 @@ async function starts(plan: Plan, nodes: Nodes, load: ReportLoad): Promise<Bench
   }
   const count = plan.reports.toLocaleString('en-US');
   const rate = Math.round(median(behind));
+  const anewName = `a new node beside ${(plan.starts * plan.reports).toLocaleString('en-US')} reports listens`;
   return [
     {
       name: `a node that was away for ${count} reports reads and applies them`,
@@ -166,12 +167,7 @@ async function starts(plan: Plan, nodes: Nodes, load: ReportLoad): Promise<Bench
       note: 'by how much later it listens',
     },
     {
-      name: `a new node beside ${(plan.starts * plan.reports).toLocaleString('en-US')} reports listens`,
-      unit: 'ms',
-      ours: median(anew),
-      peer: 'a node that missed nothing',
-      peerValue: median(plain),
-      ratio: median(anew) / median(plain),
+      ...besidePeer(anewName, 'ms', median(anew), 'a node that missed nothing', median(plain)),
       note: 'the last of them; the newest checkpoint and the journal behind it',
     },
   ];

@@ -6,9 +6,7 @@
  */
 
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { openState } from '../src/app/state.ts';
 import { manualClock, systemClock } from '../src/core/clock.ts';
@@ -19,9 +17,10 @@ import { addPeer, listPeers } from '../src/reputation/federation/subscribe/peers
 import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import type { Store } from '../src/storage/store.ts';
 import { metric, startTestServer, type TestServer, within } from '../test/support/server/server.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { openLoad } from './http-load.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
-import { type BenchRow, median } from './row.ts';
+import { type BenchRow, besidePeer, median } from './row.ts';
 
 const sizes = {
   tiny: { rows: 3_000, rounds: 1, heads: 3, seconds: 1 },
@@ -137,8 +136,13 @@ async function checksBeside({ rows, rounds, seconds }: Size): Promise<BenchRow[]
       own!.push(loading.p99);
       came!.push(loading.came);
     }
-    const [ours, peerValue] = [median(own!), median(beside!)];
-    const ratio = ours / peerValue;
+    const loaded = besidePeer(
+      'check p99 beside a first load',
+      'ms',
+      median(own!),
+      'the load on another server',
+      median(beside!),
+    );
     const share = Math.round((100 * median(came!)) / rows);
     return [
       {
@@ -147,9 +151,8 @@ async function checksBeside({ rows, rounds, seconds }: Size): Promise<BenchRow[]
         ok: from.snapshotMs <= snapshotMsGoal,
       },
       {
-        ...{ name: 'check p99 beside a first load', unit: 'ms', ours },
-        ...{ peer: 'the load on another server', peerValue, ratio },
-        ...{ goal: `≤ ${checkGoal} × control`, ok: ratio <= checkGoal, p99: ours },
+        ...loaded,
+        ...{ goal: `≤ ${checkGoal} × control`, ok: loaded.ratio <= checkGoal, p99: loaded.ours },
         note: `${checks.generator}, 64 connections, one thread; ${share} % of the rows had come when the checks ended; idle ${median(idle!)} ms`,
       },
     ];
@@ -197,9 +200,9 @@ function stateOn(store: Store, entriesMax: number) {
 }
 
 async function measure({ rows, heads }: Size, isWatched = false): Promise<Measured> {
-  const directory = mkdtempSync(join(tmpdir(), 'portcullis-bench-peers-'));
+  using directory = makeTempDir('bench-peers');
   const clock = manualClock(Date.now());
-  const store = openLmdbStore({ path: join(directory, 'store'), clock: systemClock(), log });
+  const store = openLmdbStore({ path: `${directory.path}/store`, clock: systemClock(), log });
   const from = await publisher(rows, clock);
   try {
     const entriesMax = 4 * rows;
@@ -253,6 +256,5 @@ async function measure({ rows, heads }: Size, isWatched = false): Promise<Measur
   } finally {
     await from.close();
     await store.close();
-    rmSync(directory, { recursive: true, force: true });
   }
 }

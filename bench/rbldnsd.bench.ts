@@ -4,15 +4,14 @@
  * of their own, rounds are interleaved, the median counts.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { Agent } from 'node:http';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { makeCheckTable } from './check-table.ts';
 import { type HttpContender, openLoad, startContender } from './http-load.ts';
 import { path } from './http-server.ts';
 import { openDnsPeer } from './rbldnsd-peer.ts';
-import { type BenchRow, median } from './row.ts';
+import { type BenchRow, besidePeer, median } from './row.ts';
+import { inParallel, statusOf } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, entries: 1_000, inBulk: 200_000 },
@@ -26,10 +25,10 @@ const bulkConnections = 4;
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const { rounds, seconds, entries, inBulk } = sizes[size];
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-dns-'));
+  using folder = makeTempDir('bench-dns');
   const { key, hits } = makeCheckTable(entries);
   const server = await startContender('check', entries);
-  const peer = await openDnsPeer(entries, folder);
+  const peer = await openDnsPeer(entries, folder.path);
   using load = await openLoad(
     hits.map((address) => `${path}?ipAddress=${address}`),
     { Key: key, Accept: 'application/json' },
@@ -55,7 +54,6 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   } finally {
     server.stop();
     await peer?.stop();
-    rmSync(folder, { recursive: true });
   }
   return [
     row('check, one by one: CPU for a million answers', found.single, peers, goals.single),
@@ -100,30 +98,12 @@ async function askInBulk(
 ): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: bulkConnections });
   const headers = { Key: key, 'Content-Type': type, 'Content-Length': body.length };
-  const target = `${path}-bulk${query}`;
-  const options = { host: '127.0.0.1', port, path: target, method: 'POST', headers, agent };
-  const one = () =>
-    new Promise<void>((resolve, reject) => {
-      request(options, (response) => {
-        response.on('error', reject);
-        response.resume();
-        response.on('end', () => {
-          if (response.statusCode === 200) resolve();
-          else reject(new Error(`check-bulk answered ${response.statusCode}`));
-        });
-      })
-        .on('error', reject)
-        .end(body);
-    });
-  let requests = 0;
-  await Promise.all(
-    Array.from({ length: bulkConnections }, async () => {
-      while (requests * count < addresses) {
-        requests++;
-        await one();
-      }
-    }),
-  );
+  const options = { port, path: `${path}-bulk${query}`, method: 'POST', headers, agent };
+  const requests = Math.ceil(addresses / count);
+  await inParallel(requests, bulkConnections, async () => {
+    const status = await statusOf(options, body);
+    if (status !== 200) throw new Error(`check-bulk answered ${status}`);
+  });
   agent.destroy();
   return requests * count;
 }
@@ -152,10 +132,9 @@ function row(
     const note = 'rbldnsd or dnsperf is not installed: nothing to compare with';
     return { name, unit: 's', ours: value, goal, note };
   }
-  const ratio = value / median(peer);
+  const compared = besidePeer(name, 's', value, 'rbldnsd, ip4set', median(peer));
   return {
-    ...{ name, unit: 's', ours: value, peer: 'rbldnsd, ip4set', peerValue: median(peer) },
-    ...{ ratio, goal, ok: ratio <= ratioMax },
+    ...{ ...compared, goal, ok: compared.ratio <= ratioMax },
     note: 'the same hosts; dnsperf, 64 clients; every address is listed',
   };
 }

@@ -5,8 +5,7 @@
  * what their sender does alone, which shares the machine. Rounds alternate; medians are shown.
  */
 
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { systemClock } from '../src/core/clock.ts';
@@ -20,10 +19,12 @@ import {
 import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import { makeReporters } from '../test/support/reputation/reporters.ts';
 import { startTestServer, type TestServer } from '../test/support/server/server.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { openLoad } from './http-load.ts';
 import { comment, openReportLoad } from './report-load.ts';
 import { openRawPeer } from './report-peer.ts';
-import { atLeast, atMost, type BenchRow, median } from './row.ts';
+import { atLeast, atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { inParallel, perSecond } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, reports: 300, seconds: 1, stored: 500, starts: 1 },
@@ -46,16 +47,13 @@ const log = createLog('fatal');
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const plan = sizes[size];
-  const directory = mkdtempSync(join(tmpdir(), 'portcullis-bench-reports-'));
-  try {
-    return [
-      ...(await rates(plan, directory)),
-      ...(await starts(plan, join(directory, 'start'))),
-      ...(await checksBeside(plan, join(directory, 'checks'))),
-    ];
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  using temp = makeTempDir('bench-reports');
+  const directory = temp.path;
+  return [
+    ...(await rates(plan, directory)),
+    ...(await starts(plan, join(directory, 'start'))),
+    ...(await checksBeside(plan, join(directory, 'checks'))),
+  ];
 }
 
 /** One report after the other through the store, none of an address of before. */
@@ -76,17 +74,6 @@ function openReports(path: string, account: string) {
   };
 }
 
-async function rateOf(one: () => Promise<unknown>, count: number): Promise<number> {
-  let left = count;
-  const startMs = performance.now();
-  await Promise.all(
-    Array.from({ length: inFlight }, async () => {
-      while (left-- > 0) await one();
-    }),
-  );
-  return (count * 1_000) / (performance.now() - startMs);
-}
-
 async function rates(plan: Plan, directory: string): Promise<BenchRow[]> {
   const dataDir = join(directory, 'http');
   const [reporter] = await makeReporters(dataDir, 1);
@@ -98,8 +85,8 @@ async function rates(plan: Plan, directory: string): Promise<BenchRow[]> {
   try {
     // The first round warms up and is not counted.
     for (let round = plan.rounds > 1 ? -1 : 0; round < plan.rounds; round++) {
-      const ownRate = await rateOf(own.one, plan.reports);
-      const rawRate = await rateOf(raw.one, plan.reports);
+      const ownRate = await perSecond(plan.reports, inFlight, own.one);
+      const rawRate = await perSecond(plan.reports, inFlight, raw.one);
       const httpRate = await load.rate(plan.seconds);
       if (round < 0) continue;
       found.own.push(ownRate);
@@ -122,17 +109,9 @@ function compared(
   peer: readonly number[],
   note: string,
 ): BenchRow {
-  const ratio = median(rates) / median(peer);
-  return {
-    name,
-    unit: 'reports/s',
-    ours: Math.round(median(rates)),
-    peer: 'lmdb put, the same rows',
-    peerValue: Math.round(median(peer)),
-    ratio: Number(ratio.toFixed(3)),
-    ...atLeast(ratio, rateGoal),
-    note,
-  };
+  const ours = median(rates);
+  const row = besidePeer(name, 'reports/s', ours, 'lmdb put, the same rows', median(peer));
+  return { ...row, ...atLeast(row.ratio, rateGoal), note };
 }
 
 function serve(dataDir: string): Promise<TestServer> {
@@ -145,7 +124,7 @@ async function starts(plan: Plan, dataDir: string): Promise<BenchRow[]> {
   const [reporter] = await makeReporters(dataDir, 1);
   await (await serve(dataDir)).stop();
   const fill = openReports(`${dataDir}/store`, reporter!.account);
-  await rateOf(fill.one, plan.stored);
+  await inParallel(plan.stored, inFlight, fill.one);
   await fill.close();
   const journal: number[] = [];
   const snapshot: number[] = [];
@@ -231,29 +210,14 @@ async function checksBeside(plan: Plan, dataDir: string): Promise<BenchRow[]> {
     refused.push(besideRefused.p99);
     busy.push(beside.p99);
   }
-  const ratio = median(busy) / median(idle);
-  const besideRefused = median(busy) / median(refused);
   const note = `one thread, 64 connections, ${Math.round((reported * 1_000) / busyMs)} reports/s`;
+  const row = (name: string, peer: string, values: readonly number[], goal: number): BenchRow => {
+    const compared = besidePeer(name, 'ms', median(busy), peer, median(values));
+    return { ...compared, ...atMost(compared.ratio, goal), note };
+  };
+  const sameSender = 'the same sender and bytes, a wrong key';
   return [
-    {
-      name: 'check p99 while 1,000 reports/s arrive',
-      unit: 'ms',
-      ours: median(busy),
-      peer: 'without reports',
-      peerValue: median(idle),
-      ratio,
-      ...atMost(ratio, checksGoal),
-      note,
-    },
-    {
-      name: 'the same, beside as many that the quota guard refuses',
-      unit: 'ms',
-      ours: median(busy),
-      peer: 'the same sender and bytes, a wrong key',
-      peerValue: median(refused),
-      ratio: besideRefused,
-      ...atMost(besideRefused, refusedGoal),
-      note,
-    },
+    row('check p99 while 1,000 reports/s arrive', 'without reports', idle, checksGoal),
+    row('the same, beside as many that the quota guard refuses', sameSender, refused, refusedGoal),
   ];
 }

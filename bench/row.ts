@@ -19,6 +19,17 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
+/** A figure of ours beside that of a peer, with their ratio. */
+export function besidePeer(
+  name: string,
+  unit: string,
+  ours: number,
+  peer: string,
+  peerValue: number,
+) {
+  return { name, unit, ours, peer, peerValue, ratio: ours / peerValue };
+}
+
 /** The goal of a row, and whether `value` meets it: `≤ 5 ms`, `≥ 3000/s`. */
 export function atMost(value: number, most: number, unit = ''): Pick<BenchRow, 'goal' | 'ok'> {
   return { goal: `≤ ${withUnit(most, unit)}`, ok: value <= most };

@@ -5,7 +5,7 @@
  * least is shown: the others hold what a busy machine did.
  */
 
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
 import { seededRandom, systemRandom } from '../src/core/random.ts';
@@ -17,7 +17,8 @@ import { startTestServer, type TestServer } from '../test/support/server/server.
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { allow, authorizePath, createAgent, openPeople } from '../test/support/signon/visitor.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
-import { atLeast, type BenchRow, median } from './row.ts';
+import { atLeast, type BenchRow, besidePeer, median } from './row.ts';
+import { inParallel, perSecond, statusOf } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, hashes: 4, judged: 2, people: 2, pages: 10, codes: 20 },
@@ -29,6 +30,7 @@ const pauseGoalMs = 10;
 const pageGoalMs = 5;
 const codesGoal = 3_000;
 const inFlight = 128;
+const codesName = `codes for profiles, ${inFlight} in flight`;
 /** Of a site's request that is kept, and of a code that was redeemed. */
 const rowBytes = { request: 200, code: 21 };
 
@@ -93,16 +95,16 @@ async function serving({ rounds, people, pages, codes }: Plan): Promise<BenchRow
   await Promise.all(agents.map((agent) => allow(agent)));
   const [ours, peer]: [number[], number[]] = [[], []];
   for (let round = 0; round < rounds; round++) {
-    peer.push(await rate(codes, () => bare.commit(rowBytes.code)));
+    peer.push(await perSecond(codes, inFlight, () => bare.commit(rowBytes.code)));
     const made: string[] = [];
-    await inParallel(codes, async (n) => {
+    await inParallel(codes, inFlight, async (n) => {
       const { headers, body } = await agents[n % people]!.get(authorizePath());
       const code = new URL(headers.location ?? 'x:').searchParams.get('code');
       if (code === null) throw new Error(`no code: ${body.slice(0, 200)}`);
       made.push(code);
     });
     using client = keepAlive(server);
-    ours.push(await rate(codes, (n) => client.redeem(made[n]!)));
+    ours.push(await perSecond(codes, inFlight, (n) => client.redeem(made[n]!)));
   }
   return [
     { name: 'account page, one after the other', unit: 'ms', ...times(account) },
@@ -117,12 +119,7 @@ async function serving({ rounds, people, pages, codes }: Plan): Promise<BenchRow
       ok: at(asking, 0.5) <= pageGoalMs,
     },
     {
-      name: `codes for profiles, ${inFlight} in flight`,
-      unit: 'codes/s',
-      ours: Math.round(median(ours)),
-      peer: 'bare commit of one row',
-      peerValue: Math.round(median(peer)),
-      ratio: Number((median(ours) / median(peer)).toFixed(3)),
+      ...besidePeer(codesName, 'codes/s', median(ours), 'bare commit of one row', median(peer)),
       ...atLeast(median(ours), codesGoal),
       note: "the client's processor time is on the same machine",
     },
@@ -154,34 +151,13 @@ function keepAlive({ port }: TestServer) {
   const agent = new Agent({ keepAlive: true, maxSockets: inFlight });
   const redirect = encodeURIComponent('https://example.com/cb?x=1');
   return {
-    redeem: (code: string) =>
-      new Promise<void>((resolve, reject) => {
-        const path = `/api.php?code=${code}&client_id=example.com&redirect_uri=${redirect}`;
-        const asked = request({ host: '127.0.0.1', port, path, agent }, (answer) => {
-          answer.resume().once('end', () => {
-            if (answer.statusCode === 200) resolve();
-            else reject(new Error(`a code gave ${answer.statusCode}`));
-          });
-        });
-        asked.once('error', reject).end();
-      }),
+    async redeem(code: string): Promise<void> {
+      const path = `/api.php?code=${code}&client_id=example.com&redirect_uri=${redirect}`;
+      const status = await statusOf({ port, path, agent });
+      if (status !== 200) throw new Error(`a code gave ${status}`);
+    },
     [Symbol.dispose]: () => agent.destroy(),
   };
-}
-
-async function inParallel(count: number, work: (n: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  await Promise.all(
-    Array.from({ length: inFlight }, async () => {
-      while (next < count) await work(next++);
-    }),
-  );
-}
-
-async function rate(count: number, work: (n: number) => Promise<unknown>): Promise<number> {
-  const startMs = performance.now();
-  await inParallel(count, work);
-  return (count * 1_000) / (performance.now() - startMs);
 }
 
 /** Milliseconds of each, in rising order. */

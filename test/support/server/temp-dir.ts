@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** Where a test lays a store into it, the folder above is the one that is claimed: that is its own too. */
-export function makeTempDir(name: string): { path: string; remove(): void } {
+export function makeTempDir(name: string) {
   const above = mkdtempSync(join(tmpdir(), `portcullis-${name}-`));
   // What a test shows to another user is let through by its own mode.
   chmodSync(above, 0o755);
   const path = join(above, 'd');
   mkdirSync(path, { mode: 0o700 });
-  return { path, remove: () => rmSync(above, { recursive: true, force: true }) };
+  const remove = () => rmSync(above, { recursive: true, force: true });
+  return { path, remove, [Symbol.dispose]: remove };
 }
