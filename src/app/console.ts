@@ -68,7 +68,7 @@ import { budgetBaseOf } from '../reputation/votes/votes.ts';
 import { catalogueFor } from '../reputation/words.ts';
 import type { SignonModule } from '../signon/module.ts';
 import { listInvitations } from '../signon/people/invitations.ts';
-import { groupsOf, listGroups, listRules } from '../signon/sites/groups.ts';
+import { groupsOf, listGroups } from '../signon/sites/groups.ts';
 import { createSiteList } from '../signon/sites/site-list.ts';
 import { listNotices } from '../signon/sites/site-news.ts';
 import { catalogueFor as signOnWords } from '../signon/words.ts';
@@ -592,22 +592,15 @@ function sitesOf({
   });
   return {
     async page(asked) {
-      const [page, found, groups, told] = await Promise.all([
+      const [page, groups, told] = await Promise.all([
         list.page(asked),
-        listRules(store),
         listGroups(store),
         listNotices(store, asked.part, createTurns()),
       ]);
-      const rules = new Map(found.map((rule) => [rule.domain, rule]));
       return {
         ...page,
         notices: told.sites.slice(0, noticesShown),
         groups: [...groups].map(([name, members]) => ({ name, members: members.length })),
-        sites: page.sites.map((site) => {
-          const name = blocked.namesOver(site.domain).findLast((one) => rules.has(one));
-          const rule = name === undefined ? undefined : rules.get(name);
-          return { ...site, rule: rule?.groups.length === 0 ? undefined : rule };
-        }),
       };
     },
   };

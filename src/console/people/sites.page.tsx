@@ -29,8 +29,8 @@ export interface ShownSite {
     | undefined;
   readonly lastUsedAt: number | undefined;
   readonly blockedBy: string | undefined;
-  /** Its rule is that of this domain, its own or one above it; undefined: open to all. */
-  readonly rule: { readonly domain: string; readonly groups: readonly string[] } | undefined;
+  /** The groups that it is open to alone; none: to all. */
+  readonly groups: readonly string[];
 }
 
 /** It says how a site takes its notices, at one of its origins. */
@@ -182,10 +182,10 @@ function outcomeOf(
   return <Badge label={text.failing(said, failures)} tone="accent" />;
 }
 
-function stateOf(frame: PageFrame, { domain, blockedBy, rule }: ShownSite): Html {
+function stateOf(frame: PageFrame, { domain, blockedBy, groups }: ShownSite): Html {
   const text = frameText(frame).console.sites;
   if (blockedBy === undefined) {
-    return rule === undefined ? text.open : text.openTo(rule.groups.join(', '));
+    return groups.length === 0 ? text.open : text.openTo(groups.join(', '));
   }
   const label = blockedBy === domain ? text.blocked : text.blockedWith(blockedBy);
   return <Badge label={label} tone="accent" />;

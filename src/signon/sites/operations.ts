@@ -67,7 +67,7 @@ const partOfDomain = {
 
 export const listSites = operation({
   name: 'site list',
-  purpose: 'visitors and sign-ins of each lately, and what is blocked',
+  purpose: 'visitors and sign-ins of each lately, and whom it is open to',
   parameters: {
     part: partOfDomain,
   },
@@ -94,7 +94,7 @@ export const listSites = operation({
     ...columnsOr(
       'there is no such site',
       ['domain', 'visitors', '24 h', '7 days', 'sign-ins', 'last used', 'state'],
-      sites.map(({ domain: name, visitors, day, week, signIns, lastUsedAt, blockedBy }) => [
+      sites.map(({ domain: name, visitors, day, week, signIns, lastUsedAt, blockedBy, groups }) => [
         name,
         String(visitors),
         String(day),
@@ -103,7 +103,11 @@ export const listSites = operation({
           ? 'not known here'
           : `today ${signIns.today}, 7 days ${signIns.week}, 30 days ${signIns.month}`,
         lastUsedAt ?? 'never',
-        blockedBy === null ? 'open' : `blocked${blockedBy === name ? '' : ` with ${blockedBy}`}`,
+        blockedBy !== null
+          ? `blocked${blockedBy === name ? '' : ` with ${blockedBy}`}`
+          : groups.length === 0
+            ? 'open'
+            : `open to ${groups.join(', ')}`,
       ]),
     ),
     ...(isCut ? ['there are more sites than are counted'] : []),

@@ -127,6 +127,8 @@ export interface ListedSite {
   readonly lastUsedAt: number | undefined;
   /** The domain that is blocked: its own, or one above it. */
   readonly blockedBy: string | undefined;
+  /** The groups that it is open to alone, by its own rule or that of a name above it; none: it is open to all. */
+  readonly groups: readonly string[];
 }
 
 /** The numbers of codes that were exchanged: today (UTC), and in 7 and 30 days with today. */
@@ -145,7 +147,7 @@ export interface SitePage {
   readonly isCut: boolean;
 }
 
-type CountedSite = Omit<ListedSite, 'blockedBy' | 'signIns'>;
+type CountedSite = Omit<ListedSite, 'blockedBy' | 'groups' | 'signIns'>;
 
 interface Count {
   readonly sites: readonly CountedSite[];
@@ -271,13 +273,19 @@ export function createSiteList(options: {
       ]);
       const names = new Set(blocks.map(({ domain }) => domain));
       const none = { visitors: 0, day: 0, week: 0, lastUsedAt: undefined };
+      const groupsOf = new Map(rules.map(({ domain, groups }) => [domain, groups]));
       const ruled = rules.filter(({ groups }) => groups.length > 0).map(({ domain }) => domain);
       const alone = [...new Set([...names, ...ruled])].filter((domain) => !domains.has(domain));
       const all = [...alone.map((domain) => ({ domain, ...none })), ...sites];
       const meant = all.filter(({ domain }) => domain.includes(part));
       const shown = meant.slice(skip, skip + limit).map((site) => {
-        const blockedBy = blocked.namesOver(site.domain).find((name) => names.has(name));
-        return { ...site, signIns: signIns && (signIns.get(site.domain) ?? noSignIns), blockedBy };
+        const over = blocked.namesOver(site.domain);
+        return {
+          ...site,
+          signIns: signIns && (signIns.get(site.domain) ?? noSignIns),
+          blockedBy: over.find((name) => names.has(name)),
+          groups: groupsOf.get(over.findLast((name) => groupsOf.has(name)) ?? '') ?? [],
+        };
       });
       return { sites: shown, found: meant.length, countedAt, isCut };
     },

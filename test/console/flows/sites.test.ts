@@ -145,6 +145,8 @@ it('a site is opened to a group alone: the others read why, and both ways of set
     ada.post('/admin/sites/change', { do: 'access', site, groups });
   assert.equal((await set('staff')).status, 303);
   assert.match(saidBy((await ada.get('/admin/sites')).body), /staff \(1\).* open to staff/);
+  const listed = await server.cli('site', 'list');
+  assert.match(listed.stdout, /^example\.com .* open to staff$/m);
   const refused = await visitor.get(authorizePath());
   assert.deepEqual([refused.status, refused.headers.location], [403, undefined]);
   assert.match(refused.body, /This site is not open to you/);

@@ -59,6 +59,7 @@ test('visitors, those of lately and the last sign-in are counted by site', async
     return {
       ...{ domain, visitors, day, week, lastUsedAt, signIns: own ?? none },
       blockedBy: undefined,
+      groups: [],
     };
   };
   assert.deepEqual(page, {
