@@ -110,7 +110,8 @@ if (challengeBox) {
       if (mine !== run) return;
       expectEnd(next.expires_in);
       if (next.level === 'silent') solve(next.work);
-      else open(next, reason);
+      // Who waited for the row, and perhaps does not see it, is told of the step behind it.
+      else open(next, reason ?? (picture ? undefined : 'needed'));
     } catch {
       if (mine === run) fail('failed');
     }
@@ -129,7 +130,8 @@ if (challengeBox) {
   function solve(challenge) {
     const mine = run;
     const giveUp = () =>
-      mine === run && (hasPicture ? begin({ picture: true }) : fail('unable'));
+      mine === run &&
+      (hasPicture ? begin({ picture: true, reason: 'needed' }) : fail('unable'));
     try {
       worker = new Worker(work);
     } catch {
@@ -170,7 +172,7 @@ if (challengeBox) {
     form.requestSubmit(by);
   }
 
-  /** @param reason `fresh`, `renewed`, or undefined */
+  /** @param reason `fresh`, `renewed`, `needed`, or undefined */
   function open(next, reason) {
     const hadFocus = row?.contains(document.activeElement) || held;
     token.value = next.token;
@@ -182,7 +184,8 @@ if (challengeBox) {
     sound.removeAttribute('src');
     // It belongs to the last one.
     answer.value = '';
-    said.textContent = held ? words.needed : reason ? words[reason][Number(medium === 'sound')] : '';
+    const isNeeded = held || reason === 'needed';
+    said.textContent = isNeeded ? words.needed : (words[reason]?.[Number(medium === 'sound')] ?? '');
     held = undefined;
     isOpen = true;
     answer.disabled = false;

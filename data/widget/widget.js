@@ -297,7 +297,7 @@
     }
     // Of the page, for each call.
     const own = () => ({ sitekey: root.dataset.sitekey ?? '', action: root.dataset.action ?? '' });
-    // No medium: works in the background if the server lets it; `noWork`: it can't.
+    // No medium: works in the background if the server lets it; `noWork`: it can't, with 2: who waited is told so.
     function load(next, state, noWork = next) {
       drop();
       update(next, state || (next ? '' : 'work'));
@@ -314,16 +314,16 @@
         if (medium) present();
         else if (wish || !calm.matches) choose(wish || 'img');
         else update('', 'choose');
-        if (held === undefined) return;
+        const isHeld = held !== undefined;
+        if (isHeld || noWork > 1) note.textContent = t('first');
         held = undefined;
-        note.textContent = t('first');
-        focus();
+        if (isHeld) focus();
       });
     }
     function work(task) {
       const mine = run;
       level = 'silent';
-      const giveUp = () => mine === run && load('', '', 1);
+      const giveUp = () => mine === run && load('', '', 2);
       later(() => update('', 'slow'), slowMs);
       later(giveUp, pictureAfterMs);
       solve(task).then((payload) => {

@@ -149,26 +149,48 @@ const levelsFrom = 2;
 const palettes: Readonly<Record<MapTheme, readonly string[]>> = {
   light: [
     ...['eef1f0', 'e0e5e4'],
-    ...['b4cbe4', '7ba4d0', '2a5d90'],
-    ...['eecb86', 'd99b2b', '9a5f00'],
-    ...['e59a96', 'cc4f4c', 'a7202a'],
+    ...['5f8dc0', '3b6ca3', '1d4776'],
+    ...['b97c12', '9c6605', '663c00'],
+    ...['d0605c', 'b23535', '7f111c'],
   ],
   dark: [
     ...['0f1922', '0a1219'],
-    ...['33608f', '4a7db3', '8fbdea'],
-    ...['80601f', 'ab7f2c', 'f0c469'],
-    ...['8f3a3c', 'c05651', 'ff9a92'],
+    ...['3a6ba0', '5b8fc6', '8fbdea'],
+    ...['80601f', 'b88930', 'f0c469'],
+    ...['a94849', 'd0625d', 'ff9a92'],
   ],
 };
+
+/** With fewer dots than these each is drawn three wide and high, since one of 65,536 is hardly seen alone. */
+const sparseBelow = cellCount / 32;
 
 /** Numbers of colours, row by row. */
 export function drawMap({ entries, covers }: MapCounts): Uint8Array {
   const dots = new Uint8Array(cellCount);
+  let shown = 0;
   for (let cell = 0; cell < cellCount; cell++) {
     const { x, y } = placeOf(mapSide, cell);
-    dots[y * mapSide + x] = colourOf(cell, entries, covers);
+    const colour = colourOf(cell, entries, covers);
+    if (colour >= levelsFrom) shown++;
+    dots[y * mapSide + x] = colour;
   }
-  return dots;
+  return shown < sparseBelow ? grown(dots) : dots;
+}
+
+/** Returns the dots, each of a level three wide and high; where two meet the worse one is seen. */
+function grown(dots: Uint8Array): Uint8Array {
+  const wide = Uint8Array.from(dots);
+  for (const [at, colour] of dots.entries()) {
+    if (colour < levelsFrom) continue;
+    const [x, y] = [at % mapSide, Math.floor(at / mapSide)];
+    for (let row = Math.max(0, y - 1); row <= Math.min(mapSide - 1, y + 1); row++) {
+      for (let column = Math.max(0, x - 1); column <= Math.min(mapSide - 1, x + 1); column++) {
+        const place = row * mapSide + column;
+        if (dots[place]! < levelsFrom) wide[place] = Math.max(wide[place]!, colour);
+      }
+    }
+  }
+  return wide;
 }
 
 function colourOf(cell: number, entries: Uint32Array, covers: Uint8Array): number {

@@ -41,12 +41,13 @@ async function stopOf(page: Page): Promise<Stop | undefined> {
     if (element === null || element === document.body) return undefined;
     const { outlineStyle, outlineWidth } = getComputedStyle(element);
     const { left, right, top, bottom, width, height } = element.getBoundingClientRect();
+    const over = document.elementFromPoint(left + width / 2, top + Math.min(height / 2, 20));
     const label = (element.textContent || element.id || '').trim().slice(0, 30);
     return {
       name: element.tagName.toLowerCase() + '.' + element.className + ' ' + label,
       // An element with controls inside marks the one that has it.
       isMarked: element.tagName === 'AUDIO' || outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2,
-      isSeen: width > 0 && height > 0 && right > 0 && left < innerWidth && bottom > 0 && top < innerHeight,
+      isSeen: (!element.matches('.skip') || over === element) && width > 0 && height > 0 && right > 0 && left < innerWidth && bottom > 0 && top < innerHeight,
     };
   })()`)) as Stop | undefined;
 }

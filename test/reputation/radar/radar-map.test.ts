@@ -98,13 +98,18 @@ describe('the map of an index', () => {
       assert.deepEqual([light.info.width, light.info.height], [256, 256]);
       const colourOf = (cell: number) => {
         const { x, y } = placeOf(256, cell);
+        return colourAt(x, y);
+      };
+      function colourAt(x: number, y: number): string {
         const from = (y * 256 + x) * light.info.channels;
         return light.data.subarray(from, from + 3).toString('hex');
-      };
-      assert.equal(colourOf((77 << 8) | 90), 'e59a96', 'the worst wins');
-      assert.equal(colourOf((203 << 8) | 113), 'eecb86');
-      assert.equal(colourOf((8 << 8) | 3), '9a5f00', 'held as a whole');
-      assert.equal(colourOf((8 << 8) | 4), 'eef1f0');
+      }
+      assert.equal(colourOf((77 << 8) | 90), 'd0605c', 'the worst wins');
+      assert.equal(colourOf((203 << 8) | 113), 'b97c12');
+      assert.equal(colourOf((8 << 8) | 3), '663c00', 'held as a whole');
+      assert.equal(colourOf((9 << 8) | 100), 'eef1f0');
+      const { x, y } = placeOf(256, (77 << 8) | 90);
+      for (const at of [-1, 0, 1]) assert.equal(colourAt(x + at, y - 1), 'd0605c', 'three wide');
       assert.equal(colourOf(10 << 8), 'e0e5e4', 'private');
       assert.equal((await sharp(drawn.pictures.dark).metadata()).width, 256);
     } finally {
