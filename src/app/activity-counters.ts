@@ -178,10 +178,7 @@ export function createActivityCounters(nowMs: number) {
       write(out);
       return out.finish();
     },
-    /**
-     * Fills empty counters. False: the bytes are not an encoding of counters, and nothing was
-     * changed.
-     */
+    /** Fills empty counters. False: the bytes are not an encoding of counters, and nothing was changed. */
     load(bytes: Uint8Array): boolean {
       const isRead = decode(bytes, read) === true;
       if (isRead) return true;

@@ -24,10 +24,7 @@ export async function startOwnBackups(options: {
   masterKey: MasterKey;
   clock: Clock;
   log: Log;
-  /**
-   * Writes the list of deleted accounts that lies next to them: it is never older than the newest
-   * of them.
-   */
+  /** Writes the list of deleted accounts that lies next to them: it is never older than the newest of them. */
   writeErased: () => Promise<void>;
 }) {
   const { config, path, masterKey, clock, log, writeErased } = options;

@@ -70,10 +70,7 @@ export interface RedeemedReceipt {
  */
 export type ReceiptFault = 'invalid' | 'wrong_site' | 'spent';
 
-/**
- * The reason why a page of a site gets no receipts: the account has no such site key, or it is not
- * for that host.
- */
+/** The reason why a page of a site gets no receipts: the account has no such site key, or it is not for that host. */
 export const siteFaults = ['unknown', 'other_host'] as const;
 export type SiteFault = (typeof siteFaults)[number];
 

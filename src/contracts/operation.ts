@@ -127,9 +127,7 @@ interface Act<Name extends string, P extends Parameters, Values, Output> {
    * out. With `if possible` it is done although the log can't be written: a full disk is a reason for a backup.
    */
   readonly audit?: 'required' | 'if possible';
-  /**
-   * It reads the memory or the disk of a node: a running node answers it, although the store is shared.
-   */
+  /** It reads the memory or the disk of a node: a running node answers it, although the store is shared. */
   readonly asksNode?: true;
   /** Says in the audit log what is afterwards. */
   readonly outcome?: (output: Output, input: Values) => string;

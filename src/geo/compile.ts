@@ -177,10 +177,7 @@ interface Split {
   readonly carried: readonly number[];
 }
 
-/**
- * First words that have starts inside get a list of their own; between them the first word
- * alone decides.
- */
+/** First words that have starts inside get a list of their own; between them the first word alone decides. */
 function splitFirstWord({ columns, values }: Merged): Split {
   const [word0, word1, word2, word3] = columns as [
     Uint32Array,

@@ -189,10 +189,7 @@ export function createForwarder(options: ForwarderOptions) {
         send({ id, request });
         caller.onGone(() => giveUp(id, late));
       }),
-    /**
-     * Forwards a request whose body still arrives. A body that ends early means that the caller has
-     * disconnected.
-     */
+    /** Forwards a request whose body still arrives. A body that ends early means that the caller has disconnected. */
     stream: (
       request: Request,
       body: AsyncIterable<Uint8Array>,

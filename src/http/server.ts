@@ -211,9 +211,7 @@ export function createServer(options: ServerOptions) {
     if (isStopped) stopListening();
   }
   return {
-    /**
-     * Resolves with the port; rejects with an `OperatorError` if it or a socket can't be had. Port 0: any.
-     */
+    /** Resolves with the port; rejects with an `OperatorError` if it or a socket can't be had. Port 0: any. */
     listen: async (
       host: string,
       port: number,
@@ -260,10 +258,7 @@ export function createServer(options: ServerOptions) {
     closeNow,
     /** Requests let in and not yet answered; hot routes are never among them. */
     inFlight: (): number => lanes.admission.inFlight.total,
-    /**
-     * Returns the slots of each kind that are taken (request-slots.ts), and bytes of bodies in
-     * memory.
-     */
+    /** Returns the slots of each kind that are taken (request-slots.ts), and bytes of bodies in memory. */
     taken: (): Taken => lanes.admission.taken(),
   };
 }

@@ -186,10 +186,7 @@ export function notErased(accountId: string): RowCheck {
   return { key: erasureKey(accountId), version: null };
 }
 
-/**
- * Returns whether a deletion has begun, or ended less than an hour ago; for what is no row of the
- * store.
- */
+/** Returns whether a deletion has begun, or ended less than an hour ago; for what is no row of the store. */
 export async function isErased(store: Pick<Store, 'get'>, accountId: string): Promise<boolean> {
   return (await store.get(erasureKey(accountId))) !== undefined;
 }

@@ -455,9 +455,7 @@ function createAppended(append: () => void) {
   };
 }
 
-/**
- * A group that was appended after one that failed. The reason is in the error of that one, which is reported first.
- */
+/** A group that was appended after one that failed. The reason is in the error of that one, which is reported first. */
 export class FollowsFailureError extends Error {
   override readonly name = 'FollowsFailureError';
 }

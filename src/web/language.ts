@@ -13,9 +13,7 @@ export type Language = (typeof languages)[number];
 
 const catalogues: Record<Language, Catalogue> = { en, fr };
 
-/**
- * The sentences of every page and those of a module, by language or by the page that they stand on.
- */
+/** The sentences of every page and those of a module, by language or by the page that they stand on. */
 export function wordsOf<Own extends object>(own: Readonly<Record<Language, Own>>) {
   const joined: Readonly<Record<Language, Catalogue & Own>> = {
     en: { ...en, ...own.en },

@@ -84,10 +84,7 @@ function readStanding(input: Reader): Standing {
 export interface Account {
   readonly id: string;
   readonly slot: number;
-  /**
-   * Counts the takings of slots: no two holders of a slot have the same one. The public
-   * `reporterId`.
-   */
+  /** Counts the takings of slots: no two holders of a slot have the same one. The public `reporterId`. */
   readonly generation: number;
   /** The time of creation, ms since 1970. */
   readonly createdAt: number;

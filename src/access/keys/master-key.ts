@@ -80,9 +80,7 @@ function authenticated(header: Uint8Array, context: string): Uint8Array {
 }
 
 export interface MasterKey {
-  /**
-   * First 4 bytes of SHA-256 over a label and the key: names the key and reveals nothing about it.
-   */
+  /** First 4 bytes of SHA-256 over a label and the key: names the key and reveals nothing about it. */
   readonly id: Uint8Array;
   /** 32 bytes. Secret. */
   readonly secret: Uint8Array;

@@ -69,10 +69,7 @@ const rows = record(
   2,
 );
 
-/**
- * A host name as a browser writes it, or undefined: no scheme, port, path or wildcard.
- * IPv6 stands in brackets.
- */
+/** A host name as a browser writes it, or undefined: no scheme, port, path or wildcard. IPv6 stands in brackets. */
 export function normaliseHost(text: string): string | undefined {
   if (text.length > hostCharactersMax) return undefined;
   const name = text.trim().toLowerCase().replace(/\.$/, '');

@@ -89,10 +89,7 @@ const waitMs = 1;
 /** After this many waits the lock is broken: its holder's thread must have ended while holding it. */
 const waitsMax = 200;
 
-/**
- * Bytes of each record: two words of the key, last use, window, newest slice, pending count, the
- * ring.
- */
+/** Bytes of each record: two words of the key, last use, window, newest slice, pending count, the ring. */
 const bytesPerRecord = 4 + 4 + 4 + 4 + 8 + 2 + ringLength * 2;
 /** Records in use, a number that grows with each use, other nodes that count; one to align. */
 const headWords = 4;

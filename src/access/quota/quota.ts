@@ -243,9 +243,7 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
     return pending > 0 ? otherNodes * (pending + cost) : 0;
   }
 
-  /**
-   * A cost that only waits to be sent to the other nodes may be admitted after the next exchange.
-   */
+  /** A cost that only waits to be sent to the other nodes may be admitted after the next exchange. */
   function refusedFor(quotaAt: number, base: number, bucket: number, used: number, cost: number) {
     if (cost > quotas.limit) return Math.ceil(((bucketsBefore + 1) * bucketMs) / 1_000);
     const excess = used + cost - quotas.limit;

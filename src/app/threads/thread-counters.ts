@@ -35,9 +35,7 @@ const names = Object.keys(limits) as Name[];
 
 /** The interval between writes of a row, milliseconds. */
 const writeMs = 250;
-/**
- * Least time over which the longest pause is reported: a scrape each quarter of a minute sees all.
- */
+/** Least time over which the longest pause is reported: a scrape each quarter of a minute sees all. */
 const pauseWindowMs = 15_000;
 const pauseResolutionMs = 10;
 /** A row: what is held, by name, and the longest pause in seconds. */

@@ -242,9 +242,7 @@ interface ChallengeTableOptions {
   readonly openPerWideMax: number;
   /** Pictures and sounds kept, so that one that is fetched again isn't made again. */
   readonly heldBytesMax: number;
-  /**
-   * False lifts the limits per network (CLIENT_LIMITS=off): the oldest challenge of all is evicted.
-   */
+  /** False lifts the limits per network (CLIENT_LIMITS=off): the oldest challenge of all is evicted. */
   readonly sharesOn: boolean;
   /** On the clock of the tickets. */
   readonly nowMs: () => number;
@@ -324,9 +322,7 @@ function createChallengeTable(options: ChallengeTableOptions) {
     return Math.max(1, Math.ceil(leftMs / 1_000));
   }
 
-  /**
-   * Makes room for one more open challenge, if need be at the cost of a network that holds more.
-   */
+  /** Makes room for one more open challenge, if need be at the cost of a network that holds more. */
   function makeRoom(network: Network): Failure | undefined {
     const admission = shares.admission(network);
     if (admission.kind === 'free') return undefined;
@@ -518,9 +514,7 @@ interface FairShareOptions {
   readonly wideMax: number;
 }
 
-/**
- * `evict`: remove this item first. `over_share`: the network is at its own bound. `full`: all is full.
- */
+/** `evict`: remove this item first. `over_share`: the network is at its own bound. `full`: all is full. */
 type FairShareAdmission<T> =
   | { readonly kind: 'free' }
   | { readonly kind: 'evict'; readonly item: T }

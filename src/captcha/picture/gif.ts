@@ -134,10 +134,7 @@ export function createGifWriter(profile: PictureProfile) {
     throw new Error('gifenc lays its container out otherwise than expected');
   }
   return {
-    /**
-     * `nextFrame` fills the rows of a frame, the profile's number of times. Returns a GIF in a buffer
-     * of its own.
-     */
+    /** `nextFrame` fills the rows of a frame, the profile's number of times. Returns a GIF in a buffer of its own. */
     write(nextFrame: (rows: Int32Array) => void): Uint8Array<ArrayBuffer> {
       gif.reset();
       gif.stream.writeBytesView(head);

@@ -22,10 +22,7 @@ export interface HttpLimits {
   /** After an early refusal the rest of the body is read up to here, so the client sees the answer. */
   readonly drainBytesMax: number;
   readonly drainTimeoutMs: number;
-  /**
-   * Requests that handlers work on: `request-slots.ts` has each client's part; 429 and 503
-   * beyond.
-   */
+  /** Requests that handlers work on: `request-slots.ts` has each client's part; 429 and 503 beyond. */
   readonly inFlightMax: number;
   /** The same for routes that are `isProbe`, which take no place of the others. */
   readonly probesMax: number;

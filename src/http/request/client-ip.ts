@@ -216,10 +216,7 @@ export function isProxied({
   );
 }
 
-/**
- * Returns the host and port on which a proxy on this machine reaches the server; behind TLS visitors use
- * others.
- */
+/** Returns the host and port on which a proxy on this machine reaches the server; behind TLS visitors use others. */
 export function proxiedHost({ baseUrl, port }: Config): string {
   const { protocol, host, hostname } = new URL(baseUrl);
   if (protocol === 'https:') return `127.0.0.1:${port}`;

@@ -50,10 +50,7 @@ export function retire({ retired, nodesOf }: TrieTools, slot: number): void {
   retired.add(slot & OFFSET_MASK, nodesOf.wordsOf(slot));
 }
 
-/**
- * The returned function publishes an entry whose row is complete and whose prefix is valid and
- * not in the trie.
- */
+/** The returned function publishes an entry whose row is complete and whose prefix is valid and not in the trie. */
 export function createInsert(tools: TrieTools): (prefix: IndexPrefix, entry: number) => void {
   const { memory, nodesOf, epoch } = tools;
   const { root, nodes, rows, keys } = memory;

@@ -314,10 +314,7 @@ interface AgentRouteOptions {
   readonly retract: (account: string, isMeant: DecisionMatcher) => Promise<Result<number>>;
 }
 
-/**
- * Errors of a report that rule out a ban, too: the address may not be reported, or the account is
- * being deleted.
- */
+/** Errors of a report that rule out a ban, too: the address may not be reported, or the account is being deleted. */
 const neverBanned = new Set<string>(['invalid_parameter', 'unauthenticated']);
 
 const noRegistration = fail(
@@ -354,9 +351,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     return { status: 200, headers: [jsonType, noStore], body: JSON.stringify(answer) };
   }
 
-  /**
-   * Makes the report of an alert. Its time is by the agent's clock; one ahead of ours means now.
-   */
+  /** Makes the report of an alert. Its time is by the agent's clock; one ahead of ours means now. */
   function reportOf({
     ip,
     categories,

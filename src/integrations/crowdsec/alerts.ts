@@ -59,10 +59,7 @@ export interface Alert {
   readonly isByHand: boolean;
 }
 
-/**
- * The most bytes that these members of one alert may have. Agents write fewer; an alert with more
- * has no effect.
- */
+/** The most bytes that these members of one alert may have. Agents write fewer; an alert with more has no effect. */
 const memberBytesMax = 8_192;
 const decisionBytesMax = 2_048;
 /** Longer ones end here. */
@@ -194,9 +191,7 @@ const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d
 export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] | undefined> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const alerts: Alert[] = [];
-  /**
-   * The brackets that are open at this place, the outermost first: one character for each level.
-   */
+  /** The brackets that are open at this place, the outermost first: one character for each level. */
   let inside = '';
   let members: string[] = [];
   let memberBytes = 0;
@@ -319,10 +314,7 @@ export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] 
 
 const byteOrderMark = Buffer.from('\ufeff');
 
-/**
- * Returns whether the byte ends the array, or is the comma or the brace that is due before an
- * alert.
- */
+/** Returns whether the byte ends the array, or is the comma or the brace that is due before an alert. */
 function isBetween(byte: number, isElementOver: boolean): boolean {
   return byte === closeArray || byte === (isElementOver ? comma : openObject);
 }

@@ -70,9 +70,7 @@ export interface OwnBans {
   /** The position of the account's last change; positions count the changes of all accounts. */
   readonly lastPosition: number;
   readonly active: ReadonlyMap<string, Active>;
-  /**
-   * Decisions that ended. A value may be active, too: a captcha was decided after its ban was over.
-   */
+  /** Decisions that ended. A value may be active, too: a captcha was decided after its ban was over. */
   readonly ended: ReadonlyMap<string, Ended>;
 }
 
@@ -427,10 +425,7 @@ export function createBanStore(options: {
       }
       return ok(undefined);
     },
-    /**
-     * Ends those that last and are meant. @returns how many
-     * `unauthenticated`: the account is being deleted.
-     */
+    /** Ends those that last and are meant. @returns how many `unauthenticated`: the account is being deleted. */
     async retract(
       account: string,
       isMeant: (value: string, decision: Row) => boolean,

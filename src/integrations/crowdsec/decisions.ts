@@ -316,10 +316,7 @@ export function decisionText(
   return `{"id":${idOf(value)},"origin":"${attribution.origin}","type":"${attribution.type}","scope":"${scope}","value":"${shown}","duration":"${duration}","scenario":"${attribution.scenario}"}`;
 }
 
-/**
- * Hashes a value to an id below 2^53, which a JSON number holds exactly; clients see the same one
- * each time.
- */
+/** Hashes a value to an id below 2^53, which a JSON number holds exactly; clients see the same one each time. */
 export function idOf(value: string): number {
   let high = 0x9e3779b9;
   let low = 0x85ebca6b;

@@ -54,9 +54,7 @@ export interface LiveOptions {
   readonly index: Pick<IndexView, 'readPrefix' | 'walk' | 'covering' | 'listNames'>;
   /** Returns the number of the list that makes an entry malicious by itself, 0 where reports do. */
   readonly maliciousBy: (entry: number) => number;
-  /**
-   * Returns whether an entry of the index is allowlisted or known to be good: it is never blocked.
-   */
+  /** Returns whether an entry of the index is allowlisted or known to be good: it is never blocked. */
   readonly spares: (entry: number) => boolean;
   /** Reads the decisions of agents; each account's bouncers get those of its own agents alone. */
   readonly bans: BanReader;

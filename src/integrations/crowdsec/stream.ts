@@ -429,9 +429,7 @@ export interface OwnDecision extends Omit<Decision, 'value'> {
 /** The decisions of an account's agents: see `OwnBans` of the agents. */
 export interface OwnDecisions {
   readonly active: ReadonlyMap<string, OwnDecision>;
-  /**
-   * Decisions that ended. A value may be active, too: a captcha was decided after its ban was over.
-   */
+  /** Decisions that ended. A value may be active, too: a captcha was decided after its ban was over. */
   readonly ended: ReadonlyMap<string, OwnDecision>;
   /** The position of the account's last change; positions count the changes of all accounts. */
   readonly lastPosition: number;

@@ -294,9 +294,7 @@ function octetOf(zone: Zone, score: number, malicious: boolean, anonymousExit: b
 // of /connect, then the address as four reversed octets, 32 reversed nibbles, or 8 or 32 hex digits
 // in one label under `hex`.
 
-/**
- * The list that a name belongs to: malicious addresses, all that have a score, or anonymous exits.
- */
+/** The list that a name belongs to: malicious addresses, all that have a score, or anonymous exits. */
 type Zone = 'malicious' | 'score' | 'anonymous';
 
 /**

@@ -190,9 +190,7 @@ export function createPolicyIntegration(options: PolicyIntegrationOptions) {
 
 export type PolicyIntegration = ReturnType<typeof createPolicyIntegration>;
 
-/**
- * Returns the password of HTTP basic authentication: a key may stand there, behind any user name.
- */
+/** Returns the password of HTTP basic authentication: a key may stand there, behind any user name. */
 function passwordOf(request: Request): string | undefined {
   const [, text] =
     /^basic +([A-Za-z0-9+/=]{1,400})$/i.exec(firstHeader(request, 'authorization') ?? '') ?? [];

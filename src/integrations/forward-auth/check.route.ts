@@ -243,10 +243,7 @@ export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOp
   ];
 }
 
-/**
- * Sends the visitor to the challenge. Only a browser that opens a page can show it; others get its
- * URL.
- */
+/** Sends the visitor to the challenge. Only a browser that opens a page can show it; others get its URL. */
 function toChallenge(
   { values, answer }: HotRequest,
   { method, uri }: Asked,

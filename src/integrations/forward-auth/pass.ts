@@ -173,9 +173,7 @@ export function createPasses(options: {
   };
 }
 
-/**
- * Returns the value of the cookie whose name begins at `at`; undefined if its name is a longer one.
- */
+/** Returns the value of the cookie whose name begins at `at`; undefined if its name is a longer one. */
 function valueAt(cookies: string, at: number): string | undefined {
   const before = at === 0 ? ';' : cookies[at - 1]!;
   const start = at + passCookie.length + 1;

@@ -28,10 +28,7 @@ export function returnPath(text: string | undefined): string {
   return path.length > lengthMax || url.pathname.startsWith(guestPath) ? home : path;
 }
 
-/**
- * Writes the target of a proxy's redirection; a way back too long for small proxies becomes the
- * root.
- */
+/** Writes the target of a proxy's redirection; a way back too long for small proxies becomes the root. */
 export function challengeHref(uri: string | undefined): string {
   const encoded = encodeURIComponent(returnPath(uri));
   return `${challengePath}?rd=${encoded.length > lengthMax ? encodeURIComponent(home) : encoded}`;

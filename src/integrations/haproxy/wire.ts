@@ -189,9 +189,7 @@ export class WireWriter {
   #bytes = Buffer.allocUnsafe(65_536);
   #length = 0;
 
-  /**
-   * Appends a frame with the FIN flag alone; its ids are the bytes of `ids` from `from` to `to`.
-   */
+  /** Appends a frame with the FIN flag alone; its ids are the bytes of `ids` from `from` to `to`. */
   frame(
     type: number,
     ids: Buffer,

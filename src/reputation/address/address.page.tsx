@@ -108,10 +108,7 @@ export interface IpPageData {
   readonly categories: readonly { readonly name: string; readonly count: number }[];
   /** Newest first. */
   readonly comments: readonly IpPageComment[];
-  /**
-   * Number of the newest reports behind chart, categories and comments, when there are more
-   * reports.
-   */
+  /** Number of the newest reports behind chart, categories and comments, when there are more reports. */
   readonly latestReports?: number | undefined;
   /** A page on which one reports this address. */
   readonly reportHref?: string | undefined;
@@ -408,10 +405,7 @@ const commentsMax = 25;
 const commentStart = 160;
 const commentLongMin = 220;
 
-/**
- * Shows the beginning of a long comment, and the rest behind a click: the next comment stays in
- * sight.
- */
+/** Shows the beginning of a long comment, and the rest behind a click: the next comment stays in sight. */
 function commentText(masked: string, text: Catalogue): Html {
   const characters = Array.from(masked);
   if (characters.length <= commentLongMin) {

@@ -549,10 +549,7 @@ function wholeOf(network: Prefix, { index, check, clock }: PageOptions) {
   return { name: formatPrefix(decider), score };
 }
 
-/**
- * Judges each address of an IPv4 /24, which takes a fraction of a millisecond; undefined for
- * another network.
- */
+/** Judges each address of an IPv4 /24, which takes a fraction of a millisecond; undefined for another network. */
 function cellsOf(
   network: Prefix,
   { check, clock }: Pick<PageOptions, 'check' | 'clock'>,

@@ -72,10 +72,7 @@ export function scoreCurve(input: CurveInput): CurveDay[] | undefined {
   });
 }
 
-/**
- * Returns the score of an entry whose reports are not at hand: the evidence has only decayed since
- * the last one.
- */
+/** Returns the score of an entry whose reports are not at hand: the evidence has only decayed since the last one. */
 function scoreAround(said: ReportEvidence, ms: number): number | undefined {
   if (ms >= said.lastReportedAt) {
     return entryScore(0, said.ceiling, said.strength, halfLivesAt(ms));

@@ -208,9 +208,7 @@ interface Above {
   /** The highest score by all evidence, and by lists alone, down to this network. */
   readonly any: number;
   readonly listed: number;
-  /**
-   * The score that counts: `any`, or `listed` in a known-good range, where reports have no effect.
-   */
+  /** The score that counts: `any`, or `listed` in a known-good range, where reports have no effect. */
   readonly score: number;
   readonly isKnownGood: boolean;
   readonly isAllowed: boolean;

@@ -160,10 +160,7 @@ const linesParameters = {
 };
 const readParameters = queryReader(linesParameters);
 
-/**
- * Reads the variant that a request asks for. The error names the parameter that does not exist or
- * does not fit.
- */
+/** Reads the variant that a request asks for. The error names the parameter that does not exist or does not fit. */
 export function readChoice(
   feed: Feed,
   given: { all(name: string): readonly string[]; readonly names: readonly string[] },

@@ -78,10 +78,7 @@ const immediateShare = 8;
 /** After a change a build waits this long for the next change, and `patienceMs` at most in all. */
 const quietMs = 750;
 const patienceMs = 3_000;
-/**
- * The pause after a failure, twice as long after each further one: a build from nothing costs
- * seconds.
- */
+/** The pause after a failure, twice as long after each further one: a build from nothing costs seconds. */
 const retryMs = 5_000;
 const retryMsMax = 5 * minuteMs;
 /** The thread ends after this time without a build: it holds all lines in memory, and the store has them too. */
@@ -112,10 +109,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
   const seen = { position: -1n, changedAtMs: 0, since: 0, hour: -1 };
   let builtPosition = -1n;
   let builtHour = -1;
-  /**
-   * Start of the last build, monotonic ms. The first build shows what was there, not a change, and
-   * does not count.
-   */
+  /** Start of the last build, monotonic ms. The first build shows what was there, not a change, and does not count. */
   let startedMs = Number.NEGATIVE_INFINITY;
   let isFollowed = () => false;
   let retryAtMs = Number.NEGATIVE_INFINITY;
@@ -134,10 +128,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
     nextTryMs: 0,
     lookedMs: 0,
   };
-  /**
-   * The time at which the files served here began to differ from those built elsewhere; monotonic,
-   * ms.
-   */
+  /** The time at which the files served here began to differ from those built elsewhere; monotonic, ms. */
   let apartSinceMs: number | undefined;
 
   /** Compares positions alone: a build that finds nothing new ends early. */

@@ -21,10 +21,7 @@ export const recipeNames = [
 ] as const;
 export type RecipeName = (typeof recipeNames)[number];
 
-/**
- * The place for a text: a shell of root, a field of a form, a router's console, a file of that
- * path.
- */
+/** The place for a text: a shell of root, a field of a form, a router's console, a file of that path. */
 export type SnippetPlace = 'shell' | 'address' | 'routeros' | { readonly file: string };
 
 export interface Snippet {

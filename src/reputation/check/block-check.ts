@@ -27,9 +27,7 @@ export interface ReportedHost {
 interface BlockCheckRules {
   /** Hosts whose last report is older don't show. Milliseconds since 1970. */
   readonly since: number;
-  /**
-   * Called before each thousand entries but the first; false ends the walk with `quota_exceeded`.
-   */
+  /** Called before each thousand entries but the first; false ends the walk with `quota_exceeded`. */
   readonly mayGoOn: () => boolean;
   /** Returns false once nobody waits for the answer: the work ends, whatever was found. */
   readonly isWanted: () => boolean;

@@ -144,10 +144,7 @@ export function openCheck(options: {
     return bytes.toString('utf8', 8, bytes.length - 1);
   }
 
-  /**
-   * Returns the body of an answer, `{"data":` and that object, which the next call of any kind
-   * overwrites.
-   */
+  /** Returns the body of an answer, `{"data":` and that object, which the next call of any kind overwrites. */
   function body(text: string, nowMs: number): Uint8Array | undefined {
     const family = parseIp(text, address);
     return family === 0 ? undefined : write(family, address, judge(family, address, nowMs));

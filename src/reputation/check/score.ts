@@ -46,9 +46,7 @@ export function strengthOf(evidence: number, nowHalfLives: number): number {
   return evidence <= 0 ? Number.NEGATIVE_INFINITY : Math.log2(evidence) + nowHalfLives;
 }
 
-/**
- * Returns the score of evidence under a ceiling: 0..ceiling, not rounded; 0 under a ceiling of 0.
- */
+/** Returns the score of evidence under a ceiling: 0..ceiling, not rounded; 0 under a ceiling of 0. */
 export function communityScore(evidence: number, ceiling: number): number {
   if (ceiling === 0 || evidence <= 0) return 0;
   return ceiling * -Math.expm1((-slope * evidence) / ceiling);

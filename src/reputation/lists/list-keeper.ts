@@ -45,10 +45,7 @@ export function createListKeeper(options: {
     }
   }
 
-  /**
-   * Ends lists and manual entries that are due, by events, so that every node ends them at the
-   * same place.
-   */
+  /** Ends lists and manual entries that are due, by events, so that every node ends them at the same place. */
   async function expire(): Promise<void> {
     await endOwnEntries();
     for (const source of sources.list()) {

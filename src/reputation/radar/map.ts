@@ -89,10 +89,7 @@ interface Dot {
   readonly y: number;
 }
 
-/**
- * Returns the place of a number on the curve. @param side of the square, a power of two; `at` is
- * below its square
- */
+/** Returns the place of a number on the curve. @param side of the square, a power of two; `at` is below its square */
 export function placeOf(side: number, at: number): Dot {
   let x = 0;
   let y = 0;

@@ -26,10 +26,7 @@ export interface Report {
 }
 
 export interface ReadReport extends Report {
-  /**
-   * True for an address with which clients test themselves: the report is accepted and nothing of
-   * it is kept.
-   */
+  /** True for an address with which clients test themselves: the report is accepted and nothing of it is kept. */
   readonly isExample: boolean;
 }
 

@@ -134,10 +134,7 @@ export function countryNameOf(code: string): string | null {
   return formatFor('en').country(code) ?? null;
 }
 
-/**
- * One object as JSON. `reporterId` is a number that stands for an account and reveals nothing of
- * it.
- */
+/** One object as JSON. `reporterId` is a number that stands for an account and reveals nothing of it. */
 export function reportJson(report: StoredReport): string {
   return JSON.stringify({
     reportedAt: isoDate(report.reportedAt),

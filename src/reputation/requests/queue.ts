@@ -232,10 +232,7 @@ export function standingOf(from: Pick<Removal, 'fromAddress' | 'signedIn'>): Ask
   return from.signedIn ? 'signed_in' : 'anyone';
 }
 
-/**
- * Reads the reason that was typed; undefined: too short or too long. Control characters become
- * spaces.
- */
+/** Reads the reason that was typed; undefined: too short or too long. Control characters become spaces. */
 export function readReason(typed: string): string | undefined {
   const reason = typed.replace(/\p{C}+/gu, ' ').trim();
   const { length } = Array.from(reason);

@@ -62,10 +62,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
   } = options;
   const serverAddresses = new Set(options.serverAddresses);
 
-  /**
-   * Returns the slot of a verified account with a key; a report without one is an anonymous
-   * report.
-   */
+  /** Returns the slot of a verified account with a key; a report without one is an anonymous report. */
   function slotIn(context: PersonRequest): number | undefined {
     return isVerified(context) ? options.slotOf(context.session!.accountId) : undefined;
   }

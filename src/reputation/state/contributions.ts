@@ -237,10 +237,7 @@ export function createContributions(entriesMax: number, nodesMax: number) {
     return sections;
   }
 
-  /**
-   * Loads an image into an empty state. @returns false when it does not fit: the state must be
-   * thrown away then
-   */
+  /** Loads an image into an empty state. @returns false when it does not fit: the state must be thrown away then */
   function restore(from: ArrayImage): boolean {
     const numbers = new Uint32Array(4);
     if (!restoreArray(from, 'contributions', numbers)) return false;
@@ -290,10 +287,7 @@ export function createContributions(entriesMax: number, nodesMax: number) {
 
 export type Contributions = ReturnType<typeof createContributions>;
 
-/**
- * Leaves out trailing zeros: a field that no kind in use has is all zero, 8 MB of a million
- * entries.
- */
+/** Leaves out trailing zeros: a field that no kind in use has is all zero, 8 MB of a million entries. */
 function withoutZerosBehind(array: Uint32Array, length: number): Uint32Array {
   let end = length;
   while (end > 0 && array[end - 1] === 0) end--;

@@ -74,10 +74,7 @@ export interface Entries {
    * time, ms
    */
   reviewPeers(entry: number, at: number): void;
-  /**
-   * Returns the entry of exactly this prefix, made if absent, and marks its page as changing. 0:
-   * the index is full.
-   */
+  /** Returns the entry of exactly this prefix, made if absent, and marks its page as changing. 0: the index is full. */
   claim(family: 4 | 6, words: Uint32Array, length: number): number;
   /** Returns true when a report of the address can be recorded after those that are under way. */
   hasRoomFor(family: 4 | 6, words: Uint32Array): boolean;
@@ -97,10 +94,7 @@ export interface Entries {
   sink(node: number): void;
   /** Updates the time of the newest manual entry, after one was removed. */
   noteOwnTime(): void;
-  /**
-   * Adds up the votes of the 30 days up to the entry's last report. Returns the same object each
-   * time.
-   */
+  /** Adds up the votes of the 30 days up to the entry's last report. Returns the same object each time. */
   voteCountOf(entry: number): Readonly<VoteCount>;
   /** Returns the ceiling that the entry keeps though its quorum has lapsed, 0 for none. */
   heldCeiling(entry: number): number;
@@ -108,10 +102,7 @@ export interface Entries {
   /** Present when `isDigested` was set. */
   readonly digest: EntryDigest | undefined;
   image(): ArrayImage;
-  /**
-   * Loads an image into an empty state, over an index from the same snapshot. @returns false when
-   * it is unusable
-   */
+  /** Loads an image into an empty state, over an index from the same snapshot. @returns false when it is unusable */
   restore(image: ArrayImage): boolean;
 }
 

@@ -13,10 +13,7 @@ import { createMix } from '../../storage/nodes/digests.ts';
 import { type Contributions, contributionKinds, kindOf } from './contributions.ts';
 import { entryPages, hasVote, type PageLists } from './entry-pages.ts';
 
-/**
- * States of an entry: in the sum; out of it and on the list; else on a page that was not read yet,
- * or absent.
- */
+/** States of an entry: in the sum; out of it and on the list; else on a page that was not read yet, or absent. */
 const counted = 1;
 const listed = 2;
 const entriesPerSlice = 64;
@@ -33,9 +30,7 @@ export function createEntryDigest(options: {
   const sum = new Uint32Array(2);
   const mix = createMix();
   const changed: number[] = [];
-  /**
-   * The first page that is not in the sum yet: entries loaded at the start are added page by page.
-   */
+  /** The first page that is not in the sum yet: entries loaded at the start are added page by page. */
   let nextPage = 0;
 
   function put(entry: number, sign: 1 | -1): boolean {

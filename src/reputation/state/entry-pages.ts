@@ -80,10 +80,7 @@ export function createPageLists(entriesMax: number) {
       }
       return sections;
     },
-    /**
-     * Loads an image into an empty state. @returns false when it does not fit: the state must be
-     * thrown away then
-     */
+    /** Loads an image into an empty state. @returns false when it does not fit: the state must be thrown away then */
     restore(image: ArrayImage): boolean {
       const top = new Uint32Array(1);
       if (!restoreArray(image, 'pages.top', top)) return false;

@@ -33,9 +33,7 @@ import {
 import type { ReportReducer } from './report-reducer.ts';
 
 export interface Reducer extends ReputationInMemory {
-  /**
-   * Counts votes that did not count because their account's budget was used up, since the start.
-   */
+  /** Counts votes that did not count because their account's budget was used up, since the start. */
   refusedVotes(): number;
   /** Grows with each rule added or removed: a list made before may hold an allowed address. */
   allowChanges(): number;

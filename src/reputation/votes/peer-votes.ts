@@ -156,9 +156,7 @@ export function createPeerVotes(options: {
     peers.delete(peer);
   }
 
-  /**
-   * Puts a peer's row on an entry. @returns the node, 0 when the peers' part of the contributions is used up
-   */
+  /** Puts a peer's row on an entry. @returns the node, 0 when the peers' part of the contributions is used up */
   function put(
     entry: number,
     peer: number,
@@ -186,9 +184,7 @@ export function createPeerVotes(options: {
     return node;
   }
 
-  /**
-   * Adds the votes of reports and peers up that count on `newestDay`, but that of the node `without`.
-   */
+  /** Adds the votes of reports and peers up that count on `newestDay`, but that of the node `without`. */
   function count(into: Count, entry: number, newestDay: number, without = 0): void {
     const oldest = newestDay - voteDays;
     into.clear();

@@ -198,10 +198,7 @@ export function dayOf(second: number): number {
 /** Reports whose source address can be forged: a packet proves nothing about who sent it. */
 const spoofable = (1 << 4) | (1 << 6) | (1 << 14);
 
-/**
- * Returns true for DDoS, Ping of Death, Port Scan and nothing else. @param categories bit n for
- * category n
- */
+/** Returns true for DDoS, Ping of Death, Port Scan and nothing else. @param categories bit n for category n */
 export function isSpoofable(categories: number): boolean {
   return (categories & ~spoofable) === 0;
 }

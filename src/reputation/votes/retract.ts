@@ -49,9 +49,7 @@ export async function retractReports(options: {
   return ok({ reports: removedReports, addresses });
 }
 
-/**
- * Yields the addresses that the account may have reported since then, some of them more than once.
- */
+/** Yields the addresses that the account may have reported since then, some of them more than once. */
 async function* addressesOf(store: Store, account: string, since: number, pace: Pace) {
   for await (const report of reportsOfAccount(store, account, pace)) {
     if (report.reportedAt >= since) yield report;
@@ -62,10 +60,7 @@ async function* addressesOf(store: Store, account: string, since: number, pace: 
   }
 }
 
-/**
- * Withdraws all reports of a report's address by its account, which loses trust. Fails with
- * `not_found`.
- */
+/** Withdraws all reports of a report's address by its account, which loses trust. Fails with `not_found`. */
 export async function retractReport(
   reports: Pick<ReportStore, 'find' | 'withdraw'>,
   id: string,

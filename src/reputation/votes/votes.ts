@@ -67,10 +67,7 @@ export interface Reporters {
   penalise(slot: number): void;
   /** Records that a withdrawn report had earned points, see `hasWithdrawn`. */
   rememberWithdrawn(slot: number, mark: number, at: number): void;
-  /**
-   * Returns true when the account's withdrawn report of the entry with this mark had earned
-   * points.
-   */
+  /** Returns true when the account's withdrawn report of the entry with this mark had earned points. */
   hasWithdrawn(slot: number, mark: () => number, at: number): boolean;
 }
 
@@ -87,9 +84,7 @@ export function budgetBaseOf(rank: Rank, { isPrivate }: Policy): number {
 export interface VoteRequest {
   readonly slot: number;
   readonly rank: Rank;
-  /**
-   * The time at which it was recorded, ms, and the one at which it happened, seconds since 1970.
-   */
+  /** The time at which it was recorded, ms, and the one at which it happened, seconds since 1970. */
   readonly at: number;
   readonly second: number;
   readonly network: number;
@@ -114,10 +109,7 @@ export function createVotes(options: {
   /** Votes that did not count for want of budget, since the start. */
   let refused = 0;
 
-  /**
-   * Returns undefined when the report carries no vote. @param node the account's node at the entry, 0
-   * for none
-   */
+  /** Returns undefined when the report carries no vote. @param node the account's node at the entry, 0 for none */
   function castVote(node: number, request: VoteRequest): Vote | undefined {
     const units = unitsOf[request.rank];
     if (units === 0 || isSpoofable(request.categories)) return undefined;
@@ -243,10 +235,7 @@ export function createConfirmation(options: {
   return { confirm, retract };
 }
 
-/**
- * Returns the part of a vote's charge of 1 that is left at `at` (ms), by the day on which it was
- * cast.
- */
+/** Returns the part of a vote's charge of 1 that is left at `at` (ms), by the day on which it was cast. */
 export function chargedPart(vote: number, at: number): number {
   const days = Math.max(0, at / dayMs - voteDayOf(vote));
   return 2 ** -(days / budgetHalfLifeDays);

@@ -13,10 +13,7 @@ import { openDestinations, sourceFault } from '../lists/import/download.ts';
 import { createWebhookRunner } from './runner.ts';
 import { createWebhooks, removeWebhooks, webhookBounds, webhooksOf } from './webhook-store.ts';
 
-/**
- * Scores change by reports, lists and time; each poll is a look-up for each watch, or a walk of a
- * network.
- */
+/** Scores change by reports, lists and time; each poll is a look-up for each watch, or a walk of a network. */
 const pollMs = 2_000;
 /** After a long poll the next one waits this many times its duration. */
 const restRatio = 9;

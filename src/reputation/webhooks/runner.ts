@@ -114,10 +114,7 @@ export function createWebhookRunner(options: {
     );
   }
 
-  /**
-   * Treats a wait that is longer than any can be as over: it was set before the clock was set
-   * back.
-   */
+  /** Treats a wait that is longer than any can be as over: it was set before the clock was set back. */
   function isDue({ nextTryAt }: StoredWebhook): boolean {
     const waitMs = nextTryAt - clock.now();
     return waitMs <= 0 || waitMs > longestWaitMs * (1 + 255 / spread);

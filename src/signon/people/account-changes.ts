@@ -93,9 +93,7 @@ export function createAccountChanges(options: {
   /** The monotonic times of each account's changes of this hour; accounts by last use, oldest first. */
   const made = new Map<string, readonly number[]>();
 
-  /**
-   * Returns whether only a passkey is a proof strong enough: there is one, and no second factor.
-   */
+  /** Returns whether only a passkey is a proof strong enough: there is one, and no second factor. */
   async function needsPasskey(accountId: string): Promise<boolean> {
     if (await isFactorOn(store, accountId)) return false;
     return (await passkeysOf(store, accountId, 1)).length > 0;

@@ -273,10 +273,7 @@ export function readLinkData(link: Pick<FoundLink, 'data'>): LinkData {
   return { chosen, browser, ...numbers, endsAt: Number(endsAt ?? 0) };
 }
 
-/**
- * Returns whether the link of a registration carries nothing: whoever opens it chooses the
- * password.
- */
+/** Returns whether the link of a registration carries nothing: whoever opens it chooses the password. */
 export function isChosenByLink({ passwordHash, passkey }: Chosen): boolean {
   return passwordHash === '' && passkey === undefined;
 }

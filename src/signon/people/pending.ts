@@ -113,10 +113,7 @@ export async function evictionOf(
   return { check: unchanged(person), del };
 }
 
-/**
- * Returns the rows that a request under way, or anybody who names the address, leaves at an
- * account.
- */
+/** Returns the rows that a request under way, or anybody who names the address, leaves at an account. */
 async function tracesOf(store: Store, id: string): Promise<Key[]> {
   const sessions = await sessionIdsOf(store, id);
   // The bound may be exceeded for a moment, so twice as many are read.

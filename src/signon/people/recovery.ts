@@ -108,10 +108,7 @@ export function createRecovery(options: {
     });
   }
 
-  /**
-   * Forgives other people's guesses at the old password: they must not hinder the owner with the
-   * new.
-   */
+  /** Forgives other people's guesses at the old password: they must not hinder the owner with the new. */
   function trust(person: Person, { browserId }: Visitor): void {
     attempts.forgive(person.account.email);
     if (browserId !== undefined) attempts.vouch(person.account.email, browserId);

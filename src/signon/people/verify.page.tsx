@@ -22,9 +22,7 @@ import {
 } from './register.page.tsx';
 import type { LinkAsks } from './registration.ts';
 
-/**
- * The page of a person who is signed in and not verified: it sends another link.
- */
+/** The page of a person who is signed in and not verified: it sends another link. */
 export function unverifiedPage(
   frame: PageFrame,
   data: Onward & { csrf: string; email: string; sent: boolean; worksFrom: number },

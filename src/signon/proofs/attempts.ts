@@ -275,17 +275,11 @@ export function createAttempts({
       everywhere('count', together);
       return 0;
     },
-    /**
-     * Records a right proof: forgives what was counted of the account here, guesses of others
-     * included.
-     */
+    /** Records a right proof: forgives what was counted of the account here, guesses of others included. */
     succeeded: (...together: readonly Attempt[]): void => everywhere('succeed', together),
     /** Takes back attempts that were never checked (overload). */
     withdrawn: (...together: readonly Attempt[]): void => everywhere('withdraw', together),
-    /**
-     * Forgives guesses of others at this password, once the owner proved their identity in another
-     * way.
-     */
+    /** Forgives guesses of others at this password, once the owner proved their identity in another way. */
     forgive: (account: string): void => everywhere('forgive', account),
     /** Lets this browser try the password of the account for an hour, unhindered by others. */
     vouch: (account: string, browserId: string): void => everywhere('vouch', account, browserId),

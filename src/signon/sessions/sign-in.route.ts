@@ -161,9 +161,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     return pageBuilder.go(context, target, cookies);
   }
 
-  /**
-   * An owner's browser has a limit of its own; all other browsers share those of their networks.
-   */
+  /** An owner's browser has a limit of its own; all other browsers share those of their networks. */
   function waitFor({ request }: RequestContext, owner: string | undefined): number {
     if (owner !== undefined) return callers.takeFor('signInOwner', owner);
     const near = callers.networkOf(request).wide;
@@ -356,10 +354,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
   ];
 }
 
-/**
- * Returns whether a form led here because its session had ended: its values are kept (`unsaved`) or
- * not (`undone`).
- */
+/** Returns whether a form led here because its session had ended: its values are kept (`unsaved`) or not (`undone`). */
 function lostOf({ back = '' }: Onward): 'unsaved' | 'undone' | undefined {
   const lost = draftIn(back);
   return lost && (lost === 'kept' ? 'unsaved' : 'undone');

@@ -28,10 +28,7 @@ const ownMachine: ReadonlySet<string> = new Set([
   'broadcasthost',
 ]);
 
-/**
- * Returns whether a text is lower-case LDH labels, valid A-labels where one begins with `xn--`, and
- * no address.
- */
+/** Returns whether a text is lower-case LDH labels, valid A-labels where one begins with `xn--`, and no address. */
 function isName(text: string): boolean {
   if (text.length > hostCharsMax || !hostPattern.test(text)) return false;
   // The same reading as a browser's: refuses bad punycode and numbers that are really addresses.

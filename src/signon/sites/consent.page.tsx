@@ -180,9 +180,7 @@ function inItsLetters(foreign: string | undefined, text: ConsentCatalogue): Html
   );
 }
 
-/**
- * Returns whether a scope is marked as new: at the first consent none is, as all of them are new.
- */
+/** Returns whether a scope is marked as new: at the first consent none is, as all of them are new. */
 function isNew(asked: AskedScope, scopes: readonly AskedScope[]): boolean {
   return asked.before === undefined && scopes.some(({ before }) => before !== undefined);
 }

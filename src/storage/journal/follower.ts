@@ -89,10 +89,7 @@ export function createFollower({
   let again = false;
   /** Events that came with their commits, without gaps. */
   let committed: StoreEvent[] = [];
-  /**
-   * True if the journal must be read: at the start, and when events came with a gap or without a hint's
-   * events.
-   */
+  /** True if the journal must be read: at the start, and when events came with a gap or without a hint's events. */
   let mustRead = true;
   let timer: NodeJS.Timeout | undefined;
   /** Set while a hint waits until the next read may be. */
@@ -263,10 +260,7 @@ export function createFollower({
     for (const waiter of rejected) waiter.reject(endOf(message));
   }
 
-  /**
-   * Callers that wait for an event of a newer program get `store_unavailable`: another node may
-   * have it.
-   */
+  /** Callers that wait for an event of a newer program get `store_unavailable`: another node may have it. */
   function endOf(message: string): Error {
     return phase === 'held' ? new StoreUnavailableError(message) : new Error(message);
   }
@@ -318,10 +312,7 @@ export function createFollower({
       return caughtUp;
     },
     appliedSeq: (): bigint => applied,
-    /**
-     * Returns how long the journal has been unreadable or a read unanswered, milliseconds; 0 if it is
-     * readable.
-     */
+    /** Returns how long the journal has been unreadable or a read unanswered, milliseconds; 0 if it is readable. */
     staleMs,
     /** From the start until it is stopped or has failed: memory follows the journal. */
     isFollowing,

@@ -330,9 +330,7 @@ function boundReading(): void {
 
 const byteaOid = 17;
 
-/**
- * The library's own reader loops for ever at a stray backslash, and leaves out what is no digit.
- */
+/** The library's own reader loops for ever at a stray backslash, and leaves out what is no digit. */
 function readBytes(text: string): Buffer {
   const bytes = Buffer.from(text.slice(2), 'hex');
   if (text.startsWith('\\x') && 2 * bytes.length === text.length - 2) return bytes;

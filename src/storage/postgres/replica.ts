@@ -213,10 +213,7 @@ export function createReplicaReads(options: {
 
   return {
     shown,
-    /**
-     * Makes the next read ask the primary: it has this event, or one that it did not report by
-     * number and time.
-     */
+    /** Makes the next read ask the primary: it has this event, or one that it did not report by number and time. */
     expect(seq?: bigint): void {
       if (seq === undefined) lookedMs = Number.NEGATIVE_INFINITY;
       else if (seq > expectedSeq) expectedSeq = seq;

@@ -345,10 +345,7 @@ function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
 
 const languageNames: Readonly<Record<Language, string>> = { en: 'English', fr: 'Français' };
 
-/**
- * The chosen theme is known when the page is finished (web/guard/appearance.ts): the style marks
- * it.
- */
+/** The chosen theme is known when the page is finished (web/guard/appearance.ts): the style marks it. */
 function appearanceForm(frame: PageFrame): Html {
   const { looks: text } = frameText(frame);
   return (

@@ -34,10 +34,7 @@ export const abuseipdb: ListFormat = (sink, options) => {
   };
 };
 
-/**
- * Returns undefined until the head decides it: at the first bracket, or at the end of the first
- * line with text.
- */
+/** Returns undefined until the head decides it: at the first bracket, or at the end of the first line with text. */
 function chooseReader(
   head: string,
   isWhole: boolean,

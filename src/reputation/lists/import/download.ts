@@ -15,10 +15,7 @@ import { replaceByEmbedded, textOfEmbedded } from '../../../ip/embedded-ipv4.ts'
 import { isPublic } from '../../../ip/special.ts';
 import { escapeControls } from './rows.ts';
 
-/**
- * The validators of a server's answer (RFC 9110, 8.8), sent with the next request. Empty: it sent
- * none.
- */
+/** The validators of a server's answer (RFC 9110, 8.8), sent with the next request. Empty: it sent none. */
 export interface Validators {
   readonly etag: string;
   readonly lastModified: string;
@@ -275,10 +272,7 @@ export type Resolve = (
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/**
- * Returns true for an address that can be a peer on the public Internet; a text with a zone is
- * none.
- */
+/** Returns true for an address that can be a peer on the public Internet; a text with a zone is none. */
 function isPublicText(address: string): boolean {
   const words = new Uint32Array(4);
   const family = parseIp(address, words);
@@ -369,10 +363,7 @@ export function openDestinations(options: {
   return { admit, lookup };
 }
 
-/**
- * Returns the fault of an address to subscribe to, if any; a name that can't be looked up now is
- * fine.
- */
+/** Returns the fault of an address to subscribe to, if any; a name that can't be looked up now is fine. */
 export async function sourceFault(
   url: URL,
   destinations: Destinations,

@@ -30,10 +30,7 @@ export interface OpenOptions {
   readonly deadlineMs?: number;
   /** The hosts that may be asked; absent: any. */
   readonly destinations?: Destinations;
-  /**
-   * Validators of the rows that are here already: a server that says they are unchanged sends
-   * nothing.
-   */
+  /** Validators of the rows that are here already: a server that says they are unchanged sends nothing. */
   readonly known?: Validators | undefined;
   /** Headers that the host of the address asks for. */
   readonly credentials?: Readonly<Record<string, string>> | undefined;

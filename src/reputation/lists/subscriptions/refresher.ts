@@ -60,10 +60,7 @@ function dueAfter(
   return now + Math.round(pauseMs(everyMs, failures) * (1 - jitter + 2 * jitter * fraction));
 }
 
-/**
- * A list is due, too, when its time lies too far ahead: a clock that was set back must not hold it
- * up.
- */
+/** A list is due, too, when its time lies too far ahead: a clock that was set back must not hold it up. */
 function isDue(row: Subscription, now: number): boolean {
   if (row.state !== 'active') return false;
   const pause = pauseMs(row.everyMs, row.failures) * (1 + jitter) + 1;
@@ -103,10 +100,7 @@ export function createRefresher(options: {
 
   const fraction = () => Buffer.from(random.bytes(4)).readUInt32BE() / 2 ** 32;
 
-  /**
-   * Returns the list's rows in the journal, and whether they are whole, recent and this
-   * subscription's.
-   */
+  /** Returns the list's rows in the journal, and whether they are whole, recent and this subscription's. */
   async function held(row: Subscription) {
     const found = (await findList(store, { list: row.list, source: row.name })).row;
     const isOurs = found?.run === row.run && found.loading === false && row.run !== '';

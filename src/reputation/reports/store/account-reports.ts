@@ -46,10 +46,7 @@ import { tailAddresses, tailOf } from './tails.ts';
 /** The account id of the row for all accounts. */
 export const everybody = '';
 
-/**
- * Returns the time from which the index has all reports, ms since 1970; 0: it has all. The first
- * call writes it.
- */
+/** Returns the time from which the index has all reports, ms since 1970; 0: it has all. The first call writes it. */
 async function indexedSince(
   store: Pick<Store, 'get' | 'scan' | 'commit'>,
   now: number,
@@ -69,9 +66,7 @@ export function isWholeIndex(row: Uint8Array): boolean {
   return timeIn(row) === 0;
 }
 
-/**
- * Returns true when each report of the account is in the index, as far as the store alone shows.
- */
+/** Returns true when each report of the account is in the index, as far as the store alone shows. */
 export async function isIndexed(
   store: Pick<Store, 'get' | 'scan'>,
   account: string,
@@ -145,10 +140,7 @@ async function* allReportsOf(store: Store, account: string, pace: Pace): AsyncGe
   for await (const { report } of walk(store, account, pace)) yield report;
 }
 
-/**
- * Blanks an account's comments; safe to run again. @returns their number. @throws when the store
- * can't be written
- */
+/** Blanks an account's comments; safe to run again. @returns their number. @throws when the store can't be written */
 export async function blankComments(store: Store, account: string, pace: Pace): Promise<number> {
   let blanked = 0;
   let batch: Found[] = [];
@@ -307,10 +299,7 @@ export function createOwnReports(options: {
 
   return {
     page,
-    /**
-     * Called at the start: from then on each report has its row in the index. The first page does
-     * the same.
-     */
+    /** Called at the start: from then on each report has its row in the index. The first page does the same. */
     async begin(): Promise<void> {
       await indexedSince(store, clock.now());
     },

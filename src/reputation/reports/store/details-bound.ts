@@ -53,10 +53,7 @@ export const detailsKept = 10_000;
 /** Details beyond `detailsKept` that an address may have before they are cut. */
 export const detailsSlack = 500;
 
-/**
- * Addresses whose number of reports is remembered. One that is forgotten is read once more than
- * needed.
- */
+/** Addresses whose number of reports is remembered. One that is forgotten is read once more than needed. */
 const lookedMax = 65_536;
 /** Reports of one commit; each takes three rows with it. */
 const rowsPerCommit = 200;
@@ -122,9 +119,7 @@ export async function pruneDetails(
   return { folded, isWhole: true };
 }
 
-/**
- * Bounds the details of addresses that have many reports, and again when `slack` more have come.
- */
+/** Bounds the details of addresses that have many reports, and again when `slack` more have come. */
 export function createDetailsKeeper(
   store: Store,
   { kept = detailsKept, slack = detailsSlack }: { kept?: number; slack?: number } = {},
@@ -165,9 +160,7 @@ export function createDetailsKeeper(
   };
 }
 
-/**
- * Returns the key of the oldest report that is kept; undefined when there are no more than `kept`.
- */
+/** Returns the key of the oldest report that is kept; undefined when there are no more than `kept`. */
 async function lastKept(store: Store, prefix: Key, kept: number): Promise<Key | undefined> {
   let seen = 0;
   for await (const page of pagesUnder(store, prefix, { limit: pageRows })) {

@@ -93,10 +93,7 @@ const spansMs = [
   reportAgeMaxMs,
 ] as const;
 const scanPage = 500;
-/**
- * Pages read of one span. In a burst, which has more, the newest may be missed until the next
- * poll.
- */
+/** Pages read of one span. In a burst, which has more, the newest may be missed until the next poll. */
 const pagesMax = 4;
 
 /** @returns the newest first */

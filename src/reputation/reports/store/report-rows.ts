@@ -43,10 +43,7 @@ export interface StoredReport {
   readonly reportedAt: number;
 }
 
-/**
- * Encodes family (1 byte) and address (16 bytes, IPv4 in the last four): fixed width, sorts by
- * address.
- */
+/** Encodes family (1 byte) and address (16 bytes, IPv4 in the last four): fixed width, sorts by address. */
 export function addressBytes(family: 4 | 6, words: Uint32Array): Uint8Array {
   const bytes = Buffer.alloc(17);
   bytes[0] = family;
@@ -98,10 +95,7 @@ export function encodeRow(
   return out.u32(report.categories).text(report.comment).finish();
 }
 
-/**
- * Reads the time (ms) from a row's key, where it stands inverted before the id: later ones sort
- * first.
- */
+/** Reads the time (ms) from a row's key, where it stands inverted before the id: later ones sort first. */
 export function reportedAtIn(key: Uint8Array): number {
   return 0xffff_ffff_ffff - Buffer.from(key.subarray(key.length - 22)).readUIntBE(0, 6);
 }

@@ -280,10 +280,7 @@ export function createReportStore(options: {
     }
   }
 
-  /**
-   * Withdraws an account's reports of an address since `since` (ms). @returns how many reports
-   * went
-   */
+  /** Withdraws an account's reports of an address since `since` (ms). @returns how many reports went */
   async function withdraw(
     account: string,
     family: 4 | 6,
@@ -343,10 +340,7 @@ export function createReportStore(options: {
     return expired + (await expireTails(store, cutoff, eventId, stop));
   }
 
-  /**
-   * Checks each row as it was read: one that went meanwhile has had its event, and needs no
-   * second.
-   */
+  /** Checks each row as it was read: one that went meanwhile has had its event, and needs no second. */
   function expireRows(due: readonly Entry[]): Promise<CommitResult> {
     const del: Key[] = [];
     const events = [];
