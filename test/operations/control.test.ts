@@ -131,7 +131,7 @@ describe('what is no request', { concurrency: true }, () => {
         assert.match(await hostile.failure(), said);
         // The other side keeps its half open, and goes on sending.
         const more = setInterval(() => hostile.send(Buffer.alloc(1_000)), 50);
-        await within(() => control.table.used() === 0, 'its place is free', 10_000);
+        await within(() => control.table.used() === 0, 'its place is free');
         clearInterval(more);
         const other = join();
         other.ask('stats', {});
@@ -202,7 +202,7 @@ it('who asks nothing is told so and hung up on, also when bytes trickle in', asy
       assert.equal(await slow.failure(), 'nothing was asked for');
       clearInterval(trickle);
       assert.ok(at < frame.length);
-      await within(() => control.table.used() === 0, 'their places are free', 10_000);
+      await within(() => control.table.used() === 0, 'their places are free');
     },
     { askMsMax: 300 },
   );
@@ -212,14 +212,14 @@ it('a request that takes longer than the wait for it goes on', async () => {
   await withControl(
     async ({ control, join }) => {
       control.serve(async () => {
-        await delay(400);
+        await delay(1_200);
         return 'late';
       });
       const raw = join();
       raw.ask('one', {});
       assert.equal(await raw.result(), 'late');
     },
-    { askMsMax: 100 },
+    { askMsMax: 1_000 },
   );
 });
 
@@ -239,7 +239,7 @@ it('has so many places, tells who gets none, and takes them again', async () => 
     }
     assert.equal(control.table.used(), places);
     first[0]!.destroy();
-    await within(() => control.table.used() < places, 'a place is free', 10_000);
+    await within(() => control.table.used() < places, 'a place is free');
     const next = join();
     next.ask('stats', {});
     assert.deepEqual(await next.result(), { ok: true });
@@ -271,7 +271,7 @@ it('output waits for whoever reads it slowly', async () => {
     });
     const raw = join();
     raw.ask('backup', {});
-    await within(() => written >= windowBytes - frameBytesMax, 'the window is full', 10_000);
+    await within(() => written >= windowBytes - frameBytesMax, 'the window is full');
     await delay(300);
     // Nobody said that any of it was taken.
     assert.ok(written <= windowBytes, `${written} bytes`);
@@ -279,7 +279,7 @@ it('output waits for whoever reads it slowly', async () => {
     length.writeUInt32BE(frameBytesMax);
     const came = () => raw.frames.filter(({ kind }) => kind === frameKinds.output).length;
     for (let taken = 0; taken < 64; taken++) {
-      await within(() => came() > taken, `piece ${taken}`, 10_000);
+      await within(() => came() > taken, `piece ${taken}`);
       assert.ok(written <= taken * frameBytesMax + windowBytes, `${written} bytes`);
       raw.send(encodeFrame(frameKinds.drained, 1, length));
     }
@@ -345,13 +345,11 @@ it('a stop tells all who wait, ends work, and does not hang on what goes on', as
     hanging.ask('stuck', {});
     await silent.first(frameKinds.hello);
     await within(() => work.begun.length === 1 && stuck === 1);
-    const startMs = performance.now();
     const closing = control.close();
     assert.equal(await silent.failure(), 'the server is stopping');
     assert.equal(await working.failure(), 'the server is stopping');
     await Promise.all([closing, silent.closed, working.closed, hanging.closed]);
-    assert.ok(performance.now() - startMs < 10_000);
-    await within(() => control.table.used() === 0, 'all places are free', 10_000);
+    await within(() => control.table.used() === 0, 'all places are free');
   });
 });
 

@@ -36,7 +36,7 @@ function send(text: string, to = port): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(to, '127.0.0.1', () => socket.end(text));
     let answer = '';
-    socket.setTimeout(5_000, () => socket.destroy(new Error(`no answer: ${answer}`)));
+    socket.setTimeout(60_000, () => socket.destroy(new Error(`no answer: ${answer}`)));
     socket.on('data', (bytes) => {
       answer += bytes.toString('latin1');
     });

@@ -6,6 +6,7 @@ import { chmodSync, closeSync, mkdirSync, openSync, writeFileSync } from 'node:f
 import { after, before, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { spawn } from '../../support/house/spawn.ts';
+import { freePort } from '../../support/server/free-port.ts';
 import { runCli, startCli } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
@@ -13,8 +14,11 @@ const entry = fileURLToPath(new URL('../../../../bin/portcullis.js', import.meta
 const directory = makeTempDir('cli');
 const env = { DATA_DIR: `${directory.path}/data` };
 const email = 'user@portcullis.example';
+/** Where nobody listens. */
+let nobodyAt = '';
 
 before(async () => {
+  nobodyAt = `http://127.0.0.1:${await freePort()}/x?key=secret`;
   writeFileSync(`${directory.path}/good.txt`, '5.0.0.1\n');
   writeFileSync(`${directory.path}/page.txt`, '<html>no list</html>');
   writeFileSync(`${directory.path}/rubbish.txt`, 'one\ntwo\n');
@@ -95,7 +99,7 @@ it('names what is wrong with the data', async () => {
       [['seed', at('page.txt'), '--format', 'plain'], /page of HTML/],
       [['seed', at('rubbish.txt'), '--format', 'plain'], /no usable row/],
       [['seed', at('file'), '--format', 'plain'], /no usable row|empty/],
-      [['seed', 'http://127.0.0.1:59999/x?key=secret', '--format', 'plain'], /connection refused/],
+      [['seed', nobodyAt, '--format', 'plain'], /connection refused/],
       [['seed', 'ftp://127.0.0.1/x', '--format', 'plain'], /http/],
       [['anon', at('none.txt')], /no such file/],
       [['allow', 'add', '1.1.1.1/8'], /bits/],
@@ -115,7 +119,7 @@ it('names what is wrong with the data', async () => {
 });
 
 it('never shows the query of an address', async () => {
-  const args = ['seed', 'http://127.0.0.1:59999/x?key=secret', '--format', 'plain'];
+  const args = ['seed', nobodyAt, '--format', 'plain'];
   assert.doesNotMatch((await runCli(args, env)).stderr, /secret/);
 });
 

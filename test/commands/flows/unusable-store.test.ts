@@ -32,7 +32,7 @@ function run(
     ...(asOther && isRoot ? { uid: 65_534, gid: 65_534 } : {}),
     env: { PATH: process.env.PATH ?? '', DATA_DIR: dataDir, PORT: '0' },
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 300_000,
   });
 }
 

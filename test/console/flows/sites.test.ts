@@ -44,19 +44,18 @@ it('a site is listed with its visitors and its last sign-in', async () => {
   assert.match((await ada.get('/admin/sites')).body, /No site matches\./);
   assert.equal((await exchange(await allow(visitor))).status, 200);
   const shown = async () => row.exec(saidBy((await ada.get('/admin/sites')).body));
-  await within(async () => (await shown()) !== null, 'the site is counted');
-  const [, visitors, signIns, last, state] = (await shown())!;
-  assert.deepEqual([visitors, signIns, state], ['1 · 1 · 1', '1 · 1 · 1', 'open']);
+  // Visitors are counted from rows, sign-ins from the journal.
+  const counted = async () => (await shown())?.slice(1, 3).join();
+  await within(async () => (await counted()) === '1 · 1 · 1,1 · 1 · 1', 'the site is counted');
+  const [, , , last, state] = (await shown())!;
+  assert.equal(state, 'open');
   assert.notEqual(last, 'never');
   assert.match((await ada.get('/admin/sites?part=nothing')).body, /No site matches\./);
   const again = new URL((await visitor.get(authorizePath())).headers.location!);
   assert.equal((await exchange(again)).status, 200);
-  const [listed] = await server.cliJson('site', 'list', 'EXAMPLE');
-  assert.deepEqual(
-    listed.signIns,
-    { today: 2, week: 2, month: 2 },
-    'each sign-in, not each visitor',
-  );
+  const list = async () => (await server.cliJson('site', 'list', 'EXAMPLE'))[0];
+  await within(async () => (await list()).signIns.month === 2, 'each sign-in, not each visitor');
+  const listed = await list();
   assert.deepEqual(
     [listed.domain, listed.visitors, listed.day, listed.week, listed.blockedBy],
     ['example.com', 1, 1, 1, null],

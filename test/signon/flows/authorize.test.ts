@@ -234,10 +234,18 @@ it('each client has a limit, a /64 is one client, and neighbours who ask now and
     server.fetch('/authorize.php?client_id=x', { headers: { 'X-Forwarded-For': client } });
   const clients = [() => '203.0.113.7', (i: number) => `2001:db8:7:1::${i.toString(16)}`];
   for (const client of clients) {
-    const statuses: number[] = [];
-    for (let i = 1; i <= max + 2; i++) statuses.push((await ask(client(i))).status);
-    assert.deepEqual([...new Set(statuses.slice(0, max))], [400]);
-    assert.deepEqual(statuses.slice(max), [429, 429]);
+    // Some at once: all of them have to come in a minute, on a slow machine too.
+    const statuses = new Set<number>();
+    for (let i = 1; i <= max; i += 10) {
+      const some = Array.from({ length: Math.min(10, max + 1 - i) }, (_, j) => ask(client(i + j)));
+      for (const { status } of await Promise.all(some)) statuses.add(status);
+    }
+    assert.deepEqual([...statuses], [400]);
+    const beyond = [await ask(client(max + 1)), await ask(client(max + 2))];
+    assert.deepEqual(
+      beyond.map(({ status }) => status),
+      [429, 429],
+    );
     assert.ok(Number((await ask(client(max))).headers['retry-after']) >= 1);
   }
   for (const other of ['203.0.113.8', '2001:db8:7:2::1'])

@@ -38,7 +38,7 @@ it('the copy of everything can be had twice', { timeout: 600_000 }, async () => 
     await page.goto(`${server.baseUrl}/account/data`);
     for (const time of ['first', 'second', 'third']) {
       const [download] = await Promise.all([
-        page.waitForEvent('download', { timeout: 30_000 }),
+        page.waitForEvent('download'),
         page.getByRole('button', { name: 'Download' }).click(),
       ]);
       assert.equal(download.suggestedFilename(), 'account.json', time);
@@ -182,7 +182,7 @@ it('a sign-in in a window that the site opened stays in touch with the site', {
       await popup.waitForURL(/authorize\.php/);
       await inTouch('consent');
       await popup.getByRole('button', { name: 'Allow' }).click();
-      await page.waitForFunction('told.length > 0', undefined, { timeout: 30_000 });
+      await page.waitForFunction('told.length > 0');
       const told = (await page.evaluate('told')) as string[];
       assert.match(told[0]!, /code=.*state=of-the-window/);
     });

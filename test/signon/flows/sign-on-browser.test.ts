@@ -18,7 +18,7 @@ import {
 } from '../../support/browser/browser.ts';
 import { mailedLink } from '../../support/browser/web-visitor.ts';
 import { freePort } from '../../support/server/free-port.ts';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { type ClientSite, startClientSite } from '../../support/signon/client-site.ts';
 
 const email = 'ada@mail.example';
@@ -98,7 +98,8 @@ async function arrived(page: Page, site: ClientSite): Promise<URLSearchParams> {
 async function isFramed(context: BrowserContext, site: ClientSite, address: string) {
   const page = await context.newPage();
   await page.goto(site.framing(address));
-  await page.waitForTimeout(500);
+  // Of a frame that is refused it becomes that of an error.
+  await within(() => /^(https?|chrome-error):/.test(page.frames()[1]?.url() ?? ''), 'the frame');
   const shown = await page
     .frames()[1]
     ?.evaluate('document.body.innerText')
