@@ -314,10 +314,10 @@
         if (medium) present();
         else if (wish || !calm.matches) choose(wish || 'img');
         else update('', 'choose');
-        const isHeld = held !== undefined;
-        if (isHeld || noWork > 1) note.textContent = t('first');
+        if (held !== undefined) focus();
+        else if (!(noWork > 1)) return;
         held = undefined;
-        if (isHeld) focus();
+        note.textContent = t('first');
       });
     }
     function work(task) {
