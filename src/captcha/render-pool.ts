@@ -133,6 +133,8 @@ export interface Rendered {
 
 /** A waiting request is behind one batch at most: 4 images, some 5 ms. */
 const batch = 4;
+/** A stock that is still half full is filled up once nobody asked for so long. */
+const restMs = 1_000;
 
 export function createRenderPool(options: RenderPoolOptions) {
   const { renderer, random, log } = options;
@@ -144,6 +146,7 @@ export function createRenderPool(options: RenderPoolOptions) {
   let served = 0;
   let refused = 0;
   let closed = false;
+  let rest: NodeJS.Timeout | undefined;
   const newSeed = () => random.bytes(seedBytes);
 
   /** Begins the stock, or fills it up. Without effect while it is being filled, or full. */
@@ -167,6 +170,13 @@ export function createRenderPool(options: RenderPoolOptions) {
         },
       );
     }
+  }
+
+  /** A burst of visitors needs the cores itself: what it takes is made good behind it, or when half is gone. */
+  function refillInTime(): void {
+    clearTimeout(rest);
+    if (stock.length < options.stockMax / 2) refill();
+    else rest = setTimeout(refill, restMs).unref();
   }
 
   function keep(image: MotionImage, seed: Uint8Array): void {
@@ -193,7 +203,7 @@ export function createRenderPool(options: RenderPoolOptions) {
       return fail('overloaded');
     } finally {
       waiting--;
-      refill();
+      refillInTime();
     }
   }
 
@@ -216,7 +226,7 @@ export function createRenderPool(options: RenderPoolOptions) {
       if (ready) {
         stockBytes -= ready.image.gif.length;
         served++;
-        refill();
+        refillInTime();
         return ok(rendered(ready.image, 'default', ready.seed));
       }
       const calm: ProfileName = word === 'long' ? 'hard' : 'default';

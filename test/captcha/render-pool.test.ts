@@ -158,7 +158,7 @@ test('nothing is rendered ahead while somebody waits', async () => {
   const { pool, jobs, settle } = setUp();
   await settle();
   const long = pool.image('long');
-  for (let i = 0; i < 8; i++) await pool.image('normal');
+  for (let i = 0; i < 12; i++) await pool.image('normal');
   await turn();
   assert.deepEqual(
     jobs.map((job) => job.profile),
@@ -168,6 +168,24 @@ test('nothing is rendered ahead while somebody waits', async () => {
   await long;
   await settle();
   assert.equal(pool.stats().stock, 20, 'and all of it afterwards');
+  await pool.close();
+});
+
+test('a stock that is half full is filled up once nobody asks any more', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { pool, jobs, settle } = setUp();
+  await settle();
+  for (let i = 0; i < 8; i++) {
+    t.mock.timers.tick(999);
+    await pool.image('normal');
+  }
+  assert.equal(jobs.length, 0, 'nothing is rendered beside them');
+  t.mock.timers.tick(1_000);
+  await settle();
+  assert.equal(pool.stats().stock, 20);
+  for (let i = 0; i < 12; i++) await pool.image('normal');
+  await settle();
+  assert.equal(pool.stats().stock, 20, 'and at once when more than half is gone');
   await pool.close();
 });
 
