@@ -6,13 +6,16 @@ import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
+import type { Metrics } from '../../core/metrics.ts';
 import { bytesOf } from '../../http/exchange.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import type { Membership } from '../../storage/nodes/nodes.ts';
 import type { Store } from '../../storage/store.ts';
+import type { Assets } from '../../web/assets.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
+import type { Guard } from '../../web/guard/guard.ts';
 import { noStore, textType } from '../../web/shape.ts';
 import type { State } from '../state.ts';
 import { healthEndpoint } from './health.route.ts';
@@ -39,17 +42,20 @@ export const serviceEndpoints: readonly Endpoint[] = [
   metricsEndpoint, // GET /metrics
 ];
 
-export function openService(
-  needs: Omit<Parameters<typeof serviceRoutes>[0], 'readiness'> & {
-    readonly config: Config;
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly store: Store;
-    readonly state: State;
-    readonly member: Membership | undefined;
-    readonly ofFrontEnds: readonly Route[];
-  },
-) {
+export function openService(needs: {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly store: Store;
+  readonly state: State;
+  readonly member: Membership | undefined;
+  readonly guard: Guard;
+  readonly assets: Pick<Assets, 'url' | 'brand'>;
+  readonly metrics: Metrics;
+  /** All of the service, for robots.txt. */
+  readonly endpoints: readonly Endpoint[];
+  readonly ofFrontEnds: readonly Route[];
+}) {
   const { config, clock, log, store, state, member } = needs;
   let isDraining = false;
   const routes = serviceRoutes({

@@ -6,15 +6,18 @@
 
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import type { Config } from '../../config.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { openLoneThread } from '../../core/lone-thread.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Random } from '../../core/random.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { Maintenance } from '../../storage/maintenance.ts';
+import type { Store } from '../../storage/store.ts';
+import type { Guard } from '../../web/guard/guard.ts';
 import type { Contributions } from '../state/contributions.ts';
 import type { Policy } from '../votes/quorum.ts';
-import { type FederationRoutesOptions, federationRoutes } from './federation.route.ts';
+import { federationRoutes } from './federation.route.ts';
 import { categoriesIn, createChanges } from './publish/changes.ts';
 import { createPublisher } from './publish/publisher.ts';
 import { createSelection } from './publish/selection.ts';
@@ -26,23 +29,27 @@ import { keyOfPeer, listPeers } from './subscribe/peers.ts';
 /** One snapshot is made at a time. */
 const waitingMax = 2;
 
-export function openFederation(
-  needs: Omit<FederationRoutesOptions, 'peerKey' | 'keyLine'> & {
-    readonly maintenance: Maintenance;
-    readonly random: Random;
-    readonly log: Log;
-    readonly masterKey: MasterKey;
-    readonly config: Pick<Config, 'federationLeast' | 'feedLicence'>;
-    readonly state: {
-      readonly index: Pick<IpIndex, 'records' | 'covering' | 'prefixOf' | 'get' | 'walk'>;
-      readonly entries: { readonly contributions: Contributions };
-      readonly follower: { readonly appliedSeq: () => bigint };
-      readonly policy: () => Policy;
-      /** Adds work for the node that does what one does for all. */
-      alsoHousekeep(work: () => Promise<void>): void;
-    };
-  },
-) {
+export function openFederation(needs: {
+  readonly guard: Guard;
+  readonly store: Store;
+  readonly maintenance: Maintenance;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly masterKey: MasterKey;
+  readonly config: Pick<
+    Config,
+    'secureUrl' | 'federationAccess' | 'federationLeast' | 'feedLicence'
+  >;
+  readonly state: {
+    readonly index: Pick<IpIndex, 'records' | 'covering' | 'prefixOf' | 'get' | 'walk'>;
+    readonly entries: { readonly contributions: Contributions };
+    readonly follower: { readonly appliedSeq: () => bigint };
+    readonly policy: () => Policy;
+    /** Adds work for the node that does what one does for all. */
+    alsoHousekeep(work: () => Promise<void>): void;
+  };
+}) {
   const { store, config, state } = needs;
   const { index, policy } = state;
   const { contributions } = state.entries;

@@ -3,13 +3,10 @@
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import type { Store } from '../../storage/store.ts';
 import { createAnonymousReports, createRemovals, networkMarks } from './queue.ts';
-import { type RequestPageOptions, requestRoutes } from './requests.route.ts';
+import { type RequestNeeds, requestRoutes } from './requests.route.ts';
 
 export function openRequests(
-  needs: Omit<RequestPageOptions, 'removals' | 'anonymousReports' | 'networkMark'> & {
-    readonly store: Store;
-    readonly masterKey: MasterKey;
-  },
+  needs: RequestNeeds & { readonly store: Store; readonly masterKey: MasterKey },
 ) {
   return {
     routes: requestRoutes({

@@ -257,12 +257,8 @@ export interface Requester extends SessionLike {
 }
 export type PersonRequest = AnyRequestContext<Requester>;
 
-export interface RequestPageOptions {
+export interface RequestNeeds {
   readonly pageBuilder: AnyPageBuilder<Requester>;
-  readonly removals: Removals;
-  readonly anonymousReports: AnonymousReports;
-  /** Returns the mark of a client's network (queue.ts). */
-  readonly networkMark: (clientIp: string) => Uint8Array;
   readonly challenges: FormChallenges;
   readonly callers: Pick<Callers, 'take'>;
   readonly check: Check;
@@ -275,6 +271,13 @@ export interface RequestPageOptions {
   readonly catchUpTo: (seq: bigint) => Promise<void>;
   readonly allowDocumentation: boolean;
   readonly serverAddresses: readonly string[];
+}
+
+export interface RequestPageOptions extends RequestNeeds {
+  readonly removals: Removals;
+  readonly anonymousReports: AnonymousReports;
+  /** Returns the mark of a client's network (queue.ts). */
+  readonly networkMark: (clientIp: string) => Uint8Array;
 }
 
 export interface Asked {

@@ -3,12 +3,17 @@
  * it watches is listed, and when it no longer is. See docs/WEBHOOKS.md.
  */
 
+import type { MasterKey } from '../../access/keys/master-key.ts';
 import { dateText, type PersonalData } from '../../contracts/personal-data.ts';
+import type { Clock } from '../../core/clock.ts';
 import { every, type Run } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
+import type { Random } from '../../core/random.ts';
 import { createTurns } from '../../core/scheduling.ts';
-import { LeaseLostError } from '../../storage/maintenance.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import type { Store } from '../../storage/store.ts';
+import type { Check } from '../check/check.ts';
 import { openDestinations, sourceFault } from '../lists/import/download.ts';
 import { createWebhookRunner } from './runner.ts';
 import { createWebhooks, removeWebhooks, webhookBounds, webhooksOf } from './webhook-store.ts';
@@ -18,13 +23,19 @@ const pollMs = 2_000;
 /** After a long poll the next one waits this many times its duration. */
 const restRatio = 9;
 
-export function openWebhooks(
-  needs: Omit<Parameters<typeof createWebhookRunner>[0], 'hooks' | 'destinations' | 'turns'> &
-    Omit<Parameters<typeof createWebhooks>[0], 'faultOf'> & {
-      readonly log: Log;
-      readonly allowPrivateTargets: boolean;
-    },
-) {
+export function openWebhooks(needs: {
+  readonly store: Store;
+  readonly maintenance: Maintenance;
+  readonly index: Pick<IpIndex, 'walk' | 'prefixOf'>;
+  readonly check: Pick<Check, 'judge'>;
+  /** Returns false for a disabled account: nothing is sent for it. */
+  readonly isActive: (account: string) => Promise<boolean>;
+  readonly masterKey: MasterKey;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly allowPrivateTargets: boolean;
+}) {
   const { maintenance, log } = needs;
   const destinations = openDestinations({ allowPrivate: needs.allowPrivateTargets });
   const hooks = createWebhooks({ ...needs, faultOf: (url) => sourceFault(url, destinations) });
