@@ -27,14 +27,12 @@ export interface AsyncSubject extends Omit<Subject, 'run'> {
   run(): Promise<number>;
 }
 
-export interface Sink {
-  value: number;
-}
+/** Takes what subjects return. */
+const sink = { value: 0 };
 
 export function measure<Name extends string>(
   subjects: Readonly<Record<Name, Subject>>,
   rounds: number,
-  sink: Sink = { value: 0 },
 ): Record<Name, Timing> {
   const race = new Race(subjects);
   for (const name of race.names) {
@@ -57,7 +55,6 @@ export function measure<Name extends string>(
 export async function measureAsync<Name extends string>(
   subjects: Readonly<Record<Name, AsyncSubject>>,
   rounds: number,
-  sink: Sink = { value: 0 },
 ): Promise<Record<Name, Timing>> {
   const race = new Race(subjects);
   for (const name of race.names) {

@@ -16,7 +16,8 @@ export interface DataPlace {
 }
 
 /** An empty value counts as absent, as in config.ts. */
-export function placeOfData(env = processEnvironment()): DataPlace {
+export function placeOfData(): DataPlace {
+  const env = processEnvironment();
   const given = (name: string) => (env[name] ?? '').trim();
   return {
     dataDir: resolve(given('DATA_DIR') || dataDirDefault),

@@ -50,14 +50,10 @@ const leapMsMin = hourMs;
 
 /**
  * Tells whether what has expired may be removed for good. A clock that leapt forward may be set back, and what was removed
- * meanwhile would be lost: so nothing is, until it has shown its new time for as long as `holdMs`.
+ * meanwhile would be lost: so nothing is, until it has shown its new time for an hour.
  * @param onLeap called once a leap, with its milliseconds
  */
-export function createLeapGuard(
-  clock: Clock,
-  onLeap: (leadMs: number) => void,
-  holdMs = hourMs,
-): () => boolean {
+export function createLeapGuard(clock: Clock, onLeap: (leadMs: number) => void): () => boolean {
   let wallMs = clock.now();
   let seenMs = clock.monotonicMs();
   let held: { readonly sinceMs: number; readonly leadMs: number } | undefined;
@@ -69,7 +65,7 @@ export function createLeapGuard(
         held = { sinceMs: nowMs, leadMs };
         onLeap(leadMs);
       }
-      if (nowMs - held.sinceMs < holdMs) return false;
+      if (nowMs - held.sinceMs < hourMs) return false;
     }
     held = undefined;
     wallMs = clock.now();

@@ -30,18 +30,16 @@ export function parseForm(body: Uint8Array, rules: QueryRules = {}): Result<Para
 
 export type JsonObject = { readonly [name: string]: unknown };
 
-export interface JsonRules {
-  readonly depthMax?: number;
-  /** Objects, arrays and plain values together. */
-  readonly valuesMax?: number;
-}
+const depthMax = 16;
+/** Objects, arrays and plain values together. */
+const valuesMax = 10_000;
 
 /** The top must be an object; `__proto__` is refused at any depth, so copying is safe. */
-export function parseJsonObject(body: Uint8Array, rules: JsonRules = {}): Result<JsonObject> {
+export function parseJsonObject(body: Uint8Array): Result<JsonObject> {
   const text = decodeUtf8(body);
   if (text === undefined) return fail('bad_request', 'The JSON is not valid UTF-8.');
   // Measured first: the parser itself would go as deep as the text does.
-  if (nestingOf(text) > (rules.depthMax ?? 16)) {
+  if (nestingOf(text) > depthMax) {
     return fail('bad_request', 'The JSON is nested too deeply.');
   }
   let value: unknown;
@@ -53,7 +51,7 @@ export function parseJsonObject(body: Uint8Array, rules: JsonRules = {}): Result
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return fail('bad_request', 'The JSON must be an object.');
   }
-  if (!isPlainTree(value, rules.valuesMax ?? 10_000)) {
+  if (!isPlainTree(value, valuesMax)) {
     return fail('bad_request', 'The JSON holds too many values or a forbidden name.');
   }
   return ok(value as JsonObject);

@@ -55,9 +55,9 @@ export interface KnownName {
 const bundled = fileURLToPath(new URL('../../../../data/seed/known-names.txt', import.meta.url));
 
 /** @throws Error for a line that is not `network kind name`: the file is part of the service */
-export function openKnownNames(text = readFileSync(bundled, 'utf8')) {
+export function openKnownNames() {
   const rows: (KnownName & { readonly prefix: Prefix })[] = [];
-  for (const line of text.split('\n')) {
+  for (const line of readFileSync(bundled, 'utf8').split('\n')) {
     if (line.trim() === '' || line.startsWith('#')) continue;
     const [, network = '', kind, name] = /^(\S+) (scanner|crawler) (\S.*)$/.exec(line) ?? [];
     const prefix = parsePrefix(network);

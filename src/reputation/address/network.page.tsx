@@ -100,14 +100,8 @@ function twin(cells: readonly AddressCell[], stem: string, network: string, text
 /**
  * One link for each address; what is known of it is its text for those who don't see the map. With the
  * keyboard only those that stand out are stops: nobody walks past 256.
- * @param current the address whose page it is
  */
-export function addressGrid(
-  cells: readonly AddressCell[],
-  network: string,
-  text: Catalogue,
-  current?: string | undefined,
-): Html {
+export function addressGrid(cells: readonly AddressCell[], network: string, text: Catalogue): Html {
   const stem = network.slice(0, network.lastIndexOf('.') + 1);
   const lowest = Math.min(...cells.map(({ score }) => score));
   return (
@@ -116,15 +110,13 @@ export function addressGrid(
         {cells.map((cell, host) => {
           const address = `${stem}${host}`;
           const label = `${address}: ${wordOf(cell, text)}`;
-          const is = address === current ? 'page' : undefined;
           return (
             <li class={lookOf(cell)}>
               <Link
                 class="grid-cell"
                 href={`/ip/${address}`}
                 title={label}
-                aria-current={is}
-                tabindex={cell.score > lowest || is ? undefined : -1}
+                tabindex={cell.score > lowest ? undefined : -1}
               >
                 <span class="visually-hidden">{label}</span>
               </Link>

@@ -1045,7 +1045,6 @@ export const automationFr: AutomationCatalogue = {
 export const reviewEn = {
   title: 'Review your account',
   lede: 'You set a new password by email. If someone else had access, they may have left a way back in. Decide on each item below. Until then, passkeys don’t work and nothing else opens.',
-  allTitle: 'What opens your account or acts in its name',
   passkeys: 'Passkeys',
   keys: 'API keys',
   siteKeys: 'Site keys for the CAPTCHA',
@@ -1075,7 +1074,6 @@ export type ReviewCatalogue = typeof reviewEn;
 export const reviewFr: ReviewCatalogue = {
   title: 'Vérifiez votre compte',
   lede: 'Vous avez choisi un nouveau mot de passe par e-mail. Si quelqu’un d’autre a eu accès au compte, il a pu se garder une entrée. Décidez pour chaque élément ci-dessous. D’ici là, les clés d’accès ne fonctionnent pas et rien d’autre ne s’ouvre.',
-  allTitle: 'Ce qui ouvre votre compte ou agit en son nom',
   passkeys: 'Clés d’accès',
   keys: 'Clés d’API',
   siteKeys: 'Clés de site pour le CAPTCHA',

@@ -131,6 +131,8 @@ export function claimMasterKey(meta: Table, { id, replaces = false }: MasterKeyC
   meta.putSync(key, Buffer.from(id));
 }
 
+const pollMs = 1_000;
+
 /**
  * Checks each second whether the path still leads to the file that is open, and whether it became
  * shorter. What is written to a file without a name is acknowledged and lost.
@@ -139,7 +141,6 @@ export function claimMasterKey(meta: Table, { id, replaces = false }: MasterKeyC
 export function watchPresence(
   path: string,
   onLost: (reason: string) => void,
-  intervalMs = 1_000,
 ): { readonly isLost: () => boolean; readonly stop: () => Promise<void> } {
   const file = join(path, 'data.mdb');
   const opened = statSync(file);
@@ -155,7 +156,7 @@ export function watchPresence(
     void loop.stop();
     onLost(reason);
   }
-  const loop = every(intervalMs, look);
+  const loop = every(pollMs, look);
   return {
     isLost() {
       if (reason === undefined) look();
