@@ -11,8 +11,8 @@ import { createEntries, type EntriesState, prefixOf, readPrefix } from './entrie
 import { type IndexPrefix, isPrefix } from './prefix.ts';
 import type { IndexView, ReaderHandle } from './reader.ts';
 import { ROW_WORDS } from './records.ts';
-import { type Arena, type ArenaState, createArena } from './trie/arena.ts';
-import { clearReader, READERS_MAX, SIZE, type WriterEpoch, writerEpoch } from './trie/epochs.ts';
+import { type ArenaState, createArena } from './trie/arena.ts';
+import { clearReader, READERS_MAX, SIZE, writerEpoch } from './trie/epochs.ts';
 import { exactEntry } from './trie/exact.ts';
 import { CHANGE_WORDS_MAX, createInsert } from './trie/insert.ts';
 import { KEY_WORDS, ROOT_WORDS } from './trie/layout.ts';
@@ -20,11 +20,7 @@ import { createLookup } from './trie/lookup.ts';
 import { createMemory, type IndexMemory, nodeBytesFor } from './trie/memory.ts';
 import { createNodes } from './trie/nodes.ts';
 import { createRemove } from './trie/remove.ts';
-import {
-  createRetiredNodes,
-  createUnsafeRetiredNodes,
-  type RetiredNodes,
-} from './trie/retired-nodes.ts';
+import { createRetiredNodes, createUnsafeRetiredNodes } from './trie/retired-nodes.ts';
 import { walk } from './trie/walk.ts';
 
 export interface IpIndexOptions {
@@ -55,7 +51,8 @@ export interface IndexStats {
 export interface IpIndex extends IndexView {
   /**
    * The prefix's entry, made if it is new, or 0 when the index is full. `fill` runs for a new
-   * entry before any reader can find it; without it the record says "nothing known".
+   * entry before any reader can find it; without it the record says "nothing known". Whether it is full
+   * depends on its entries alone, never on what readers hold back: several nodes must decide alike.
    */
   insert(prefix: IndexPrefix, fill?: (entry: number) => void): number;
   /** Removes an entry; returns false when there was none. */
@@ -91,8 +88,8 @@ export interface IndexState {
 const ENTRIES_MAX_DEFAULT = 1 << 22;
 /** Insertions stop this short of the arena's end, so that removals find room for their copies. */
 const RESERVED_WORDS = 1 << 16;
-/** A full arena waits so long for readers, blocking; requests take microseconds. */
-const WAIT_MS_MAX = 1_000;
+/** A change waits so long for readers, blocking. They need microseconds, and seconds where others have the processor. */
+const WAIT_MS_MAX = 30_000;
 const WAIT_STEP_MS = 1;
 
 /** Room that the options ask for; also the memory a snapshot is loaded into. */
@@ -178,9 +175,9 @@ export function openIpIndex(
       checkChange(prefix);
       const existing = exactEntry(memory, prefix);
       if (existing !== 0) return existing;
-      if (!hasRoom(arena, retired, epoch, CHANGE_WORDS_MAX + RESERVED_WORDS)) return 0;
-      const entry = entries.allocate(prefix) || retryAllocate(prefix);
-      if (entry === 0) return 0;
+      if (size >= entriesMax || !hasRoom(CHANGE_WORDS_MAX + RESERVED_WORDS)) return 0;
+      if (!entries.hasRoom()) waitFor(entries.hasRoom);
+      const entry = entries.allocate(prefix);
       fill?.(entry);
       place(prefix, entry);
       resize(1);
@@ -191,10 +188,7 @@ export function openIpIndex(
       checkChange(prefix);
       const entry = exactEntry(memory, prefix);
       if (entry === 0) return false;
-      if (!hasRoom(arena, retired, epoch, CHANGE_WORDS_MAX)) {
-        // 64K words of copies and a second later, a reader is still in the same request.
-        throw new Error('no room to remove: a reader never leaves its request');
-      }
+      if (!hasRoom(CHANGE_WORDS_MAX)) throw new Error('no room for the copies of a removal');
       displace(prefix, entry);
       retired.add(entry, 0);
       resize(-1);
@@ -238,32 +232,27 @@ export function openIpIndex(
     },
   };
 
-  /** Numbers may all wait in the retired list: those that readers have forgotten are given back first. */
-  function retryAllocate(prefix: IndexPrefix): number {
-    for (let waitedMs = 0; waitedMs <= WAIT_MS_MAX; waitedMs += WAIT_STEP_MS) {
+  function hasRoom(words: number): boolean {
+    return arena.hasRoom(words) || waitFor(() => arena.hasRoom(words));
+  }
+
+  /**
+   * Waits until readers give back what is missing. A reader that the system has suspended within a request may hold
+   * back much.
+   * @returns false when nothing is held back and it is missing all the same
+   */
+  function waitFor(isThere: () => boolean): boolean {
+    for (let waitedMs = 0; ; waitedMs += WAIT_STEP_MS) {
       retired.drain();
-      const entry = entries.allocate(prefix);
-      // With as many entries as there are numbers, none of them waits.
-      if (entry !== 0 || size + 1 > entriesMax) return entry;
+      if (isThere()) return true;
+      if (retired.size() === 0) return false;
+      if (waitedMs >= WAIT_MS_MAX)
+        throw new Error('a reader of the index never leaves its request');
       epoch.pause(WAIT_STEP_MS);
     }
-    return 0;
   }
 }
 
 function firstBytes({ buffer, byteOffset }: Int32Array, words: number): Uint8Array {
   return new Uint8Array(buffer, byteOffset, words * 4);
-}
-
-/**
- * Returns whether the arena has room, if need be after retired blocks have been freed. A reader that
- * the system has suspended within a request may hold back much: it is given time to end it.
- */
-function hasRoom(arena: Arena, retired: RetiredNodes, epoch: WriterEpoch, words: number): boolean {
-  for (let waitedMs = 0; !arena.hasRoom(words); waitedMs += WAIT_STEP_MS) {
-    retired.drain();
-    if (retired.size() === 0 || waitedMs >= WAIT_MS_MAX) return arena.hasRoom(words);
-    if (!arena.hasRoom(words)) epoch.pause(WAIT_STEP_MS);
-  }
-  return true;
 }

@@ -6,6 +6,8 @@ import { after, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { createIpIndex, type IpIndex } from '../../src/index/ip-index.ts';
 import type { IndexPrefix } from '../../src/index/prefix.ts';
+import { openIpIndexReader } from '../../src/index/reader.ts';
+import { CHANGE_WORDS_MAX } from '../../src/index/trie/insert.ts';
 import { COVERING_MAX } from '../../src/index/trie/layout.ts';
 import { LOOKUPS_MAX } from '../../src/index/trie/lookup.ts';
 import { createGolden, type Golden, masked, textOf } from './golden.ts';
@@ -267,7 +269,6 @@ test('a walk must not change the index', () => {
 });
 
 test("a reader looks up only between enter and leave, and sees the owner's entries", async () => {
-  const { openIpIndexReader } = await import('../../src/index/reader.ts');
   const index = createIpIndex(small);
   const handle = index.openReader()!;
   const reader = openIpIndexReader(handle);
@@ -320,4 +321,25 @@ test('a full arena that only waits for a reader gives way when the reader does',
     }
   }
   await worker.terminate();
+});
+
+test('what a reader held back is room again, wherever it lies', () => {
+  const nodeBytesMax = 1 << 20;
+  const index = createIpIndex({ entriesMax: 50_000, nodeBytesMax });
+  const reader = openIpIndexReader(index.openReader()!);
+  const host = masked(4, [0x0a00_0001], 32);
+  const before = index.stats().touchedBytes;
+  const used = () => index.stats().touchedBytes - before;
+  const lineBytes = 64;
+  const keptLines = Math.ceil((CHANGE_WORDS_MAX + 65_536) / 16);
+  for (const other of [0x0a00_0002, 0x0a00_0003]) index.insert(masked(4, [other], 32));
+  reader.enter();
+  // Until what an insertion leaves free begins. The last copy, in use, lies there; what is below waits.
+  while (used() + lineBytes <= nodeBytesMax - keptLines * lineBytes) {
+    assert.ok(index.insert(host) > 0);
+    assert.ok(index.remove(host));
+  }
+  reader.leave();
+  assert.ok(index.insert(host) > 0);
+  assert.ok(index.find4(0x0a00_0001) > 0 && index.find4(0x0a00_0002) > 0);
 });

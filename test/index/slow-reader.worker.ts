@@ -1,9 +1,9 @@
-/** A reader that stays in one request for some hundred milliseconds, as if it were suspended. */
+/** A reader that stays in one request for seconds, as if it were suspended. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { openIpIndexReader, type ReaderHandle } from '../../src/index/reader.ts';
 
-const REQUEST_MS = 300;
+const REQUEST_MS = 2_500;
 
 const reader = openIpIndexReader(workerData as ReaderHandle);
 reader.enter();

@@ -101,6 +101,16 @@ export function createArena(nodes: Int32Array) {
     return (word << 5) + 31 - Math.clz32(bits & -bits);
   }
 
+  /** Returns true when one of the large free blocks has so many granules. */
+  function hasBlock(size: number): boolean {
+    for (let granule = bins[LARGE]!; granule !== 0; ) {
+      const word = granule << GRANULE_SHIFT;
+      if (nodes[word]! >= size) return true;
+      granule = nodes[word + 1]!;
+    }
+    return false;
+  }
+
   return {
     /** Word offset of a block of at least `words` words, or 0 when there is no room. */
     allocate(words: number): number {
@@ -140,8 +150,11 @@ export function createArena(nodes: Int32Array) {
       if (granule + size === top) top = granule;
       else link(granule, size);
     },
-    /** Returns true while `words` words are left that were never used. */
-    hasRoom: (words: number): boolean => top + granulesOf(words) <= limit,
+    /** Returns true while `words` words, more than a node's, are free in one piece: whatever blocks they are asked in. */
+    hasRoom(words: number): boolean {
+      const size = granulesOf(words);
+      return top + size <= limit || hasBlock(size);
+    },
     /** Words up to the end of the last block. */
     topWords: (): number => top << GRANULE_SHIFT,
     /** Words in live blocks. */

@@ -61,12 +61,15 @@ const NODE_BYTES_MIN = 1 << 20;
  */
 const ALIGN_BYTES = 48;
 
+/** Bytes for copies that readers hold back. Address space alone, while none does. */
+const HELD_BYTES = 64 << 20;
+
 /**
  * Node bytes that hold `entriesMax` of the costliest entries: 64 (two IPv6 prefixes in a node
  * of two lines), a slot in the node above, and a quarter for fragmentation.
  */
 export function nodeBytesFor(entriesMax: number): number {
-  return Math.min(NODE_BYTES_MAX, NODE_BYTES_MIN + entriesMax * 88);
+  return Math.min(NODE_BYTES_MAX, HELD_BYTES + entriesMax * 88);
 }
 
 export function createMemory({ entriesMax, nodeBytesMax }: IndexCapacity): IndexMemory {
