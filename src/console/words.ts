@@ -2,6 +2,9 @@
 
 import { wordsOf } from '../web/language.ts';
 
+const rowsOf = (rows: string) => (rows === '1' ? '1 row' : `${rows} rows`);
+const lignesDe = (rows: string) => (/^[01]$/.test(rows) ? `${rows} ligne` : `${rows} lignes`);
+
 const consoleEn = {
   navigation: 'Console',
   sections: {
@@ -386,7 +389,7 @@ const consoleEn = {
     userHint: 'Written “name:password”.',
     typeAgain: 'Type it again: this page does not keep it.',
     preview: 'Preview',
-    wouldLoad: (rows: string, blocked: string) => `${rows} rows, ${blocked} would be blocked.`,
+    wouldLoad: (rows: string, blocked: string) => `${rowsOf(rows)}, ${blocked} would be blocked.`,
     nothingYet: 'Nothing is loaded yet.',
     recognised: (format: string) => `Format recognised: ${format}.`,
     badLines: (lines: string) => `Lines that couldn’t be read: ${lines}.`,
@@ -403,11 +406,11 @@ const consoleEn = {
       '1d': 'every day',
       '7d': 'every week',
     },
-    load: (rows: string) => `Load ${rows} rows`,
+    load: (rows: string) => `Load ${rowsOf(rows)}`,
     catalogue: 'Catalogue',
     catalogueLede: 'Read the terms of a list before you switch it on.',
     terms: 'Terms',
-    rowCount: (rows: string) => `${rows} rows`,
+    rowCount: (rows: string) => rowsOf(rows),
     falsePositives: {
       fewest: 'Very few false positives',
       few: 'Few false positives',
@@ -442,7 +445,7 @@ const consoleEn = {
     failed: (count: number, shown: string, why: string) =>
       count === 1 ? `Failed once: ${why}` : `Failed ${shown} times: ${why}`,
     actions: 'Actions',
-    held: (rows: string) => `A download of ${rows} rows is held back: less than half remain.`,
+    held: (rows: string) => `A download of ${rowsOf(rows)} is held back: less than half remain.`,
     states: {
       active: 'active',
       new: 'new',
@@ -649,7 +652,7 @@ const consoleEn = {
     yes: 'yes',
     no: 'no',
     preview: 'Read its rows',
-    wouldBring: (name: string, rows: string) => `${name} would bring ${rows} rows.`,
+    wouldBring: (name: string, rows: string) => `${name} would bring ${rowsOf(rows)}.`,
     notRead: (name: string) => `${name} was not read. It may have to add you first.`,
     notAdded: 'It is not added yet.',
     terms: (least: string, licence: string) =>
@@ -1284,7 +1287,7 @@ const consoleFr: ConsoleCatalogue = {
     userHint: 'Sous la forme « nom:mot de passe ».',
     typeAgain: 'Retapez-le : cette page ne le garde pas.',
     preview: 'Aperçu',
-    wouldLoad: (rows, blocked) => `${rows} lignes, dont ${blocked} seraient bloquées.`,
+    wouldLoad: (rows, blocked) => `${lignesDe(rows)}, à bloquer : ${blocked}.`,
     nothingYet: 'Rien n’est encore chargé.',
     recognised: (format) => `Format reconnu : ${format}.`,
     badLines: (lines) => `Lignes illisibles : ${lines}.`,
@@ -1301,11 +1304,11 @@ const consoleFr: ConsoleCatalogue = {
       '1d': 'chaque jour',
       '7d': 'chaque semaine',
     },
-    load: (rows) => `Charger ${rows} lignes`,
+    load: (rows) => `Charger ${lignesDe(rows)}`,
     catalogue: 'Catalogue',
     catalogueLede: 'Lisez les conditions d’une liste avant de l’activer.',
     terms: 'Conditions',
-    rowCount: (rows) => `${rows} lignes`,
+    rowCount: (rows) => lignesDe(rows),
     falsePositives: {
       fewest: 'Très peu de faux positifs',
       few: 'Peu de faux positifs',
@@ -1340,7 +1343,7 @@ const consoleFr: ConsoleCatalogue = {
     fresh: 'Dernière mise à jour',
     failed: (count, shown, why) => (count === 1 ? `Un échec : ${why}` : `${shown} échecs : ${why}`),
     actions: 'Actions',
-    held: (rows) => `Un téléchargement de ${rows} lignes est retenu : plus de la moitié manque.`,
+    held: (rows) => `Un téléchargement de ${lignesDe(rows)} est retenu : plus de la moitié manque.`,
     states: {
       active: 'active',
       new: 'nouvelle',
@@ -1553,7 +1556,7 @@ const consoleFr: ConsoleCatalogue = {
     yes: 'oui',
     no: 'non',
     preview: 'Lire ses lignes',
-    wouldBring: (name, rows) => `${name} apporterait ${rows} lignes.`,
+    wouldBring: (name, rows) => `${name} apporterait ${lignesDe(rows)}.`,
     notRead: (name) => `${name} n’a pas été lu. Il doit peut-être d’abord vous ajouter.`,
     notAdded: 'Il n’est pas encore ajouté.',
     terms: (least, licence) =>

@@ -497,11 +497,11 @@ export const previewSource = operation({
     return expect(await previewList(how, call.signal));
   },
   lines: ({ format, rows, bands, badLines, samples, leftOut, clashes }) => [
-    `${grouped(rows)} rows, ${grouped(bands.malicious)} would be blocked; nothing is loaded`,
+    `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'}, ${grouped(bands.malicious)} would be blocked; nothing is loaded`,
     `  read as ${format}`,
-    ...(badLines > 0 ? [`  ${grouped(badLines)} lines that are no rows`] : []),
+    ...(badLines > 0 ? [`  lines that are no rows: ${grouped(badLines)}`] : []),
     ...samples.map(({ line, reason, text }) => `    line ${grouped(line)}: ${reason}: ${text}`),
-    ...(leftOut > 0 ? [`  ${grouped(leftOut)} not public, left out`] : []),
+    ...(leftOut > 0 ? [`  not public, left out: ${grouped(leftOut)}`] : []),
     ...clashes.map((range) => `  on the allowlist: ${range}`),
   ],
 });
