@@ -5,7 +5,6 @@
 
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
-import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -253,7 +252,7 @@ function says(target: string | number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const socket = typeof target === 'string' ? connect(target) : connect(target, '127.0.0.1');
-    socket.setTimeout(5_000, () => socket.destroy(new Error('no answer')));
+    socket.setTimeout(60_000, () => socket.destroy(new Error('no answer')));
     socket.on('error', reject);
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('end', () => resolve(Buffer.concat(chunks).toString()));
@@ -321,7 +320,7 @@ it('rbldnsd answers for who is on the list', async (context) => {
   await using machine = await openMachine(feedsUrl);
   machine.paste('rbldnsd-run');
   machine.paste('rbldnsd-options');
-  const port = await freeUdpPort();
+  const port = await freePort();
   const options = /^RBLDNSD="portcullis (.*)"\n$/
     .exec(readFileSync(machine.at('/etc/default/rbldnsd'), 'utf8'))![1]!
     .replace('/5300', `/${port}`);
@@ -368,14 +367,6 @@ function reversed(address: string): string {
   if (family === 4) return address.split('.').reverse().join('.');
   const digits = [...words].map((word) => word.toString(16).padStart(8, '0')).join('');
   return [...digits].reverse().join('.');
-}
-
-async function freeUdpPort(): Promise<number> {
-  const socket = createSocket('udp4').bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  return port;
 }
 
 it("FireHOL's definition has the fields that update-ipsets asks for", async (context) => {

@@ -50,7 +50,7 @@ async function talk(
   const args = [...runner.args, publishedAt(server.baseUrl, code)];
   const secret = { SESSION_SECRET: 'a secret of the test' };
   const env = { PATH: process.env.PATH ?? '', ...secret, ...runner.env };
-  const child = spawn(runner.command, args, { cwd: 'test/system', env, timeout: 60_000 });
+  const child = spawn(runner.command, args, { cwd: 'test/system', env, timeout: 300_000 });
   let errors = '';
   child.stderr.on('data', (chunk) => {
     errors += String(chunk);
@@ -74,7 +74,7 @@ const profileOf = (line: string) => {
 
 for (const name of ['simple-oauth2', 'client-oauth2', 'arctic', 'oauth4webapi']) {
   const recipe = recipes.take(`docs/site/oauth-libraries.md, ${name}`, 'mjs');
-  it(`${name}: the profile, once`, { timeout: 120_000 }, async () => {
+  it(`${name}: the profile, once`, { timeout: 600_000 }, async () => {
     const verifier = randomBytes(48).toString('base64url');
     const challenge = createHash('sha256').update(verifier).digest('base64url');
     const visit = { state: randomBytes(16).toString('hex'), verifier, challenge };
@@ -106,7 +106,7 @@ for (const name of ['simple-oauth2', 'client-oauth2', 'arctic', 'oauth4webapi'])
 }
 
 const grantRecipe = recipes.take('docs/site/oauth-libraries.md, grant', 'mjs');
-it('grant: the profile, once', { timeout: 120_000 }, async () => {
+it('grant: the profile, once', { timeout: 600_000 }, async () => {
   const trailer = `
     const { createServer } = await import('node:http');
     createServer(answer).listen(0, '127.0.0.1', function () { console.log(this.address().port); });
@@ -126,7 +126,7 @@ it('grant: the profile, once', { timeout: 120_000 }, async () => {
 });
 
 const passportRecipe = recipes.take('docs/site/oauth-libraries.md, passport-oauth2', 'mjs');
-it('passport-oauth2: the profile, once', { timeout: 120_000 }, async () => {
+it('passport-oauth2: the profile, once', { timeout: 600_000 }, async () => {
   // What passport does with a strategy, for one visitor with one session.
   const trailer = `
     const { createInterface } = await import('node:readline');
@@ -166,7 +166,7 @@ for (const [name, module] of [
 ] as const) {
   const recipe = recipes.take(`docs/site/oauth-libraries.md, ${name}`, 'python');
   it(`${name}: the profile, once, and only for its own state`, {
-    timeout: 120_000,
+    timeout: 600_000,
   }, async (context) => {
     if (!hasTool(context, python)) return;
     const [state, verifier] = ['s-of-this-visit', randomBytes(48).toString('base64url')];

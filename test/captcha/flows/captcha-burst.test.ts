@@ -24,6 +24,9 @@ it(`answers or refuses ${burst} challenges at once`, async () => {
     return server.fetch((issued.json() as { img: string }).img, { headers });
   }
 
+  // The first one has pictures rendered ahead: so many are given however slow the machine is.
+  await round(burst);
+  await within(async () => (await gauge('stock')) > captchaBounds.economyFrom, 'a stock');
   let over = false;
   const rounds = Promise.all(Array.from({ length: burst }, (_, i) => round(i))).finally(() => {
     over = true;
@@ -56,5 +59,5 @@ it(`answers or refuses ${burst} challenges at once`, async () => {
   // Who was refused may ask again for the same challenge once the burst is over.
   const refused = answers.findIndex(({ status }) => status === 503);
   await within(async () => (await gauge('waiting')) === 0, 'an empty queue');
-  if (refused >= 0) assert.equal((await round(refused)).status, 200);
+  if (refused >= 0) await within(async () => (await round(refused)).status === 200, 'a picture');
 });

@@ -214,11 +214,11 @@ for (const threads of threadCounts) {
       ] as const) {
         const method = path === '/captcha/verify' ? 'POST' : 'GET';
         const client = `198.18.${max % 250}.7`;
-        let admitted = 0;
-        for (let i = 0; i < max / cost; i++) {
-          if ((await ask(path, client, method)).status !== 429) admitted++;
+        // Some at once: all of them have to come in a minute, on a slow machine too.
+        for (let left = max / cost; left > 0; left -= 10) {
+          const some = Array.from({ length: 10 }, () => ask(path, client, method));
+          for (const { status } of await Promise.all(some)) assert.notEqual(status, 429, path);
         }
-        assert.equal(admitted, max / cost, path);
         const refused = await ask(path, client, method);
         assert.deepEqual([refused.status, refused.body], [429, '{"ok":false}'], path);
         const wait = Number(refused.headers['retry-after']);
@@ -275,7 +275,8 @@ for (const threads of threadCounts) {
     it('fills its stock and tells of it', async () => {
       const gauge = async (name: string) =>
         (await metric(server, `portcullis_captcha_${name}`)).get('')!;
-      await within(async () => (await gauge('stock')) >= 200, 'a full stock', 180_000);
+      // Whatever else runs on the machine goes before.
+      await within(async () => (await gauge('stock')) >= 200, 'a full stock', 600_000);
       assert.ok((await gauge('stock')) <= 256);
       assert.ok((await gauge('stock_bytes')) <= 8 * 1_048_576);
       assert.equal(await gauge('waiting'), 0);
