@@ -7,14 +7,14 @@ import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
 import { createAccessReducer } from '../src/access/accounts/reducer.ts';
 import type { Vouched } from '../src/access/quota/points.ts';
 import type { GeoFragments } from '../src/geo/reader.ts';
-import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
+import { createIpIndex } from '../src/index/ip-index.ts';
 import { ceilingOf, metaOf, seedScoreOf, strengthOf } from '../src/index/records.ts';
 import { openCheck } from '../src/reputation/check/check.ts';
 import { communityEvidence, entryScore, halfLivesAt } from '../src/reputation/check/score.ts';
 import { createSelection } from '../src/reputation/federation/publish/selection.ts';
 import { createSources } from '../src/reputation/lists/sources.ts';
 import { createRefusals } from '../src/reputation/reports/refusals.ts';
-import { createEntries, type Entries } from '../src/reputation/state/entries.ts';
+import { createEntries } from '../src/reputation/state/entries.ts';
 import { entryPages } from '../src/reputation/state/entry-pages.ts';
 import type { ListRef } from '../src/reputation/state/events.ts';
 import { createPolicyKeeper, createReducer } from '../src/reputation/state/reducer.ts';
@@ -29,34 +29,9 @@ export const dayMs = 24 * hourMs;
 const manyEntries = 200_000;
 const bruteForce = 1 << 18;
 
-export interface PoisoningWorld {
-  /** Milliseconds since 1970; turned by hand. */
-  readonly at: { now: number };
-  account(id: string, vouched?: Vouched): void;
-  /** @param network of the account, see reputation/votes/client-network.ts */
-  report(id: string, address: number, network: number): void;
-  withdraw(id: string, address: number): void;
-  /** Reports an address of a /64, by its last word. */
-  report6(id: string, last: number, network: number): void;
-  /** Puts addresses on a list; those on it before stay. */
-  list(rows: ReadonlyMap<number, number>): Promise<void>;
-  score(address: number): number;
-  /** The score as a check gives it, by networks too. */
-  judged(address: number): number;
-  judged6(last: number): number;
-  /** The same evidence by the rule of before: without ceiling, and added to the list's. */
-  formerScore(address: number): number;
-  readonly entries: Entries;
-  readonly index: IpIndex;
-  peer(terms: PeerTerms): Promise<void>;
-  /** A peer saw these addresses this hour. @param isFirstLoad it says nothing of who was first */
-  peerSays(peer: number, addresses: readonly number[], isFirstLoad?: boolean): Promise<void>;
-  peerTakesBack(peer: number, addresses: readonly number[]): Promise<void>;
-  /** Whether this server itself would say the address to its peers. */
-  publishes(address: number): boolean;
-}
+export type PoisoningWorld = ReturnType<typeof openPoisoningWorld>;
 
-export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries): PoisoningWorld {
+export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries) {
   const index = createIpIndex({ entriesMax });
   const keeper = createPolicyKeeper(() => {});
   if (policy !== undefined) keeper.set(policy);
@@ -129,36 +104,44 @@ export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries): P
   }
 
   return {
+    /** Milliseconds since 1970; turned by hand. */
     at,
     entries,
     index,
-    async peer(terms) {
+    async peer(terms: PeerTerms): Promise<void> {
       await applyEvent(fold, { kind: 'peer.set', ...terms }, at.now);
     },
-    peerSays: (peer, addresses, isFirstLoad = false) =>
+    /** A peer saw these addresses this hour. @param isFirstLoad it says nothing of who was first */
+    peerSays: (peer: number, addresses: readonly number[], isFirstLoad = false) =>
       peerRows(peer, isFirstLoad ? 0 : 1, addresses, []),
-    peerTakesBack: (peer, addresses) => peerRows(peer, 1, [], addresses),
-    publishes(address) {
+    peerTakesBack: (peer: number, addresses: readonly number[]) => peerRows(peer, 1, [], addresses),
+    /** Whether this server itself would say the address to its peers. */
+    publishes(address: number): boolean {
       const entry = entryOf(address);
       return entry !== 0 && selection.judge(entry, false, at.now) !== undefined;
     },
-    account(id, vouched = 'none') {
+    account(id: string, vouched: Vouched = 'none'): void {
       const made = { kind: 'account.created', account: id, verified: true, slot: 'now' } as const;
       applyEvent(access, made, at.now);
       if (vouched !== 'none')
         applyEvent(access, { kind: 'account.vouched', account: id, vouched }, at.now);
     },
-    report: (id, address, network) =>
+    /** @param network of the account, see reputation/votes/client-network.ts */
+    report: (id: string, address: number, network: number) =>
       report(id, { family: 4, words: Uint32Array.of(address, 0, 0, 0) }, network),
-    withdraw(id, address) {
+    withdraw(id: string, address: number): void {
       const place = { family: 4, words: Uint32Array.of(address, 0, 0, 0) } as const;
       const event = { kind: 'reports.withdrawn', account: id, ...place, penalty: false } as const;
       void applyEvent(fold, event, at.now);
     },
-    report6: (id, last, network) => report(id, { family: 6, words: sixOf(last) }, network),
-    judged: (address) => check.judge(4, Uint32Array.of(address, 0, 0, 0), at.now).score,
-    judged6: (last) => check.judge(6, sixOf(last), at.now).score,
-    async list(rows) {
+    /** Reports an address of a /64, by its last word. */
+    report6: (id: string, last: number, network: number) =>
+      report(id, { family: 6, words: sixOf(last) }, network),
+    /** The score as a check gives it, by networks too. */
+    judged: (address: number) => check.judge(4, Uint32Array.of(address, 0, 0, 0), at.now).score,
+    judged6: (last: number) => check.judge(6, sixOf(last), at.now).score,
+    /** Puts addresses on a list; those on it before stay. */
+    async list(rows: ReadonlyMap<number, number>): Promise<void> {
       const all = [...rows];
       const batch = {
         count: all.length,
@@ -170,14 +153,15 @@ export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries): P
       for (const [i, [address]] of all.entries()) batch.words[4 * i] = address;
       await applyEvent(fold, { kind: 'list.rows', ref, rows: batch }, at.now);
     },
-    score(address) {
+    score(address: number): number {
       const entry = entryOf(address);
       if (entry === 0) return 0;
       const meta = metaOf(index.records, entry);
       const strength = strengthOf(index.records, entry);
       return entryScore(seedScoreOf(meta), ceilingOf(meta), strength, halfLivesAt(at.now));
     },
-    formerScore(address) {
+    /** The same evidence by the rule of before: without ceiling, and added to the list's. */
+    formerScore(address: number): number {
       const entry = entryOf(address);
       if (entry === 0) return 0;
       const strength = strengthOf(index.records, entry);

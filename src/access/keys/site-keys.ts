@@ -36,7 +36,7 @@ export interface SiteKey extends Decoded<typeof rows.decode> {
   readonly id: string;
 }
 
-/** `puzzle`: a picture for everybody, as it was before there were levels. */
+/** `puzzle`: a picture for everybody. */
 export const leastLevels = ['puzzle', 'silent', 'easy', 'hard'] as const;
 export type LeastLevel = (typeof leastLevels)[number];
 

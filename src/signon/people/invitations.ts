@@ -6,7 +6,6 @@
  * after the week for which the account waits.
  */
 
-import { accountRow } from '../../access/accounts/accounts.ts';
 import { type AccountRecord, decodeAccount } from '../../access/accounts/records.ts';
 import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress, readMailAddress } from '../../core/mail-address.ts';
@@ -16,11 +15,11 @@ import { commitOnce, retryOnConflict } from '../../storage/change.ts';
 import { accountByEmailKey, accountKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
-import { credentialsRow, isVerified, noCredentials, type People, unchanged } from '../people.ts';
+import { isVerified, noCredentials, type People, unchanged } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import { operatorsClient, type StoredLanguage } from '../visitor.ts';
 import { invitedAccounts, type Links, newInvitationData, type PageLinks } from './links.ts';
-import { emailRow, evictionOf, pendingLifeMs, pendingRow } from './pending.ts';
+import { evictionOf, pendingLifeMs, pendingRows } from './pending.ts';
 import type { RowCounter } from './row-counter.ts';
 
 const idBytes = 12;
@@ -81,14 +80,7 @@ export function createInvitations(options: {
           : { check: [], set: [], del: [] };
       const done = await commitOnce(store, {
         check: person ? unchanged(person) : [{ key: accountByEmailKey(email), version: null }],
-        set: [
-          accountRow(id, account),
-          emailRow(id, account),
-          pendingRow(id, account),
-          credentialsRow({ id, account }, credentials),
-          link.row,
-          ...logged.set,
-        ],
+        set: [...pendingRows(id, account, credentials), link.row, ...logged.set],
         del: logged.del,
       });
       if (done === 'lost' || !done.ok) return done;

@@ -5,6 +5,7 @@
  * address, and the commit that records it removes the account.
  */
 
+import { accountRow } from '../../access/accounts/accounts.ts';
 import { type AccountRecord, decodeAccount } from '../../access/accounts/records.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dayMs } from '../../core/time.ts';
@@ -20,7 +21,14 @@ import {
   sessionKey,
 } from '../../storage/keys.ts';
 import { pagesUnder, type RowCheck, type SetRow, type Store } from '../../storage/store.ts';
-import { isVerified, type People, type Person, unchanged } from '../people.ts';
+import {
+  type Credentials,
+  credentialsRow,
+  isVerified,
+  type People,
+  type Person,
+  unchanged,
+} from '../people.ts';
 import { securityLogMax } from '../sessions/security-log.ts';
 import { sessionIdsOf } from '../sessions/sessions.ts';
 import { createRowCounter, type RowCounter } from './row-counter.ts';
@@ -55,11 +63,21 @@ export async function restorePending(store: Store, counter: RowCounter): Promise
 }
 
 /**
- * Returns the row by which a waiting account is found. It is removed when the account's record says that it waits no
- * longer.
+ * Returns the four rows of a waiting account. The one that only says that it waits is removed when the account's record
+ * says that it waits no longer.
  */
-export function pendingRow(id: string, { pendingUntil }: AccountRecord): SetRow {
-  return { key: pendingAccountKey(id), value: new Uint8Array(), expiresAt: pendingUntil };
+export function pendingRows(
+  id: string,
+  account: AccountRecord,
+  credentials: Credentials,
+): readonly SetRow[] {
+  const { pendingUntil } = account;
+  return [
+    accountRow(id, account),
+    emailRow(id, account),
+    { key: pendingAccountKey(id), value: new Uint8Array(), expiresAt: pendingUntil },
+    credentialsRow({ id, account }, credentials),
+  ];
 }
 
 /** Returns the row by which the address finds the account. It expires unless the account is verified. */

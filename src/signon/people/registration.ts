@@ -70,7 +70,7 @@ import {
   unused,
 } from './links.ts';
 import { type Pacing, type PersonPace, timeText } from './pacing.ts';
-import { emailRow, pendingLifeMs, pendingRow, placeAt } from './pending.ts';
+import { emailRow, pendingLifeMs, pendingRows, placeAt } from './pending.ts';
 import type { Profiles } from './profile/profile-store.ts';
 import type { Reservation, RowCounter } from './row-counter.ts';
 
@@ -299,14 +299,7 @@ export function createRegistration(options: RegistrationOptions) {
     const logged = await securityLog.entry(id, 'registered', visitor, account.pendingUntil);
     const done = await commitOnce(store, {
       check: [{ key: accountByEmailKey(email), version: null }],
-      set: [
-        accountRow(id, account),
-        emailRow(id, account),
-        pendingRow(id, account),
-        credentialsRow({ id, account }, credentials),
-        link.row,
-        ...logged.set,
-      ],
+      set: [...pendingRows(id, account, credentials), link.row, ...logged.set],
     });
     if (done !== 'lost' && done.ok)
       mailLink(link, asked, { id, email, language: visitor.language });
@@ -325,13 +318,7 @@ export function createRegistration(options: RegistrationOptions) {
     const link = links.make('verify', { account: id, data, epoch: credentials.epoch });
     const done = await commitOnce(store, {
       check: unchanged(person),
-      set: [
-        accountRow(id, account),
-        emailRow(id, account),
-        pendingRow(id, account),
-        credentialsRow({ id, account }, credentials),
-        link.row,
-      ],
+      set: [...pendingRows(id, account, credentials), link.row],
     });
     if (done === 'lost' || !done.ok) return done;
     const { email, pendingUntil } = account;
