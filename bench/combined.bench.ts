@@ -78,7 +78,13 @@ async function open(dataDir: string, { entries }: Plan): Promise<Subject> {
     ...{ LOG_LEVEL: 'info', CLIENT_LIMITS: 'off', TRUSTED_PROXIES: '127.0.0.0/8' },
     ...{ CAPTCHA_THREADS: String(renderThreads), FEED_INTERVAL_SECONDS: '1' },
   };
-  const server = await startTestServer({ threads: 1, dataDir, demo: false, env });
+  const server = await startTestServer({
+    threads: 1,
+    keepsAnswers: false,
+    dataDir,
+    demo: false,
+    env,
+  });
   const { hosts } = makeCheckTable(entries);
   const list = join(dataDir, 'list.txt');
   writeFileSync(list, [...hosts].map((host) => `${hostText(host)}\n`).join(''));

@@ -37,6 +37,8 @@ const startMsMax = 180_000;
 export type Environment = Readonly<Record<string, string>>;
 
 export interface TestServerOptions {
+  /** False for a bench: a file is written for each picture and each key of work, which is no work of the server. */
+  readonly keepsAnswers?: boolean;
   /** HTTP_THREADS. Default 3. */
   readonly threads?: number;
   /** Settings besides DATA_DIR, PORT and HTTP_THREADS, or instead of them. */
@@ -84,7 +86,7 @@ export interface Ended {
 export type CheckData = v.InferOutput<typeof CheckResult>;
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { threads = 3, demo = true } = options;
+  const { threads = 3, demo = true, keepsAnswers = true } = options;
   const directory = options.dataDir === undefined ? makeTempDir('flow') : undefined;
   const dataDir = options.dataDir ?? directory!.path;
   const env: Environment = {
@@ -99,8 +101,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     ...options.env,
   };
   const args = [
-    '--import',
-    answers,
+    ...(keepsAnswers ? ['--import', answers] : []),
     '--import',
     lentStore,
     ...(options.nodeArguments ?? []),
