@@ -61,6 +61,7 @@ import {
 import { createAllowlist, createOwnEntries } from '../reputation/ranges/operator-ranges.ts';
 import { categoriesOf } from '../reputation/reports/categories.ts';
 import type { OwnReports } from '../reputation/reports/store/account-reports.ts';
+import { newestReports } from '../reputation/reports/store/report-history.ts';
 import type { StoredReport } from '../reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../reputation/reports/store/report-store.ts';
 import { createAnonymousReports, createRemovals } from '../reputation/requests/queue.ts';
@@ -550,6 +551,10 @@ function reportsOf(
   });
 
   return {
+    async newest(limit) {
+      const found = await newestReports(store, sources.clock.now(), limit);
+      return found.map(({ family, words, report }) => shown(formatIp(family, words), report));
+    },
     async ofAddress(text, limit) {
       const words = new Uint32Array(4);
       const family = replaceByEmbedded(parseIp(typedAddress(text), words), words);

@@ -185,7 +185,8 @@ function outcomeOf(
 function stateOf(frame: PageFrame, { domain, blockedBy, groups }: ShownSite): Html {
   const text = frameText(frame).console.sites;
   if (blockedBy === undefined) {
-    return groups.length === 0 ? text.open : text.openTo(groups.join(', '));
+    const said = groups.length === 0 ? text.open : text.openTo(groups.join(', '));
+    return <Badge label={said} tone={groups.length === 0 ? 'clean' : 'neutral'} />;
   }
   const label = blockedBy === domain ? text.blocked : text.blockedWith(blockedBy);
   return <Badge label={label} tone="accent" />;

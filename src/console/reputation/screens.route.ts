@@ -366,6 +366,8 @@ export const reportScreenEndpoints = {
 };
 
 export interface ConsoleReports {
+  /** Returns the latest of all, the newest first. */
+  newest(limit: number): Promise<readonly ShownReport[]>;
   /** Newest first; undefined for what is no address. */
   ofAddress(text: string, limit: number): Promise<readonly ShownReport[] | undefined>;
   /**
@@ -386,6 +388,8 @@ export interface ConsoleReports {
 }
 
 const shownMax = 100;
+/** Reports shown before anything is asked for. */
+const newestMax = 20;
 
 export function reportScreens(
   parts: ConsoleParts,
@@ -412,12 +416,14 @@ export function reportScreens(
         : { ...asked, wrong: 'reporter' as const };
       return pageBuilder.show(context, (frame) => reportsPage(frame, view));
     }
-    const found = address === '' ? undefined : await reports.ofAddress(address, shownMax);
+    const limit = address === '' ? newestMax : shownMax;
+    const found =
+      address === '' ? await reports.newest(limit) : await reports.ofAddress(address, limit);
     const emails = await emailsOf(names, found?.map(({ account }) => account) ?? []);
-    const isWrong = address !== '' && found === undefined;
-    const view = isWrong
-      ? { ...asked, wrong: 'address' as const }
-      : { ...asked, reports: found, emails, limit: shownMax };
+    const view =
+      found === undefined
+        ? { ...asked, wrong: 'address' as const }
+        : { ...asked, reports: found, emails, limit };
     return pageBuilder.show(context, (frame) => reportsPage(frame, view));
   }
 

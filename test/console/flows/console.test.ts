@@ -424,6 +424,9 @@ it('finds reports of an address and of an account, shows hostile words as words,
     await within(async () => (await send()).status === 200, 'the key is known');
   }
   const page = (await ada.get('/admin/reports?address=5.6.7.8')).body;
+  const newest = (await ada.get('/admin/reports')).body;
+  assert.ok(newest.includes(`href="/admin/reports?address=${pageful.at(-1)}"`));
+  assert.ok(!newest.includes('<img src=x'));
   assert.ok(!page.includes('<img src=x') && page.includes('img src=x onerror'));
   assert.match(page, />Brute-Force</);
   assert.ok(page.includes(`>${member}<`), 'an account is named by its mail address');
