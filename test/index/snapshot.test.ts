@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { createIpIndex, type IpIndex } from '../../src/index/ip-index.ts';
 import type { IndexPrefix } from '../../src/index/prefix.ts';
+import { openIpIndexReader } from '../../src/index/reader.ts';
 import { setReports } from '../../src/index/records.ts';
 import { loadSnapshot, saveSnapshot } from '../../src/index/snapshot.ts';
+import { CHANGE_WORDS_MAX } from '../../src/index/trie/insert.ts';
 import { masked, textOf } from './golden.ts';
 import { createSample } from './sample.ts';
 
@@ -183,4 +185,30 @@ test('a file that cannot be written is a failure and leaves the earlier one', as
   assert.ok(!result.ok);
   assert.equal(result.error, 'snapshot_not_written');
   assert.deepEqual(readFileSync(path), before);
+});
+
+test('room that a reader held back between entries is room again, and after a start too', async () => {
+  const nodeBytesMax = 1 << 20;
+  const index = createIpIndex({ ...options, nodeBytesMax });
+  const reader = openIpIndexReader(index.openReader()!);
+  const before = index.stats().touchedBytes;
+  const used = () => index.stats().touchedBytes - before;
+  const lineBytes = 64;
+  const keptLines = Math.ceil((CHANGE_WORDS_MAX + 65_536) / 16);
+  const host = (i: number) => masked(4, [0x0a00_0000 + 256 * Math.floor(i / 40) + (i % 40)], 32);
+  reader.enter();
+  // Of forty copies of a node the last one stays: nowhere below the top is there room for all that an insertion leaves free.
+  let count = 0;
+  while (used() + lineBytes <= nodeBytesMax - keptLines * lineBytes)
+    assert.ok(index.insert(host(count++)) > 0);
+  reader.leave();
+  index.settle();
+  const path = join(directory, 'between');
+  assert.ok((await saveSnapshot(index, path, () => ({ sequence: 1n }))).ok);
+  const loaded = loadSnapshot(path, { ...options, nodeBytesMax });
+  assert.ok(loaded.ok);
+  for (const one of [index, loaded.value.index]) {
+    for (let more = count; more < count + 200; more++) assert.ok(one.insert(host(more)) > 0);
+    assert.equal(one.size(), count + 200);
+  }
 });

@@ -37,6 +37,11 @@ function granulesOf(words: number): number {
   return (words + GRANULE_WORDS - 1) >> GRANULE_SHIFT;
 }
 
+/** Nodes of the largest size in a block: all of them find room there, smaller ones in their places too. */
+function nodesIn(granules: number): number {
+  return granules < EXACT_MAX ? 0 : Math.trunc(granules / EXACT_MAX);
+}
+
 export function tagWordsOf(topGranules: number): number {
   return (topGranules + 16) >> 4;
 }
@@ -51,6 +56,8 @@ export function createArena(nodes: Int32Array) {
   // Granule 0 is never handed out: a slot with offset 0 means nothing.
   let top = 1;
   let live = 0;
+  /** The free blocks, each for itself, hold so many nodes of the largest size. An allocation takes one of them at most. */
+  let nodesFree = 0;
 
   function hasTag(granule: number, tag: number): boolean {
     return ((tags[granule >> 4]! >>> ((granule & 15) << 1)) & tag) !== 0;
@@ -71,6 +78,7 @@ export function createArena(nodes: Int32Array) {
     if (next !== 0) nodes[(next << GRANULE_SHIFT) + 2] = granule;
     bins[bin] = granule;
     binMap[bin >> 5]! |= 1 << (bin & 31);
+    nodesFree += nodesIn(size);
     flipTag(granule, STARTS);
     flipTag(granule + size - 1, ENDS);
   }
@@ -86,6 +94,7 @@ export function createArena(nodes: Int32Array) {
       bins[bin] = next;
       if (next === 0) binMap[bin >> 5]! &= ~(1 << (bin & 31));
     }
+    nodesFree -= nodesIn(size);
     flipTag(granule, STARTS);
     flipTag(granule + size - 1, ENDS);
   }
@@ -101,14 +110,16 @@ export function createArena(nodes: Int32Array) {
     return (word << 5) + 31 - Math.clz32(bits & -bits);
   }
 
-  /** Returns true when one of the large free blocks has so many granules. */
-  function hasBlock(size: number): boolean {
-    for (let granule = bins[LARGE]!; granule !== 0; ) {
-      const word = granule << GRANULE_SHIFT;
-      if (nodes[word]! >= size) return true;
-      granule = nodes[word + 1]!;
+  /** Counts what the free blocks of the bins hold, as they were restored. */
+  function countNodesFree(): void {
+    nodesFree = 0;
+    for (const bin of [EXACT_MAX, LARGE]) {
+      for (let granule = bins[bin]!; granule !== 0; ) {
+        const word = granule << GRANULE_SHIFT;
+        nodesFree += nodesIn(nodes[word]!);
+        granule = nodes[word + 1]!;
+      }
     }
-    return false;
   }
 
   return {
@@ -150,10 +161,10 @@ export function createArena(nodes: Int32Array) {
       if (granule + size === top) top = granule;
       else link(granule, size);
     },
-    /** Returns true while `words` words, more than a node's, are free in one piece: whatever blocks they are asked in. */
+    /** Returns true while nodes of `words` words together find room, in whatever sizes they are asked for. */
     hasRoom(words: number): boolean {
-      const size = granulesOf(words);
-      return top + size <= limit || hasBlock(size);
+      if (top + granulesOf(words) <= limit) return true;
+      return nodesFree + nodesIn(limit - top) >= Math.ceil(words / NODE_WORDS_MAX);
     },
     /** Words up to the end of the last block. */
     topWords: (): number => top << GRANULE_SHIFT,
@@ -175,6 +186,7 @@ export function createArena(nodes: Int32Array) {
         if (bins[bin] !== 0) binMap[bin >> 5]! |= 1 << (bin & 31);
       }
       tags.set(state.tags);
+      countNodesFree();
     },
   };
 }
