@@ -129,7 +129,6 @@ export async function acceptHeld(
     const examples = waiting.examples.length === 0 ? '' : `: ${waiting.examples.join(', ')}`;
     return fail('conflict', `what waits has changed since it was shown${examples}`);
   }
-  // One page holds those of all peers, as it holds the peers.
   const noted = await notePeer(store, peer, { acceptedHash: waiting.hash, hasChanged: false });
   if (!noted.ok) return noted;
   // Another history does not go on from here: it is read whole, and taken as far as it is the one that was shown.
