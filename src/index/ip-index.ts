@@ -176,7 +176,7 @@ export function openIpIndex(
       const existing = exactEntry(memory, prefix);
       if (existing !== 0) return existing;
       if (size >= entriesMax || !hasRoom(CHANGE_WORDS_MAX + RESERVED_WORDS)) return 0;
-      if (!entries.hasRoom()) waitFor(entries.hasRoom);
+      if (!entries.hasRoom() && !waitFor(entries.hasRoom)) return 0;
       const entry = entries.allocate(prefix);
       fill?.(entry);
       place(prefix, entry);

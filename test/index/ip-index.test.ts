@@ -343,3 +343,11 @@ test('what a reader held back is room again, wherever it lies', () => {
   assert.ok(index.insert(host) > 0);
   assert.ok(index.find4(0x0a00_0001) > 0 && index.find4(0x0a00_0002) > 0);
 });
+
+test('a number that is lost with an insertion that failed is not replaced by none', () => {
+  const index = createIpIndex({ entriesMax: 1 });
+  const [first, second] = [1, 2].map((host) => masked(4, [host], 32));
+  assert.throws(() => index.insert(first!, () => assert.fail('no record')));
+  assert.equal(index.insert(second!), 0);
+  assert.equal(index.size(), 0);
+});
