@@ -7,10 +7,19 @@ import { createLog } from '../../../src/core/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { lastReportedAtOf } from '../../../src/index/records.ts';
 import { createReportAdmission } from '../../../src/reputation/reports/report-admission.ts';
-import { readHistory } from '../../../src/reputation/reports/store/report-history.ts';
+import {
+  newestReports,
+  readHistory,
+} from '../../../src/reputation/reports/store/report-history.ts';
+import {
+  addressBytes,
+  encodeIdRow,
+  encodeRow,
+  keysOf,
+} from '../../../src/reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
-import type { Store } from '../../../src/storage/store.ts';
+import type { Entry, Store } from '../../../src/storage/store.ts';
 import { applyEvent, decodeEvent } from '../../support/reputation/events.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { openFold } from '../state/fixture.ts';
@@ -61,6 +70,50 @@ function open(over: Partial<Store> = {}, of = store) {
 }
 
 const at = (address: number) => Uint32Array.of(address, 0, 0, 0);
+
+test('the newest reports are the newest ones, also behind a burst of thousands', async () => {
+  const now = Date.UTC(2027, 0, 1);
+  const address = addressBytes(4, at(0x01000003));
+  const account = 'a1';
+  const kept = new Map<string, Entry>();
+  const keyOf = (key: Uint8Array) => Buffer.from(key).toString('hex');
+  function add(reportedAt: number): void {
+    const id = systemRandom().bytes(16);
+    Buffer.from(id.buffer, id.byteOffset).writeUIntBE(reportedAt, 0, 6);
+    const comment = String(reportedAt);
+    const [row, byId] = keysOf(address, { account, reportedAt }, id);
+    const value = encodeRow({ account, slot: 1, country: 'FR' }, { categories: 4, comment });
+    kept.set(keyOf(row), { key: row, value, version: 1 });
+    kept.set(keyOf(byId), { key: byId, value: encodeIdRow(account, address), version: 1 });
+  }
+  const held = {
+    get: async (key: Uint8Array) => kept.get(keyOf(key)),
+    async scan(prefix: Uint8Array, { after, limit }: { after?: Uint8Array; limit: number }) {
+      const isNext = (key: string) =>
+        key.startsWith(keyOf(prefix)) && (after === undefined || key > keyOf(after));
+      const keys = [...kept.keys()].filter(isNext).sort();
+      return keys.slice(0, limit).map((key) => kept.get(key)!);
+    },
+  };
+  const newest = async (limit: number) =>
+    (await newestReports(held, now, limit)).map(({ report }) => Number(report.comment));
+  const times: number[] = [];
+  assert.deepEqual(await newest(5), []);
+  for (const [count, agoMs, lastedMs] of [
+    [3, 400 * 60_000, 60_000],
+    [3_000, 100 * 60_000, 5 * 60_000],
+    [7, 60_000, 50_000],
+    [3_000, 1_900, 1_000],
+    [3, 900, 800],
+  ] as const) {
+    for (let i = 0; i < count; i++) {
+      times.push(now - agoMs + Math.floor((i * lastedMs) / count));
+      add(times.at(-1)!);
+    }
+    for (const limit of [1, 5, 20])
+      assert.deepEqual(await newest(limit), times.slice(-limit).reverse());
+  }
+});
 
 test('pages come newest first, whole, and end at the age asked for', async () => {
   const reports = open();

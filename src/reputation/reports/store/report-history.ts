@@ -93,8 +93,6 @@ const spansMs = [
   reportAgeMaxMs,
 ] as const;
 const scanPage = 500;
-/** Pages read of one span. In a burst, which has more, the newest may be missed until the next poll. */
-const pagesMax = 4;
 
 /** @returns the newest first */
 export async function newestReports(
@@ -102,11 +100,7 @@ export async function newestReports(
   now: number,
   limit: number,
 ): Promise<NewestReport[]> {
-  let rows: Entry[] = [];
-  for (const spanMs of spansMs) {
-    rows = await rowsSince(store, now - spanMs);
-    if (rows.length >= limit) break;
-  }
+  const rows = await newestRows(store, now, limit);
   const newest: NewestReport[] = [];
   for (const { key, value } of rows.slice(-limit).reverse()) {
     const idRow = decodeIdRow(value);
@@ -120,16 +114,32 @@ export async function newestReports(
   return newest;
 }
 
-async function rowsSince(store: Pick<Store, 'scan'>, since: number): Promise<Entry[]> {
-  const first = Buffer.alloc(16);
-  first.writeUIntBE(Math.max(0, since), 0, 6);
-  const rows: Entry[] = [];
-  let after = reportByIdKey(first);
-  for (let page = 0; page < pagesMax; page++) {
-    const found = await store.scan(reportByIdPrefix(), { after, limit: scanPage });
-    rows.push(...found);
-    if (found.length < scanPage) break;
-    after = found.at(-1)!.key;
+/** Returns at least `limit` rows, of which the last are the newest; fewer where there are no more. */
+async function newestRows(
+  store: Pick<Store, 'scan'>,
+  now: number,
+  limit: number,
+): Promise<readonly Entry[]> {
+  let rows: readonly Entry[] = [];
+  let [since, until] = [now, now];
+  for (const spanMs of spansMs) {
+    since = Math.max(0, now - spanMs);
+    rows = await pageSince(store, since);
+    if (rows.length >= limit) break;
+    until = since;
+  }
+  // Behind a full page are newer ones. Fewer than `limit` came since `until`.
+  while (rows.length === scanPage && until - since > 1) {
+    const middle = Math.floor((since + until) / 2);
+    const later = await pageSince(store, middle);
+    if (later.length < limit) until = middle;
+    else [since, rows] = [middle, later];
   }
   return rows;
+}
+
+function pageSince(store: Pick<Store, 'scan'>, since: number): Promise<readonly Entry[]> {
+  const first = Buffer.alloc(16);
+  first.writeUIntBE(since, 0, 6);
+  return store.scan(reportByIdPrefix(), { after: reportByIdKey(first), limit: scanPage });
 }
