@@ -40,6 +40,7 @@ import {
 } from '../../../src/reputation/federation/subscribe/notices.ts';
 import {
   listPeersNow,
+  resumePeer,
   setPeer,
   showPeer,
 } from '../../../src/reputation/federation/subscribe/operations.ts';
@@ -396,8 +397,10 @@ it('a peer that is removed or decided on while it is read leaves nothing behind,
   during(() => changePeer(w.store, number, () => ({ acceptedSeq: 1 })));
   await w.poll();
   assert.deepEqual([w.rows(), await readCursor(w.store, number)], [0, undefined]);
-  during(() => changePeer(w.store, number, () => ({ weight: 2, dueAt: 1 })));
-  assert.equal((await w.poll()).dueAt, 1, 'asked for meanwhile, it stays due');
+  during(async () =>
+    resumePeer.run({ store: w.store, clock: w.clock } as never, { peer: 'b.example' }, {} as never),
+  );
+  assert.equal((await w.poll()).dueAt, w.clock.now(), 'asked for meanwhile, it stays due');
   assert.deepEqual([w.rows(), (await readCursor(w.store, number))?.seq], [1, 1]);
   from.says(['45.1.2.1']);
   // The operator has it read from the start, under the key that it has.

@@ -530,7 +530,8 @@ export const pausePeer = act(
 export const resumePeer = act(
   'peer resume',
   'read it again; what it said counts again',
-  () => ({ state: 'active', dueAt: 0 }),
+  // Another time than that of a peer never read: a poll under way sees that it was asked for meanwhile.
+  (_, now) => ({ state: 'active', dueAt: now }),
   'peer pause',
 );
 
