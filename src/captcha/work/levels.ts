@@ -45,6 +45,8 @@ const wideShare = { easy: 360, hard: 960 };
 /** A provider is under pressure from so many a minute on, if they are so many times its usual number. */
 const providerLeast = 300;
 const providerFactor = 8;
+/** One /24 or /48 adds about so many a minute to that at the most: who floods alone presses only his own network. */
+const providerPart = 45;
 /** Clients, networks and providers counted at a time; beyond it those that were quiet longest are forgotten. */
 const countedMax = 65_536;
 
@@ -94,7 +96,9 @@ export function createLevels(options: {
       const provider = limitsOn ? providerOfClient(sender) : undefined;
       const ofClient = limitsOn ? rates.count(`client ${narrow}`).minute : 0;
       const ofNetwork = limitsOn ? rates.count(`network ${wide}`).minute : 0;
-      const ofProvider = provider === undefined ? undefined : rates.count(`provider ${provider}`);
+      const part = Math.min(1, providerPart / ofNetwork);
+      const ofProvider =
+        provider === undefined ? undefined : rates.count(`provider ${provider}`, part);
       const isPressed =
         ofProvider !== undefined &&
         ofProvider.minute > providerLeast &&
@@ -137,14 +141,14 @@ function createRates(clock: Clock, max: number) {
   let rates = new Map<string, Rate & { readonly atMs: number }>();
   let older: typeof rates = new Map();
   return {
-    /** Counts one more, and returns the rates with it. */
-    count(name: string): Rate {
+    /** Counts one more, or a part of one, and returns the rates with it. */
+    count(name: string, part = 1): Rate {
       const atMs = clock.monotonicMs();
       const last = rates.get(name) ?? older.get(name) ?? { minute: 0, hour: 0, atMs };
       const passed = atMs - last.atMs;
       const now = {
-        minute: last.minute * Math.exp(-passed / minuteMs) + 1,
-        hour: last.hour * Math.exp(-passed / hourMs) + 1,
+        minute: last.minute * Math.exp(-passed / minuteMs) + part,
+        hour: last.hour * Math.exp(-passed / hourMs) + part,
         atMs,
       };
       if (rates.size >= max / 2 && !rates.has(name)) {

@@ -92,6 +92,7 @@ it('a report takes the work in place of the picture, once', async () => {
   assert.equal(failed.status, 422);
   assert.match(failed.body, /knocked at the gate/, 'all that was typed is kept');
   assert.match(failed.body, /captcha_token"[^>]*><div class="challenge-panel">/);
+  assert.match(failed.body, /Not right, or too late/, 'no word was typed');
   const sent = await report(captcha_work);
   assert.equal(sent.status, 200, sent.body.slice(0, 300));
   assert.equal((await report(captcha_work)).status, 422, 'used');
@@ -122,7 +123,9 @@ it('the gate takes it too, under the host of the site', async () => {
   assert.equal(passed.status, 303, passed.body.slice(0, 300));
   assert.equal(passed.headers.location, '/cart');
   assert.ok(passed.headers['set-cookie']);
-  assert.equal((await answer(work)).status, 403, 'used');
+  const used = await answer(work);
+  assert.equal(used.status, 403);
+  assert.match(used.body, /Not right, or too late/);
 });
 
 it('at a malicious address a sign-in asks strangers for a picture, and its owner’s browser for work or nothing', async () => {

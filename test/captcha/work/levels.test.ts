@@ -102,6 +102,21 @@ it('a provider is under pressure when it is far over its own hour; one that rent
   assert.equal(last, 'silent');
 });
 
+it('one client or network that floods presses itself, and nobody else at its provider', () => {
+  for (const flood of [() => '10.0.0.1', (i: number) => `10.0.0.${i % 250}`]) {
+    const { run, choose } = setUp({ provider: 'Example Hosting GmbH' });
+    assert.deepEqual(run(4_000, flood), ['silent', 'easy', 'hard']);
+    assert.equal(choose('10.1.0.1').level, 'silent');
+  }
+  // Many networks do, however much each of them asks for.
+  const { run, choose, clock } = setUp({ provider: 'Example Hosting GmbH' });
+  for (let second = 0; second < 120; second++) {
+    run(50, (i) => `10.0.${i % 10}.1`);
+    clock.advance(1_000);
+  }
+  assert.equal(choose('10.1.0.1').level, 'hard');
+});
+
 it('work grows with the score and the rates up to a bound, and nothing is counted without limits', () => {
   const calm = setUp().choose().triesMax;
   assert.ok(setUp({ score: 9 }).choose().triesMax > 1.5 * calm);
