@@ -24,7 +24,6 @@ before(async () => {
     env: { FEED_INTERVAL_SECONDS: '1' },
   });
   await server.cliJson('allow', 'add', '9.9.9.0/24');
-  await server.cliJson('entry', 'add', '9.9.8.0/24', '--score', '80');
   for (const ip of ['8.8.4.7', '1.0.0.77', '2001:4860::7']) {
     const headers = { Key: server.key, 'content-type': 'application/x-www-form-urlencoded' };
     const body = new URLSearchParams({ ip, categories: '18', comment: `about ${ip}` }).toString();
@@ -36,11 +35,17 @@ before(async () => {
   // A first build, so that the list makes a step.
   await within(async () => (await server.fetch('/feeds/blocklist.txt')).status === 200);
   const list = `${directory.path}/list.txt`;
-  writeFileSync(list, '8.8.4.0/24\n2001:4860::/48\n9.9.9.9\n');
+  writeFileSync(list, '8.8.4.0/24\n2001:4860::/48\n9.9.9.9\n9.9.8.0/24\n');
   await server.cliJson('seed', list, '--format', 'plain', '--confidence', '90');
   await within(async () =>
     (await server.fetch('/feeds/blocklist.txt')).body.includes('8.8.4.0/24'),
   );
+  // A word of the operator makes a step of an entry that is listed already.
+  const version = async () =>
+    Number((await server.fetch('/feeds/blocklist.txt')).headers['x-feed-version']);
+  const former = await version();
+  await server.cliJson('entry', 'add', '9.9.8.0/24', '--score', '80');
+  await within(async () => (await version()) > former);
   await server.stop();
 });
 after(() => directory.remove());
