@@ -486,7 +486,7 @@ function waitingText(of: ReturnType<typeof waitingOf>) {
   const changed = of.heldChanged ? '; it is not what was accepted' : '';
   if (of.heldRows === 0) return `waiting: another history (--shown ${of.heldHash})${changed}`;
   const more = of.heldRows > of.heldExamples.length ? ' …' : '';
-  return `waiting: ${grouped(of.heldRows)} rows, such as ${of.heldExamples.join(', ')}${more} (--shown ${of.heldHash})${changed}`;
+  return `waiting: new rows, for ${grouped(of.heldRows)} in question, such as ${of.heldExamples.join(', ')}${more} (--shown ${of.heldHash})${changed}`;
 }
 
 function figureLines(of: PeerFigures): string[] {
