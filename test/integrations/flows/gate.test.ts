@@ -303,7 +303,7 @@ it('a wrong answer gets another challenge, and no way back leads to another site
   const wrong = await visitor.submit(shown, challenge, { captcha_answer: 'WRONG' });
   assert.equal(wrong.status, 403);
   assert.equal(wrong.headers['set-cookie'], undefined);
-  assert.match(wrong.body, /Try this new picture/);
+  assert.match(wrong.body, /Here is a new challenge/);
   assert.notEqual(pictureIn(wrong), pictureIn(shown));
   for (const body of ['', 'rd=/', 'captcha_token=%ff', '{"rd":1}']) {
     const odd = await visitor.post(challenge, body);
