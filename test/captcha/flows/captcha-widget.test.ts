@@ -175,8 +175,8 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
     const calm = { reducedMotion: 'reduce' } as const;
     await asVisitor('reduced motion: nothing is loaded until chosen', calm, async (v) => {
       const { page, problems } = v;
-      const asked = service.asked.lastIndexOf('GET start');
       await page.getByText('Listen, or show the moving picture.').waitFor();
+      const asked = service.asked.lastIndexOf('GET start');
       assert.ok(!service.asked.slice(asked).some((path) => /img|audio/.test(path)));
       assert.deepEqual(await problems(), []);
       await page.getByRole('button', { name: 'Send' }).click();
