@@ -51,8 +51,8 @@ export interface IndexStats {
 export interface IpIndex extends IndexView {
   /**
    * The prefix's entry, made if it is new, or 0 when the index is full. `fill` runs for a new
-   * entry before any reader can find it; without it the record says "nothing known". Whether it is full
-   * depends on its entries alone, never on what readers hold back: several nodes must decide alike.
+   * entry before any reader can find it; without it the record says "nothing known". It is never full because a
+   * reader holds something back, which is waited for: nodes of one journal must decide alike.
    */
   insert(prefix: IndexPrefix, fill?: (entry: number) => void): number;
   /** Removes an entry; returns false when there was none. */

@@ -5,7 +5,7 @@
  * anybody's: whoever waits is told that such a request came, and whether it came from the own network.
  *
  * Bounds: the board's, of which one network has four places; a thread leaves four refusals of a network in a second;
- * `accountsMax` accounts, whose oldest note is evicted; a note ends after an hour, or with the next answer that the
+ * `accountsMax` accounts with a note and as many that wait, the oldest evicted; a note ends after an hour, or with the next answer that the
  * account gets. `networksMax` networks from which an unknown key came, the oldest evicted, each for two minutes.
  */
 
