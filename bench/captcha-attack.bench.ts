@@ -6,6 +6,10 @@
  * The sounds follow.
  */
 
+import { execFile } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { profiles } from '../src/captcha/picture/profiles.ts';
 import { type Acoustics, acousticsOf, composeClip } from '../src/captcha/sound/audio.ts';
 import {
@@ -51,7 +55,11 @@ import {
 import { intelligibility } from '../test/support/captcha/sound-spectrum.ts';
 import { createTemplateReader } from '../test/support/captcha/templates.ts';
 import type { BenchRow } from './row.ts';
-import { cpuSecondsSince } from './work.ts';
+import { cpuSecondsSince, inParallel } from './work.ts';
+
+type Size = 'tiny' | 'full';
+
+const execute = promisify(execFile);
 
 // How many of the spoken challenges programs understand, and how much of the speech reaches an ear. The
 // controls are the same voices as anybody has them, in no room and hardly any babble.
@@ -67,7 +75,7 @@ const easy: Acoustics = {
   ...{ speeds: [0.86, 1.14], glide: 0 },
 };
 
-function soundRows(size: 'tiny' | 'full', language: SpokenLanguage): BenchRow[] {
+function soundRows(size: Size, language: SpokenLanguage): BenchRow[] {
   const { clips, starts, slowClips, voices, learned, rounds } = sizes[size];
   const isFrench = language === 'fr';
   const usualAcoustics = acousticsOf[language];
@@ -150,9 +158,42 @@ interface Trial {
   readonly motion?: boolean;
 }
 
-export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+/** The parts of the bench, in the order of the table. */
+const parts = {
+  easy: easyRows,
+  'easy eye': (size: Size) => eyeRows(size, 'easy', { good: 0.98, poor: 0.98 }),
+  hard: hardRows,
+  'hard eye': (size: Size) => eyeRows(size, 'hard', { good: 0.95 }),
+  sound: (size: Size) => soundRows(size, 'en'),
+  'French sound': (size: Size) => soundRows(size, 'fr'),
+} as const;
+type Part = keyof typeof parts;
+
+/** Each part has a process of its own: all cores read, and processor time is that of the part. */
+export async function run(size: Size): Promise<BenchRow[]> {
+  const names = Object.keys(parts);
+  const child = fileURLToPath(new URL('./captcha-attack-child.js', import.meta.url));
+  const found = new Map<string, BenchRow[]>();
+  await inParallel(names.length, availableParallelism(), async (n) => {
+    const name = names[n]!;
+    const { stdout } = await execute(process.execPath, [child, name, size]);
+    found.set(name, JSON.parse(stdout) as BenchRow[]);
+  });
+  return names.flatMap((name) => found.get(name)!);
+}
+
+/** @param size tiny: of each row one word or clip, and nothing is judged */
+export function rowsOf(name: string, size: Size): BenchRow[] {
+  return parts[name as Part](size);
+}
+
+function challengesOf(level: 'default' | 'hard', size: Size): Challenge[] {
+  return seeds(70_001, counts[size]).map((seed) => soundChallenge(level, seed));
+}
+
+function easyRows(size: Size): BenchRow[] {
   const list = seeds(70_001, counts[size]);
-  const sound = list.map((seed) => soundChallenge('default', seed));
+  const sound = challengesOf('default', size);
   const few = list.slice(0, fewCounts[size]);
   const straight = few.map((seed) => variantChallenge('default', seed, 'linear'));
   const circular = few.map((seed) => variantChallenge('default', seed, 'circular'));
@@ -196,22 +237,14 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     const words = countByTesseract(trial.attack, trial.challenges).words;
     rows.push(row(trial, tesseract, words, size));
   }
-  return [
-    ...rows,
-    meansOfMany(mean, reader, size),
-    informed(sound),
-    ...eyeRows(size, 'easy', sound, { good: 0.98, poor: 0.98 }),
-    ...hardRows(size, list),
-    ...soundRows(size, 'en'),
-    ...soundRows(size, 'fr'),
-  ];
+  return [...rows, meansOfMany(mean, reader, size), informed(sound)];
 }
 
 /** Means of so many pictures that a rare word would be found, one at a time: all would fill the memory. */
 function meansOfMany(
   mean: Attack,
   reader: ReturnType<typeof createTemplateReader>,
-  size: 'tiny' | 'full',
+  size: Size,
 ): BenchRow {
   const many = seeds(51_001, manyCounts[size]);
   let read = 0;
@@ -222,10 +255,10 @@ function meansOfMany(
   };
 }
 
-function hardRows(size: 'tiny' | 'full', list: readonly Uint8Array[]): BenchRow[] {
-  const hard = list.map((seed) => soundChallenge('hard', seed));
+function hardRows(size: Size): BenchRow[] {
+  const hard = challengesOf('hard', size);
   const reader = createTemplateReader(profiles.hard, readingSigmaDots);
-  const rows = [...stillAttacks, ...blindSolvers, stripSolver].map((attack) => {
+  return [...stillAttacks, ...blindSolvers, stripSolver].map((attack) => {
     const motion = !stillAttacks.includes(attack);
     const trial = { name: `hard: ${attack.name}`, attack, challenges: hard, motion };
     const start = process.cpuUsage();
@@ -233,17 +266,16 @@ function hardRows(size: 'tiny' | 'full', list: readonly Uint8Array[]): BenchRow[
     const most = motion ? {} : { most: 0 };
     return row({ ...trial, ...most }, 'templates', read, size, msEach(start, hard.length));
   });
-  return [...rows, ...eyeRows(size, 'hard', hard, { good: 0.95 })];
 }
 
 /** People read words like this eye, and so does a program that does what it does. */
 function eyeRows(
-  size: 'tiny' | 'full',
+  size: Size,
   level: 'easy' | 'hard',
-  challenges: readonly Challenge[],
   least: { readonly good: number; readonly poor?: number },
 ): BenchRow[] {
   const name = level === 'easy' ? 'default' : 'hard';
+  const challenges = challengesOf(name, size);
   writeContactSheet(`${sheets}/${level}.png`, challenges.slice(0, sheetRows), goodEye);
   writeContactSheet(`${sheets}/${level}-poor-eye.png`, challenges.slice(0, sheetRows), poorEye);
   function mistaken(looks: 1 | 6): BenchRow {
@@ -303,7 +335,7 @@ function seen(
   name: string,
   options: EyeOptions,
   challenges: readonly Challenge[],
-  size: 'tiny' | 'full',
+  size: Size,
   share?: number,
 ): BenchRow {
   const start = process.cpuUsage();
@@ -321,13 +353,7 @@ function msEach(start: NodeJS.CpuUsage, count: number): string {
   return `${Math.round((1_000 * cpuSecondsSince(start)) / count)} ms of processor time each`;
 }
 
-function row(
-  trial: Trial,
-  reader: string,
-  read: number,
-  size: 'tiny' | 'full',
-  note?: string,
-): BenchRow {
+function row(trial: Trial, reader: string, read: number, size: Size, note?: string): BenchRow {
   const { name, challenges, most, least } = trial;
   const count = challenges.length;
   const base = { name: `${name}; ${reader}`, unit: `of ${count} words`, ours: read };
