@@ -24,7 +24,7 @@ import { addressEndpoints } from '../reputation/address/address.route.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import { openAddressPages } from '../reputation/address/module.ts';
 import { blocklistEndpoints, openBlocklists } from '../reputation/blocklists/module.ts';
-import type { FeedPublisherOptions } from '../reputation/blocklists/publish.ts';
+import type { FeedNeeds } from '../reputation/blocklists/publish.ts';
 import { checkEndpoints, openCheckReads } from '../reputation/check/module.ts';
 import { maliciousBy, maliciousScore } from '../reputation/check/score.ts';
 import { openCounts } from '../reputation/counts/module.ts';
@@ -142,7 +142,7 @@ export async function openModules(
     readonly frontEnd: FrontEnd;
     readonly evidence: EvidenceReader;
     readonly hostnames: Hostnames;
-    readonly publishFeeds: FeedPublisherOptions['onPublished'];
+    readonly publishFeeds: FeedNeeds['onPublished'];
     readonly releaseFeeds: () => void;
     readonly onConsole: ConsoleSources['operations'];
     readonly threads: ConsoleSources['threads'];

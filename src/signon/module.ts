@@ -35,7 +35,7 @@ import { createAvatarImages, createAvatars } from './people/profile/avatars.ts';
 import { createReview } from './people/review.ts';
 import type { RowCounterStats } from './people/row-counter.ts';
 import { createSignInLog, type SignOnEvent, signInLogWaitingMax } from './sessions/sign-in-log.ts';
-import { type SignonRoutesOptions, signonRoutes } from './signon.route.ts';
+import { type SignonRoutesNeeds, signonRoutes } from './signon.route.ts';
 import {
   type ConsentOutcome,
   createAuthorization,
@@ -146,7 +146,7 @@ async function start(options: SignonNeeds, closers: Closers) {
     erased,
     /** Makes the routes, which need what is opened after sign-on. */
     routes: (
-      web: Omit<SignonRoutesOptions, keyof typeof given | 'config' | 'clock'> & {
+      web: SignonRoutesNeeds & {
         readonly guard: Guard;
         /** The last part of the path of the page that shows a demo's mails; undefined: there is none. */
         readonly outboxName: string | undefined;

@@ -18,7 +18,8 @@ import { createPageBuilder } from '../web/guard/page-builder.ts';
 import { createRequestContexts } from '../web/guard/request-context.ts';
 import type { PageTools } from '../web/page-tools.ts';
 import {
-  type AccountAreaOptions,
+  type AccountAreaNeeds,
+  type AccountAreaParts,
   createAccountArea,
   dataEndpoints,
   dataRoutes,
@@ -142,13 +143,18 @@ export const signonEndpoints: readonly Endpoint[] = [
   reviewEndpoints,
 ].flatMap((ofPages): Endpoint[] => Object.values(ofPages));
 
-export interface SignonRoutesOptions extends Omit<AccountAreaOptions, 'onwards'> {
-  readonly config: Config;
+/** These are opened after sign-on. */
+export interface SignonRoutesNeeds extends AccountAreaNeeds {
   readonly tools: PageTools;
   readonly callers: Callers;
+  readonly challenges: FormChallenges;
+}
+
+interface SignonRoutesOptions extends SignonRoutesNeeds, AccountAreaParts {
+  readonly config: Config;
+  readonly clock: Clock;
   readonly authorization: Authorization;
   readonly siteNames: Pick<SiteNames, 'of'>;
-  readonly challenges: FormChallenges;
 }
 
 export function signonRoutes(options: SignonRoutesOptions): PlainRoute[] {

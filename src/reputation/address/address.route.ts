@@ -95,19 +95,29 @@ import {
 } from './network.page.tsx';
 import { scoreCurve } from './score-curve.ts';
 
-interface PageOptions {
+/** Every page here reads these. */
+interface PageNeeds {
   readonly tools: PageTools;
-  readonly index: IpIndex;
   readonly check: Check;
   readonly geo: GeoReader;
+  readonly clock: Clock;
+}
+
+interface NetworkNeeds extends PageNeeds {
+  readonly index: IpIndex;
   /** Milliseconds since 1970: when the tables of countries and networks were made; 0: unknown. */
   readonly geoMadeAt: number;
-  readonly clock: Clock;
   readonly turns: Turns;
+}
+
+/** The pages have these in common. */
+interface Shared {
   /** Returns a refusal when the client has asked too often. */
   readonly admit: (request: Request, asJson: boolean) => Reply | undefined;
   readonly wantsJson: (request: Request) => boolean;
 }
+
+type PageOptions = NetworkNeeds & Shared;
 
 /** One path, several answers: a cache must not give one reader's to another. */
 const varies: Header = ['Vary', 'Accept, Accept-Language'];
@@ -155,11 +165,10 @@ interface Reader extends SessionLike {
   readonly accountId: string;
 }
 
-export interface AddressOptions extends PageOptions {
+export interface AddressNeeds extends NetworkNeeds {
   readonly reports: ReportStore;
   readonly evidence: EvidenceReader;
   readonly hostnames: Pick<Hostnames, 'known'>;
-  readonly cache: ReplyCache;
   readonly pageBuilder: AnyPageBuilder<Reader>;
   readonly isOperator: (request: Request) => Promise<boolean>;
   /** Returns the operator's actions on the address; undefined for anybody else. */
@@ -171,6 +180,8 @@ export interface AddressOptions extends PageOptions {
   /** Base URL of the API in the command that the page shows. */
   readonly secureUrl: string;
 }
+
+type AddressOptions = AddressNeeds & Shared & { readonly cache: ReplyCache };
 
 const AddressSummary = v.strictObject({
   ...checkSummary,
@@ -733,9 +744,9 @@ const findAddressEndpoint = openPage('/ip', {
   queryCharsMax,
 });
 
-type FindOptions = Omit<PageOptions, 'index' | 'turns' | 'wantsJson' | 'geoMadeAt'> & {
+interface FindOptions extends PageNeeds, Pick<Shared, 'admit'> {
   readonly callers: Pick<Callers, 'charge'>;
-};
+}
 
 export function findAddressRoute(options: FindOptions): PlainRoute {
   const { tools, callers } = options;

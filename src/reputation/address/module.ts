@@ -10,7 +10,7 @@ import { errorReply, languageOf, tooManyText } from '../../web/page-tools.ts';
 import { createReplyCache } from '../../web/reply-cache.ts';
 import { failureBody } from '../../web/shape.ts';
 import {
-  type AddressOptions,
+  type AddressNeeds,
   addressRoute,
   findAddressRoute,
   networkRoute,
@@ -20,9 +20,8 @@ import {
 /** A flood on one page costs one read of the store a second. Some pages of the largest kind. */
 const cacheOptions = { keepMs: 1_000, entriesMax: 500, bytesMax: 8 << 20 } as const;
 
-/** Needs what its routes need, but for what they share here. */
 export function openAddressPages(
-  needs: Omit<AddressOptions, 'admit' | 'wantsJson' | 'cache'> & {
+  needs: AddressNeeds & {
     readonly callers: Callers;
     readonly systems: Systems;
   },

@@ -25,6 +25,7 @@ import type { Imprint } from './pieces/lines.ts';
 import {
   createFeedPublisher,
   decisionListOf,
+  type FeedNeeds,
   type FeedPublisher,
   type FeedPublisherOptions,
 } from './publish.ts';
@@ -44,7 +45,7 @@ export const blocklistEndpoints: readonly Endpoint[] = [
 ];
 
 export function openBlocklists(
-  needs: Omit<FeedPublisherOptions, 'openThread' | 'intervalMs' | 'onReplaced'> & {
+  needs: FeedNeeds & {
     readonly state: {
       readonly index: IpIndex;
       readonly entries: Pick<SelectSources, 'contributions'>;

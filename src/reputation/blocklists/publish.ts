@@ -48,23 +48,27 @@ export interface Published {
 
 export type FeedPublisher = ReturnType<typeof createFeedPublisher>;
 
-export interface FeedPublisherOptions {
+/** A publisher needs these from outside; the blocklists make the rest. */
+export interface FeedNeeds {
   readonly store: Pick<Store, 'commit' | 'get' | 'scan' | 'writeState'>;
   /** The lease by which one of several nodes builds; absent: this one does. */
   readonly maintenance?: Maintenance;
   readonly clock: Clock;
   readonly log: Log;
-  readonly openThread: (restored: Restored | undefined) => BuildThread;
   /** False while no entry can be in a feed. */
   readonly hasRows: () => boolean;
   /** Grows with everything that may change a feed. */
   readonly position: () => bigint;
   /** Grows with every change of the allowlist. */
   readonly urgent: () => number;
-  /** Least time between the beginnings of two builds, unless it is urgent. */
-  readonly intervalMs: number;
   /** Called with what is served from now on. */
   readonly onPublished: (published: Published) => void;
+}
+
+export interface FeedPublisherOptions extends FeedNeeds {
+  readonly openThread: (restored: Restored | undefined) => BuildThread;
+  /** Least time between the beginnings of two builds, unless it is urgent. */
+  readonly intervalMs: number;
   /** Called after buffers of `bytes` were replaced: only slow readers still use them. */
   readonly onReplaced: (bytes: number) => void;
 }

@@ -12,18 +12,17 @@ import { openLatestReports } from './latest.ts';
 import type { DrawnMap } from './map.ts';
 import type { MapJob } from './map.worker.ts';
 import { radarNumbers } from './radar.page.tsx';
-import { type RadarOptions, radarRoutes } from './radar.route.ts';
+import { type RadarNeeds, radarRoutes } from './radar.route.ts';
 
 export function openRadar(
-  needs: Omit<RadarOptions, 'radar'> &
-    Pick<RadarOptions['radar'], 'mode' | 'isOwner'> & {
-      readonly store: Store;
-      readonly log: Log;
-      /** The journal event up to which the index is. */
-      readonly position: () => bigint;
-    },
+  needs: RadarNeeds & {
+    readonly store: Store;
+    readonly log: Log;
+    /** The journal event up to which the index is. */
+    readonly position: () => bigint;
+  },
 ) {
-  const { store, clock, log, index, figures, sources, position, mode, isOwner } = needs;
+  const { store, clock, log, index, figures, sources, position } = needs;
   const onFailure = (err: unknown) => log.warn({ err }, 'radar: map not drawn');
   const map = openRadarMap({ ...needs, onFailure });
   const latest = openLatestReports({
@@ -32,7 +31,7 @@ export function openRadar(
     newest: (limit) => newestReports(store, clock.now(), limit),
   });
   return {
-    routes: radarRoutes({ ...needs, radar: { mode, isOwner, latest, map: map.current } }),
+    routes: radarRoutes({ ...needs, latest, map: map.current }),
     tables: [latest.table],
     numbers: (frame: PageFrame) =>
       radarNumbers(frame, { index, figures, sources, now: clock.now(), ofIpv4: undefined }),

@@ -138,16 +138,11 @@ export const radarEndpoints = [
   sixteenthEndpoint,
 ];
 
-export interface RadarOptions {
+export interface RadarNeeds {
   readonly pageBuilder: AnyPageBuilder<Requester>;
-  readonly radar: {
-    readonly mode: 'operators' | 'public' | 'off';
-    /** Returns true for a caller who may read /metrics. */
-    readonly isOwner: (request: Request) => boolean;
-    /** Returns the last map; undefined when none could be drawn. */
-    readonly map: () => Promise<DrawnMap | undefined>;
-    readonly latest: LatestReports;
-  };
+  readonly mode: 'operators' | 'public' | 'off';
+  /** Returns true for a caller who may read /metrics. */
+  readonly isOwner: (request: Request) => boolean;
   readonly index: IpIndex;
   readonly check: Check;
   readonly geo: GeoReader;
@@ -157,19 +152,25 @@ export interface RadarOptions {
   readonly turns: Turns;
 }
 
+export interface RadarOptions extends RadarNeeds {
+  /** Returns the last map; undefined when none could be drawn. */
+  readonly map: () => Promise<DrawnMap | undefined>;
+  readonly latest: LatestReports;
+}
+
 const level = { eighth: 16, sixteenth: 24 } as const;
 /** A picture of every /24 has this side; none is drawn. */
 const fineSide = mapSide * blockSide;
 
 export function radarRoutes(options: RadarOptions): PlainRoute[] {
-  const { pageBuilder, radar, clock, figures } = options;
+  const { pageBuilder, clock, figures, mode, isOwner, latest } = options;
   const { reports } = figures;
   const notFound = fail('not_found');
 
   /** Undefined: let in. */
   async function refusalOf(context: PersonRequest): Promise<Reply | undefined> {
-    if (radar.mode === 'off') return pageBuilder.problem(context, notFound);
-    if (radar.mode === 'public' || radar.isOwner(context.request)) return undefined;
+    if (mode === 'off') return pageBuilder.problem(context, notFound);
+    if (mode === 'public' || isOwner(context.request)) return undefined;
     return pageBuilder.refusalOf(context, 'signed-in operator');
   }
 
@@ -190,8 +191,8 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
     const period: CountPeriod = Object.hasOwn(countPeriods, asked)
       ? (asked as CountPeriod)
       : 'quarter';
-    const drawn = await radar.map();
-    const newest = await radar.latest.read();
+    const drawn = await options.map();
+    const newest = await latest.read();
     const inOrder = drawn && knownOfAll(drawn.counts).map((known) => squareOf(known, 8));
     const map = inOrder && {
       at: drawn.at,
@@ -218,14 +219,14 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
 
   async function showMap(context: PersonRequest, query: Params): Promise<Reply> {
     const theme = mapThemes.find((one) => one === query.get('theme')) ?? mapThemes[0];
-    const drawn = await radar.map();
+    const drawn = await options.map();
     if (drawn === undefined) return pageBuilder.problem(context, notFound);
     return {
       status: 200,
       headers: [
         ['Content-Type', 'image/png'],
         ['X-Content-Type-Options', 'nosniff'],
-        ['Cache-Control', radar.mode === 'public' ? 'public, max-age=10' : 'private, no-store'],
+        ['Cache-Control', mode === 'public' ? 'public, max-age=10' : 'private, no-store'],
       ],
       body: drawn.pictures[theme],
     };
@@ -233,7 +234,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
 
   async function showEighth(context: PersonRequest): Promise<Reply> {
     const octet = byteOf(context.request.param);
-    const drawn = octet === undefined ? undefined : await radar.map();
+    const drawn = octet === undefined ? undefined : await options.map();
     if (octet === undefined || drawn === undefined) return pageBuilder.problem(context, notFound);
     const known = knownOfEighth(drawn.counts, octet);
     return pageBuilder.show(context, (frame) =>
@@ -270,7 +271,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
     route(pageEndpoint, showRadar),
     route(mapEndpoint, showMap),
     route(eventsEndpoint, (context, query, caller) =>
-      eventStreamReply(context, query, caller, radar.latest, shown),
+      eventStreamReply(context, query, caller, latest, shown),
     ),
     route(eighthEndpoint, showEighth),
     route(sixteenthEndpoint, showSixteenth),

@@ -96,21 +96,24 @@ export interface AccountStanding {
   readonly trust: number;
 }
 
-export interface AccountAreaOptions {
-  readonly pageBuilder: PageBuilder;
-  readonly clock: Clock;
+/** Sign-on opens these itself. */
+export interface AccountAreaParts {
   readonly signon: Signon;
   readonly profiles: Profiles;
   readonly avatars: Avatars;
   readonly consents: Consents;
   readonly apiKeys: ApiKeys;
+  readonly siteKeys: SiteKeys;
+  readonly review: Review;
+}
+
+/** These are opened after sign-on. */
+export interface AccountAreaNeeds {
+  readonly pageBuilder: PageBuilder;
   /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
   readonly noteKeyUses: () => Promise<void>;
   readonly ownReports: AccountAreaReports;
   readonly webhooks: AccountAreaWebhooks;
-  readonly siteKeys: SiteKeys;
-  readonly review: Review;
-  readonly onwards: Onwards;
   readonly callers: Pick<Callers, 'takeFor'>;
   readonly usage: Usage;
   readonly quotaGuard: QuotaGuard;
@@ -118,6 +121,11 @@ export interface AccountAreaOptions {
   readonly standingOf: (accountId: string) => AccountStanding | undefined;
   /** Resolves when what was committed before is in memory: a revoked key is refused from then on. */
   readonly catchUp: () => Promise<void>;
+}
+
+export interface AccountAreaOptions extends AccountAreaParts, AccountAreaNeeds {
+  readonly clock: Clock;
+  readonly onwards: Onwards;
 }
 
 export type AccountRequest = RequestContext & { readonly session: Session };

@@ -19,8 +19,6 @@ export interface AuthorizationRequest {
   /** The SHA-256 of the verifier (RFC 7636). */
   readonly codeChallenge: string | undefined;
   readonly prompt: readonly Prompt[];
-  /** Fills the sign-in form; decides nothing. */
-  readonly loginHint: string | undefined;
 }
 
 /** The fields that an answer to the client needs. */
@@ -207,12 +205,12 @@ function checkPrompt(parameters: AuthorizeParameters): Result<Found> {
     : ok({ prompt });
 }
 
+/** It is no part of the request: the sign-in form reads it from the query (`hintOf`). */
 function checkLoginHint(parameters: AuthorizeParameters): Result<Found> {
-  const hint = parameters.get('login_hint');
-  if (hint === undefined || hint === '') return ok({ loginHint: undefined });
+  const hint = parameters.get('login_hint') ?? '';
   return hint.length > loginHintCharsMax || /[\p{Cc}\p{Cs}]/u.test(hint)
     ? fail('invalid_request', 'login_hint is too long or not text')
-    : ok({ loginHint: hint });
+    : ok({});
 }
 
 /**

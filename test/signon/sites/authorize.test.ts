@@ -45,10 +45,9 @@ test('a good request is read whole', () => {
   assert.deepEqual(found.scopes, ['openid', 'profile', 'email']);
   assert.equal(found.codeChallenge, 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM');
   assert.deepEqual(found.prompt, ['login', 'consent']);
-  assert.equal(found.loginHint, 'ada@mail.example');
   const least = request({ state: undefined, scope: 'age' });
   assert.deepEqual([least.state, least.scopes, least.prompt], [undefined, ['age'], []]);
-  assert.deepEqual([least.codeChallenge, least.loginHint], [undefined, undefined]);
+  assert.equal(least.codeChallenge, undefined);
 });
 
 test('a bad client or redirect is refused before anything else is looked at', () => {
