@@ -7,7 +7,7 @@
 import { type Command, CommanderError } from 'commander';
 import { otherNames, program } from './commands/program.ts';
 import { readSettingsFile } from './commands/shell/settings.ts';
-import { OperatorError } from './core/errors.ts';
+import { memoryFault, OperatorError } from './core/errors.ts';
 
 /**
  * Every subcommand throws instead of exiting, so that one place decides the exit status, and
@@ -47,9 +47,8 @@ async function lineOf(error: unknown): Promise<string> {
   // Loaded here, because it brings a part of the store with it.
   const { isDamage } = await import('./storage/rows.ts');
   if (isDamage(error)) return `the store is damaged (${error.message}): restore a backup`;
-  if (error instanceof RangeError && /allocation failed|out of memory/i.test(error.message)) {
-    return `this process gets too little memory or address space (ulimit -v, RLIMIT_AS): ${error.message}`;
-  }
+  const lacking = memoryFault(error);
+  if (lacking !== undefined) return lacking.message;
   return `unexpected: ${(error as Error).stack ?? error}`;
 }
 

@@ -4,7 +4,7 @@ import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { OperationProgress } from '../contracts/operation.ts';
 import { systemClock } from '../core/clock.ts';
-import { OperatorError } from '../core/errors.ts';
+import { memoryFault, OperatorError } from '../core/errors.ts';
 import { createLog } from '../core/log.ts';
 import { systemRandom } from '../core/random.ts';
 import { createByteQueue, createWindow, windowBytes } from '../core/window.ts';
@@ -174,7 +174,8 @@ const run = runs[name] as (task: unknown) => Promise<unknown>;
 run(task)
   .then(
     (done) => say({ done }),
-    (error: Error) => {
+    (thrown: Error) => {
+      const error = memoryFault(thrown) ?? thrown;
       const kind = kindOf(error);
       const failed = kind === 'bug' ? (error.stack ?? error.message) : error.message;
       say({ failed, kind });

@@ -8,7 +8,7 @@
 
 import { Worker } from 'node:worker_threads';
 import type { OperationCall, OperationProgress } from '../contracts/operation.ts';
-import { OperatorError } from '../core/errors.ts';
+import { memoryFault, OperatorError } from '../core/errors.ts';
 import { windowBytes } from '../core/window.ts';
 import type { ParseOptions } from '../reputation/lists/import/parse.ts';
 import type { ParsedList } from '../reputation/lists/operations.ts';
@@ -160,7 +160,7 @@ export function runTask<Name extends TaskName>(
         written.then(() => resolve(message.done as Tasks[Name]['result']), fail);
       } else reject(errorOf(message));
     });
-    worker.once('error', reject);
+    worker.once('error', (error) => reject(memoryFault(error) ?? error));
     worker.once('exit', () => {
       clearTimeout(timer);
       const early = () => reject(new Error(`the thread of '${name}' ended early`));

@@ -8,6 +8,7 @@ import { capacities } from '../config.ts';
 import { entryFlags } from '../contracts/reputation.ts';
 import type { Clock } from '../core/clock.ts';
 import { fnv1a } from '../core/digest.ts';
+import { memoryFault } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
 import { bitsOf } from '../index/prefix.ts';
@@ -498,9 +499,16 @@ async function loaded(
     const store = viewStore(view, clock.now(), hides);
     return await openOfflineState({ store, clock, random });
   } catch (error) {
+    refuseWithoutMemory(error);
     findings.add('projection', `the projection can't be read: ${(error as Error).message}`);
     return undefined;
   }
+}
+
+/** A store is not damaged because this process lacks memory to look at it. */
+function refuseWithoutMemory(error: unknown): void {
+  const lacking = memoryFault(error);
+  if (lacking !== undefined) throw lacking;
 }
 
 async function caughtUp({ view, findings }: StateCheck, state: State): Promise<boolean> {
@@ -509,6 +517,7 @@ async function caughtUp({ view, findings }: StateCheck, state: State): Promise<b
     await state.follower.catchUpTo(BigInt(view.counters.lastSeq));
     return true;
   } catch (error) {
+    refuseWithoutMemory(error);
     const next = state.follower.appliedSeq() + 1n;
     findings.add(
       'journal',

@@ -286,3 +286,15 @@ export function detailOf(code: ErrorCode): string {
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }
+
+/** Returns what an operator reads where memory or address space was refused, which says nothing about the store; undefined for any other error. */
+export function memoryFault(error: unknown): OperatorError | undefined {
+  const { code, message } = error as { readonly code?: string; readonly message: string };
+  const isRefused =
+    code === 'ERR_WORKER_OUT_OF_MEMORY' ||
+    (error instanceof RangeError && /allocation failed|out of memory/i.test(message));
+  if (!isRefused) return undefined;
+  return new OperatorError(
+    `this process gets too little memory or address space (ulimit -v, RLIMIT_AS): ${message}`,
+  );
+}

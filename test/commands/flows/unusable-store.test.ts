@@ -97,6 +97,9 @@ it('an address space that is too small is refused in words, one that is small is
           continue;
         }
         assertTold(done, what);
+        // The store is whole: who is told of damage would put a backup over it.
+        assert.doesNotMatch(done.stdout + done.stderr, /found:|restore a backup/i, what);
+        assert.match(done.stdout + done.stderr, /address space/, what);
         told += 1;
       }
     }
