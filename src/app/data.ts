@@ -81,7 +81,7 @@ export async function openData(opening: Opening) {
   const { clock, ownDir: dataDir } = opened;
   const store = timed(opened.store, opening);
   closers.add(() => store.close());
-  const presence = watchPresence(storePath(dataDir), (reason) =>
+  const presence = watchPresence(storePath(dataDir), log, (reason) =>
     onFatal(new Error(`the store is lost: ${reason}; what was written since is lost with it`)),
   );
   closers.add(presence.stop);

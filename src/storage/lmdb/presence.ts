@@ -8,10 +8,19 @@
  * path leads to the same file, which only grows.
  */
 
-import { accessSync, constants, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readFileSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../core/errors.ts';
 import { every } from '../../core/every.ts';
+import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { makeFileOnce } from '../files.ts';
 import { metaRowKey } from '../keys.ts';
@@ -135,19 +144,31 @@ const pollMs = 1_000;
 
 /**
  * Checks each second whether the path still leads to the file that is open, and whether it became
- * shorter. What is written to a file without a name is acknowledged and lost.
+ * shorter. What is written to a file without a name is acknowledged and lost. Where the system does not let it look
+ * (permissions, a network file system that fails), nothing is known to be lost: it says so once, and looks again.
  * @param onLost once, with the reason; nothing may be written next to the store any more
  */
 export function watchPresence(
   path: string,
+  log: Log,
   onLost: (reason: string) => void,
 ): { readonly isLost: () => boolean; readonly stop: () => Promise<void> } {
   const file = join(path, 'data.mdb');
   const opened = statSync(file);
   let { size } = opened;
   let reason: string | undefined;
+  let isHidden = false;
   function look(): void {
-    const found = statSync(file, { throwIfNoEntry: false });
+    let found: Stats | undefined;
+    try {
+      found = statSync(file, { throwIfNoEntry: false });
+      isHidden = false;
+    } catch (error) {
+      const detail = (error as Error).message;
+      if (!isHidden) log.error({ detail }, "store: its file can't be looked at, writes go on");
+      isHidden = true;
+      return;
+    }
     if (found === undefined) reason = `${file} was removed`;
     else if (found.ino !== opened.ino || found.dev !== opened.dev) reason = `${file} was replaced`;
     else if (found.size < size) reason = `${file} was cut to ${found.size} bytes`;
