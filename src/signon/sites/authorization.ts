@@ -67,7 +67,7 @@ import {
   unseenValues,
   withoutUnseen,
 } from './consents.ts';
-import { createSiteAccess } from './groups.ts';
+import { createSiteAccess, type RuledSite } from './groups.ts';
 import { inOrder, type Scope } from './scopes.ts';
 import { createBlockedSites } from './site-list.ts';
 
@@ -261,15 +261,14 @@ export function createAuthorization(options: {
     const isAdmitted =
       reading.kind !== 'request' || session === undefined
         ? true
-        : (await access.admits(reading.request.client.id, session.accountId)).isAllowed;
+        : (await access.admits(siteOf(reading.request), session.accountId)).isAllowed;
     return decideFlow(reading, { session, askedAt, isRemembered, isAdmitted });
   }
 
   /** Errors are not reported to a blocked site either: nobody is led to it. */
   async function isOfBlocked(reading: AuthorizeReading): Promise<boolean> {
     if (reading.kind === 'refused') return false;
-    const { client } = reading.kind === 'request' ? reading.request : reading.target;
-    return blocked.isBlocked(client.id);
+    return blocked.isBlocked(siteOf(reading.kind === 'request' ? reading.request : reading.target));
   }
 
   /** Returns what the person decided before, and what they would share today. */
@@ -377,8 +376,8 @@ export function createAuthorization(options: {
     return addressAfter(request, session, async () => {
       const { parties, agreed: consent, version } = await isAgreed(request, session);
       // The page that asks again shows the block.
-      const isBlocked = await blocked.isBlocked(parties.clientId);
-      const admission = await access.admits(parties.clientId, parties.accountId);
+      const isBlocked = await blocked.isBlocked(parties);
+      const admission = await access.admits(parties, parties.accountId);
       if (consent === undefined || isBlocked || !admission.isAllowed) {
         return fail('consent_required');
       }
@@ -391,7 +390,7 @@ export function createAuthorization(options: {
         consentCheck(parties, consent),
         profileCheck(parties, version),
         notErased(parties.accountId),
-        ...blocked.checks(parties.clientId),
+        ...blocked.checks(parties),
         ...admission.check,
       ];
       return ok({ commit: { check, set: [row], del: used.map(({ del }) => del) }, address });
@@ -422,8 +421,8 @@ export function createAuthorization(options: {
         if (form === undefined) return fail('unknown_transaction');
         const { parties, consent: before, version, today } = await stateOf(request, session);
         // The form, which is shown once more, says that the site is blocked or closed to the person.
-        const isBlocked = await blocked.isBlocked(parties.clientId);
-        const admission = await access.admits(parties.clientId, parties.accountId);
+        const isBlocked = await blocked.isBlocked(parties);
+        const admission = await access.admits(parties, parties.accountId);
         const isShut = isBlocked || !admission.isAllowed;
         if (isShut || shown !== fingerprints.ofForm(id, today)) return fail('conflict');
         const { consent, row: consentRow } = consents.decided(
@@ -444,7 +443,7 @@ export function createAuthorization(options: {
             consentCheck(parties, before),
             profileCheck(parties, version),
             notErased(parties.accountId),
-            ...blocked.checks(parties.clientId),
+            ...blocked.checks(parties),
             ...admission.check,
           ],
           del: [del, ...room.del],
@@ -515,8 +514,15 @@ export function createAuthorization(options: {
 
 export type Authorization = ReturnType<typeof createAuthorization>;
 
+function siteOf({
+  client,
+  redirect,
+}: Pick<AuthorizationRequest, 'client' | 'redirect'>): RuledSite {
+  return { clientId: client.id, origin: redirect.origin };
+}
+
 function partiesOf(request: AuthorizationRequest, { accountId }: SignedInVisitor): ConsentParties {
-  return { accountId, clientId: request.client.id, origin: request.redirect.origin };
+  return { accountId, ...siteOf(request) };
 }
 
 function decisionOf(consent: StoredConsent | undefined, scope: Scope): AskedScope['before'] {

@@ -172,7 +172,7 @@ export function createCodes(options: {
   ): Promise<Change<Redeemed>> {
     const { clientId } = grant;
     const consent = await consents.find(grant);
-    const admission = await access.admits(clientId, grant.accountId);
+    const admission = await access.admits(grant, grant.accountId);
     const flaw =
       mismatchOf(redemption, grant) ??
       (await lossOf(grant, consent)) ??
@@ -194,7 +194,7 @@ export function createCodes(options: {
       version: consent.version,
     };
     const done = await commitOnce(store, {
-      check: [check, consentCheck, ...blocked.checks(clientId), ...admission.check],
+      check: [check, consentCheck, ...blocked.checks(grant), ...admission.check],
       set: use === undefined ? [burnt(event)] : [burnt(event), use],
       events: [signedIn.encode(event, { site: clientId })],
     });
@@ -209,7 +209,7 @@ export function createCodes(options: {
     consent: StoredConsent | undefined,
   ): Promise<string | undefined> {
     if (consent === undefined || !equal(consent.grantId, grant.grantId)) return 'consent revoked';
-    if (await blocked.isBlocked(grant.clientId)) return 'site blocked';
+    if (await blocked.isBlocked(grant)) return 'site blocked';
     if (!(await standing.accountEnabled(grant.accountId))) return 'account disabled';
     return (await standing.sessionAlive(grant.sessionId)) ? undefined : 'session ended';
   }

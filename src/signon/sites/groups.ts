@@ -1,6 +1,7 @@
 /**
  * Groups of accounts, and the sites that are open to groups alone. A site without a rule is open to all; a rule
- * holds for the names below its domain, too, unless one of them has its own.
+ * holds for the names below its domain, too, unless one of them has its own. Both the client and the host that the
+ * answer goes to must be open to a person: a parent's name is no way to a site below it.
  *
  * Rules and memberships are read at each authorisation, and a commit that gives a code checks that they are
  * still those that were read. A group is there as long as it has a member; a rule that names an empty one lets
@@ -40,23 +41,36 @@ const notAGroup = fail(
   'group',
 );
 
-/** @param namesOver the client's name and those above it, the shortest first */
-export function createSiteAccess(store: Store, namesOver: (clientId: string) => string[]) {
+/** A site as the operator's rules see it. */
+export interface RuledSite {
+  readonly clientId: string;
+  /** The origin that answers go to: on the client's domain, or below it. */
+  readonly origin: string;
+}
+
+/** @param namesOver the client's name and those above it, then those down to the host; the shortest first */
+export function createSiteAccess(
+  store: Store,
+  namesOver: (clientId: string, host?: string) => string[],
+) {
   /** Returns whether the account may use the site, and the checks for a commit that depends on it. */
-  async function admits(clientId: string, accountId: string) {
-    const keys = namesOver(clientId).map(siteAccessKey);
+  async function admits({ clientId, origin }: RuledSite, accountId: string) {
+    const names = namesOver(clientId, new URL(origin).hostname);
+    const keys = names.map(siteAccessKey);
     const found = await Promise.all(keys.map((key) => store.get(key)));
     const check: RowCheck[] = keys.map((key, i) => ({ key, version: found[i]?.version ?? null }));
-    const row = found.findLast((one) => one !== undefined);
-    if (row === undefined) return { isAllowed: true, check };
-    // A damaged rule lets nobody in.
-    const rule = rules.decode(row.value);
-    if (rule?.groups.length === 0) return { isAllowed: true, check };
+    const ofClient = found.slice(0, namesOver(clientId).length);
+    const closed = [ofClient, found]
+      .flatMap((rows) => rows.findLast((one) => one !== undefined) ?? [])
+      // A damaged rule lets nobody in.
+      .map(({ value }) => rules.decode(value)?.groups)
+      .filter((allowed) => allowed?.length !== 0);
+    if (closed.length === 0) return { isAllowed: true, check };
     const key = accountGroupsKey(accountId);
     const own = await store.get(key);
     const groups = (own && memberships.decode(own.value))?.groups ?? [];
     return {
-      isAllowed: rule?.groups.some((group) => groups.includes(group)) === true,
+      isAllowed: closed.every((allowed) => allowed?.some((group) => groups.includes(group))),
       check: [...check, { key, version: own?.version ?? null }],
     };
   }

@@ -274,7 +274,7 @@ export function createSiteNotifier(options: {
       );
     }
     if (first === undefined) return;
-    if (await blocked.isBlocked(first.notice.clientId)) return drop(entries, 'blocked');
+    if (await blocked.isBlocked(first.notice)) return drop(entries, 'blocked');
     const to = await addressOf(first.notice);
     if (to === undefined) return;
     if (typeof to === 'string') {

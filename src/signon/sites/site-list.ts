@@ -22,11 +22,11 @@ import { bareRecord, time } from '../../storage/record.ts';
 import { type Entry, pagesUnder, type RowCheck, type Store } from '../../storage/store.ts';
 import { type ClientRules, parseClientId } from './client-id.ts';
 import { readConsentUse } from './consents.ts';
-import { listRules } from './groups.ts';
+import { listRules, type RuledSite } from './groups.ts';
 
-// Sites that the operator blocks: a domain, and every name below it. The rows are read at each request that
-// depends on them, so a block holds at once and on all nodes; a commit that gives a code or a profile also
-// checks that there is none.
+// Sites that the operator blocks: a domain, and every name below it, as client and as the host that answers go to.
+// The rows are read at each request that depends on them, so a block holds at once and on all nodes; a commit that
+// gives a code or a profile also checks that there is none.
 
 interface BlockedSite {
   readonly domain: string;
@@ -40,12 +40,16 @@ const rows = bareRecord<{ blockedAt: number }>({ blockedAt: time });
 export function createBlockedSites(options: { store: Store; clock: Clock; rules: ClientRules }) {
   const { store, clock, rules } = options;
 
-  /** Returns the names by which a client can be blocked: its own, and those above it down to the registered domain. */
-  function namesOver(clientId: string): string[] {
+  /**
+   * Returns the names by which a client can be blocked: its own, and those above it down to the registered domain; the
+   * shortest first.
+   * @param host the host that the answer goes to: the client's names come first, then those below it
+   */
+  function namesOver(clientId: string, host = clientId): string[] {
     const client = parseClientId(clientId, rules);
     // Under changed settings the name may no longer be a client.
-    if (!client.ok) return [clientId];
-    const labels = clientId.split('.');
+    if (!client.ok) return [...new Set([clientId, host])];
+    const labels = host.split('.');
     const least = client.value.registrable.split('.').length;
     const most = Math.min(labels.length, least + deeperMax);
     return Array.from({ length: most - least + 1 }, (_, i) => labels.slice(-(least + i)).join('.'));
@@ -62,17 +66,19 @@ export function createBlockedSites(options: { store: Store; clock: Clock; rules:
     return found;
   }
 
+  const keysOf = ({ clientId, origin }: RuledSite) =>
+    namesOver(clientId, new URL(origin).hostname).map(blockedSiteKey);
+
   return {
     list,
     namesOver,
-    async isBlocked(clientId: string): Promise<boolean> {
-      const keys = namesOver(clientId).map(blockedSiteKey);
+    async isBlocked(site: RuledSite): Promise<boolean> {
+      const keys = keysOf(site);
       const found = await Promise.all(keys.map((key) => store.get(key)));
       return found.some((row) => row !== undefined);
     },
-    /** Returns the checks for a commit that the client was not blocked meanwhile. */
-    checks: (clientId: string): RowCheck[] =>
-      namesOver(clientId).map((name) => ({ key: blockedSiteKey(name), version: null })),
+    /** Returns the checks for a commit that the site was not blocked meanwhile. */
+    checks: (site: RuledSite): RowCheck[] => keysOf(site).map((key) => ({ key, version: null })),
     /** Blocks a domain; one that is blocked stays so. `invalid_client_id` for what can't be a site. */
     async block(typed: string): Promise<Result<BlockedSite>> {
       const domain = typed.trim().toLowerCase();

@@ -44,7 +44,8 @@ test('a block holds for the names below a domain, and for no other', async () =>
     ['myshop.example.com', false],
     ['shop.example.com.example', false],
   ] as const) {
-    assert.equal(await blocked.isBlocked(name), isBlocked, name);
+    const site = { clientId: name, origin: `https://${name}` };
+    assert.equal(await blocked.isBlocked(site), isBlocked, name);
   }
   for (const name of [
     'com',
@@ -58,6 +59,20 @@ test('a block holds for the names below a domain, and for no other', async () =>
   }
   const again = value(await blocked.block('shop.example.com'));
   assert.equal(again.blockedAt, signon.clock.now(), 'blocking twice is no fault');
+});
+
+test('a parent’s name as client is no way round a block of the host that the answer goes to', async () => {
+  await using signon = await openSignon();
+  const { blocked } = signon.authorization;
+  const redirect = 'https://a.shop.example.com/cb';
+  const code = await signon.codeFor(signon.requestOf({ redirect_uri: redirect }));
+  value(await blocked.block('shop.example.com'));
+  for (const changes of [{}, { prompt: 'none' }, { scope: 'nonsense' }]) {
+    const asked = { redirect_uri: redirect, ...changes };
+    assert.equal(await decided(signon, asked), 'site_blocked', JSON.stringify(changes));
+  }
+  assert.equal(await decided(signon), 'consent', 'what is above it goes on');
+  assert.equal(errorOf(await signon.exchange(code)), 'invalid_grant');
 });
 
 test('a code that was given before is worth nothing any more, and is burned', async () => {

@@ -86,7 +86,10 @@ test('a rule holds for the names below its domain, unless one has its own', asyn
   await bench.account('other');
   value(await join('staff', 'other'));
   value(await join('crew'));
-  const admits = async (name: string) => (await access.admits(name, accountId)).isAllowed;
+  const admits = async (name: string) => {
+    const site = { clientId: name, origin: `https://${name}` };
+    return (await access.admits(site, accountId)).isAllowed;
+  };
   value(await access.restrict('example.com', ['staff']));
   for (const name of ['example.com', 'shop.example.com', `${'x.'.repeat(90)}example.com`]) {
     assert.equal(await admits(name), false, name);
@@ -112,6 +115,23 @@ test('a rule holds for the names below its domain, unless one has its own', asyn
   assert.ok((await bench.store.commit({ set: [damaged] })).ok);
   value(await join('staff'));
   assert.equal(await admits('example.com'), false, 'a damaged rule lets nobody in');
+});
+
+test('both the client and the host that the answer goes to must be open to the person', async () => {
+  await using bench = await open();
+  const { access, decided, join } = bench;
+  await bench.account('other');
+  value(await join('staff', 'other'));
+  const below = { redirect_uri: 'https://blog.example.com/cb' };
+  const code = await bench.codeFor(bench.requestOf(below));
+  value(await access.restrict('blog.example.com', ['staff']));
+  assert.equal(await decided(below), 'refuse site_not_open');
+  assert.equal(await decided(), 'consent', 'what is above it is open');
+  assert.equal(errorOf(await bench.exchange(code)), 'invalid_grant');
+  value(await access.restrict('example.com', ['staff']));
+  value(await access.restrict('blog.example.com', []));
+  assert.equal(await decided(below), 'refuse site_not_open', 'its client is not');
+  assert.equal(await decided({ client_id: 'blog.example.com', ...below }), 'consent');
 });
 
 test('a change that comes between a decision and its commit wins', async () => {
@@ -178,7 +198,8 @@ test('a site that is open to all stays so when a name above it gets a rule later
   value(await join('staff', 'other'));
   value(await access.restrict('shop.example.com', []));
   value(await access.restrict('example.com', ['staff']));
-  const isAllowed = async (site: string) => (await access.admits(site, accountId)).isAllowed;
+  const isAllowed = async (clientId: string) =>
+    (await access.admits({ clientId, origin: `https://${clientId}` }, accountId)).isAllowed;
   assert.deepEqual(
     [await isAllowed('shop.example.com'), await isAllowed('example.com')],
     [true, false],

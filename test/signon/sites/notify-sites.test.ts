@@ -104,7 +104,7 @@ function notifierOf({ allowPrivate = true, isMine = true } = {}): Notifier {
     ...{ clock, random, signer, consents, log: createLog('silent') },
     maintenance: { store, isMine: () => isMine, isShared: true },
     destinations: openDestinations({ allowPrivate }),
-    blocked: { isBlocked: async (id) => blocked.has(id) },
+    blocked: { isBlocked: async ({ clientId }) => blocked.has(clientId) },
   });
 }
 
@@ -530,8 +530,8 @@ it('the code of the documentation takes a notice, and refuses one that is anothe
   const none = Buffer.from('{"alg":"none","typ":"secevent+jwt"}').toString('base64url');
   const bad = [
     signed(now, 'other.example'),
-    signed(now - 301_000),
-    signed(now + 301_000),
+    signed(now - 310_000),
+    signed(now + 310_000),
     `${head}.${changed}.${signature}`,
     `${none}.${claims}.`,
     `${head}.${claims}`,
