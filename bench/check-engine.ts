@@ -18,6 +18,7 @@ import { packMeta, setListSource, setMeta } from '../src/index/records.ts';
 import { createIntegrationCounters } from '../src/integrations/counters.ts';
 import { createBanTable } from '../src/integrations/crowdsec/ban-table.ts';
 import { createSettledMemory } from '../src/integrations/crowdsec/settled-polls.ts';
+import { createContributions } from '../src/reputation/state/contributions.ts';
 import { hostScore, makeCheckTable } from './check-table.ts';
 
 export interface CheckEngine {
@@ -60,6 +61,7 @@ export function createCheckEngine(entries: number): CheckEngine {
       keys: keyTable.handle,
       accounts: accounts.handle,
       quotas: createQuotaMemory(16),
+      contributions: createContributions(1, 1).handle,
       integrations: {
         counters: createIntegrationCounters(1).buffer,
         threads: 1,

@@ -26,7 +26,7 @@ import { openAddressPages } from '../reputation/address/module.ts';
 import { blocklistEndpoints, openBlocklists } from '../reputation/blocklists/module.ts';
 import type { FeedNeeds } from '../reputation/blocklists/publish.ts';
 import { checkEndpoints, openCheckReads } from '../reputation/check/module.ts';
-import { maliciousBy, maliciousScore } from '../reputation/check/score.ts';
+import { allMaliciousBy, maliciousScore } from '../reputation/check/score.ts';
 import { openCounts } from '../reputation/counts/module.ts';
 import { statsEndpoint } from '../reputation/counts/stats.route.ts';
 import { federationEndpoints } from '../reputation/federation/federation.route.ts';
@@ -329,7 +329,8 @@ export async function openModules(
       turns,
       index,
       judge: check.judge,
-      maliciousBy: (entry) => maliciousBy(index, entry),
+      maliciousBy: (entry) =>
+        allMaliciousBy(index, state.entries.contributions.handle, entry, clock.now()),
       manualEntries,
       bans: data.bans,
       counters: parts.integrationCounters,

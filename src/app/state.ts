@@ -34,6 +34,7 @@ import type { PlaceOf } from '../reputation/counts/report-counts.ts';
 import { createListKeeper } from '../reputation/lists/list-keeper.ts';
 import { createSources, type Sources } from '../reputation/lists/sources.ts';
 import { createRefusals, type Refusals } from '../reputation/reports/refusals.ts';
+import type { ContributionsHandle } from '../reputation/state/contributions.ts';
 import { createEntries, type Entries } from '../reputation/state/entries.ts';
 import { entryPages } from '../reputation/state/entry-pages.ts';
 import { policyBits, policyChanged, reputationEvents } from '../reputation/state/events.ts';
@@ -75,6 +76,7 @@ export interface SharedState {
   readonly keys: KeyTableHandle;
   readonly accounts: AccountsHandle;
   readonly quotas: QuotaHandle;
+  readonly contributions: ContributionsHandle;
 }
 
 export type State = Awaited<ReturnType<typeof openState>>;
@@ -213,7 +215,12 @@ function createParts(
     ],
     header: headerOf({ sources, access, refusals, policy, peers: entries.peers }),
   });
-  const shared = { keys: keyTable.handle, accounts: accountsTable.handle, quotas };
+  const shared = {
+    keys: keyTable.handle,
+    accounts: accountsTable.handle,
+    quotas,
+    contributions: entries.contributions.handle,
+  };
   const { takeUsed: takeUsedKeys } = keyTable;
   const onPeers = (listener: () => void) => {
     notifyPeersChanged = listener;

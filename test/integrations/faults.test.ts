@@ -57,7 +57,7 @@ function live(more: object) {
   };
   const options = {
     ...{ quotaGuard: { authenticate: () => 3 }, check: { judge: () => verdict }, clock },
-    ...{ index: indexOf({}), maliciousBy: () => 0 },
+    ...{ index: indexOf({}), maliciousBy: () => [0] },
     ...{
       captchaFrom: 0,
       spares: () => false,

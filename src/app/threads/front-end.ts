@@ -48,7 +48,7 @@ import { checkRoute } from '../../reputation/check/check.route.ts';
 import { openCheck } from '../../reputation/check/check.ts';
 import { checkBulkEndpoint, checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
 import { openManyChecks } from '../../reputation/check/check-many.ts';
-import { maliciousBy } from '../../reputation/check/score.ts';
+import { allMaliciousBy } from '../../reputation/check/score.ts';
 import { reportHook, type SharedReportRules } from '../../reputation/reports/report.route.ts';
 import { staticEndpoint } from '../../site/home/static.endpoint.ts';
 import type { SharedAssets } from '../../web/assets.ts';
@@ -220,7 +220,7 @@ export function createFrontEnd(options: {
         log,
         bans,
         captchaFrom: memory.integrations.captchaFrom,
-        maliciousBy: (entry) => maliciousBy(index, entry),
+        maliciousBy: (entry) => allMaliciousBy(index, memory.contributions, entry, clock.now()),
         spares: (entry) =>
           ((metaOf(index.records, entry) >>> 8) &
             (entryFlags.allowlisted | entryFlags.knownGood)) !==

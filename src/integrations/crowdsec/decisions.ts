@@ -111,14 +111,16 @@ export const byOperator: DecisionAttribution = {
   scenario: "manual 'ban' from 'portcullis'",
 };
 
-/** @param maliciousBy the number of the list that makes an entry malicious by itself, 0 where reports do */
+/** Returns the numbers of all lists that make an entry malicious, each by itself, and 0 where reports do. */
+export type MaliciousBy = (entry: number) => readonly number[];
+
+/** Returns how to say who all make an entry malicious, in the order of `maliciousBy`. */
 export function attributionsOf(
   { listNames }: Pick<IndexView, 'listNames'>,
-  maliciousBy: (entry: number) => number,
-): (entry: number) => DecisionAttribution {
+  maliciousBy: MaliciousBy,
+): (entry: number, isKnownGood: boolean) => DecisionAttribution[] {
   const known = new Map<string, DecisionAttribution>();
-  return (entry) => {
-    const number = maliciousBy(entry);
+  const attributionOf = (number: number) => {
     if (number === ownEntriesList) return byOperator;
     const name = number === 0 ? '' : listName(listNames, number);
     if (name === '') return byReports;
@@ -128,6 +130,14 @@ export function attributionsOf(
     known.set(name, attribution);
     return attribution;
   };
+  // Reports say nothing of what is known to be good.
+  return (entry, isKnownGood) => [
+    ...new Set(
+      maliciousBy(entry)
+        .filter((number) => number !== 0 || !isKnownGood)
+        .map(attributionOf),
+    ),
+  ];
 }
 
 function byList(name: string): DecisionAttribution {
@@ -313,7 +323,13 @@ export function decisionText(
 ): string {
   const scope = scopeOf(value);
   const shown = shownValue(value, scope);
-  return `{"id":${idOf(value)},"origin":"${attribution.origin}","type":"${attribution.type}","scope":"${scope}","value":"${shown}","duration":"${duration}","scenario":"${attribution.scenario}"}`;
+  return `{"id":${idOfDecision(value, attribution)},"origin":"${attribution.origin}","type":"${attribution.type}","scope":"${scope}","value":"${shown}","duration":"${duration}","scenario":"${attribution.scenario}"}`;
+}
+
+/** A value may have several decisions; that of an agent or of the operator has the id by which it is taken back. */
+function idOfDecision(value: string, { origin }: DecisionAttribution): number {
+  const isByOthers = origin === byReports.origin || origin.startsWith(`${ofLists}:`);
+  return idOf(isByOthers ? `${value} ${origin}` : value);
 }
 
 /** Hashes a value to an id below 2^53, which a JSON number holds exactly; clients see the same one each time. */

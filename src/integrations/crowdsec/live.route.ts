@@ -40,6 +40,7 @@ import {
   excludesEverything,
   type Filter,
   listMatches,
+  type MaliciousBy,
   networkOf,
   readFilter,
 } from './decisions.ts';
@@ -52,8 +53,7 @@ export interface LiveOptions {
     ): Pick<Verdict, 'score' | 'malicious' | 'decidedBy' | 'allowlisted' | 'knownGood'>;
   };
   readonly index: Pick<IndexView, 'readPrefix' | 'walk' | 'covering' | 'listNames'>;
-  /** Returns the number of the list that makes an entry malicious by itself, 0 where reports do. */
-  readonly maliciousBy: (entry: number) => number;
+  readonly maliciousBy: MaliciousBy;
   /** Returns whether an entry of the index is allowlisted or known to be good: it is never blocked. */
   readonly spares: (entry: number) => boolean;
   /** Reads the decisions of agents; each account's bouncers get those of its own agents alone. */
@@ -151,17 +151,17 @@ export function liveRoute(options: LiveOptions): HotRoute {
   const attributionOf = attributionsOf(index, maliciousBy);
   const around = new Uint32Array(4);
 
-  /** Writes the decisions on all of a prefix, the one that decides first; empty: there is none. */
+  /** Writes the decisions on all of a prefix, those of the entry that decides first; empty: there is none. */
   function listed(family: 4 | 6, words: Uint32Array, length: number, filter?: Filter): string {
     if (!isListable(family, words)) return '';
-    const { malicious, decidedBy } = check.judge(family, words, clock.now());
+    const { malicious, decidedBy, knownGood } = check.judge(family, words, clock.now());
     if (!malicious) return '';
-    let rows = tell(decidedBy, family, words, length, filter);
+    const tell = (entry: number) => told(entry, { family, words, length }, knownGood, filter);
+    let rows = tell(decidedBy);
     const count = index.covering(family, words, covering);
     for (let at = 0; at < count; at++) {
       const entry = covering[at]!;
-      if (entry === decidedBy || maliciousBy(entry) === 0) continue;
-      rows = withComma(rows, tell(entry, family, words, length, filter));
+      if (entry !== decidedBy) rows = withComma(rows, tell(entry));
     }
     return rows;
   }
@@ -176,24 +176,25 @@ export function liveRoute(options: LiveOptions): HotRoute {
     return isWanted ? decisionText(value, captchaDuration, byScore) : '';
   }
 
-  /** Returns an entry's decision on a prefix; empty: it has none that is wanted. */
-  function tell(
+  /** Returns an entry's decisions on a prefix, one of each that makes it malicious; empty: none of them is wanted. */
+  function told(
     entry: number,
-    family: 4 | 6,
-    words: Uint32Array,
-    length: number,
+    { family, words, length }: Prefix,
+    isKnownGood: boolean,
     filter?: Filter,
   ): string {
+    const attributions = attributionOf(entry, isKnownGood);
+    if (attributions.length === 0) return '';
     network.fill(0);
     const covers = index.readPrefix(entry, network);
     // An entry for a part of the network says nothing of the whole.
     if (covers < 0 || covers > length) return '';
     const whole = { family, words: network, length: covers };
-    const attribution = attributionOf(entry);
     const textFor = (value: string) =>
-      filter === undefined || listMatches(filter, value, attribution)
-        ? decisionText(value, undefined, attribution)
-        : '';
+      attributions
+        .filter((one) => filter === undefined || listMatches(filter, value, one))
+        .map((one) => decisionText(value, undefined, one))
+        .join();
     if (covers === widthOf(family) || !hasHole(whole)) return textFor(formatNetwork(whole));
     // Clients keep what they are given: a network would block those in it that the operator vouches for.
     return length === widthOf(family) ? textFor(formatIp(family, words)) : '';

@@ -36,7 +36,15 @@ import {
   createAgentTokens,
   startBouncerUses,
 } from './callers.route.ts';
-import { allAttributions, attributionsOf, byScore, type Filter } from './decisions.ts';
+import {
+  allAttributions,
+  attributionsOf,
+  byOperator,
+  byScore,
+  type DecisionAttribution,
+  type Filter,
+  type MaliciousBy,
+} from './decisions.ts';
 import { liveEndpoint, upEndpoint } from './live.route.ts';
 import {
   createManager,
@@ -96,8 +104,7 @@ export async function openCrowdsec(needs: {
   readonly callers: Callers;
   readonly index: IpIndex;
   readonly judge: Judge;
-  /** Returns the number of the list that makes an entry malicious by itself, 0 where reports do. */
-  readonly maliciousBy: (entry: number) => number;
+  readonly maliciousBy: MaliciousBy;
   /** Yields the entries that the operator made by hand. */
   readonly manualEntries: () => Iterable<number>;
   readonly bans: Bans;
@@ -134,12 +141,24 @@ export async function openCrowdsec(needs: {
   const attributionOf = attributionsOf(index, maliciousBy);
   const listWords = createListWords({
     all: () => allAttributions(index),
-    attributionOf(value) {
+    attributionsOf(value) {
       const prefix = parsePrefix(value);
-      const entry = prefix.ok ? decidedBy(prefix.value) : 0;
-      return entry === 0 ? undefined : attributionOf(entry);
+      return prefix.ok ? attributionsIn(prefix.value) : [];
     },
   });
+
+  /** Returns the words of the entry of exactly this prefix, or else of the one that decides about all of it. */
+  function attributionsIn(prefix: Prefix): readonly DecisionAttribution[] {
+    const { malicious, knownGood } = judge(prefix.family, prefix.words, clock.now());
+    if (!malicious && prefix.length === widthOf(prefix.family)) return [];
+    const exact = index.get(prefix);
+    const own = exact === 0 ? [] : attributionOf(exact, knownGood);
+    if (own.length > 0) return own;
+    const entry = decidedBy(prefix);
+    return entry === 0 ? [] : attributionOf(entry, knownGood);
+  }
+
+  const isByHand = (entry: number) => maliciousBy(entry).includes(ownEntriesList);
 
   /** Returns the entry that makes all of a prefix malicious, 0 for none. */
   function decidedBy({ family, words, length }: Prefix): number {
@@ -148,13 +167,13 @@ export async function openCrowdsec(needs: {
       return verdict.malicious ? verdict.decidedBy : 0;
     }
     const own = index.get({ family, words, length });
-    if (own !== 0 && maliciousBy(own) !== 0) return own;
+    if (own !== 0 && maliciousBy(own).length > 0) return own;
     const covering = new Int32Array(COVERING_MAX);
     const found = new Uint32Array(4);
     const around = covering
       .subarray(0, index.covering(family, words, covering))
       .filter((entry) => index.readPrefix(entry, found) <= length);
-    return around.find((entry) => maliciousBy(entry) !== 0) ?? own;
+    return around.find((entry) => maliciousBy(entry).length > 0) ?? own;
   }
 
   /** Returns what the operator banned by hand, but for networks that hold somebody who is never blocked. */
@@ -168,11 +187,11 @@ export async function openCrowdsec(needs: {
       words.set(prefix.words);
       const whole = { ...prefix, words };
       // An entry with a low score may lie in a network that the operator banned.
-      const by = maliciousBy(entry) === ownEntriesList ? entry : decidedBy(whole);
-      if (by === 0 || maliciousBy(by) !== ownEntriesList) continue;
+      const by = isByHand(entry) ? entry : decidedBy(whole);
+      if (by === 0 || !isByHand(by)) continue;
       if (!isListableNetwork(whole) || sparesAnyIn(whole, index)) continue;
       if (!judge(whole.family, words, clock.now()).malicious) continue;
-      found.push([formatNetwork(whole), attributionOf(by)]);
+      found.push([formatNetwork(whole), byOperator]);
     }
     return found;
   }

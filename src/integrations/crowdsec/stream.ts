@@ -161,8 +161,8 @@ export interface StreamAnswer {
 
 /** The words of a list whose words never change. Some clients delete a decision only if its words are unchanged. */
 const sameWords: ListWords = {
-  live: () => byReports,
-  now: () => byReports,
+  live: () => [byReports],
+  now: (_, isWanted) => (isWanted(byReports) ? byReports : undefined),
   before: () => [byReports],
   all: () => [byReports],
 };
@@ -175,8 +175,8 @@ const sentMax = 200_000;
  * another reason later. A restart forgets them all.
  */
 export function createListWords(options: {
-  /** Undefined: nothing makes it malicious any more. */
-  attributionOf: (value: string) => DecisionAttribution | undefined;
+  /** None: nothing makes it malicious any more. */
+  attributionsOf: (value: string) => readonly DecisionAttribution[];
   all: () => readonly DecisionAttribution[];
   sentMax?: number;
 }) {
@@ -187,16 +187,26 @@ export function createListWords(options: {
   const alike = (one: DecisionAttribution) => (other: DecisionAttribution) =>
     one.origin === other.origin && one.scenario === other.scenario;
   return {
-    /** Returns the present words, sent or not; undefined: the value is no longer malicious. */
-    live: options.attributionOf,
-    /** Returns those of now, and notes that they are sent. */
-    now(value: string): DecisionAttribution {
+    /** Returns all present words, sent or not; none: the value is no longer malicious. */
+    live: options.attributionsOf,
+    /**
+     * Returns the first of the present words that are wanted, and notes that they are sent; undefined: none are. The
+     * local API, too, tells one decision of a value and type in a stream, and which one depends on the filter.
+     */
+    now(
+      value: string,
+      isWanted: (attribution: DecisionAttribution) => boolean,
+    ): DecisionAttribution | undefined {
       const before = sent.get(value);
-      const attribution = options.attributionOf(value) ?? before?.at(-1) ?? byReports;
-      if (before?.some(alike(attribution))) return attribution;
+      const live = options.attributionsOf(value);
+      const all = live.length > 0 ? live : [before?.at(-1) ?? byReports];
+      const wanted = all.find(isWanted);
+      // Noted even if it is not sent: its end needs no guess then.
+      const attribution = wanted ?? all[0]!;
+      if (before?.some(alike(attribution))) return wanted;
       if (before === undefined && sent.size >= max) sent.delete(oldest.next().value!);
       sent.set(value, [...(before ?? []), attribution]);
-      return attribution;
+      return wanted;
     },
     /** Returns all words in which the value was sent; undefined: unknown. */
     before: (value: string) => sent.get(value),
@@ -322,13 +332,14 @@ export function createDecisionStream(options: {
         if (!byHand.has(value)) yield value;
     }
     let rows = 0;
-    const attributionOf = (value: string) => {
-      const attribution = byHand.get(value) ?? words.live(value);
-      if (attribution === undefined || !listMatches(filter, value, attribution)) return [];
-      rows++;
-      return [attribution];
+    const attributionsOf = (value: string) => {
+      const manual = byHand.get(value);
+      const all = new Set([...(manual === undefined ? [] : [manual]), ...words.live(value)]);
+      const wanted = [...all].filter((one) => listMatches(filter, value, one));
+      if (wanted.length > 0) rows++;
+      return wanted;
     };
-    const listed = await renderDecisions(values(), attributionOf, { entriesMax });
+    const listed = await renderDecisions(values(), attributionsOf, { entriesMax });
     const left = Math.max(0, entriesMax - rows);
     return arrayOf(joined(listed, await renderOwn(own, filter, clock.now(), left)));
   }
@@ -578,8 +589,8 @@ function listRows(filter: Filter, { now, before, all }: ListWords) {
     lost,
     gone,
     added(value: string): readonly DecisionAttribution[] {
-      const attribution = now(value);
-      if (listMatches(filter, value, attribution)) return [attribution];
+      const attribution = now(value, (one) => listMatches(filter, value, one));
+      if (attribution !== undefined) return [attribution];
       if (gone(value).length > 0) lost.push(value);
       return [];
     },
@@ -598,7 +609,8 @@ async function withOwnBans(
 ): Promise<{ added: Uint8Array[]; deleted: Uint8Array[]; position: number | undefined }> {
   const inBoth = new Set<string>();
   const rows = listRows(filter, list.words);
-  const isInList = (value: string) => listMatches(filter, value, list.words.now(value));
+  const isInList = (value: string) =>
+    list.words.now(value, (one) => listMatches(filter, value, one)) !== undefined;
   const byAgents = await wantedBans(own, filter);
   function* noted(): Generator<string> {
     for (const value of list.added) {

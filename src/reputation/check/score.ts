@@ -13,7 +13,14 @@
 
 import { dayMs } from '../../core/time.ts';
 import type { IndexView } from '../../index/reader.ts';
-import { listedByOf, metaOf, seedScoreOf } from '../../index/records.ts';
+import {
+  ceilingOf,
+  listedByOf,
+  metaOf,
+  seedScoreOf,
+  strengthOf as strengthIn,
+} from '../../index/records.ts';
+import { type ContributionsHandle, readListsOf } from '../state/contributions.ts';
 
 /** Half-life of community evidence. */
 export const halfLifeMs = 14 * dayMs;
@@ -26,6 +33,29 @@ export const maliciousScore = 75;
 export function maliciousBy({ records }: Pick<IndexView, 'records'>, entry: number): number {
   const isListed = seedScoreOf(metaOf(records, entry)) >= maliciousScore;
   return isListed ? listedByOf(records, entry) : 0;
+}
+
+/**
+ * Returns all that make an entry malicious, each by itself: the number of `maliciousBy` first, then those of other
+ * lists, and 0 for reports as the last.
+ * @param nowMs wall clock: community evidence decays
+ */
+export function allMaliciousBy(
+  { records }: Pick<IndexView, 'records'>,
+  contributions: ContributionsHandle,
+  entry: number,
+  nowMs: number,
+): number[] {
+  const meta = metaOf(records, entry);
+  const all = new Set<number>();
+  if (seedScoreOf(meta) >= maliciousScore) {
+    all.add(listedByOf(records, entry));
+    for (const list of readListsOf(contributions, entry, maliciousScore)) all.add(list);
+  }
+  all.delete(0);
+  const strength = strengthIn(records, entry);
+  if (entryScore(0, ceilingOf(meta), strength, halfLivesAt(nowMs)) >= maliciousScore) all.add(0);
+  return [...all];
 }
 
 /** Score of a little evidence: 100 / 2.5 for each unit of it. */

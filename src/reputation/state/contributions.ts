@@ -19,6 +19,7 @@
  * zero pages cost no memory until they are written.
  */
 
+import { ownEntriesList } from '../../index/trie/memory.ts';
 import { type ArrayImage, bytesOf, restoreArray } from '../../storage/journal/projection.ts';
 
 export const contributionKinds = {
@@ -254,6 +255,8 @@ export function createContributions(entriesMax: number, nodesMax: number) {
   }
 
   return {
+    /** Other threads read it: see `readListsOf`. */
+    handle: { heads, owner, next, tag, listed } satisfies ContributionsHandle,
     tag,
     listed,
     newest,
@@ -286,6 +289,40 @@ export function createContributions(entriesMax: number, nodesMax: number) {
 }
 
 export type Contributions = ReturnType<typeof createContributions>;
+
+/** Arrays of shared memory, which a thread is given as they are. */
+export interface ContributionsHandle {
+  readonly heads: Uint32Array;
+  readonly owner: Uint32Array;
+  readonly next: Uint32Array;
+  readonly tag: Uint32Array;
+  readonly listed: Uint32Array;
+}
+
+/** Far more than an entry has lists. */
+const listsRead = 256;
+
+/**
+ * Reads which lists and own entry give an entry a score or more, in the order in which they came. Any thread may ask while the journal is applied: a node that just went to
+ * another entry is passed over, and no walk is longer than `listsRead`.
+ */
+export function readListsOf(
+  { heads, owner, next, tag, listed }: ContributionsHandle,
+  entry: number,
+  score: number,
+): number[] {
+  const found: number[] = [];
+  let node = heads[entry]!;
+  for (let step = 0; node !== 0 && step < listsRead; step++) {
+    const kind = kindOf(tag[node]!);
+    const isList = kind === contributionKinds.seed || kind === contributionKinds.own;
+    if (isList && owner[node] === entry && (listed[node]! & 0xff) >= score) {
+      found.push(kind === contributionKinds.own ? ownEntriesList : refOf(tag[node]!));
+    }
+    node = next[node]!;
+  }
+  return found;
+}
 
 /** Leaves out trailing zeros: a field that no kind in use has is all zero, 8 MB of a million entries. */
 function withoutZerosBehind(array: Uint32Array, length: number): Uint32Array {

@@ -234,6 +234,7 @@ export function createEntries(options: {
       switch (kindOf(tag)) {
         case contributionKinds.seed:
           flags |= entryFlags.seeded;
+          if ((contributions.listed[node]! & 0xff) >= maliciousScore) flags |= entryFlags.listed;
           if ((contributions.listed[node]! & 0xff) >= seedScore) listedBy = refOf(tag);
           seedScore = Math.max(seedScore, contributions.listed[node]! & 0xff);
           listReports += 1 + contributions.detail[node]!;

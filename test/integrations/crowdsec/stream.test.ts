@@ -272,10 +272,10 @@ it('a filter of more than 200 different values is refused', () => {
 });
 
 it('beyond its bound a value takes the place of the oldest, which is found without a walk', (t) => {
-  const words = createListWords({ attributionOf: () => byReports, all: () => [], sentMax: 10 });
+  const words = createListWords({ attributionsOf: () => [byReports], all: () => [], sentMax: 10 });
   const values = Array.from({ length: 1_000 }, (_, i) => `192.0.${i >> 8}.${i & 255}`);
   const keys = t.mock.method(Map.prototype, 'keys');
-  for (const one of values) words.now(one);
+  for (const one of values) words.now(one, () => true);
   // A new iterator walks over all that was deleted before its first value.
   assert.equal(keys.mock.callCount(), 0);
   assert.deepEqual(

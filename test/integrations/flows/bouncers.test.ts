@@ -348,6 +348,56 @@ it('a decision says who made it, and a filter by that finds it, by stream and lo
   assert.ok((await values('origins=lists')).length > 4);
 });
 
+it('an address that a list and the operator name is told by both, and each filter finds its own', async () => {
+  const address = '45.51.0.1';
+  const place = { words: `${address} by one` };
+  const ask = async (query: string) => {
+    const { body } = await get(`/v1/decisions?${query}`);
+    const rows = (JSON.parse(body) as Decision[] | null) ?? [];
+    assert.equal(new Set(rows.map(({ id }) => id)).size, rows.length, 'an id twice');
+    return rows.map(({ origin, value }) => `${value} ${origin}`);
+  };
+  const lists = follower({ 'User-Agent': `${place.words} lists` });
+  const byHand = follower({ 'User-Agent': `${place.words} cscli` });
+  const isHeld = async (is: boolean, { held, poll }: typeof lists, query: string) =>
+    within(async () => {
+      await poll(query);
+      return held.has(address) === is;
+    }, `${query}: ${is}`);
+  await lists.poll('?origins=lists&startup=true');
+  await byHand.poll('?origins=cscli&startup=true');
+  await server.cliJson('entry', 'add', address, '--score', '90', '--note', 'seen by hand');
+  await isHeld(true, byHand, '?origins=cscli');
+  assert.deepEqual(await ask(`ip=${address}`), [`${address} cscli`]);
+  await seed('double-a', [address, '45.51.0.2']);
+  await seed('double-b', [address, '45.51.0.2']);
+  await isHeld(true, lists, '?origins=lists');
+  const all = ['cscli', 'lists:double-a', 'lists:double-b'].map((one) => `${address} ${one}`);
+  for (const [query, wanted] of [
+    [`ip=${address}`, all],
+    [`value=${address}`, all],
+    [`range=${address}/32&contains=false`, all],
+    [`ip=${address}&origins=lists`, all.slice(1)],
+    [`ip=${address}&origins=cscli`, all.slice(0, 1)],
+    [`ip=${address}&origins=lists:double-b,cscli`, [all[0], all[2]]],
+    [`ip=${address}&scenarios_not_containing=manual,double-a`, all.slice(2)],
+    [`ip=${address}&origins=portcullis`, []],
+  ] as const) {
+    assert.deepEqual(sorted(await ask(query)), [...wanted], query);
+  }
+  // The lists let it go, and the operator does not.
+  await seed('double-a', ['45.51.0.2']);
+  await isHeld(true, lists, '?origins=lists');
+  await seed('double-b', ['45.51.0.2']);
+  await isHeld(false, lists, '?origins=lists');
+  assert.ok(lists.held.has('45.51.0.2'));
+  await byHand.poll('?origins=cscli');
+  assert.ok(byHand.held.has(address));
+  assert.deepEqual(await ask(`ip=${address}`), [`${address} cscli`]);
+  await server.cliJson('entry', 'remove', address);
+  await isHeld(false, byHand, '?origins=cscli');
+});
+
 it('who has what the operator says alone hears of an entry on the list, and of its end', async () => {
   const headers = { 'User-Agent': 'by hand' };
   const poll = (query = '') => stream(`?origins=cscli${query}`, headers);

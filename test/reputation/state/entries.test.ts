@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { entryFlags } from '../../../src/contracts/reputation.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import type { IpIndex } from '../../../src/index/ip-index.ts';
 import {
@@ -17,7 +18,16 @@ import {
   setStrength,
   strengthOf,
 } from '../../../src/index/records.ts';
+import { ownEntriesList } from '../../../src/index/trie/memory.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
+import {
+  allMaliciousBy,
+  entryScore,
+  halfLivesAt,
+  maliciousBy,
+  maliciousScore,
+  strengthOf as strengthOfEvidence,
+} from '../../../src/reputation/check/score.ts';
 import { contributionKinds, tagOf } from '../../../src/reputation/state/contributions.ts';
 import type { Entries } from '../../../src/reputation/state/entries.ts';
 import { bytesOf } from '../../../src/storage/journal/projection.ts';
@@ -73,6 +83,46 @@ function shown({ contributions }: Entries, index: IpIndex): string[] {
   }
   return lines;
 }
+
+it('all lists, the own entry and reports that make an entry malicious are found, the first by the record', () => {
+  const { entries, index } = openFold();
+  const { contributions, claim, settle } = entries;
+  const random = seededRandom(7);
+  const below = (n: number) => Math.floor(random.next() * n);
+  const nowMs = Date.UTC(2026, 0, 1);
+  let several = 0;
+  for (let host = 1; host <= 3_000; host++) {
+    const entry = claim(4, Uint32Array.of(host, 0, 0, 0), 32);
+    const wanted = new Set<number>();
+    let isListed = false;
+    for (const source of [1, 2, 3, ownEntriesList]) {
+      if (below(2) === 0) continue;
+      const isOwn = source === ownEntriesList;
+      const tag = isOwn ? tagOf(contributionKinds.own, 0) : tagOf(contributionKinds.seed, source);
+      const score = below(2) === 0 ? below(75) : 75 + below(26);
+      contributions.listed[contributions.add(entry, tag)] = score;
+      if (score >= maliciousScore) wanted.add(source);
+      if (score >= maliciousScore && !isOwn) isListed = true;
+    }
+    contributions.add(entry, tagOf(contributionKinds.anon, 4));
+    settle(entry);
+    if (below(2) === 0) {
+      const strength = strengthOfEvidence(random.next() * 20, halfLivesAt(nowMs));
+      const ceiling = 49 + below(52);
+      const meta = metaOf(index.records, entry);
+      setStrength(index.records, entry, strength);
+      setMeta(index.records, entry, (meta & ~(255 << 16)) | (ceiling << 16));
+      if (entryScore(0, ceiling, strength, halfLivesAt(nowMs)) >= maliciousScore) wanted.add(0);
+    }
+    const found = allMaliciousBy(index, contributions.handle, entry, nowMs);
+    assert.deepEqual([...found].sort(), [...wanted].sort());
+    assert.equal(found[0] ?? 0, maliciousBy(index, entry));
+    const isFlagged = (metaOf(index.records, entry) >>> 8) & entryFlags.listed;
+    assert.equal(isFlagged !== 0, isListed);
+    if (found.length > 2) several++;
+  }
+  assert.ok(several > 100, String(several));
+});
 
 it('pages come back as they were written', () => {
   for (const seed of [1, 2, 3]) {

@@ -28,6 +28,12 @@ export function createList(stepsMax: number) {
       if (steps.length > stepsMax) floor = steps.shift()!.version;
       now = publish();
     },
+    /** They stay, and are told anew: by other words. */
+    tellAgain(values: readonly string[]) {
+      steps.push({ version: ++version, added: values, removed: [] });
+      if (steps.length > stepsMax) floor = steps.shift()!.version;
+      now = publish();
+    },
     now: async () => now,
   };
 }

@@ -21,7 +21,7 @@ import {
 } from '../../../index/records.ts';
 import { ownEntriesList } from '../../../index/trie/memory.ts';
 import { type Prefix, withoutHoles } from '../../../ip/prefix.ts';
-import { maliciousBy } from '../../check/score.ts';
+import { maliciousBy, maliciousScore } from '../../check/score.ts';
 import {
   compareRows,
   copyRow,
@@ -171,6 +171,7 @@ export interface CollectOptions {
     readonly anonymousExit: number;
     readonly allowlisted: number;
     readonly knownGood: number;
+    readonly listed: number;
   };
   /** Both ids of an address: see the geo reader. */
   readonly geo: (family: 4 | 6, words: Uint32Array) => number;
@@ -315,7 +316,12 @@ function createVisitor(
     if (best < scoreMin && !isExit) return;
     const anon = (all & bits.anonymousExit) === 0 ? 0 : rowFlags.anon;
     const byHand = maliciousBy(index, entry) === ownEntriesList ? rowFlags.own : 0;
-    const flags = six | anon | byHand | (isExit ? rowFlags.exit : 0);
+    const byList = (entryFlagsOf(meta) & bits.listed) === 0 ? 0 : rowFlags.listed;
+    const byReports =
+      score(0, ceilingOf(meta), strengthOf(records, entry)) < maliciousScore
+        ? 0
+        : rowFlags.reported;
+    const flags = six | anon | byHand | byList | byReports | (isExit ? rowFlags.exit : 0);
     put(found.rows, packInfo(length, best, flags), entry);
   };
 }

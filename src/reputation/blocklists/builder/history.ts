@@ -143,7 +143,7 @@ function difference(
     const order =
       i >= before.length ? 1 : j >= after.length ? -1 : compareRows(before, i, after, j);
     if (order < 0) removed.push(prefixText(before, i));
-    // A word of the operator, or its end, is news of an entry that stays.
+    // A word of the operator, of a list or of reports, or its end, is news of an entry that stays.
     else if (order > 0 || hasOtherFacts(before, i, after, j)) added.push(prefixText(after, j));
     if (order <= 0) i += ROW;
     if (order >= 0) j += ROW;
@@ -155,8 +155,10 @@ function difference(
 
 function hasOtherFacts(before: Rows, i: number, after: Rows, j: number): boolean {
   const [former, present] = [flagsOf(before, i), flagsOf(after, j)];
-  return (former & rowFlags.ownUnknown) === 0 && ((former ^ present) & rowFlags.own) !== 0;
+  return (former & rowFlags.ownUnknown) === 0 && ((former ^ present) & byWhom) !== 0;
 }
+
+const byWhom = rowFlags.own | rowFlags.listed | rowFlags.reported;
 
 function prefixText(rows: Rows, at: number): string {
   const family = familyOf(rows, at);

@@ -22,8 +22,12 @@ export const rowFlags = {
   six: 4,
   /** The operator names exactly this by hand. */
   own: 8,
-  /** The row was made of a line, which does not say `own`. */
+  /** The row was made of a line, which does not say by whose word it is there. */
   ownUnknown: 16,
+  /** A list makes exactly this malicious by itself. */
+  listed: 32,
+  /** Reports make exactly this malicious by themselves. */
+  reported: 64,
 } as const;
 
 export type Rows = Uint32Array;
