@@ -37,6 +37,7 @@ import { startSignon } from './signon/module.ts';
 import { claimDataDir, serverUse } from './storage/lmdb/claim.ts';
 import { storePath } from './storage/lmdb/presence.ts';
 import type { Store } from './storage/store.ts';
+import { formatPreparations } from './web/layout/format.ts';
 
 export interface RunningServer {
   /** The port that was really taken: PORT=0 asks for any. */
@@ -209,7 +210,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   }
   modules.startFeeds();
   closers.add(
-    prepareInTurns([...modules.preparations, shareAssets], (error) =>
+    prepareInTurns([...formatPreparations, ...modules.preparations, shareAssets], (error) =>
       log.error({ err: error }, 'start: not all is ready'),
     ),
   );

@@ -98,19 +98,19 @@ export interface RadarNumber {
   readonly note: string;
 }
 
+export interface RadarMap {
+  /** ms since 1970. */
+  readonly at: number;
+  /** The 256 /8s, row by row as the picture shows them. */
+  readonly squares: readonly Square[];
+  /** The same in the order of addresses. */
+  readonly inOrder: readonly Square[];
+}
+
 interface RadarPageData {
   readonly now: number;
   readonly numbers: readonly RadarNumber[];
-  readonly map:
-    | {
-        /** ms since 1970. */
-        readonly at: number;
-        /** The 256 /8s, row by row as the picture shows them. */
-        readonly squares: readonly Square[];
-        /** The same in the order of addresses. */
-        readonly inOrder: readonly Square[];
-      }
-    | undefined;
+  readonly map: RadarMap | undefined;
   readonly period: CountPeriod;
   readonly series: readonly ReportBucket[];
   readonly sum: ReportBucket;
@@ -144,11 +144,7 @@ function numbers(data: RadarPageData, text: Catalogue): Html {
  * A picture with a square of its own to choose for each /8. Who doesn't see the picture has the table
  * instead: its squares are no stops on the way of the keyboard.
  */
-function mapFigure(
-  map: NonNullable<RadarPageData['map']>,
-  text: Catalogue,
-  frame: PageFrame,
-): Html {
+function mapFigure(map: RadarMap, text: Catalogue, frame: PageFrame): Html {
   const words = text.radar.map;
   return (
     <>

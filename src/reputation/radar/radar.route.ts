@@ -41,6 +41,7 @@ import {
   eventsPath,
   mapPath,
   type RadarFigures,
+  type RadarMap,
   radarNumbers,
   radarPage,
   type Square,
@@ -167,6 +168,17 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
   const { reports } = figures;
   const notFound = fail('not_found');
 
+  let shownMap: (RadarMap & { readonly of: DrawnMap }) | undefined;
+
+  /** The same for all who look at one map. */
+  function mapOf(drawn: DrawnMap): RadarMap {
+    if (shownMap?.of === drawn) return shownMap;
+    const inOrder = knownOfAll(drawn.counts).map((known) => squareOf(known, 8));
+    const squares = [...rowsOf()].map((octet) => inOrder[octet]!);
+    shownMap = { of: drawn, at: drawn.at, inOrder, squares };
+    return shownMap;
+  }
+
   /** Undefined: let in. */
   async function refusalOf(context: PersonRequest): Promise<Reply | undefined> {
     if (mode === 'off') return pageBuilder.problem(context, notFound);
@@ -193,12 +205,9 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
       : 'quarter';
     const drawn = await options.map();
     const newest = await latest.read();
-    const inOrder = drawn && knownOfAll(drawn.counts).map((known) => squareOf(known, 8));
-    const map = inOrder && {
-      at: drawn.at,
-      inOrder,
-      squares: [...rowsOf()].map((octet) => inOrder[octet]!),
-    };
+    const map = drawn && mapOf(drawn);
+    // Counting and rendering are two turns.
+    await options.turns.next();
     const render = (frame: PageFrame) =>
       radarPage(frame, {
         now,

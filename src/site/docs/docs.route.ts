@@ -1,5 +1,6 @@
 /** /docs: the documentation as pages, their Markdown twins, and the index of the search. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { once } from '../../core/preparation.ts';
 import { negotiate, type Representation } from '../../http/answer/negotiate.ts';
 import type { Reply, Request } from '../../http/request/message.ts';
@@ -21,7 +22,7 @@ import {
   searchDocs,
 } from '../manifest/ready-text.route.ts';
 import { docsPage, type SearchScreen, searchIndex } from './docs.page.tsx';
-import { type DocPage, docsPath, markdownPath, markdownPaths } from './library.ts';
+import { type DocPage, docsPath, markdownPath, markdownPaths, textFor } from './library.ts';
 
 const searchPaths: Readonly<Record<Language, string>> = {
   en: `${docsPath}/search.json`,
@@ -58,8 +59,21 @@ export function docsRoutes(options: {
 }): PlainRoute[] {
   const { guard, tools, pages, screens } = options;
 
-  /** @param isAsked its address names the language, and so do its links to other pages */
-  function rendered(page: DocPage, language: Language, isAsked: boolean): Representation {
+  /**
+   * Reads and renders in turns.
+   * @param isAsked its address names the language, and so do its links to other pages
+   */
+  async function rendered(
+    page: DocPage,
+    language: Language,
+    isAsked: boolean,
+  ): Promise<Representation> {
+    for (const listed of pages) {
+      void textFor(listed, language).intro;
+      await nextTurn();
+    }
+    void textFor(page, language).article;
+    await nextTurn();
     const headers = tools
       .headers(language, { connect: true })
       .filter(([name]) => name !== 'content-type');
@@ -86,7 +100,7 @@ export function docsRoutes(options: {
   );
 
   /** The first page has one address, /docs. A link to the other language says which. */
-  function show(request: Request): Reply {
+  async function show(request: Request): Promise<Reply> {
     const named = new URLSearchParams(request.query).get('language');
     const asked = languages.find((one) => one === named);
     const language = asked ?? languageOf(request);
@@ -94,7 +108,7 @@ export function docsRoutes(options: {
     const ready = request.param === 'index' ? undefined : bySlug.get(slug)?.get(language);
     return ready === undefined
       ? errorReply(tools, language, 404)
-      : negotiate(request, (asked === undefined ? ready.plain : ready.asked)());
+      : negotiate(request, await (asked === undefined ? ready.plain : ready.asked)());
   }
 
   return [

@@ -5,7 +5,8 @@
  */
 
 import { createHash } from 'node:crypto';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import * as v from 'valibot';
 import { once } from '../../core/preparation.ts';
 import { conditionHeaders, negotiate, type Representation } from '../../http/answer/negotiate.ts';
@@ -84,21 +85,25 @@ const brotliQuality = 5;
 
 export const readyRequestHeaders = ['accept-encoding', ...conditionHeaders] as const;
 
-export function readyText(
+const [packGzip, packBrotli] = [promisify(gzip), promisify(brotliCompress)];
+
+/** Packs in other threads. */
+export async function readyText(
   type: string,
   text: string,
   headers: readonly Header[] = [],
-): Representation {
+): Promise<Representation> {
   const body = Buffer.from(text);
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 16);
   const params = { [constants.BROTLI_PARAM_QUALITY]: brotliQuality };
+  const [gzipped, brotli] = await Promise.all([packGzip(body), packBrotli(body, { params })]);
   return {
     type,
     cacheControl,
     headers,
     identity: { body, etag: `"${hash}"` },
-    gzip: { body: gzipSync(body), etag: `"${hash}-gzip"` },
-    brotli: { body: brotliCompressSync(body, { params }), etag: `"${hash}-br"` },
+    gzip: { body: gzipped, etag: `"${hash}-gzip"` },
+    brotli: { body: brotli, etag: `"${hash}-br"` },
   };
 }
 
@@ -117,5 +122,5 @@ export function readyRoute(
 ): PlainRoute {
   const headers: Header[] = [['Access-Control-Expose-Headers', 'ETag']];
   const ready = once(() => readyText(type, text(), headers));
-  return guard.open(declared, (request) => negotiate(request, ready()));
+  return guard.open(declared, async (request) => negotiate(request, await ready()));
 }
