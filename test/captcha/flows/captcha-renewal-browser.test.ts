@@ -7,7 +7,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { axeProblems, openContext, withBrowser } from '../../support/browser/browser.ts';
+import {
+  axeProblems,
+  forcedColourProblems,
+  openContext,
+  withBrowser,
+} from '../../support/browser/browser.ts';
 import { solveGif } from '../../support/captcha/solver.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 
@@ -360,6 +365,39 @@ describe('challenges in forms', { timeout: 900_000 }, () => {
       }),
     );
   });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`in forced colours row, tick, picture, buttons and focus can be seen: ${colorScheme}`, async () => {
+      const [register] = forms as [Form];
+      const forced = { forcedColors: 'active', colorScheme } as const;
+      const looked = async (page: Page, name: string) => {
+        assert.deepEqual(await forcedColourProblems(page, '.challenge'), []);
+        const path = `test-output/screenshots/challenge-forced-${name}-${colorScheme}.png`;
+        await page.screenshot({ path, fullPage: true });
+      };
+      await withBrowser(async (browser) => {
+        await open(browser, forced, register, async (page) => {
+          await stateOf(page, 'done').waitFor();
+          assert.equal(await page.locator('.challenge-mark .icon').isVisible(), true);
+          await looked(page, 'done');
+        });
+        await open(browser, { ...forced, noWork: true }, register, async (page) => {
+          await page.waitForFunction(
+            () => document.querySelector<HTMLImageElement>('.captcha-image')?.naturalWidth === 150,
+          );
+          await looked(page, 'picture');
+          await page.getByRole('button', { name: 'Listen' }).press('Enter');
+          await page.getByRole('textbox', { name: 'Type the six digits you hear' }).waitFor();
+          await looked(page, 'sound');
+        });
+        const prepare = (page: Page) => page.route('**/captcha/start', (route) => route.abort());
+        await open(browser, { ...forced, prepare }, register, async (page) => {
+          await page.getByText('No connection').waitFor();
+          await looked(page, 'failed');
+        });
+      });
+    });
+  }
 
   it('Enter in a field sends the form, and asks for no other picture', async () => {
     const [register] = forms as [Form];

@@ -6,7 +6,13 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { axeProblems, openContext, watchPage, withBrowser } from '../../support/browser/browser.ts';
+import {
+  axeProblems,
+  forcedColourProblems,
+  openContext,
+  watchPage,
+  withBrowser,
+} from '../../support/browser/browser.ts';
 import { startCaptchaService, type TestCaptchaService } from '../../support/captcha/service.ts';
 import { type PageOptions, startSite, type TestSite } from '../../support/captcha/site.ts';
 import { within } from '../../support/server/server.ts';
@@ -143,6 +149,25 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       assert.equal(await made.getAttribute('data-shade'), 'light');
       assert.equal((await made.boundingBox())!.width, 302);
       await until(page, 'document.images[1]?.naturalWidth > 0 && document.images[1].width === 300');
+      assert.deepEqual(await problems(), []);
+    });
+
+    await asVisitor('in forced colours all of it can be seen', {}, async ({ page, problems }) => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ forcedColors: 'active', colorScheme });
+        await page.reload();
+        await pictureShown(page);
+        assert.deepEqual(await forcedColourProblems(page, '.portcullis-captcha'), []);
+        await page.getByRole('button', { name: 'Listen' }).click();
+        await page.getByLabel('Type the six digits you hear').waitFor();
+        assert.deepEqual(await forcedColourProblems(page, '.portcullis-captcha'), []);
+        await page.getByLabel('Type the six digits you hear').fill(service.answers.audio);
+        await receiptOf(page).waitFor({ state: 'attached' });
+        const tick =
+          "getComputedStyle(document.querySelector('.portcullis-mark'), '::after').content";
+        assert.equal(await page.evaluate(tick), '"✓"');
+        assert.deepEqual(await forcedColourProblems(page, '.portcullis-captcha'), []);
+      }
       assert.deepEqual(await problems(), []);
     });
 

@@ -196,6 +196,54 @@ export async function axeProblems(page: Page): Promise<string[]> {
   })()`)) as string[];
 }
 
+/**
+ * Of a part of a page that is open in forced colours, where grounds and shadows are gone: its own line, text, the lines
+ * of what can be pressed or typed in, icons, and the ring of each that has the focus, which don't stand out.
+ */
+export async function forcedColourProblems(page: Page, part: string): Promise<string[]> {
+  // After a key of its own, what a script focuses shows the ring as well.
+  await page.keyboard.press('Shift');
+  return (await page.evaluate(`(() => {
+    if (!matchMedia('(forced-colors: active)').matches) return ['colours are not forced'];
+    const part = document.querySelector(${JSON.stringify(part)});
+    const parts = (color) => color.match(/[\\d.]+/g).map(Number);
+    const ground = parts(getComputedStyle(part).backgroundColor);
+    const luminance = (rgb) => {
+      const [r, g, b] = rgb.map((value) => value / 255)
+        .map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const contrast = (color) => {
+      const [r, g, b, alpha = 1] = parts(color);
+      const seen = [r, g, b].map((value, i) => value * alpha + ground[i] * (1 - alpha));
+      const [low, high] = [luminance(seen), luminance(ground.slice(0, 3))].sort((a, b) => a - b);
+      return (high + 0.05) / (low + 0.05);
+    };
+    const problems = [];
+    const expect = (isSo, element, what) => {
+      if (!isSo) problems.push(what + ': ' + element.tagName + ' ' + element.textContent);
+    };
+    const line = (style) => parseFloat(style.borderTopWidth) >= 1 && contrast(style.borderTopColor) >= 3;
+    expect(ground[3] !== 0 && line(getComputedStyle(part)), part, 'no line around');
+    for (const element of part.querySelectorAll('*')) {
+      if (!element.checkVisibility() || element.closest('.visually-hidden')) continue;
+      const style = getComputedStyle(element);
+      const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '');
+      if (hasText) expect(contrast(style.color) >= 4.5, element, 'text');
+      if (element.matches('svg.icon')) expect(contrast(style.stroke) >= 3, element.parentElement, 'icon');
+      if (!element.matches('button, input, a.button')) continue;
+      expect(line(style), element, 'no line');
+      const before = getComputedStyle(element, '::before');
+      if (before.content !== 'none') expect(contrast(before.backgroundColor) >= 3, element, 'icon');
+      element.focus();
+      const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(element);
+      const isRing = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 && contrast(outlineColor) >= 3;
+      expect(document.activeElement === element && isRing, element, 'no ring');
+    }
+    return problems;
+  })()`)) as string[];
+}
+
 /** Of a page that is open: what sticks out, and what axe objects to. */
 export async function layoutProblems(page: Page): Promise<string[]> {
   return [...(await overflowProblems(page)), ...(await axeProblems(page))];
