@@ -26,7 +26,7 @@ import { jsonType, noStore } from '../../web/shape.ts';
 import type { CaptchaVisitors, Payment } from '../page/captcha-visitors.route.ts';
 import { shownSize } from '../picture/profiles.ts';
 import type { Receipts, Site } from '../receipts.ts';
-import type { Level, Levels } from '../work/levels.ts';
+import { isAtLeast, type Level, type Levels, levelOf } from '../work/levels.ts';
 import type { SolvedWork, Work } from '../work/work.ts';
 import type { CaptchaVisitor, Challenges } from './challenge.ts';
 import { ticketPattern } from './ticket.ts';
@@ -82,7 +82,7 @@ export const Verified = v.strictObject({
     "With `sitekey`, from a page of the site key's hosts: for the site's server.",
   ),
   level: v.exactOptional(
-    about(v.picklist(['easy', 'hard']), 'Right, but this address has to pass this level.'),
+    about(v.picklist(['easy', 'hard']), 'Right, but this level has to be passed.'),
   ),
 });
 
@@ -342,6 +342,23 @@ export async function judge(
   return { right, level, isTooLow };
 }
 
+/** The answer to a challenge that was passed: with a receipt, or with the level that the site key asks for by now. */
+export async function passedAnswer(
+  { callers, receipts, findSite }: ChallengeRouteOptions,
+  request: Request,
+  passed: { readonly siteKey: string; readonly action: string; readonly level: Level },
+): Promise<Reply> {
+  const origin = firstHeader(request, 'origin');
+  const abuseScore = callers.abuseScoreOf(request);
+  const receipt = await receipts.issue({ ...passed, origin, abuseScore });
+  const site = receipt === undefined ? await findSite(passed.siteKey) : undefined;
+  if (site !== undefined && !isAtLeast(passed.level, site.least)) {
+    return json({ ok: false, level: levelOf(site.least) });
+  }
+  // Left out of the JSON when there is none.
+  return json({ ok: true, receipt });
+}
+
 /** One attempt by a form or JSON. What can't be read is a wrong answer to no challenge. */
 export async function attempt(
   options: ChallengeRouteOptions,
@@ -425,7 +442,7 @@ export async function passOf(
 export function captchaRoutes(
   options: ChallengeRouteOptions & { readonly guard: Guard },
 ): PlainRoute[] {
-  const { callers, guard, visitors, lifetimeMs } = options;
+  const { guard, visitors, lifetimeMs } = options;
 
   async function create(request: Request): Promise<Reply> {
     const receipt = await passOf(options, request);
@@ -450,11 +467,7 @@ export function captchaRoutes(
     }
     const { right, level, isTooLow, siteKey, action } = await attempt(options, request, payment);
     if (!right) return readableBy(request, json({ ok: false, ...(isTooLow && { level: 'hard' }) }));
-    // Left out of the JSON when there is none.
-    const origin = firstHeader(request, 'origin');
-    const abuseScore = callers.abuseScoreOf(request);
-    const receipt = await options.receipts.issue({ siteKey, origin, abuseScore, action, level });
-    return readableBy(request, json({ ok: true, receipt }));
+    return readableBy(request, await passedAnswer(options, request, { siteKey, action, level }));
   }
 
   const { picture, sound } = captchaMedia(options);

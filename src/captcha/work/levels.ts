@@ -23,7 +23,7 @@ export const levels = ['silent', 'easy', 'hard'] as const;
 export type Level = (typeof levels)[number];
 
 /** A puzzle is a picture: no page may have it made easier than it is for others. */
-const levelOf = (least: LeastLevel): Level => (least === 'puzzle' ? 'easy' : least);
+export const levelOf = (least: LeastLevel): Level => (least === 'puzzle' ? 'easy' : least);
 
 export function isAtLeast(level: Level, least: LeastLevel): boolean {
   return levels.indexOf(level) >= levels.indexOf(levelOf(least));

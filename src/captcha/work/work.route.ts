@@ -24,6 +24,7 @@ import {
   json,
   judgeWork,
   overLimit,
+  passedAnswer,
   passOf,
   readableBy,
   signInPurpose,
@@ -124,7 +125,7 @@ export const altchaEndpoint = endpoint({
 export function workRoutes(
   options: ChallengeRouteOptions & { readonly guard: Guard },
 ): PlainRoute[] {
-  const { guard, callers, visitors, findSite, receipts } = options;
+  const { guard, visitors, findSite } = options;
   const expires_in = Math.floor(options.lifetimeMs / 1_000);
 
   async function start(request: Request): Promise<Reply> {
@@ -161,14 +162,8 @@ export function workRoutes(
     const judged = await judgeWork(options, request, payment, given);
     if (!judged.ok) return readableBy(request, guard.failureReply(workEndpoint, judged));
     if (!judged.value) return readableBy(request, json({ ok: false }));
-    const receipt = await receipts.issue({
-      siteKey,
-      origin: firstHeader(request, 'origin'),
-      abuseScore: callers.abuseScoreOf(request),
-      action: get('action'),
-      level: 'silent',
-    });
-    return readableBy(request, json({ ok: true, receipt }));
+    const passed = { siteKey, action: get('action'), level: 'silent' } as const;
+    return readableBy(request, await passedAnswer(options, request, passed));
   }
 
   async function altcha(request: Request): Promise<Answer> {

@@ -66,6 +66,15 @@ it('a solution is taken once, of fifty requests at once, and its receipt tells t
   assert.deepEqual({ ok, level, isSolved }, { ok: true, level: 'silent', isSolved: false });
 });
 
+it('work for a site key that asks for more by now brings that level, and no receipt', async () => {
+  const work = await solved();
+  const level = (of: string) => server.cliJson('sitekey', 'set', siteKey, '--level', of);
+  await level('hard');
+  assert.deepEqual(await send(work), { ok: false, level: 'hard' });
+  await level('silent');
+  assert.deepEqual(await send(work), { ok: false }, 'it was used');
+});
+
 it('kill -9 makes no used solution good again, and keeps one that was not used', async () => {
   const [used, unused] = [await solved(), await solved()];
   assert.equal((await send(used)).ok, true);
