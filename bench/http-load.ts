@@ -121,17 +121,25 @@ async function runAutocannon(
 export interface HttpContender {
   readonly kind: string;
   readonly port: number;
+  readonly socket: string | undefined;
   /** User and system, since its start. */
   cpuUs(): Promise<number>;
   stop(): void;
 }
 
-export async function startContender(kind: string, entries: number): Promise<HttpContender> {
-  const child = fork(new URL('./http-server.js', import.meta.url), [kind, String(entries)]);
+/** @param socket path of a Unix socket that it listens on as well */
+export async function startContender(
+  kind: string,
+  entries: number,
+  socket?: string,
+): Promise<HttpContender> {
+  const args = [kind, String(entries), ...(socket === undefined ? [] : [socket])];
+  const child = fork(new URL('./http-server.js', import.meta.url), args);
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];
   return {
     kind,
     port,
+    socket,
     async cpuUs() {
       child.send('cpu');
       const [{ cpuUs }] = (await once(child, 'message')) as [{ cpuUs: number }];

@@ -17,8 +17,10 @@ import { createPeerCheck, startFastifyPeer, startNodePeer } from './http-peers.t
 export const path = '/api/v2/check';
 /** Of the kinds that check; the parent makes the same table to know its addresses. */
 const checkEntries = Number(process.argv[3] ?? 1_000_000);
+/** Where the service listens beside its port; of the peers none does. */
+const socket = process.argv[4];
 /** As long as an answer to a check. */
-const body = JSON.stringify({
+export const checkBody = JSON.stringify({
   data: {
     ipAddress: '203.0.113.77',
     abuseConfidenceScore: 96,
@@ -66,7 +68,7 @@ const starts: Record<string, Start> = {
           handle: (request) => {
             if (request.values[0] === undefined || request.query === '') throw new Error('bench');
             left = left === 100 ? 999 : left - 1;
-            request.answer(withNumber(head, remaining, left), body);
+            request.answer(withNumber(head, remaining, left), checkBody);
           },
         },
       ],
@@ -87,13 +89,14 @@ const starts: Record<string, Start> = {
       clock: systemClock(),
       log: createLog('error'),
     });
-    return server.listen('127.0.0.1', 0);
+    const sockets = socket === undefined ? [] : [{ path: socket, mode: 0o600, group: undefined }];
+    return server.listen('127.0.0.1', 0, sockets);
   },
   /** The library as its documentation shows it: one call for each header. */
   bare: () =>
     listenBare((res) => {
       for (const [name, value] of fields) res.writeHeader(name, value);
-      res.end(body);
+      res.end(checkBody);
     }),
   nodeCheck: async () => (await startNodePeer(createPeerCheck(checkEntries))).port,
   fastifyCheck: async () => (await startFastifyPeer(createPeerCheck(checkEntries))).port,

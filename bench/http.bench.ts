@@ -6,9 +6,11 @@
 
 import { seededRandom } from '../src/core/random.ts';
 import { formatIp } from '../src/ip/address.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { type HttpContender, type Load, openLoad, startContender } from './http-load.ts';
 import { path } from './http-server.ts';
+import { runWays } from './http-ways.ts';
 import { atMost, type BenchRow, besidePeer, median } from './row.ts';
 import { cpuSecondsSince } from './work.ts';
 
@@ -59,7 +61,8 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   using listed = await asking(hits);
   using any4 = await asking(hits.map((_, i) => hostText(random[i]!)));
   using any6 = await asking(hits.map((_, i) => text6(random[2 * i]!, random[2 * i + 1]!)));
-  const server = await startContender('check', entries);
+  using folder = makeTempDir('bench-http');
+  const server = await startContender('check', entries, `${folder.path}/socket`);
   const servers = await Promise.all(kinds.map((kind) => startContender(kind, entries)));
   const contenders = [
     contender('check', server, listed),
@@ -68,16 +71,19 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     ...servers.map((each) => contender(each.kind, each, listed)),
   ];
   const callNs: number[] = [];
+  const ways: BenchRow[] = [];
   try {
     // The first round warms up and is not counted.
     for (let round = full ? -1 : 0; round < rounds; round++) {
       for (const each of contenders) await measure(each, round >= 0);
       callNs.push(systemCallNs(full ? 200_000 : 1_000));
     }
+    const asked = { key, addresses: hits, entries };
+    ways.push(...(await runWays(server, asked, { rounds, seconds: full ? 1 : 0.1 })));
   } finally {
     for (const each of [server, ...servers]) each.stop();
   }
-  return [...rowsOf(contenders, listed.generator), callRow(median(callNs))];
+  return [...rowsOf(contenders, listed.generator), ...ways, callRow(median(callNs))];
 }
 
 /** Somewhere in 2000::/3. */

@@ -1,0 +1,229 @@
+/**
+ * The ways for very high rates, beside one check per request over TCP, and Redis with as many keys beside them. All are asked
+ * by the same generator, in the process of the bench, which counts whole answers; what counts is the processor time of
+ * who answers. wrk has no Unix sockets and doesn't speak the protocol of Redis.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type NetConnectOpts, type Socket } from 'node:net';
+import { spawn } from '../test/support/house/spawn.ts';
+import { freePort } from '../test/support/server/free-port.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
+import { hostText, makeCheckTable } from './check-table.ts';
+import type { HttpContender } from './http-load.ts';
+import { checkBody, path } from './http-server.ts';
+import { cpuSeconds } from './rbldnsd-peer.ts';
+import { type BenchRow, besidePeer, median } from './row.ts';
+
+const connections = 64;
+const deep = 16;
+/** Questions that one connection asks in turn, `deep` of them at a time. */
+const questionsPerConnection = 64;
+const socketGoal = 0.65;
+const [redisGoal, redisDeepGoal] = [0.9, 2];
+const redisStartMs = 10_000;
+
+/** The end of the first whole answer in a text of one byte a character; -1: it has not come yet. */
+type EndOfAnswer = (text: string) => number;
+
+interface Asked {
+  readonly where: NetConnectOpts;
+  readonly question: (address: string) => string;
+  readonly endOf: EndOfAnswer;
+  /** User and system time of who answers, in seconds. */
+  readonly cpuSeconds: () => Promise<number>;
+}
+
+function httpEnd(text: string): number {
+  const body = text.indexOf('\r\n\r\n') + 4;
+  if (body < 4) return -1;
+  if (!text.startsWith('HTTP/1.1 200')) throw new Error(text);
+  const end = body + Number(/\r\ncontent-length: *(\d+)/i.exec(text.slice(0, body))![1]);
+  return end <= text.length ? end : -1;
+}
+
+/** A value of RESP: `$3\r\nabc\r\n`. */
+function redisEnd(text: string): number {
+  const line = text.indexOf('\r\n');
+  if (line < 0) return -1;
+  const bytes = Number(text.slice(1, line));
+  if (text[0] !== '$' || !(bytes > 0)) throw new Error(`Redis: ${text.slice(0, 80)}`);
+  const end = line + 2 + bytes + 2;
+  return end <= text.length ? end : -1;
+}
+
+/** A connection that asks `depth` questions at a time, on and on. */
+function ask(socket: Socket, questions: readonly string[], depth: number, endOf: EndOfAnswer) {
+  let next = 0;
+  let waiting = 0;
+  let answered = 0;
+  let text = '';
+  let isOver = false;
+  const send = () => {
+    if (isOver) return;
+    const some = Array.from({ length: depth }, () => questions[next++ % questions.length]!);
+    waiting = depth;
+    socket.write(some.join(''), 'latin1');
+  };
+  socket.setNoDelay(true);
+  socket.setEncoding('latin1');
+  socket.on('data', (part) => {
+    text += part;
+    for (let end = endOf(text); end >= 0; end = endOf(text)) {
+      text = text.slice(end);
+      waiting--;
+      answered++;
+    }
+    if (waiting === 0) send();
+  });
+  send();
+  return {
+    /** Lets the last answers come. @returns how many came in all */
+    async end(): Promise<number> {
+      isOver = true;
+      while (waiting > 0) await once(socket, 'data');
+      socket.destroy();
+      return answered;
+    },
+  };
+}
+
+/** Nanoseconds of processor time for one answer. */
+async function nsPerAnswer(asked: Asked, addresses: readonly string[], depth: number, ms: number) {
+  const sockets = Array.from({ length: connections }, () => connect(asked.where));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  const before = await asked.cpuSeconds();
+  const questions = addresses.map(asked.question);
+  const asking = sockets.map((socket, i) => {
+    const from = (i * questionsPerConnection) % questions.length;
+    return ask(socket, questions.slice(from, from + questionsPerConnection), depth, asked.endOf);
+  });
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  const counts = await Promise.all(asking.map((each) => each.end()));
+  const used = (await asked.cpuSeconds()) - before;
+  return (1e9 * used) / counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** As many keys as the table has hosts, values as long as an answer; undefined where Redis is not installed. */
+async function startRedis(entries: number) {
+  if (spawnSync('redis-server', ['--version']).error !== undefined) return undefined;
+  const folder = makeTempDir('bench-redis');
+  const port = await freePort();
+  const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder.path];
+  const child = spawn('redis-server', [...place, '--save', '', '--appendonly', 'no'], {
+    stdio: 'ignore',
+  });
+  const stop = () => {
+    child.kill('SIGKILL');
+    folder.remove();
+  };
+  try {
+    await filled(port, entries);
+  } catch (error) {
+    stop();
+    throw error;
+  }
+  const asked: Asked = {
+    where: { port, host: '127.0.0.1' },
+    question: (address) => `GET ${address}\r\n`,
+    endOf: redisEnd,
+    cpuSeconds: async () => cpuSeconds(child),
+  };
+  return { asked, stop };
+}
+
+/** Writes all keys and waits for the last of them. */
+async function filled(port: number, entries: number): Promise<void> {
+  const socket = await connected(port);
+  const perWrite = 10_000;
+  const { hosts } = makeCheckTable(entries);
+  let replies = 0;
+  socket.on('data', (part: Buffer) => {
+    for (const byte of part) if (byte === 0x0a) replies++;
+  });
+  for (let i = 0; i < entries; i += perWrite) {
+    const some = [...hosts.subarray(i, i + perWrite)].map(
+      (host) => `SET ${hostText(host)} '${checkBody}'\r\n`,
+    );
+    if (!socket.write(some.join(''))) await once(socket, 'drain');
+  }
+  while (replies < entries) await once(socket, 'data');
+  socket.destroy();
+}
+
+async function connected(port: number): Promise<Socket> {
+  const endMs = performance.now() + redisStartMs;
+  for (;;) {
+    const socket = connect(port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      return socket;
+    } catch (error) {
+      if (performance.now() > endMs) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+/**
+ * @param server answers checks over its port and its socket
+ * @param addresses what it is asked about, drawn from the table
+ */
+export async function runWays(
+  server: HttpContender,
+  { key, addresses, entries }: { key: string; addresses: readonly string[]; entries: number },
+  { rounds, seconds }: { rounds: number; seconds: number },
+): Promise<BenchRow[]> {
+  const overTcp: Asked = {
+    where: { port: server.port, host: '127.0.0.1' },
+    question: (address) =>
+      `GET ${path}?ipAddress=${address} HTTP/1.1\r\nHost: localhost\r\nKey: ${key}\r\n\r\n`,
+    endOf: httpEnd,
+    cpuSeconds: async () => (await server.cpuUs()) / 1e6,
+  };
+  const overSocket: Asked = { ...overTcp, where: { path: server.socket! } };
+  const redis = await startRedis(entries);
+  const subjects: [name: string, asked: Asked, depth: number][] = [
+    ['tcp', overTcp, 1],
+    ['socket', overSocket, 1],
+    ['tcp deep', overTcp, deep],
+    ['socket deep', overSocket, deep],
+  ];
+  if (redis !== undefined) {
+    subjects.push(['redis', redis.asked, 1], ['redis deep', redis.asked, deep]);
+  }
+  const found = new Map<string, number[]>(subjects.map(([name]) => [name, []]));
+  try {
+    // The first round warms up and is not counted.
+    for (let round = rounds > 1 ? -1 : 0; round < rounds; round++) {
+      for (const [name, asked, depth] of subjects) {
+        const ns = await nsPerAnswer(asked, addresses, depth, 1_000 * seconds);
+        if (round >= 0) found.get(name)!.push(ns);
+      }
+    }
+  } finally {
+    redis?.stop();
+  }
+  const nsOf = (name: string) => median(found.get(name)!);
+  const beside = (title: string, ours: string, peerName: string, peer: string, most?: number) => {
+    const row: BenchRow = {
+      ...besidePeer(`http: CPU of ${title}`, 'ns', nsOf(ours), peerName, nsOf(peer)),
+      note: `${connections} connections`,
+    };
+    return most === undefined
+      ? row
+      : { ...row, goal: `≤ ${most}`, ok: nsOf(ours) / nsOf(peer) <= most };
+  };
+  const rows = [
+    beside('a check over a Unix socket', 'socket', 'over TCP', 'tcp', socketGoal),
+    beside('a check, 16 pipelined', 'tcp deep', 'one at a time', 'tcp'),
+    beside('a check, 16 pipelined over a Unix socket', 'socket deep', 'one, TCP', 'tcp'),
+  ];
+  if (redis === undefined) return rows;
+  return [
+    ...rows,
+    beside('a check', 'tcp', 'GET of Redis', 'redis', redisGoal),
+    beside('a check, 16 pipelined', 'tcp deep', 'GET of Redis, 16', 'redis deep', redisDeepGoal),
+  ];
+}
