@@ -1,7 +1,8 @@
 /**
  * One server with the embedded store and lists of so many public hosts: memory an entry, what their import takes of the
- * server and of the command, how soon the server is ready after a stop, what a start takes of processors, the size of its
- * store. Of some starts the quickest is shown: the others hold what a busy machine did.
+ * server and of the command, how soon the server is ready after a stop, what a start takes of processors, what a check
+ * does, how long its feeds take, the size of its store. Of some starts the quickest is shown: the others hold what a busy
+ * machine did.
  */
 
 import { once } from 'node:events';
@@ -9,15 +10,27 @@ import { createWriteStream, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { specialUse } from '../src/ip/special.ts';
-import { startCli, startTestServer, type TestServer } from '../test/support/server/server.ts';
+import {
+  metric,
+  startCli,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText } from './check-table.ts';
+import { openLoad } from './http-load.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
-import { atMost, type BenchRow, median } from './row.ts';
+import { atMost, type BenchRow, besidePeer, median } from './row.ts';
 
 const sizes = {
-  tiny: { starts: 1, quietMs: 100, entries: [500] },
-  full: { starts: 3, quietMs: 20_000, entries: [1_000_000, 8_000_000, 32_000_000] },
+  tiny: { starts: 1, quietMs: 100, checkSeconds: 1, entries: [500] },
+  full: {
+    starts: 3,
+    quietMs: 20_000,
+    checkSeconds: 3,
+    entries: [1_000_000, 8_000_000, 32_000_000],
+  },
 } as const;
 type Plan = (typeof sizes)[keyof typeof sizes];
 
@@ -25,6 +38,7 @@ type Plan = (typeof sizes)[keyof typeof sizes];
 const rowsMax = 8_000_000;
 const lineRows = 50_000;
 const watchMs = 50;
+const feedsMs = 300_000;
 const goals = { bytesAnEntry: 110, serverMiB: 400, commandMiB: 150 } as const;
 
 /** As unit, image and the `portcullis` command have it. */
@@ -40,7 +54,10 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const empty = await measured(0, plan);
   const rows: BenchRow[] = [];
   for (const count of plan.entries) {
-    const { memory, ms, cpuMs, storeMiB, entries, imported } = await measured(count, plan);
+    const { memory, ms, cpuMs, storeMiB, entries, imported, checkNs, feeds } = await measured(
+      count,
+      plan,
+    );
     const name = `${entries.toLocaleString('en-US')} entries`;
     const beyond = Math.round(imported.serverMiB - memory.own);
     const command = Math.round(imported.commandMiB);
@@ -73,6 +90,16 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
         peerValue: empty.ms,
         note: `${(cpuMs / 1_000).toFixed(1)} s of processor time, ${(empty.cpuMs / 1_000).toFixed(1)} with no entry`,
       },
+      {
+        ...besidePeer(`${name}: CPU of a check`, 'ns', checkNs, 'no entry', empty.checkNs),
+        note: 'of all threads; 64 connections, 4,000 of the hosts',
+      },
+      {
+        name: `${name}: a build of all feeds from nothing`,
+        unit: 's',
+        ours: feeds.seconds,
+        note: `${feeds.entries.toLocaleString('en-US')} entries in them`,
+      },
       { name: `${name}: the store`, unit: 'MiB', ours: storeMiB },
     );
   }
@@ -88,6 +115,9 @@ interface Measured {
   readonly storeMiB: number;
   readonly entries: number;
   readonly imported: Imported;
+  /** Processor time of one check over HTTP. */
+  readonly checkNs: number;
+  readonly feeds: { readonly seconds: number; readonly entries: number };
 }
 
 /** Most memory of their own that the server and the command had. */
@@ -97,10 +127,11 @@ interface Imported {
   readonly seconds: number;
 }
 
-async function measured(count: number, { starts, quietMs }: Plan): Promise<Measured> {
+async function measured(count: number, { starts, quietMs, checkSeconds }: Plan): Promise<Measured> {
   using directory = makeTempDir('bench-capacity');
   const dataDir = directory.path;
-  const serve = () => startTestServer({ threads: 1, dataDir, demo: false, env });
+  const serve = (withKey = false) =>
+    startTestServer({ threads: 1, dataDir, demo: false, withKey, env });
   await using first = await serve();
   const imported = await load(first, count);
   await first.stop();
@@ -113,17 +144,42 @@ async function measured(count: number, { starts, quietMs }: Plan): Promise<Measu
     cpuTimes.push(1_000 * cpuSeconds(server));
     await server.stop();
   }
-  await using server = await serve();
+  await using server = await serve(true);
+  // Nobody builds feeds of nothing.
+  const feeds = count === 0 ? { seconds: 0, entries: 0 } : await feedsOf(server);
   await sleep(quietMs);
+  const memory = memoryOf(server.pid);
   const { entries } = (await server.fetch('/readyz')).json() as { entries: number };
   return {
     ms: Math.min(...times),
     cpuMs: median(cpuTimes),
-    memory: memoryOf(server.pid),
+    memory,
     storeMiB: (statSync(join(dataDir, 'store', 'data.mdb')).blocks * 512) / 2 ** 20,
     entries,
     imported,
+    checkNs: await checkNsOf(server, checkSeconds),
+    feeds,
   };
+}
+
+/** Waits for the first build behind a start. */
+async function feedsOf(server: TestServer): Promise<Measured['feeds']> {
+  const one = async (name: string) =>
+    (await metric(server, `portcullis_feed_${name}`)).get('') ?? 0;
+  await within(async () => (await one('builds_total')) > 0, 'the feeds', feedsMs);
+  return { seconds: await one('build_seconds'), entries: await one('entries') };
+}
+
+async function checkNsOf(server: TestServer, seconds: number): Promise<number> {
+  const next = publicHosts();
+  const targets = Array.from(
+    { length: 4_000 },
+    () => `/api/v2/check?ipAddress=${hostText(next())}`,
+  );
+  using load = await openLoad(targets, { Key: server.key });
+  const before = cpuSeconds(server);
+  const { answers } = await load.run(server.port, seconds);
+  return (1e9 * (cpuSeconds(server) - before)) / answers;
 }
 
 async function load(server: TestServer, count: number): Promise<Imported> {
