@@ -11,7 +11,7 @@ import { dataDirDefault } from './config/data-place.ts';
 import { type Accent, readAccent } from './core/accent.ts';
 import { OperatorError } from './core/errors.ts';
 import { logLevels } from './core/log.ts';
-import { readDomain } from './core/mail-address.ts';
+import { readDomain, readMailAddress } from './core/mail-address.ts';
 import { durationMs, durationRule } from './core/time.ts';
 
 // Rules for the text of a setting, and the value that it stands for. The message of each rule ends a sentence that begins
@@ -132,8 +132,10 @@ const accent = v.pipe(
   }),
 );
 
+/** Commas alone come of variables that are empty, and would switch off what the list is for. */
 const list = v.pipe(
   v.string(),
+  v.check((text) => text === '' || /[^\s,]/.test(text), 'must name something beside commas'),
   v.transform((text) =>
     text
       .split(',')
@@ -148,7 +150,8 @@ const mailDomains = v.pipe(
   list,
   v.maxLength(64, 'must list at most 64 domains'),
   v.check(
-    (domains) => domains.every((one) => readDomain(one)?.includes('.')),
+    (domains) =>
+      domains.every((one) => readDomain(one)?.includes('.') && readMailAddress(`x@${one}`)),
     'must list domains such as example.org',
   ),
   v.transform((domains) => [...new Set(domains.map((one) => readDomain(one)!))]),

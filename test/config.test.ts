@@ -174,7 +174,11 @@ const settings: Record<SettingName, { good: [string, unknown][]; bad: string[] }
       ['Example.org, bücher.example', ['example.org', 'xn--bcher-kva.example']],
       ['example.org,example.org', ['example.org']],
     ],
-    bad: ['example', '@example.org', '*.example.org', 'example.org;', 'a..b', '127.0.0.1x/'],
+    bad: [
+      ...['example', '@example.org', '*.example.org', 'example.org;', 'a..b', '127.0.0.1x/'],
+      // They would let nobody in, and everybody.
+      ...['127.0.0.1', ',', ' , '],
+    ],
   },
   SITE_CONTACT: {
     good: [
@@ -231,7 +235,7 @@ const settings: Record<SettingName, { good: [string, unknown][]; bad: string[] }
       [ageKey, [ageKey]],
       [`${ageKey}, ${ageKey}`, [ageKey, ageKey]],
     ],
-    bad: ['age1', 'ssh-ed25519 AAAA', ageKey.slice(1), `AGE-SECRET-KEY-${ageKey}`, `${ageKey},x`],
+    bad: ['age1', 'ssh-ed25519 AAAA', ageKey.slice(1), `AGE-SECRET-KEY-${ageKey}`, `${ageKey},x`, ','],
   },
   SMS_PER_DAY: { good: [['50', 50]], bad: ['0', '-1', '1.5', '70000', 'x'] },
   GEO_COUNTRY_MMDB: { good: [['/c.mmdb', '/c.mmdb']], bad: ['\0'] },
@@ -321,7 +325,7 @@ const settings: Record<SettingName, { good: [string, unknown][]; bad: string[] }
   },
   DNS_ALLOW: {
     good: [['192.0.2.0/24', ['192.0.2.0/24']]],
-    bad: ['10.0.0.1/8', 'all', 'a\nb'],
+    bad: ['10.0.0.1/8', 'all', 'a\nb', ','],
   },
   DNS_NS: {
     good: [['NS1.example.org., ns2.example.org', ['ns1.example.org', 'ns2.example.org']]],

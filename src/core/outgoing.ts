@@ -7,6 +7,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { OperatorError } from './errors.ts';
+import { repairUtf8 } from './text.ts';
 
 /** The rules of what may be asked at all. */
 export interface OutgoingRules {
@@ -67,7 +68,7 @@ export async function requestOnce(
             else pieces.push(piece);
           });
           response.on('end', () => {
-            resolve({ status, outcome, text: Buffer.concat(pieces).toString('utf8') });
+            resolve({ status, outcome, text: repairUtf8(Buffer.concat(pieces)) });
           });
         })
         .on('error', reject)
