@@ -40,6 +40,8 @@ const [, alike] = worlds;
 
 interface Visit {
   readonly at: number;
+  /** When the attacker began. */
+  readonly since: number;
   readonly address: number;
   /** 0: us; else the number of a peer. */
   readonly server: number;
@@ -59,10 +61,10 @@ function visitsOf({ share, skew }: World, attackers: number): Visit[] {
     const start = random.next() * 30 * dayMs;
     const isShared = random.next() < share;
     const chance = random.next() ** skew;
-    visits.push({ at: start + random.next() * lifeMs, address, server: 0 });
+    visits.push({ at: start + random.next() * lifeMs, since: start, address, server: 0 });
     for (let server = 1; server <= peersMost; server++) {
       const [at, roll] = [start + random.next() * lifeMs, random.next()];
-      if (isShared && roll < chance) visits.push({ at, address, server });
+      if (isShared && roll < chance) visits.push({ at, since: start, address, server });
     }
   }
   return visits.sort((a, b) => a.at - b.at);
@@ -75,9 +77,29 @@ async function addPeers(world: PoisoningWorld, count: number, weight: number, is
   }
 }
 
-/** @returns the shares of first visits that met a block and at least a challenge, in per cent */
+/** Notes when each attacker is blocked first; the hours are those since it began, anywhere. */
+function openBlockTimes() {
+  const hours = new Map<number, number>();
+  return {
+    look(world: PoisoningWorld, { at, since, address }: Visit): void {
+      if (hours.has(address) || world.score(address) < maliciousScore) return;
+      hours.set(address, (at - since) / hourMs);
+    },
+    /** Of those that are blocked at all. */
+    median(): number {
+      const all = [...hours.values()].sort((a, b) => a - b);
+      return Math.round(10 * all[Math.floor(all.length / 2)]!) / 10;
+    },
+  };
+}
+
+/**
+ * @returns the shares of first visits that met a block and at least a challenge, in per cent, and the median hours from an
+ *   attacker's beginning to its block here
+ */
 async function firstVisits(of: World, attackers: number, peers: Peers) {
-  const world = openPoisoningWorld(closed);
+  const world = openPoisoningWorld({ ...closed, ...(peers.agree && { agree: peers.agree }) });
+  const times = openBlockTimes();
   world.account('sensor', 'staff');
   await addPeers(world, peers.count, peers.weight, peers.isOwn ?? false);
   const random = seededRandom(7);
@@ -93,7 +115,8 @@ async function firstVisits(of: World, attackers: number, peers: Peers) {
     ...words.filter(({ server }) => server === 0).map((one) => ({ ...one, isSeen: true })),
   ].sort((a, b) => a.at - b.at);
   let [blocked, challenged] = [0, 0];
-  for (const { at, address, server, isSeen } of happenings) {
+  for (const happening of happenings) {
+    const { at, address, server, isSeen } = happening;
     world.at.now = Math.floor(start + at);
     if (isSeen) {
       const score = world.score(address);
@@ -101,9 +124,10 @@ async function firstVisits(of: World, attackers: number, peers: Peers) {
       if (score >= suspectScore) challenged++;
     } else if (server === 0) world.report('sensor', address, 1);
     else await world.peerSays(server, [address]);
+    if (!isSeen) times.look(world, happening);
   }
   const share = (met: number) => Math.round((1_000 * met) / attackers) / 10;
-  return { blocked: share(blocked), challenged: share(challenged) };
+  return { blocked: share(blocked), challenged: share(challenged), hours: times.median() };
 }
 
 type ByWorld = readonly [number, number, number];
@@ -113,14 +137,29 @@ interface Peers {
   readonly count: number;
   readonly weight: number;
   readonly isOwn?: boolean;
+  /** Groups that must agree; absent: as it is. */
+  readonly agree?: number;
   /** Between two polls; absent: as it is. */
   readonly pollMs?: number;
   /** Least shares, far, alike and close. */
   readonly blocked: ByWorld;
   readonly challenged?: ByWorld;
+  /** Most median hours to the block. */
+  readonly hours?: ByWorld;
   /** The figures that the rules were chosen by, of another simulation with 60,000 attackers. */
-  readonly meant?: { readonly blocked: ByWorld; readonly challenged?: ByWorld };
+  readonly meant?: {
+    readonly blocked: ByWorld;
+    readonly challenged?: ByWorld;
+    readonly hours?: ByWorld;
+  };
 }
+
+/** Without peers an attacker is blocked when its first visit is reported. */
+const hoursMost = { none: [6.5, 6.5, 6.5], five: [6.5, 6.2, 6], ten: [6.3, 5.7, 5.2] } as const;
+const alone: Peers = {
+  ...{ name: 'no peer', count: 0, weight: 1, blocked: [0, 0, 0], hours: hoursMost.none },
+  meant: { blocked: [0, 0, 0], hours: [9.8, 9.7, 10.4] },
+};
 
 const choices: readonly Peers[] = [
   {
@@ -130,7 +169,8 @@ const choices: readonly Peers[] = [
   },
   {
     ...{ name: '5 peers of 0.75', count: 5, weight: 0.75, blocked: [0.8, 5, 14] },
-    meant: { blocked: [1.8, 10.8, 22] },
+    hours: hoursMost.five,
+    meant: { blocked: [1.8, 10.8, 22], hours: [9.6, 8.2, 6.5] },
   },
   {
     ...{ name: '10 peers of 0.5', count: 10, weight: 0.5 },
@@ -139,7 +179,8 @@ const choices: readonly Peers[] = [
   },
   {
     ...{ name: '10 peers of 0.75', count: 10, weight: 0.75, blocked: [3, 14, 30] },
-    meant: { blocked: [5, 23, 42] },
+    hours: hoursMost.ten,
+    meant: { blocked: [5, 23, 42], hours: [9.2, 5.9, 2.2] },
   },
   {
     ...{ name: 'one own server', count: 1, weight: 1, isOwn: true, blocked: [2, 9, 18] },
@@ -152,6 +193,10 @@ const choices: readonly Peers[] = [
 ];
 
 const ofThreeQuarters = { count: 5, weight: 0.75 } as const;
+const agreeOfMany: Peers = {
+  ...{ name: '10 peers of 0.75, FEDERATION_AGREE=4', count: 10, weight: 0.75, agree: 4 },
+  ...{ blocked: [0, 10, 22], meant: { blocked: [0, 17, 33] } },
+};
 /** In the world of alike servers alone. */
 const alikeChoices: readonly Peers[] = [
   {
@@ -178,17 +223,33 @@ interface Repeats {
   readonly weight: number;
   readonly least: ByWorld;
   readonly meant: ByWorld;
+  /** Most median hours to the block, and those of when the rules were chosen. */
+  readonly hours: ByWorld;
+  readonly hoursMeant: ByWorld;
 }
 
 const repeats: readonly Repeats[] = [
-  { peers: 0, weight: 1, least: [35, 35, 35], meant: [68, 65, 65] },
-  { peers: 5, weight: 0.5, least: [37, 50, 58], meant: [71, 77, 85] },
-  { peers: 5, weight: 0.75, least: [37, 52, 60], meant: [72, 79, 88] },
+  {
+    ...{ peers: 0, weight: 1, least: [35, 35, 35], meant: [68, 65, 65] },
+    ...{ hours: [60, 60, 60], hoursMeant: [46, 50, 55] },
+  },
+  {
+    ...{ peers: 5, weight: 0.5, least: [37, 50, 58], meant: [71, 77, 85] },
+    ...{ hours: [50, 32, 22], hoursMeant: [39, 30, 20] },
+  },
+  {
+    ...{ peers: 5, weight: 0.75, least: [37, 52, 60], meant: [72, 79, 88] },
+    ...{ hours: [50, 28, 18], hoursMeant: [38, 27, 16] },
+  },
 ];
 
-/** @returns the share of the visits behind an attacker's first one that a public server blocks, in per cent */
+/**
+ * @returns the share of the visits behind an attacker's first one that a public server blocks, in per cent, and the median
+ *   hours from an attacker's beginning to its block, of those that are blocked
+ */
 async function repeatVisits(of: World, attackers: number, { peers, weight }: Repeats) {
   const world = openPoisoningWorld(open);
+  const times = openBlockTimes();
   const ids = Array.from({ length: sensorsOf }, (_, i) => `sensor${i}`);
   for (const [i, id] of ids.entries()) world.account(id, i < membersOf ? 'member' : 'none');
   const earned = ids.slice(membersOf, membersOf + earnedOf);
@@ -215,10 +276,12 @@ async function repeatVisits(of: World, attackers: number, { peers, weight }: Rep
   const start = world.at.now;
   const met = new Set<number>();
   let [again, blocked] = [0, 0];
-  for (const { at, address, server } of visits) {
+  for (const visit of visits) {
+    const { at, address, server } = visit;
     world.at.now = Math.floor(start + at);
     if (server !== 0) {
       await world.peerSays(server, [address]);
+      times.look(world, visit);
       continue;
     }
     const isBlocked = world.score(address) >= maliciousScore;
@@ -227,8 +290,9 @@ async function repeatVisits(of: World, attackers: number, { peers, weight }: Rep
     met.add(address);
     const sensor = Math.floor(random.next() * sensorsOf);
     if (!isBlocked) world.report(ids[sensor]!, address, 1 + sensor);
+    times.look(world, visit);
   }
-  return Math.round((1_000 * blocked) / again) / 10;
+  return { blocked: Math.round((1_000 * blocked) / again) / 10, hours: times.median() };
 }
 
 const meshes = [
@@ -287,7 +351,7 @@ async function mesh(servers: number, attackers: number) {
 }
 
 /**
- * Three peers of weight 1 meet a thousand of the attackers a day that come to any of us, and we see a part of them.
+ * Three peers meet a thousand of the attackers a day that come to any of us, and we see a part of them.
  * @returns the share of their words on addresses that others name too, that found no budget, in per cent
  */
 async function refused(of: Refusal, attackers: number): Promise<number> {
@@ -296,7 +360,8 @@ async function refused(of: Refusal, attackers: number): Promise<number> {
   for (let i = 0; i < sensors; i++) world.account(`sensor${i}`, 'staff');
   const peers = [1, 2, 3];
   for (const peer of peers) {
-    await world.peer({ peer, group: peer, isOwn: false, quarters: 24, budget: of.budget });
+    const quarters = 24 * (of.weight ?? 1);
+    await world.peer({ peer, group: peer, isOwn: false, quarters, budget: of.budget });
   }
   const random = seededRandom(9);
   const start = world.at.now;
@@ -322,6 +387,8 @@ interface Refusal {
   readonly seen: number;
   readonly budget: number;
   readonly most: number;
+  /** Of each peer; absent: 1. */
+  readonly weight?: number;
 }
 
 const refusals: readonly Refusal[] = [
@@ -330,31 +397,49 @@ const refusals: readonly Refusal[] = [
   { world: 'far', seen: 0.1, budget: 1_000, most: 61 },
   { world: 'alike', seen: 0.1, budget: 1_000, most: 61 },
   { world: 'close', seen: 0.1, budget: 1_000, most: 61 },
+  { world: 'far', seen: 0.1, budget: 5_000, most: 0 },
+  { world: 'alike', seen: 0.1, budget: 5_000, most: 0 },
   { world: 'close', seen: 0.1, budget: 5_000, most: 5 },
   // A peer of 10,000 a day with budgets of 5,000 and 20,000, a tenth of both.
+  { world: 'far', seen: 0.1, budget: 500, most: 70 },
+  { world: 'alike', seen: 0.1, budget: 500, most: 70 },
   { world: 'close', seen: 0.1, budget: 500, most: 70 },
+  { world: 'far', seen: 0.1, budget: 2_000, most: 42 },
+  { world: 'alike', seen: 0.1, budget: 2_000, most: 42 },
   { world: 'close', seen: 0.1, budget: 2_000, most: 42 },
+  // Two of 0.5 lift, and the third is not charged; were it, three would share what two have: as with two thirds of a budget.
+  { world: 'close', seen: 0.1, budget: 500, weight: 0.5, most: 45 },
+  { world: 'close', seen: 0.1, budget: 333, weight: 0.5, most: 99 },
 ];
 
 /** @param of.attackers that come to us in 30 days, @param of.many where budgets are counted */
 export async function honestRows(of: { attackers: number; many: number }): Promise<BenchRow[]> {
   const rows: BenchRow[] = [];
   for (const [i, world] of worlds.entries()) {
-    for (const peers of world.name === 'alike' ? [...choices, ...alikeChoices] : choices) {
+    const more = { far: [], alike: [...alikeChoices, agreeOfMany], close: [agreeOfMany] };
+    for (const peers of [alone, ...choices, ...more[world.name]]) {
       const met = await firstVisits(world, of.attackers, peers);
       const name = `${peers.name}, ${world.name}: first visits`;
       const { meant } = peers;
       const beside = (of: ByWorld | undefined) =>
         of === undefined ? {} : { peer: 'when the rules were chosen', peerValue: of[i]! };
+      const row =
+        peers === alone
+          ? peersAtMost(`${name} blocked`, '%', met.blocked, 0)
+          : peersAtLeast(`${name} blocked`, '%', met.blocked, peers.blocked[i]!);
+      rows.push({ ...row, ...beside(meant?.blocked) });
+      const { challenged, hours } = peers;
+      if (challenged !== undefined) {
+        rows.push({
+          ...peersAtLeast(`${name} at 50 or more`, '%', met.challenged, challenged[i]!),
+          ...beside(meant?.challenged),
+        });
+      }
+      if (hours === undefined) continue;
+      const what = `${peers.name}, ${world.name}: median time to the block`;
       rows.push({
-        ...peersAtLeast(`${name} blocked`, '%', met.blocked, peers.blocked[i]!),
-        ...beside(meant?.blocked),
-      });
-      const { challenged } = peers;
-      if (challenged === undefined) continue;
-      rows.push({
-        ...peersAtLeast(`${name} at 50 or more`, '%', met.challenged, challenged[i]!),
-        ...beside(meant?.challenged),
+        ...peersAtMost(what, 'hours', met.hours, hours[i]!),
+        ...beside(meant?.hours),
       });
     }
   }
@@ -363,8 +448,20 @@ export async function honestRows(of: { attackers: number; many: number }): Promi
       const who = one.peers === 0 ? 'no peer' : `${one.peers} peers of ${one.weight}`;
       const name = `${who}, ${world.name}, public: repeat visits blocked`;
       const ours = await repeatVisits(world, of.attackers, one);
-      const beside = { peer: 'when the rules were chosen', peerValue: one.meant[i]! };
-      rows.push({ ...peersAtLeast(name, '%', ours, one.least[i]!), ...beside });
+      const beside = (value: number) => ({ peer: 'when the rules were chosen', peerValue: value });
+      rows.push({
+        ...peersAtLeast(name, '%', ours.blocked, one.least[i]!),
+        ...beside(one.meant[i]!),
+      });
+      rows.push({
+        ...peersAtMost(
+          `${who}, ${world.name}, public: median time to the block`,
+          'hours',
+          ours.hours,
+          one.hours[i]!,
+        ),
+        ...beside(one.hoursMeant[i]!),
+      });
     }
   }
   for (const { servers, meant, ...least } of meshes) {
@@ -380,12 +477,10 @@ export async function honestRows(of: { attackers: number; many: number }): Promi
       ...beside(meant[1]),
     });
   }
-  const alone = { name: 'no peer', count: 0, weight: 1, blocked: [0, 0, 0] } as const;
-  const { blocked } = await firstVisits(worlds[1], of.attackers, alone);
-  rows.push(peersAtMost('none: first visits blocked', '%', blocked, 0));
   for (const one of refusals) {
-    const { world, seen, budget, most } = one;
-    const we = seen === 1 ? 'as large as we' : 'ten times ours';
+    const { world, seen, budget, most, weight } = one;
+    const size = seen === 1 ? 'as large as we' : 'ten times ours';
+    const we = weight === undefined ? size : `${size}, weight ${weight}`;
     const name = `${we}, ${world}, budget ${budget}: honest votes without budget`;
     rows.push(peersAtMost(name, '%', await refused(one, of.many), most));
   }
