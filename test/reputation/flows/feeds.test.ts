@@ -461,6 +461,82 @@ for (const threads of threadCounts) {
       assert.equal((await server.fetch('/taxii2/', { method: 'POST', body: '' })).status, 405);
     });
 
+    it('are read whole by a client that works as the one of OASIS does', async () => {
+      const media = 'application/taxii+json;version=2.1';
+      /** Its `get`: what a server must say, or the client ends. */
+      async function get(url: string, query: Record<string, string> = {}): Promise<Loose> {
+        const { pathname } = new URL(url);
+        // Python encodes the brackets of `match[type]`, and commas.
+        const asked = new URLSearchParams(query);
+        const path = asked.size === 0 ? pathname : `${pathname}?${asked}`;
+        const headers = { Accept: media, Authorization: `Token ${server.key}` };
+        const answer = await server.fetch(path, { headers });
+        assert.equal(answer.status, 200, `${path}: ${answer.body}`);
+        const said = answer.headers['content-type']!.replaceAll(' ', '').split(';');
+        assert.ok(media.split(';').every((token) => said.includes(token)));
+        return answer.json() as Loose;
+      }
+      /** Its `as_pages`: a page that is shorter than what was asked for sets the size of all that follow. */
+      async function pages(url: string, size: number, filter: Record<string, string> = {}) {
+        const found: Loose[] = [];
+        let envelope = await get(url, { ...filter, limit: String(size) });
+        found.push(...(envelope.objects ?? []));
+        const limit = String(envelope.objects?.length ?? size);
+        for (let turn = 0; envelope.more === true; turn++) {
+          assert.ok(turn < 100 && typeof envelope.next === 'string');
+          envelope = await get(url, { ...filter, limit, next: envelope.next });
+          found.push(...envelope.objects);
+        }
+        return found;
+      }
+      const { title, api_roots } = await get('http://localhost/taxii2/');
+      assert.ok(title);
+      for (const root of api_roots) {
+        const { title: name, versions, max_content_length } = await get(root);
+        assert.ok(name && versions.length > 0 && max_content_length > 0);
+        for (const { id, title: of, can_read, can_write } of (await get(`${root}collections/`))
+          .collections) {
+          assert.deepEqual([typeof of, can_read, can_write], ['string', true, false]);
+          const url = `${root}collections/${id}/`;
+          assert.equal((await get(url)).id, id);
+          const all = await pages(`${url}objects/`, 1);
+          const ids = all.map((one) => one.id);
+          assert.equal(new Set(ids).size, ids.length);
+          for (const size of [2, 3, 5_000]) {
+            const again = await pages(`${url}objects/`, size);
+            assert.deepEqual(
+              again.map((one) => one.id),
+              ids,
+              `by ${size}`,
+            );
+          }
+          const manifest = await pages(`${url}manifest/`, 2);
+          assert.deepEqual(
+            manifest.map((one) => one.id),
+            ids,
+          );
+          const indicators = ids.filter((one: string) => one.startsWith('indicator--'));
+          const typed = await pages(`${url}objects/`, 2, { 'match[type]': 'indicator,malware' });
+          assert.deepEqual(
+            typed.map((one) => one.id),
+            indicators,
+          );
+          if (indicators.length === 0) continue;
+          const named = {
+            'match[id]': indicators.slice(0, 3).join(),
+            'match[version]': 'all,last',
+          };
+          const picked = await pages(`${url}objects/`, 1, named);
+          assert.deepEqual(picked.map((one) => one.id).sort(), indicators.slice(0, 3).sort());
+          // It asks for what came after the last answer, to the microsecond.
+          const since = { added_after: '2020-01-01T00:00:00.123456Z' };
+          assert.equal((await pages(`${url}objects/`, 2, since)).length, ids.length);
+          const stamp = manifest.at(-1)!.date_added.replace('Z', '999Z');
+          assert.deepEqual(await pages(`${url}objects/`, 2, { added_after: stamp }), []);
+        }
+      }
+    });
+
     it('are a feed of MISP: manifest, event and hashes', async () => {
       const at = '/feeds/blocklist/misp';
       const manifest = (await server.fetch(`${at}/manifest.json`)).json() as Loose;

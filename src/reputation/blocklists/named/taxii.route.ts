@@ -196,11 +196,11 @@ function refusal(failure: Failure, headers: readonly Header[], status?: number):
   };
 }
 
-/** Reads a key sent as bearer, or as the password of basic authentication, or as its name. */
+/** Reads a key sent as bearer or token, or as the password of basic authentication, or as its name. */
 function keyIn(request: Request): string | undefined {
   const sent = firstHeader(request, 'authorization');
   if (sent === undefined || sent.length > 512) return undefined;
-  const [, scheme, value] = /^(bearer|basic) +(\S+)$/i.exec(sent) ?? [];
+  const [, scheme, value] = /^(bearer|basic|token) +(\S+)$/i.exec(sent) ?? [];
   if (scheme?.toLowerCase() !== 'basic') return value;
   const text = Buffer.from(value!, 'base64').toString('latin1');
   const at = text.indexOf(':');
@@ -420,16 +420,17 @@ async function pageOf(
   const wanted = new Set([...(ids ?? [])].map(beginningOf));
   const isAsked = (at: number) =>
     wanted.has(beginnings![at / ROW]!) && ids!.has(stix.idAt(rows, at));
-  let at = firstAfter(rows, after);
-  for (let looked = 0; at < rows.length && objects.length < limit; at += ROW) {
+  // The identity alone may fill the first page: all entries are behind the widest network.
+  let last = '0.0.0.0/0';
+  for (let at = firstAfter(rows, after), looked = 0; at < rows.length; at += ROW) {
     if (++looked % rowsPerLook === 0 && turns.isOver()) await turns.next();
     if (ids !== undefined && !isAsked(at)) continue;
+    // Only one that is there makes a further page: an empty one ends clients that trust in `more`.
+    if (objects.length >= limit) return { objects, next: Buffer.from(last).toString('base64url') };
     objects.push(stix.indicatorAt(rows, at));
+    last = plainOf(rows, at);
   }
-  const isMore = at < rows.length && (ids === undefined || objects.length < ids.size);
-  // The identity alone may fill the first page: all entries are behind the widest network.
-  const last = at === 0 ? '0.0.0.0/0' : plainOf(rows, at - ROW);
-  return { objects, next: isMore ? Buffer.from(last).toString('base64url') : undefined };
+  return { objects, next: undefined };
 }
 
 function manifestOf({ id, modified }: StixObject, stamp: string) {
