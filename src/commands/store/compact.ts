@@ -10,7 +10,7 @@ import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { grouped } from '../../core/text-table.ts';
 import { existingStore, openingOf } from '../../operations/workspace.ts';
-import { claimDataDir } from '../../storage/lmdb/claim.ts';
+import { ClaimedError, claimDataDir } from '../../storage/lmdb/claim.ts';
 import { compactStore } from '../../storage/lmdb/compact.ts';
 import { openStore } from '../../storage/lmdb/open.ts';
 import { createOutput } from '../shell/output.ts';
@@ -33,7 +33,7 @@ export async function compactNow(flags: CompactFlags): Promise<void> {
     return;
   }
   const done = await compactClaimed().catch((error: unknown) => {
-    if (!(error instanceof OperatorError)) throw error;
+    if (!(error instanceof ClaimedError)) throw error;
     throw new OperatorError(`${error.message}. Stop it, or leave it to its --at-next-start`);
   });
   const { bytesBefore, bytesAfter, rows } = done;

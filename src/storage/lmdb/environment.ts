@@ -7,13 +7,21 @@
  * (claim.ts), and none that the binding would end the process over.
  */
 
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { open } from 'lmdb';
 import { OperatorError } from '../../core/errors.ts';
 import { syncPath } from '../files.ts';
 import { joinClaim } from './claim.ts';
-import { type FileState, stateOfFile, watchFile } from './file.ts';
+import { assertRoomOnDisk, type FileState, stateOfFile, watchFile } from './file.ts';
 import { checkFormat, type DataFormat, dataFormat } from './format.ts';
 import type { Table, Tables } from './tables.ts';
 
@@ -49,6 +57,9 @@ function openEnvironment(path: string, format: DataFormat, canMigrate: boolean):
     mkdirSync(path, { recursive: true, mode: 0o700 });
     refuseUnusable(path);
     const { kind } = stateOfUsable(`${path}/data.mdb`);
+    // The binding ends the process, too, when a new file has no room for its first pages.
+    if (kind !== 'whole') assertRoomOnDisk(path);
+    fillLockFile(`${path}/lock.mdb`);
     const letGo = claim.holdFile(`${path}/data.mdb`);
     try {
       return withClaim(openClaimed(path, { format, canMigrate, kind }), () => {
@@ -123,6 +134,26 @@ function refuseUnusable(path: string): void {
         `${file} can't be read and written (${code}): give it to the user that runs this, or run it as its owner`,
       );
     }
+  }
+}
+
+/** As LMDB makes it for its 126 readers. */
+const lockBytes = 8_272;
+
+/**
+ * LMDB maps this file and leaves it to the first writes to find room for it: on a full disk such a write ends the
+ * process (SIGBUS). So its bytes are on disk before. One that is whole is not opened: closing it would take away the
+ * locks that this process has on it.
+ * @throws OperatorError when there is no room
+ */
+function fillLockFile(file: string): void {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size >= lockBytes) return;
+  try {
+    writeFileSync(file, Buffer.alloc(lockBytes), { mode: 0o600, flush: true });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(`${file} can't be written (${code}): it needs ${lockBytes} bytes of room`);
   }
 }
 

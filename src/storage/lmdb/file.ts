@@ -81,12 +81,7 @@ export function watchFile(file: string) {
      * @throws OperatorError when the disk, or the limit of a file's size, has too little room
      */
     assertRoom(): void {
-      const free = freeOnDisk(file);
-      if (free !== undefined && free.bytes < Math.min(reserveBytes, free.of * reservePart)) {
-        throw new OperatorError(
-          `the disk of ${file} has ${mebibytes(free.bytes)} MiB left: make room`,
-        );
-      }
+      assertRoomOnDisk(file);
       const limit = limits.fileSize();
       const left = limit - fstatSync(descriptor).size;
       if (left < Math.min(reserveBytes, limit * reservePart)) {
@@ -123,6 +118,13 @@ export function watchFile(file: string) {
 }
 
 const mebibytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
+
+/** @throws OperatorError when the disk of a file or folder has too little room for a transaction, or for a new store */
+export function assertRoomOnDisk(path: string): void {
+  const free = freeOnDisk(path);
+  if (free === undefined || free.bytes >= Math.min(reserveBytes, free.of * reservePart)) return;
+  throw new OperatorError(`the disk of ${path} has ${mebibytes(free.bytes)} MiB left: make room`);
+}
 
 /** Undefined where nobody can tell: some network file systems say 0 of 0. */
 function freeOnDisk(file: string): { readonly bytes: number; readonly of: number } | undefined {
