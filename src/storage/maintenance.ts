@@ -57,16 +57,20 @@ interface SweeperOptions {
  */
 export function startSweeper(options: SweeperOptions) {
   const { store, mayRemove, log, intervalMs = 1_000, rowsMax = 500 } = options;
+  let told: string | undefined;
   async function sweepOnce({ wait }: Run): Promise<void> {
     if (mayRemove?.() === false) return;
+    const swept = await store.sweep(rowsMax);
+    told = undefined;
     // A full slice: more is due, but commits that arrived meanwhile go first.
-    if ((await store.sweep(rowsMax)) === rowsMax) wait(0);
+    if (swept === rowsMax) wait(0);
   }
   return every(intervalMs, sweepOnce, {
     onFailure(err) {
-      // A store that can't be reached is reported by the follower, once.
-      const level = err instanceof StoreUnavailableError ? 'debug' : 'warn';
-      log[level]({ err }, 'sweeper: could not remove expired rows');
+      // A store that can't be reached or written is reported by others, once; any other failure here, once.
+      const isNews = !(err instanceof StoreUnavailableError) && told !== (err as Error).message;
+      if (isNews) told = (err as Error).message;
+      log[isNews ? 'warn' : 'debug']({ err }, 'sweeper: could not remove expired rows');
     },
   });
 }

@@ -41,6 +41,26 @@ it('sweeps slice after slice until nothing is due, also after a failure, then st
   assert.equal(calls, callsAtStop);
 });
 
+it('a failure that lasts is said once, and anew when it comes back', async () => {
+  const { log, lines } = memoryLog();
+  const turns = ['broken', 'broken', 'broken', '', 'broken', 'broken'];
+  const sweeper = startSweeper({
+    store: {
+      async sweep() {
+        const fault = turns.shift();
+        if (fault) throw new Error(fault);
+        return 0;
+      },
+    },
+    log,
+    intervalMs: hourMs,
+  });
+  while (turns.length > 0) await sweeper.run();
+  await sweeper.stop();
+  const warned = lines.filter(({ level }) => level >= 40);
+  assert.equal(warned.length, 2, JSON.stringify(lines));
+});
+
 it('a clock that leapt forward removes nothing for an hour, and nothing at all when it is set back', async () => {
   let [wallMs, passedMs, swept] = [0, 0, 0];
   const leaps: number[] = [];

@@ -36,6 +36,7 @@ import {
   JournalPrunedError,
   type Store,
   type StoreEvent,
+  StoreUnavailableError,
   storeLimits,
 } from '../store.ts';
 import { createTransactor, type LmdbContext, prepareCommit, type WriteContext } from './commit.ts';
@@ -237,7 +238,8 @@ function runMaintenance(
         count = run(context);
       },
       done: () => resolve(count),
-      unavailable: (detail) => reject(new Error(`store unavailable: ${detail}`)),
+      unavailable: (detail) =>
+        reject(new StoreUnavailableError(`store unavailable: ${detail}`)),
       threw: reject,
     });
   });
