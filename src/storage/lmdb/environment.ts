@@ -153,7 +153,9 @@ function fillLockFile(file: string): void {
     writeFileSync(file, Buffer.alloc(lockBytes), { mode: 0o600, flush: true });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new OperatorError(`${file} can't be written (${code}): it needs ${lockBytes} bytes of room`);
+    throw new OperatorError(
+      `${file} can't be written (${code}): it needs ${lockBytes} bytes of room`,
+    );
   }
 }
 

@@ -238,8 +238,7 @@ function runMaintenance(
         count = run(context);
       },
       done: () => resolve(count),
-      unavailable: (detail) =>
-        reject(new StoreUnavailableError(`store unavailable: ${detail}`)),
+      unavailable: (detail) => reject(new StoreUnavailableError(`store unavailable: ${detail}`)),
       threw: reject,
     });
   });
