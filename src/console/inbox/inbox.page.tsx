@@ -358,7 +358,7 @@ function figures(frame: PageFrame, view: InboxView): Html {
       {recent.length === 0 && <p class="source-note">{text.noRecent}</p>}
       <ul class="recent">
         {recent.map(({ command, at, result }) => (
-          <li>
+          <li class={result === 'done' ? undefined : 'is-failed'}>
             <Icon name={result === 'done' ? 'check' : 'alert'} />
             {changeIn(frame, { command, result }, recentEmails, categoryNames)[0]}
             <small>{format.near(at, now)}</small>

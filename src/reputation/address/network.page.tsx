@@ -193,7 +193,6 @@ function facts(data: NetworkPageData, text: Catalogue, format: Format): Html {
         )}
         {fact(text.ip.facts.country, format.country(data.countryCode) ?? text.ip.facts.unknown)}
         {fact(words.entries, format.number(data.entries))}
-        {fact(words.malicious, format.number(data.malicious))}
         {whole !== undefined &&
           fact(
             words.whole,
@@ -398,7 +397,6 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
                   )}
                   {fact(words.ranges, format.number(data.ranges))}
                   {fact(words.entries, format.number(data.entries))}
-                  {fact(words.malicious, format.number(data.malicious))}
                 </dl>
                 {data.isPart && <p class="card-note">{words.part(format.number(data.entries))}</p>}
               </Card>
