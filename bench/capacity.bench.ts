@@ -39,7 +39,9 @@ const rowsMax = 8_000_000;
 const lineRows = 50_000;
 const watchMs = 50;
 const feedsMs = 300_000;
-const goals = { bytesAnEntry: 110, serverMiB: 400, commandMiB: 150 } as const;
+/** Between a connection's checks, as elsewhere: far from the most that the server can answer. */
+const checkPauseMs = 30;
+const goals = { bytesAnEntry: 110, serverMiB: 400, commandMiB: 150, checks: 2 } as const;
 
 /** As unit, image and the `portcullis` command have it. */
 const env = {
@@ -68,6 +70,18 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
         ours: beyond,
         ...atMost(beyond, goals.serverMiB),
         note: `${imported.seconds.toFixed(0)} s, in lists of at most ${rowsMax.toLocaleString('en-US')}`,
+      },
+      {
+        ...besidePeer(
+          `${name}: check p99 during the import`,
+          'ms',
+          imported.p99,
+          'before it',
+          imported.p99Before,
+        ),
+        goal: `≤ ${goals.checks} × before`,
+        ok: imported.p99 <= goals.checks * imported.p99Before,
+        note: `the median of every ${plan.checkSeconds} s, the worst ${imported.p99Worst.toFixed(2)} ms; 64 connections`,
       },
       {
         name: `${name}: memory of the command during the import`,
@@ -125,6 +139,10 @@ interface Imported {
   readonly serverMiB: number;
   readonly commandMiB: number;
   readonly seconds: number;
+  /** Of checks, in ms. */
+  readonly p99Before: number;
+  readonly p99: number;
+  readonly p99Worst: number;
 }
 
 async function measured(count: number, { starts, quietMs, checkSeconds }: Plan): Promise<Measured> {
@@ -132,8 +150,8 @@ async function measured(count: number, { starts, quietMs, checkSeconds }: Plan):
   const dataDir = directory.path;
   const serve = (withKey = false) =>
     startTestServer({ threads: 1, dataDir, demo: false, withKey, env });
-  await using first = await serve();
-  const imported = await load(first, count);
+  await using first = await serve(true);
+  const imported = await load(first, count, checkSeconds);
   await first.stop();
   const times: number[] = [];
   const cpuTimes: number[] = [];
@@ -144,7 +162,7 @@ async function measured(count: number, { starts, quietMs, checkSeconds }: Plan):
     cpuTimes.push(1_000 * cpuSeconds(server));
     await server.stop();
   }
-  await using server = await serve(true);
+  await using server = await serve();
   // Nobody builds feeds of nothing.
   const feeds = count === 0 ? { seconds: 0, entries: 0 } : await feedsOf(server);
   await sleep(quietMs);
@@ -157,7 +175,7 @@ async function measured(count: number, { starts, quietMs, checkSeconds }: Plan):
     storeMiB: (statSync(join(dataDir, 'store', 'data.mdb')).blocks * 512) / 2 ** 20,
     entries,
     imported,
-    checkNs: await checkNsOf(server, checkSeconds),
+    checkNs: await checkNsOf(server, first.key, checkSeconds),
     feeds,
   };
 }
@@ -170,22 +188,21 @@ async function feedsOf(server: TestServer): Promise<Measured['feeds']> {
   return { seconds: await one('build_seconds'), entries: await one('entries') };
 }
 
-async function checkNsOf(server: TestServer, seconds: number): Promise<number> {
-  const next = publicHosts();
-  const targets = Array.from(
-    { length: 4_000 },
-    () => `/api/v2/check?ipAddress=${hostText(next())}`,
-  );
-  using load = await openLoad(targets, { Key: server.key });
+async function checkNsOf(server: TestServer, key: string, seconds: number): Promise<number> {
+  using load = await openLoad(targets(), { Key: key });
   const before = cpuSeconds(server);
   const { answers } = await load.run(server.port, seconds);
   return (1e9 * (cpuSeconds(server) - before)) / answers;
 }
 
-async function load(server: TestServer, count: number): Promise<Imported> {
+async function load(server: TestServer, count: number, seconds: number): Promise<Imported> {
   const path = join(server.dataDir, 'hosts.txt');
   const next = publicHosts();
   const most = { serverMiB: 0, commandMiB: 0 };
+  using checks = await openLoad(targets(), { Key: server.key }, { pauseMs: checkPauseMs });
+  const p99 = async () => (await checks.run(server.port, seconds)).p99;
+  const p99Before = await p99();
+  const beside: number[] = [];
   const startMs = performance.now();
   for (let left = count, list = 1; left > 0; left -= rowsMax, list++) {
     await writeHosts(path, next, Math.min(left, rowsMax));
@@ -195,11 +212,25 @@ async function load(server: TestServer, count: number): Promise<Imported> {
       most.serverMiB = Math.max(most.serverMiB, memoryOf(server.pid).own);
       most.commandMiB = Math.max(most.commandMiB, memoryOf(command.process.pid!).own);
     }, watchMs);
-    const { code } = await command.ended.finally(() => clearInterval(watch));
+    let isOver = false;
+    const ended = command.ended.finally(() => {
+      isOver = true;
+      clearInterval(watch);
+    });
+    while (!isOver) beside.push(await p99());
+    const { code } = await ended;
     if (code !== 0) throw new Error(`an import ended with ${code}: ${command.stderr()}`);
     rmSync(path);
   }
-  return { ...most, seconds: (performance.now() - startMs) / 1_000 };
+  const took = (performance.now() - startMs) / 1_000;
+  const p99s = { p99Before, p99: median(beside), p99Worst: Math.max(0, ...beside) };
+  return { ...most, ...p99s, seconds: took };
+}
+
+/** What is checked: the first of the hosts. */
+function targets(): string[] {
+  const next = publicHosts();
+  return Array.from({ length: 4_000 }, () => `/api/v2/check?ipAddress=${hostText(next())}`);
 }
 
 /** Public hosts all over the address space, none twice. */
