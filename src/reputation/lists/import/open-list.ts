@@ -180,16 +180,21 @@ interface DecodeOptions {
   maxBytes: number;
 }
 
+/** The second one begins an archive without files. */
+const zipMagics: readonly (readonly number[])[] = [
+  [0x50, 0x4b, 0x03, 0x04],
+  [0x50, 0x4b, 0x05, 0x06],
+];
+
 /** Formats that people try and that are not read here: a clear line beats a thousand bad rows. */
 const refusedMagics: readonly { name: string; bytes: readonly number[] }[] = [
-  { name: 'a zip archive', bytes: [0x50, 0x4b, 0x03, 0x04] },
+  ...zipMagics.map((bytes) => ({ name: 'a zip archive', bytes })),
   { name: 'bzip2 data', bytes: [0x42, 0x5a, 0x68] },
   { name: 'xz data', bytes: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00] },
   { name: 'zstd data', bytes: [0x28, 0xb5, 0x2f, 0xfd] },
 ];
 const magicBytesMax = 6;
 const gzipMagic = [0x1f, 0x8b] as const;
-const zipMagic = [0x50, 0x4b, 0x03, 0x04] as const;
 
 /** Throws `OperatorError` when the bytes are damaged, cut short, too many or of an unread kind. */
 export async function* decodeList(
@@ -200,7 +205,7 @@ export async function* decodeList(
   const packed = startsWith(outer.head, gzipMagic);
   const inner = packed
     ? await peek(gunzip(outer.chunks, options.label))
-    : startsWith(outer.head, zipMagic)
+    : zipMagics.some((magic) => startsWith(outer.head, magic))
       ? await peek(unzip(outer.chunks, options.label))
       : outer;
   try {

@@ -98,6 +98,8 @@ test('a zip archive of several files, encrypted, cut, damaged, or within another
   const good = zipOf([file]);
   await assert.rejects(decode(zipOf([file, { ...file, name: 'b' }])), refused(/holds 2 files/));
   await assert.rejects(decode(zipOf([folder])), refused(/holds 0 files/));
+  await assert.rejects(decode(zipOf([])), refused(/holds 0 files/));
+  await assert.rejects(decode(gzipSync(zipOf([]))), refused(/is a zip archive/));
   await assert.rejects(decode(zipOf([{ name: 'a.zip', text: 'PK\x03\x04' }])), refused(/is a zip/));
   await assert.rejects(decode(gzipSync(good)), refused(/is a zip archive/));
   for (const length of [5, 30, 60, good.length - 30, good.length - 1]) {
