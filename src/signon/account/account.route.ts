@@ -254,7 +254,7 @@ export function createAccountArea(options: AccountAreaOptions) {
     return isSame && isActive(person) ? ok(unchanged(person)) : fail('form_expired');
   }
 
-  return { ...options, profileOf, viewOf, show, refuse, ask, back, donePath, change, stands };
+  return { ...options, profileOf, show, refuse, ask, back, donePath, change, stands };
 }
 
 export type AccountArea = ReturnType<typeof createAccountArea>;

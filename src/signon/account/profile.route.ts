@@ -113,14 +113,13 @@ export function profileRoutes(area: AccountArea, tools: PageTools): PlainRoute[]
     const { session } = context;
     const profile = await area.profileOf(session);
     if (profile === undefined) return pageBuilder.problem(context, fail('store_unavailable'));
-    const { done } = await area.viewOf(context, change);
     return area.show<ProfilePageView>(context, change, profilePage, {
       profile,
       email: session.email,
       fresh: await signon.changes.allows(session),
       typed: {},
       errors: [],
-      codeWanted: done === 'phone_sent',
+      codeWanted: await signon.phoneCodes.isOpen(session.accountId),
       // A form with a fault stands alone: the fault is what to do next.
       overview: change.status === undefined ? await overviewOf(area, session) : undefined,
       ...shown,

@@ -204,6 +204,8 @@ export function createPhoneCodes(options: {
   return {
     send,
     verify,
+    /** Returns whether a code is on its way, or waits to be typed. */
+    isOpen: async (accountId: string) => (await store.get(phoneCodeKey(accountId))) !== undefined,
     /** Accounts, numbers and networks that are counted. */
     table: limits.table('text_limits'),
     async cancel(accountId: string): Promise<void> {

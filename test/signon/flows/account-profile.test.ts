@@ -284,6 +284,9 @@ describe('profile of a person', () => {
     const sent = await ada.post('/account/phone', { phone: '+33 6 12 34 56 78' });
     assert.equal(doneWay(sent), '/account?done=phone_sent');
     assert.match((await ada.get(sent.headers.location!)).body, /id="code"/);
+    const asksForCode = async () =>
+      (await ada.get('/account')).body.includes('action="/account/phone/verify"');
+    assert.ok(await asksForCode(), 'also on the page opened anew');
     const bad = await ada.post('/account/phone/verify', { code: '000000x' });
     assert.equal(bad.status, 422);
     assert.match(bad.body, /id="code-error"/);
@@ -293,6 +296,7 @@ describe('profile of a person', () => {
     )![1]!;
     const done = await ada.post('/account/phone/verify', { code });
     assert.equal(doneWay(done), '/account?done=phone_verified');
+    assert.ok(!(await asksForCode()));
     const { phone, phoneVerified } = (await profile())!;
     assert.deepEqual([phone, phoneVerified], ['+33612345678', true]);
     assert.equal((await ada.post('/account/phone/verify', { code })).status, 422);
