@@ -801,7 +801,7 @@ const consoleEn = {
     addTitle: 'Set a rule',
     first: (count: string) => `Showing the first ${count}. “portcullis entry list” shows all.`,
     networks: (count: string) => `networks: ${count}`,
-    unwritten: 'its networks are being added',
+    unwritten: 'its networks are not added yet; if that lasts, the log says why',
     empty: 'no network is known here',
   },
   allow: {
@@ -1708,7 +1708,7 @@ const consoleFr: ConsoleCatalogue = {
     addTitle: 'Définir une règle',
     first: (count) => `Voici les ${count} premières. « portcullis entry list » les montre toutes.`,
     networks: (count) => `réseaux : ${count}`,
-    unwritten: 'ses réseaux sont en cours d’ajout',
+    unwritten: 'ses réseaux ne sont pas encore ajoutés ; si cela dure, le journal dit pourquoi',
     empty: 'aucun réseau connu ici',
   },
   allow: {
