@@ -149,7 +149,8 @@ export const listEntries = operation({
 function namedWith(one: { readonly prefix: string; readonly networks?: number | null }): string {
   const { prefix, networks } = one;
   if (networks === undefined) return prefix;
-  if (networks === null) return `${prefix} (its networks are not written yet; if that lasts, the log says why)`;
+  if (networks === null)
+    return `${prefix} (its networks are not written yet; if that lasts, the log says why)`;
   if (networks === 0) return `${prefix} (no network in the geo tables)`;
   return `${prefix} (${grouped(networks)} networks)`;
 }
