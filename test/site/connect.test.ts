@@ -94,6 +94,8 @@ it('what is chosen changes the texts, and nothing else does', () => {
   for (const name of ['crowdsec-firewall', 'crowdsec-custom']) {
     const own = codeOf(name, { family: '6' });
     assert.match(own, /^scenarios_containing: \[portcullis-ipv6\]$/m);
+    // As the manifest says it.
+    assert.match(own, /https:\/\/api\.rep\.example\/$/m);
   }
   assert.match(codeOf('postfix', { score: 85 }), /dns\.rep\.example=127\.0\.0\.\[3\.\.4\]/);
   assert.match(codeOf('nginx', { block: 95 }), /challenge=50&block=95/);

@@ -282,7 +282,7 @@ function gateTargets({ proxied, sample }: TargetFacts): Part[] {
   ];
 }
 
-function bouncerTargets({ baseUrl, sample }: TargetFacts): Part[] {
+function bouncerTargets({ secureUrl, sample }: TargetFacts): Part[] {
   const of = (
     name: string,
     title: string,
@@ -299,7 +299,7 @@ function bouncerTargets({ baseUrl, sample }: TargetFacts): Part[] {
       const program = `${name}-bouncer`;
       const path = `/etc/crowdsec/bouncers/${program}.yaml`;
       const settings = filledIn(sample('BOUNCERS.md', 'yaml', number), [
-        [`http://${sampleHost}/`, `${baseUrl}/`],
+        [`http://${sampleHost}/`, `${secureUrl}/`],
       ]);
       const chosen =
         family === undefined ? '' : `scenarios_containing: [portcullis-ipv${family}]\n`;
