@@ -16,28 +16,21 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { after, before, it, type TestContext } from 'node:test';
+import { it, type TestContext } from 'node:test';
 import { unpackDebian, unpackingTools } from '../support/house/debian-packages.ts';
 import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
-import { startTestServer, type TestServer, within } from '../support/server/server.ts';
+import { forFile } from '../support/server/for-file.ts';
+import { startTestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
-const directory = makeTempDir('agents-system');
+const directory = forFile(makeTempDir('agents-system'));
 const root = directory.path;
 const email = 'owner@example.org';
 const attacker = '45.50.0.7';
-let server: TestServer;
 
-before(async () => {
-  server = await startTestServer({ threads: 1, demo: false });
-  await server.cliJson('account', 'create', email);
-});
-
-after(async () => {
-  await server?.[Symbol.asyncDispose]();
-  directory.remove();
-});
+const server = forFile(await startTestServer({ threads: 1, demo: false }));
+await server.cliJson('account', 'create', email);
 
 /** Where the agent's files are; undefined after a skip: a tool is missing and its absence is allowed. */
 function unpackAgent(context: TestContext): string | undefined {

@@ -6,37 +6,31 @@ import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { spawn } from '../support/house/spawn.ts';
 import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
+import { forFile } from '../support/server/for-file.ts';
 import { freePort } from '../support/server/free-port.ts';
-import { startTestServer, type TestServer, within } from '../support/server/server.ts';
+import { startTestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const zone = 'bl.example.org';
-const directory = makeTempDir('dnsbl');
+const directory = forFile(makeTempDir('dnsbl'));
 const entry = fileURLToPath(new URL('../../../bin/portcullis.js', import.meta.url));
-let server: TestServer;
-let port = 0;
 
-before(async () => {
-  chmodSync(directory.path, 0o755);
-  server = await startTestServer({
+chmodSync(directory.path, 0o755);
+const server = forFile(
+  await startTestServer({
     threads: 1,
     env: { DNS_ZONE: zone, DNS_LISTEN: '127.0.0.1:0', DNS_NS: 'ns1.example.org' },
-  });
-  const line = await server.child.errorLine((text) => text.includes('"msg":"dns: listening"'));
-  port = Number((JSON.parse(line) as { listen: string[] }).listen[0]!.split(':')[1]);
-  writeFileSync(`${directory.path}/list.txt`, '45.10.0.7\n2001:500:1::7\n2.0.0.1\n');
-  const seed = [`${directory.path}/list.txt`, '--format', 'plain', '--confidence', '90'];
-  await server.cliJson('seed', ...seed, '--source', 'integrations');
-});
-
-after(async () => {
-  await server?.[Symbol.asyncDispose]();
-  directory.remove();
-});
+  }),
+);
+const line = await server.child.errorLine((text) => text.includes('"msg":"dns: listening"'));
+const port = Number((JSON.parse(line) as { listen: string[] }).listen[0]!.split(':')[1]);
+writeFileSync(`${directory.path}/list.txt`, '45.10.0.7\n2001:500:1::7\n2.0.0.1\n');
+const seed = [`${directory.path}/list.txt`, '--format', 'plain', '--confidence', '90'];
+await server.cliJson('seed', ...seed, '--source', 'integrations');
 
 /** A client's configuration as the page shows it. */
 function sample(language: string): string {

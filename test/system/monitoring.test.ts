@@ -3,25 +3,19 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { hasTool } from '../support/house/tools.ts';
-import { startTestServer, type TestServer, within } from '../support/server/server.ts';
+import { forFile } from '../support/server/for-file.ts';
+import { startTestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const rules = 'data/monitoring/alerts.yml';
-const directory = makeTempDir('monitoring');
-let server: TestServer;
+const directory = forFile(makeTempDir('monitoring'));
 let page = '';
 
-before(async () => {
-  server = await startTestServer({ threads: 2 });
-  await server.check('192.0.2.75');
-  page = (await server.fetch('/metrics')).body;
-});
-after(async () => {
-  await server[Symbol.asyncDispose]();
-  directory.remove();
-});
+const server = forFile(await startTestServer({ threads: 2 }));
+await server.check('192.0.2.75');
+page = (await server.fetch('/metrics')).body;
 
 function promtool(args: readonly string[], input = '') {
   const done = spawnSync('promtool', args, { encoding: 'utf8', input });

@@ -6,26 +6,21 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { openSamples, publishedAt } from '../support/docs/doc-samples.ts';
 import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
-import { startTestServer, type TestServer } from '../support/server/server.ts';
-import { allow, createAgent, openPeople, type People } from '../support/signon/visitor.ts';
+import { forFile } from '../support/server/for-file.ts';
+import { startTestServer } from '../support/server/server.ts';
+import { allow, createAgent, openPeople } from '../support/signon/visitor.ts';
 
 const recipes = openSamples(['mjs', 'python']);
 const email = 'ada@mail.example';
-let server: TestServer;
-let people: People;
-before(async () => {
-  server = await startTestServer({ threads: 1, demo: false, env: { CLIENT_LIMITS: 'off' } });
-  people = openPeople(server);
-  await people.add(email, { givenName: 'Ada', familyName: 'Lovelace', nickname: 'countess' });
-});
-after(async () => {
-  await people?.[Symbol.asyncDispose]();
-  await server?.[Symbol.asyncDispose]();
-});
+const server = forFile(
+  await startTestServer({ threads: 1, demo: false, env: { CLIENT_LIMITS: 'off' } }),
+);
+const people = forFile(openPeople(server));
+await people.add(email, { givenName: 'Ada', familyName: 'Lovelace', nickname: 'countess' });
 
 /** The visitor agrees to what an address of /authorize.php asks for. @returns the way back */
 async function agreed(address: string): Promise<URL> {

@@ -6,27 +6,23 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { samplesIn } from '../support/docs/doc-samples.ts';
 import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
+import { forFile } from '../support/server/for-file.ts';
 import { freePort } from '../support/server/free-port.ts';
-import { startTestServer, type TestServer, within } from '../support/server/server.ts';
+import { startTestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
-const directory = makeTempDir('unix-proxies');
+const directory = forFile(makeTempDir('unix-proxies'));
 const socketPath = `${directory.path}/portcullis.sock`;
 const accessLog = `${directory.path}/access.log`;
-let server: TestServer;
 
-before(async () => {
-  const env = { LISTEN_UNIX: socketPath, TRUSTED_PROXIES: 'unix', ACCESS_LOG: accessLog };
-  server = await startTestServer({ threads: 1, env: { ...env, LISTEN_UNIX_MODE: '666' } });
-});
-after(async () => {
-  await server?.[Symbol.asyncDispose]();
-  directory.remove();
-});
+const env = { LISTEN_UNIX: socketPath, TRUSTED_PROXIES: 'unix', ACCESS_LOG: accessLog };
+const server = forFile(
+  await startTestServer({ threads: 1, env: { ...env, LISTEN_UNIX_MODE: '666' } }),
+);
 
 function sample(language: string, port: number): string {
   const file = 'docs/site/high-rates.md';

@@ -2,12 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 
 const token = 'a-token-of-metrics-1';
-let server: TestServer;
-let port = 0;
 
 async function adminPortOf(of: TestServer): Promise<number> {
   let found = 0;
@@ -21,15 +20,14 @@ async function adminPortOf(of: TestServer): Promise<number> {
   return found;
 }
 
-before(async () => {
-  server = await startTestServer({
+const server = forFile(
+  await startTestServer({
     threads: 1,
     demo: false,
     env: { ADMIN_LISTEN: '127.0.0.1:0', LOG_LEVEL: 'info' },
-  });
-  port = await adminPortOf(server);
-});
-after(() => server?.[Symbol.asyncDispose]());
+  }),
+);
+const port = await adminPortOf(server);
 
 /** All that comes until the end. */
 function send(text: string, to = port): Promise<string> {

@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { endpoints } from '../../../src/app/modules.ts';
 import {
@@ -15,15 +15,15 @@ import {
   webVisitor,
 } from '../../support/browser/web-visitor.ts';
 import { solveGif } from '../../support/captcha/solver.ts';
+import { forFile } from '../../support/server/for-file.ts';
 import {
   type Answer,
   type FetchOptions,
   startTestServer,
-  type TestServer,
   within,
 } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
-import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
+import { openPeopleOf, personPassword } from '../../support/signon/person.ts';
 
 const preload = fileURLToPath(new URL('../../support/server/tight-limits.js', import.meta.url));
 /** These need a link that works and is not used up, and are asked in the flows of sign-on. */
@@ -39,24 +39,18 @@ const all = endpoints.flatMap(({ method, path, handlerLimits = [] }) =>
 );
 const declared = all.filter((line) => !elsewhere.includes(line));
 
-let server: TestServer;
-let people: People;
 let clients = 0;
-before(async () => {
-  server = await startTestServer({
+const server = forFile(
+  await startTestServer({
     threads: 1,
     demo: false,
     env: { TRUSTED_PROXIES: '127.0.0.1,::1', LOG_LEVEL: 'info' },
     nodeArguments: ['--import', preload],
-  });
-  people = openPeopleOf(server);
-  // The first question about a network reads a file.
-  await within(async () => (await asked('/as/64500')()).status !== 503);
-});
-after(async () => {
-  await people?.[Symbol.asyncDispose]();
-  await server?.[Symbol.asyncDispose]();
-});
+  }),
+);
+const people = forFile(openPeopleOf(server));
+// The first question about a network reads a file.
+await within(async () => (await asked('/as/64500')()).status !== 503);
 
 /** Each in a network of its own. */
 function newClient(): string {

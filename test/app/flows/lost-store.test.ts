@@ -17,30 +17,28 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { value } from '../../support/house/result.ts';
 import { accountsBeside } from '../../support/server/accounts-beside.ts';
+import { forFile } from '../../support/server/for-file.ts';
 import { type CliResult, runCli, startTestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const email = 'owner@portcullis.example';
-const prepared = makeTempDir('lost');
+const prepared = forFile(makeTempDir('lost'));
 let key = '';
 /** A store that a server has closed in order. */
-before(async () => {
-  const dataDir = `${prepared.path}/data`;
-  mkdirSync(dataDir);
-  const server = await startTestServer({ threads: 1, dataDir });
-  {
-    await using beside = accountsBeside(dataDir);
-    value(await beside.accounts.create(email, 'member'));
-    key = value(await beside.apiKeys.create(email)).text;
-  }
-  let { code } = await server.stop();
-  // On a busy machine a stop may take so long that it is cut off.
-  while (code !== 0) ({ code } = await (await startTestServer({ threads: 1, dataDir })).stop());
-});
-after(() => prepared.remove());
+const dataDir = `${prepared.path}/data`;
+mkdirSync(dataDir);
+const server = await startTestServer({ threads: 1, dataDir });
+{
+  await using beside = accountsBeside(dataDir);
+  value(await beside.accounts.create(email, 'member'));
+  key = value(await beside.apiKeys.create(email)).text;
+}
+let { code } = await server.stop();
+// On a busy machine a stop may take so long that it is cut off.
+while (code !== 0) ({ code } = await (await startTestServer({ threads: 1, dataDir })).stop());
 
 /** A directory with such a store, for this test alone. */
 async function withStore(

@@ -1,15 +1,10 @@
 /** Bodies packed by gzip at every endpoint whose clients pack: agents, bouncers, reports, bulk checks. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import {
-  demoEmail,
-  metricsHeaders,
-  startTestServer,
-  type TestServer,
-  within,
-} from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { demoEmail, metricsHeaders, startTestServer, within } from '../../support/server/server.ts';
 
 const json = { 'Content-Type': 'application/json' };
 const gzip = { 'Content-Encoding': 'gzip' };
@@ -26,21 +21,13 @@ function bulkForm(rows: number): Buffer {
   return Buffer.from(`--${boundary}\r\n${head}\r\n\r\n${csv}\r\n--${boundary}--\r\n`);
 }
 
+const server = forFile(await startTestServer({ demo: false }));
+await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
+const key = (await server.cliJson('key', 'create', demoEmail)).text;
+const bouncer = (await server.cliJson('bouncer', 'add', demoEmail, 'b-1')).text;
+const agent = (await server.cliJson('bouncer', 'add', demoEmail, 'a-1', '--agent')).text;
+
 describe('packed bodies', () => {
-  let server: TestServer;
-  let key = '';
-  let bouncer = '';
-  let agent = '';
-
-  before(async () => {
-    server = await startTestServer({ demo: false });
-    await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
-    key = (await server.cliJson('key', 'create', demoEmail)).text;
-    bouncer = (await server.cliJson('bouncer', 'add', demoEmail, 'b-1')).text;
-    agent = (await server.cliJson('bouncer', 'add', demoEmail, 'a-1', '--agent')).text;
-  });
-  after(() => server[Symbol.asyncDispose]());
-
   const post = (path: string, body: string | Uint8Array, headers: Record<string, string>) =>
     server.fetch(path, { method: 'POST', body, headers });
 

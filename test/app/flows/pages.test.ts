@@ -1,15 +1,15 @@
 /** The pages of a whole server: home, an address, what lies behind them, and their limits. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { clientLimits } from '../../../src/config/limits.ts';
 import { get, openConnection, statusesIn } from '../../http/raw.ts';
+import { forFile } from '../../support/server/for-file.ts';
 import {
   type Answer,
   proveEachThread,
   startTestServer,
-  type TestServer,
   within,
 } from '../../support/server/server.ts';
 
@@ -32,19 +32,14 @@ function assertPage(answer: Answer, status: number): void {
   assert.doesNotMatch(answer.body, /<script>|<style| style="| on[a-z]+="/);
 }
 
+const [server, limited] = await Promise.all([
+  startTestServer({ env: { CLIENT_LIMITS: 'off' } }),
+  startTestServer({ demo: false, env: { TRUSTED_PROXIES: '127.0.0.0/8' } }),
+]);
+forFile(server);
+forFile(limited);
+
 describe('pages', () => {
-  let server: TestServer;
-  let limited: TestServer;
-  before(async () => {
-    [server, limited] = await Promise.all([
-      startTestServer({ env: { CLIENT_LIMITS: 'off' } }),
-      startTestServer({ demo: false, env: { TRUSTED_PROXIES: '127.0.0.0/8' } }),
-    ]);
-  });
-  after(async () => {
-    await server[Symbol.asyncDispose]();
-    await limited[Symbol.asyncDispose]();
-  });
   const page = (path: string, headers: Record<string, string> = {}) =>
     server.fetch(path, { headers });
 

@@ -3,26 +3,15 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, readlinkSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import {
-  metricsHeaders,
-  startTestServer,
-  type TestServer,
-  within,
-} from '../../support/server/server.ts';
+import { test } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { metricsHeaders, startTestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
-const directory = makeTempDir('access-log');
+const directory = forFile(makeTempDir('access-log'));
 const file = join(directory.path, 'access.log');
-let server: TestServer;
-before(async () => {
-  const env = { TRUSTED_PROXIES: '127.0.0.1', ACCESS_LOG: file };
-  server = await startTestServer({ threads: 2, env });
-});
-after(async () => {
-  await server?.[Symbol.asyncDispose]();
-  directory.remove();
-});
+const env = { TRUSTED_PROXIES: '127.0.0.1', ACCESS_LOG: file };
+const server = forFile(await startTestServer({ threads: 2, env }));
 
 const from = { 'X-Forwarded-For': '198.51.100.20' };
 

@@ -7,20 +7,18 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { openContext, watchPage, withBrowser } from '../../support/browser/browser.ts';
 import { solve } from '../../support/captcha/solution.ts';
-import { demoEmail, startTestServer, type TestServer } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { demoEmail, startTestServer } from '../../support/server/server.ts';
 
 const widget = readFileSync(new URL(import.meta.resolve('altcha')));
 const origin = 'https://shop.example';
-let server: TestServer;
-let siteKey = '';
-before(async () => {
-  server = await startTestServer({ threads: 1, env: { TRUSTED_PROXIES: '127.0.0.1' } });
-  siteKey = (await server.cliJson('sitekey', 'create', demoEmail)).id as string;
-});
-after(() => server?.[Symbol.asyncDispose]());
+const server = forFile(
+  await startTestServer({ threads: 1, env: { TRUSTED_PROXIES: '127.0.0.1' } }),
+);
+const siteKey = (await server.cliJson('sitekey', 'create', demoEmail)).id as string;
 
 async function siteverify(response: string, more: Record<string, string> = {}) {
   const body = new URLSearchParams({ secret: server.key, response, sitekey: siteKey, ...more });

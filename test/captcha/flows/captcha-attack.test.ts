@@ -5,13 +5,9 @@
 
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
-import { after, before, describe, it } from 'node:test';
-import {
-  type Answer,
-  startTestServer,
-  type TestServer,
-  within,
-} from '../../support/server/server.ts';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { type Answer, startTestServer, within } from '../../support/server/server.ts';
 
 interface Issued {
   readonly token: string;
@@ -50,13 +46,9 @@ async function flood(port: number, count: number, ask: (i: number) => [string, s
   return statuses;
 }
 
-describe('attacks on challenges', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ env, nodeArguments: ['--import', longLived] });
-  });
-  after(() => server[Symbol.asyncDispose]());
+const server = forFile(await startTestServer({ env, nodeArguments: ['--import', longLived] }));
 
+describe('attacks on challenges', () => {
   async function issue(client: string): Promise<Issued> {
     const answer = await server.fetch('/captcha/new', from(client));
     assert.equal(answer.status, 200, answer.body);

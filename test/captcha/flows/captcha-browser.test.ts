@@ -4,22 +4,19 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { checkPage, openContext, withBrowser } from '../../support/browser/browser.ts';
 import { solveGif } from '../../support/captcha/solver.ts';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer } from '../../support/server/server.ts';
 
 /** The solver misreads one in ten. */
 const solvingAttempts = 8;
 
-describe('captcha page in a browser', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
-  });
-  after(() => server[Symbol.asyncDispose]());
+const server = forFile(await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } }));
 
+describe('captcha page in a browser', () => {
   /** Paths of pictures and sounds that the page has asked for are in `media`. */
   async function open(
     browser: Browser,

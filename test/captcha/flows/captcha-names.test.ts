@@ -4,23 +4,16 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { axeProblems, openContext, watchPage, withBrowser } from '../../support/browser/browser.ts';
-import { startCaptchaService, type TestCaptchaService } from '../../support/captcha/service.ts';
-import { type OtherPage, startSite, type TestSite } from '../../support/captcha/site.ts';
+import { startCaptchaService } from '../../support/captcha/service.ts';
+import { type OtherPage, startSite } from '../../support/captcha/site.ts';
+import { forFile } from '../../support/server/for-file.ts';
 import { within } from '../../support/server/server.ts';
 
-let service: TestCaptchaService;
-let site: TestSite;
-before(async () => {
-  service = await startCaptchaService();
-  site = await startSite(service);
-});
-after(async () => {
-  await site[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
-});
+const service = forFile(await startCaptchaService());
+const site = forFile(await startSite(service));
 
 /** @param wanted which problems are what the test is about */
 async function visit(

@@ -1,22 +1,18 @@
 /** Site keys that let clean addresses pass without a puzzle: only by their stored setting. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { siteOrigin as origin } from '../../support/captcha/beside.ts';
-import { demoEmail, startTestServer, type TestServer } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { demoEmail, startTestServer } from '../../support/server/server.ts';
 
-let server: TestServer;
-let puzzle = '';
-let passing = '';
-
-before(async () => {
-  server = await startTestServer({ threads: 1, env: { TRUSTED_PROXIES: '127.0.0.1' } });
-  const make = async (...options: string[]) =>
-    (await server.cliJson('sitekey', 'create', demoEmail, ...options)).id as string;
-  puzzle = await make();
-  passing = await make('--pass-clean', '--host', 'shop.example');
-});
-after(() => server?.[Symbol.asyncDispose]());
+const server = forFile(
+  await startTestServer({ threads: 1, env: { TRUSTED_PROXIES: '127.0.0.1' } }),
+);
+const make = async (...options: string[]) =>
+  (await server.cliJson('sitekey', 'create', demoEmail, ...options)).id as string;
+const puzzle = await make();
+const passing = await make('--pass-clean', '--host', 'shop.example');
 
 interface New {
   readonly token?: string;

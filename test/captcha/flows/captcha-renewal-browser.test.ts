@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import {
   axeProblems,
@@ -14,7 +14,8 @@ import {
   withBrowser,
 } from '../../support/browser/browser.ts';
 import { solveGif } from '../../support/captcha/solver.ts';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 
 const address = '45.30.0.7';
 
@@ -48,19 +49,15 @@ interface OpenOptions extends BrowserContextOptions {
   readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
-describe('challenges in forms', { timeout: 900_000 }, () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
-    const reported = await server.fetch('/api/v2/report', {
-      method: 'POST',
-      headers: { Key: server.key, 'Content-Type': 'application/x-www-form-urlencoded' },
-      body: `ip=${address}&categories=18`,
-    });
-    assert.equal(reported.status, 200, reported.body);
-  });
-  after(() => server[Symbol.asyncDispose]());
+const server = forFile(await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } }));
+const reported = await server.fetch('/api/v2/report', {
+  method: 'POST',
+  headers: { Key: server.key, 'Content-Type': 'application/x-www-form-urlencoded' },
+  body: `ip=${address}&categories=18`,
+});
+assert.equal(reported.status, 200, reported.body);
 
+describe('challenges in forms', { timeout: 900_000 }, () => {
   const tokenOf = (page: Page) => page.locator('[name=captcha_token]').inputValue();
   const button = (page: Page) => page.getByRole('button', { name: /New picture|Nouvelle image/ });
 

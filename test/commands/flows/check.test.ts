@@ -1,24 +1,20 @@
 /** `portcullis check` and the reports of `portcullis stats`: the same as the running server says. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 
 const reported = '5.6.7.8';
 /** On lists of the demo, and reported. */
 const addresses = ['203.0.113.200', '2001:DB8:bad::1', reported];
 
-let server: TestServer;
-let headers: Record<string, string>;
-before(async () => {
-  server = await startTestServer({ threads: 1 });
-  headers = { Key: server.key };
-  const body = new URLSearchParams({ ip: reported, categories: '18,22' }).toString();
-  const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
-  const sent = { method: 'POST', headers: { ...headers, ...type }, body };
-  assert.equal((await server.fetch('/api/v2/report', sent)).status, 200);
-});
-after(() => server?.[Symbol.asyncDispose]());
+const server = forFile(await startTestServer({ threads: 1 }));
+const headers = { Key: server.key };
+const body = new URLSearchParams({ ip: reported, categories: '18,22' }).toString();
+const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
+const sent = { method: 'POST', headers: { ...headers, ...type }, body };
+assert.equal((await server.fetch('/api/v2/report', sent)).status, 200);
 
 const answerOf = async (path: string) => {
   const answer = await server.fetch(path, { headers });

@@ -4,15 +4,10 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import {
-  type CliResult,
-  runCli,
-  startTestServer,
-  type TestServer,
-  within,
-} from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { type CliResult, runCli, startTestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 function assertDone(result: CliResult): void {
@@ -38,16 +33,10 @@ async function withListServer<T>(
   }
 }
 
+const server = forFile(await startTestServer());
+
 describe('the command line', () => {
-  const lists = makeTempDir('lists');
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer();
-  });
-  after(async () => {
-    await server[Symbol.asyncDispose]();
-    lists.remove();
-  });
+  const lists = forFile(makeTempDir('lists'));
   function file(name: string, content: string | Buffer): string {
     writeFileSync(`${lists.path}/${name}`, content);
     return `${lists.path}/${name}`;

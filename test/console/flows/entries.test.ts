@@ -4,39 +4,33 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { writeHead } from '../../../src/reputation/federation/document/head.ts';
 import { makeKey } from '../../../src/reputation/federation/document/key.ts';
 import { chainAfter } from '../../../src/reputation/federation/document/segment.ts';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
-import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
+import { openPeopleOf } from '../../support/signon/person.ts';
 
 const operator = 'operator@example.org';
 const range = '45.40.0.0/24';
-let server: TestServer;
-let people: People;
-let ada: OwnBrowser;
-before(async () => {
-  server = await startTestServer({
+const server = forFile(
+  await startTestServer({
     ...{
       threads: 1,
       demo: false,
       withKey: true,
       env: { CLIENT_LIMITS: 'off', SOURCE_ALLOW_PRIVATE: 'on' },
     },
-  });
-  people = openPeopleOf(server);
-  await people.register(operator);
-  await server.cliJson('account', 'set-role', operator, 'operator');
-  ada = await people.signIn(operator);
-  await totpOn(ada);
-});
-after(async () => {
-  await people?.[Symbol.asyncDispose]();
-  await server?.[Symbol.asyncDispose]();
-});
+  }),
+);
+const people = forFile(openPeopleOf(server));
+await people.register(operator);
+await server.cliJson('account', 'set-role', operator, 'operator');
+const ada = await people.signIn(operator);
+await totpOn(ada);
 
 const scoreOf = async (ip: string) => (await server.check(ip)).abuseConfidenceScore;
 const post = (form: Record<string, string>) => ada.post('/admin/entries/change', form);

@@ -4,14 +4,15 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createAnonymousReports, createRemovals } from '../../../src/reputation/requests/queue.ts';
 import { reportAdded } from '../../../src/reputation/state/events.ts';
 import { pageProblems, withBrowser } from '../../support/browser/browser.ts';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
-import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
+import { openPeopleOf } from '../../support/signon/person.ts';
 
 /** Of the demo's lists: 99. */
 const listed = '198.51.100.7';
@@ -19,25 +20,18 @@ const host = '93.184.216.34';
 const host6 = '2606:2800:220:1:248:1893:25c8:1946';
 const operator = 'operator@example.org';
 
-let server: TestServer;
-let people: People;
-let ada: OwnBrowser;
-before(async () => {
-  server = await startTestServer({
+const server = forFile(
+  await startTestServer({
     threads: 1,
     env: { CLIENT_LIMITS: 'off', SOURCE_ALLOW_PRIVATE: 'on' },
-  });
-  people = openPeopleOf(server);
-  await people.register(operator);
-  await server.cliJson('account', 'set-role', operator, 'operator');
-  ada = await people.signIn(operator);
-  await totpOn(ada);
-  assert.equal((await ada.post('/account/keys/create')).status, 200);
-});
-after(async () => {
-  await people?.[Symbol.asyncDispose]();
-  await server?.[Symbol.asyncDispose]();
-});
+  }),
+);
+const people = forFile(openPeopleOf(server));
+await people.register(operator);
+await server.cliJson('account', 'set-role', operator, 'operator');
+const ada = await people.signIn(operator);
+await totpOn(ada);
+assert.equal((await ada.post('/account/keys/create')).status, 200);
 
 const clock = systemClock();
 const removals = () => createRemovals({ store: people.store, clock });

@@ -1,34 +1,26 @@
 /** The console's sites on a whole server: who connects how often, and a domain that is blocked. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { toldRow } from '../../../src/signon/sites/site-news.ts';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
-import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
-import { type Agent, allow, authorizePath, createAgent } from '../../support/signon/visitor.ts';
+import { openPeopleOf } from '../../support/signon/person.ts';
+import { allow, authorizePath, createAgent } from '../../support/signon/visitor.ts';
 
 const operator = 'operator@example.org';
-let server: TestServer;
-let people: People;
-let ada: OwnBrowser;
-let adaId: string;
-let visitor: Agent;
-before(async () => {
-  server = await startTestServer({ threads: 1, demo: false, env: { CLIENT_LIMITS: 'off' } });
-  people = openPeopleOf(server);
-  adaId = await people.register(operator);
-  await people.register('bob@example.org');
-  await server.cliJson('account', 'set-role', operator, 'operator');
-  ada = await people.signIn(operator);
-  await totpOn(ada);
-  const { cookie } = await people.signIn('bob@example.org');
-  visitor = createAgent(server, cookie.slice(cookie.indexOf('=') + 1));
-});
-after(async () => {
-  await people?.[Symbol.asyncDispose]();
-  await server?.[Symbol.asyncDispose]();
-});
+const server = forFile(
+  await startTestServer({ threads: 1, demo: false, env: { CLIENT_LIMITS: 'off' } }),
+);
+const people = forFile(openPeopleOf(server));
+const adaId = await people.register(operator);
+await people.register('bob@example.org');
+await server.cliJson('account', 'set-role', operator, 'operator');
+const ada = await people.signIn(operator);
+await totpOn(ada);
+const { cookie } = await people.signIn('bob@example.org');
+const visitor = createAgent(server, cookie.slice(cookie.indexOf('=') + 1));
 
 const exchange = (address: URL) =>
   server.fetch(`/api.php?${new URLSearchParams({ code: address.searchParams.get('code')! })}`);

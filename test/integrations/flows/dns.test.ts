@@ -6,40 +6,28 @@ import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { decode, encode } from '../../support/integrations/dns.ts';
-import {
-  metric,
-  runCli,
-  startTestServer,
-  type TestServer,
-  within,
-} from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { metric, runCli, startTestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const saboteur = new URL('../../support/server/break-thread.js', import.meta.url).href;
-const directory = makeTempDir('dns');
-let server: TestServer;
-let port = 0;
+const directory = forFile(makeTempDir('dns'));
 
-before(async () => {
-  server = await startTestServer({
+const server = forFile(
+  await startTestServer({
     ...{ threads: 1, demo: false, withKey: true },
     nodeArguments: ['--import', saboteur],
     env: { DNS_ZONE: 'bl.test', DNS_LISTEN: '127.0.0.1:0', DNS_ALLOW: '127.0.0.1' },
-  });
-  const line = await server.child.errorLine((text) => text.includes('"msg":"dns: listening"'));
-  const [endpoint] = (JSON.parse(line) as { listen: string[] }).listen;
-  port = Number(endpoint!.split(':')[1]);
-  writeFileSync(`${directory.path}/list.txt`, '45.10.0.7\n2a10:5::/32\n2400:5::7\n9.9.9.8\n');
-  const seed = [`${directory.path}/list.txt`, '--format', 'plain', '--confidence', '90'];
-  await server.cliJson('seed', ...seed, '--source', 'integrations');
-});
-
-after(async () => {
-  await server?.[Symbol.asyncDispose]();
-  directory.remove();
-});
+  }),
+);
+const line = await server.child.errorLine((text) => text.includes('"msg":"dns: listening"'));
+const [endpoint] = (JSON.parse(line) as { listen: string[] }).listen;
+const port = Number(endpoint!.split(':')[1]);
+writeFileSync(`${directory.path}/list.txt`, '45.10.0.7\n2a10:5::/32\n2400:5::7\n9.9.9.8\n');
+const seed = [`${directory.path}/list.txt`, '--format', 'plain', '--confidence', '90'];
+await server.cliJson('seed', ...seed, '--source', 'integrations');
 
 /** One datagram; its answer. */
 async function ask(bytes: Uint8Array, from = '127.0.0.1'): Promise<Buffer> {

@@ -2,38 +2,25 @@
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { after, before, it } from 'node:test';
-import {
-  demoEmail,
-  startTestServer,
-  type TestServer,
-  within,
-} from '../../support/server/server.ts';
+import { it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { demoEmail, startTestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
-const directory = makeTempDir('dovecot-policy');
-let server: TestServer;
-let key = '';
+const directory = forFile(makeTempDir('dovecot-policy'));
 
-before(async () => {
-  server = await startTestServer({ threads: 2, demo: false });
-  await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
-  key = (await server.cliJson('bouncer', 'add', demoEmail, 'mx-1', '--mail')).text;
-  for (const [row, confidence] of [
-    ['45.10.0.7', '90'],
-    ['45.11.0.7', '60'],
-  ] as const) {
-    const file = `${directory.path}/${confidence}.txt`;
-    writeFileSync(file, `${row}\n`);
-    const words = [file, '--format', 'plain', '--confidence', confidence, '--source', `s${row}`];
-    await server.cliJson('seed', ...words);
-  }
-});
-
-after(async () => {
-  await server?.[Symbol.asyncDispose]();
-  directory.remove();
-});
+const server = forFile(await startTestServer({ threads: 2, demo: false }));
+await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
+const key = (await server.cliJson('bouncer', 'add', demoEmail, 'mx-1', '--mail')).text;
+for (const [row, confidence] of [
+  ['45.10.0.7', '90'],
+  ['45.11.0.7', '60'],
+] as const) {
+  const file = `${directory.path}/${confidence}.txt`;
+  writeFileSync(file, `${row}\n`);
+  const words = [file, '--format', 'plain', '--confidence', confidence, '--source', `s${row}`];
+  await server.cliJson('seed', ...words);
+}
 
 async function ask(
   facts: object | string,

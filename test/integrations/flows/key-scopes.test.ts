@@ -1,10 +1,11 @@
 /** Which key opens which integration and command: each route that takes a key, with a key of each scope. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { keyScopes } from '../../../src/access/keys/key-format.ts';
 import { endpoints } from '../../../src/app/modules.ts';
-import { demoEmail, startTestServer, type TestServer } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { demoEmail, startTestServer } from '../../support/server/server.ts';
 
 /** What is sent, and the scopes of keys that are let in; all others get the status. */
 interface Opened {
@@ -79,18 +80,16 @@ const rows: readonly (Opened & { readonly method?: string })[] = [
   },
 ];
 
-let server: TestServer;
 const keys = new Map<string, string>();
 
-before(async () => {
-  server = await startTestServer({ threads: 2, demo: false, env: { CLIENT_LIMITS: 'off' } });
-  await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
-  for (const scope of Object.keys(keyScopes)) {
-    const words = ['key', 'create', demoEmail, '--name', scope, '--scope', scope];
-    keys.set(scope, (await server.cliJson(...words)).text);
-  }
-});
-after(() => server?.[Symbol.asyncDispose]());
+const server = forFile(
+  await startTestServer({ threads: 2, demo: false, env: { CLIENT_LIMITS: 'off' } }),
+);
+await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
+for (const scope of Object.keys(keyScopes)) {
+  const words = ['key', 'create', demoEmail, '--name', scope, '--scope', scope];
+  keys.set(scope, (await server.cliJson(...words)).text);
+}
 
 /** The token of an agent; of another key its text, for it gets none. */
 async function tokenFor(key: string): Promise<string> {

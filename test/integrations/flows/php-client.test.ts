@@ -5,24 +5,19 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 
 const email = 'php@example.org';
 const badIp = '1.2.3.4';
-let server: TestServer;
-let key = '';
-let bearer: Record<string, string> = {};
 
-before(async () => {
-  server = await startTestServer({ threads: 2, demo: false });
-  await server.cliJson('account', 'create', email);
-  key = (await server.cliJson('bouncer', 'add', email, 'php')).text;
-  const password = (await server.cliJson('bouncer', 'add', email, 'watcher', '--agent')).text;
-  const login = await watcher('POST', '/v1/watchers/login', { password, scenarios: [] });
-  bearer = { Authorization: `Bearer ${(JSON.parse(login) as { token: string }).token}` };
-});
-after(() => server?.[Symbol.asyncDispose]());
+const server = forFile(await startTestServer({ threads: 2, demo: false }));
+await server.cliJson('account', 'create', email);
+const key = (await server.cliJson('bouncer', 'add', email, 'php')).text;
+const password = (await server.cliJson('bouncer', 'add', email, 'watcher', '--agent')).text;
+const login = await watcher('POST', '/v1/watchers/login', { password, scenarios: [] });
+const bearer = { Authorization: `Bearer ${(JSON.parse(login) as { token: string }).token}` };
 
 async function watcher(method: string, path: string, body?: object): Promise<string> {
   const answer = await server.fetch(path, {

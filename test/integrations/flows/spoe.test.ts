@@ -4,45 +4,33 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { address, ask, hello, readFrames, type Said } from '../../support/integrations/spoe.ts';
-import {
-  metric,
-  runCli,
-  startTestServer,
-  type TestServer,
-  within,
-} from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { metric, runCli, startTestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const saboteur = new URL('../../support/server/break-thread.js', import.meta.url).href;
-const directory = makeTempDir('spoe');
-let server: TestServer;
-let port = 0;
+const directory = forFile(makeTempDir('spoe'));
 
-before(async () => {
-  server = await startTestServer({
+const server = forFile(
+  await startTestServer({
     threads: 1,
     nodeArguments: ['--import', saboteur],
     env: { SPOE_LISTEN: '127.0.0.1:0', DRAIN_MS: '10000' },
-  });
-  const line = await server.child.errorLine((text) => text.includes('"msg":"spoe: listening"'));
-  const [endpoint] = (JSON.parse(line) as { listen: string[] }).listen;
-  port = Number(endpoint!.split(':')[1]);
-  for (const [row, confidence] of [
-    ['45.10.0.7', '60'],
-    ['45.11.0.7', '90'],
-  ] as const) {
-    writeFileSync(`${directory.path}/${confidence}.txt`, `${row}\n`);
-    const words = ['--format', 'plain', '--confidence', confidence, '--source', confidence];
-    await server.cliJson('seed', `${directory.path}/${confidence}.txt`, ...words);
-  }
-});
-
-after(async () => {
-  await server?.[Symbol.asyncDispose]();
-  directory.remove();
-});
+  }),
+);
+const line = await server.child.errorLine((text) => text.includes('"msg":"spoe: listening"'));
+const [endpoint] = (JSON.parse(line) as { listen: string[] }).listen;
+const port = Number(endpoint!.split(':')[1]);
+for (const [row, confidence] of [
+  ['45.10.0.7', '60'],
+  ['45.11.0.7', '90'],
+] as const) {
+  writeFileSync(`${directory.path}/${confidence}.txt`, `${row}\n`);
+  const words = ['--format', 'plain', '--confidence', confidence, '--source', confidence];
+  await server.cliJson('seed', `${directory.path}/${confidence}.txt`, ...words);
+}
 
 /** A connection that is read until it ends. */
 async function open(): Promise<{ socket: Socket; frames: () => Said[] }> {

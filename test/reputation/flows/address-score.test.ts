@@ -1,15 +1,13 @@
 /** Where the score of an address comes from, and what it was before, on the pages of a whole server. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer } from '../../support/server/server.ts';
+
+const server = forFile(await startTestServer({ env: { CLIENT_LIMITS: 'off' } }));
 
 describe('the score of an address', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ env: { CLIENT_LIMITS: 'off' } });
-  });
-  after(() => server[Symbol.asyncDispose]());
   const page = (path: string, headers: Record<string, string> = {}) =>
     server.fetch(path, { headers });
 

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
 import {
   type Answer,
   proveEachThread,
   startTestServer,
-  type TestServer,
   within,
 } from '../../support/server/server.ts';
 
@@ -27,13 +27,9 @@ interface Row {
   readonly lastReportedAt: string | null;
 }
 
-describe('blacklist', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer();
-  });
-  after(() => server[Symbol.asyncDispose]());
+const server = forFile(await startTestServer());
 
+describe('blacklist', () => {
   function get(query: string, key = server.key, more: Record<string, string> = {}) {
     return server.fetch(`${path}${query}`, { headers: { Key: key, ...more } });
   }

@@ -1,15 +1,15 @@
 /** POST /api/v2/check-bulk of a whole server: both shapes of body and answer, bounds, and cost. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { forFile } from '../../support/server/for-file.ts';
 import {
   type Answer,
   type FetchOptions,
   plenty,
   proveEachThread,
   startTestServer,
-  type TestServer,
   within,
 } from '../../support/server/server.ts';
 
@@ -58,13 +58,9 @@ function manyAddresses(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
 }
 
-describe('check-bulk', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer();
-  });
-  after(() => server[Symbol.asyncDispose]());
+const server = forFile(await startTestServer());
 
+describe('check-bulk', () => {
   function post(
     body: string | Uint8Array,
     headers: Record<string, string> = { Key: server.key },

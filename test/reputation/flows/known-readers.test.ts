@@ -4,8 +4,9 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { type Answer, startTestServer, type TestServer } from '../../support/server/server.ts';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { type Answer, startTestServer } from '../../support/server/server.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes, looked at field by field
 type Json = any;
@@ -13,13 +14,9 @@ type Json = any;
 const datePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/;
 const listed = '198.51.100.7';
 
-describe('known readers', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ threads: 1 });
-  });
-  after(() => server[Symbol.asyncDispose]());
+const server = forFile(await startTestServer({ threads: 1 }));
 
+describe('known readers', () => {
   async function get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
     const answer = await server.fetch(`/api/v2/${path}`, {
       headers: { Key: server.key, Accept: 'application/json', ...headers },

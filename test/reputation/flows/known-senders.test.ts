@@ -1,8 +1,9 @@
 /** Requests in the shapes in which known clients send reports, and the texts they look for. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { type Answer, startTestServer, type TestServer } from '../../support/server/server.ts';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { type Answer, startTestServer } from '../../support/server/server.ts';
 
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const json = { 'Content-Type': 'application/json' };
@@ -73,13 +74,9 @@ const shapes: readonly Shape[] = [
   { sender: 'the key in the query', key: 'query', headers: form, body: 'ip=@&categories=18' },
 ];
 
-describe('known senders', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer();
-  });
-  after(() => server[Symbol.asyncDispose]());
+const server = forFile(await startTestServer());
 
+describe('known senders', () => {
   function send(shape: Shape, ip: string): Promise<Answer> {
     const fill = (text: string) => text.replace('@', ip);
     const inQuery = shape.key === 'query';

@@ -4,8 +4,9 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { type Answer, startTestServer, type TestServer } from '../../support/server/server.ts';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { type Answer, startTestServer } from '../../support/server/server.ts';
 
 const form = 'application/x-www-form-urlencoded';
 const boundary = 'xyz';
@@ -63,13 +64,9 @@ const damaged: readonly (readonly [string, string, (ip: string) => Buffer, strin
   ],
 ];
 
-describe('damaged reports', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer();
-  });
-  after(() => server[Symbol.asyncDispose]());
+const server = forFile(await startTestServer());
 
+describe('damaged reports', () => {
   function send(body: Uint8Array | string, type = form, query = ''): Promise<Answer> {
     const headers = { Key: server.key, 'Content-Type': type };
     return server.fetch(`/api/v2/report${query}`, { method: 'POST', headers, body });

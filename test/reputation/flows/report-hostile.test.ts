@@ -1,17 +1,14 @@
 /** POST /api/v2/report of a whole server, asked by somebody who means no good. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
+
+const env = { TRUSTED_PROXIES: '127.0.0.1' };
+const server = forFile(await startTestServer({ env }));
 
 describe('hostile reports', () => {
-  let server: TestServer;
-  before(async () => {
-    const env = { TRUSTED_PROXIES: '127.0.0.1' };
-    server = await startTestServer({ env });
-  });
-  after(() => server[Symbol.asyncDispose]());
-
   const report = (body: unknown, headers: Record<string, string> = {}) =>
     server.fetch('/api/v2/report', {
       method: 'POST',

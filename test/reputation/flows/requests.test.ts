@@ -1,33 +1,24 @@
 /** The forms about an address: a request for removal with the operator's queue, and a report by hand. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { hiddenOf, type WebVisitor, webVisitor } from '../../support/browser/web-visitor.ts';
 import { solveGif } from '../../support/captcha/solver.ts';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
-import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
+import { openPeopleOf, personPassword } from '../../support/signon/person.ts';
 
 const email = 'reporter@example.org';
 const address = '45.30.0.7';
 const other = '45.30.0.8';
 const reason = 'The machine <b>was</b> cleaned,\nsee our ticket.';
-let server: TestServer;
-let people: People;
-let person: WebVisitor;
 
-before(async () => {
-  const env = { TRUSTED_PROXIES: '127.0.0.1', CLIENT_LIMITS: 'off' };
-  server = await startTestServer({ threads: 1, demo: false, env });
-  people = openPeopleOf(server);
-  await people.register(email);
-  person = webVisitor(server);
-  await person.signIn(email, personPassword);
-});
-
-after(async () => {
-  await people?.[Symbol.asyncDispose]();
-  await server?.[Symbol.asyncDispose]();
-});
+const env = { TRUSTED_PROXIES: '127.0.0.1', CLIENT_LIMITS: 'off' };
+const server = forFile(await startTestServer({ threads: 1, demo: false, env }));
+const people = forFile(openPeopleOf(server));
+await people.register(email);
+const person = webVisitor(server);
+await person.signIn(email, personPassword);
 
 async function summary(ip: string) {
   const answer = await server.fetch(`/ip/${ip}`, { headers: { Accept: 'application/json' } });

@@ -1,7 +1,8 @@
 /** The open figures of a whole server: what they tell, what they keep, and that kill -9 changes none. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
 import {
   metricsHeaders,
   startTestServer,
@@ -12,13 +13,9 @@ import {
 // biome-ignore lint/suspicious/noExplicitAny: JSON, looked at field by field
 type Json = any;
 
-describe('GET /api/v2/stats', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ threads: 1 });
-  });
-  after(() => server[Symbol.asyncDispose]());
+const server = forFile(await startTestServer({ threads: 1 }));
 
+describe('GET /api/v2/stats', () => {
   async function stats(from: TestServer = server): Promise<Json> {
     const answer = await from.fetch('/api/v2/stats');
     assert.equal(answer.status, 200, answer.body);

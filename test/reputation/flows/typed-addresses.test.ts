@@ -2,20 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { after, before, it } from 'node:test';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
-const directory = makeTempDir('typed');
-let server: TestServer;
+const directory = forFile(makeTempDir('typed'));
 
-before(async () => {
-  server = await startTestServer({ threads: 1, demo: false, withKey: true });
-});
-after(async () => {
-  await server?.[Symbol.asyncDispose]();
-  directory.remove();
-});
+const server = forFile(await startTestServer({ threads: 1, demo: false, withKey: true }));
 
 async function seed(text: string, ...flags: string[]) {
   writeFileSync(`${directory.path}/list`, text);

@@ -1,7 +1,7 @@
 /** A person's own space in a real browser: every page, every width, both schemes, two languages. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
@@ -19,6 +19,7 @@ import {
   watchPage,
   withBrowser,
 } from '../../support/browser/browser.ts';
+import { forFile } from '../../support/server/for-file.ts';
 import { freePort } from '../../support/server/free-port.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import {
@@ -89,17 +90,8 @@ async function fill(people: People, id: string, ada: OwnBrowser, server: TestSer
   await people.store.commit({ set: [row] });
 }
 
-let server: TestServer;
-let people: People;
-
-before(async () => {
-  server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
-  people = openPeopleOf(server);
-});
-after(async () => {
-  await people[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
+const server = forFile(await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } }));
+const people = forFile(openPeopleOf(server));
 
 it('every page of the space is in order in a browser', { timeout: 600_000 }, async () => {
   const id = await people.register('ada.lovelace@analytical-engines.example');

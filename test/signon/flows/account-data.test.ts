@@ -1,31 +1,24 @@
 /** Connected sites, export and deletion of a person on a whole server. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import sharp from 'sharp';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { holdersOf } from '../../support/server/data-files.ts';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 import { isShared } from '../../support/server/shared-store.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
-import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
+import { openPeopleOf, personPassword } from '../../support/signon/person.ts';
 
 const long = 20 * 60_000;
 
-describe('data of a person', () => {
-  let server: TestServer;
-  let people: People;
-  before(async () => {
-    server = await startTestServer({ env: { CLIENT_LIMITS: 'off' } });
-    people = openPeopleOf(server);
-  });
-  after(async () => {
-    await people[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
+const server = forFile(await startTestServer({ env: { CLIENT_LIMITS: 'off' } }));
+const people = forFile(openPeopleOf(server));
 
+describe('data of a person', () => {
   async function allow(accountId: string, clientId: string): Promise<void> {
     const consents = createConsents({
       store: people.store,

@@ -1,41 +1,22 @@
 /** API keys and site keys of a person on a whole server. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import {
-  proveEachThread,
-  startTestServer,
-  type TestServer,
-  within,
-} from '../../support/server/server.ts';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { proveEachThread, startTestServer, within } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
-import {
-  type OwnBrowser,
-  openPeopleOf,
-  type People,
-  placeOf,
-} from '../../support/signon/person.ts';
+import { type OwnBrowser, openPeopleOf, placeOf } from '../../support/signon/person.ts';
 
 const long = 20 * 60_000;
 
-describe('keys of a person', () => {
-  let server: TestServer;
-  let people: People;
-  let ada: OwnBrowser;
-  let bob: OwnBrowser;
-  before(async () => {
-    server = await startTestServer({ env: { CLIENT_LIMITS: 'off' } });
-    people = openPeopleOf(server);
-    await people.register('ada@example.org');
-    await people.register('bob@example.org');
-    ada = await people.signIn('ada@example.org');
-    bob = await people.signIn('bob@example.org');
-  });
-  after(async () => {
-    await people[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
+const server = forFile(await startTestServer({ env: { CLIENT_LIMITS: 'off' } }));
+const people = forFile(openPeopleOf(server));
+await people.register('ada@example.org');
+await people.register('bob@example.org');
+const ada = await people.signIn('ada@example.org');
+const bob = await people.signIn('bob@example.org');
 
+describe('keys of a person', () => {
   const check = async (key: string) =>
     (await server.fetch('/api/v2/check?ipAddress=192.0.2.1', { headers: { Key: key } })).status;
   const shownKey = (body: string) => /<code id="shown-key">([^<]+)<\/code>/.exec(body)?.[1];

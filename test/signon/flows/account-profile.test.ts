@@ -2,34 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import sharp from 'sharp';
 import { holdersOf } from '../../support/server/data-files.ts';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
-import {
-  type OwnBrowser,
-  openPeopleOf,
-  outboxOf,
-  type People,
-  placeOf,
-} from '../../support/signon/person.ts';
+import { type OwnBrowser, openPeopleOf, outboxOf, placeOf } from '../../support/signon/person.ts';
+
+const server = forFile(await startTestServer({ env: { CLIENT_LIMITS: 'off' } }));
+const people = forFile(openPeopleOf(server));
+const id = await people.register('ada@example.org');
+const ada = await people.signIn('ada@example.org');
 
 describe('profile of a person', () => {
-  let server: TestServer;
-  let people: People;
-  let ada: OwnBrowser;
-  let id = '';
-  before(async () => {
-    server = await startTestServer({ env: { CLIENT_LIMITS: 'off' } });
-    people = openPeopleOf(server);
-    id = await people.register('ada@example.org');
-    ada = await people.signIn('ada@example.org');
-  });
-  after(async () => {
-    await people[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
   const profile = () => people.profiles.load(id);
 
   const texts = {

@@ -1,31 +1,21 @@
 /** What a person reported, on a whole server: page by page, and taken back. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
-import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
+import { openPeopleOf } from '../../support/signon/person.ts';
 
 const path = '/account/reports';
-let server: TestServer;
-let people: People;
-let ada: OwnBrowser;
-let bob: OwnBrowser;
-let key: string;
 
-before(async () => {
-  server = await startTestServer({ threads: 3, env: { CLIENT_LIMITS: 'off' } });
-  people = openPeopleOf(server);
-  for (const name of ['ada', 'bob']) await people.register(`${name}@example.org`);
-  ada = await people.signIn('ada@example.org');
-  bob = await people.signIn('bob@example.org');
-  const made = await ada.post('/account/keys/create');
-  key = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
-});
-after(async () => {
-  await people[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
+const server = forFile(await startTestServer({ threads: 3, env: { CLIENT_LIMITS: 'off' } }));
+const people = forFile(openPeopleOf(server));
+for (const name of ['ada', 'bob']) await people.register(`${name}@example.org`);
+const ada = await people.signIn('ada@example.org');
+const bob = await people.signIn('bob@example.org');
+const made = await ada.post('/account/keys/create');
+const key = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
 
 async function report(ip: string, comment = '') {
   const answer = await server.fetch('/api/v2/report', {

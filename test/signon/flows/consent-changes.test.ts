@@ -1,39 +1,28 @@
 /** Values that appear or change, on the whole server: two browsers of one person, every prompt. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
 import {
-  type Agent,
   allow,
   authorizePath,
   consentFormIn,
   createAgent,
   openPeople,
-  type People,
 } from '../../support/signon/visitor.ts';
 
 const formPath = '/authorize.php/consent';
 const scope = 'openid profile address';
 
-describe('changed values', () => {
-  let server: TestServer;
-  let people: People;
-  let first: Agent;
-  let second: Agent;
-  before(async () => {
-    server = await startTestServer({ demo: false, env: { CLIENT_LIMITS: 'off' } });
-    people = openPeople(server);
-    await people.add('ada@mail.example', { givenName: 'Ada' });
-    first = createAgent(server, await people.signIn('ada@mail.example'));
-    second = createAgent(server, await people.signIn('ada@mail.example'));
-  });
-  after(async () => {
-    await people[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
+const server = forFile(await startTestServer({ demo: false, env: { CLIENT_LIMITS: 'off' } }));
+const people = forFile(openPeople(server));
+await people.add('ada@mail.example', { givenName: 'Ada' });
+const first = createAgent(server, await people.signIn('ada@mail.example'));
+const second = createAgent(server, await people.signIn('ada@mail.example'));
 
+describe('changed values', () => {
   /** In the second browser, by the form of the own space. */
   async function edit(fields: Readonly<Record<string, string>>): Promise<void> {
     const page = await second.get('/account');

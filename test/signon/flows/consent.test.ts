@@ -2,22 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { consentsPerAccountMax, createConsents } from '../../../src/signon/sites/consents.ts';
 import { hiddenOf } from '../../support/browser/web-visitor.ts';
-import { type Answer, startTestServer, type TestServer } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { type Answer, startTestServer } from '../../support/server/server.ts';
 import { openStoreBeside } from '../../support/server/shared-store.ts';
 import {
-  type Agent,
   allow,
   authorizePath,
   consentFormIn,
   createAgent,
   goodRequest,
   openPeople,
-  type People,
   password,
 } from '../../support/signon/visitor.ts';
 
@@ -30,23 +29,14 @@ function assertNoCode(answer: Answer, status: number, label = ''): void {
   assert.doesNotMatch(answer.body, /code=/, label);
 }
 
-describe('consent', () => {
-  let server: TestServer;
-  let people: People;
-  let person: Agent;
-  before(async () => {
-    server = await startTestServer({ demo: false, env: { CLIENT_LIMITS: 'off' } });
-    people = openPeople(server);
-    const birthdate = '1990-12-10';
-    await people.add(email, { givenName: 'Ada', nickname: 'Countess', birthdate });
-    await people.add('eve@mail.example');
-    person = createAgent(server, await people.signIn(email));
-  });
-  after(async () => {
-    await people[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
+const server = forFile(await startTestServer({ demo: false, env: { CLIENT_LIMITS: 'off' } }));
+const people = forFile(openPeople(server));
+const birthdate = '1990-12-10';
+await people.add(email, { givenName: 'Ada', nickname: 'Countess', birthdate });
+await people.add('eve@mail.example');
+const person = createAgent(server, await people.signIn(email));
 
+describe('consent', () => {
   const exchange = (code: string, more: Readonly<Record<string, string>> = {}) =>
     server.fetch(`/api.php?${new URLSearchParams({ code, ...more })}`);
   const codeOf = (address: URL) => address.searchParams.get('code')!;

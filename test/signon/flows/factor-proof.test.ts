@@ -1,30 +1,26 @@
 /** What a change of a factor, the password or the address asks for, over HTTP. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
 import { addPasskey, totpOn } from '../../support/signon/factors.ts';
-import { openPeopleOf, type People, personPassword, placeOf } from '../../support/signon/person.ts';
+import { openPeopleOf, personPassword, placeOf } from '../../support/signon/person.ts';
 import { createAgent } from '../../support/signon/visitor.ts';
 
 const origin = 'http://localhost:4547';
 const newPassword = 'cobalt-meadow-118-rain';
 
+const server = forFile(
+  await startTestServer({
+    env: { CLIENT_LIMITS: 'off', BASE_URL: origin, TRUSTED_BROWSERS: 'on' },
+  }),
+);
+const people = forFile(openPeopleOf(server));
+
 describe('the proof that a change asks for', () => {
-  let server: TestServer;
-  let people: People;
   let count = 0;
-  before(async () => {
-    server = await startTestServer({
-      env: { CLIENT_LIMITS: 'off', BASE_URL: origin, TRUSTED_BROWSERS: 'on' },
-    });
-    people = openPeopleOf(server);
-  });
-  after(async () => {
-    await people[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
 
   async function newPerson() {
     const email = `owner${count++}@example.org`;

@@ -1,9 +1,10 @@
 /** The header of every page: right for whoever reads it, and never of another visitor. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { type Answer, startTestServer, type TestServer } from '../../support/server/server.ts';
-import { openPeopleOf, type People } from '../../support/signon/person.ts';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { type Answer, startTestServer } from '../../support/server/server.ts';
+import { openPeopleOf } from '../../support/signon/person.ts';
 
 const email = 'wilhelmina@example.org';
 /** Pages that others may keep, or that the server keeps; and errors, of the transport too. */
@@ -16,20 +17,12 @@ const headerOf = ({ body }: Answer) =>
     body,
   )?.[0] ?? assert.fail('no header');
 
+const server = forFile(await startTestServer({ env: { CLIENT_LIMITS: 'off' } }));
+const people = forFile(openPeopleOf(server));
+await people.register(email);
+const Cookie = (await people.signIn(email)).cookie;
+
 describe('headers', () => {
-  let server: TestServer;
-  let people: People;
-  let Cookie = '';
-  before(async () => {
-    server = await startTestServer({ env: { CLIENT_LIMITS: 'off' } });
-    people = openPeopleOf(server);
-    await people.register(email);
-    Cookie = (await people.signIn(email)).cookie;
-  });
-  after(async () => {
-    await people[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
   const ask = (path: string, headers: Record<string, string> = {}) =>
     server.fetch(path, { headers: { Accept: 'text/html', ...headers } });
 

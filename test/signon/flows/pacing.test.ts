@@ -5,9 +5,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { mailedLink, webVisitor } from '../../support/browser/web-visitor.ts';
-import { metricsHeaders, startTestServer, type TestServer } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { metricsHeaders, startTestServer } from '../../support/server/server.ts';
 
 const password = 'violet-harbour-72';
 const promptSent = '/register/sent';
@@ -15,14 +16,11 @@ const promptSent = '/register/sent';
 /** Each from a /64 of its own in one /48. */
 const addressOf = (i: number) => `2001:db8:7:${i.toString(16)}::1`;
 
+const env = { TRUSTED_PROXIES: '127.0.0.1,::1' };
+const server = forFile(await startTestServer({ threads: 1, env, demo: false }));
+
 describe('registrations of one network', () => {
-  let server: TestServer;
   let members = 0;
-  before(async () => {
-    const env = { TRUSTED_PROXIES: '127.0.0.1,::1' };
-    server = await startTestServer({ threads: 1, env, demo: false });
-  });
-  after(() => server[Symbol.asyncDispose]());
 
   const member = () => webVisitor(server, { 'X-Forwarded-For': addressOf(++members) });
   const stranger = () => webVisitor(server, { 'X-Forwarded-For': '203.0.113.9' });

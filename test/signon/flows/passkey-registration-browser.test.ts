@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import {
   addAuthenticator,
@@ -17,21 +17,17 @@ import {
   withBrowser,
 } from '../../support/browser/browser.ts';
 import { mailedLink } from '../../support/browser/web-visitor.ts';
+import { forFile } from '../../support/server/for-file.ts';
 import { freePort } from '../../support/server/free-port.ts';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { startTestServer } from '../../support/server/server.ts';
+
+const port = await freePort();
+// Passkeys belong to a name.
+const baseUrl = `http://localhost:${port}`;
+const env = { PORT: String(port), BASE_URL: baseUrl, CLIENT_LIMITS: 'off' };
+const server = forFile(await startTestServer({ threads: 1, env, demo: false }));
 
 describe('a passkey in place of a password', () => {
-  let server: TestServer;
-  let baseUrl = '';
-  before(async () => {
-    const port = await freePort();
-    // Passkeys belong to a name.
-    baseUrl = `http://localhost:${port}`;
-    const env = { PORT: String(port), BASE_URL: baseUrl, CLIENT_LIMITS: 'off' };
-    server = await startTestServer({ threads: 1, env, demo: false });
-  });
-  after(() => server[Symbol.asyncDispose]());
-
   async function openPage(browser: Browser, locale = 'en-GB'): Promise<Page> {
     const context = await openContext(browser, { locale });
     const page = await context.newPage();

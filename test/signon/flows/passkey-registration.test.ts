@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
 import {
@@ -14,7 +14,8 @@ import {
   type WebVisitor,
   webVisitor,
 } from '../../support/browser/web-visitor.ts';
-import { type Answer, startTestServer, type TestServer } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { type Answer, startTestServer } from '../../support/server/server.ts';
 
 /** BASE_URL of the servers here. */
 const origin = 'http://localhost:0';
@@ -36,13 +37,9 @@ function optionsIn(page: Answer): Asked {
 const ask = (visitor: WebVisitor, email: string, path?: string) =>
   visitor.registerWith({ email, with: 'passkey' }, path);
 
-describe('registration with a passkey', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ env: { CLIENT_LIMITS: 'off' }, demo: false });
-  });
-  after(() => server[Symbol.asyncDispose]());
+const server = forFile(await startTestServer({ env: { CLIENT_LIMITS: 'off' }, demo: false }));
 
+describe('registration with a passkey', () => {
   it('register, open the link, sign in', { timeout: 600_000 }, async () => {
     const email = 'ada@portcullis.example';
     const ada = webVisitor(server);

@@ -1,16 +1,12 @@
 /** What people paste and what password managers fill in, on every form of sign-on that takes it. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { shownName } from '../../../src/signon/proofs/passkeys.ts';
 import { mailedLink, webVisitor } from '../../support/browser/web-visitor.ts';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
-import {
-  openPeopleOf,
-  outboxOf,
-  type People,
-  personPassword,
-} from '../../support/signon/person.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer } from '../../support/server/server.ts';
+import { openPeopleOf, outboxOf, personPassword } from '../../support/signon/person.ts';
 
 const email = 'ada@mail.example';
 const pasted = [
@@ -20,23 +16,16 @@ const pasted = [
   'ada\u200b@mail.example',
 ];
 
+const server = forFile(
+  await startTestServer({
+    threads: 1,
+    env: { CLIENT_LIMITS: 'off', SMS_COUNTRIES: '*' },
+  }),
+);
+const people = forFile(openPeopleOf(server));
+await people.register(email);
+
 describe('pasted fields', () => {
-  let server: TestServer;
-  let people: People;
-
-  before(async () => {
-    server = await startTestServer({
-      threads: 1,
-      env: { CLIENT_LIMITS: 'off', SMS_COUNTRIES: '*' },
-    });
-    people = openPeopleOf(server);
-    await people.register(email);
-  });
-  after(async () => {
-    await people[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
-
   it('an address with marks that nobody sees signs in, and has a link mailed', async () => {
     for (const typed of pasted) {
       const signedIn = await webVisitor(server).signIn(typed, personPassword);

@@ -1,18 +1,15 @@
 /** The exchange on a whole server, each of its threads: what no program may redeem by accident. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { proveEachThread, startTestServer, type TestServer } from '../../support/server/server.ts';
+import { describe, it } from 'node:test';
+import { forFile } from '../../support/server/for-file.ts';
+import { proveEachThread, startTestServer } from '../../support/server/server.ts';
 
 const code = 'c0dec0dec0dec0dec0dec0dec0dec0dec0dec0dec0d';
 
-describe('exchange', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ env: { CLIENT_LIMITS: 'off' } });
-  });
-  after(() => server[Symbol.asyncDispose]());
+const server = forFile(await startTestServer({ env: { CLIENT_LIMITS: 'off' } }));
 
+describe('exchange', () => {
   it('HEAD and OPTIONS get 405 from each thread', async () => {
     for (const method of ['HEAD', 'OPTIONS']) {
       await proveEachThread(server, '/api.php', async () => {

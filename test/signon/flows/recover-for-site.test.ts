@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   allowOn,
   hiddenOf,
@@ -12,13 +12,13 @@ import {
   type WebVisitor,
   webVisitor,
 } from '../../support/browser/web-visitor.ts';
-import { type Answer, startTestServer, type TestServer } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { type Answer, startTestServer } from '../../support/server/server.ts';
 import { unsigned } from '../../support/signon/done-way.ts';
 import {
   authorizePath,
   consentFormIn,
   openPeople,
-  type People,
   requestsKept,
   waitsFor,
 } from '../../support/signon/visitor.ts';
@@ -26,18 +26,10 @@ import {
 const minuteMs = 60_000;
 const fresh = 'amber-lantern-58';
 
-describe('recovery on the way to a site', () => {
-  let server: TestServer;
-  let people: People;
-  before(async () => {
-    server = await startTestServer({ env: { CLIENT_LIMITS: 'off' }, demo: false });
-    people = openPeople(server);
-  });
-  after(async () => {
-    await people[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
+const server = forFile(await startTestServer({ env: { CLIENT_LIMITS: 'off' }, demo: false }));
+const people = forFile(openPeople(server));
 
+describe('recovery on the way to a site', () => {
   /** To the form that a site's request leads to, by way of the sign-in. */
   async function begin(visitor: WebVisitor): Promise<Answer> {
     const sent = await visitor.get(authorizePath({}));

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   allowOn,
   hiddenOf,
@@ -12,7 +12,8 @@ import {
   type WebVisitor,
   webVisitor,
 } from '../../support/browser/web-visitor.ts';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
 import {
   authorizePath,
@@ -37,13 +38,9 @@ function filledIn(body: string, name: string): string | undefined {
   return /value="([^"]*)"/.exec(input)?.[1];
 }
 
-describe('registration on the way to a site', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ env: { CLIENT_LIMITS: 'off' }, demo: false });
-  });
-  after(() => server[Symbol.asyncDispose]());
+const server = forFile(await startTestServer({ env: { CLIENT_LIMITS: 'off' }, demo: false }));
 
+describe('registration on the way to a site', () => {
   /** To the registration that a site's request leads to. @returns its path, unescaped */
   async function begin(visitor: WebVisitor, changes: Record<string, string> = {}) {
     const sent = await visitor.get(authorizePath(changes));

@@ -4,27 +4,21 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import {
   hiddenOf,
   mailsIn,
   type WebVisitor,
   webVisitor,
 } from '../../support/browser/web-visitor.ts';
-import {
-  type Answer,
-  startTestServer,
-  type TestServer,
-  within,
-} from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { type Answer, startTestServer, within } from '../../support/server/server.ts';
 
 const password = 'violet-harbour-72';
 const timeout = 600_000;
-let server: TestServer;
-before(async () => {
-  server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' }, demo: false });
-});
-after(() => server[Symbol.asyncDispose]());
+const server = forFile(
+  await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' }, demo: false }),
+);
 
 /** Sent with a solved challenge and something wrong besides; the form that comes back. */
 async function slipped(visitor: WebVisitor, fields: Record<string, string>): Promise<Answer> {

@@ -5,15 +5,11 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { hiddenOf } from '../../support/browser/web-visitor.ts';
 import { holdersOf } from '../../support/server/data-files.ts';
-import {
-  type Answer,
-  startTestServer,
-  type TestServer,
-  within,
-} from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { type Answer, startTestServer, within } from '../../support/server/server.ts';
 import { isShared } from '../../support/server/shared-store.ts';
 import { stored } from '../../support/server/stored-rows.ts';
 import {
@@ -22,7 +18,6 @@ import {
   consentFormIn,
   createAgent,
   openPeople,
-  type People,
   password,
   requestsKept,
 } from '../../support/signon/visitor.ts';
@@ -41,19 +36,11 @@ async function flood(count: number, send: (i: number) => Promise<unknown>): Prom
   await Promise.all(Array.from({ length: atOnce }, work));
 }
 
-describe("a flood of sites' requests", () => {
-  let server: TestServer;
-  let people: People;
-  before(async () => {
-    server = await startTestServer({ demo: false, env: { CLIENT_LIMITS: 'off' } });
-    people = openPeople(server);
-    await people.add(email, { givenName: 'Ada' });
-  });
-  after(async () => {
-    await people[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
+const server = forFile(await startTestServer({ demo: false, env: { CLIENT_LIMITS: 'off' } }));
+const people = forFile(openPeople(server));
+await people.add(email, { givenName: 'Ada' });
 
+describe("a flood of sites' requests", () => {
   async function toSignIn(agent: Agent, changes: Record<string, string> = {}): Promise<Answer> {
     const sent = await agent.get(authorizePath(changes));
     return agent.get(sent.headers.location!);

@@ -6,26 +6,18 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { leavePage, openContext, withBrowser } from '../../support/browser/browser.ts';
+import { forFile } from '../../support/server/for-file.ts';
 import { freePort } from '../../support/server/free-port.ts';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
-import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
+import { startTestServer } from '../../support/server/server.ts';
+import { openPeopleOf, personPassword } from '../../support/signon/person.ts';
 
-let server: TestServer;
-let people: People;
-
-before(async () => {
-  const port = await freePort();
-  // A window is sent back to the address that the service knows of itself.
-  const env = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, CLIENT_LIMITS: 'off' };
-  server = await startTestServer({ threads: 1, env });
-  people = openPeopleOf(server);
-});
-after(async () => {
-  await people[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
+const port = await freePort();
+// A window is sent back to the address that the service knows of itself.
+const env = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, CLIENT_LIMITS: 'off' };
+const server = forFile(await startTestServer({ threads: 1, env }));
+const people = forFile(openPeopleOf(server));
 
 it('the copy of everything can be had twice', { timeout: 600_000 }, async () => {
   const email = 'copy@mail.example';

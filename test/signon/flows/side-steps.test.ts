@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { endpoints } from '../../../src/app/modules.ts';
 import {
@@ -15,9 +15,9 @@ import {
   type WebVisitor,
   webVisitor,
 } from '../../support/browser/web-visitor.ts';
-
-import { type Answer, startTestServer, type TestServer } from '../../support/server/server.ts';
-import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { type Answer, startTestServer } from '../../support/server/server.ts';
+import { openPeopleOf, personPassword } from '../../support/signon/person.ts';
 import { authorizePath } from '../../support/signon/visitor.ts';
 
 const email = 'ada@mail.example';
@@ -25,21 +25,12 @@ const site = authorizePath({ state: 'of the site/é' });
 const siteQuery = site.split('?')[1]!;
 const signIn = `/signin?${siteQuery}`;
 
+const env = { CLIENT_LIMITS: 'off' };
+const server = forFile(await startTestServer({ threads: 1, env }));
+const people = forFile(openPeopleOf(server));
+await people.register(email);
+
 describe('beside the straight way', () => {
-  let server: TestServer;
-  let people: People;
-
-  before(async () => {
-    const env = { CLIENT_LIMITS: 'off' };
-    server = await startTestServer({ threads: 1, env });
-    people = openPeopleOf(server);
-    await people.register(email);
-  });
-  after(async () => {
-    await people[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
-
   const visitorOf = () => webVisitor(server);
 
   /** Presses a button of the footer on this page, which stands at this address. */

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser, Page } from 'playwright-core';
 import type { Session } from '../../../src/signon/sessions/sessions.ts';
@@ -19,34 +19,24 @@ import {
   withBrowser,
 } from '../../support/browser/browser.ts';
 import { hiddenOf, webVisitor } from '../../support/browser/web-visitor.ts';
+import { forFile } from '../../support/server/for-file.ts';
 import { freePort } from '../../support/server/free-port.ts';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
-import { type SignonBeside, signonBeside } from '../../support/signon/signon-beside.ts';
+import { startTestServer } from '../../support/server/server.ts';
+import { signonBeside } from '../../support/signon/signon-beside.ts';
 
 const email = 'demo@portcullis.example';
 /** A page with the person in its header, to which a sign-in may lead back. */
 const somewhere = '/account';
 const visitor: Visitor = { network: 'test', country: 'ZZ', userAgent: '', language: 'en' };
 
+const port = await freePort();
+const baseUrl = `http://localhost:${port}`;
+const env = { PORT: String(port), BASE_URL: baseUrl, CLIENT_LIMITS: 'off' };
+const server = forFile(await startTestServer({ threads: 1, env }));
+const beside = forFile(signonBeside({ dataDir: server.dataDir, baseUrl }));
+const password = /password (\S+)/.exec(server.stdout())![1]!;
+
 describe('sign-on in a browser', () => {
-  let server: TestServer;
-  let beside: SignonBeside;
-  let baseUrl = '';
-  let password = '';
-
-  before(async () => {
-    const port = await freePort();
-    baseUrl = `http://localhost:${port}`;
-    const env = { PORT: String(port), BASE_URL: baseUrl, CLIENT_LIMITS: 'off' };
-    server = await startTestServer({ threads: 1, env });
-    beside = signonBeside({ dataDir: server.dataDir, baseUrl });
-    password = /password (\S+)/.exec(server.stdout())![1]!;
-  });
-  after(async () => {
-    await beside[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
-
   async function freshSession(): Promise<Session> {
     const done = await beside.signon.signIn.withPassword({ email, password, visitor });
     assert.ok(done.ok && done.value.kind === 'signed_in');

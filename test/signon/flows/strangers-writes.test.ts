@@ -4,9 +4,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { hiddenOf } from '../../support/browser/web-visitor.ts';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer } from '../../support/server/server.ts';
 import { stored } from '../../support/server/stored-rows.ts';
 import { authorizePath, createAgent } from '../../support/signon/visitor.ts';
 
@@ -26,13 +27,9 @@ const bounds: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'POST /register/passkey': { consentTransaction: 1 },
 };
 
-describe('what strangers write', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ demo: false, env: { CLIENT_LIMITS: 'off' } });
-  });
-  after(() => server[Symbol.asyncDispose]());
+const server = forFile(await startTestServer({ demo: false, env: { CLIENT_LIMITS: 'off' } }));
 
+describe('what strangers write', () => {
   it('no route writes for a stranger, or no more than its bound', {
     timeout: 600_000,
   }, async () => {

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Authenticator } from '../../support/browser/authenticator.ts';
 import {
   hiddenOf,
@@ -13,28 +13,22 @@ import {
   type WebVisitor,
   webVisitor,
 } from '../../support/browser/web-visitor.ts';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
 import { addPasskey, totpOn } from '../../support/signon/factors.ts';
-import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
+import { openPeopleOf, personPassword } from '../../support/signon/person.ts';
 
 const origin = 'http://localhost:4546';
 const newPassword = 'cobalt-meadow-118-rain';
 const long = 20 * 60_000;
 
+const env = { CLIENT_LIMITS: 'off', BASE_URL: origin, SOURCE_ALLOW_PRIVATE: 'on' };
+const server = forFile(await startTestServer({ env }));
+const people = forFile(openPeopleOf(server));
+
 describe('an account that was taken over', () => {
-  let server: TestServer;
-  let people: People;
   let count = 0;
-  before(async () => {
-    const env = { CLIENT_LIMITS: 'off', BASE_URL: origin, SOURCE_ALLOW_PRIVATE: 'on' };
-    server = await startTestServer({ env });
-    people = openPeopleOf(server);
-  });
-  after(async () => {
-    await people[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
 
   async function newPerson() {
     const email = `owner${count++}@example.org`;

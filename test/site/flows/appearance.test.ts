@@ -1,19 +1,16 @@
 /** The choice of language and theme in the footer: what is kept, where it shows, what is refused. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { endpoints } from '../../../src/app/modules.ts';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer } from '../../support/server/server.ts';
 
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
-describe('looks', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
-  });
-  after(() => server?.[Symbol.asyncDispose]());
+const server = forFile(await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } }));
 
+describe('looks', () => {
   const choose = (body: string, headers: Record<string, string> = {}) =>
     server.fetch('/looks', { method: 'POST', headers: { ...form, ...headers }, body });
   const cookieOf = async (body: string, headers?: Record<string, string>) => {

@@ -1,28 +1,21 @@
 /** /connect on a running server: who sees a key there, what is refused, and the first request. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
-import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
+import { type OwnBrowser, openPeopleOf } from '../../support/signon/person.ts';
 
 const email = 'ada@mail.example';
 
+const server = forFile(await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } }));
+const people = forFile(openPeopleOf(server));
+await people.register(email);
+const ada = await people.signIn(email);
+
 describe('connect', () => {
-  let server: TestServer;
-  let people: People;
-  let ada: OwnBrowser;
   let key = '';
-  before(async () => {
-    server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
-    people = openPeopleOf(server);
-    await people.register(email);
-    ada = await people.signIn(email);
-  });
-  after(async () => {
-    await people?.[Symbol.asyncDispose]();
-    await server?.[Symbol.asyncDispose]();
-  });
 
   const look = async (reader: OwnBrowser) => JSON.parse((await reader.get('/connect/seen')).body);
 

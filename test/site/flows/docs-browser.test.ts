@@ -1,25 +1,17 @@
 /** The documentation in a real browser: every width, both themes, the search, copy buttons. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { checkPage, openContext, watchPage, withBrowser } from '../../support/browser/browser.ts';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
-import { openPeopleOf, type People } from '../../support/signon/person.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer } from '../../support/server/server.ts';
+import { openPeopleOf } from '../../support/signon/person.ts';
 
 const sampleNames = ['curl', 'Node', 'Python', 'PHP', 'Go'];
 
-let server: TestServer;
-let people: People;
-
-before(async () => {
-  server = await startTestServer({ threads: 1 });
-  people = openPeopleOf(server);
-});
-after(async () => {
-  await people[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
+const server = forFile(await startTestServer({ threads: 1 }));
+const people = forFile(openPeopleOf(server));
 
 const at = (path: string) => server.baseUrl + path;
 

@@ -2,21 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { unzipSync } from 'fflate';
-import { proveEachThread, startTestServer, type TestServer } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { proveEachThread, startTestServer } from '../../support/server/server.ts';
+
+const server = forFile(await startTestServer({ demo: false }));
+const { bytes } = await server.fetch('/kit.zip');
+const manifest = JSON.parse((await server.fetch('/manifest')).body);
+const kit = { bytes, ...manifest.kit };
 
 describe('kit', () => {
-  let server: TestServer;
-  let kit: { bytes: Buffer; sha256: string; version: string };
-  before(async () => {
-    server = await startTestServer({ demo: false });
-    const { bytes } = await server.fetch('/kit.zip');
-    const manifest = JSON.parse((await server.fetch('/manifest')).body);
-    kit = { bytes, ...manifest.kit };
-  });
-  after(() => server[Symbol.asyncDispose]());
-
   it('the kit, from each thread', async () => {
     await proveEachThread(server, '/kit.zip', async () => {
       const { status, headers, bytes } = await server.fetch('/kit.zip');

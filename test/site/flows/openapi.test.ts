@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { endpoints } from '../../../src/app/modules.ts';
 import { areas } from '../../../src/app/threads/forwarded.ts';
 import { retryLater } from '../../../src/http/answer/refusal.ts';
@@ -17,13 +17,13 @@ import { issue, openBeside } from '../../support/captcha/beside.ts';
 import { doorTries } from '../../support/integrations/tries.ts';
 import { apiTries, type Try } from '../../support/server/api-tries.ts';
 import { type Contract, createContract } from '../../support/server/contract.ts';
+import { forFile } from '../../support/server/for-file.ts';
 import { notJson } from '../../support/server/route-kinds.ts';
 import {
   type Answer,
   demoEmail,
   type FetchOptions,
   startTestServer,
-  type TestServer,
   within,
 } from '../../support/server/server.ts';
 import { type StalledTarget, stall } from '../../support/server/stalled.ts';
@@ -34,9 +34,18 @@ const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const token = 'a'.repeat(48);
 const long = 'x'.repeat(9_000);
 
+const server = forFile(await startTestServer({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } }));
+const document = (await server.fetch('/openapi.json')).json() as {
+  info: { version: string };
+};
+const contract = createContract(document);
+const origin = { baseUrl: 'http://localhost:0', secureUrl: 'http://localhost:0' };
+assert.deepEqual(
+  document,
+  openApiDocument({ ...origin, version: document.info.version, endpoints }),
+);
+
 describe('the OpenAPI document', () => {
-  let server: TestServer;
-  let contract: Contract;
   const problems = new Set<string>();
   let client = 0;
 
@@ -64,20 +73,6 @@ describe('the OpenAPI document', () => {
     }
     assert.deepEqual([...problems], []);
   }
-
-  before(async () => {
-    server = await startTestServer({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
-    const document = (await server.fetch('/openapi.json')).json() as {
-      info: { version: string };
-    };
-    contract = createContract(document);
-    const origin = { baseUrl: 'http://localhost:0', secureUrl: 'http://localhost:0' };
-    assert.deepEqual(
-      document,
-      openApiDocument({ ...origin, version: document.info.version, endpoints }),
-    );
-  });
-  after(() => server[Symbol.asyncDispose]());
 
   const post = (path: string, status: number, body: string, headers: object = {}): Try => ({
     path,
