@@ -2,21 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, it } from 'node:test';
+import { after, it } from 'node:test';
 import { openMachine } from '../support/docs/paste.ts';
 import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
-import { startTestServer, type TestServer, within } from '../support/server/server.ts';
+import { startTestServer, within } from '../support/server/server.ts';
 
-let server: TestServer;
-let feedsUrl = '';
-
-before(async () => {
-  server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
-  feedsUrl = `${server.baseUrl}/feeds`;
-  const isThere = async () => (await server.fetch('/feeds/blocklist.nft')).status === 200;
-  await within(isThere, 'the first list');
+const server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+const feedsUrl = `${server.baseUrl}/feeds`;
+const isThere = async () => (await server.fetch('/feeds/blocklist.nft')).status === 200;
+await within(isThere, 'the first list');
+after(async () => {
+  await server?.stop();
 });
-after(() => server?.stop());
 
 for (const [family, other] of [
   ['4', '6'],

@@ -5,16 +5,17 @@ import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { decode as decodeDns, encode as encodeDns } from 'dns-packet';
 import { openMachine } from '../support/docs/paste.ts';
 import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
+import { forFile } from '../support/server/for-file.ts';
 import { freePort } from '../support/server/free-port.ts';
-import { startTestServer, type TestServer, within } from '../support/server/server.ts';
+import { startTestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
-const directory = makeTempDir('rpz');
+const directory = forFile(makeTempDir('rpz'));
 const unlisted = '198.51.100.250';
 /** Runs of zeros at each place, one of equal length twice, and none. */
 const six = [
@@ -30,26 +31,17 @@ const six = [
 ];
 // The feed is asked again and again until it is as wanted.
 const env = { CLIENT_LIMITS: 'off', FEED_INTERVAL_SECONDS: '1' };
-let server: TestServer;
-let feedsUrl = '';
 
-before(async () => {
-  server = await startTestServer({ threads: 1, env });
-  feedsUrl = `${server.baseUrl}/feeds`;
-  const rows = ['45.10.0.7', '45.12.0.0/15', '2a10:5::/32', ...six];
-  writeFileSync(`${directory.path}/list.txt`, `${rows.join('\n')}\n`);
-  const seed = [`${directory.path}/list.txt`, '--format', 'plain', '--confidence', '90'];
-  await server.cliJson('seed', ...seed, '--source', 'policy');
-  await within(async () => {
-    const { body } = await server.fetch('/feeds/blocklist.rpz');
-    return body.includes('32.7.0.10.45.rpz-ip CNAME .');
-  }, 'the feed');
-});
-
-after(async () => {
-  await server?.[Symbol.asyncDispose]();
-  directory.remove();
-});
+const server = forFile(await startTestServer({ threads: 1, env }));
+const feedsUrl = `${server.baseUrl}/feeds`;
+const rows = ['45.10.0.7', '45.12.0.0/15', '2a10:5::/32', ...six];
+writeFileSync(`${directory.path}/list.txt`, `${rows.join('\n')}\n`);
+const seed = [`${directory.path}/list.txt`, '--format', 'plain', '--confidence', '90'];
+await server.cliJson('seed', ...seed, '--source', 'policy');
+await within(async () => {
+  const { body } = await server.fetch('/feeds/blocklist.rpz');
+  return body.includes('32.7.0.10.45.rpz-ip CNAME .');
+}, 'the feed');
 
 it('unbound loads the policy, and names that lead to who is on the list are gone', async (context) => {
   if (!hasTool(context, 'unbound')) return;

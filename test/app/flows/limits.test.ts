@@ -40,6 +40,7 @@ const all = endpoints.flatMap(({ method, path, handlerLimits = [] }) =>
 const declared = all.filter((line) => !elsewhere.includes(line));
 
 let clients = 0;
+const from = (client: string) => ({ 'X-Forwarded-For': client });
 const server = forFile(
   await startTestServer({
     threads: 1,
@@ -58,7 +59,6 @@ function newClient(): string {
   return `198.${18 + (clients >> 8)}.${clients & 255}.7`;
 }
 
-const from = (client: string) => ({ 'X-Forwarded-For': client });
 type Ask = () => Promise<Answer>;
 
 /** Fails unless exactly so many are admitted. */

@@ -4,10 +4,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { readLedger } from '../../../src/storage/ledger.ts';
 import { mailedLink, webVisitor } from '../../support/browser/web-visitor.ts';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 import { openStoreBeside } from '../../support/server/shared-store.ts';
 
 /** What the one who registers does. */
@@ -30,22 +31,18 @@ async function fillSlots(dataDir: string): Promise<void> {
   await store.close();
 }
 
+const email = 'ada@portcullis.example';
+const grace = 'grace@portcullis.example';
+const server = forFile(await startTestServer({ env: { CLIENT_LIMITS: 'off' }, demo: false }));
+const id: string = (await server.cliJson('account', 'create', email)).id;
+const person = webVisitor(server);
+await person.register(grace, password);
+const { pathname, search } = await mailedLink(server, grace, '/verify');
+await person.submit(await person.get(pathname + search), '/verify');
+await person.signIn(grace, password);
+
 describe('logs for operators', () => {
-  let server: TestServer;
-  let id: string;
-  const email = 'ada@portcullis.example';
-  const grace = 'grace@portcullis.example';
   const unknown = 'nobody-typed-this@portcullis.example';
-  before(async () => {
-    server = await startTestServer({ env: { CLIENT_LIMITS: 'off' }, demo: false });
-    id = (await server.cliJson('account', 'create', email)).id;
-    const person = webVisitor(server);
-    await person.register(grace, password);
-    const { pathname, search } = await mailedLink(server, grace, '/verify');
-    await person.submit(await person.get(pathname + search), '/verify');
-    await person.signIn(grace, password);
-  });
-  after(() => server[Symbol.asyncDispose]());
   const signIns = (): Promise<SignIn[]> => server.cliJson('log', 'sign-ins');
 
   it('tells of failures, lock-outs and refusals with the address', async () => {

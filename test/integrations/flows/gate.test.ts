@@ -2,56 +2,50 @@
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { checkPage, withBrowser } from '../../support/browser/browser.ts';
 import { type WebVisitor, webVisitor } from '../../support/browser/web-visitor.ts';
 import { solveGif } from '../../support/captcha/solver.ts';
 import { passedOnHeads, sendHead } from '../../support/integrations/hostile-heads.ts';
+import { forFile } from '../../support/server/for-file.ts';
 import {
   type Answer,
   metricsHeaders,
   startTestServer,
-  type TestServer,
   within,
 } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
-const directory = makeTempDir('gate');
+const directory = forFile(makeTempDir('gate'));
 const suspect = '45.10.0.7';
 const blocked = '45.11.0.7';
 const exit = '45.12.0.7';
 const clean = '45.13.0.7';
 const vouched = '45.11.0.99';
-let server: TestServer;
 
-before(async () => {
-  server = await startTestServer({
+const server = forFile(
+  await startTestServer({
     threads: 2,
     demo: false,
     env: { TRUSTED_PROXIES: '127.0.0.1,192.0.2.1' },
-  });
-  const list = async (name: string, rows: string, confidence: string) => {
-    const file = `${directory.path}/${name}.txt`;
-    writeFileSync(file, rows);
-    const words = [file, '--format', 'plain', '--confidence', confidence, '--source', name];
-    await server.cliJson('seed', ...words);
-  };
-  await list('suspects', `${suspect}\n10.0.0.7\n`, '60');
-  await list('blocked', `45.11.0.0/24\n`, '90');
-  writeFileSync(`${directory.path}/exits.txt`, `${exit}\n`);
-  await server.cliJson('anon', `${directory.path}/exits.txt`);
-  await server.cliJson('allow', 'add', vouched);
-  await within(async () => {
-    const answers = await Promise.all([verdict(suspect), verdict(blocked), verdict(vouched)]);
-    const ofExit = await verdict(exit, 'anon=block');
-    return String([...answers, ofExit]) === 'challenge,block,allow,block';
-  }, 'the lists');
-});
-
-after(async () => {
-  await server?.[Symbol.asyncDispose]();
-  directory.remove();
-});
+  }),
+);
+const list = async (name: string, rows: string, confidence: string) => {
+  const file = `${directory.path}/${name}.txt`;
+  writeFileSync(file, rows);
+  const words = [file, '--format', 'plain', '--confidence', confidence, '--source', name];
+  await server.cliJson('seed', ...words);
+};
+await list('suspects', `${suspect}\n10.0.0.7\n`, '60');
+await list('blocked', `45.11.0.0/24\n`, '90');
+writeFileSync(`${directory.path}/exits.txt`, `${exit}\n`);
+await server.cliJson('anon', `${directory.path}/exits.txt`);
+await server.cliJson('allow', 'add', vouched);
+await within(async () => {
+  const answers = await Promise.all([verdict(suspect), verdict(blocked), verdict(vouched)]);
+  const ofExit = await verdict(exit, 'anon=block');
+  return String([...answers, ofExit]) === 'challenge,block,allow,block';
+}, 'the lists');
 
 const page = { Accept: 'text/html,*/*', 'X-Forwarded-Method': 'GET', 'X-Forwarded-Uri': '/a?b=c' };
 

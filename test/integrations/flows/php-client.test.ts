@@ -16,8 +16,9 @@ const server = forFile(await startTestServer({ threads: 2, demo: false }));
 await server.cliJson('account', 'create', email);
 const key = (await server.cliJson('bouncer', 'add', email, 'php')).text;
 const password = (await server.cliJson('bouncer', 'add', email, 'watcher', '--agent')).text;
+let bearer = {};
 const login = await watcher('POST', '/v1/watchers/login', { password, scenarios: [] });
-const bearer = { Authorization: `Bearer ${(JSON.parse(login) as { token: string }).token}` };
+bearer = { Authorization: `Bearer ${(JSON.parse(login) as { token: string }).token}` };
 
 async function watcher(method: string, path: string, body?: object): Promise<string> {
   const answer = await server.fetch(path, {

@@ -1,39 +1,26 @@
 /** Password, second factor, passkeys, sessions and log of a person on a whole server. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
-import {
-  type OwnBrowser,
-  openPeopleOf,
-  type People,
-  personPassword,
-  placeOf,
-} from '../../support/signon/person.ts';
+import { openPeopleOf, personPassword, placeOf } from '../../support/signon/person.ts';
 
 const long = 20 * 60_000;
 const back = '/account/confirm?return=%2Faccount%2Fsecurity';
 
+const origin = 'http://localhost:4545';
+const env = { CLIENT_LIMITS: 'off', BASE_URL: origin };
+const server = forFile(await startTestServer({ env }));
+const people = forFile(openPeopleOf(server));
+await people.register('bob@example.org');
+const bob = await people.signIn('bob@example.org');
+
 describe('security of a person', () => {
-  let server: TestServer;
-  let people: People;
-  let bob: OwnBrowser;
-  const origin = 'http://localhost:4545';
-  before(async () => {
-    const env = { CLIENT_LIMITS: 'off', BASE_URL: origin };
-    server = await startTestServer({ env });
-    people = openPeopleOf(server);
-    await people.register('bob@example.org');
-    bob = await people.signIn('bob@example.org');
-  });
-  after(async () => {
-    await people[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
   let count = 0;
   async function newPerson(): Promise<{ email: string; id: string }> {
     const email = `ada${count++}@example.org`;

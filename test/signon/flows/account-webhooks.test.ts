@@ -2,23 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { after, it } from 'node:test';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createWebhooks } from '../../../src/reputation/webhooks/webhook-store.ts';
 import { mailsIn } from '../../support/browser/web-visitor.ts';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { forFile } from '../../support/server/for-file.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
-import {
-  type OwnBrowser,
-  openPeopleOf,
-  type People,
-  placeOf,
-} from '../../support/signon/person.ts';
+import { openPeopleOf, placeOf } from '../../support/signon/person.ts';
 
 interface Got {
   readonly headers: IncomingHttpHeaders;
@@ -26,35 +22,26 @@ interface Got {
 }
 
 const page = '/account/webhooks';
-let receiver: Server;
-let target: string;
 const got: Got[] = [];
-let server: TestServer;
-let people: People;
-let ada: OwnBrowser;
 
-before(async () => {
-  receiver = createServer((request, response) => {
-    let body = '';
-    request.on('data', (piece) => {
-      body += piece;
-    });
-    request.on('end', () => {
-      got.push({ headers: request.headers, body });
-      response.end('x');
-    });
+const receiver = createServer((request, response) => {
+  let body = '';
+  request.on('data', (piece) => {
+    body += piece;
   });
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  target = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
-  const env = { CLIENT_LIMITS: 'off', SOURCE_ALLOW_PRIVATE: 'on' };
-  server = await startTestServer({ threads: 1, env });
-  people = openPeopleOf(server);
-  await people.register('ada@example.org');
-  ada = await people.signIn('ada@example.org');
+  request.on('end', () => {
+    got.push({ headers: request.headers, body });
+    response.end('x');
+  });
 });
+await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+const target = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+const env = { CLIENT_LIMITS: 'off', SOURCE_ALLOW_PRIVATE: 'on' };
+const server = forFile(await startTestServer({ threads: 1, env }));
+const people = forFile(openPeopleOf(server));
+await people.register('ada@example.org');
+const ada = await people.signIn('ada@example.org');
 after(async () => {
-  await people[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
   receiver.closeAllConnections();
   await new Promise((resolve) => receiver.close(resolve));
 });
