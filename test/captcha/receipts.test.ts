@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { after, before, it } from 'node:test';
+import { after, it } from 'node:test';
 import type { LeastLevel } from '../../src/access/keys/site-keys.ts';
 import {
   createReceipts,
@@ -35,10 +35,6 @@ const sites = new Map([
   ['pcs_second', 'owner'],
   ['pcs_other', 'stranger'],
 ]);
-let stores: Store[] = [];
-let receipts: Receipts;
-/** The same as another process would have it. */
-let beside: Receipts;
 
 /** Of those that let clean addresses pass. */
 const passing = new Set<string>();
@@ -65,12 +61,11 @@ function openReceipts(store: Pick<Store, 'commit'>, seed: number, key = signingK
   });
 }
 
-before(() => {
-  const log = createLog('silent');
-  stores = [1, 2].map(() => openLmdbStore({ path: directory.path, clock, log }));
-  receipts = openReceipts(stores[0]!, 1);
-  beside = openReceipts(stores[1]!, 2);
-});
+const log = createLog('silent');
+const stores = [1, 2].map(() => openLmdbStore({ path: directory.path, clock, log }));
+const receipts = openReceipts(stores[0]!, 1);
+/** The same as another process would have it. */
+const beside = openReceipts(stores[1]!, 2);
 after(async () => {
   for (const store of stores) await store.close();
   directory.remove();

@@ -1,27 +1,23 @@
 /** Memory of a server under clients that send too much or read nothing. */
 
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { fork } from '../support/house/spawn.ts';
 import { answersIn, ask, eventually, get, isUndispatched, openConnection, sleep } from './raw.ts';
 
-let child: ChildProcess;
 let port = 0;
 let complaints = '';
 
-before(async () => {
-  child = fork(new URL('./server-process.js', import.meta.url), {
-    execArgv: ['--expose-gc'],
-    silent: true,
-  });
-  child.stderr!.on('data', (text) => {
-    complaints += text;
-  });
-  [{ port }] = (await once(child, 'message')) as [{ port: number }];
+const child = fork(new URL('./server-process.js', import.meta.url), {
+  execArgv: ['--expose-gc'],
+  silent: true,
 });
+child.stderr!.on('data', (text) => {
+  complaints += text;
+});
+[{ port }] = (await once(child, 'message')) as [{ port: number }];
 after(() => child.disconnect());
 
 /** `heldMiB` is what buffers hold after a collection; `rssMiB` also what the allocator keeps back. */

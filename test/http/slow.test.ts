@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { renderHead } from '../../src/http/answer/head.ts';
 import { httpVectors } from '../vectors/http.ts';
 import {
@@ -16,28 +16,24 @@ import {
   type RawConnection,
   startServer,
   statusesIn,
-  type TestServer,
 } from './raw.ts';
 
 const head = renderHead(200, []);
-let running: TestServer;
 let calls = 0;
 
-before(async () => {
-  running = await startServer([
-    { kind: 'hot', method: 'GET', path: '/hot', handle: (request) => request.answer(head, 'ok') },
-    {
-      kind: 'plain',
-      method: 'POST',
-      path: '/upload',
-      bodyBytesMax: 4_096,
-      handle: () => {
-        calls++;
-        return { status: 200, headers: [], body: 'ok' };
-      },
+const running = await startServer([
+  { kind: 'hot', method: 'GET', path: '/hot', handle: (request) => request.answer(head, 'ok') },
+  {
+    kind: 'plain',
+    method: 'POST',
+    path: '/upload',
+    bodyBytesMax: 4_096,
+    handle: () => {
+      calls++;
+      return { status: 200, headers: [], body: 'ok' };
     },
-  ]);
-});
+  },
+]);
 after(() => running[Symbol.asyncDispose]());
 
 /** Sends `first` and then one byte every two seconds; resolves with what came until the end. */

@@ -1,7 +1,7 @@
 /** Every vector whole, split at every byte and in 1,448-byte pieces, on a hot and a plain route. */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { renderHead } from '../../src/http/answer/head.ts';
 import { type HttpVector, httpVectors } from '../vectors/http.ts';
 import {
@@ -12,13 +12,11 @@ import {
   sleep,
   startServer,
   statusesIn,
-  type TestServer,
 } from './raw.ts';
 
 const head = renderHead(200, [['Content-Type', 'text/plain']]);
 /** Handler calls by path. */
 const calls = new Map<string, number>();
-let running: TestServer;
 
 function count(path: string): void {
   calls.set(path, (calls.get(path) ?? 0) + 1);
@@ -27,38 +25,36 @@ function callsOf(path: string): number {
   return calls.get(path) ?? 0;
 }
 
-before(async () => {
-  running = await startServer([
-    {
-      kind: 'hot',
-      method: 'GET',
-      path: '/hot',
-      handle: (request) => {
-        count('/hot');
-        request.answer(head, 'hot');
-      },
+const running = await startServer([
+  {
+    kind: 'hot',
+    method: 'GET',
+    path: '/hot',
+    handle: (request) => {
+      count('/hot');
+      request.answer(head, 'hot');
     },
-    ...(['GET', 'POST'] as const).map((method) => ({
-      kind: 'plain' as const,
-      method,
-      path: '/plain/:id',
-      bodyBytesMax: 4_096,
-      handle: (request: { path: string }) => {
-        count(request.path);
-        return { status: 200, headers: [], body: 'plain' };
-      },
-    })),
-    {
-      kind: 'plain',
-      method: 'GET',
-      path: '/smuggled',
-      handle: () => {
-        count('/smuggled');
-        return { status: 200, headers: [], body: 'smuggled' };
-      },
+  },
+  ...(['GET', 'POST'] as const).map((method) => ({
+    kind: 'plain' as const,
+    method,
+    path: '/plain/:id',
+    bodyBytesMax: 4_096,
+    handle: (request: { path: string }) => {
+      count(request.path);
+      return { status: 200, headers: [], body: 'plain' };
     },
-  ]);
-});
+  })),
+  {
+    kind: 'plain',
+    method: 'GET',
+    path: '/smuggled',
+    handle: () => {
+      count('/smuggled');
+      return { status: 200, headers: [], body: 'smuggled' };
+    },
+  },
+]);
 after(() => running[Symbol.asyncDispose]());
 
 let nextId = 0;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
-import { after, before, it } from 'node:test';
+import { after, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
@@ -14,25 +14,14 @@ import { encodeJsonFrame, frameKinds, protocolVersion } from '../../src/operatio
 import { hasOtherUser, startAsOther } from '../support/house/other-user.ts';
 import { commandOf } from '../support/house/processes.ts';
 import { besideCommands, notBeside, openersOf } from '../support/server/beside-commands.ts';
-import {
-  demoEmail,
-  runCli,
-  startCli,
-  startTestServer,
-  type TestServer,
-  within,
-} from '../support/server/server.ts';
+import { demoEmail, runCli, startCli, startTestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 import { rawControl } from './raw-control.ts';
 
-let server: TestServer;
-let env: Readonly<Record<string, string>>;
 const directory = makeTempDir('commands');
 
-before(async () => {
-  server = await startTestServer({ threads: 1 });
-  env = { DATA_DIR: server.dataDir };
-});
+const server = await startTestServer({ threads: 1 });
+const env = { DATA_DIR: server.dataDir };
 after(async () => {
   await server[Symbol.asyncDispose]();
   directory.remove();

@@ -1,29 +1,24 @@
 /** Bounds on counted rows of the embedded store hold, however many ask at once and in how many processes. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
 import { addWithin, boundKeysOf, commitOnce, holdBounds } from '../../src/storage/change.ts';
 import { boundKey, scratchKey, text } from '../../src/storage/keys.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
-import type { Store } from '../../src/storage/store.ts';
 import { boundRaces } from '../support/server/bound-races.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const directory = makeTempDir('bounded-rows');
-let store: Store;
-let nodes: readonly Store[] = [];
 
-before(() => {
-  store = openLmdbStore({
-    path: directory.path,
-    clock: systemClock(),
-    log: createLog('silent'),
-  });
-  // Another object is another process, as far as the order of its own changes goes.
-  nodes = [store, { ...store }];
+const store = openLmdbStore({
+  path: directory.path,
+  clock: systemClock(),
+  log: createLog('silent'),
 });
+// Another object is another process, as far as the order of its own changes goes.
+const nodes = [store, { ...store }];
 after(async () => {
   await store.close();
   directory.remove();

@@ -4,9 +4,9 @@
  */
 
 import assert from 'node:assert/strict';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { ipPage } from '../../src/reputation/address/address.page.tsx';
 import { feedsPage } from '../../src/reputation/blocklists/feeds.page.tsx';
@@ -82,31 +82,26 @@ const reportForm = {
   failure: { ok: false, error: 'duplicate_report' },
 } as const;
 
-let server: Server;
-let origin = '';
-
-before(async () => {
-  server = createServer((request, response) => {
-    const path = request.url ?? '/';
-    const asset = testAssets().assetFor(path);
-    if (asset !== undefined) {
-      const { body, etag } = asset.identity;
-      response.writeHead(200, {
-        'content-type': asset.type,
-        'cache-control': asset.cacheControl,
-        etag,
-      });
-      response.end(body);
-      return;
-    }
-    const language = pickLanguage(request.headers['accept-language']);
-    const page = pages[path];
-    response.writeHead(page === undefined ? 404 : 200, pageHeaders(language));
-    response.end(page?.(language) ?? errorPage(testFrame(language), { status: 404 }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const server = createServer((request, response) => {
+  const path = request.url ?? '/';
+  const asset = testAssets().assetFor(path);
+  if (asset !== undefined) {
+    const { body, etag } = asset.identity;
+    response.writeHead(200, {
+      'content-type': asset.type,
+      'cache-control': asset.cacheControl,
+      etag,
+    });
+    response.end(body);
+    return;
+  }
+  const language = pickLanguage(request.headers['accept-language']);
+  const page = pages[path];
+  response.writeHead(page === undefined ? 404 : 200, pageHeaders(language));
+  response.end(page?.(language) ?? errorPage(testFrame(language), { status: 404 }));
 });
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 after(() => {
   server.close();

@@ -1,8 +1,8 @@
 /** Accounts and keys as an operator or an owner changes them, also from several sides at once. */
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, it } from 'node:test';
-import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { after, beforeEach, it } from 'node:test';
+import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { perMinuteMax } from '../../../src/access/accounts/accounts-table.ts';
 import { type ApiKeys, createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { hashKey, parseKey } from '../../../src/access/keys/key-format.ts';
@@ -12,7 +12,6 @@ import { createLog } from '../../../src/core/log.ts';
 import { readKnownAddress, readMailAddress } from '../../../src/core/mail-address.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
-import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import {
   type AccessEvent,
@@ -25,27 +24,19 @@ const hourMs = 3_600_000;
 const directory = makeTempDir('accounts');
 const clock = manualClock(Date.UTC(2026, 0, 1));
 const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
-let store: Store;
-/** Another process's view: its own environment on the same files. */
-let otherStore: Store;
-let accounts: Accounts;
-let other: Accounts;
-let keys: ApiKeys;
-let otherKeys: ApiKeys;
 let mails = 0;
 let mail = '';
 
-before(() => {
-  const log = createLog('silent');
-  store = openLmdbStore({ path: directory.path, clock, log });
-  otherStore = openLmdbStore({ path: directory.path, clock, log });
-  const own = { store, clock, random: seededRandom(1) };
-  accounts = createAccounts(own);
-  keys = createApiKeys({ ...own, masterKey, accounts });
-  const others = { store: otherStore, clock, random: seededRandom(2) };
-  other = createAccounts(others);
-  otherKeys = createApiKeys({ ...others, masterKey, accounts: other });
-});
+const log = createLog('silent');
+const store = openLmdbStore({ path: directory.path, clock, log });
+/** Another process's view: its own environment on the same files. */
+const otherStore = openLmdbStore({ path: directory.path, clock, log });
+const own = { store, clock, random: seededRandom(1) };
+const accounts = createAccounts(own);
+const keys = createApiKeys({ ...own, masterKey, accounts });
+const others = { store: otherStore, clock, random: seededRandom(2) };
+const other = createAccounts(others);
+const otherKeys = createApiKeys({ ...others, masterKey, accounts: other });
 
 beforeEach(() => {
   mail = `person${++mails}@example.org`;

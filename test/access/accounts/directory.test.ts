@@ -1,34 +1,23 @@
 /** The list of accounts, and the role of each as it is given, read and taken. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import {
-  type Accounts,
-  createAccounts,
-  createDirectory,
-  type Directory,
-} from '../../../src/access/accounts/accounts.ts';
+import { after, it } from 'node:test';
+import { createAccounts, createDirectory } from '../../../src/access/accounts/accounts.ts';
 import { activeOperators, roleOf } from '../../../src/access/accounts/records.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { erasureKey } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
-import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const place = makeTempDir('directory');
 const clock = manualClock(Date.UTC(2026, 0, 1));
-let store: Store;
-let accounts: Accounts;
-let directory: Directory;
 
-before(() => {
-  store = openLmdbStore({ path: place.path, clock, log: createLog('silent') });
-  accounts = createAccounts({ store, clock, random: seededRandom(1) });
-  directory = createDirectory({ store, accounts });
-});
+const store = openLmdbStore({ path: place.path, clock, log: createLog('silent') });
+const accounts = createAccounts({ store, clock, random: seededRandom(1) });
+const directory = createDirectory({ store, accounts });
 after(async () => {
   await store.close();
   place.remove();

@@ -1,12 +1,11 @@
 /** Keys with a name: beside the account's own, each for what it is for, over replays and at their bounds. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { after, it } from 'node:test';
+import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
 import { createAccessReducer } from '../../../src/access/accounts/reducer.ts';
 import {
-  type ApiKeys,
   createApiKeys,
   namedKeyBounds,
   noteKeyUse,
@@ -25,7 +24,6 @@ import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { apiKeyKey, apiKeyUseKey } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
-import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { applyEvent, decodeAccessEvent, isAccessEvent } from '../../support/reputation/events.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
@@ -36,16 +34,11 @@ const random = seededRandom(11);
 const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
 const email = 'owner@example.org';
 const bouncer = { scopes: ['bouncer'] } as const;
-let store: Store;
-let accounts: Accounts;
-let keys: ApiKeys;
 
-before(async () => {
-  store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
-  accounts = createAccounts({ store, clock, random });
-  keys = createApiKeys({ store, clock, random, masterKey, accounts, slotsMax: 100 });
-  value(await accounts.create(email));
-});
+const store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
+const accounts = createAccounts({ store, clock, random });
+const keys = createApiKeys({ store, clock, random, masterKey, accounts, slotsMax: 100 });
+value(await accounts.create(email));
 
 after(async () => {
   await store.close();

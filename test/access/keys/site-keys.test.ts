@@ -1,14 +1,13 @@
 /** Site keys as an operator changes them, beside another process that looks them up. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { after, it } from 'node:test';
+import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import {
   allowsHost,
   createSiteKeys,
   hostsMax,
   normaliseHost,
-  type SiteKeys,
   siteKeysPerAccountMax,
 } from '../../../src/access/keys/site-keys.ts';
 import { manualClock } from '../../../src/core/clock.ts';
@@ -21,20 +20,14 @@ import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const directory = makeTempDir('site-keys');
 const clock = manualClock(Date.UTC(2026, 0, 1));
-let stores: Store[] = [];
-let accounts: Accounts;
-let siteKeys: SiteKeys;
-/** Another process's view. */
-let other: SiteKeys;
 
-before(() => {
-  const log = createLog('silent');
-  stores = [1, 2].map(() => openLmdbStore({ path: directory.path, clock, log }));
-  const [store, otherStore] = stores as [Store, Store];
-  accounts = createAccounts({ store, clock, random: seededRandom(1) });
-  siteKeys = createSiteKeys({ store, clock, random: seededRandom(2) });
-  other = createSiteKeys({ store: otherStore, clock, random: seededRandom(3) });
-});
+const log = createLog('silent');
+const stores = [1, 2].map(() => openLmdbStore({ path: directory.path, clock, log }));
+const [store, otherStore] = stores as [Store, Store];
+const accounts = createAccounts({ store, clock, random: seededRandom(1) });
+const siteKeys = createSiteKeys({ store, clock, random: seededRandom(2) });
+/** Another process's view. */
+const other = createSiteKeys({ store: otherStore, clock, random: seededRandom(3) });
 
 after(async () => {
   for (const store of stores) await store.close();

@@ -1,7 +1,7 @@
 /** Proof of work: what of a solution is looked at, and that it is good once, over two handles of one store. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, it } from 'node:test';
 import { setTimeout as nextTurn } from 'node:timers/promises';
 import { verifySolution } from 'altcha-lib';
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
@@ -29,8 +29,6 @@ const asked = {
   score: 3,
   triesMax: 4,
 } as const;
-let stores: Store[] = [];
-let work: Work;
 /** The same on another node. */
 let beside: Work;
 
@@ -39,12 +37,10 @@ function openWork(store: Pick<Store, 'commit'>, signing = keys): Work {
   return createWork({ store, clock, random, keys: signing, lifetimeMs: 120_000 });
 }
 
-before(() => {
-  const log = createLog('silent');
-  stores = [1, 2].map(() => openLmdbStore({ path: directory.path, clock, log }));
-  work = openWork(stores[0]!);
-  beside = openWork(stores[1]!);
-});
+const log = createLog('silent');
+const stores = [1, 2].map(() => openLmdbStore({ path: directory.path, clock, log }));
+const work = openWork(stores[0]!);
+beside = openWork(stores[1]!);
 after(async () => {
   for (const store of stores) await store.close();
   directory.remove();

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { forget, undoOf } from '../../../src/commands/store/restore.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
@@ -38,12 +38,9 @@ const start = Date.UTC(2026, 0, 1, 7);
 const accounts = ['a0', 'a1', 'a2'];
 const pace = { isOver: () => false, next: async () => undefined };
 const directory = makeTempDir('details');
-let store: Store;
 let clock = manualClock(start);
-before(() => {
-  const shared = { now: () => clock.now(), monotonicMs: () => clock.monotonicMs() };
-  store = openLmdbStore({ path: directory.path, clock: shared, log: createLog('silent') });
-});
+const shared = { now: () => clock.now(), monotonicMs: () => clock.monotonicMs() };
+const store = openLmdbStore({ path: directory.path, clock: shared, log: createLog('silent') });
 after(async () => {
   await store.close();
   directory.remove();

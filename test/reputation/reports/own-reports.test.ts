@@ -1,7 +1,7 @@
 /** An account's reports page by page: by the index, of those from before it, and over what went meanwhile. */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { after, it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
@@ -11,15 +11,11 @@ import {
   createOwnReports,
   indexedRow,
   isIndexed,
-  type OwnReports,
   ownReportsPerPage,
   removeOwnReportsIndex,
   reportsOfAccount,
 } from '../../../src/reputation/reports/store/account-reports.ts';
-import {
-  createReportStore,
-  type ReportStore,
-} from '../../../src/reputation/reports/store/report-store.ts';
+import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import {
   erasureKey,
   type Key,
@@ -37,18 +33,13 @@ const directory = makeTempDir('own-reports');
 const clock = manualClock(Date.UTC(2026, 0, 1));
 const random = seededRandom(5);
 const old = { id: 'old', createdAt: clock.now() - 1_000 };
-let store: Store;
-let reports: ReportStore;
-let own: OwnReports;
 
 const wordsOf = (n: number) => new Uint32Array([n, 0, 0, 0]);
 
-before(() => {
-  store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
-  reports = createReportStore({ store, clock, random });
-  const walks = createSemaphore({ runningMax: 1, waitingMax: 10 });
-  own = createOwnReports({ store, clock, walks, pace: () => createTurns() });
-});
+const store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
+const reports = createReportStore({ store, clock, random });
+const walks = createSemaphore({ runningMax: 1, waitingMax: 10 });
+const own = createOwnReports({ store, clock, walks, pace: () => createTurns() });
 
 after(async () => {
   await store.close();

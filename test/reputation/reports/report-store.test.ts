@@ -1,7 +1,7 @@
 /** Reports at rest, on a real store: pages in order, and withdrawals that race with reports. */
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
@@ -31,10 +31,7 @@ const steady = manualClock(Date.UTC(2026, 10, 21));
 /** Its wall clock can be set. */
 const clock = { ...steady, now: () => steady.now() + stepMs };
 const directory = makeTempDir('reports');
-let store: Store;
-before(() => {
-  store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
-});
+const store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
 after(async () => {
   await store.close();
   directory.remove();

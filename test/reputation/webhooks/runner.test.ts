@@ -1,9 +1,9 @@
 /** What is told of crossings, on a real store with a clock that is told to move and a real receiver. */
 
 import assert from 'node:assert/strict';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { after, before, it } from 'node:test';
+import { after, it } from 'node:test';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
@@ -14,44 +14,36 @@ import { createWebhookRunner, triesMax } from '../../../src/reputation/webhooks/
 import {
   createWebhooks,
   removeWebhooks,
-  type Webhooks,
   webhookBounds,
   webhooksOf,
 } from '../../../src/reputation/webhooks/webhook-store.ts';
 import { webhookKey } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
-import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const directory = makeTempDir('webhooks');
 const clock = manualClock(Date.UTC(2026, 0, 1));
 const random = seededRandom(3);
-let store: Store;
-let hooks: Webhooks;
-let receiver: Server;
-let url: string;
 let status = 200;
 let score = 0;
 const asked: { readonly path: string; readonly id: string; readonly body: string }[] = [];
 
-before(async () => {
-  receiver = createServer((request, response) => {
-    let body = '';
-    request.on('data', (piece) => {
-      body += piece;
-    });
-    request.on('end', () => {
-      asked.push({ path: request.url!, id: String(request.headers['webhook-id']), body });
-      response.writeHead(status, status === 302 ? { Location: '/elsewhere' } : {}).end();
-    });
+const receiver = createServer((request, response) => {
+  let body = '';
+  request.on('data', (piece) => {
+    body += piece;
   });
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
-  store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
-  const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
-  hooks = createWebhooks({ store, clock, random, masterKey, faultOf: async () => undefined });
+  request.on('end', () => {
+    asked.push({ path: request.url!, id: String(request.headers['webhook-id']), body });
+    response.writeHead(status, status === 302 ? { Location: '/elsewhere' } : {}).end();
+  });
 });
+await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+const store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
+const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
+const hooks = createWebhooks({ store, clock, random, masterKey, faultOf: async () => undefined });
 
 after(async () => {
   await store.close();

@@ -1,19 +1,16 @@
 /** A new mail address: one owner at a time, and only for who holds the mailbox. */
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, it } from 'node:test';
+import { after, beforeEach, it } from 'node:test';
 import { accountRow } from '../../../src/access/accounts/accounts.ts';
 import type { Session } from '../../../src/signon/sessions/sessions.ts';
 import { errorOf, value } from '../../support/house/result.ts';
-import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
+import { openBench, password, visitor } from '../account-fixture.ts';
 
-let bench: Bench;
 let email = '';
 let count = 0;
 
-before(() => {
-  bench = openBench('email-change');
-});
+const bench = openBench('email-change');
 beforeEach(() => {
   email = `person${++count}@example.org`;
 });

@@ -1,25 +1,22 @@
 /** Invitations: a link for one address, which asks for a password or a passkey and signs nobody in. */
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, it } from 'node:test';
+import { after, beforeEach, it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { listInvitations, withdrawInvitation } from '../../../src/signon/people/invitations.ts';
 import { linkLifeMs } from '../../../src/signon/people/links.ts';
 import { pendingLifeMs } from '../../../src/signon/people/pending.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
 import { errorOf, value } from '../../support/house/result.ts';
-import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
+import { openBench, password, visitor } from '../account-fixture.ts';
 
-let bench: Bench;
 let email = '';
 let count = 0;
 const elsewhere = { ...visitor, browserId: 'another browser' };
 const key = () => createAuthenticator(seededRandom(100 + ++count), 'https://id.example.org');
 
-before(() => {
-  // Registration is for others alone: invitations go round that.
-  bench = openBench('invitations', {}, { registrationDomains: ['example.com'] });
-});
+// Registration is for others alone: invitations go round that.
+const bench = openBench('invitations', {}, { registrationDomains: ['example.com'] });
 beforeEach(() => {
   email = `guest${++count}@example.org`;
 });

@@ -1,23 +1,20 @@
 /** Registration with a passkey: bound to its link as a password is, and good for nothing before. */
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, it } from 'node:test';
+import { after, beforeEach, it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ceremonyLifeMs } from '../../../src/signon/proofs/passkey-ceremonies.ts';
 import { createAuthenticator, type Faults } from '../../support/browser/authenticator.ts';
 import { errorOf, value } from '../../support/house/result.ts';
-import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
+import { openBench, password, visitor } from '../account-fixture.ts';
 
 const origin = 'https://id.example.org';
 const random = seededRandom(23);
 const elsewhere = { ...visitor, browserId: 'another browser' };
-let bench: Bench;
 let email = '';
 let count = 0;
 
-before(() => {
-  bench = openBench('passkey-registration');
-});
+const bench = openBench('passkey-registration');
 beforeEach(() => {
   email = `person${++count}@example.org`;
 });

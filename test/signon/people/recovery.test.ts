@@ -1,18 +1,15 @@
 /** Recovery: same answer for all, one use, all sessions over. */
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, it } from 'node:test';
+import { after, beforeEach, it } from 'node:test';
 import { linkLifeMs } from '../../../src/signon/people/links.ts';
 import { errorOf, value } from '../../support/house/result.ts';
-import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
+import { openBench, password, visitor } from '../account-fixture.ts';
 
-let bench: Bench;
 let email = '';
 let count = 0;
 
-before(() => {
-  bench = openBench('recovery');
-});
+const bench = openBench('recovery');
 beforeEach(() => {
   email = `person${++count}@example.org`;
 });

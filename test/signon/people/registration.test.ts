@@ -1,7 +1,7 @@
 /** Registration and verification: who gets the address, what a link does, and what it never does. */
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, it } from 'node:test';
+import { after, beforeEach, it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
@@ -10,15 +10,12 @@ import { linkLifeMs } from '../../../src/signon/people/links.ts';
 import { pendingLifeMs } from '../../../src/signon/people/pending.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { decodeAccessEvent } from '../../support/reputation/events.ts';
-import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
+import { openBench, password, visitor } from '../account-fixture.ts';
 
-let bench: Bench;
 let email = '';
 let count = 0;
 
-before(() => {
-  bench = openBench('registration');
-});
+const bench = openBench('registration');
 beforeEach(() => {
   email = `person${++count}@example.org`;
 });

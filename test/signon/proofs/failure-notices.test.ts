@@ -1,20 +1,17 @@
 /** The mail that tells an owner of many failed sign-ins: once a day, and nothing of it in the answers. */
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, it } from 'node:test';
+import { after, beforeEach, it } from 'node:test';
 import { failuresNotified } from '../../../src/signon/sessions/sign-in.ts';
 import { errorOf, value } from '../../support/house/result.ts';
-import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
+import { openBench, password, visitor } from '../account-fixture.ts';
 
 const subject = 'Many failed sign-ins to your account';
 const dayMs = 24 * 3_600_000;
-let bench: Bench;
 let email = '';
 let count = 0;
 
-before(() => {
-  bench = openBench('failure-notices');
-});
+const bench = openBench('failure-notices');
 beforeEach(() => {
   email = `owner${++count}@mail.example`;
   bench.clock.advance(dayMs);

@@ -1,7 +1,7 @@
 /** Passkeys with a software authenticator and the real library: nothing is mocked. */
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, it } from 'node:test';
+import { after, beforeEach, it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ceremonyLifeMs } from '../../../src/signon/proofs/passkey-ceremonies.ts';
 import { passkeysMax } from '../../../src/signon/proofs/passkeys.ts';
@@ -11,17 +11,14 @@ import {
   type Faults,
 } from '../../support/browser/authenticator.ts';
 import { errorOf, value } from '../../support/house/result.ts';
-import { type Bench, openBench, visitor } from '../account-fixture.ts';
+import { openBench, visitor } from '../account-fixture.ts';
 
 const origin = 'https://id.example.org';
 const random = seededRandom(11);
-let bench: Bench;
 let email = '';
 let count = 0;
 
-before(() => {
-  bench = openBench('passkeys');
-});
+const bench = openBench('passkeys');
 beforeEach(() => {
   email = `person${++count}@example.org`;
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
-import { after, before, beforeEach, it } from 'node:test';
+import { after, beforeEach, it } from 'node:test';
 import {
   normalisePhone,
   phoneCodeLifeMs,
@@ -12,17 +12,14 @@ import {
 import { phoneCodeKey } from '../../../src/storage/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
-import { type Bench, openBench, visitor } from '../account-fixture.ts';
+import { openBench, visitor } from '../account-fixture.ts';
 
-let bench: Bench;
 let account = '';
 let number = '';
 let network = '';
 let count = 0;
 
-before(() => {
-  bench = openBench('phone', {}, { smsCountries: ['FR', 'US'], smsPerDay: 1_000 });
-});
+const bench = openBench('phone', {}, { smsCountries: ['FR', 'US'], smsPerDay: 1_000 });
 beforeEach(() => {
   account = `account-${++count}`;
   number = `+336123456${String(count).padStart(2, '0')}`;

@@ -1,21 +1,18 @@
 /** The proof of identity inside a session: the second factor counts here too. */
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, it } from 'node:test';
+import { after, beforeEach, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { sessionLife } from '../../../src/signon/sessions/sessions.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { within } from '../../support/server/server.ts';
-import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
+import { openBench, password, visitor } from '../account-fixture.ts';
 
 const stepMs = 30_000;
-let bench: Bench;
 let email = '';
 let count = 0;
 
-before(() => {
-  bench = openBench('reauthentication');
-});
+const bench = openBench('reauthentication');
 beforeEach(() => {
   email = `person${++count}@example.org`;
 });

@@ -2,24 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { after, before, beforeEach, it } from 'node:test';
+import { after, beforeEach, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { loadFactor } from '../../../src/signon/proofs/factor-rows.ts';
 import { backupCodeHash } from '../../../src/signon/proofs/second-factors.ts';
 import { errorOf, value } from '../../support/house/result.ts';
-import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
+import { openBench, password, visitor } from '../account-fixture.ts';
 
 const stepMs = 30_000;
 /** Under the master key of the bench. */
 const own = backupCodeHash(masterKeyFromBytes(new Uint8Array(32).fill(7)));
-let bench: Bench;
 let email = '';
 let count = 0;
 
-before(() => {
-  bench = openBench('second-factors');
-});
+const bench = openBench('second-factors');
 beforeEach(() => {
   email = `person${++count}@example.org`;
   bench.clock.advance(10 * stepMs);

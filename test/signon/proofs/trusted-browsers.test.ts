@@ -1,7 +1,7 @@
 /** Trusted browsers: where the password is enough for a while, and what ends that. */
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, it } from 'node:test';
+import { after, beforeEach, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { roleRow } from '../../../src/access/accounts/records.ts';
 import { dateText } from '../../../src/contracts/personal-data.ts';
@@ -14,17 +14,13 @@ import { errorOf, value } from '../../support/house/result.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 const stepMs = 30_000;
-let bench: Bench;
-let off: Bench;
 let email = '';
 let id = '';
 let secret = '';
 let count = 0;
 
-before(() => {
-  bench = openBench('trusted', {}, { trustedBrowsers: true, requireSecondFactor: 'operators' });
-  off = openBench('untrusted');
-});
+const bench = openBench('trusted', {}, { trustedBrowsers: true, requireSecondFactor: 'operators' });
+const off = openBench('untrusted');
 after(async () => {
   await bench.close();
   await off.close();

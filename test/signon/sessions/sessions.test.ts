@@ -1,21 +1,18 @@
 /** Sessions and sign-in: when a cookie opens, when it no longer does, and what a stranger learns. */
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, it } from 'node:test';
+import { after, beforeEach, it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { sessionLife, sessionsPerAccountMax } from '../../../src/signon/sessions/sessions.ts';
 import { sessionByAccountPrefix } from '../../../src/storage/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
-import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
+import { openBench, password, visitor } from '../account-fixture.ts';
 
-let bench: Bench;
 let email = '';
 let count = 0;
 
-before(() => {
-  bench = openBench('sessions');
-});
+const bench = openBench('sessions');
 beforeEach(() => {
   email = `person${++count}@example.org`;
 });

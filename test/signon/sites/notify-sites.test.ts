@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, type JsonWebKey, verify } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, beforeEach, it } from 'node:test';
+import { after, beforeEach, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock } from '../../../src/core/clock.ts';
@@ -15,7 +15,7 @@ import { ok } from '../../../src/core/result.ts';
 import { createTurns } from '../../../src/core/scheduling.ts';
 import { openDestinations } from '../../../src/reputation/lists/import/download.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
-import { type Consents, createConsents } from '../../../src/signon/sites/consents.ts';
+import { createConsents } from '../../../src/signon/sites/consents.ts';
 import {
   createNoticeSigner,
   createSiteNotifier,
@@ -32,7 +32,6 @@ import {
 } from '../../../src/signon/sites/site-news.ts';
 import { siteNewsPrefix, siteNoticePrefix } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
-import type { Store } from '../../../src/storage/store.ts';
 import { value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
@@ -46,10 +45,6 @@ const signer = createNoticeSigner(
 const day = 86_400_000;
 type Notifier = ReturnType<typeof createSiteNotifier>;
 
-let store: Store;
-let consents: Consents;
-let site: Server;
-let origin = '';
 /** Answers as the test has it; a document and 202 unless told otherwise. */
 let onDocument: (response: ServerResponse) => void;
 let onNotice: (response: ServerResponse) => void;
@@ -57,27 +52,25 @@ let documents = 0;
 let taken: { readonly type: string; readonly path: string; readonly body: string }[] = [];
 const blocked = new Set<string>();
 
-before(async () => {
-  site = createServer((request: IncomingMessage, response: ServerResponse) => {
-    if (request.url === siteDocumentPath) {
-      documents += 1;
-      onDocument(response);
-      return;
-    }
-    let body = '';
-    request.on('data', (piece) => {
-      body += piece;
-    });
-    request.on('end', () => {
-      taken.push({ type: request.headers['content-type']!, path: request.url!, body });
-      onNotice(response);
-    });
+const site = createServer((request: IncomingMessage, response: ServerResponse) => {
+  if (request.url === siteDocumentPath) {
+    documents += 1;
+    onDocument(response);
+    return;
+  }
+  let body = '';
+  request.on('data', (piece) => {
+    body += piece;
   });
-  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
-  origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
-  store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
-  consents = createConsents({ store, clock, random });
+  request.on('end', () => {
+    taken.push({ type: request.headers['content-type']!, path: request.url!, body });
+    onNotice(response);
+  });
 });
+await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+const store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
+const consents = createConsents({ store, clock, random });
 
 after(async () => {
   await store.close();

@@ -1,29 +1,25 @@
 /** Names that sites give themselves: which are shown, and what it costs to learn them. */
 
 import assert from 'node:assert/strict';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, it } from 'node:test';
+import { after, it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { openDestinations } from '../../../src/reputation/lists/import/download.ts';
 import { createSiteNames, manifestOf, shownName } from '../../../src/signon/sites/site-names.ts';
 
 const clock = manualClock(Date.UTC(2026, 0, 1));
-let site: Server;
-let origin = '';
 let asked: string[] = [];
 let onPage: (response: ServerResponse) => void;
 let manifest = '';
 
-before(async () => {
-  site = createServer((request, response) => {
-    asked.push(request.url!);
-    if (request.url === '/') onPage(response);
-    else response.end(manifest);
-  });
-  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
-  origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+const site = createServer((request, response) => {
+  asked.push(request.url!);
+  if (request.url === '/') onPage(response);
+  else response.end(manifest);
 });
+await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
 after(async () => {
   site.closeAllConnections();
   await new Promise((resolve) => site.close(resolve));

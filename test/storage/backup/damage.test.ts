@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { after, before, it } from 'node:test';
+import { after, it } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { systemClock } from '../../../src/core/clock.ts';
@@ -25,28 +25,23 @@ const secret = 'a comment of a person';
 /** A chunk of the age format, sealed. */
 const chunkBytes = 64 * 1024 + 16;
 
-let plain: Buffer;
-let sealed: Buffer;
+const store = await open(path, clock);
+for (let n = 0; n < 3; n++) {
+  await store.commit({
+    set: [
+      { key: scratchKey(u32(2 * n)), value: random.bytes(600_000) },
+      { key: scratchKey(u32(2 * n + 1)), value: Buffer.from(secret) },
+    ],
+  });
+}
+await store.close();
+const identity = await generateIdentity();
+const others = await identityToRecipient(await generateIdentity());
+const plain = await backupBytes('plain', {});
+const sealed = await backupBytes('sealed', { passphrase: words });
 /** To a public key. */
-let keyed: Buffer;
-let identity = '';
-
-before(async () => {
-  const store = await open(path, clock);
-  for (let n = 0; n < 3; n++) {
-    await store.commit({
-      set: [
-        { key: scratchKey(u32(2 * n)), value: random.bytes(600_000) },
-        { key: scratchKey(u32(2 * n + 1)), value: Buffer.from(secret) },
-      ],
-    });
-  }
-  await store.close();
-  identity = await generateIdentity();
-  const others = await identityToRecipient(await generateIdentity());
-  plain = await backupBytes('plain', {});
-  sealed = await backupBytes('sealed', { passphrase: words });
-  keyed = await backupBytes('keyed', { recipients: [others, await identityToRecipient(identity)] });
+const keyed = await backupBytes('keyed', {
+  recipients: [others, await identityToRecipient(identity)],
 });
 after(() => directory.remove());
 

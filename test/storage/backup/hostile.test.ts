@@ -2,16 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { after, before, it } from 'node:test';
+import { after, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import {
-  type About,
-  type BackupRow,
-  encodeRows,
-  type Part,
-} from '../../../src/storage/backup/content.ts';
+import { type BackupRow, encodeRows, type Part } from '../../../src/storage/backup/content.ts';
 import { openBackup } from '../../../src/storage/backup/read.ts';
 import {
   checkBackup,
@@ -34,25 +29,22 @@ const random = seededRandom(43);
 const file = `${directory.path}/hostile.backup`;
 const target = `${directory.path}/target`;
 const batches: { part: Part; rows: BackupRow[] }[] = [];
-let about: About;
 
-before(async () => {
-  const path = `${directory.path}/store`;
-  const store = await open(path, clock);
-  for (let n = 0; n < 5; n++) {
-    const id = createEventId(clock, random);
-    await store.commit({
-      set: [{ key: scratchKey(u32(n)), value: random.bytes(50) }],
-      events: [{ id, kind: 'test', version: 1, body: random.bytes(20) }],
-    });
-  }
-  await store.close();
-  await makeBackup({ path, target: file, clock, random });
-  const backup = await openBackup({ path: file, passphrase: async () => undefined });
-  about = backup.about;
-  for await (const { part, rows } of backup.rows()) batches.push({ part, rows: [...rows] });
-  await backup.close();
-});
+const path = `${directory.path}/store`;
+const store = await open(path, clock);
+for (let n = 0; n < 5; n++) {
+  const id = createEventId(clock, random);
+  await store.commit({
+    set: [{ key: scratchKey(u32(n)), value: random.bytes(50) }],
+    events: [{ id, kind: 'test', version: 1, body: random.bytes(20) }],
+  });
+}
+await store.close();
+await makeBackup({ path, target: file, clock, random });
+const backup = await openBackup({ path: file, passphrase: async () => undefined });
+const about = backup.about;
+for await (const { part, rows } of backup.rows()) batches.push({ part, rows: [...rows] });
+await backup.close();
 after(() => directory.remove());
 
 const source = { path: file, passphrase: async () => undefined };

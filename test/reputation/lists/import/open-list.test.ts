@@ -2,21 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { OperatorError } from '../../../../src/core/errors.ts';
 import { type OpenOptions, openList } from '../../../../src/reputation/lists/import/open-list.ts';
 import { collectRows, parseList } from '../../../../src/reputation/lists/import/parse.ts';
 
 const text = '192.0.2.1\n192.0.2.2\n';
-let folder = '';
-let server: Server;
-let origin = '';
 /** Requests per path. */
 const asked = new Map<string, number>();
 
@@ -58,18 +55,16 @@ for (let hop = 1; hop < 5; hop++) {
   routes[`/hop/${hop}`] = (_, res) => res.writeHead(302, { location: `${hop + 1}` }).end();
 }
 
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'portcullis-import-'));
-  server = createServer((req, res) => {
-    const path = new URL(req.url ?? '/', 'http://x').pathname;
-    asked.set(path, (asked.get(path) ?? 0) + 1);
-    const route = routes[path];
-    if (route) route(req, res);
-    else res.writeHead(404).end('192.0.2.1\n');
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-import-'));
+const server = createServer((req, res) => {
+  const path = new URL(req.url ?? '/', 'http://x').pathname;
+  asked.set(path, (asked.get(path) ?? 0) + 1);
+  const route = routes[path];
+  if (route) route(req, res);
+  else res.writeHead(404).end('192.0.2.1\n');
 });
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 after(() => {
   server.closeAllConnections();

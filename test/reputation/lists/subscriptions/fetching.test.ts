@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { masterKeyFromBytes } from '../../../../src/access/keys/master-key.ts';
 import { OperatorError } from '../../../../src/core/errors.ts';
@@ -56,15 +56,11 @@ const server = createServer((req, res) => {
   seen.push(req);
   (routes[req.url!] ?? ((_, reply) => reply.writeHead(404).end()))(req, res);
 });
-let origin = '';
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+const { port } = server.address() as AddressInfo;
 /** The same server by another name. */
-let other = '';
-before(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  other = `http://localhost:${port}`;
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
+const other = `http://localhost:${port}`;
+const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 after(() => {
   server.closeAllConnections();
   server.close();
