@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import {
   axeProblems,
@@ -13,20 +13,13 @@ import {
   watchPage,
   withBrowser,
 } from '../../support/browser/browser.ts';
-import { startCaptchaService, type TestCaptchaService } from '../../support/captcha/service.ts';
-import { type PageOptions, startSite, type TestSite } from '../../support/captcha/site.ts';
+import { startCaptchaService } from '../../support/captcha/service.ts';
+import { type PageOptions, startSite } from '../../support/captcha/site.ts';
+import { forFile } from '../../support/server/for-file.ts';
 import { within } from '../../support/server/server.ts';
 
-let service: TestCaptchaService;
-let site: TestSite;
-before(async () => {
-  service = await startCaptchaService();
-  site = await startSite(service);
-});
-after(async () => {
-  await site[Symbol.asyncDispose]();
-  await service[Symbol.asyncDispose]();
-});
+const service = forFile(await startCaptchaService());
+const site = forFile(await startSite(service));
 
 interface Visit {
   readonly page: Page;
