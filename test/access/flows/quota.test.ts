@@ -1,12 +1,12 @@
 /** A quota is exact whoever asks, however fast, on however many threads. */
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { answersIn, get, openConnection } from '../../http/raw.ts';
-import { forFile } from '../../support/server/for-file.ts';
 import {
   answersByThread,
   startTestServer,
+  type TestServer,
   threadCounts,
   within,
 } from '../../support/server/server.ts';
@@ -37,9 +37,13 @@ async function attack(port: number, key: string): Promise<number[]> {
 }
 
 for (const threads of threadCounts) {
-  const server = forFile(await startTestServer({ threads }));
-
   describe(`quotas, ${threads} threads`, () => {
+    let server: TestServer;
+    before(async () => {
+      server = await startTestServer({ threads });
+    });
+    after(() => server[Symbol.asyncDispose]());
+
     it(`admits exactly ${perMinute} of many more in a minute`, async () => {
       await server.cliJson('account', 'create', email);
       const limit = ['--read-per-minute', String(perMinute)];

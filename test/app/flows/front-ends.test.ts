@@ -6,9 +6,8 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { blockedFile, blockedLine } from '../../support/server/block-main.ts';
-import { forFile } from '../../support/server/for-file.ts';
 import { longLimits } from '../../support/server/long-windows.ts';
 import {
   type Answer,
@@ -38,16 +37,17 @@ async function blockMain(server: TestServer): Promise<() => void> {
 }
 
 for (const threads of threadCounts) {
-  const server = forFile(
-    await startTestServer({
-      threads,
-      env: { TRUSTED_PROXIES: '127.0.0.1' },
-      nodeArguments: preloads,
-    }),
-  );
-
   describe(`${threads} front ends`, () => {
+    let server: TestServer;
     let clients = 0;
+    before(async () => {
+      server = await startTestServer({
+        threads,
+        env: { TRUSTED_PROXIES: '127.0.0.1' },
+        nodeArguments: preloads,
+      });
+    });
+    after(() => server?.[Symbol.asyncDispose]());
 
     /** As a client of a network of its own, unless one is named. */
     function ask(path: string, client = `198.18.${clients++ % 256}.7`): Promise<Answer> {

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
-import { forFile } from '../../support/server/for-file.ts';
+import { after, before, describe, it } from 'node:test';
 import {
   answersByThread,
   type FetchOptions,
   metricsHeaders,
   proveEachThread,
   startTestServer,
+  type TestServer,
   threadCounts,
   within,
 } from '../../support/server/server.ts';
@@ -21,25 +21,34 @@ const token = 'a-token-of-more-than-16-characters';
 const stranger = '203.0.113.9';
 
 for (const threads of threadCounts) {
-  const [server, guarded, proxied] = await Promise.all([
-    startTestServer({ threads }),
-    startTestServer({ threads, demo: false, env: { METRICS_TOKEN: token } }),
-    startTestServer({
-      threads,
-      demo: false,
-      env: {
-        TRUSTED_PROXIES: '127.0.0.1',
-        METRICS_TOKEN: '',
-        BASE_URL: 'https://id.example.org',
-        SECURE_URL: 'https://id.example.org',
-      },
-    }),
-  ]);
-  forFile(server);
-  forFile(guarded);
-  forFile(proxied);
-
   describe(`service routes, ${threads} threads`, () => {
+    let server: TestServer;
+    /** With a metrics token. */
+    let guarded: TestServer;
+    /** Behind a proxy, without a token; browsers reach it over https. */
+    let proxied: TestServer;
+    before(async () => {
+      [server, guarded, proxied] = await Promise.all([
+        startTestServer({ threads }),
+        startTestServer({ threads, demo: false, env: { METRICS_TOKEN: token } }),
+        startTestServer({
+          threads,
+          demo: false,
+          env: {
+            TRUSTED_PROXIES: '127.0.0.1',
+            METRICS_TOKEN: '',
+            BASE_URL: 'https://id.example.org',
+            SECURE_URL: 'https://id.example.org',
+          },
+        }),
+      ]);
+    });
+    after(async () => {
+      await server[Symbol.asyncDispose]();
+      await guarded[Symbol.asyncDispose]();
+      await proxied[Symbol.asyncDispose]();
+    });
+
     it('is alive and ready', async () => {
       const health = await server.fetch('/healthz');
       assert.equal(health.status, 200);

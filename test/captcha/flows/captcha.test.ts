@@ -1,16 +1,16 @@
 /** The CAPTCHA of a whole server: the round as a program makes it, its limits, and what is hostile. */
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { profiles } from '../../../src/captcha/picture/profiles.ts';
 import { readGif, solveGif } from '../../support/captcha/solver.ts';
-import { forFile } from '../../support/server/for-file.ts';
 import {
   type Answer,
   type FetchOptions,
   metric,
   proveEachThread,
   startTestServer,
+  type TestServer,
   threadCounts,
   within,
 } from '../../support/server/server.ts';
@@ -25,15 +25,22 @@ interface Issued {
 const solvingAttempts = 8;
 
 for (const threads of threadCounts) {
-  // With the limits per client the client is named by X-Forwarded-For.
-  const [server, limited] = await Promise.all([
-    startTestServer({ threads, env: { CLIENT_LIMITS: 'off' } }),
-    startTestServer({ threads, env: { TRUSTED_PROXIES: '127.0.0.0/8' } }),
-  ]);
-  forFile(server);
-  forFile(limited);
-
   describe(`captcha, ${threads} threads`, () => {
+    /** Without limits per client. */
+    let server: TestServer;
+    /** With them; the client is named by X-Forwarded-For. */
+    let limited: TestServer;
+    before(async () => {
+      [server, limited] = await Promise.all([
+        startTestServer({ threads, env: { CLIENT_LIMITS: 'off' } }),
+        startTestServer({ threads, env: { TRUSTED_PROXIES: '127.0.0.0/8' } }),
+      ]);
+    });
+    after(async () => {
+      await server[Symbol.asyncDispose]();
+      await limited[Symbol.asyncDispose]();
+    });
+
     const from = (client: string) => ({ headers: { 'X-Forwarded-For': client } });
     async function issue(on = server, client = '198.18.0.1'): Promise<Issued> {
       const answer = await on.fetch('/captcha/new', from(client));

@@ -2,16 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import {
+  type AccuserKeys,
   accuserKeys,
   accuserSettings,
   allAccusers,
   proveAgreement,
 } from '../../support/integrations/accusers.ts';
 import { formsOf } from '../../support/ip-forms.ts';
-import { forFile } from '../../support/server/for-file.ts';
-import { startTestServer, threadCounts } from '../../support/server/server.ts';
+import { startTestServer, type TestServer, threadCounts } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const email = 'sensor@example.org';
@@ -23,19 +23,28 @@ const good = '8.8.4.4';
 const allButFeed = allAccusers.replace('feed ', '');
 
 for (const threads of threadCounts) {
-  const data = forFile(makeTempDir('behind'));
-  const server = forFile(await startTestServer({ threads, demo: false, env: accuserSettings }));
-  await server.cliJson('account', 'create', email);
-  const keys = await accuserKeys(server, email);
-  // In the list in one form, and asked for in all.
-  writeFileSync(`${data.path}/list.txt`, `64:ff9b::${listed}\n${allowed}\n64:ff9b::10.0.0.9\n`);
-  const kind = ['--format', 'plain', '--confidence', '90', '--source', 'bad'];
-  const done = await server.cliJson('seed', `${data.path}/list.txt`, ...kind);
-  assert.deepEqual([done.rows, done.notPublic], [2, 1]);
-  const rule = await server.cliJson('allow', 'add', `2002:2d1e:8::/48`, '--reason', 'ours');
-  assert.equal(rule.prefix, `${allowed}/32`);
-
   describe(`with ${threads} threads`, () => {
+    const data = makeTempDir('behind');
+    let server: TestServer;
+    let keys: AccuserKeys;
+
+    before(async () => {
+      server = await startTestServer({ threads, demo: false, env: accuserSettings });
+      await server.cliJson('account', 'create', email);
+      keys = await accuserKeys(server, email);
+      // In the list in one form, and asked for in all.
+      writeFileSync(`${data.path}/list.txt`, `64:ff9b::${listed}\n${allowed}\n64:ff9b::10.0.0.9\n`);
+      const kind = ['--format', 'plain', '--confidence', '90', '--source', 'bad'];
+      const done = await server.cliJson('seed', `${data.path}/list.txt`, ...kind);
+      assert.deepEqual([done.rows, done.notPublic], [2, 1]);
+      const rule = await server.cliJson('allow', 'add', `2002:2d1e:8::/48`, '--reason', 'ours');
+      assert.equal(rule.prefix, `${allowed}/32`);
+    });
+    after(async () => {
+      await server?.[Symbol.asyncDispose]();
+      data.remove();
+    });
+
     const api = async (method: string, path: string, body?: string) => {
       const answer = await server.fetch(path, {
         ...{

@@ -1,14 +1,14 @@
 /** GET /api/v2/check of a whole server: the answer, the refusals, the rate-limit headers. */
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { forFile } from '../../support/server/for-file.ts';
+import { after, before, describe, it } from 'node:test';
 import {
   type Answer,
   demoEmail,
   plenty,
   proveEachThread,
   startTestServer,
+  type TestServer,
   threadCounts,
   within,
 } from '../../support/server/server.ts';
@@ -101,9 +101,13 @@ function assertNoRateLimit({ headers }: Answer): void {
 }
 
 for (const threads of threadCounts) {
-  const server = forFile(await startTestServer({ threads }));
-
   describe(`check, ${threads} threads`, () => {
+    let server: TestServer;
+    before(async () => {
+      server = await startTestServer({ threads });
+    });
+    after(() => server[Symbol.asyncDispose]());
+
     const ask = (query: string, headers: Record<string, string> = { Key: server.key }) =>
       server.fetch(`/api/v2/check${query === '' ? '' : `?${query}`}`, { headers });
 

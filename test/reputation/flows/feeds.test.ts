@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { recipesFor } from '../../../src/reputation/blocklists/recipes.ts';
-import { forFile } from '../../support/server/for-file.ts';
 import {
   type Answer,
   answersByThread,
@@ -104,10 +103,14 @@ async function refusal(server: TestServer, path: string, status: number): Promis
 }
 
 for (const threads of threadCounts) {
-  /** One server for what the lists are at a start; the last two of its tests change them. */
-  const server = forFile(await startTestServer({ threads, env }));
-
   describe(`feeds, ${threads} threads`, () => {
+    /** One server for what the lists are at a start; the last two of its tests change them. */
+    let server: TestServer;
+    before(async () => {
+      server = await startTestServer({ threads, env });
+    });
+    after(() => server?.[Symbol.asyncDispose]());
+
     it('are served in each encoding, with conditions, ranges and HEAD, by every thread', async () => {
       await text(server);
       for (const name of names) {

@@ -1,9 +1,13 @@
 /** What an operator found false: found by its address, taken back beside the running server. */
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { forFile } from '../../support/server/for-file.ts';
-import { startTestServer, threadCounts, within } from '../../support/server/server.ts';
+import { after, before, describe, it } from 'node:test';
+import {
+  startTestServer,
+  type TestServer,
+  threadCounts,
+  within,
+} from '../../support/server/server.ts';
 
 interface Listed {
   readonly id: string;
@@ -14,9 +18,13 @@ interface Listed {
 }
 
 for (const threads of threadCounts) {
-  const server = forFile(await startTestServer({ threads }));
-
   describe(`false reports, ${threads} threads`, () => {
+    let server: TestServer;
+    before(async () => {
+      server = await startTestServer({ threads });
+    });
+    after(() => server[Symbol.asyncDispose]());
+
     async function keyOf(name: string): Promise<string> {
       await server.cliJson('account', 'create', `${name}@portcullis.example`);
       const { text } = await server.cliJson('key', 'create', `${name}@portcullis.example`);

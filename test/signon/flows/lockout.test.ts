@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import {
   hiddenOf,
   mailedLink,
@@ -14,18 +14,25 @@ import {
 } from '../../support/browser/web-visitor.ts';
 import { knownSolution } from '../../support/captcha/answers.ts';
 import { payloadOf } from '../../support/captcha/solution.ts';
-import { forFile } from '../../support/server/for-file.ts';
-import { type Answer, startTestServer, threadCounts } from '../../support/server/server.ts';
+import {
+  type Answer,
+  startTestServer,
+  type TestServer,
+  threadCounts,
+} from '../../support/server/server.ts';
 import { openPeople, password } from '../../support/signon/visitor.ts';
 
 const newPassword = 'copper-meadow-19';
 
 for (const threads of threadCounts) {
-  const env = { TRUSTED_PROXIES: '127.0.0.1,::1' };
-  const server = forFile(await startTestServer({ threads, env, demo: false }));
-
   describe(`lock-out, ${threads} threads`, () => {
+    let server: TestServer;
     let client = 0;
+    before(async () => {
+      const env = { TRUSTED_PROXIES: '127.0.0.1,::1' };
+      server = await startTestServer({ threads, env, demo: false });
+    });
+    after(() => server[Symbol.asyncDispose]());
 
     /** A browser at an address of its own, in a network of its own. */
     function newcomer(address = `198.${18 + (client >> 8)}.${client & 255}.7`): WebVisitor {

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import {
   hiddenOf,
@@ -13,22 +13,33 @@ import {
   type WebVisitor,
   webVisitor,
 } from '../../support/browser/web-visitor.ts';
-import { forFile } from '../../support/server/for-file.ts';
-import { startTestServer, threadCounts, within } from '../../support/server/server.ts';
+import {
+  startTestServer,
+  type TestServer,
+  threadCounts,
+  within,
+} from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
 import { totpOn } from '../../support/signon/factors.ts';
-import { openPeopleOf, personPassword } from '../../support/signon/person.ts';
+import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
 
 const newPassword = 'cobalt-meadow-118-rain';
 const newcomers = 'New sign-in to your account';
 
 for (const threads of threadCounts) {
-  const env = { TRUSTED_PROXIES: '127.0.0.1,::1' };
-  const server = forFile(await startTestServer({ threads, env, demo: false }));
-  const people = forFile(openPeopleOf(server));
-
   describe(`an owner near strangers, ${threads} threads`, () => {
+    let server: TestServer;
+    let people: People;
     let client = 0;
+    before(async () => {
+      const env = { TRUSTED_PROXIES: '127.0.0.1,::1' };
+      server = await startTestServer({ threads, env, demo: false });
+      people = openPeopleOf(server);
+    });
+    after(async () => {
+      await people[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    });
 
     function browserAt(address = `198.18.${client++}.7`): WebVisitor {
       return webVisitor(server, { 'X-Forwarded-For': address });

@@ -1,4 +1,7 @@
-/** What all tests of a file share, such as a server. The file needs a process of its own, as flows have. */
+/**
+ * What all tests of a file share, such as a server. The file needs a process of its own, as flows have. All is opened
+ * before the first test is declared: the runner ends a file whose declared tests have run.
+ */
 
 import { after } from 'node:test';
 
@@ -12,7 +15,7 @@ export function forFile<T extends AsyncDisposable | Disposable>(thing: T): T {
 }
 
 async function closeAll(): Promise<void> {
-  for (const thing of opened.reverse()) {
+  for (const thing of opened.splice(0).reverse()) {
     if (Symbol.asyncDispose in thing) await thing[Symbol.asyncDispose]();
     else thing[Symbol.dispose]();
   }
