@@ -4,14 +4,14 @@
  * processes of their own; rounds are interleaved, the median counts.
  */
 
-import { type ChildProcess, execFile } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { unpackDebian } from '../test/support/house/debian-packages.ts';
-import { spawn } from '../test/support/house/spawn.ts';
+import { spawn, stopChild } from '../test/support/house/spawn.ts';
 import { freePort } from '../test/support/server/free-port.ts';
 import { startTestServer, within } from '../test/support/server/server.ts';
 import { type Load, openLoad } from './http-load.ts';
@@ -157,7 +157,13 @@ async function startCrowdsec(
   const key = 'bench';
   await cscli('bouncers', 'add', 'bench', '-k', key);
   const child = spawn(`${programs}/crowdsec`, [...config, '-no-cs'], { stdio: 'ignore' });
-  const asked = { port, key, process: child, connections: 1, stop: () => stop(child) };
+  const asked = {
+    port,
+    key,
+    process: child,
+    connections: 1,
+    stop: () => stopChild(child, 'SIGKILL'),
+  };
   try {
     const isUp = () =>
       readAll(asked, 'startup=true').then(
@@ -170,15 +176,9 @@ async function startCrowdsec(
     await cscli('decisions', 'import', '-i', `${place}/bans.csv`);
     return asked;
   } catch (error) {
-    await stop(child);
+    await stopChild(child, 'SIGKILL');
     throw error;
   }
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGKILL');
-  await once(child, 'exit');
 }
 
 function rowsOf(found: { ours: Found; peer: Found }, { bans }: Size): BenchRow[] {

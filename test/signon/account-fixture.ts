@@ -12,6 +12,7 @@ import { ok } from '../../src/core/result.ts';
 import { reportPersonalData } from '../../src/reputation/reports/store/account-reports.ts';
 import type { Mail } from '../../src/signon/mail/mail-format.ts';
 import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open-signon.ts';
+import type { Session } from '../../src/signon/sessions/sessions.ts';
 import type { SignedIn } from '../../src/signon/sessions/sign-in.ts';
 import type { Visitor } from '../../src/signon/visitor.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
@@ -48,6 +49,8 @@ export interface Bench {
   /** A verified account with `password`. */
   person(email: string): Promise<string>;
   signIn(email: string, from?: Partial<Visitor>): Promise<SignedIn>;
+  /** A new session, as its row says. */
+  sessionOf(email: string): Promise<Session>;
   /** Leaves the files. */
   closeStores(): Promise<void>;
   remove(): void;
@@ -131,6 +134,10 @@ export function openBench(
       const signedIn = value(await signon.signIn.withPassword(request));
       assert.equal(signedIn.kind, 'signed_in');
       return signedIn as SignedIn;
+    },
+    async sessionOf(email) {
+      const { token } = await this.signIn(email);
+      return (await signon.sessions.find(token))!;
     },
     closeStores,
     remove: directory.remove,

@@ -6,7 +6,6 @@
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import {
   appendFileSync,
   copyFileSync,
@@ -18,7 +17,7 @@ import {
 import { basename, dirname, resolve } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { unpackDebian, unpackingTools } from '../support/house/debian-packages.ts';
-import { spawn } from '../support/house/spawn.ts';
+import { spawn, stopChild } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { forFile } from '../support/server/for-file.ts';
 import { startTestServer, within } from '../support/server/server.ts';
@@ -82,12 +81,6 @@ function configure(deb: string, password: string): void {
   write('credentials.yaml', { url: `http://127.0.0.1:${server.port}/`, login: 'm', password });
   write('acquis.yaml', { filenames: [`${root}/auth.log`], labels: { type: 'syslog' } });
   writeFileSync(`${root}/auth.log`, '');
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGKILL');
-  await once(child, 'exit');
 }
 
 function run(program: string, config: string): { child: ChildProcess; said: () => string } {
@@ -156,8 +149,8 @@ it('what the agent reads in a log is reported and banned', async (context) => {
   } catch (error) {
     throw new Error(`${(error as Error).message}\n${said()}`, { cause: error });
   } finally {
-    await stop(agent.child);
-    await stop(bouncer.child);
+    await stopChild(agent.child, 'SIGKILL');
+    await stopChild(bouncer.child, 'SIGKILL');
   }
 });
 

@@ -8,14 +8,9 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { after, before, it, type TestContext } from 'node:test';
 import { openConnectScreen } from '../support/docs/connect-screen.ts';
+import { stopChild } from '../support/house/spawn.ts';
 import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
-import {
-  bouncerConfig,
-  elements,
-  openNetwork,
-  openWay,
-  stopChild,
-} from '../support/integrations/network.ts';
+import { bouncerConfig, elements, openNetwork, openWay } from '../support/integrations/network.ts';
 import { demoEmail, startTestServer, type TestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

@@ -1,14 +1,14 @@
 /** The DNS block list asked by Debian's own clients, with the configurations that its page shows. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { spawn } from '../support/house/spawn.ts';
+import { spawn, stopChild } from '../support/house/spawn.ts';
 import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
 import { forFile } from '../support/server/for-file.ts';
 import { freePort } from '../support/server/free-port.ts';
@@ -38,12 +38,6 @@ function sample(language: string): string {
   const found = new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page)?.[1];
   assert.ok(found, language);
   return found;
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGTERM');
-  await once(child, 'exit');
 }
 
 function run(command: string, ...args: string[]): string {
@@ -91,7 +85,7 @@ it('unbound finds both families while it asks step by step', async (context) => 
     assert.equal(lookUp('0.0.0.127'), '');
     assert.equal(lookUp('2.0.0.127'), '127.0.0.2');
   } finally {
-    await stop(child);
+    await stopChild(child);
   }
 });
 
@@ -115,7 +109,7 @@ it('HAProxy builds the name in hex and denies who is listed', async (context) =>
     await within(async () => (await status('45.10.0.7')) === '403', 'the refusal');
     assert.equal(await status('45.10.0.8'), '200');
   } finally {
-    await stop(child);
+    await stopChild(child);
   }
 });
 
@@ -282,7 +276,7 @@ group "rbl" { symbols { RBL_PORTCULLIS { weight = 4.0; } } }
     assert.ok((await symbols('45.10.0.7')).includes('RBL_PORTCULLIS'));
     assert.ok(!(await symbols('45.10.0.8')).includes('RBL_PORTCULLIS'));
   } finally {
-    await stop(child);
+    await stopChild(child);
   }
 });
 
@@ -323,6 +317,6 @@ it('rbldnsd over the same entries gives the same codes for whole addresses', asy
       assert.equal(said, await codeOf(peerPort, whole, 'A'), whole);
     }
   } finally {
-    await stop(peer);
+    await stopChild(peer);
   }
 });

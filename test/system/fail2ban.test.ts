@@ -106,11 +106,7 @@ for (const threads of threadCounts) {
     assert.match(page.body, /SSH/);
     for (let n = 2; n <= scores.length; n++) {
       const other = await keyOf(server, `other${n}`);
-      const answer = await server.fetch('/api/v2/report', {
-        method: 'POST',
-        headers: { Key: other, 'Content-Type': 'application/x-www-form-urlencoded' },
-        body: `ip=${ip}&categories=18`,
-      });
+      const answer = await server.report(ip, { key: other });
       assert.equal(answer.status, 200, answer.body);
       assert.deepEqual(answer.json(), {
         data: { ipAddress: ip, abuseConfidenceScore: scores[n - 1] },

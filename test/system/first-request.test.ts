@@ -5,12 +5,11 @@
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { after, before, it, type TestContext } from 'node:test';
 import { openConnectScreen } from '../support/docs/connect-screen.ts';
-import { spawn } from '../support/house/spawn.ts';
+import { spawn, stopChild } from '../support/house/spawn.ts';
 import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
 import { asker, startApp } from '../support/integrations/site.ts';
 import { freePort } from '../support/server/free-port.ts';
@@ -45,12 +44,6 @@ after(async () => {
   await server?.[Symbol.asyncDispose]();
   directory.remove();
 });
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-}
 
 for (const [name, tools, ids] of [
   [
@@ -143,7 +136,7 @@ async function proxied(
     await visit(port);
     await screen.isSeen();
   } finally {
-    await stop(child);
+    await stopChild(child);
   }
 }
 
@@ -208,7 +201,7 @@ it('HAProxy is seen with its first visitor', async (context) => {
     await visit(port);
     await screen.isSeen();
   } finally {
-    await stop(child);
+    await stopChild(child);
   }
 });
 
@@ -241,6 +234,6 @@ it('mail servers are seen by the query of the last step, through unbound as its 
       await screen.isSeen();
     }
   } finally {
-    if (child !== undefined) await stop(child);
+    if (child !== undefined) await stopChild(child);
   }
 });

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, it } from 'node:test';
-import { spawn } from '../support/house/spawn.ts';
+import { spawn, stopChild } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { refusesHostileHeads, startCredulousApp } from '../support/integrations/hostile-heads.ts';
 import {
@@ -48,12 +48,6 @@ after(async () => {
   await server?.[Symbol.asyncDispose]();
   directory.remove();
 });
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-}
 
 interface Started {
   readonly child: ChildProcess;
@@ -116,7 +110,7 @@ for (const [tool, start] of [
     try {
       await judge(ask);
     } finally {
-      await stop(child);
+      await stopChild(child);
     }
   });
 
@@ -126,7 +120,7 @@ for (const [tool, start] of [
     try {
       await judgeOpen(ask);
     } finally {
-      await stop(child);
+      await stopChild(child);
     }
   });
 
@@ -147,7 +141,7 @@ for (const [tool, start] of [
         }
       }
     } finally {
-      await stop(child);
+      await stopChild(child);
       gate.close();
     }
   });
@@ -164,7 +158,7 @@ for (const [tool, start] of [
         ...(tool === 'nginx' ? { opening: proxyLine } : {}),
       });
     } finally {
-      await stop(child);
+      await stopChild(child);
     }
   });
 }

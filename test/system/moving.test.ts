@@ -70,12 +70,7 @@ const addresses = Array.from({ length: 40 }, (_, n) => `9.8.7.${n}`);
 let key = '';
 
 async function report(server: TestServer, address: string): Promise<number> {
-  const answer = await server.fetch('/api/v2/report', {
-    method: 'POST',
-    headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: `ip=${address}&categories=18&comment=moved`,
-  });
-  return answer.status;
+  return (await server.report(address, { key, comment: 'moved' })).status;
 }
 
 /** What a check says of each address, and the last report of the first. */

@@ -95,12 +95,7 @@ async function check(node: TestServer, n: number, by = key): Promise<number | un
 }
 
 async function report(node: TestServer, n: number, by = key): Promise<number> {
-  const answer = await node.fetch('/api/v2/report', {
-    method: 'POST',
-    headers: { Key: by, 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: `ip=${addressOf(n)}&categories=18&comment=${comment}`,
-  });
-  return answer.status;
+  return (await node.report(addressOf(n), { key: by, comment })).status;
 }
 
 /** Callers at each node that report one address after the other. */

@@ -61,12 +61,7 @@ async function seen(node: TestServer, n: number): Promise<number | undefined> {
 }
 
 async function report(node: TestServer, n: number): Promise<number> {
-  const { status } = await node.fetch('/api/v2/report', {
-    method: 'POST',
-    headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: `ip=${addressOf(n)}&categories=18`,
-  });
-  return status;
+  return (await node.report(addressOf(n), { key })).status;
 }
 
 /** What an agent saw becomes a ban, by an event that the older program does not know. */

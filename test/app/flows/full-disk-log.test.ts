@@ -1,22 +1,16 @@
 /** The log lies on the disk that is full: reports are refused, checks go on, and all of it heals. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { limitFileSize } from '../../support/house/processes.ts';
 import { spawn } from '../../support/house/spawn.ts';
 import { within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const entry = fileURLToPath(new URL('../../../../bin/portcullis.js', import.meta.url));
-
-/** Limits the files that a running process may write: its log and its store alike. */
-function limitFileSize(pid: number, limit: string): void {
-  const done = spawnSync('prlimit', ['--pid', String(pid), `--fsize=${limit}`]);
-  assert.equal(done.status, 0, String(done.stderr));
-}
 
 it("a log that can't be written stops nothing", async () => {
   const directory = makeTempDir('full-disk-log');

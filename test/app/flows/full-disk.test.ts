@@ -1,15 +1,9 @@
 /** A data directory that takes no more: checks go on, /readyz says so, and it heals by itself. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
+import { limitFileSize } from '../../support/house/processes.ts';
 import { metric, startTestServer, within } from '../../support/server/server.ts';
-
-/** Limits the files that a running process may write, as a full disk does. */
-function limitFileSize(pid: number, limit: string): void {
-  const done = spawnSync('prlimit', ['--pid', String(pid), `--fsize=${limit}`]);
-  assert.equal(done.status, 0, String(done.stderr));
-}
 
 describe('a full disk', () => {
   it('stops writes, not checks, and is over when there is room again', async () => {

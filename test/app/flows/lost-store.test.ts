@@ -162,11 +162,7 @@ it('an older file written over the open one ends the server with one line, befor
   await withStore(async ({ dataDir, file }) => {
     const server = await startTestServer({ threads: 1, dataDir, demo: false });
     await using _ = server;
-    const report = async (ip: string) => {
-      const headers = { Key: key, 'content-type': 'application/x-www-form-urlencoded' };
-      const body = `ip=${ip}&categories=18`;
-      return (await server.fetch('/api/v2/report', { method: 'POST', headers, body })).status;
-    };
+    const report = async (ip: string) => (await server.report(ip, { key })).status;
     // Not while threads are still being loaded: ending one of them then may end Node itself.
     await within(async () => (await server.fetch('/feeds/blocklist.txt')).status === 200);
     const older = `${dataDir}/older.mdb`;

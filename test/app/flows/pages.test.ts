@@ -124,11 +124,8 @@ describe('pages', () => {
     assert.equal(head.status, 200);
     assert.equal(head.bytes.length, 0);
     assert.equal(Number(head.headers['content-length']), before.bytes.length);
-    const report = await server.fetch('/api/v2/report', {
-      method: 'POST',
-      headers: { Key: server.key, 'Content-Type': 'application/x-www-form-urlencoded' },
-      body: 'ip=9.9.9.9&categories=14&comment=from+9.9.9.9',
-    });
+    const comment = 'from 9.9.9.9';
+    const report = await server.report('9.9.9.9', { categories: '14', comment });
     assert.equal(report.status, 200, report.body);
     const after = await page('/ip/9.9.9.9', asked);
     assertPage(after, 200);
@@ -146,11 +143,7 @@ describe('pages', () => {
   });
 
   it('keeps search engines out of the neighbours of a reported IPv6 address', async () => {
-    const report = await server.fetch('/api/v2/report', {
-      method: 'POST',
-      headers: { Key: server.key, 'Content-Type': 'application/x-www-form-urlencoded' },
-      body: 'ip=2a00:1450:7::1&categories=14',
-    });
+    const report = await server.report('2a00:1450:7::1', { categories: '14' });
     assert.equal(report.status, 200, report.body);
     const robots = async (ip: string) => (await page(`/ip/${ip}`)).headers['x-robots-tag'];
     assert.equal(await robots('2a00:1450:7::1'), undefined);

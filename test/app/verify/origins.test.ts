@@ -31,9 +31,7 @@ const original = `${directory.path}/original`;
 let position = 0;
 
 async function report(server: TestServer, ip: string): Promise<void> {
-  const headers = { Key: server.key, 'content-type': 'application/x-www-form-urlencoded' };
-  const body = `ip=${ip}&categories=18&comment=seen`;
-  const answer = await server.fetch('/api/v2/report', { method: 'POST', headers, body });
+  const answer = await server.report(ip, { comment: 'seen' });
   assert.equal(answer.status, 200, answer.body);
 }
 

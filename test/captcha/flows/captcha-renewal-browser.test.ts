@@ -50,11 +50,7 @@ interface OpenOptions extends BrowserContextOptions {
 }
 
 const server = forFile(await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } }));
-const reported = await server.fetch('/api/v2/report', {
-  method: 'POST',
-  headers: { Key: server.key, 'Content-Type': 'application/x-www-form-urlencoded' },
-  body: `ip=${address}&categories=18`,
-});
+const reported = await server.report(address);
 assert.equal(reported.status, 200, reported.body);
 
 describe('challenges in forms', { timeout: 900_000 }, () => {

@@ -49,9 +49,7 @@ async function ban(server: TestServer, password: string, ip: string): Promise<vo
 }
 
 async function report(server: TestServer, ip: string): Promise<void> {
-  const body = new URLSearchParams({ ip, categories: '18', comment: `about ${ip}` }).toString();
-  const headers = { Key: server.key, 'content-type': 'application/x-www-form-urlencoded' };
-  const answer = await server.fetch('/api/v2/report', { method: 'POST', headers, body });
+  const answer = await server.report(ip, { comment: `about ${ip}` });
   assert.equal(answer.status, 200, answer.body);
 }
 

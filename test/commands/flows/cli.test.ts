@@ -162,11 +162,7 @@ describe('the command line', () => {
     await within(async () => (await server.fetch(path, { headers })).status === 403);
     const refused = await server.fetch(path, { headers });
     assert.match(refused.body, /lacks the scope 'check'/);
-    const report = await server.fetch('/api/v2/report', {
-      method: 'POST',
-      headers: { ...headers, 'Content-Type': 'application/x-www-form-urlencoded' },
-      body: 'ip=9.9.9.10&categories=18',
-    });
+    const report = await server.report('9.9.9.10', { key: made.text });
     assert.equal(report.status, 200, report.body);
     await server.cliJson('key', 'rename', email, 'sensor', 'sensor-2');
     const keys = await server.cliJson('key', 'list');

@@ -15,16 +15,11 @@ const newcomerMax = 49;
 const oneMemberMax = 74;
 const blockedFrom = 75;
 
-type Server = Pick<TestServer, 'fetch' | 'cliJson' | 'cli'>;
+type Server = Pick<TestServer, 'fetch' | 'report' | 'cliJson' | 'cli'>;
 
 async function report(server: Server, key: string, ip: string, agoMs = 0) {
   const timestamp = new Date(Date.now() - agoMs).toISOString();
-  const body = new URLSearchParams({ ip, categories: '18', timestamp }).toString();
-  const answer = await server.fetch('/api/v2/report', {
-    method: 'POST',
-    headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
-    body,
-  });
+  const answer = await server.report(ip, { key, timestamp });
   assert.equal(answer.status, 200, answer.body);
 }
 

@@ -161,11 +161,7 @@ it('the last report that is needed reaches a client that polls', async () => {
     const account = `r${i}@example.org`;
     await server.cliJson('account', 'create', account, '--standing', 'staff');
     const { text } = await server.cliJson('key', 'create', account);
-    const sent = await server.fetch('/api/v2/report', {
-      method: 'POST',
-      headers: { Key: text, 'Content-Type': 'application/x-www-form-urlencoded' },
-      body: `ip=45.20.0.1&categories=${categories}`,
-    });
+    const sent = await server.report('45.20.0.1', { key: text, categories: categories! });
     assert.equal(sent.status, 200, sent.body);
   }
   await within(async () => {

@@ -43,11 +43,7 @@ it('reports of a service have no effect anywhere, lists have everywhere, also af
       const bad = ['--format', 'plain', '--confidence', '90', '--source', 'bad'];
       await server.cliJson('seed', file('bad.txt', `${listedGood}\n`), ...bad);
       for (const ip of [reportedGood, reportedOther]) {
-        const answer = await server.fetch('/api/v2/report', {
-          method: 'POST',
-          headers: { Key: keys.api, 'Content-Type': 'application/x-www-form-urlencoded' },
-          body: `ip=${ip}&categories=18`,
-        });
+        const answer = await server.report(ip, { key: keys.api });
         assert.equal(answer.status, 200, answer.body);
       }
       await proveAgreement(server, keys, wanted);

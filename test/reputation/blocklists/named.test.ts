@@ -26,6 +26,7 @@ import { categoryMask } from '../../../src/reputation/reports/categories.ts';
 import { addressBytes, encodeRow } from '../../../src/reputation/reports/store/report-rows.ts';
 import { reportByAddressKey } from '../../../src/storage/keys.ts';
 import { type Store, StoreUnavailableError } from '../../../src/storage/store.ts';
+import { value } from '../../support/house/result.ts';
 import { applyEvent } from '../../support/reputation/events.ts';
 import { batchOf } from '../../support/reputation/random-journal.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';
@@ -42,11 +43,7 @@ const geo = {
   provider: () => 'Example Net',
 } as unknown as GeoReader;
 
-function prefixOf(text: string) {
-  const prefix = parsePrefix(text);
-  assert.ok(prefix.ok, text);
-  return prefix.value;
-}
+const prefixOf = (text: string) => value(parsePrefix(text));
 
 function feedOf(changes: Partial<NamedFeed> = {}): NamedFeed {
   return {

@@ -62,11 +62,7 @@ describe('api reads', () => {
     return (answer.json() as Json).data;
   }
   async function report(ip: string, more: Record<string, string> = {}, key = server.key) {
-    const answer = await server.fetch('/api/v2/report', {
-      method: 'POST',
-      headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
-      body: String(new URLSearchParams({ ip, categories: '18,22', ...more })),
-    });
+    const answer = await server.report(ip, { key, categories: '18,22', ...more });
     assert.equal(answer.status, 200, answer.body);
   }
   function clear(query: string, body?: string, type = 'application/json', key = server.key) {

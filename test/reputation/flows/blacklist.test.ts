@@ -270,9 +270,7 @@ describe('blacklist', () => {
     const before = await rows('?confidenceMinimum=25');
     const ip = '7.0.0.1';
     const old = before.find((r) => r.ipAddress === ip);
-    const form = String(new URLSearchParams({ ip, categories: '18' }));
-    const headers = { Key: server.key, 'Content-Type': 'application/x-www-form-urlencoded' };
-    const answer = await server.fetch('/api/v2/report', { method: 'POST', headers, body: form });
+    const answer = await server.report(ip);
     const { data } = answer.json() as { data: { abuseConfidenceScore: number } };
     let row: Row | undefined;
     await within(async () => {

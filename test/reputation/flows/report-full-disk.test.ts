@@ -4,8 +4,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
+import { limitFileSize } from '../../support/house/processes.ts';
 import {
   type Answer,
   metric,
@@ -13,12 +13,6 @@ import {
   type TestServer,
   within,
 } from '../../support/server/server.ts';
-
-/** Limits the files that a running process may write, as a full disk does. */
-function limitFileSize(pid: number, limit: string): void {
-  const done = spawnSync('prlimit', ['--pid', String(pid), `--fsize=${limit}`]);
-  assert.equal(done.status, 0, String(done.stderr));
-}
 
 const rows = 300;
 const csv = Array.from({ length: rows }, (_, i) => `9.9.${i >> 8}.${i & 255},18\n`).join('');

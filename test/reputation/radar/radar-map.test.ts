@@ -18,6 +18,7 @@ import {
   rowsOfBlock,
 } from '../../../src/reputation/radar/map.ts';
 import { openRadarMap } from '../../../src/reputation/radar/module.ts';
+import { value } from '../../support/house/result.ts';
 
 describe('the curve', () => {
   it('steps to a neighbour each time, and comes by each place once', () => {
@@ -48,11 +49,7 @@ describe('the curve', () => {
   });
 });
 
-function parsed(text: string) {
-  const prefix = parsePrefix(text);
-  assert.ok(prefix.ok, text);
-  return prefix.value;
-}
+const parsed = (text: string) => value(parsePrefix(text));
 
 describe('the map of an index', () => {
   const scores: Readonly<Record<string, number>> = {

@@ -11,6 +11,7 @@ import {
   halfLivesAt,
 } from '../../../src/reputation/check/score.ts';
 import type { PeerTerms } from '../../../src/reputation/votes/peer-votes.ts';
+import { value } from '../../support/house/result.ts';
 import { applyEvent } from '../../support/reputation/events.ts';
 import { batchOf } from '../../support/reputation/random-journal.ts';
 import { openFold } from '../state/fixture.ts';
@@ -44,11 +45,7 @@ export function addressOf(ip: string): { family: 4 | 6; words: Uint32Array } {
   return { family, words };
 }
 
-function prefixOf(text: string) {
-  const parsed = parsePrefix(text);
-  assert.ok(parsed.ok, text);
-  return parsed.value;
-}
+const prefixOf = (text: string) => value(parsePrefix(text));
 
 export function openWorld(limits: Parameters<typeof openFold>[0] = {}) {
   const fixture = openFold(limits);

@@ -7,6 +7,7 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { isPrefix } from '../../../src/index/prefix.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 import { rowsPerEventMax } from '../../../src/reputation/state/events.ts';
+import { value } from '../../support/house/result.ts';
 import { corrupted } from '../../support/reputation/corrupted.ts';
 import {
   applyEvent,
@@ -102,11 +103,7 @@ it('an event holds the most rows it may, and not one more', () => {
   );
 });
 
-function prefix(text: string) {
-  const parsed = parsePrefix(text);
-  assert.ok(parsed.ok);
-  return parsed.value;
-}
+const prefix = (text: string) => value(parsePrefix(text));
 
 it('a withdrawal says how many reports, or all', () => {
   const said = { kind: 'reports.withdrawn', account: 'a', family: 4, words: words4(9) } as const;

@@ -6,6 +6,7 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 import { runMsMax } from '../../../src/reputation/lists/sources.ts';
 import type { ListKind, ListRef } from '../../../src/reputation/state/events.ts';
+import { value } from '../../support/house/result.ts';
 import { indexShown, modelShown } from '../../support/reputation/entries-shown.ts';
 import { applyEvent, type ReputationEvent } from '../../support/reputation/events.ts';
 import { createListModel, judgeSlowly } from '../../support/reputation/list-model.ts';
@@ -18,11 +19,7 @@ const seeds = [1, 2, 3, 4, 5, 6];
 const eventsPerSeed = 400;
 const probesPerEvent = 12;
 
-function prefixOf(text: string) {
-  const parsed = parsePrefix(text);
-  assert.ok(parsed.ok, text);
-  return parsed.value;
-}
+const prefixOf = (text: string) => value(parsePrefix(text));
 
 function refOf(run: string, source = 'a', list: ListKind = 'seed'): ListRef {
   return { list, source, run };

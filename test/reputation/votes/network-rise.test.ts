@@ -13,6 +13,7 @@ import {
   kindOf,
   unitsIn,
 } from '../../../src/reputation/state/contributions.ts';
+import { value } from '../../support/house/result.ts';
 import { openWorld, type World } from '../reports/report-world.ts';
 
 const dayMs = 86_400_000;
@@ -136,11 +137,7 @@ it('the policy lifts networks whose hosts were there before, and lets them sink 
   assert.deepEqual([w.score('9.1.1.200'), w.index.size()], [0, size]);
 });
 
-function network(text: string) {
-  const parsed = parsePrefix(text);
-  assert.ok(parsed.ok);
-  return parsed.value;
-}
+const network = (text: string) => value(parsePrefix(text));
 
 /** Votes of staff and members on a host, read from its contributions one by one; 0: it does not count. */
 function modelEvidence(w: World, ip: string, nowHalfLives: number): number {

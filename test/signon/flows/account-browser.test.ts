@@ -61,11 +61,8 @@ async function fill(people: People, id: string, ada: OwnBrowser, server: TestSer
     ['192.0.2.77', 'sshd: Failed password for root from 192.0.2.77 port 52314 ssh2'],
     ['2001:db8:85a3::8a2e:370:7334', ''],
   ]) {
-    const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
-    const body = new URLSearchParams({ ip: ip!, categories: '18,22', comment: comment! });
-    const path = '/api/v2/report';
-    const options = { method: 'POST', headers: { Key: key, ...form }, body: `${body}` };
-    assert.equal((await server.fetch(path, options)).status, 200);
+    const report = { key: key!, categories: '18,22', comment: comment! };
+    assert.equal((await server.report(ip!, report)).status, 200);
   }
   await ada.post('/account/keys/named/create', { name: 'sensor-1', report: 'on' });
   await ada.post('/account/keys/named/create', {

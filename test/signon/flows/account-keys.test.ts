@@ -137,12 +137,7 @@ describe('keys of a person', () => {
     )!;
     assert.equal(await check(script), 200);
     assert.equal(await check(sensor), 403);
-    const report = (key: string, ip: string) =>
-      server.fetch('/api/v2/report', {
-        method: 'POST',
-        headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
-        body: `ip=${ip}&categories=18`,
-      });
+    const report = (key: string, ip: string) => server.report(ip, { key });
     assert.equal((await report(sensor, '9.9.8.3')).status, 200);
     const refused = await report(script, '9.9.7.3');
     assert.equal(refused.status, 403);

@@ -18,11 +18,7 @@ const made = await ada.post('/account/keys/create');
 const key = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
 
 async function report(ip: string, comment = '') {
-  const answer = await server.fetch('/api/v2/report', {
-    method: 'POST',
-    headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ ip, categories: '18,22', comment }).toString(),
-  });
+  const answer = await server.report(ip, { key, categories: '18,22', comment });
   assert.equal(answer.status, 200, answer.body);
 }
 

@@ -16,10 +16,7 @@ beforeEach(() => {
 });
 after(() => bench.close());
 
-async function session() {
-  const { token } = await bench.signIn(email);
-  return (await bench.signon.sessions.find(token))!;
-}
+const session = () => bench.sessionOf(email);
 
 it('the address changes when its link is opened, once, and the old one is free', async () => {
   const id = await bench.person(email);

@@ -24,10 +24,7 @@ beforeEach(() => {
 });
 after(() => bench.close());
 
-async function session() {
-  const { token } = await bench.signIn(email);
-  return (await bench.signon.sessions.find(token))!;
-}
+const session = () => bench.sessionOf(email);
 
 async function sessionBy(key: Authenticator) {
   const { token } = value(await signIn(key));

@@ -174,12 +174,7 @@ describe('connect', () => {
     const [, own] = /<code id="plugin-key">(pcl_[^<]+)</.exec(body)!;
     assert.match(body, /<code id="plugin-site-key">pcs_/);
     assert.doesNotMatch(body, /Create my keys/);
-    const report = (key: string, ip: string) =>
-      server.fetch('/api/v2/report', {
-        method: 'POST',
-        headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
-        body: `ip=${ip}&categories=18`,
-      });
+    const report = (key: string, ip: string) => server.report(ip, { key });
     // A request that was refused is told to its owner alone.
     await refused(eve, { name: 'parameter', about: 'ip' }, () => report(own!, 'nonsense'), 422);
     assert.notEqual((await look(ada)).note?.name, 'parameter');

@@ -1,5 +1,7 @@
 /** Processes of this machine as Linux tells of them. */
 
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** It and all below it, at this moment. */
@@ -39,4 +41,10 @@ function read(path: string): string {
   } catch {
     return '';
   }
+}
+
+/** Limits the files that a running process may write, its log and its store alike, as a full disk does. */
+export function limitFileSize(pid: number, limit: string): void {
+  const done = spawnSync('prlimit', ['--pid', String(pid), `--fsize=${limit}`]);
+  assert.equal(done.status, 0, String(done.stderr));
 }

@@ -4,6 +4,7 @@
  */
 
 import { fork as bareFork, spawn as bareSpawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 
 const name = 'ends-with-its-parent';
@@ -53,4 +54,14 @@ function watched(child: ChildProcess): ChildProcess {
   // None: it could not be started, which the caller hears of.
   if (child.pid !== undefined) child.once('exit', atEnd({ pid: child.pid }));
   return child;
+}
+
+/** Ends it, unless it has ended, and waits until it is gone. */
+export async function stopChild(
+  child: ChildProcess,
+  signal: NodeJS.Signals = 'SIGTERM',
+): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill(signal);
+  await once(child, 'exit');
 }

@@ -1,11 +1,11 @@
 /** Debian's bouncers in a network of their own, with a way to a server that is outside of it. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
-import { spawn } from '../house/spawn.ts';
+import { spawn, stopChild } from '../house/spawn.ts';
 import { within } from '../server/server.ts';
 
 /** Where the server is, as those in the network see it. */
@@ -71,10 +71,4 @@ export function elements(text: string): string[] {
   return [...text.matchAll(/([0-9a-f]+[.:][0-9a-f.:]*(?:\/\d+)?)\s+timeout\s/g)].map(
     ([, value]) => value!,
   );
-}
-
-export async function stopChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGTERM');
-  await once(child, 'exit');
 }

@@ -18,12 +18,7 @@ export const addressOf = (n: number) => `9.${n >> 16}.${(n >> 8) & 255}.${n & 25
 
 /** @param n of the address @returns the status */
 export async function reportAt(node: TestServer, key: string, n: number): Promise<number> {
-  const answer = await node.fetch('/api/v2/report', {
-    method: 'POST',
-    headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: `ip=${addressOf(n)}&categories=18`,
-  });
-  return answer.status;
+  return (await node.report(addressOf(n), { key })).status;
 }
 
 /** How many reports of the address the node counts. */

@@ -70,12 +70,22 @@ export interface TestServer extends AsyncDisposable {
   // biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes, looked at by tests
   cliJson(...args: string[]): Promise<any>;
   fetch(path: string, options?: FetchOptions): Promise<Answer>;
+  /** Reports an address as a form does, by default with `key` and for SSH. */
+  report(ip: string, fields?: ReportFields): Promise<Answer>;
   /** A check with `key`; the `data` object. */
   check(address: string): Promise<CheckData>;
   /** SIGTERM, then the end. */
   stop(): Promise<Ended>;
   /** SIGKILL, then the end. */
   kill(): Promise<Ended>;
+}
+
+export interface ReportFields {
+  readonly key?: string;
+  /** Numbers, separated by commas. */
+  readonly categories?: string;
+  readonly comment?: string;
+  readonly timestamp?: string;
 }
 
 export interface Ended {
@@ -142,6 +152,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       return JSON.parse(result.stdout);
     },
     fetch: (path, more) => fetchFrom(port, path, more),
+    report(ip, { key: own = key, ...fields } = {}) {
+      const headers = { Key: own, 'Content-Type': 'application/x-www-form-urlencoded' };
+      const body = String(new URLSearchParams({ ip, categories: '18', ...fields }));
+      return fetchFrom(port, '/api/v2/report', { method: 'POST', headers, body });
+    },
     async check(address) {
       const path = `/api/v2/check?ipAddress=${encodeURIComponent(address)}`;
       const answer = await fetchFrom(port, path, { headers: { Key: key } });

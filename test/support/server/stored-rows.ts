@@ -7,9 +7,15 @@ import type { TestServer } from './server.ts';
 import { isShared, openStoreBeside } from './shared-store.ts';
 
 /** What the server writes by itself. */
-const ownNamespaces = [
-  ...['checkpoint', 'projectionPage', 'feedHead', 'feedStep', 'feedBase', 'list', 'tallies'],
-];
+const ownNamespaces: readonly string[] = [
+  'checkpoint',
+  'projectionPage',
+  'feedHead',
+  'feedStep',
+  'feedBase',
+  'list',
+  'counters',
+] satisfies (keyof typeof namespaces)[];
 
 export interface Stored {
   readonly bytes: number;
