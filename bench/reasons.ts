@@ -175,7 +175,8 @@ export const reasons: readonly Reason[] = [
       'connects anew, 35 % in the runtime of V8, 10 % in compiled code; collections are few per cent. One full collection falls into nearly each burst ' +
       '(longest turn 13 to 68 ms). Tried: old space of 48 MiB before the first of those (none in four bursts, longest turn 6 to 13 ms, but only until the ' +
       'first), young space of 16 MiB (2 to 5 turns, longest 10 to 12, but a check costs 10.6 µs in place of 10.1), a cap of 32 or 8 answers a turn (5 to 11 turns, no ' +
-      'difference). Keys, the durable commit and the answers’ content are not it either. With the asking process and the bare library before all others, as a front end is, the ' +
+      'difference), old space that may grow to 4 or 5 times what lives in it (`--heap-growing-percent`: a full collection in 1 of 10 bursts in place of 8, but ' +
+      'the processor time is the same, the server 20 to 35 MB larger, and one collection delays two checks). Keys, the durable commit and the answers’ content are not it either. With the asking process and the bare library before all others, as a front end is, the ' +
       'quieter rounds gave 1.0 to 3.2 ms bare and 4.4 to 6.7: the row as it stands flatters. The table is from before pictures were rendered ahead behind a burst only, while half of the stock ' +
       'is left: by the kernel’s accounts the server’s threads took 494 µs a visitor of a burst in place of 700 (six pairs in turn, busy machine), of which the front end 190, ' +
       'the main thread 170. p99 has not been measured since.',
