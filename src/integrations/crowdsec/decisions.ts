@@ -416,7 +416,7 @@ const pieceChars = 1 << 18;
 /**
  * Decisions on these values with commas between them, in pieces of shared memory that every thread can
  * send; others get their turn meanwhile.
- * @param attributionOf the words of each row of a value; none: it does not pass the filter. `entriesMax` values come
+ * @param attributionOf the words of each row of a value; none: it does not pass the filter. `entriesMax` rows come
  */
 export async function renderDecisions(
   values: Iterable<string>,
@@ -437,10 +437,9 @@ export async function renderDecisions(
     const all = attributionOf(value);
     if (all.length === 0) continue;
     if (rows >= entriesMax) break;
-    for (const [i, attribution] of all.entries()) {
-      text += `${rows + i > 0 ? ',' : ''}${decisionText(value, durationOf(value), attribution)}`;
+    for (const attribution of all.slice(0, entriesMax - rows)) {
+      text += `${rows++ > 0 ? ',' : ''}${decisionText(value, durationOf(value), attribution)}`;
     }
-    rows++;
     if (text.length < pieceChars) continue;
     pieces.push(sharedBytes(text));
     text = '';

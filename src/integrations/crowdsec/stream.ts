@@ -336,7 +336,7 @@ export function createDecisionStream(options: {
       const manual = byHand.get(value);
       const all = new Set([...(manual === undefined ? [] : [manual]), ...words.live(value)]);
       const wanted = [...all].filter((one) => listMatches(filter, value, one));
-      if (wanted.length > 0) rows++;
+      rows += wanted.length;
       return wanted;
     };
     const listed = await renderDecisions(values(), attributionsOf, { entriesMax });

@@ -211,7 +211,13 @@ it('a ban has the origin and the scenario of its alert, and filters of stream an
   async function bodyOf(path: string): Promise<string> {
     // Each a client of its own, which begins.
     const headers = { 'X-Api-Key': key, 'User-Agent': `fw/${asked++}` };
-    return (await server.fetch(path, { headers })).body;
+    let answer = await server.fetch(path, { headers });
+    // A server that just started makes its first list.
+    await within(async () => {
+      if (answer.status === 503) answer = await server.fetch(path, { headers });
+      return answer.status !== 503;
+    }, 'the first list');
+    return answer.body;
   }
   const streamed = async (query: string) =>
     own(toldIn<Told>(await bodyOf(`/v1/decisions/stream?startup=true&${query}`)).new);

@@ -381,6 +381,10 @@ it('an address that a list and the operator name is told by both, and each filte
   ] as const) {
     assert.deepEqual(sorted(await ask(query)), [...wanted], query);
   }
+  for (const limit of [1, 2, 3]) {
+    const rows = await ask(`range=${address}/32&contains=false&limit=${limit}`);
+    assert.deepEqual(sorted(rows), all.slice(0, limit), 'at most so many');
+  }
   // The lists let it go, and the operator does not.
   await seed('double-a', ['45.51.0.2']);
   await isHeld(true, lists, '?origins=lists');
