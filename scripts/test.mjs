@@ -16,7 +16,17 @@
  * of the tests that was.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { makeBundle } from './bundle.mjs';
@@ -88,6 +98,11 @@ const canShare =
   /^(access|commands|console|core|geo|integrations|ip|operations|reputation|signon|storage|web)\/(?!flows\/)/;
 const groupMax = 10;
 
+/** Bytes that must be free in memory, many times what all files that run at once hold. */
+const memoryMin = 4 * 2 ** 30;
+/** `f_type` of a tmpfs, by statfs(2). */
+const tmpfs = 0x0102_1994;
+
 /** Many times what the longest takes on a busy machine. */
 const fileMsMax = 20 * 60_000;
 
@@ -130,6 +145,7 @@ const runs = isSystem || isShared ? files.map(compiledOf) : grouped(files);
 mkdirSync('test-output', { recursive: true });
 if (parts.length === 0) rmSync('test-output/captcha-answers', { recursive: true, force: true });
 const shared = isShared ? await startShared() : undefined;
+const memory = isSystem || isShared ? undefined : memoryFolder();
 const run = spawn(
   process.execPath,
   [
@@ -149,18 +165,21 @@ const run = spawn(
       ...process.env,
       ...(half === undefined ? {} : { TEST_THREADS: half.threads }),
       ...(shared === undefined ? {} : { TEST_POSTGRES: shared.value }),
+      ...(memory === undefined ? {} : { TEST_DATA: memory }),
     },
   },
 );
 const { atEnd } = await import('../dist/test/support/house/spawn.js');
 // Whatever ends this process, nothing that it started goes on, and the folder is gone.
 run.once('exit', atEnd({ pid: run.pid, directory: groupFolder }));
+if (memory !== undefined) run.once('exit', atEnd({ directory: memory }));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   // The one below ends its files and says how far they came. A second signal ends this process at once.
   process.once(signal, () => run.kill('SIGTERM'));
 }
 const status = await new Promise((resolve) => run.once('close', resolve));
 rmSync(groupFolder, { recursive: true, force: true });
+if (memory !== undefined) rmSync(memory, { recursive: true, force: true });
 await shared?.stop();
 // Empty when the runner itself died.
 const totals = JSON.parse(readFileSync(results, 'utf8') || '{}');
@@ -170,6 +189,22 @@ process.exit(status ?? 1);
 
 function isLongFile(file, text) {
   return isLong.test(text) || longFiles.includes(file);
+}
+
+/**
+ * Returns a folder for the data of tests that a disk's syncs don't hold up: no test sees whether a sync reached a disk,
+ * but those of the system. Undefined where memory has no room.
+ */
+function memoryFolder() {
+  try {
+    const { type, bavail, bsize } = statfsSync('/dev/shm');
+    if (type !== tmpfs || bavail * bsize < memoryMin) return undefined;
+  } catch {
+    return undefined;
+  }
+  const folder = mkdtempSync('/dev/shm/pt-');
+  chmodSync(folder, 0o755);
+  return folder;
 }
 
 /** Nothing of it may be lost between the halves. */

@@ -406,3 +406,55 @@ it("tables that can not be made are the operator's matter, told in one line", as
     return true;
   });
 });
+
+/** Sets something for all sessions of a database that begin from now on. */
+async function alter(url: string, setting: string): Promise<void> {
+  const [, name] = /@\/([^?]+)/.exec(url)!;
+  await server.ask(
+    url,
+    `begin; set transaction read write; alter database "${name}" ${setting}; commit`,
+  );
+}
+
+it('bytes come as they were from a database that writes them in its older form', async () => {
+  const url = await server.createDatabase();
+  await alter(url, "set bytea_output = 'escape'");
+  const store = await openPostgresStore({ url, clock: systemClock(), log });
+  try {
+    const bytes = Buffer.from([0, 1, 0x27, 0x5c, 0x78, 0xff]);
+    assert.ok((await store.commit({ set: [{ key: key('a'), value: bytes }] })).ok);
+    assert.deepEqual(Buffer.from((await store.get(key('a')))!.value), bytes);
+  } finally {
+    await store.close();
+    await server.dropDatabase(url);
+  }
+});
+
+it('a database that takes no writes any more can be opened and read; an empty one is refused in words', async () => {
+  const url = await server.createDatabase();
+  const options = { url, clock: systemClock(), log };
+  try {
+    await alter(url, 'set default_transaction_read_only = on');
+    await assert.rejects(openPostgresStore(options), (error) => {
+      assert.ok(error instanceof OperatorError);
+      return /tables can't be made: .*read-only/.test(error.message);
+    });
+    await alter(url, 'reset default_transaction_read_only');
+    const before = await openPostgresStore(options);
+    assert.ok((await before.commit({ set: [{ key: key('a'), value }] })).ok);
+    await before.claimName('master_key', value);
+    await before.close();
+    await alter(url, 'set default_transaction_read_only = on');
+    const store = await openPostgresStore(options);
+    try {
+      assert.ok(value.equals(await store.claimName('master_key', Buffer.from('other'))));
+      assert.ok(value.equals((await store.get(key('a')))!.value));
+      const refused = await store.commit({ set: [{ key: key('b'), value }] });
+      assert.ok(!refused.ok && refused.error === 'store_unavailable');
+    } finally {
+      await store.close();
+    }
+  } finally {
+    await server.dropDatabase(url);
+  }
+});

@@ -4,13 +4,16 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+/** The runner's folder in memory, where the machine has room for it. */
+const above = process.env.TEST_DATA ?? tmpdir();
+
 /** Where a test lays a store into it, the folder above is the one that is claimed: that is its own too. */
 export function makeTempDir(name: string) {
-  const above = mkdtempSync(join(tmpdir(), `portcullis-${name}-`));
+  const own = mkdtempSync(join(above, `portcullis-${name}-`));
   // What a test shows to another user is let through by its own mode.
-  chmodSync(above, 0o755);
-  const path = join(above, 'd');
+  chmodSync(own, 0o755);
+  const path = join(own, 'd');
   mkdirSync(path, { mode: 0o700 });
-  const remove = () => rmSync(above, { recursive: true, force: true });
+  const remove = () => rmSync(own, { recursive: true, force: true });
   return { path, remove, [Symbol.dispose]: remove };
 }
