@@ -1754,7 +1754,7 @@ const consoleFr: ConsoleCatalogue = {
       family: 'famille',
       country: 'pays',
       exceptCountry: 'sauf pays',
-      collapse: 'réseaux réunis',
+      collapse: 'réseaux fusionnés',
       limit: 'au plus',
       revoke: 'fin immédiate de l’ancienne clé',
       manage: 'peut gérer',
@@ -1830,7 +1830,7 @@ const consoleFr: ConsoleCatalogue = {
     'no usable row; it looks like {}: is {} right? ({})':
       'aucune ligne utilisable ; on dirait le format {} ({3})',
     '{} bad lines, {} not public': '{} lignes incorrectes, {} non publiques',
-    'the thread that reads it ended': 'le fil qui la lisait s’est arrêté',
+    'the thread that reads it ended': 'le thread qui la lisait s’est arrêté',
     'an unexpected error, which the log has': 'erreur inattendue, voir le journal du serveur',
     'its head is refused ({})': 'son en-tête est refusé ({})',
     too_long: 'trop long',

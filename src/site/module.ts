@@ -126,10 +126,10 @@ export function openSite(needs: {
       siteKeys: needs.siteKeys,
       refusedKeys: needs.refusedKeys,
       sightings: needs.sightings,
-      async isBouncerSeen(accountId) {
+      async isKeySeen(accountId, scope) {
         await needs.noteKeyUses();
         const keys = await apiKeys.list(accountId);
-        const newest = keys.findLast(({ scopes }) => (scopes & keyScopes.bouncer) !== 0);
+        const newest = keys.findLast(({ scopes }) => (scopes & keyScopes[scope]) !== 0);
         return newest?.use !== undefined;
       },
       answeredOf(accountId) {

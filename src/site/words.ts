@@ -253,7 +253,7 @@ const en = {
       report: { title: 'Report', text: 'Send what your machines see.' },
       signOn: { title: 'Sign in', text: 'Let visitors use one account.' },
       captcha: { title: 'CAPTCHA', text: 'Keep bots out of your forms.' },
-      mail: { title: 'Mail', text: 'Ask over DNS before you accept.' },
+      mail: { title: 'Mail', text: 'Ask before you accept mail or a login.' },
     },
     fitTile: { title: 'Will my app work?', text: 'what fits, what doesn’t' },
     integrations: {
@@ -276,6 +276,11 @@ const en = {
         short: 'fetches decisions',
         text: 'Fetches decisions as from a CrowdSec local API, with its own key.',
         note: 'Decisions start at score 75 and carry no score. The worst come first, up to the key’s limit.',
+      },
+      policy: {
+        short: 'asks at each login',
+        text: 'Dovecot asks about each login. Bad addresses are refused, suspects wait three seconds.',
+        note: 'Five failed logins in ten minutes are one report. While this server is away, everybody may log in.',
       },
       dns: {
         short: 'asks over DNS',
@@ -428,6 +433,10 @@ const en = {
       text: 'A bouncer needs its own key. Choose only “fetch decisions as a bouncer”.',
       link: 'Create a key',
     },
+    mailKey: {
+      text: 'A mail server needs its own key, with nothing but its own permission.',
+      link: 'Create a key',
+    },
     live: {
       gate: { waiting: 'Not protecting yet', failing: 'Not protecting yet', working: 'Protecting' },
       other: { waiting: 'Not connected yet', failing: 'Not connected yet', working: 'Connected' },
@@ -479,6 +488,10 @@ const en = {
         bouncerKey: {
           title: () => 'A request came with a key that may not do this.',
           text: 'Answered 403. Use a key for firewalls, copied whole.',
+        },
+        mailKey: {
+          title: () => 'A request came with a key that may not do this.',
+          text: 'Answered 403. Use a key for mail servers, copied whole.',
         },
         unknown: {
           title: () => 'A request came from your network without a key of this server.',
@@ -782,7 +795,7 @@ const fr: Words = {
       keys: {
         shown: { text: 'Votre propre clé est déjà renseignée.', link: '' },
         hidden: {
-          text: 'Votre clé est cachée. Confirmez votre identité.',
+          text: 'Votre clé est masquée. Confirmez votre identité.',
           link: 'Renseigner ma clé',
         },
         none: { text: 'Vous n’avez pas encore de clé d’API.', link: 'Créer une clé' },
@@ -806,7 +819,7 @@ const fr: Words = {
     crumb: 'Intégrer',
     filter: 'Filtrer, par exemple mail ou PHP',
     all: 'Tout',
-    none: 'Rien ne correspond. Tout outil réglable sur AbuseIPDB fonctionne aussi.',
+    none: 'Rien ne correspond. Tout outil prévu pour AbuseIPDB fonctionne aussi.',
     connected: 'Connecté',
     moving: {
       title: 'Vous venez d’AbuseIPDB ?',
@@ -820,11 +833,11 @@ const fr: Words = {
         'Ce serveur ne parle que HTTP/1.1, et « option httpchk » demande en HTTP/1.0. Dirigez ce contrôle vers ADMIN_LISTEN, ou ajoutez « http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host localhost ».',
     },
     groups: {
-      block: { title: 'Bloquer', text: 'Interroger pour chaque visiteur, ou charger la liste.' },
+      block: { title: 'Bloquer', text: 'Vérifier chaque visiteur, ou charger la liste.' },
       report: { title: 'Signaler', text: 'Envoyer ce que voient vos machines.' },
       signOn: { title: 'Connexion', text: 'Un seul compte pour vos visiteurs.' },
       captcha: { title: 'CAPTCHA', text: 'Tenir les robots loin des formulaires.' },
-      mail: { title: 'Messagerie', text: 'Interroger par DNS avant d’accepter.' },
+      mail: { title: 'Messagerie', text: 'Vérifier avant d’accepter un message ou une connexion.' },
     },
     fitTile: { title: 'Et mon application ?', text: 'ce qui convient, ou non' },
     integrations: {
@@ -834,12 +847,12 @@ const fr: Words = {
         note: 'La liste contient chaque adresse malveillante. Rien de la liste blanche n’y figure. Aucune clé n’est nécessaire.',
       },
       gate: {
-        short: 'interroge pour chaque visiteur',
+        short: 'vérifie chaque visiteur',
         text: 'Les bons visiteurs passent, les suspects résolvent un défi, les malveillants sont bloqués.',
         note: 'Un proxy sur une autre machine interroge ce serveur par son adresse. Ajoutez l’adresse du proxy à TRUSTED_PROXIES.',
       },
       spoe: {
-        short: 'interroge pour chaque visiteur',
+        short: 'vérifie chaque visiteur',
         text: 'Les bons visiteurs passent, les suspects résolvent un défi, les malveillants sont bloqués.',
         note: 'HAProxy tourne sur la machine de ce serveur. Quand ce serveur est absent, les visiteurs passent.',
       },
@@ -847,6 +860,11 @@ const fr: Words = {
         short: 'lit les décisions',
         text: 'Lit les décisions comme d’une API locale de CrowdSec, avec sa propre clé.',
         note: 'Les décisions commencent au score 75 et n’ont pas de score. Les pires viennent d’abord, jusqu’à la limite de la clé.',
+      },
+      policy: {
+        short: 'interroge à chaque connexion',
+        text: 'Dovecot interroge à chaque connexion. Les mauvaises adresses sont refusées, les suspectes attendent trois secondes.',
+        note: 'Cinq échecs de connexion en dix minutes font un signalement. Quand ce serveur est absent, tout le monde peut se connecter.',
       },
       dns: {
         short: 'interroge par DNS',
@@ -1010,7 +1028,7 @@ const fr: Words = {
     keys: {
       shown: { text: 'Votre clé est renseignée. Personne d’autre ne voit cette page.', link: '' },
       hidden: {
-        text: 'Votre clé est cachée. Confirmez votre identité.',
+        text: 'Votre clé est masquée. Confirmez votre identité.',
         link: 'Renseigner ma clé',
       },
       none: { text: 'Vous n’avez pas encore de clé d’API.', link: 'Créer une clé' },
@@ -1021,6 +1039,10 @@ const fr: Words = {
     },
     bouncerKey: {
       text: 'Un bouncer a sa propre clé. Ne choisissez que « obtenir les décisions comme bouncer ».',
+      link: 'Créer une clé',
+    },
+    mailKey: {
+      text: 'Un serveur de messagerie a sa propre clé, avec ce seul droit.',
       link: 'Créer une clé',
     },
     live: {
@@ -1080,6 +1102,10 @@ const fr: Words = {
         bouncerKey: {
           title: () => 'Une requête portait une clé sans ce droit.',
           text: 'Réponse 403. Prenez une clé pour pare-feu, copiée en entier.',
+        },
+        mailKey: {
+          title: () => 'Une requête portait une clé sans ce droit.',
+          text: 'Réponse 403. Prenez une clé pour serveur de messagerie, copiée en entier.',
         },
         unknown: {
           title: () => 'Une requête de votre réseau ne portait aucune clé de ce serveur.',
@@ -1150,7 +1176,7 @@ const fr: Words = {
     },
     apiTitle: 'Interroger depuis votre code',
     apiText: 'Les clients d’AbuseIPDB fonctionnent ici : changez l’URL et la clé.',
-    apiAnswer: 'La réponse, en partie',
+    apiAnswer: 'Extrait de la réponse',
     scoreTitle: 'Ce que signifie un score',
   },
 };

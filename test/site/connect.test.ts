@@ -115,7 +115,9 @@ it('the mark stands in the commands of each screen that uses no key, and nowhere
   const mark = '0123456789'.repeat(4);
   for (const { name, integration } of targets) {
     const count = codeOf(name, { mark }).split(mark).length - 1;
-    const hasNone = ['api', 'plugin', 'bouncer', 'signOn', 'captcha'].includes(integration);
+    const hasNone = ['api', 'plugin', 'bouncer', 'policy', 'signOn', 'captcha'].includes(
+      integration,
+    );
     assert.equal(count, hasNone ? 0 : 1, name);
     assert.doesNotMatch(codeOf(name), /mark=/, name);
   }

@@ -37,6 +37,7 @@ import {
 import {
   createLoginFairShare,
   createPolicyIntegration,
+  policyEndpoint,
   policyHook,
 } from '../../integrations/dovecot/policy.route.ts';
 import { createBlockedPage } from '../../integrations/forward-auth/blocked.page.ts';
@@ -254,6 +255,9 @@ export function createFrontEnd(options: {
 
 export type FrontEnd = ReturnType<typeof createFrontEnd>;
 
+/** This thread refuses keys there, outside of a hot route. */
+const withOwnRefusals: ReadonlySet<string> = new Set([checkBulkEndpoint.path, policyEndpoint.path]);
+
 /**
  * Returns the hooks of a front end in their order, the outermost first: what it answers itself, before the main
  * thread is asked.
@@ -270,7 +274,7 @@ export function frontEndHooks(
     { name: 'index reads', appliesTo: (route) => own.has(route), onArrival: () => within(nothing) },
     servedFiles(held),
     ...servedFeeds(held, frontEnd),
-    refusedKeys(({ path }) => path === checkBulkEndpoint.path, frontEnd.spotRefusal),
+    refusedKeys(({ path }) => withOwnRefusals.has(path), frontEnd.spotRefusal),
     policyHook(frontEnd, within),
     reportHook(frontEnd.reports, within),
   ];

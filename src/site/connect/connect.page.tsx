@@ -54,7 +54,7 @@ export interface ConnectNote {
 
 /** By what the page knows its first request. */
 export interface ConnectWatch {
-  readonly by: 'key' | 'bouncerKey' | 'mark';
+  readonly by: 'key' | 'ownKey' | 'mark';
   /** Answers with `{"requests":n,"note":{"name","about"}}`. */
   readonly path: string;
   /** The count when the page was made; a higher one means that a request has arrived. */
@@ -344,9 +344,12 @@ function markedCode(code: string): Html {
   });
 }
 
-/** A key that may fetch decisions alone is made there; signing in, if needed, leads there too. */
+/** A key for one thing alone is made there; signing in, if needed, leads there too. */
 const ownKeysPath = '/account/keys';
-const bouncerKeyPath = `${ownKeysPath}?scope=bouncer#key-name`;
+const keyPaths: Partial<Record<Integration, string>> = {
+  bouncer: `${ownKeysPath}?scope=bouncer#key-name`,
+  policy: `${ownKeysPath}?scope=mail#key-name`,
+};
 
 /** Returns whether the steps hold a key of an account. */
 function needsKey({ integration }: ConnectTarget): boolean {
@@ -354,10 +357,12 @@ function needsKey({ integration }: ConnectTarget): boolean {
 }
 
 function aboutKey({ target, key }: ConnectData, text: Words): Html | false {
-  if (target.integration === 'bouncer') {
+  const keyPath = keyPaths[target.integration];
+  if (keyPath !== undefined) {
+    const words = target.integration === 'bouncer' ? text.bouncerKey : text.mailKey;
     return (
       <Notice tone="info">
-        {text.bouncerKey.text} <Link href={bouncerKeyPath}>{text.bouncerKey.link}</Link>
+        {words.text} <Link href={keyPath}>{words.link}</Link>
       </Notice>
     );
   }
@@ -506,6 +511,7 @@ function checksOf(integration: Integration): readonly CheckName[] {
     case 'plugin':
       return ['reached', 'accepted', 'understood', 'answered'];
     case 'bouncer':
+    case 'policy':
       return ['reached', 'accepted', 'answered'];
     default:
       return ['reached', 'answered'];
@@ -524,6 +530,7 @@ const failsAt: Readonly<Record<NoteName, CheckName>> = {
   key: 'accepted',
   scope: 'accepted',
   bouncerKey: 'accepted',
+  mailKey: 'accepted',
   unknown: 'accepted',
   unknownElsewhere: 'accepted',
   parameter: 'understood',
@@ -538,8 +545,10 @@ function isDoubtful(name: NoteName): boolean {
 /** Notes that can be of this integration. */
 function notesOf(checks: readonly CheckName[], integration: Integration): NoteName[] {
   const names = Object.keys(failsAt) as NoteName[];
-  const others = integration === 'bouncer' ? 'scope' : 'bouncerKey';
-  return names.filter((name) => name !== others && checks.includes(failsAt[name]));
+  const own =
+    integration === 'bouncer' ? 'bouncerKey' : integration === 'policy' ? 'mailKey' : 'scope';
+  const others = (['scope', 'bouncerKey', 'mailKey'] as NoteName[]).filter((name) => name !== own);
+  return names.filter((name) => !others.includes(name) && checks.includes(failsAt[name]));
 }
 
 /** Its script (connect.js) asks again until a request has arrived. */
@@ -597,9 +606,7 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
             <p>
               <strong data-about={title('{}')}>{title(note?.about ?? '')}</strong> {mend}{' '}
               {failsAt[name] === 'accepted' && (
-                <Link href={target.integration === 'bouncer' ? bouncerKeyPath : ownKeysPath}>
-                  {live.ownKeys}
-                </Link>
+                <Link href={keyPaths[target.integration] ?? ownKeysPath}>{live.ownKeys}</Link>
               )}
             </p>
             {name === 'untrusted' && (

@@ -91,6 +91,7 @@ const docsOf: Readonly<Record<Integration, string>> = {
   gate: docPath('gate'),
   spoe: docPath('gate'),
   bouncer: docPath('bouncers'),
+  policy: docPath('dovecot'),
   dns: docPath('dns-block-list'),
   api: docPath('ask-about-an-address'),
   plugin: docPath('sign-in-button'),
@@ -105,8 +106,11 @@ const keyNotes: Readonly<Record<number, NoteName>> = {
   429: 'quota',
 };
 
-/** A bouncer's screen tells of what a bouncer asks: no wrong parameter of another request. */
-const bouncerNotes: typeof keyNotes = { 401: 'bouncerKey', 403: 'bouncerKey', 429: 'quota' };
+/** The screen of what has a key of its own tells of that alone: no wrong parameter of another request. */
+const ownKeyNotes = {
+  bouncer: { 401: 'bouncerKey', 403: 'bouncerKey', 429: 'quota' },
+  policy: { 401: 'mailKey', 403: 'mailKey' },
+} as const satisfies Partial<Record<Integration, typeof keyNotes>>;
 
 const noteNames = new Set<string>(Object.keys(catalogueFor('en').connect.live.notes));
 
@@ -131,15 +135,14 @@ export interface ConnectOptions extends TargetFacts {
   readonly refusedKeys: Pick<RefusedKeys, 'of'>;
   /** Requests with the keys of an account that were answered since the start; of use by differences. */
   readonly answeredOf: (accountId: string) => number;
-  /** Returns whether the account's newest key that may fetch decisions has done so. */
-  readonly isBouncerSeen: (accountId: string) => Promise<boolean>;
+  /** Returns whether the account's newest key with this scope was used. */
+  readonly isKeySeen: (accountId: string, scope: 'bouncer' | 'mail') => Promise<boolean>;
   /** Requests with a mark of a screen. */
   readonly sightings: Pick<Sightings, 'markOf' | 'seen' | 'refused'>;
 }
 
 export function connectRoutes(options: ConnectOptions): PlainRoute[] {
-  const { pageBuilder, keys, siteKeys, answeredOf, isBouncerSeen, sightings, dnsZone, spoe } =
-    options;
+  const { pageBuilder, keys, siteKeys, answeredOf, isKeySeen, sightings, dnsZone, spoe } = options;
   const targets = once(() => openTargets(options));
 
   const isClosed = (integration: Integration) =>
@@ -170,7 +173,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
   function keyNoteOf(
     { accountId }: { readonly accountId: string },
     { clientIp }: RequestContext['request'],
-    names = keyNotes,
+    names: typeof keyNotes = keyNotes,
   ): ConnectNote | undefined {
     const refusal = options.refusedKeys.of(accountId, clientIp);
     if (refusal === undefined) return undefined;
@@ -194,10 +197,11 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     if (!session?.verified || session.factorDue !== undefined || isUnseen(integration)) {
       return undefined;
     }
-    if (integration === 'bouncer') {
-      const hasArrived = await isBouncerSeen(session.accountId);
-      const note = hasArrived ? undefined : keyNoteOf(session, request, bouncerNotes);
-      return { by: 'bouncerKey', path, requests: 0, hasArrived, note };
+    if (integration === 'bouncer' || integration === 'policy') {
+      const scope = integration === 'bouncer' ? 'bouncer' : 'mail';
+      const hasArrived = await isKeySeen(session.accountId, scope);
+      const note = hasArrived ? undefined : keyNoteOf(session, request, ownKeyNotes[integration]);
+      return { by: 'ownKey', path, requests: 0, hasArrived, note };
     }
     const requests = answeredOf(session.accountId);
     const note = keyNoteOf(session, request);

@@ -20,6 +20,7 @@ export type Integration =
   | 'gate'
   | 'spoe'
   | 'bouncer'
+  | 'policy'
   | 'dns'
   | 'api'
   | 'plugin'
@@ -425,6 +426,33 @@ function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): P
   ];
 }
 
+/** Each version refuses the form of the other. */
+function dovecotTargets({ secureUrl, sample }: TargetFacts): Part[] {
+  const of = (name: string, title: string, language: string): Part => ({
+    name,
+    title,
+    letters: 'Dov',
+    choices: [],
+    steps: () => [
+      file(
+        ...(['saveFile', `${name}-settings`, '/etc/dovecot/conf.d/95-portcullis.conf'] as const),
+        filledIn(sample('DOVECOT.md', language), [[`http://${sampleHost}/`, `${secureUrl}/`]]),
+      ),
+      shell('reload', `${name}-run`, 'doveconf -n > /dev/null && systemctl reload dovecot'),
+      {
+        id: `${name}-ask`,
+        says: 'ask',
+        place: 'terminal',
+        code: filledIn(sample('DOVECOT.md', 'sh'), [
+          ['{secure_url}', secureUrl],
+          ['$KEY', keyPlaceholder],
+        ]),
+      },
+    ],
+  });
+  return [of('dovecot', 'Dovecot 2.4', 'dovecot24'), of('dovecot-2-3', 'Dovecot 2.3', 'dovecot')];
+}
+
 /** The address is in a range for documentation, so it belongs to nobody. */
 const asked = '192.0.2.1';
 
@@ -666,6 +694,7 @@ export function openTargets(facts: TargetFacts): readonly ConnectTarget[] {
     ...as('captcha', 'captcha', captchaTargets(facts)),
     ...as('plugin', 'captcha', [wordpress(facts, 'wordpress-forms', 'WordPress forms', 'formsOn')]),
     ...as('dns', 'mail', dnsTargets(facts)),
+    ...as('policy', 'mail', dovecotTargets(facts)),
   ];
 }
 

@@ -78,6 +78,41 @@ async function problemsOf(page: Page, url: string): Promise<string[]> {
   return after === 'main' ? problems : [...problems, `the skip link leads to ${after}`];
 }
 
+it('menus and the search close on Escape, and the field of the search has its mark', {
+  timeout: 300_000,
+}, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await withBrowser(async (browser) => {
+    for (const width of [1440, 390]) {
+      const context = await openContext(browser, { viewport: { width, height: 800 } });
+      const page = await context.newPage();
+      await page.goto(`${server.baseUrl}/docs`);
+      const button = page.locator('.docs-search > button:visible').first();
+      await button.focus();
+      await page.keyboard.press('Enter');
+      await page.locator('.docs-dialog[open]').waitFor();
+      const stop = await stopOf(page);
+      assert.match(stop!.name, /^input/);
+      assert.equal(stop!.isMarked, true, `${width}: the field of the search`);
+      await page.keyboard.press('Escape');
+      await page.locator('.docs-dialog').waitFor({ state: 'hidden' });
+      const back = "document.activeElement.closest('.docs-search') !== null";
+      assert.equal(await page.evaluate(back), true, `${width}: the focus goes back`);
+      if (width === 390) {
+        const menu = page.locator('header details');
+        await menu.locator('summary').focus();
+        await page.keyboard.press('Enter');
+        assert.equal(await menu.getAttribute('open'), '');
+        await page.keyboard.press('Tab');
+        await page.keyboard.press('Escape');
+        assert.equal(await menu.getAttribute('open'), null);
+        assert.equal(await page.evaluate('document.activeElement.tagName'), 'SUMMARY');
+      }
+      await context.close();
+    }
+  });
+});
+
 it('every page goes by keyboard', { timeout: 900_000 }, async () => {
   await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
   const looks = [

@@ -158,6 +158,33 @@ describe('connect', () => {
     assert.equal((await server.fetch('/connect/seen/crowdsec-firewall')).status, 404);
   });
 
+  it('Dovecot’s screen leads to a key for it alone, sees that key, and tells of a wrong one', async () => {
+    const screen = '/connect/dovecot';
+    assert.match((await server.fetch(screen)).body, /\/account\/keys\?scope=mail#key-name/);
+    const eves = await people.signIn('eve@mail.example');
+    const looked = async () =>
+      JSON.parse((await eves.get('/connect/seen/dovecot')).body) as {
+        requests: number;
+        note?: { name: string };
+      };
+    const ask = (own: string) =>
+      server.fetch('/policy/dovecot?command=allow', {
+        method: 'POST',
+        headers: { 'X-Api-Key': own, 'Content-Type': 'application/json' },
+        body: '{"remote":"198.51.100.7"}',
+      });
+    const others = await eves.post('/account/keys/named/create', { name: 'app-1', check: 'on' });
+    const wrong = /<code id="shown-key">([^<]+)</.exec(others.body)![1]!;
+    await within(async () => (await ask(wrong)).status === 403, 'a key of another kind');
+    await within(async () => (await looked()).note?.name === 'mailKey', 'it is told');
+    const made = await eves.post('/account/keys/named/create', { name: 'mx-1', mail: 'on' });
+    const own = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
+    assert.equal((await looked()).requests, 0);
+    await within(async () => (await ask(own)).status === 200, 'an answer');
+    await within(async () => (await looked()).requests === 1, 'the request is seen');
+    assert.match((await eves.get(screen)).body, /live-card is-working/);
+  });
+
   it('the keys of the plugin are made on its page, by a form of its own', async () => {
     const eve = await people.signIn('eve@mail.example');
     const before = (await eve.get('/connect/wordpress')).body;
