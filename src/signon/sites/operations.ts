@@ -281,7 +281,10 @@ export const showGroups = operation({
   async run({ store }) {
     const [groups, rules] = await Promise.all([listGroups(store), listRules(store)]);
     const rows = [];
-    for (const [name, ids] of groups) {
+    // One that lost its last member may still have a site: whoever makes it anew opens that.
+    const names = new Set([...groups.keys(), ...rules.flatMap((rule) => rule.groups)]);
+    for (const name of [...names].sort()) {
+      const ids = groups.get(name) ?? [];
       const sites = rules.filter((rule) => rule.groups.includes(name)).map(({ domain }) => domain);
       rows.push({ name, members: await emailsOf(store, ids), sites });
     }
@@ -291,7 +294,11 @@ export const showGroups = operation({
     columnsOr(
       'there is no group',
       ['group', 'members', 'sites'],
-      all.map(({ name, members, sites }) => [name, members.join(', '), listedGroups(sites)]),
+      all.map(({ name, members, sites }) => [
+        name,
+        members.join(', ') || 'nobody',
+        listedGroups(sites),
+      ]),
     ),
 });
 

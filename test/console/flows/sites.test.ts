@@ -190,4 +190,10 @@ it('a site is opened to a group alone: the others read why, and both ways of set
   assert.equal((await set('staff', 'nobody-came.org')).status, 303);
   const alone = (await ada.get('/admin/sites?part=nobody-came')).body;
   assert.match(saidBy(alone), /nobody-came\.org .* open to staff/);
+  await server.cliJson('group', 'remove', 'staff', operator);
+  assert.deepEqual(
+    await server.cliJson('group', 'list'),
+    [{ name: 'staff', members: [], sites: ['nobody-came.org'] }],
+    'who makes it anew opens that site',
+  );
 });
