@@ -371,6 +371,9 @@ for (const threads of threadCounts) {
       await taxii('', 401, { Authorization: `Bearer ${server.key.slice(0, -1)}` });
       await taxii('', 401, { Authorization: 'Basic !' });
       await taxii('', 406, { Accept: 'application/taxii+json;version=2.0' });
+      for (const parameters of ['; version=2.1', ';version="2.1"', '', ';VERSION=2.1, text/html']) {
+        await taxii('', 200, { Accept: `application/taxii+json${parameters}` });
+      }
       const discovery = await taxii('', 200, { Authorization: `Bearer ${server.key}` });
       assert.equal(discovery.default, discovery.api_roots[0]);
       const root = new URL(discovery.default).pathname.slice('/taxii2/'.length);

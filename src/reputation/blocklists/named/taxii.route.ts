@@ -210,7 +210,9 @@ function keyIn(request: Request): string | undefined {
 function takesTaxii(request: Request): boolean {
   const sent = firstHeader(request, 'accept');
   if (sent === undefined || sent.length > 512) return sent === undefined;
-  return sent.split(',').some((one) => {
+  // A parameter may stand in quotes (RFC 9110, 5.6.6).
+  const plain = sent.replaceAll('"', '');
+  return plain.split(',').some((one) => {
     const [type, ...parameters] = one
       .toLowerCase()
       .split(';')
