@@ -29,6 +29,7 @@ import {
   splitStore,
 } from './nodes/nodes.ts';
 import { databaseClock } from './postgres/clock.ts';
+import { isReadOnly } from './postgres/connection.ts';
 import type { JournalHead } from './postgres/reads.ts';
 import { openPostgresStore, type PostgresStore } from './postgres/store.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
@@ -121,8 +122,14 @@ export async function openStoreOf(settings: StoreSettings, opening: Opening): Pr
     return { store: { ...store, close }, clock, ownDir, cluster };
   } catch (error) {
     await shared.close();
-    throw error;
+    throw forOperator(error);
   }
+}
+
+/** A database that is away, or takes no writes, while it is opened is the operator's matter. */
+function forOperator(error: unknown): unknown {
+  if (!(error instanceof StoreUnavailableError) && !isReadOnly(error)) return error;
+  return new OperatorError(`DATABASE_URL: ${(error as Error).message}`);
 }
 
 function clusterOf(
@@ -138,7 +145,10 @@ function clusterOf(
     async join(joining: Joining): Promise<Membership> {
       const seq = await readCheckpointSeq(local);
       const positions = { appliedSeq: seq, checkpointSeq: seq };
-      const member = await joinNodes({ ...parts, ...joining, store: shared, local, positions });
+      const joined = joinNodes({ ...parts, ...joining, store: shared, local, positions });
+      const member = await joined.catch((error: unknown) => {
+        throw forOperator(error);
+      });
       // Nothing is pruned that this node needs from now on.
       await copyCheckpointIfBehind(shared, local, parts.log);
       return member;
@@ -165,8 +175,7 @@ async function openShared(
   try {
     return await openPostgresStore({ url, replicaUrl, clock, log });
   } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    throw new OperatorError(`DATABASE_URL: ${error.message}`);
+    throw forOperator(error);
   }
 }
 

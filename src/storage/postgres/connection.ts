@@ -60,7 +60,8 @@ const answerMsDefault = 25_000;
 
 /**
  * Plans that are made on tables still empty would scan them for ever after; a transaction that hangs
- * must not hold others; and what is acknowledged is on disk, whatever the server's own settings say.
+ * must not hold others; bytes come in the form that is read here; and what is acknowledged is on disk, whatever the
+ * settings of the server, the database or the user say.
  */
 const setUp = `
   set lock_timeout = '5s';
@@ -71,6 +72,7 @@ const setUp = `
   set enable_hashjoin = off;
   set enable_mergejoin = off;
   set jit = off;
+  set bytea_output = 'hex';
   select set_config('synchronous_commit', 'on', false)
     where current_setting('synchronous_commit') in ('off', 'local')`;
 
@@ -92,11 +94,14 @@ export function hostsText(url: string): string {
 /** `read_only_sql_transaction`: a primary that was fenced off, or whose disk is nearly full at a managed service. */
 const readOnlyCode = '25006';
 
+export const isReadOnly = (error: unknown): boolean =>
+  (error as { code?: unknown } | undefined)?.code === readOnlyCode;
+
 /** The connection is of no more use, and what it was doing may or may not have taken effect. */
 export function isLost(error: unknown): boolean {
+  if (isReadOnly(error)) return true;
   const { code, severity } = error as { code?: unknown; severity?: unknown };
   if (typeof severity !== 'string' || typeof code !== 'string') return true;
-  if (code === readOnlyCode) return true;
   return severity === 'FATAL' || severity === 'PANIC' || /^(08|57P)/.test(code);
 }
 
@@ -153,7 +158,7 @@ export function createConnection(options: ConnectionOptions) {
     });
     function drop(reason?: unknown): void {
       if (current?.client === client) current = undefined;
-      if ((reason as { code?: unknown } | undefined)?.code === readOnlyCode) wasRefused = true;
+      if (isReadOnly(reason)) wasRefused = true;
     }
     // Without a listener, a connection that breaks while nothing is asked would end the process.
     client.on('error', (error) => {

@@ -9,7 +9,7 @@
  */
 
 import { OperatorError } from '../../core/errors.ts';
-import { isLost, type PostgresSession } from './connection.ts';
+import { isLost, isReadOnly, type PostgresSession } from './connection.ts';
 
 const migrationLock = 7707;
 /** The database's time in SQL, milliseconds since 1970. */
@@ -114,9 +114,15 @@ export async function migrate(
   const plan = [...steps, ...more];
   await session.script(`select pg_advisory_lock(${migrationLock})`);
   try {
-    await session.script(
-      'create table if not exists meta (name text primary key, value bytea not null)',
-    );
+    // Even where it is there, a database that only reads refuses to make it.
+    const [meta] = await session.query<{ isThere: boolean }>({
+      text: `select to_regclass('meta') is not null as "isThere"`,
+    });
+    if (!meta!.isThere) {
+      await session.script(
+        'create table if not exists meta (name text primary key, value bytea not null)',
+      );
+    }
     const rows = await session.query<{ name: string; value: Buffer }>({
       text: "select name, value from meta where name in ('format', 'format_from', 'schema')",
     });
@@ -137,7 +143,8 @@ export async function migrate(
       await session.script(stepScript(plan[step]!, step + 1));
     }
   } catch (error) {
-    if (error instanceof OperatorError || isLost(error)) throw error;
+    const isPassing = isLost(error) && !isReadOnly(error);
+    if (error instanceof OperatorError || isPassing) throw error;
     // No right to create, read-only, a table of somebody else: the database's message says which.
     throw new OperatorError(`the database's tables can't be made: ${(error as Error).message}`);
   } finally {

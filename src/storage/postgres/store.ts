@@ -209,12 +209,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     },
     async claimName(name, value) {
       const session = await listener.session();
+      const known = { text: 'select value from meta where name = $1', values: [name] };
+      // A database that only reads refuses the insertion even where it has nothing to do.
+      const [there] = await session.query<{ value: Buffer }>(known);
+      if (there !== undefined) return there.value;
       const [, rows] = await session.pipeline([
         {
           text: 'insert into meta values ($1, $2) on conflict (name) do nothing',
           values: [name, value],
         },
-        { text: 'select value from meta where name = $1', values: [name] },
+        known,
       ]);
       return (rows!.rows[0] as { value: Buffer }).value;
     },
