@@ -198,6 +198,15 @@ test('Dockerfile and compose.yaml are without faults', () => {
   assert.ok(caddy.volumes.includes('./data/packaging/Caddyfile:/etc/caddy/Caddyfile:ro'));
 });
 
+test('unit and containers let the threads that answer go first', () => {
+  // 20 less the niceness, as RLIMIT_NICE counts; a thread goes to -10.
+  const rlimit = /^ {4,6}nice: 30$/m;
+  for (const file of ['compose.yaml', 'compose.cluster.yaml']) {
+    assert.match(readFileSync(file, 'utf8'), rlimit, file);
+  }
+  assert.match(readFileSync('data/packaging/portcullis.service', 'utf8'), /^LimitNICE=-10$/m);
+});
+
 test('systemd takes the unit', (t) => {
   if (!hasTool(t, 'systemd-analyze')) return;
   const unit = 'data/packaging/portcullis.service';

@@ -229,3 +229,35 @@ it('ends connections of the socket at a stop, and answers what is on its way', a
   const [{ code }] = await Promise.all([server.stop(), closed]);
   assert.equal(code, 0);
 });
+
+it('answers 64 checks that come ahead of their answers, while nobody reads', async () => {
+  const path = newPath();
+  await using server = await startTestServer({ threads: 1, env: { LISTEN_UNIX: path } });
+  const heads = Array.from(
+    { length: 64 },
+    (_, i) =>
+      `GET /api/v2/check?ipAddress=198.51.100.${i} HTTP/1.1\r\nHost: x\r\nKey: ${server.key}\r\n\r\n`,
+  );
+  // One answer in some shows whether the client takes it: of so many some do.
+  for (let round = 0; round < 20; round++) {
+    const socket = connect(path).setEncoding('latin1').pause();
+    try {
+      socket.write(heads.join(''));
+      // All are read and answered when another connection has its answer.
+      await ask(path, '/healthz');
+      let text = '';
+      const asked = () => [...text.matchAll(/"ipAddress":"198.51.100.(\d+)"/g)].map(([, i]) => i);
+      socket.on('data', (part) => {
+        text += part;
+      });
+      socket.resume();
+      await within(() => socket.destroyed || asked().length === heads.length);
+      assert.deepEqual(
+        asked(),
+        heads.map((_, i) => `${i}`),
+      );
+    } finally {
+      socket.destroy();
+    }
+  }
+});
