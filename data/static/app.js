@@ -198,11 +198,18 @@ if (siteMenu !== null) {
   });
 }
 
-// The list of sections is a scroller on a narrow screen: the section of this page stands in sight.
-const shownSection = document.querySelector('.account-nav [aria-current]');
-const scroller = shownSection?.closest('ul');
-if (scroller) {
-  const { left, width } = shownSection.getBoundingClientRect();
-  const list = scroller.getBoundingClientRect();
-  scroller.scrollLeft += left - list.left - (list.width - width) / 2;
+// The list of sections is a scroller on a narrow screen: the section of this page, and the one that has the focus, stand
+// in sight. A browser leaves one where it is of which a part is seen.
+const sectionList = document.querySelector('.account-nav ul');
+function showSection(section) {
+  const { left, width } = section.getBoundingClientRect();
+  const list = sectionList.getBoundingClientRect();
+  sectionList.scrollLeft += left - list.left - (list.width - width) / 2;
+}
+if (sectionList !== null) {
+  const shown = sectionList.querySelector('[aria-current]');
+  if (shown !== null) showSection(shown);
+  sectionList.addEventListener('focusin', ({ target }) => {
+    if (target.matches(':focus-visible')) showSection(target);
+  });
 }

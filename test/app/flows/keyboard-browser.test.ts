@@ -1,6 +1,6 @@
 /**
  * The pages by keyboard alone, in a real browser: a way past the header that shows when it has the focus,
- * a mark at every stop, and no page with more stops than somebody would walk.
+ * a mark at every stop, each in sight, and no page with more stops than somebody would walk.
  */
 
 import assert from 'node:assert/strict';
@@ -8,6 +8,8 @@ import { it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openContext, watchPage, withBrowser } from '../../support/browser/browser.ts';
 import { startTestServer } from '../../support/server/server.ts';
+import { totpOn } from '../../support/signon/factors.ts';
+import { openPeopleOf } from '../../support/signon/person.ts';
 
 const paths = [
   ...['/', '/radar', '/radar/8/198', '/radar/16/198.51', '/ip/198.51.100.7', '/ip/10.0.0.1'],
@@ -27,6 +29,7 @@ const paths = [
   ],
 ];
 const stopsMax = 120;
+const operator = 'operator@mail.example';
 
 interface Stop {
   readonly name: string;
@@ -110,6 +113,36 @@ it('menus and the search close on Escape, and the field of the search has its ma
       }
       await context.close();
     }
+  });
+});
+
+it('each section of the console stands in sight when it has the focus', {
+  timeout: 300_000,
+}, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  await people.register(operator);
+  await server.cliJson('account', 'set-role', operator, 'operator');
+  const own = await people.signIn(operator);
+  await totpOn(own);
+  await withBrowser(async (browser) => {
+    const context = await openContext(browser, { viewport: { width: 390, height: 800 } });
+    const [name = '', value = ''] = own.cookie.split('=');
+    await context.addCookies([{ name, value, url: server.baseUrl }]);
+    const page = await context.newPage();
+    await page.goto(`${server.baseUrl}/admin/entries`);
+    const sections = page.locator('.account-nav a');
+    await sections.first().focus();
+    const cut: string[] = [];
+    for (let left = await sections.count(); left > 0; left--) {
+      const { name, isWhole } = (await page.evaluate(`(() => {
+        const { left, right } = document.activeElement.getBoundingClientRect();
+        return { name: document.activeElement.textContent, isWhole: left >= 0 && right <= innerWidth };
+      })()`)) as { name: string; isWhole: boolean };
+      if (!isWhole) cut.push(name);
+      await page.keyboard.press('Tab');
+    }
+    assert.deepEqual(cut, []);
   });
 });
 
