@@ -27,26 +27,22 @@ function openFold(held: (slot: number) => number = () => 0) {
   return { fold, accounts };
 }
 
+function keyCreated(account: string, key: string, n: number) {
+  return { kind: 'key.created', account, key, hash: hash(n), facts: new Uint8Array() } as const;
+}
+
 it('an account takes a slot with its first key, not before', () => {
   const { fold } = openFold();
   applyEvent(fold, { kind: 'account.created', account: 'a', verified: true, slot: 'first_key' }, 0);
   assert.equal(fold.used(), 0);
-  applyEvent(
-    fold,
-    { kind: 'key.created', account: 'a', key: 'k', hash: hash(1), facts: new Uint8Array() },
-    0,
-  );
+  applyEvent(fold, keyCreated('a', 'k', 1), 0);
   assert.equal(fold.account('a')?.slot, 0);
 });
 
 it('a release is ignored while a key or a contribution is left', () => {
   const held = [0];
   const { fold, accounts } = openFold((slot) => held[slot] ?? 0);
-  applyEvent(
-    fold,
-    { kind: 'key.created', account: 'a', key: 'k', hash: hash(1), facts: new Uint8Array() },
-    0,
-  );
+  applyEvent(fold, keyCreated('a', 'k', 1), 0);
   applyEvent(fold, { kind: 'account.released', account: 'a' }, 0);
   assert.equal(fold.used(), 1, 'a key');
   applyEvent(fold, { kind: 'key.revoked', account: 'a', key: 'k' }, 0);
@@ -57,11 +53,7 @@ it('a release is ignored while a key or a contribution is left', () => {
   applyEvent(fold, { kind: 'account.released', account: 'a' }, 0);
   assert.equal(fold.used(), 0);
   assert.equal(accounts.isDisabled(0), true);
-  applyEvent(
-    fold,
-    { kind: 'key.created', account: 'b', key: 'l', hash: hash(2), facts: new Uint8Array() },
-    0,
-  );
+  applyEvent(fold, keyCreated('b', 'l', 2), 0);
   assert.equal(fold.account('b')?.slot, 0);
   assert.equal(fold.account('b')?.generation, 1);
 });

@@ -138,18 +138,22 @@ it('a commit that came while the start was still reading is not applied again', 
   await follower.stop();
 });
 
-it('more than it keeps is dropped, and read from the journal', async () => {
+/** The first event is being applied until `go` is called. */
+async function heldUp() {
   let go = () => {};
   const held = new Promise<void>((resolve) => {
     go = resolve;
   });
-  const { follower, grow, hint, reads, settle } = setUp((one) =>
-    one.seq === 1n ? held : undefined,
-  );
-  follower.start();
+  const made = setUp((one) => (one.seq === 1n ? held : undefined));
+  made.follower.start();
   await turn();
-  hint(span(...grow(1)));
+  made.hint(span(...made.grow(1)));
   await turn();
+  return { ...made, go };
+}
+
+it('more than it keeps is dropped, and read from the journal', async () => {
+  const { go, follower, grow, hint, reads, settle } = await heldUp();
   const before = reads();
   // What waits meanwhile is bounded: 10,000 events.
   for (let n = 0; n < 13; n++) hint(span(...grow(1_000)));
@@ -164,15 +168,7 @@ for (const [what, events] of [
   ['too many', 10_000],
 ] as const) {
   it(`nothing comes behind ${what}, and the journal is read all the same`, async () => {
-    let go = () => {};
-    const held = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    const { follower, grow, hint, settle } = setUp((one) => (one.seq === 1n ? held : undefined));
-    follower.start();
-    await turn();
-    hint(span(...grow(1)));
-    await turn();
+    const { go, follower, grow, hint, settle } = await heldUp();
     // All of this waits for the first one.
     hint(span(...grow(events)));
     if (what === 'a gap') grow(1);
@@ -184,17 +180,7 @@ for (const [what, events] of [
 }
 
 it('up to its bound nothing is read', async () => {
-  let go = () => {};
-  const held = new Promise<void>((resolve) => {
-    go = resolve;
-  });
-  const { follower, grow, hint, reads, settle } = setUp((one) =>
-    one.seq === 1n ? held : undefined,
-  );
-  follower.start();
-  await turn();
-  hint(span(...grow(1)));
-  await turn();
+  const { go, follower, grow, hint, reads, settle } = await heldUp();
   const before = reads();
   for (let n = 0; n < 10; n++) hint(span(...grow(1_000)));
   go();

@@ -310,13 +310,11 @@ test('a withdrawal that is cut short says so, and goes on when asked again', asy
   assert.deepEqual(await failing.list(4, at(0x06000001), 0, 10), []);
 });
 
+const created = { kind: 'account.created', account: 'a1', verified: true, slot: 'now' } as const;
+
 test('the index dates a report by the second of its row, however the clock ticks', async () => {
   const { fold, access, index } = openFold();
-  applyEvent(
-    access,
-    { kind: 'account.created', account: 'a1', verified: true, slot: 'now' },
-    clock.now(),
-  );
+  applyEvent(access, created, clock.now());
   const start = Math.ceil(clock.now() / 1_000) * 1_000;
   for (const [i, [now, reported]] of [
     [600, -59_000],
@@ -348,11 +346,7 @@ test('the index dates a report by the second of its row, however the clock ticks
 
 test('a report for which the index has no room is refused, and leaves nothing', async () => {
   const { entries, fold, access } = openFold({ entriesMax: 3, contributionsMax: 9, reserve: 2 });
-  applyEvent(
-    access,
-    { kind: 'account.created', account: 'a1', verified: true, slot: 'now' },
-    clock.now(),
-  );
+  applyEvent(access, created, clock.now());
   const reports = createReportStore({
     store,
     clock,
@@ -388,11 +382,7 @@ test('a report for which the index has no room is refused, and leaves nothing', 
 
 test('reports that begin together do not go beyond the limit, and what is not written is given back', async () => {
   const { entries, access } = openFold({ entriesMax: 99, contributionsMax: 99, reserve: 2 });
-  applyEvent(
-    access,
-    { kind: 'account.created', account: 'a1', verified: true, slot: 'now' },
-    clock.now(),
-  );
+  applyEvent(access, created, clock.now());
   const never = new Promise<void>(() => undefined);
   const admission = createReportAdmission({
     entries,
