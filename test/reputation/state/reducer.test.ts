@@ -193,7 +193,7 @@ describe('lists', () => {
     await load(state, refOf('fast'), { '192.0.2.1/32': 90 });
     await applyEvent(state.fold, rowsOf(refOf('slow'), { '192.0.2.9/32': 99 }), startMs);
     await applyEvent(state.fold, { kind: 'list.ended', ref: refOf('slow') }, startMs);
-    assert.deepEqual(indexShown(state.index), ['192.0.2.1/32 90 1']);
+    assert.deepEqual(indexShown(state.index), ['192.0.2.1/32 90 17']);
   });
 
   it('several sources: the highest score counts, and what is left when it goes', async () => {
@@ -258,7 +258,7 @@ describe('bounds', () => {
     const state = openFold({ contributionsMax: 1 });
     await load(state, refOf('1'), { '192.0.2.1/32': 90, '192.0.2.2/32': 90 });
     await applyEvent(state.fold, { kind: 'allow.added', ...prefixOf('10.0.0.0/8') }, startMs);
-    assert.deepEqual(indexShown(state.index), ['192.0.2.1/32 90 1']);
+    assert.deepEqual(indexShown(state.index), ['192.0.2.1/32 90 17']);
     assert.equal(state.refusals.total(), 2);
   });
 
@@ -266,7 +266,7 @@ describe('bounds', () => {
     const state = openFold({ sourcesMax: 1 });
     await load(state, refOf('1', 'a'), { '192.0.2.1/32': 90 });
     await load(state, refOf('2', 'b'), { '192.0.2.2/32': 90 });
-    assert.deepEqual(indexShown(state.index), ['192.0.2.1/32 90 1']);
+    assert.deepEqual(indexShown(state.index), ['192.0.2.1/32 90 17']);
   });
 
   it('a page is announced before anything of it changes', async () => {

@@ -6,6 +6,7 @@
 import { entryFlags } from '../../../src/contracts/reputation.ts';
 import { publicEmbeddedIpv4 } from '../../../src/ip/embedded-ipv4.ts';
 import { formatPrefix, type Prefix } from '../../../src/ip/prefix.ts';
+import { maliciousScore } from '../../../src/reputation/check/score.ts';
 import type { ListKind } from '../../../src/reputation/state/events.ts';
 import type { ReputationEvent } from './events.ts';
 
@@ -93,7 +94,8 @@ export function createListModel() {
     }
     for (const { list, rows } of sources.values()) {
       for (const [name, { score }] of rows) {
-        if (list === 'seed') add(name, score, entryFlags.seeded);
+        const listed = score >= maliciousScore ? entryFlags.listed : 0;
+        if (list === 'seed') add(name, score, entryFlags.seeded | listed);
         else add(name, 0, list === 'anon' ? entryFlags.anonymousExit : entryFlags.knownGood);
       }
     }
