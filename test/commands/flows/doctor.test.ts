@@ -23,7 +23,7 @@ interface Finding {
 }
 
 it('stats counts rows and bytes by kind, and says where the journal is', async () => {
-  const directory = makeTempDir('stats');
+  const directory = makeTempDir('stats', 'disk');
   const env = { DATA_DIR: directory.path };
   for (const name of ['one', 'two'])
     await runCli(['account', 'create', `${name}@example.test`], env);
@@ -53,7 +53,7 @@ it('stats counts rows and bytes by kind, and says where the journal is', async (
 });
 
 it('a machine that is right has nothing to mend', async () => {
-  const directory = makeTempDir('doctor');
+  const directory = makeTempDir('doctor', 'disk');
   const env = { DATA_DIR: directory.path, BASE_URL: 'http://localhost:1' };
   await runCli(['account', 'create', 'one@example.test'], env);
   const done = await runCli(['doctor', '--json'], env);
@@ -67,7 +67,7 @@ it('a machine that is right has nothing to mend', async () => {
 });
 
 it('each fault is named with its mend', async () => {
-  const directory = makeTempDir('doctor-faults');
+  const directory = makeTempDir('doctor-faults', 'disk');
   const data = `${directory.path}/data`;
   await runCli(['account', 'create', 'one@example.test'], { DATA_DIR: data });
   // The last change was made a day from now.
@@ -114,7 +114,7 @@ async function findingsOf(env: Record<string, string>): Promise<Finding[]> {
 }
 
 it('a data directory in memory, another program at BASE_URL, old geo data and no list are told', async (t) => {
-  const directory = makeTempDir('doctor-around');
+  const directory = makeTempDir('doctor-around', 'disk');
   const data = `${directory.path}/data`;
   const pages: Record<string, string> = {
     '/healthz': 'ok\n',

@@ -30,7 +30,7 @@ function run(args: string[], env: Record<string, string>) {
 }
 
 it('a store that this user may not read is told as that, by every command, and doctor goes on', async () => {
-  const directory = makeTempDir('permissions');
+  const directory = makeTempDir('permissions', 'disk');
   chmodSync(directory.path, 0o755);
   const data = `${directory.path}/data`;
   const env = { DATA_DIR: data, PORT: '0' };
@@ -66,7 +66,7 @@ it('a store that this user may not read is told as that, by every command, and d
 });
 
 it('a file of settings that others can read or change is named by doctor', async () => {
-  const directory = makeTempDir('settings-open');
+  const directory = makeTempDir('settings-open', 'disk');
   const settings = `${directory.path}/portcullis.env`;
   writeFileSync(settings, `DATA_DIR=${directory.path}/data\n`);
   const told = async (mode: number) => {

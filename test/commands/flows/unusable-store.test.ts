@@ -37,7 +37,7 @@ function run(
 }
 
 async function withStore(use: (dataDir: string) => Promise<void> | void): Promise<void> {
-  const directory = makeTempDir('unusable');
+  const directory = makeTempDir('unusable', 'disk');
   for (const path of [dirname(directory.path), directory.path]) chmodSync(path, 0o755);
   const dataDir = `${directory.path}/data`;
   try {

@@ -5,10 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The runner's folder in memory, where the machine has room for it. */
-const above = process.env.TEST_DATA ?? tmpdir();
+const inMemory = process.env.TEST_DATA;
 
-/** Where a test lays a store into it, the folder above is the one that is claimed: that is its own too. */
-export function makeTempDir(name: string) {
+/**
+ * Where a test lays a store into it, the folder above is the one that is claimed: that is its own too.
+ * @param place the disk where the doctor is asked, who warns of a store in memory
+ */
+export function makeTempDir(name: string, place: 'anywhere' | 'disk' = 'anywhere') {
+  const above = place === 'disk' ? tmpdir() : (inMemory ?? tmpdir());
   const own = mkdtempSync(join(above, `portcullis-${name}-`));
   // What a test shows to another user is let through by its own mode.
   chmodSync(own, 0o755);
