@@ -287,9 +287,14 @@ export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }
 
-/** Returns what an operator reads where memory or address space was refused, which says nothing about the store; undefined for any other error. */
+/** Returns what an operator reads where the system refused memory, address space or a thread; undefined for any other error. */
 export function memoryFault(error: unknown): OperatorError | undefined {
   const { code, message } = error as { readonly code?: string; readonly message: string };
+  if (code === 'ERR_WORKER_INIT_FAILED') {
+    return new OperatorError(
+      `this process may start no more threads (ulimit -u, TasksMax, pids.max): ${message}`,
+    );
+  }
   const isRefused =
     code === 'ERR_WORKER_OUT_OF_MEMORY' ||
     (error instanceof RangeError && /allocation failed|out of memory/i.test(message));

@@ -104,11 +104,19 @@ export async function startThreads(options: ThreadsOptions) {
     const { routes: _routes, index: _index, log: _log, ...plain } = options;
     const sockets = options.sockets.filter((_, i) => i % options.threads === thread);
     const setup: ThreadSetup = { ...plain, sockets, thread, reader, forwardPort: port2 };
-    const worker = new Worker(new URL('./front-end.worker.js', import.meta.url), {
-      workerData: setup,
-      transferList: [port2],
-      name: `front-end-${thread}`,
-    });
+    let worker: Worker;
+    try {
+      worker = new Worker(new URL('./front-end.worker.js', import.meta.url), {
+        workerData: setup,
+        transferList: [port2],
+        name: `front-end-${thread}`,
+      });
+    } catch (error) {
+      // The system may refuse a thread. An open port would hold the process, and each try would use up a reader.
+      index.closeReader(reader);
+      port1.close();
+      throw error;
+    }
     workers.set(thread, worker);
     worker.postMessage({ serve: serving } satisfies ToThread);
     return new Promise((resolve, reject) => {
