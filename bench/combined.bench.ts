@@ -24,7 +24,7 @@ type Plan = (typeof sizes)[keyof typeof sizes];
 const renderThreads = 4;
 /** Between a connection's checks: far from the most that the server can answer. */
 const checkPauseMs = 30;
-const goalRatio = 2;
+const goalRatio = 1.3;
 /** A list that changes with each round, so that there is something to build. */
 const changingEntries = 500;
 

@@ -37,7 +37,7 @@ const rateGoal = 0.7;
 const startGoalMs = 1_000;
 const reportsPerSecond = 1_000;
 const checksGoal = 2;
-const refusedGoal = 1.5;
+const refusedGoal = 1.2;
 /** Between a connection's checks: far from the most that the server can answer. */
 const checkPauseMs = 30;
 /** A running server begins one as often; the first takes some seconds more. */

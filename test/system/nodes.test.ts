@@ -87,6 +87,10 @@ it('a report through one node counts on the other one, and a key is good on both
   assert.equal(await report(nodes[1]!, 2), 200);
   await within(async () => (await reportsOf(nodes[0]!, 2)) === 1);
   assert.equal(await report(nodes[1]!, 1), 429, 'the same account and address, on the other node');
+  for (let i = 10; i < 30; i++) {
+    const both = await Promise.all(nodes.map((node) => report(node, i)));
+    assert.deepEqual(both.toSorted(), [200, 429], 'of two at once, one at each node');
+  }
 });
 
 it('a node takes three connections of the database', async () => {
