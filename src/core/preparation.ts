@@ -9,12 +9,22 @@ import { readFile } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** Returns a function that makes the value at its first call and returns the same one from then on. */
+/**
+ * Returns a function that makes the value at its first call and returns the same one from then on. A promise that is
+ * rejected is made anew at the next call.
+ */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    if (made !== undefined) return made.value;
+    const value = make();
+    made = { value };
+    if (value instanceof Promise) {
+      value.catch(() => {
+        made = undefined;
+      });
+    }
+    return value;
   };
 }
 

@@ -19,6 +19,17 @@ test('once makes a thing at the first call, also when it is undefined', () => {
   assert.equal(made, 1);
 });
 
+test('a promise that is rejected is made anew at the next call, one that holds is kept', async () => {
+  let made = 0;
+  const get = once(async () => {
+    if (++made === 1) throw new Error('no memory');
+    return made;
+  });
+  await assert.rejects(get(), /no memory/);
+  assert.equal(await get(), 2);
+  assert.equal(await get(), 2);
+});
+
 test('pieces run in order, none in the turn of the call, and others get a turn between', async () => {
   const seen: string[] = [];
   const pieces = ['a', 'b'].map((name) => () => {

@@ -8,7 +8,7 @@ import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import type { Log } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import { ok } from '../../src/core/result.ts';
+import { fail, ok } from '../../src/core/result.ts';
 import { reportPersonalData } from '../../src/reputation/reports/store/account-reports.ts';
 import type { Mail } from '../../src/signon/mail/mail-format.ts';
 import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open-signon.ts';
@@ -32,6 +32,9 @@ export const visitor: Visitor = {
   browserId: 'the browser of registration',
   language: 'en',
 };
+
+/** Text messages to it can't be delivered. */
+export const unreachableNumber = '+33699999999';
 
 export interface Bench {
   readonly signon: Signon;
@@ -84,6 +87,7 @@ export function openBench(
       personalData: (over) => [reportPersonalData(over)],
       messageSender: {
         async send(_account, to, text) {
+          if (to === unreachableNumber) return fail('overloaded');
           messages.push({ to, text });
           return ok(undefined);
         },

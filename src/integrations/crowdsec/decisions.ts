@@ -100,6 +100,8 @@ export interface DecisionAttribution {
   readonly type: DecisionType;
   readonly origin: string;
   readonly scenario: string;
+  /** An agent may name any origin, also one of ours. */
+  readonly isByAgent?: true;
 }
 /** Reports decided; or what is on the list is there for a reason that is not known. */
 export const byReports: DecisionAttribution = { type: 'ban', origin: scenario, scenario };
@@ -159,7 +161,8 @@ export function allAttributions({
 }
 /** Describes an agent's decision for bouncers; the list's scenario replaces an unknown one. */
 export function byAgent(by: Pick<Decision, 'type' | 'origin' | 'scenario'>): DecisionAttribution {
-  return { type: by.type, origin: by.origin, scenario: by.scenario || scenario };
+  const { type, origin } = by;
+  return { type, origin, scenario: by.scenario || scenario, isByAgent: true };
 }
 
 /** Which decisions are wanted; the same for the stream and for a look-up. */
@@ -327,9 +330,8 @@ export function decisionText(
 }
 
 /** A value may have several decisions; that of an agent or of the operator has the id by which it is taken back. */
-function idOfDecision(value: string, { origin }: DecisionAttribution): number {
-  const isByOthers = origin === byReports.origin || origin.startsWith(`${ofLists}:`);
-  return idOf(isByOthers ? `${value} ${origin}` : value);
+function idOfDecision(value: string, { origin, isByAgent }: DecisionAttribution): number {
+  return idOf(isByAgent || origin === byOperator.origin ? value : `${value} ${origin}`);
 }
 
 /** Hashes a value to an id below 2^53, which a JSON number holds exactly; clients see the same one each time. */

@@ -299,12 +299,13 @@ export interface ContributionsHandle {
   readonly listed: Uint32Array;
 }
 
-/** Far more than an entry has lists. */
-const listsRead = 256;
+/** Accounts that report an entry are nodes as well, and there may be as many as accounts with keys. */
+const nodesRead = 65_536;
 
 /**
- * Reads which lists and own entry give an entry a score or more, in the order in which they came. Any thread may ask while the journal is applied: a node that just went to
- * another entry is passed over, and no walk is longer than `listsRead`.
+ * Reads which lists and own entry give an entry a score or more, in the order in which they came. Any thread may ask
+ * while the journal is applied: a node that just went to another entry is passed over, and no walk is longer than
+ * `nodesRead`.
  */
 export function readListsOf(
   { heads, owner, next, tag, listed }: ContributionsHandle,
@@ -313,7 +314,7 @@ export function readListsOf(
 ): number[] {
   const found: number[] = [];
   let node = heads[entry]!;
-  for (let step = 0; node !== 0 && step < listsRead; step++) {
+  for (let step = 0; node !== 0 && step < nodesRead; step++) {
     const kind = kindOf(tag[node]!);
     const isList = kind === contributionKinds.seed || kind === contributionKinds.own;
     if (isList && owner[node] === entry && (listed[node]! & 0xff) >= score) {

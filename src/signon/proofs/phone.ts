@@ -165,7 +165,18 @@ export function createPhoneCodes(options: {
     if (done === 'lost') return fail('forbidden');
     if (!done.ok) return done;
     const sent = await sender.send(accountId, number, texts[visitor.language](code, service));
-    return sent.ok ? ok({ number }) : sent;
+    if (sent.ok) return ok({ number });
+    await forget(accountId, open);
+    return sent;
+  }
+
+  /** Nobody is asked for a code that did not leave; one that was sent meanwhile stays. */
+  async function forget(accountId: string, { hash }: OpenCode): Promise<void> {
+    const key = phoneCodeKey(accountId);
+    const row = await store.get(key);
+    const open = row && openCodes.decode(row.value);
+    if (!row || !open || !equalBytes(open.hash, hash)) return;
+    await commitOnce(store, { check: [{ key, version: row.version }], del: [key] });
   }
 
   /** The number in E.164 that is now shown to be the account's. `invalid_code`. */

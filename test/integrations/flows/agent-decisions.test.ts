@@ -381,6 +381,17 @@ it('the public importer of blocklists loads its lists by alerts, and sees them a
   assert.deepEqual([origin, duration.split('h')[0]], ['blocklist-import', '23']);
 });
 
+it('the id that bouncers are told ends a decision, whatever origin its agent names', async () => {
+  const { look, take, send } = await owner('named');
+  for (const origin of ['lists:foo', 'portcullis', 'cscli']) {
+    await send(byHand('Ip', '45.61.0.4', { origin }));
+    const [{ id, origin: shown } = assert.fail()] = await look('ip=45.61.0.4');
+    assert.equal(shown, origin);
+    assert.deepEqual(await take(`/${id}`), [200, { nbDeleted: '1' }]);
+    assert.deepEqual(await look('ip=45.61.0.4'), []);
+  }
+});
+
 it('who may manage sets and ends own entries as an operator does, and reads the allowlist', async () => {
   const { look, alerts: ofAgent, take: byAgent, send: sendMine } = await owner('managed');
   const key = (await server.cliJson('bouncer', 'add', 'managed@example.org', 'ui', '--manage'))

@@ -12,7 +12,7 @@ import {
 import { phoneCodeKey } from '../../../src/storage/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
-import { openBench, visitor } from '../account-fixture.ts';
+import { openBench, unreachableNumber, visitor } from '../account-fixture.ts';
 
 let account = '';
 let number = '';
@@ -40,6 +40,11 @@ it('a right code shows the number once, in E.164', async () => {
   const code = codeSent();
   assert.deepEqual(value(await verify(` ${code.slice(0, 3)} ${code.slice(3)}`)), { number });
   assert.equal(errorOf(await verify(code)), 'invalid_code');
+});
+
+it('nobody is asked for a code that could not be sent', async () => {
+  assert.equal(errorOf(await send(unreachableNumber)), 'overloaded');
+  assert.equal(await bench.signon.phoneCodes.isOpen(account), false);
 });
 
 it('five tries in all, however many come at once', async () => {

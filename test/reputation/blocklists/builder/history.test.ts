@@ -20,6 +20,7 @@ import {
   packInfo,
   ROW,
   type Rows,
+  rowFlags,
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
 import { corrupted } from '../../../support/reputation/corrupted.ts';
 
@@ -79,6 +80,28 @@ describe('the history', () => {
         assert.deepEqual([...list].sort(), textsOf(present), `seed ${seed}, since ${since}`);
       }
     }
+  });
+
+  it('tells of a value again when another word on it comes or goes', () => {
+    const withFlags = (flags: number) => {
+      const rows = Uint32Array.from(rowsOf([1, 2]));
+      rows[4] = packInfo(32, 80, flags);
+      return rows;
+    };
+    const { own, listed, reported, anon } = rowFlags;
+    for (const word of [own, listed, reported]) {
+      for (const [before, after] of [
+        [anon, anon | word],
+        [anon | word, anon],
+      ] as const) {
+        const first = advance(undefined, none, withFlags(before), startMs).history;
+        const next = advance(first, withFlags(before), withFlags(after), startMs + 1).history;
+        assert.deepEqual(changesSince(changesOf(next), 0), { added: ['10.0.0.1'], removed: [] });
+      }
+    }
+    const first = advance(undefined, none, withFlags(0), startMs).history;
+    const next = advance(first, withFlags(0), withFlags(anon), startMs + 1).history;
+    assert.deepEqual(changesSince(changesOf(next), 0), { added: [], removed: [] });
   });
 
   it('keeps a day, and the steps that the stored list needs', () => {
