@@ -113,3 +113,10 @@ function isOpen(port: number): Promise<boolean> {
 export function residentMiB(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1_024;
 }
+
+/** What no other process has mapped as well. */
+export function privateMiB(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const kib = [...text.matchAll(/^Private_\w+:\s+(\d+)/gm)].map(([, count]) => Number(count));
+  return kib.reduce((sum, count) => sum + count, 0) / 1_024;
+}

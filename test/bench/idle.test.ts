@@ -12,7 +12,7 @@ test('the bench of start and memory yields finite rows', async () => {
   // Redis and CrowdSec have rows of their own where they are installed.
   const own = rows.filter(({ peer }) => peer === undefined);
   const units = own.map(({ unit }) => unit);
-  assert.deepEqual(units, ['ms', 'MiB', 'MiB', 'MiB']);
-  assert.ok(own[0]!.ours > 0 && own[1]!.ours > 0);
-  assert.match(own[3]!.note!, /^[89]\d\d entries/);
+  assert.deepEqual(units, ['ms', 'ms', 'MiB', 'MiB', 'MiB', 'MiB']);
+  assert.ok(own.slice(0, 4).every(({ ours }) => ours > 0));
+  assert.match(own[5]!.note!, /^[89]\d\d entries/);
 });
