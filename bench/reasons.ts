@@ -82,6 +82,13 @@ export const reasons: readonly Reason[] = [
       'Answers of one read go out in one write, and pipelining is agreed on, already.',
   },
   {
+    bench: 'capacity',
+    row: '',
+    why:
+      'While a list is loaded, the command, the server’s main thread and who asks share two cores, and the command alone keeps one of them busy; the thread that answers waits for a core. ' +
+      'Of memory, the feeds of up to two million entries are made anew beside those of before once a list is in.',
+  },
+  {
     bench: 'console',
     row: 'main thread: the longest of all first times',
     why:
