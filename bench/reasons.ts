@@ -59,15 +59,13 @@ export const reasons: readonly Reason[] = [
     row: 'gate: answers a second of nginx',
     why:
       'nginx alone sends a file of six bytes from memory; with a gate each visit is a second request through ' +
-      'another process, and most of that is nginx’s own: with another nginx that answers a constant it is 0.48 of nginx alone. ' +
-      'The table is from before a question took a third less; since then 0.87 of the constant on a busy machine.',
+      'another process, and most of that is nginx’s own: with another nginx that answers a constant it is 0.48 of nginx alone., and ours is 0.89 of that constant.',
   },
   {
     bench: 'integrations',
     row: 'gate: CPU of a question',
     why:
-      'The table is from before the header of a proxy was read in 84 ns, 567 before: 10.4 µs beside 8.3 of a check since, 1.26, on a busy machine (five rounds in turn). ' +
-      'What is left are three system calls in place of two: whom a proxy speaks for is believed if the proxy’s own address is trusted, and the library ' +
+      'What is more than a check are three system calls in place of two: whom a proxy speaks for is believed if the proxy’s own address is trusted, and the library ' +
       'asks the kernel for it each time. Without that a question took what a check does, 8.1 µs; with it 9.6, where ' +
       'many answers go out at once. All else together is 0.1 to 0.3; ' +
       'the name of the site, 125 ns, is read only where a pass is looked at. Heads as ready bytes in place of text gave nothing. ' +
