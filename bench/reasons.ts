@@ -59,7 +59,7 @@ export const reasons: readonly Reason[] = [
     row: 'gate: answers a second of nginx',
     why:
       'nginx alone sends a file of six bytes from memory; with a gate each visit is a second request through ' +
-      'another process, and most of that is nginx’s own: with another nginx that answers a constant it is 0.48 of nginx alone., and ours is 0.89 of that constant.',
+      'another process, and most of that is nginx’s own: with another nginx that answers a constant it is half of nginx alone. Ours is 0.89 of that constant.',
   },
   {
     bench: 'integrations',
