@@ -20,6 +20,7 @@ import {
   reportersOf,
   reportsOf,
   strengthOf,
+  withTurn,
 } from '../index/records.ts';
 import { loadSnapshot } from '../index/snapshot.ts';
 import { formatPrefix } from '../ip/prefix.ts';
@@ -547,7 +548,7 @@ type Facts = (index: IndexView, entry: number) => string;
 /** Returns facts that no scoring rule touches: rules change between versions, the journal stays. */
 function factsOfJournal(index: IndexView, entry: number): string {
   const { records } = index;
-  const withoutCeiling = metaOf(records, entry) & 0xff00_ffff;
+  const withoutCeiling = withTurn(metaOf(records, entry), 0) & 0xff00_ffff;
   const times = [firstReportedAtOf(records, entry), lastReportedAtOf(records, entry)];
   return [withoutCeiling, reportsOf(records, entry), reportersOf(records, entry), ...times].join(
     ' ',
@@ -556,7 +557,7 @@ function factsOfJournal(index: IndexView, entry: number): string {
 
 function factsOfAll(index: IndexView, entry: number): string {
   const { records } = index;
-  return `${factsOfJournal(index, entry)} ${metaOf(records, entry)} ${strengthOf(records, entry)}`;
+  return `${factsOfJournal(index, entry)} ${withTurn(metaOf(records, entry), 0)} ${strengthOf(records, entry)}`;
 }
 
 function compare(

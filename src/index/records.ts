@@ -4,7 +4,7 @@
  * sees each word old or new, never torn; two words read together may differ in age.
  *
  *     +0  strength      f32   log2 of the community evidence, -Infinity = none
- *     +1  meta          u32   seedScore u8 | flags u8 | ceiling u8 | listReports u8, lowest first
+ *     +1  meta          u32   seedScore u8 | flags u5 | turn u3 | ceiling u8 | listReports u8, lowest first
  *     +2  reports       u32   reports u24 | listSource u8, lowest first
  *     +3  firstReportedAt u32 seconds since 1970, 0 = never; no later than the oldest report that
  *                             is kept, earlier when older ones have expired or were withdrawn
@@ -14,6 +14,9 @@
  *     +7  length        u32   length u8 | distinct reporters u16 | listedBy u8, lowest first; the length
  *                             is 1 + 0..32 for IPv4, 64 + 0..128 for IPv6, 0 = never used, 255 = free
  *                             (trie-private)
+ *
+ * `turn` counts, modulo 8, how often the answer to who makes the entry malicious changed. A reader that comes now
+ * and then sees by it that something changed and changed back.
  *
  * `ceiling` is the highest score that reports may give it (reputation/votes/quorum.ts). `listReports`
  * is what lists add to the number of reports, 255 = so many or more; `listSource` the number of
@@ -67,7 +70,7 @@ export function setMeta(records: Records, entry: number, meta: number): void {
   records.word[(entry << ROW_SHIFT) + META] = meta;
 }
 
-/** `seedScore`, `flags` and `ceiling` are 0..255; `listReports` saturates at 255. */
+/** `seedScore` and `ceiling` are 0..255, `flags` 0..31; `listReports` saturates at 255. The turn is 0. */
 export function packMeta(
   seedScore: number,
   flags: number,
@@ -82,7 +85,16 @@ export function seedScoreOf(meta: number): number {
 }
 
 export function flagsOf(meta: number): number {
-  return (meta >>> 8) & 255;
+  return (meta >>> 8) & 31;
+}
+
+export function turnOf(meta: number): number {
+  return (meta >>> 13) & 7;
+}
+
+/** @param turn is taken modulo 8; 0 leaves what does not depend on what happened before */
+export function withTurn(meta: number, turn: number): number {
+  return ((meta & 0xffff_1fff) | ((turn & 7) << 13)) >>> 0;
 }
 
 export function ceilingOf(meta: number): number {

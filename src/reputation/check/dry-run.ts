@@ -6,6 +6,8 @@
 import { entryFlags } from '../../contracts/reputation.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import {
+  ceilingOf,
+  flagsOf,
   metaOf,
   packMeta,
   ROW_SHIFT,
@@ -64,11 +66,11 @@ export function createDryRun(options: {
     }
     const meta = metaOf(records, entry);
     const { allowlisted } = entryFlags;
-    const former = (meta >>> 8) & 0xff;
+    const former = flagsOf(meta);
     const flags =
       allows === undefined ? former : allows ? former | allowlisted : former & ~allowlisted;
     const seed = Math.max(score, listed ?? seedScoreOf(meta));
-    setMeta(records, entry, packMeta(seed, flags, (meta >>> 16) & 0xff, meta >>> 24));
+    setMeta(records, entry, packMeta(seed, flags, ceilingOf(meta), meta >>> 24));
   }
 
   /** Takes reports of an address off the network that holds a share of them, as the reducer of reports does. */

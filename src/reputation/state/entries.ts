@@ -12,11 +12,15 @@ import { isPrefix } from '../../index/prefix.ts';
 import {
   ceilingOf,
   firstReportedAtOf,
+  flagsOf,
   lastReportedAtOf,
+  listedByOf,
   metaOf,
   packMeta,
+  type Records,
   reportersOf,
   reportsOf,
+  seedScoreOf,
   setListedBy,
   setListSource,
   setMeta,
@@ -25,6 +29,8 @@ import {
   setReports,
   setStrength,
   strengthOf,
+  turnOf,
+  withTurn,
 } from '../../index/records.ts';
 import { ownEntriesList } from '../../index/trie/memory.ts';
 import {
@@ -152,6 +158,17 @@ function heldAfterReport(
 
 /** More entries and contributions than reports at once can take: what is acknowledged must fit. */
 const reportsUnderWayMax = 4_096;
+
+/** Sets the meta of an entry, with the next turn where something else makes it malicious than before. */
+function setTurnedMeta(records: Records, entry: number, meta: number, isOther: boolean): void {
+  const former = metaOf(records, entry);
+  const isSame =
+    !isOther &&
+    ((flagsOf(former) ^ flagsOf(meta)) & entryFlags.listed) === 0 &&
+    seedScoreOf(former) >= maliciousScore === seedScoreOf(meta) >= maliciousScore &&
+    ceilingOf(former) === ceilingOf(meta);
+  setMeta(records, entry, withTurn(meta, turnOf(former) + (isSame ? 0 : 1)));
+}
 
 export function createEntries(options: {
   index: IpIndex;
@@ -291,7 +308,8 @@ export function createEntries(options: {
       strength = contributions.strength[rising]!;
       ceiling = ceilings.some;
     }
-    setMeta(records, entry, packMeta(seedScore, flags, ceiling, listReports));
+    const isOther = listedByOf(records, entry) !== listedBy;
+    setTurnedMeta(records, entry, packMeta(seedScore, flags, ceiling, listReports), isOther);
     setListSource(records, entry, listSource);
     setListedBy(records, entry, listedBy);
     setReporters(records, entry, reporters);

@@ -8,8 +8,10 @@ import type { IpIndex } from '../../../src/index/ip-index.ts';
 import {
   firstReportedAtOf,
   lastReportedAtOf,
+  META,
   metaOf,
   packMeta,
+  ROW_WORDS,
   reportsOf,
   setMeta,
   setReportedAt,
@@ -17,6 +19,8 @@ import {
   setReports,
   setStrength,
   strengthOf,
+  turnOf,
+  withTurn,
 } from '../../../src/index/records.ts';
 import { ownEntriesList } from '../../../src/index/trie/memory.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
@@ -76,13 +80,42 @@ function shown({ contributions }: Entries, index: IpIndex): string[] {
         assert.equal(owner[n], entry);
         said.push(`${tag[n]}:${listed[n]}:${newest[n]}:${detail[n]}:${vote[n]}`);
       }
-      const of = [metaOf, reportsOf, strengthOf, firstReportedAtOf, lastReportedAtOf];
+      const bareMeta = () => withTurn(metaOf(records, entry), 0);
+      const of = [bareMeta, reportsOf, strengthOf, firstReportedAtOf, lastReportedAtOf];
       const fields = of.map((field) => field(records, entry));
       lines.push(`${formatPrefix(index.prefixOf(entry)!)} ${fields} ${said}`);
     });
   }
   return lines;
 }
+
+it('a list that came and went beneath another word left its trace, and what changes nothing leaves none', () => {
+  const { entries, index } = openFold();
+  const { contributions, claim, settle } = entries;
+  const entry = claim(4, Uint32Array.of(1, 0, 0, 0), 32);
+  const say = (tag: number, score: number) => {
+    const node = contributions.find(entry, tag) || contributions.add(entry, tag);
+    contributions.listed[node] = score;
+    settle(entry);
+    return turnOf(metaOf(index.records, entry));
+  };
+  const own = say(tagOf(contributionKinds.own, 0), 90);
+  assert.equal(say(tagOf(contributionKinds.own, 0), 91), own, 'another score');
+  const { word } = index.records;
+  const facts = () => {
+    const row = [...word.subarray(entry * ROW_WORDS, (entry + 1) * ROW_WORDS)];
+    row[META] = withTurn(row[META]!, 0);
+    return row;
+  };
+  const before = facts();
+  const seed = tagOf(contributionKinds.seed, 1);
+  assert.equal(say(seed, 10), own, 'a list that does not make it malicious');
+  assert.equal(say(seed, 80), (own + 1) & 7);
+  contributions.remove(contributions.find(entry, seed));
+  settle(entry);
+  assert.deepEqual(facts(), before);
+  assert.equal(turnOf(metaOf(index.records, entry)), (own + 2) & 7);
+});
 
 it('all lists, the own entry and reports that make an entry malicious are found, the first by the record', () => {
   const { entries, index } = openFold();

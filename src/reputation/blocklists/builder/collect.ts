@@ -18,6 +18,7 @@ import {
   reportsOf,
   seedScoreOf,
   strengthOf,
+  turnOf as turnOfEntry,
 } from '../../../index/records.ts';
 import { ownEntriesList } from '../../../index/trie/memory.ts';
 import { type Prefix, withoutHoles } from '../../../ip/prefix.ts';
@@ -29,6 +30,7 @@ import {
   createRowList,
   familyOf,
   flagsOf,
+  infoOf,
   lengthOf,
   packInfo,
   ROW,
@@ -38,6 +40,7 @@ import {
   scoreOf,
   setInfo,
   splitFamilies,
+  turnOf,
 } from './rows.ts';
 
 // Holes in prefixes: a feed can't say "all of this but that", so a listed prefix with allowlisted
@@ -102,7 +105,7 @@ function cut(rows: Rows, at: number, holes: Rows, first: number, out: RowList): 
       continue;
     }
     out.words.set(words, to);
-    setInfo(out.words, to, packInfo(length, scoreOf(rows, at), flagsOf(rows, at)));
+    setInfo(out.words, to, infoOf(rows, at) - lengthOf(rows, at) + length);
   }
   return dropped;
 }
@@ -135,9 +138,10 @@ function merge(a: Rows, b: Rows): Rows {
     if (last >= 0 && compareRows(out.words, last, rows, at) === 0) {
       const isHigher = scoreOf(rows, at) > scoreOf(out.words, last);
       const flags = flagsOf(rows, at) | flagsOf(out.words, last);
+      const turn = turnOf(rows, at) + turnOf(out.words, last);
       if (isHigher) out.words.set(rows.subarray(at, at + ROW), last);
       const score = scoreOf(out.words, last);
-      setInfo(out.words, last, packInfo(lengthOf(rows, at), score, flags));
+      setInfo(out.words, last, packInfo(lengthOf(rows, at), score, flags, turn));
       return;
     }
     last = out.count * ROW;
@@ -322,7 +326,7 @@ function createVisitor(
         ? 0
         : rowFlags.reported;
     const flags = six | anon | byHand | byList | byReports | (isExit ? rowFlags.exit : 0);
-    put(found.rows, packInfo(length, best, flags), entry);
+    put(found.rows, packInfo(length, best, flags, turnOfEntry(meta)), entry);
   };
 }
 

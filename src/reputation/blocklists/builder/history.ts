@@ -18,8 +18,8 @@ import {
   compareRows,
   createRowList,
   familyOf,
-  flagsOf,
   inOrder,
+  isBySame,
   lengthOf,
   packInfo,
   ROW,
@@ -144,7 +144,7 @@ function difference(
       i >= before.length ? 1 : j >= after.length ? -1 : compareRows(before, i, after, j);
     if (order < 0) removed.push(prefixText(before, i));
     // A word of the operator, of a list or of reports, or its end, is news of an entry that stays.
-    else if (order > 0 || hasOtherFacts(before, i, after, j)) added.push(prefixText(after, j));
+    else if (order > 0 || !isBySame(before, i, after, j)) added.push(prefixText(after, j));
     if (order <= 0) i += ROW;
     if (order >= 0) j += ROW;
     if (added.length + removed.length > historyLimits.stepEntriesMax) return 'too large';
@@ -152,13 +152,6 @@ function difference(
   if (added.length + removed.length === 0) return undefined;
   return { version, added, removed };
 }
-
-function hasOtherFacts(before: Rows, i: number, after: Rows, j: number): boolean {
-  const [former, present] = [flagsOf(before, i), flagsOf(after, j)];
-  return (former & rowFlags.ownUnknown) === 0 && ((former ^ present) & byWhom) !== 0;
-}
-
-const byWhom = rowFlags.own | rowFlags.listed | rowFlags.reported;
 
 function prefixText(rows: Rows, at: number): string {
   const family = familyOf(rows, at);

@@ -3,7 +3,7 @@
  * and hashed without an object, and cost 32 MB.
  *
  *     +0..3  address, big-endian words; IPv4 in the first, the others 0
- *     +4     length u8 | score u8 << 8 | flags u8 << 16
+ *     +4     length u8 | score u8 << 8 | flags u8 << 16 | turn u8 << 24: see `turn` of index/records.ts
  *     +5     reports
  *     +6     last report, seconds since 1970, 0 = never
  *     +7     country and provider ids, as the geo reader gives them
@@ -65,8 +65,26 @@ export function geoOf(rows: Rows, at: number): number {
   return rows[at + 7]!;
 }
 
-export function packInfo(length: number, score: number, flags: number): number {
-  return (length | (score << 8) | (flags << 16)) >>> 0;
+export function turnOf(rows: Rows, at: number): number {
+  return rows[at + INFO]! >>> 24;
+}
+
+export function packInfo(length: number, score: number, flags: number, turn = 0): number {
+  return (length | (score << 8) | (flags << 16) | (turn << 24)) >>> 0;
+}
+
+/** Tells who makes a row malicious, and since when: it changes no byte of a feed. */
+const byWhom = rowFlags.own | rowFlags.ownUnknown | rowFlags.listed | rowFlags.reported;
+
+/** Returns the packed info but for what changes no byte of a feed. */
+export function shownInfoOf(rows: Rows, at: number): number {
+  return rows[at + INFO]! & ~(byWhom << 16) & 0xff_ffff;
+}
+
+/** Returns whether the same make both rows malicious, and nothing changed between; true where it is not known. */
+export function isBySame(a: Rows, i: number, b: Rows, j: number): boolean {
+  if (((flagsOf(a, i) | flagsOf(b, j)) & rowFlags.ownUnknown) !== 0) return true;
+  return ((flagsOf(a, i) ^ flagsOf(b, j)) & byWhom) === 0 && turnOf(a, i) === turnOf(b, j);
 }
 
 export function infoOf(rows: Rows, at: number): number {

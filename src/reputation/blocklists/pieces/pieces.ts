@@ -19,6 +19,8 @@ import {
   ROW,
   type Rows,
   rowCount,
+  setInfo,
+  shownInfoOf,
   splitFamilies,
 } from '../builder/rows.ts';
 import { type LineStyle, lineTexts, renderLines } from './lines.ts';
@@ -241,7 +243,7 @@ function createFormerLeaves(runs: readonly MadeRun[], byPrefix: boolean) {
       if (order > 0) return undefined;
       if (order === 0) {
         if (ends[leaf]! - start !== to - from || (leaf === 0) !== isFirst) return undefined;
-        const isSame = byPrefix ? hasSamePrefixes : hasSameWords;
+        const isSame = byPrefix ? hasSamePrefixes : isShownSame;
         return isSame(before, start, rows, from, to) ? { run: runs[run]!, leaf } : undefined;
       }
       if (++leaf < ends.length) continue;
@@ -252,8 +254,13 @@ function createFormerLeaves(runs: readonly MadeRun[], byPrefix: boolean) {
   };
 }
 
-function hasSameWords(a: Rows, i: number, b: Rows, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) if (a[i++] !== b[at]) return false;
+function isShownSame(a: Rows, i: number, b: Rows, from: number, to: number): boolean {
+  for (let at = from; at < to; at += ROW, i += ROW) {
+    if (shownInfoOf(a, i) !== shownInfoOf(b, at)) return false;
+    if (a[i] !== b[at] || a[i + 1] !== b[at + 1]) return false;
+    if (a[i + 2] !== b[at + 2] || a[i + 3] !== b[at + 3]) return false;
+    if (a[i + 5] !== b[at + 5] || a[i + 6] !== b[at + 6] || a[i + 7] !== b[at + 7]) return false;
+  }
   return true;
 }
 
@@ -524,7 +531,7 @@ function runEnd(rows: Rows, start: number): number {
 function hashedRuns(
   rows: Rows,
   former: readonly Run[],
-  isSame: typeof hasSameWords,
+  isSame: typeof isShownSame,
   hash: (run: Rows) => Buffer,
 ): Run[] {
   const made: Run[] = [];
@@ -612,6 +619,13 @@ function prefixHash(rows: Rows): Buffer {
   return hashOf(bare);
 }
 
+/** Records depend on all but who made a row malicious. */
+function shownHash(rows: Rows): Buffer {
+  const shown = rows.slice();
+  for (let at = 0; at < rows.length; at += ROW) setInfo(shown, at, shownInfoOf(rows, at));
+  return hashOf(shown);
+}
+
 function twinsText({ gzip, brotli }: Twins): string {
   return `${gzip === 'letters' ? 'l' : gzip ? 'g' : ''}${brotli ? 'b' : ''}`;
 }
@@ -673,7 +687,7 @@ export function createPieceMaker(known: KnownPieces, sink: TextSink, renderer: R
     before: WeakMap<Rows, Run[]>,
     name: string,
     rows: Rows,
-    isSame: typeof hasSameWords,
+    isSame: typeof isShownSame,
     hash: (run: Rows) => Buffer,
   ): readonly Run[] {
     const made = before.get(rows) ?? hashedRuns(rows, known.runs.get(name) ?? [], isSame, hash);
@@ -722,7 +736,7 @@ export function createPieceMaker(known: KnownPieces, sink: TextSink, renderer: R
     const form = `${style} ${twinsText(twins)}`;
     const made = await runs(
       `${form} ${score} ${family}`,
-      runsOnce(recordRuns, `records ${family} ${score}`, rows, hasSameWords, (one) => hashOf(one)),
+      runsOnce(recordRuns, `records ${family} ${score}`, rows, isShownSame, shownHash),
       twins,
       false,
       (leaf, isFirst) => {

@@ -337,6 +337,18 @@ describe('what stays the same', () => {
     assert.equal(second!.step, undefined);
   });
 
+  it('is each file, when only who makes something malicious changed', async () => {
+    const world = createWorld();
+    world.say('10.0.0.1', { score: 80 });
+    const builder = world.builder();
+    const first = await builder.build(startMs);
+    world.turn('10.0.0.1');
+    const second = await builder.build(startMs + minuteMs);
+    assert.deepEqual(second!.files, first!.files);
+    assert.notEqual(second!.step, undefined);
+    assert.equal(await builder.build(startMs + 2 * minuteMs), undefined);
+  });
+
   it('changes its date by a second at least, whatever the clock does', async () => {
     const world = createWorld();
     const builder = world.builder();

@@ -104,6 +104,25 @@ describe('the history', () => {
     assert.deepEqual(changesSince(changesOf(next), 0), { added: [], removed: [] });
   });
 
+  it('tells of a value again when a word on it came and went between two builds', () => {
+    const withTurn = (turn: number, flags: number) => {
+      const rows = Uint32Array.from(rowsOf([1, 2]));
+      rows[4] = packInfo(32, 80, flags, turn);
+      return rows;
+    };
+    for (const [turn, flags, added] of [
+      [2, rowFlags.own, ['10.0.0.1']],
+      [1, rowFlags.own, []],
+      // By whom it was there before is not known: nothing was told.
+      [2, rowFlags.own | rowFlags.ownUnknown, []],
+    ] as const) {
+      const before = withTurn(1, flags);
+      const first = advance(undefined, none, before, startMs).history;
+      const next = advance(first, before, withTurn(turn, rowFlags.own), startMs + 1).history;
+      assert.deepEqual(changesSince(changesOf(next), 0), { added, removed: [] });
+    }
+  });
+
   it('keeps a day, and the steps that the stored list needs', () => {
     let present = new Set<number>();
     let history = advance(undefined, none, none, startMs).history;

@@ -3,7 +3,15 @@
 import { inflateRawSync } from 'node:zlib';
 import { entryFlags } from '../../../../src/contracts/reputation.ts';
 import { createIpIndex, type IpIndex } from '../../../../src/index/ip-index.ts';
-import { packMeta, setMeta, setReportedAt, setReports } from '../../../../src/index/records.ts';
+import {
+  metaOf,
+  packMeta,
+  setMeta,
+  setReportedAt,
+  setReports,
+  turnOf,
+  withTurn,
+} from '../../../../src/index/records.ts';
 import { parsePrefix } from '../../../../src/ip/prefix.ts';
 import {
   type Built,
@@ -28,6 +36,8 @@ export interface Said {
 export interface World {
   readonly index: IpIndex;
   say(prefix: string, said: Said): void;
+  /** Says that who makes it malicious changed, and changed back. */
+  turn(prefix: string): void;
   forget(prefix: string): void;
   rows(scoreMin?: number): ReturnType<typeof collect>;
   /** A builder with nothing remembered, or with what a store would give it. */
@@ -61,6 +71,11 @@ export function createWorld(provider: (geo: number) => string = () => 'Example')
       setMeta(index.records, entry, packMeta(score, flags, reports === 0 ? 0 : 100, 0));
       setReports(index.records, entry, reports);
       setReportedAt(index.records, entry, lastReportedAt, lastReportedAt);
+    },
+    turn(text) {
+      const entry = index.get(prefixOf(text));
+      const meta = metaOf(index.records, entry);
+      setMeta(index.records, entry, withTurn(meta, turnOf(meta) + 1));
     },
     forget: (text) => void index.remove(prefixOf(text)),
     rows: (scoreMin = 75) => rowsAt(startMs, scoreMin),
