@@ -93,6 +93,9 @@ class InFlight {
   }
 }
 
+/** Refusals of the pace in one turn that keep their connections: a millisecond of work. */
+const keptRefusalsMax = 64;
+
 export class Admission {
   readonly inFlight = new InFlight();
   readonly bodies: BodyBudget;
@@ -101,6 +104,8 @@ export class Admission {
   readonly #errorBody = openErrorBodies();
   /** Requests of this turn whose body arrives. */
   #begun: Begun[] = [];
+  /** Requests of this turn that the pace refused. */
+  #refusedNow = 0;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -132,7 +137,7 @@ export class Admission {
       const tooMany = this.#options.pace.refusalOf(slot.networks(), route);
       if (tooMany !== undefined) {
         if (!exchange.isBodyRead) discardBody(arrival.wire, exchange);
-        exchange.isLast = true;
+        exchange.isLast = !this.#keepsRefused();
         this.#refuse(exchange, arrival, tooMany);
         return;
       }
@@ -157,6 +162,20 @@ export class Admission {
       this.#fail(exchange, arrival, error);
     }
   }
+
+  /**
+   * Returns whether one who is refused keeps the connection, as the first in each turn do: accepting another one costs
+   * several times as much as a refusal. Thousands of requests behind one another come in one turn, and the
+   * connection ends with those beyond it.
+   */
+  #keepsRefused(): boolean {
+    if (this.#refusedNow === 0) setImmediate(this.#beginTurn);
+    return this.#refusedNow++ < keptRefusalsMax;
+  }
+
+  readonly #beginTurn = (): void => {
+    this.#refusedNow = 0;
+  };
 
   #open(arrival: Arrival, slot: RequestSlot, route: Route | undefined): Exchange {
     const { limits, clock, pace, isClosing, shouldProbe, shouldEnd } = this.#options;
