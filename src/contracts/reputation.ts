@@ -40,9 +40,14 @@ export const entryFlags = {
   listed: 16,
 } as const;
 
+/** The address has two names in the API. */
+export type AddressName = 'ip' | 'ipAddress';
+
 /** A report as it comes in, by whatever way: fields as they came, from whatever encoding. */
 export interface ReportInput {
   readonly ip: string | undefined;
+  /** The sender calls it so, and what is wrong with it names it so; absent: `ip`. */
+  readonly addressName?: AddressName;
   /** Text, a number or an array of them; anything else is refused. */
   readonly categories: unknown;
   readonly comment: string | undefined;

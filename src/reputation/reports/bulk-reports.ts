@@ -6,7 +6,7 @@
  * of rows; their text is bounded by the body.
  */
 
-import type { ReportInput, SendReports } from '../../contracts/reputation.ts';
+import type { AddressName, ReportInput, SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
@@ -56,6 +56,7 @@ const columnNames: ReadonlyMap<string, Column> = new Map([
 export function createBulkReader() {
   const rows: (BulkRow | InvalidRow)[] = [];
   let columns: readonly (Column | undefined)[] | undefined;
+  let addressName: AddressName = 'ip';
   let refusal: Failure | undefined;
   /** The first bytes, until it is known whether they are a byte order mark. */
   let head: string | undefined = '';
@@ -79,6 +80,7 @@ export function createBulkReader() {
       columns = header ?? columnsInOrder;
       if (header !== undefined) {
         if (!header.includes('ip') || !header.includes('categories')) refusal = poorHeader;
+        if (plainName(fields[header.indexOf('ip')] ?? '') !== 'ip') addressName = 'ipAddress';
         return;
       }
     }
@@ -88,7 +90,7 @@ export function createBulkReader() {
       const input = inputOf(fields, columns);
       if (input === 'nul') bad(number, 'The row holds a NUL character.', raw);
       else if (input === undefined) bad(number, 'The row is not valid UTF-8.', raw);
-      else add({ rowNumber: number, input });
+      else add({ rowNumber: number, input: { ...input, addressName } });
     }
   }
 
@@ -141,11 +143,14 @@ const poorHeader = fail(
   'csv',
 );
 
+/** Returns the name of a column as `columnNames` has it. */
+function plainName(field: string): string {
+  return field.toLowerCase().replace(/[^a-z0-9]/g, '');
+}
+
 /** Undefined when the first row is none. Columns with other names are passed over. */
 function headerOf(fields: readonly string[]): (Column | undefined)[] | undefined {
-  const names = fields.map((field) =>
-    columnNames.get(field.toLowerCase().replace(/[^a-z0-9]/g, '')),
-  );
+  const names = fields.map((field) => columnNames.get(plainName(field)));
   return names.includes('ip') || names.includes('categories') ? names : undefined;
 }
 

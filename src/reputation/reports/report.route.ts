@@ -22,7 +22,7 @@ import { textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
 import type { Hook } from '../../web/guard/hooks.ts';
-import { addressIn, type Fields, readFields } from '../../web/guard/intake/form.ts';
+import { addressIn, addressNameIn, type Fields, readFields } from '../../web/guard/intake/form.ts';
 import { dataAnswer, formOrJson } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
@@ -80,6 +80,7 @@ function inputOf(fields: Fields): Result<ReportInput> {
   if (!ip.ok) return ip;
   return ok({
     ip: ip.value,
+    addressName: addressNameIn(fields),
     categories: fields.value('categories'),
     comment: fields.text('comment'),
     timestamp: fields.text('timestamp'),

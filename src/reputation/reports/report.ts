@@ -3,7 +3,7 @@
  */
 
 import * as v from 'valibot';
-import type { ReportInput } from '../../contracts/reputation.ts';
+import type { AddressName, ReportInput } from '../../contracts/reputation.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { count, country, dateTime, integer } from '../../core/schema.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
@@ -59,6 +59,7 @@ const testAddress = '127.0.0.2';
 /** Examples and the tests of clients report addresses of 127.0.0.0/8: they shall work, and mean nothing. */
 const exampleOctet = 127;
 
+/** Clients match these words, and `ip` as the parameter, however they named the address. */
 export function duplicateDetail(ip: string): string {
   return `You can only report the same IP address (\`${ip}\`) once in 15 minutes.`;
 }
@@ -67,11 +68,12 @@ export function duplicateDetail(ip: string): string {
 export function readReport(input: ReportInput, rules: ReportRules): Result<ReadReport> {
   const words = new Uint32Array(4);
   const text = input.ip?.trim() ?? '';
-  if (text === '') return fail('invalid_parameter', 'The ip field is required.', 'ip');
+  const { addressName: name = 'ip' } = input;
+  if (text === '') return fail('invalid_parameter', `The ${name} field is required.`, name);
   // Whoever is reported in the form of a translator or tunnel is the IPv4 address.
   const family = replaceByEmbedded(parseIp(text, words), words);
   if (family === 0)
-    return fail('invalid_parameter', 'The ip must be a valid IPv4 or IPv6 address.', 'ip');
+    return fail('invalid_parameter', `The ${name} must be a valid IPv4 or IPv6 address.`, name);
   const ip = formatIp(family, words);
   // Before the other fields: the answer to a client that tests itself never depends on them.
   if (ip === testAddress) {
@@ -82,8 +84,8 @@ export function readReport(input: ReportInput, rules: ReportRules): Result<ReadR
   const reportedAt = readTimestamp(input.timestamp, rules.now);
   if (!reportedAt.ok) return reportedAt;
   const isExample = family === 4 && words[0]! >>> 24 === exampleOctet;
-  const refusal = isExample ? undefined : refusedAddress(family, words, ip, rules);
-  if (refusal !== undefined) return fail('invalid_parameter', refusal, 'ip');
+  const refusal = isExample ? undefined : refusedAddress(name, family, words, ip, rules);
+  if (refusal !== undefined) return fail('invalid_parameter', refusal, name);
   return ok({
     family,
     words,
@@ -96,6 +98,7 @@ export function readReport(input: ReportInput, rules: ReportRules): Result<ReadR
 }
 
 function refusedAddress(
+  name: AddressName,
   family: 4 | 6,
   words: Uint32Array,
   ip: string,
@@ -107,7 +110,7 @@ function refusedAddress(
     !use.globallyReachable &&
     !(use.documentation && rules.allowDocumentation)
   ) {
-    return `The ip lies in a range that can't be reported (${use.name}).`;
+    return `The ${name} lies in a range that can't be reported (${use.name}).`;
   }
   if (rules.ownAddresses.has(ip)) return "You can't report your own address or this server's.";
   return undefined;

@@ -23,7 +23,7 @@ import {
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import { awaitedTest, type Guard } from '../../web/guard/guard.ts';
-import { addressIn } from '../../web/guard/intake/form.ts';
+import { addressIn, addressNameIn } from '../../web/guard/intake/form.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { dataAnswer, formOrJson } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
@@ -192,7 +192,7 @@ export function clearAddressRoute(options: ClearAddressOptions): PlainRoute {
   return guard.keyedFields(clearAddressEndpoint, async (fields, { slot, headers }) => {
     const text = addressIn(fields);
     const address = text.ok ? readAddress(text.value) : text;
-    if (!address.ok) return address;
+    if (!address.ok) return { ...address, parameter: addressNameIn(fields) };
     const account = options.accountOf(slot);
     if (account === undefined) return fail('unauthenticated');
     const { family, words } = address.value;

@@ -403,6 +403,10 @@ describe('api reads', () => {
       if (!Number.isNaN(left)) assert.equal(now, left - 1);
       left = now;
     }
+    const parameterOf = async (query: string) =>
+      ((await clear(query)).json() as { errors: { source: object }[] }).errors[0]!.source;
+    assert.deepEqual(await parameterOf('?ip=1.2.3.4/24'), { parameter: 'ip' });
+    assert.deepEqual(await parameterOf('?ipAddress=1.2.3.4/24'), { parameter: 'ipAddress' });
     assert.equal((await clear('', '<a/>', 'text/xml', key)).status, 415);
     assert.equal((await clear('', 'x'.repeat(10_000), 'text/plain', key)).status, 413);
     // The refusal of the media type has cost one, that of the length none.

@@ -131,6 +131,13 @@ describe('bulk-report', () => {
         ',18',
       ].join('\r\n'),
     );
+    for (const [header, name] of [
+      ['ip', 'ip'],
+      ['IP Address', 'ipAddress'],
+    ]) {
+      const { error } = (await bulk(`${header},Categories\n10.1.2.3,18\n`)).invalidReports[0]!;
+      assert.match(error, new RegExp(`The ${name} lies in a range`), header);
+    }
     // 127.0.0.1 counts as saved, and nothing is kept of it.
     assert.equal(savedReports, 4);
     assert.deepEqual(

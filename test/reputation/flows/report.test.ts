@@ -91,6 +91,12 @@ for (const threads of [1, 3]) {
       const { errors } = again.json as { errors: { detail: string; source: object }[] };
       assert.match(errors[0]!.detail, /once in 15 minutes/);
       assert.deepEqual(errors[0]!.source, { parameter: 'ip' });
+      for (const ipAddress of ['10.0.0.3', 'x', '']) {
+        const answer = await send(new URLSearchParams({ ipAddress, categories: '18' }));
+        const [fault] = (answer.json as { errors: typeof errors }).errors;
+        assert.deepEqual(fault!.source, { parameter: 'ipAddress' }, ipAddress);
+        assert.doesNotMatch(fault!.detail, /\bip\b/, ipAddress);
+      }
       const refused: [Record<string, string>, number][] = [
         [{ ip: '127.0.0.2', categories: '18' }, 429],
         [{ ip: '127.0.0.2' }, 429],

@@ -54,13 +54,18 @@ export function keyOf(request: Request, fields: Result<Fields>): string | undefi
   return query.ok ? query.value.get('key') : undefined;
 }
 
-/** The address has two names in the API. Both may come, if they say the same. */
+/** Both names of the address may come, if they say the same. */
 export function addressIn(fields: Fields): Result<string | undefined> {
   const [ip, ipAddress] = [fields.text('ip'), fields.text('ipAddress')];
   if (ip !== undefined && ipAddress !== undefined && ip !== ipAddress) {
     return fail('invalid_parameter', 'The ip and the ipAddress must not differ.', 'ip');
   }
   return ok(ip ?? ipAddress);
+}
+
+/** Returns the name by which the sender is told what is wrong with the address. */
+export function addressNameIn(fields: Fields): 'ip' | 'ipAddress' {
+  return fields.has('ip') || !fields.has('ipAddress') ? 'ip' : 'ipAddress';
 }
 
 /** Only a multipart form is read in steps: of all else the fields are there at once. */
