@@ -31,6 +31,7 @@ import type { Header, RenderProblem } from './request/message.ts';
 import { isValidRequestId, newRequestId, traceOf } from './request/request-id.ts';
 import { createRouter, type HotRoute, type Route, type Router } from './router.ts';
 import {
+  bindingFault,
   checkSocketPath,
   openSocketFile,
   removeSocketFile,
@@ -190,17 +191,19 @@ export function createServer(options: ServerOptions) {
     await checkSocketPath(socket.path);
     if (isStopped) return;
     unixApp ??= openApp(lanes.ofSocket);
-    let fault: unknown = new OperatorError(`cannot listen at ${socket.path} (LISTEN_UNIX)`);
+    let isBound = false;
+    let fault: unknown;
     unixApp.listen_unix((listened) => {
       if (!listened) return;
+      isBound = true;
       listening.push(listened);
       try {
         files.push(openSocketFile(socket));
-        fault = undefined;
       } catch (error) {
         fault = error;
       }
     }, socket.path);
+    if (!isBound) throw await bindingFault(socket.path);
     if (fault !== undefined) throw fault;
   }
   async function listenAtSockets(sockets: readonly UnixSocket[]): Promise<void> {

@@ -13,7 +13,7 @@ import {
   readFileSync,
   rmSync,
 } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { dirname } from 'node:path';
 import type { Config } from '../config.ts';
 import { OperatorError } from '../core/errors.ts';
@@ -31,7 +31,7 @@ export interface UnixSocket {
  */
 export async function checkSocketPath(path: string): Promise<void> {
   try {
-    if (!isFolder(dirname(path))) throw refused(path, 'its folder is not there');
+    checkFolder(path);
     accessSync(dirname(path), constants.W_OK | constants.X_OK);
     if (!lstatSync(path).isSocket()) throw refused(path, 'it is there and is no socket');
   } catch (error) {
@@ -48,6 +48,12 @@ export async function checkSocketPath(path: string): Promise<void> {
 
 const faults: Readonly<Record<string, string>> = {
   EACCES: 'this user may not write to its folder',
+  EDQUOT: 'this user has no room left there',
+  EMFILE: 'this process has too many files open',
+  ENOENT: 'its file system takes no sockets',
+  ENOSPC: 'its file system is full',
+  EOPNOTSUPP: 'its file system takes no sockets',
+  EPERM: 'its file system takes no sockets',
   EROFS: 'its folder is read-only',
 };
 
@@ -55,12 +61,31 @@ function refused(path: string, why: string): OperatorError {
   return new OperatorError(`cannot listen at ${path} (LISTEN_UNIX): ${why}`);
 }
 
-function isFolder(path: string): boolean {
+/** @throws OperatorError if the folder is none, or this user may not come to it */
+function checkFolder(path: string): void {
   try {
-    return lstatSync(`${path}/.`).isDirectory();
-  } catch {
-    return false;
+    lstatSync(`${dirname(path)}/.`);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const isClosed = code === 'EACCES';
+    throw refused(
+      path,
+      isClosed ? 'this user may not enter its folder' : 'its folder is not there',
+    );
   }
+}
+
+/** Returns why nothing can be bound at a path, which the library does not tell. */
+export function bindingFault(path: string): Promise<OperatorError> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', ({ code = '' }: NodeJS.ErrnoException) => {
+      resolve(refused(path, faults[code] ?? code));
+    });
+    server.listen({ path }, () => {
+      server.close(() => resolve(refused(path, 'it could not be bound just now')));
+    });
+  });
 }
 
 /** Returns the code of the error of a connection; undefined when somebody takes it. */

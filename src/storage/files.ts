@@ -1,6 +1,16 @@
-/** Writes small files that are either complete or absent after a power cut. */
+/** Writes small files that are either complete or absent after a power cut, and reads those of others with a bound. */
 
-import { closeSync, fsyncSync, linkSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Random, randomToken } from '../core/random.ts';
@@ -57,5 +67,31 @@ export function syncPath(path: string): void {
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/**
+ * Opens a file that a setting names. Nobody sees a server wait for the other end of a pipe, so that is refused.
+ * @throws the system's error, or one that says that it is not a file
+ */
+export function openPlainFile(path: string): number {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  if (fstatSync(file).isFile()) return file;
+  closeSync(file);
+  throw new Error('it is not a file');
+}
+
+/** Reads all of an open file or pipe and closes it. @throws when it has more bytes, or never ends */
+export function readSmall(file: number, bytesMax: number): Buffer {
+  try {
+    const bytes = Buffer.alloc(bytesMax + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length <= bytesMax; length += read) {
+      read = readSync(file, bytes, length, bytes.length - length, null);
+    }
+    if (length > bytesMax) throw new Error(`it has more than ${bytesMax} bytes`);
+    return bytes.subarray(0, length);
+  } finally {
+    closeSync(file);
   }
 }

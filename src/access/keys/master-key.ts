@@ -4,13 +4,13 @@
  */
 
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { ErasedSeal } from '../../storage/backup/erased-file.ts';
-import { makeFileOnce } from '../../storage/files.ts';
+import { makeFileOnce, openPlainFile } from '../../storage/files.ts';
 
 // Sealing of API keys at rest, AES-256-GCM, so that an owner can be shown the key again.
 //
@@ -148,16 +148,14 @@ export function erasedSealOf(masterKey: MasterKey): ErasedSeal {
 function readKeyFile(path: string, setting: string, strict: boolean): MasterKey | undefined {
   let file: number;
   try {
-    file = openSync(path, 'r');
+    file = openPlainFile(path);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
-    throw new OperatorError(`${setting}: can't read ${path} (${codeOf(error)})`);
+    throw unreadable(setting, path, error);
   }
   try {
     // Asked of the open file, so that the one checked is the one read.
-    const stat = fstatSync(file);
-    if (!stat.isFile()) throw new OperatorError(`${setting}: ${path} is not a file`);
-    const { mode, size } = stat;
+    const { mode, size } = fstatSync(file);
     if (strict && (mode & 0o077) !== 0) {
       throw new OperatorError(
         `${setting}: ${path} can be read by other users; run chmod 600 on it`,
@@ -172,10 +170,15 @@ function readKeyFile(path: string, setting: string, strict: boolean): MasterKey 
     return masterKeyFromBytes(secret);
   } catch (error) {
     if (error instanceof OperatorError) throw error;
-    throw new OperatorError(`${setting}: can't read ${path} (${codeOf(error)})`);
+    throw unreadable(setting, path, error);
   } finally {
     closeSync(file);
   }
+}
+
+function unreadable(setting: string, path: string, error: unknown): OperatorError {
+  const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+  return new OperatorError(`${setting}: can't read ${path} (${reason})`);
 }
 
 /** Returns undefined when the length is wrong. 32 bytes of hex digits are 16 bytes in disguise. */

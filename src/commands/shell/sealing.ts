@@ -65,9 +65,8 @@ export async function sourceFor(
 /** Undefined when neither option nor setting names one. */
 function givenPassphrase(config: Config, flags: PassphraseFlags): string | undefined {
   const { passphraseFile: backupPassphraseFile } = flags;
-  return readPassphrase(
-    backupPassphraseFile === undefined ? config : { ...config, backupPassphraseFile },
-  );
+  if (backupPassphraseFile === undefined) return readPassphrase(config);
+  return readPassphrase({ ...config, backupPassphraseFile }, true);
 }
 
 /** For a new backup: typed twice. @throws OperatorError without a terminal */

@@ -4,13 +4,14 @@
  * settings open the server to other machines in a way that nobody can want.
  */
 
-import { closeSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseEnv } from 'node:util';
 import { processEnvironment } from '../../config/data-place.ts';
 import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { isLoopback } from '../../ip/loopback.ts';
+import { readSmall } from '../../storage/files.ts';
 
 const fileBytesMax = 1_000_000;
 const settingName = /^[a-z_][a-z0-9_]*$/i;
@@ -40,18 +41,8 @@ export function readSettingsFile(path: string): void {
 
 /** A pipe is taken too; what never ends is not. */
 function textOf(path: string): string {
-  const file = openSync(path, 'r');
-  try {
-    const bytes = Buffer.allocUnsafe(fileBytesMax + 1);
-    let length = 0;
-    for (let read = -1; read !== 0 && length <= fileBytesMax; length += read) {
-      read = readSync(file, bytes, length, bytes.length - length, null);
-    }
-    if (length > fileBytesMax) throw new Error(`it has more than ${fileBytesMax} bytes`);
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length));
-  } finally {
-    closeSync(file);
-  }
+  const bytes = readSmall(openSync(path, 'r'), fileBytesMax);
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 }
 
 /** Sets the environment from `text`, which wins over what is set already. */

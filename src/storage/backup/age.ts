@@ -5,9 +5,9 @@
  * for it, so such a file says nothing about where it comes from; but whoever makes it can't open it.
  */
 
-import { readFileSync } from 'node:fs';
 import type { Decrypter, Encrypter } from 'age-encryption';
 import { OperatorError } from '../../core/errors.ts';
+import { readSecret } from './sealing.ts';
 
 export interface Sealing {
   readonly passphrase?: string | undefined;
@@ -173,14 +173,9 @@ async function* chunksOf(content: Bytes, start: number, size: number) {
 
 /** Reads the secret keys in a file, as `age-keygen` writes it. @throws OperatorError */
 export async function readIdentities(path: string): Promise<string[]> {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new OperatorError(`the identity file ${path} can't be read (${code})`);
-  }
-  const lines = text.split('\n').map((line) => line.trim());
+  const lines = readSecret('identity', path, true)
+    .split('\n')
+    .map((line) => line.trim());
   const identities = lines.filter((line) => line !== '' && !line.startsWith('#'));
   const decrypter = new (await age()).Decrypter();
   try {

@@ -1,7 +1,8 @@
 /** Reads from the settings what backups are encrypted with, for backups without a prompt. */
 
-import { readFileSync } from 'node:fs';
+import { openSync } from 'node:fs';
 import { OperatorError } from '../../core/errors.ts';
+import { openPlainFile, readSmall } from '../files.ts';
 
 export interface SealingSettings {
   readonly backupPassphrase: string | undefined;
@@ -11,28 +12,40 @@ export interface SealingSettings {
 
 /** Shorter ones are guessed, whatever each guess costs. */
 const passphraseCharactersMin = 12;
+/** Far more than a passphrase or the keys of `age` take. */
+const secretBytesMax = 65_536;
 
 /** @throws OperatorError when the passphrase can't be read or is too short */
 export function readSealing(settings: SealingSettings) {
   return { passphrase: readPassphrase(settings), recipients: settings.backupRecipients };
 }
 
-/** Returns the passphrase of the setting or of its file; undefined if neither is set. @throws OperatorError */
+/**
+ * Returns the passphrase of the setting or of its file; undefined if neither is set.
+ * @param isOption the file is an option of a command in place of the setting: it may be a pipe of the shell
+ * @throws OperatorError
+ */
 export function readPassphrase(
   settings: Omit<SealingSettings, 'backupRecipients'>,
+  isOption = false,
 ): string | undefined {
   const { backupPassphraseFile: file, backupPassphrase: words } = settings;
   if (file === undefined) {
     return words === undefined ? undefined : checkPassphrase(words, 'BACKUP_PASSPHRASE');
   }
-  let content: string;
-  try {
-    content = readFileSync(file, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new OperatorError(`the passphrase file ${file} can't be read (${code})`);
-  }
+  const content = readSecret('passphrase', file, isOption);
   return checkPassphrase(content.replace(/\r?\n$/, ''), file);
+}
+
+/** @throws OperatorError */
+export function readSecret(name: string, path: string, mayBePipe: boolean): string {
+  try {
+    const file = mayBePipe ? openSync(path, 'r') : openPlainFile(path);
+    return readSmall(file, secretBytesMax).toString('utf8');
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    throw new OperatorError(`the ${name} file ${path} can't be read (${reason})`);
+  }
 }
 
 /** @throws OperatorError when it is too short */

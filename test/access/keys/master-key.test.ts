@@ -1,6 +1,7 @@
 /** The master key file: made once, never overwritten, refused when wrong or open to others. */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   mkdtempSync,
@@ -95,6 +96,15 @@ test('a MASTER_KEY_FILE that is missing or a folder is refused, never made', (t)
   refused({ path: dataDir, dataDir, strict: false, random }, /MASTER_KEY_FILE: .*not a file/);
   refused({ dataDir: path, strict: false, random }, /DATA_DIR: .*ENOENT/);
   assert.deepEqual(readdirSync(dataDir), []);
+});
+
+test('a MASTER_KEY_FILE that is a pipe or a device is refused at once', (t) => {
+  const dataDir = folder(t);
+  const path = join(dataDir, 'pipe');
+  assert.equal(spawnSync('mkfifo', [path]).status, 0);
+  for (const none of [path, '/dev/zero']) {
+    refused({ path: none, dataDir, strict: false, random }, /MASTER_KEY_FILE: .*not a file/);
+  }
 });
 
 test('starts that race for the first key all get the same one', async (t) => {

@@ -200,6 +200,13 @@ it('refuses what it may not remove, and a path that cannot be', async () => {
   for (const path of [nowhere, `${file}/a.sock`]) {
     assert.match(await failure({ LISTEN_UNIX: path }), /: its folder is not there$/);
   }
+  // Nobody can bind there, the superuser neither.
+  for (const path of ['/proc/a.sock', '/proc/self/a.sock']) {
+    assert.match(
+      await failure({ LISTEN_UNIX: path }),
+      /: (its file system takes no sockets|this user may not write to its folder)$/,
+    );
+  }
   const long = `${directory.path}/${'x'.repeat(108)}`;
   assert.match(await failure({ LISTEN_UNIX: long }), /LISTEN_UNIX must list paths of at most 107/);
   // What another program listens at is left alone, whatever it speaks.

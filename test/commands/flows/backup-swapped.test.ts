@@ -1,6 +1,7 @@
 /** A backup, or the list of deleted accounts beside it, that somebody put in place of another. */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -9,6 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { it } from 'node:test';
 import { erasedSealOf, masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { encodeRows } from '../../../src/storage/backup/content.ts';
@@ -34,6 +36,29 @@ async function forged(plain: string, masterKey: string): Promise<Buffer> {
   await backup.close();
   return packedBackup(contents, rows);
 }
+
+it('a passphrase is read from a file or from the pipe of an option, never from what has no end', async () => {
+  const directory = makeTempDir('pipes');
+  const plain = `${directory.path}/plain.backup`;
+  const pipe = `${directory.path}/pipe`;
+  assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  const dataDir = `${directory.path}/data`;
+  const run = (args: string[], more = {}) =>
+    runCli(['backup', plain, ...args], { DATA_DIR: dataDir, ...more });
+  assert.equal((await runCli(['account', 'create', person], { DATA_DIR: dataDir })).code, 0);
+  for (const file of [pipe, '/dev/zero']) {
+    const done = await run([], { BACKUP_PASSPHRASE_FILE: file });
+    assert.equal(done.code, 1, file);
+    assert.match(done.stderr, /passphrase file .* can't be read \(it is not a file\)$/m);
+  }
+  const endless = await run(['--passphrase-file', '/dev/zero']);
+  assert.match(endless.stderr, /\(it has more than 65536 bytes\)$/m);
+  const [sealed] = await Promise.all([
+    run(['--passphrase-file', pipe]),
+    writeFile(pipe, `${words}\n`),
+  ]);
+  assert.equal(sealed.code, 0, sealed.stderr);
+});
 
 it('an unencrypted backup in place of an encrypted one is refused, and taken when it is vouched for', async () => {
   const directory = makeTempDir('swapped');
