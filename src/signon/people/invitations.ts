@@ -10,7 +10,8 @@ import { type AccountRecord, decodeAccount } from '../../access/accounts/records
 import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress, readMailAddress } from '../../core/mail-address.ts';
 import { type Random, randomToken } from '../../core/random.ts';
-import { fail, ok, type Result } from '../../core/result.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import { hourMs } from '../../core/time.ts';
 import { commitOnce, retryOnConflict } from '../../storage/change.ts';
 import { accountByEmailKey, accountKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
@@ -23,6 +24,13 @@ import { evictionOf, pendingLifeMs, pendingRows } from './pending.ts';
 import type { RowCounter } from './row-counter.ts';
 
 const idBytes = 12;
+/** The links that an address gets in an hour, counted in the store: a command beside a database has no mailer of a server. */
+const perHourMax = 3;
+
+function hadItsMails(email: string): Failure {
+  const left = `${email} had its mails of this hour: the links that it has work on`;
+  return fail('client_limit_exceeded', left);
+}
 
 export type Invitation = {
   readonly id: string;
@@ -61,6 +69,11 @@ export function createInvitations(options: {
         const state = person.account.disabled ? 'that is disabled' : 'already';
         return fail('conflict', `${email} has an account ${state}`);
       }
+      const sinceEnd = clock.now() - hourMs + pendingLifeMs;
+      const ends = person && (await invitedAccounts(store)).get(person.id);
+      if (ends !== undefined && ends.filter((end) => end > sinceEnd).length >= perHourMax) {
+        return hadItsMails(email);
+      }
       const id = person?.id ?? randomToken(random, idBytes);
       const until = clock.now() + pendingLifeMs;
       const account: AccountRecord = {
@@ -87,9 +100,7 @@ export function createInvitations(options: {
       options.pendingAccounts?.prolonged(email, until);
       const values = { link: pages.verify(link.token), host: pages.host };
       const isSent = mailer.post(email, language, 'invite', values, id);
-      if (isSent) return ok({ id, email, until });
-      const left = `${email} had its mails of this hour: the links that it has work on`;
-      return fail('client_limit_exceeded', left);
+      return isSent ? ok({ id, email, until }) : hadItsMails(email);
     });
   }
 
@@ -100,12 +111,12 @@ export type Invitations = ReturnType<typeof createInvitations>;
 
 export async function listInvitations(store: Store): Promise<Invitation[]> {
   const found: Invitation[] = [];
-  for (const [id, endsAt] of await invitedAccounts(store)) {
+  for (const [id, ends] of await invitedAccounts(store)) {
     const row = await store.get(accountKey(id));
     const account = row && decodeAccount(row.value);
     if (!account || account.pendingUntil === 0 || account.disabled) continue;
     // The account waits longer where somebody registers it meanwhile; the link does not.
-    found.push({ id, email: account.email, until: endsAt || account.pendingUntil });
+    found.push({ id, email: account.email, until: Math.max(...ends) || account.pendingUntil });
   }
   return found.sort((a, b) => (a.email < b.email ? -1 : 1));
 }

@@ -163,14 +163,16 @@ export function createLinks({
 
 export type Links = ReturnType<typeof createLinks>;
 
-/** Returns the accounts that open links of invitations lead to, with the end of the last one, ms since 1970. */
-export async function invitedAccounts(store: Store): Promise<Map<string, number>> {
-  const ends = new Map<string, number>();
+/** Returns the accounts that open links of invitations lead to, with the end of each link, ms since 1970. */
+export async function invitedAccounts(store: Store): Promise<Map<string, number[]>> {
+  const ends = new Map<string, number[]>();
   for await (const page of pagesUnder(store, signonLinkPrefix())) {
     for (const { value } of page) {
       const link = purposes[value[1] ?? 0] === 'invite' ? rows.decode(value) : undefined;
       if (link === undefined || link.account === '') continue;
-      ends.set(link.account, Math.max(ends.get(link.account) ?? 0, readLinkData(link).endsAt));
+      const found = ends.get(link.account) ?? [];
+      found.push(readLinkData(link).endsAt);
+      ends.set(link.account, found);
     }
   }
   return ends;

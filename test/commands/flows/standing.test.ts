@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { mailsIn, webVisitor } from '../../support/browser/web-visitor.ts';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { runCli, startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const dayMs = 86_400_000;
@@ -251,4 +251,18 @@ describe('REGISTRATION=closed', () => {
     const sent = await visitor.submit(recover, '/recover', { email });
     assert.equal(sent.headers.location, '/recover/sent');
   });
+});
+
+it('without a server, too, an address gets three invitations in an hour', async () => {
+  const env = { DATA_DIR: `${makeTempDir('invited').path}/data` };
+  assert.equal((await runCli(['account', 'create', 'other@example.org'], env)).code, 0);
+  const invite = (email: string) => runCli(['account', 'invite', email], env);
+  for (let sent = 0; sent < 3; sent++) {
+    const done = await invite('guest@example.org');
+    assert.equal(done.code, 0, done.stderr);
+  }
+  const refused = await invite('guest@example.org');
+  assert.equal(refused.code, 1, refused.stdout);
+  assert.match(refused.stderr, /guest@example\.org had its mails of this hour/);
+  assert.equal((await invite('next@example.org')).code, 0);
 });
