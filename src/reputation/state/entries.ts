@@ -39,7 +39,7 @@ import {
   type PageSection,
   restoreArray,
 } from '../../storage/journal/projection.ts';
-import { communityEvidence, maliciousScore } from '../check/score.ts';
+import { communityEvidence, entryScore, halfLivesAt, maliciousScore } from '../check/score.ts';
 import { createNetworkRise, risingLengths } from '../votes/network-rise.ts';
 import { createPeerVotes, type PeerVotesTable } from '../votes/peer-votes.ts';
 import {
@@ -159,14 +159,28 @@ function heldAfterReport(
 /** More entries and contributions than reports at once can take: what is acknowledged must fit. */
 const reportsUnderWayMax = 4_096;
 
-/** Sets the meta of an entry, with the next turn where something else makes it malicious than before. */
-function setTurnedMeta(records: Records, entry: number, meta: number, isOther: boolean): void {
+/**
+ * Sets the meta of an entry, with the next turn where something else makes it malicious than before. Lists and reports
+ * that do not leave the turn: the feeds would tell all bouncers of the entry once more. Its other words are still the former.
+ */
+function setTurnedMeta(
+  records: Records,
+  entry: number,
+  meta: number,
+  strength: number,
+  listedBy: number,
+): void {
   const former = metaOf(records, entry);
+  const halfLives = halfLivesAt(lastReportedAtOf(records, entry) * 1_000);
+  const isByReports = (ceiling: number, reported: number) =>
+    entryScore(0, ceiling, reported, halfLives) >= maliciousScore;
+  const isListed = seedScoreOf(meta) >= maliciousScore;
   const isSame =
-    !isOther &&
+    (!isListed || listedByOf(records, entry) === listedBy) &&
     ((flagsOf(former) ^ flagsOf(meta)) & entryFlags.listed) === 0 &&
-    seedScoreOf(former) >= maliciousScore === seedScoreOf(meta) >= maliciousScore &&
-    ceilingOf(former) === ceilingOf(meta);
+    seedScoreOf(former) >= maliciousScore === isListed &&
+    isByReports(ceilingOf(former), strengthOf(records, entry)) ===
+      isByReports(ceilingOf(meta), Math.fround(strength));
   setMeta(records, entry, withTurn(meta, turnOf(former) + (isSame ? 0 : 1)));
 }
 
@@ -308,8 +322,8 @@ export function createEntries(options: {
       strength = contributions.strength[rising]!;
       ceiling = ceilings.some;
     }
-    const isOther = listedByOf(records, entry) !== listedBy;
-    setTurnedMeta(records, entry, packMeta(seedScore, flags, ceiling, listReports), isOther);
+    const meta = packMeta(seedScore, flags, ceiling, listReports);
+    setTurnedMeta(records, entry, meta, strength, listedBy);
     setListSource(records, entry, listSource);
     setListedBy(records, entry, listedBy);
     setReporters(records, entry, reporters);

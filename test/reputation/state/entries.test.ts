@@ -6,6 +6,7 @@ import { entryFlags } from '../../../src/contracts/reputation.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import type { IpIndex } from '../../../src/index/ip-index.ts';
 import {
+  ceilingOf,
   firstReportedAtOf,
   lastReportedAtOf,
   META,
@@ -32,7 +33,7 @@ import {
   maliciousScore,
   strengthOf as strengthOfEvidence,
 } from '../../../src/reputation/check/score.ts';
-import { contributionKinds, tagOf } from '../../../src/reputation/state/contributions.ts';
+import { contributionKinds, kindOf, tagOf } from '../../../src/reputation/state/contributions.ts';
 import type { Entries } from '../../../src/reputation/state/entries.ts';
 import { bytesOf } from '../../../src/storage/journal/projection.ts';
 import { corrupted } from '../../support/reputation/corrupted.ts';
@@ -115,6 +116,30 @@ it('a list that came and went beneath another word left its trace, and what chan
   settle(entry);
   assert.deepEqual(facts(), before);
   assert.equal(turnOf(metaOf(index.records, entry)), (own + 2) & 7);
+});
+
+it('what does not make an entry malicious is no news of it: a list of a low score, few reports', () => {
+  const { entries, index } = openFold();
+  const { contributions, claim, settle } = entries;
+  const { records } = index;
+  const at = Date.UTC(2026, 0, 1);
+  const turnAfter = (entry: number, tag: number, said: number) => {
+    const node = contributions.add(entry, tag);
+    if (kindOf(tag) !== contributionKinds.reports) contributions.listed[node] = said;
+    else contributions.strength[node] = strengthOfEvidence(said, halfLivesAt(at));
+    settle(entry);
+    return turnOf(metaOf(records, entry));
+  };
+  const low = claim(4, Uint32Array.of(1, 0, 0, 0), 32);
+  assert.equal(turnAfter(low, tagOf(contributionKinds.seed, 1), 10), 0);
+  assert.equal(turnAfter(low, tagOf(contributionKinds.seed, 2), 20), 0, 'another list is first');
+  const entry = claim(4, Uint32Array.of(2, 0, 0, 0), 32);
+  setReportedAt(records, entry, at / 1_000, at / 1_000);
+  const listed = turnAfter(entry, tagOf(contributionKinds.seed, 1), 90);
+  assert.equal(listed, 1);
+  assert.equal(turnAfter(entry, tagOf(contributionKinds.reports, 3), 0.1), listed);
+  assert.ok(ceilingOf(metaOf(records, entry)) > 0, 'reports have a ceiling now');
+  assert.equal(turnAfter(entry, tagOf(contributionKinds.reports, 4), 100), listed + 1);
 });
 
 it('all lists, the own entry and reports that make an entry malicious are found, the first by the record', () => {
