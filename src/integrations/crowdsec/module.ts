@@ -16,7 +16,7 @@ import type { Turns } from '../../core/scheduling.ts';
 import { dayMs, hourMs } from '../../core/time.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
-import { metaOf } from '../../index/records.ts';
+import { flagsOf, metaOf } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { ownEntriesList } from '../../index/trie/memory.ts';
 import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
@@ -176,6 +176,19 @@ export async function openCrowdsec(needs: {
     return around.find((entry) => maliciousBy(entry).length > 0) ?? own;
   }
 
+  /**
+   * Returns whether the list has exactly this prefix: all entries in what is malicious are on it, whichever of them
+   * decides, and a network with somebody allowed in it is there in parts alone.
+   */
+  function isOnList(prefix: Prefix): boolean {
+    const { family, words, length } = prefix;
+    if (index.get(prefix) === 0) return false;
+    if (length === widthOf(family)) return judge(family, words, clock.now()).malicious;
+    const entry = decidedBy(prefix);
+    if (entry === 0 || maliciousBy(entry).length === 0) return false;
+    return !holdsAny(prefix, index, entryFlags.allowlisted);
+  }
+
   /** Returns what the operator banned by hand, but for networks that hold somebody who is never blocked. */
   async function manual(): Promise<readonly ByHand[]> {
     const found: ByHand[] = [];
@@ -202,10 +215,7 @@ export async function openCrowdsec(needs: {
     banPosition: bans.position,
     isListed(value) {
       const prefix = parsePrefix(value);
-      if (!prefix.ok) return false;
-      const { family, words, length } = prefix.value;
-      const { malicious, decidedBy } = judge(family, words, clock.now());
-      return malicious && index.readPrefix(decidedBy, words) === length;
+      return prefix.ok && isOnList(prefix.value);
     },
     list: needs.blocklist.list,
   });
@@ -327,9 +337,14 @@ export async function openCrowdsec(needs: {
 
 /** Returns whether an allowlisted or known-good entry lies in a network or around it. */
 function sparesAnyIn(prefix: Prefix, index: IpIndex): boolean {
+  return holdsAny(prefix, index, spared);
+}
+
+/** Returns whether an entry with one of the flags lies in a network or around it. */
+function holdsAny(prefix: Prefix, index: IpIndex, flags: number): boolean {
   let isAny = false;
   const poll = (entry: number) => {
-    if (((metaOf(index.records, entry) >>> 8) & spared) !== 0) isAny = true;
+    if ((flagsOf(metaOf(index.records, entry)) & flags) !== 0) isAny = true;
   };
   for (let after: Prefix | undefined; !isAny; ) {
     after = index.walk(prefix, poll, { after, limit: entriesPerWalk });

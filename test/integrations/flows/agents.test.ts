@@ -184,6 +184,66 @@ it('what an agent saw is banned for the bouncers of its account alone, also afte
   assert.deepEqual(await mine.live('45.30.0.1'), []);
 });
 
+it('what an agent takes back stays banned while it is on the list, whatever around it is listed with a higher score', async () => {
+  const owner = 'beneath@example.org';
+  await server.cliJson('account', 'create', owner);
+  const mine = await follower(owner, 'beneath');
+  const made = await server.cliJson('bouncer', 'add', owner, 'agent', '--agent');
+  const bearer = await tokenOf(made.text);
+  const listed = ['45.63.0.0/24', '45.63.0.5', '45.63.0.16/28'];
+  for (const [value, score] of [
+    ['45.63.0.0/24', '95'],
+    ['45.63.0.5', '80'],
+    ['45.63.0.16/28', '80'],
+    ['45.63.0.9', '60'],
+  ] as const) {
+    await server.cliJson('entry', 'add', value, '--score', score);
+  }
+  const wholeOf = async () =>
+    valuesOf((await mine.poll('?startup=true')).new).filter((value) => value.startsWith('45.63.'));
+  // With a malicious network around it an address of a lower score is on the list as well.
+  listed.push('45.63.0.9');
+  await within(async () => String(await wholeOf()) === String(listed.toSorted()), 'the list');
+  const held = new Set(listed);
+  const poll = async () => {
+    const { new: added, deleted } = await mine.poll();
+    for (const { value } of added) held.add(value);
+    for (const { value } of deleted) held.delete(value);
+    return [...added, ...deleted].map(({ value }) => value);
+  };
+  const free = '45.64.0.1';
+  const inNetwork = about('45.63.0.16/28', 'crowdsecurity/ssh-bf', {
+    source: { range: '45.63.0.16/28', scope: 'Range', value: '45.63.0.16/28' },
+  });
+  const alerts = ['45.63.0.5', '45.63.0.9', free].map((one) => about(one, 'crowdsecurity/ssh-bf'));
+  assert.equal(
+    (await post('/v1/alerts', JSON.stringify([...alerts, inNetwork]), bearer)).status,
+    201,
+  );
+  await within(async () => {
+    await poll();
+    return held.has(free);
+  }, 'the bans');
+  const ended = await server.fetch('/v1/decisions?range=45.63.0.0/16&contains=false', {
+    method: 'DELETE',
+    headers: bearer,
+  });
+  assert.equal(ended.status, 200, ended.body);
+  assert.equal(
+    (await server.fetch(`/v1/decisions?ip=${free}`, { method: 'DELETE', headers: bearer })).status,
+    200,
+  );
+  await within(async () => {
+    await poll();
+    return !held.has(free);
+  }, 'the end');
+  await poll();
+  assert.deepEqual(
+    [...held].filter((value) => value.startsWith('45.63.')).sort(),
+    listed.toSorted(),
+  );
+});
+
 it('a ban has the origin and the scenario of its alert, and filters of stream and look-up see both', async () => {
   const owner = 'filters@example.org';
   await server.cliJson('account', 'create', owner);
