@@ -281,6 +281,9 @@ const en = {
     description:
       'Blocklists of malicious IP addresses as text, CSV and JSON, and ready for your firewall.',
     building: 'The lists are being built. Sizes appear in a few seconds.',
+    empty:
+      'Nothing is on them yet. The operator of this server chooses its sources in the console.',
+    emptyLink: 'Choose sources',
     moreForms: 'Also for FortiGate, Juniper, F5, AWS WAF, Suricata, Zeek, TAXII and MISP.',
     moreFormsLink: 'All formats and named feeds',
     tableTitle: 'The feeds',
@@ -685,6 +688,9 @@ const fr: typeof en = {
       'Listes de blocage d’adresses IP malveillantes en texte, CSV et JSON, prêtes pour votre pare-feu.',
     building:
       'Les listes sont en construction. Les tailles apparaîtront ici dans quelques secondes.',
+    empty:
+      'Elles sont encore vides. L’opérateur de ce serveur choisit ses sources dans la console.',
+    emptyLink: 'Choisir des sources',
     moreForms: 'Aussi pour FortiGate, Juniper, F5, AWS WAF, Suricata, Zeek, TAXII et MISP.',
     moreFormsLink: 'Tous les formats et les listes nommées',
     tableTitle: 'Les listes',

@@ -129,7 +129,7 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
         </p>
         <Listing
           icon="list"
-          none={text.none}
+          none={part === '' ? text.empty : text.none}
           caption={text.caption}
           columns={columns}
           rows={rows}

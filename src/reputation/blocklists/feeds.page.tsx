@@ -164,6 +164,7 @@ function terms(data: FeedsPageData, { feeds: text }: Catalogue): Html {
 export function feedsPage(frame: PageFrame, data: FeedsPageData): string {
   const text = frameText(frame);
   const recipes = recipesFor(data.feedsUrl);
+  const isEmpty = data.ready && !data.feeds.some(({ now }) => now !== undefined && now.entries > 0);
   return renderDocument(
     { ...frame, current: 'feeds' },
     {
@@ -178,6 +179,11 @@ export function feedsPage(frame: PageFrame, data: FeedsPageData): string {
               <p class="lede">{text.feeds.lede}</p>
             </div>
             {!data.ready && <Notice tone="info">{text.feeds.building}</Notice>}
+            {isEmpty && (
+              <Notice tone="info">
+                {text.feeds.empty} <Link href="/admin/lists">{text.feeds.emptyLink}</Link>
+              </Notice>
+            )}
             <h2 class="visually-hidden">{text.feeds.tableTitle}</h2>
             {feedTable(frame, data, text)}
             <p class="card-note">

@@ -33,7 +33,7 @@ const saidBy = (body: string) =>
 const row = /example\.com (\d+ · \d+ · \d+) (\d+ · \d+ · \d+) (.*?) (open|blocked) /;
 
 it('a site is listed with its visitors and its last sign-in', async () => {
-  assert.match((await ada.get('/admin/sites')).body, /No site matches\./);
+  assert.match((await ada.get('/admin/sites')).body, /No sites yet\./);
   assert.equal((await exchange(await allow(visitor))).status, 200);
   const shown = async () => row.exec(saidBy((await ada.get('/admin/sites')).body));
   // Visitors are counted from rows, sign-ins from the journal.

@@ -11,7 +11,7 @@ import {
   allAccusers,
   proveAgreement,
 } from '../../support/integrations/accusers.ts';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const email = 'sensor@example.org';
@@ -120,4 +120,15 @@ it('an entry that makes no sense is refused in words, and nothing is written', a
   }
   assert.match((await server.cli('entry', 'remove', '45.30.0.7')).stderr, /has no manual rule/);
   assert.deepEqual(await server.cliJson('entry', 'list'), []);
+});
+
+it('the page of the blocklists says that they are empty and where sources are chosen, until something is on them', async () => {
+  await using server = await startTestServer({ threads: 1, demo: false });
+  const page = async (language = 'en') =>
+    (await server.fetch('/feeds', { headers: { 'Accept-Language': language } })).body;
+  await within(async () => !(await page()).includes('being built'), 'the first build');
+  assert.match(await page(), /Nothing is on them yet\..*<a href="\/admin\/lists">Choose sources/);
+  assert.match(await page('fr'), /encore vides.*<a href="\/admin\/lists">Choisir des sources/);
+  await server.cliJson('entry', 'add', '45.30.0.7', '--score', '90');
+  await within(async () => !(await page()).includes('Nothing is on them yet'), 'an entry');
 });
