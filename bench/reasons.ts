@@ -173,7 +173,7 @@ export const reasons: readonly Reason[] = [
     bench: 'captcha-burst',
     row: 'check beside 10000 solutions',
     why:
-      'Nearly all of them are refused before their body is read: the server takes some 25 µs for one, most of it the kernel’s, of which its own code has 8, and the sender more than half of the other core. ' +
+      'Nearly all of them are refused before their body is read: the server takes 25 to 31 µs for one, most of it the kernel’s, of which its own code has 8, and the sender more than half of the other core. ' +
       'Until such a refusal kept its connection it took 53, and checks beside it 3.94 ms in place of 0.445.',
   },
   {
