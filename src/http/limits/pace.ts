@@ -1,7 +1,8 @@
 /**
  * Limits the answers to a client and its network over time, whatever they ask for, unknown paths
  * included. Each costs the thread some time, and thousands can stand behind one another in one
- * packet; beyond the limit few refusals of a turn keep their connection, so that of such a packet most is never read.
+ * packet; beyond the limit few refusals of a turn keep
+ * their connection, and what stands behind them in such a packet is never read.
  *
  * Requests with a good key have their quota, so of those that need a key only the unauthenticated
  * ones count, once that is known. Probes count apart: a flood of pages must not hide how the service is.

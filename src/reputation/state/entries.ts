@@ -161,7 +161,8 @@ const reportsUnderWayMax = 4_096;
 
 /**
  * Sets the meta of an entry, with the next turn where something else makes it malicious than before. Lists and reports
- * that do not leave the turn: the feeds would tell all bouncers of the entry once more. Its other words are still the former.
+ * that make nothing malicious leave the turn, or the feeds would tell all bouncers of the entry once more.
+ * It compares with the record, so the record's strength and list are set after it.
  */
 function setTurnedMeta(
   records: Records,
@@ -173,7 +174,7 @@ function setTurnedMeta(
   const former = metaOf(records, entry);
   const halfLives = halfLivesAt(lastReportedAtOf(records, entry) * 1_000);
   const isByReports = (ceiling: number, reported: number) =>
-    entryScore(0, ceiling, reported, halfLives) >= maliciousScore;
+    ceiling >= maliciousScore && entryScore(0, ceiling, reported, halfLives) >= maliciousScore;
   const isListed = seedScoreOf(meta) >= maliciousScore;
   const isSame =
     (!isListed || listedByOf(records, entry) === listedBy) &&
