@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { systemClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
@@ -32,16 +33,19 @@ async function withRow(
   const path = `${directory.path}/store`;
   const { log, lines } = memoryLog();
   const store = openLmdbStore({ path, clock: systemClock(), log });
+  const expiresAt = Date.now() + 3_600_000;
+  const set = names.map((part) => ({ key: scratchKey(text(part)), value, expiresAt }));
+  const event = { id: 'one', kind: 'test.happened', version: 1, body: value };
+  assert.ok((await store.commit({ set, events: [event] })).ok);
+  // The tables are opened behind the commit: their first look stays the same for a millisecond.
   const tables = openTables(path);
   try {
-    const expiresAt = Date.now() + 3_600_000;
-    const set = names.map((part) => ({ key: scratchKey(text(part)), value, expiresAt }));
-    const event = { id: 'one', kind: 'test.happened', version: 1, body: value };
-    assert.ok((await store.commit({ set, events: [event] })).ok);
     const table: Table = tables[name];
     const whole = Buffer.from(table.get(key)!);
     const change = async (edit: (row: Buffer) => Buffer) => {
       await table.put(key, edit(Buffer.from(whole)));
+      // The store's last look stays the same until its own timer of a millisecond.
+      await setTimeout(1);
     };
     await run(change, store, lines);
   } finally {
