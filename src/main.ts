@@ -57,15 +57,14 @@ export async function startServer(dependencies: ServerDependencies): Promise<Run
   try {
     const timings = createTimings(dependencies.config.httpThreads + 1);
     timings.watchGarbage(dependencies.config.httpThreads);
-    const running = await start({ ...dependencies, closers, timings });
-    return { ...running, close: closers.closeAll };
+    return await start({ ...dependencies, closers, timings });
   } catch (error) {
     await closers.closeAll();
     throw error;
   }
 }
 
-async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
+async function start(given: Opening): Promise<RunningServer> {
   const { config, log, masterKey, demo = false, closers, timings, onMail } = given;
   const { release } = given.claim ?? claimDataDir(config.dataDir, serverUse);
   closers.add(release);
@@ -224,5 +223,6 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     endStreams();
     drainIntegrations();
   }
-  return { port, store, state, drain, reopenAccessLog: threads.reopen };
+  const close = closers.closeAll;
+  return { port, store, state, drain, reopenAccessLog: threads.reopen, close };
 }

@@ -16,9 +16,7 @@ import { createWriter, decode } from '../storage/codec.ts';
 import { auditKey, auditPrefix, type Key } from '../storage/keys.ts';
 import { pagesUnder, type Store } from '../storage/store.ts';
 
-export interface AuditEntry {
-  /** Milliseconds since 1970. */
-  readonly at: number;
+interface AuditFacts {
   /** `name (uid)` of a command's user, `account <id>` on the console. */
   readonly user: string;
   /** The command, without anything that names a person. */
@@ -28,6 +26,11 @@ export interface AuditEntry {
   readonly after: string;
   /** The address of the browser; empty for a command. */
   readonly address: string;
+}
+
+export interface AuditEntry extends AuditFacts {
+  /** Milliseconds since 1970. */
+  readonly at: number;
   /** `unfinished`: killed, or still running. */
   readonly result: 'done' | 'failed' | 'unfinished';
 }
@@ -57,7 +60,7 @@ const changeMsMax = dayMs;
 /** Randomness of a key; see keys.ts. */
 const noise = 4;
 
-interface AuditRow extends Omit<AuditEntry, 'at' | 'result'> {
+interface AuditRow extends AuditFacts {
   readonly id: string;
   readonly kind: number;
 }
@@ -65,11 +68,7 @@ interface AuditRow extends Omit<AuditEntry, 'at' | 'result'> {
 export function createAuditLog(options: { store: Store; clock: Clock; random: Random }) {
   const { store, clock, random } = options;
 
-  async function add(
-    id: Uint8Array,
-    kind: number,
-    row: Omit<AuditRow, 'id' | 'kind'>,
-  ): Promise<Result<void>> {
+  async function add(id: Uint8Array, kind: number, row: AuditFacts): Promise<Result<void>> {
     const at = clock.now();
     const key = auditKey(at, random.bytes(noise));
     const out = createWriter().u8(layout).u8(kind).bytes(id);

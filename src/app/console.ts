@@ -292,7 +292,7 @@ function inboxOf(
     const now = clock.now();
     const policy = state.policy();
     const limitOfMember = budgetBaseOf('member', policy);
-    const used: Omit<VoteBudget, 'email'>[] = [];
+    const used: VoteBudget[] = [];
     const turns = createTurns();
     for (let slot = 0; slot < access.count(); slot++) {
       const id = access.idOf(slot);
@@ -300,14 +300,14 @@ function inboxOf(
       const rank = access.reporters.rank(slot, now);
       if (rank === 'earned') {
         const { open, limit } = access.reporters.budget(slot, budgetBaseOf(rank, policy), now);
-        if (open >= budgetShare * limit) used.push({ id, open, limit, limitOfMember });
+        if (open >= budgetShare * limit) used.push({ id, email: id, open, limit, limitOfMember });
       }
       if (turns.isOver()) await turns.next();
     }
     const fullest = used.sort((a, b) => b.open / b.limit - a.open / a.limit);
     const named = fullest
       .slice(0, budgetsShown)
-      .map(async (one) => ({ ...one, email: (await accountEmail(store, one.id)) ?? one.id }));
+      .map(async (one) => ({ ...one, email: (await accountEmail(store, one.id)) ?? one.email }));
     return Promise.all(named);
   }
 
@@ -390,7 +390,9 @@ function checklistOf(
   };
 }
 
-function errorsOf(figures: Pick<Figures, 'errors'>): Omit<ServiceFacts['errors'], 'forMs'> {
+function errorsOf(
+  figures: Pick<Figures, 'errors'>,
+): Pick<ServiceFacts['errors'], 'codes' | 'routes'> {
   const { codes, routes } = figures.errors();
   return {
     codes: codes.map(({ name, count }) => ({ name, count })),

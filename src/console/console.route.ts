@@ -66,7 +66,7 @@ export interface ConsoleReads extends AddressReads {
 }
 
 export function consoleRoutes(
-  given: Omit<ConsoleParts, 'audit' | 'operations' | 'categoryNames' | 'waits'>,
+  given: Pick<ConsoleParts, 'pageBuilder' | 'clock' | 'catchUp' | 'scoreOf'>,
   reads: ConsoleReads,
 ): { readonly routes: readonly PlainRoute[]; readonly operatorBar: OperatorBar } {
   const { pageBuilder, clock, catchUp, scoreOf } = given;

@@ -78,14 +78,18 @@ export interface ShownRefusal {
   readonly field?: string | undefined;
 }
 
-export interface ConsoleView {
+/** The frame around a screen shows this. */
+interface FramedView {
   readonly csrf: string;
-  readonly now: number;
   readonly refused?: ShownRefusal | undefined;
   readonly done: boolean;
   readonly did?: ShownDone | undefined;
   /** The navigation shows how many things wait for a decision, by section; without that of peers it leaves them out. */
   readonly waits: Readonly<Partial<Record<ConsoleSection, number>>>;
+}
+
+export interface ConsoleView extends FramedView {
+  readonly now: number;
   /** The names of the categories of reports; category 1 has the first one. */
   readonly categoryNames: readonly string[];
   formFields(act: string): Readonly<Record<string, FormField>>;
@@ -134,7 +138,7 @@ export interface ConsolePageOptions {
 
 export function consolePage(
   frame: PageFrame,
-  { done, did, csrf, waits, refused }: Omit<ConsoleView, 'now' | 'categoryNames' | 'formFields'>,
+  { done, did, csrf, waits, refused }: FramedView,
   { section, title, lede, body }: ConsolePageOptions,
 ): string {
   const text = frameText(frame).console;

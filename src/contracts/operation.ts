@@ -42,17 +42,20 @@ export interface OperationCall {
   readonly isOnConsole?: boolean;
 }
 
-/** Operations of every capability work on these; what else one needs, its capability names. */
-export interface OperationTools {
+interface ReadingTools {
   readonly config: Config;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Log;
   readonly store: Store;
 }
 
+/** Operations of every capability work on these; what else one needs, its capability names. */
+export interface OperationTools extends ReadingTools {
+  readonly log: Log;
+}
+
 /** Operations that only read work on these. */
-export interface Reading extends Omit<OperationTools, 'log'> {
+export interface Reading extends ReadingTools {
   /** The embedded store; undefined where it is shared. */
   readonly embedded: EmbeddedPlace | undefined;
   /** Resolves when the memory of a running server holds the journal up to there; at once without one. */

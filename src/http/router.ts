@@ -44,8 +44,8 @@ interface RouteBase {
   readonly backTo?: string;
 }
 
-export interface PlainRoute extends RouteBase {
-  readonly kind: 'plain';
+/** A plain route without its handler. */
+export interface RouteFacts extends RouteBase {
   /** 0 if left out. */
   readonly bodyBytesMax?: number;
   /** Instead of the server's own limit: for parameters that are long once percent-encoded. */
@@ -56,6 +56,10 @@ export interface PlainRoute extends RouteBase {
   readonly timeoutMs?: number;
   /** Instead of the server's own time for a body to arrive: for a large one over a slow line. */
   readonly bodyTimeoutMs?: number;
+}
+
+export interface PlainRoute extends RouteFacts {
+  readonly kind: 'plain';
   readonly handle: (request: Request, caller: Caller) => Reply | Promise<Reply>;
 }
 

@@ -161,7 +161,7 @@ function createUndos(clock: Clock, random: Random) {
   }
 
   return {
-    keep(done: Omit<Done, 'at' | 'canUndo'>, order: UndoOrder | undefined): string {
+    keep(done: Pick<Done, 'act' | 'about' | 'user'>, order: UndoOrder | undefined): string {
       const name = randomToken(random, undoNameBytes);
       rows.set(name, { ...done, at: clock.now(), canUndo: order !== undefined, order });
       if (rows.size > undosMax) rows.delete(rows.keys().next().value!);

@@ -14,7 +14,7 @@ import { refuseHalfLoaded } from './backup/postgres.ts';
 import { isOtherJournal, readMark, rowOfEvent } from './journal/mark.ts';
 import { readCheckpointSeq } from './journal/projection.ts';
 import { leaseKey, scratchKey, text } from './keys.ts';
-import { type OpenStoreOptions, openStore } from './lmdb/open.ts';
+import { type OpenStoreOptions, openStore, type StoreOpening } from './lmdb/open.ts';
 import { hadStore, refuseHalfRestored, storePath } from './lmdb/presence.ts';
 import { openAgreement, upgradeCluster } from './nodes/agreement.ts';
 import { copyCheckpointIfBehind } from './nodes/checkpoints.ts';
@@ -60,13 +60,13 @@ export interface ClusterStatus extends JournalHead {
   readonly nodes: readonly NodeRow[];
 }
 
-type Opening = Omit<OpenStoreOptions, 'path' | 'dataDir'> & {
+interface Opening extends StoreOpening {
   /**
    * True: the process works with this machine's part too. False: a command, which works with the
    * database alone, while the node on this machine has its part open.
    */
   readonly hasOwnPart?: boolean;
-};
+}
 
 /** In DATA_DIR, of a node. */
 const nodeFolder = 'node';

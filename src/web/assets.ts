@@ -21,11 +21,14 @@ export interface AssetBody {
   readonly etag: string;
 }
 
-export interface Asset {
+interface AssetFacts {
   readonly type: string;
   readonly cacheControl: string;
-  readonly identity: AssetBody;
   readonly headers?: readonly Header[];
+}
+
+export interface Asset extends AssetFacts {
+  readonly identity: AssetBody;
   /** Present where compressing saves something; send `Vary: Accept-Encoding` then. */
   readonly gzip?: AssetBody;
   readonly brotli?: AssetBody;
@@ -35,11 +38,11 @@ export interface Asset {
 
 /** Files as other threads serve them, from the same memory. By path. */
 export type SharedAssets = ReadonlyMap<string, SharedAsset>;
-export type SharedAsset = Omit<Asset, 'preparations' | 'identity' | 'gzip' | 'brotli'> & {
+export interface SharedAsset extends AssetFacts {
   readonly identity: SharedBody;
   readonly gzip?: SharedBody;
   readonly brotli?: SharedBody;
-};
+}
 interface SharedBody {
   readonly body: Uint8Array;
   readonly etag: string;

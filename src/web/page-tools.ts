@@ -41,7 +41,7 @@ export function createPageTools(options: {
   return {
     frame: (language: Language): PageFrame => ({ language, ...frame }),
     /** `needs` of the page's own; whether it is https is known here. */
-    headers: (language: Language, needs?: Omit<SecurityNeeds, 'https'>): Header[] =>
+    headers: (language: Language, needs?: SecurityNeeds): Header[] =>
       Object.entries(pageHeaders(language, { ...needs, https })),
   };
 }
@@ -131,9 +131,7 @@ export function openErrorPages(
 // Response headers of every HTML page. The policy starts from nothing; a page that needs more says
 // which. Inline style attributes and inline scripts without the nonce are blocked everywhere.
 
-export interface SecurityNeeds {
-  /** Random per response, base64 or base64url; allows `<script nonce>` and `<style nonce>`. */
-  readonly nonce?: string | undefined;
+export interface PageNeeds {
   /**
    * `'self'` unless a form's answer redirects to another site: Chromium applies `form-action` to
    * the whole redirect chain, so sign-in and consent leave it out.
@@ -150,6 +148,11 @@ export interface SecurityNeeds {
    * site began in a window of its own. It can't be framed all the same.
    */
   readonly keepsOpener?: boolean | undefined;
+}
+
+interface SecurityNeeds extends PageNeeds {
+  /** Random per response, base64 or base64url; allows `<script nonce>` and `<style nonce>`. */
+  readonly nonce?: string | undefined;
   /** The page is served over https: browsers shall not come back over http. */
   readonly https?: boolean;
 }

@@ -285,14 +285,16 @@ export function forbiddenCharacterIn(name: string): ForbiddenCharacter | undefin
 const labelAlphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 const labelLength = 26;
 
-export interface ApiKey extends Omit<KeyRecord, 'sealed'> {
+type KeyFacts = Omit<KeyRecord, 'sealed'>;
+
+export interface ApiKey extends KeyFacts {
   readonly id: string;
   /** Undefined: not used yet. */
   readonly use: KeyUse | undefined;
 }
 
 /** A key as the list of all shows it, also when it works no more. */
-export interface KeyInfo extends Omit<KeyRecord, 'sealed'> {
+export interface KeyInfo extends KeyFacts {
   readonly id: string;
   readonly email: string;
   readonly state: 'active' | 'replaced' | 'revoked';

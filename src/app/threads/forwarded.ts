@@ -1,7 +1,7 @@
 /** The facts of routes that front-end threads need, as plain data: most of the code stays unloaded there. */
 
 import type { Shown } from '../../http/answer/access-log.ts';
-import type { PlainRoute, Route } from '../../http/router.ts';
+import type { Route, RouteFacts } from '../../http/router.ts';
 import type { Areas } from '../../web/shape.ts';
 
 /** Chooses the shape of an error by the beginning of its path, where no endpoint declares one. */
@@ -24,8 +24,8 @@ export const shownInAccessLog: Shown = {
   ]),
 };
 
-/** A route without its handler. */
-export interface ForwardedRoute extends Omit<PlainRoute, 'kind' | 'handle'> {
+/** A route of the main thread as front ends know it. */
+export interface ForwardedRoute extends RouteFacts {
   readonly bodyBytesMax: number;
   /** Its body is passed on as it comes. */
   readonly isStream: boolean;

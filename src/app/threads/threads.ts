@@ -34,14 +34,12 @@ import {
   type ThreadGauges,
 } from './thread-counters.ts';
 
-export interface ThreadSetup {
-  readonly thread: number;
+interface ServingFacts {
   readonly host: string;
   readonly port: number;
   /** Each belongs to one thread: the system lets one alone listen at a path. */
   readonly sockets: readonly UnixSocket[];
   readonly memory: FrontEndMemory;
-  readonly reader: ReaderHandle;
   readonly counters: SharedArrayBuffer;
   /** See thread-counters.ts. */
   readonly gauges: SharedArrayBuffer;
@@ -60,6 +58,11 @@ export interface ThreadSetup {
   /** The build that the main thread has checked and loaded. */
   readonly webServer: CheckedBuild;
   readonly accessLog: string | undefined;
+}
+
+export interface ThreadSetup extends ServingFacts {
+  readonly thread: number;
+  readonly reader: ReaderHandle;
   /** Requests for the main thread. */
   readonly forwardPort: MessagePort;
 }
@@ -77,7 +80,7 @@ export type FromThread =
   | { readonly listening: true; readonly answering: AnsweringThread | undefined }
   | { readonly failed: string; readonly isForOperator: boolean };
 
-export interface ThreadsOptions extends Omit<ThreadSetup, 'thread' | 'reader' | 'forwardPort'> {
+export interface ThreadsOptions extends ServingFacts {
   readonly index: IpIndex;
   /** Routes of the main thread, for what the workers send here. */
   readonly routes: readonly Route[];

@@ -17,7 +17,7 @@ import type { Rendered, RenderPool } from '../render-pool.ts';
 import type { SpokenLanguage } from '../sound/speech.ts';
 import type { Tickets } from './ticket.ts';
 
-export interface ChallengesOptions extends Omit<ChallengeTableOptions, 'nowMs'> {
+export interface ChallengesOptions extends ChallengeBounds {
   readonly pool: Pick<RenderPool, 'image' | 'clip'>;
   readonly tickets: Tickets;
   readonly random: Random;
@@ -234,7 +234,7 @@ function hash(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-interface ChallengeTableOptions {
+interface ChallengeBounds {
   /** Tokens remembered, open and used. */
   readonly placesMax: number;
   readonly openMax: number;
@@ -244,6 +244,9 @@ interface ChallengeTableOptions {
   readonly heldBytesMax: number;
   /** False lifts the limits per network (CLIENT_LIMITS=off): the oldest challenge of all is evicted. */
   readonly sharesOn: boolean;
+}
+
+interface ChallengeTableOptions extends ChallengeBounds {
   /** On the clock of the tickets. */
   readonly nowMs: () => number;
 }

@@ -76,6 +76,21 @@ export interface OfferedListFacts {
   readonly falsePositives: keyof ConsoleCatalogue['lists']['falsePositives'];
 }
 
+/** The output of the operation `source preview`. */
+export interface PreviewFacts {
+  readonly format: string;
+  readonly rows: number;
+  readonly bands: Readonly<Record<ScoreBand, number>>;
+  readonly badLines: number;
+  readonly samples: readonly {
+    readonly line: number;
+    readonly reason: string;
+    readonly text: string;
+  }[];
+  readonly leftOut: number;
+  readonly clashes: readonly string[];
+}
+
 /** The effect of a list, or the reason why it can't be read. */
 export interface ShownPreview {
   readonly url: string;
@@ -85,21 +100,8 @@ export interface ShownPreview {
   /** A header or a password was typed, which never comes back. */
   readonly asks: boolean;
   readonly failure?: { readonly sentence: string; readonly field: 'url' | 'format' | 'path' };
-  readonly found?: {
-    readonly format: string;
-    readonly rows: number;
-    readonly bands: Readonly<Record<ScoreBand, number>>;
-    readonly badLines: number;
-    readonly samples: readonly {
-      readonly line: number;
-      readonly reason: string;
-      readonly text: string;
-    }[];
-    readonly leftOut: number;
-    readonly clashes: readonly string[];
-    /** The name that it gets unless another one is typed. */
-    readonly source: string;
-  };
+  /** `source`: the name that it gets unless another one is typed. */
+  readonly found?: PreviewFacts & { readonly source: string };
 }
 
 export interface ListsView extends ConsoleView {

@@ -56,6 +56,7 @@ import {
   listActs,
   listsPage,
   type OfferedListFacts,
+  type PreviewFacts,
   previewPath,
   type ShownPreview,
 } from './lists.page.tsx';
@@ -102,9 +103,6 @@ export const addressScreenEndpoints = [
   previewEndpoint,
   peerPreviewEndpoint,
 ];
-/** The output of the operation `source preview`. */
-type PreviewFound = Omit<NonNullable<ShownPreview['found']>, 'source'>;
-
 export interface AddressReads {
   readonly inbox: ConsoleInbox;
   readonly removals: { list(): Promise<readonly WaitingRemoval[]> };
@@ -198,7 +196,7 @@ export function addressScreens(parts: ConsoleParts, reads: AddressReads): PlainR
     const given = { url, format, path, asks: typed.length > 0 };
     const read = await parts.operations.ask({ act: 'source preview', fields, ...asked });
     const preview: ShownPreview = read.ok
-      ? { ...given, found: { ...(read.value as PreviewFound), source: listNameOf(url) } }
+      ? { ...given, found: { ...(read.value as PreviewFacts), source: listNameOf(url) } }
       : {
           ...given,
           failure: {

@@ -42,6 +42,8 @@ import {
   type DecisionMatcher,
   idOf,
   networkOf,
+  type OwnDecision,
+  type OwnDecisions,
   readDecisionFilter,
   readDecisionId,
   usualBan,
@@ -54,7 +56,6 @@ import {
   sentDecisions,
   tooManyManaged,
 } from './manage.ts';
-import type { OwnDecision, OwnDecisions } from './stream.ts';
 
 const loginBytesMax = 64 * 1_024;
 const alertsBytesMax = 1_024 * 1_024;

@@ -27,6 +27,7 @@ import {
   idOf,
   isCountryOrSystem,
   networkOf,
+  type OwnDecisions,
   originCharsMax,
   readContains,
   readDecisionFilter,
@@ -38,7 +39,6 @@ import {
   usualOrigin,
   type Wanted,
 } from './decisions.ts';
-import type { OwnDecisions } from './stream.ts';
 
 export const alertsMax = 10_000;
 

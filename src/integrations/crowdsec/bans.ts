@@ -25,7 +25,15 @@ import { agentBanKey, agentBanPrefix, erasureKey, readTexts } from '../../storag
 import { type NewEvent, pagesUnder, type Store } from '../../storage/store.ts';
 import { isListableNetwork } from '../listable-network.ts';
 import type { BanTable } from './ban-table.ts';
-import { type Decision, isCountryOrSystem, outweighs, type Wanted } from './decisions.ts';
+import {
+  type Decision,
+  type DecisionFacts,
+  isCountryOrSystem,
+  type OwnDecision,
+  type OwnDecisions,
+  outweighs,
+  type Wanted,
+} from './decisions.ts';
 import { agentBanned, agentUnbanned, type Decided, decisionRow } from './events.ts';
 
 export class OldestFirst<T> extends Map<string, T> {
@@ -56,22 +64,8 @@ const pollMs = 1_000;
 /** Bans that are ended in one turn of the event loop: all bans of one alert expire together. */
 const endsPerTurn = 250;
 
-interface Active extends Omit<Decision, 'value'> {
-  readonly position: number;
-}
-
-interface Ended extends Omit<Decision, 'value'> {
+interface Ended extends OwnDecision {
   readonly endedMs: number;
-  readonly position: number;
-}
-
-/** The decisions of one account by value. In each map the oldest comes first. */
-export interface OwnBans {
-  /** The position of the account's last change; positions count the changes of all accounts. */
-  readonly lastPosition: number;
-  readonly active: ReadonlyMap<string, Active>;
-  /** Decisions that ended. A value may be active, too: a captcha was decided after its ban was over. */
-  readonly ended: ReadonlyMap<string, Ended>;
 }
 
 /** A row of the store that is not needed any more. */
@@ -84,7 +78,7 @@ export interface IdleRow {
 
 interface Account {
   readonly id: string;
-  readonly active: OldestFirst<Active>;
+  readonly active: OldestFirst<OwnDecision>;
   readonly ended: OldestFirst<Ended>;
   lastPosition: number;
   /** The slot under which its bans are in the shared table; −1: they are not there. */
@@ -307,7 +301,7 @@ export function createBans(options: {
     /** Returns the position of the last change of any account. */
     position: (): number => position,
     /** Returns the present bans. Undefined: the account has none, and had none for a day. */
-    of(id: string): OwnBans | undefined {
+    of(id: string): OwnDecisions<Ended> | undefined {
       const account = accounts.get(id);
       if (account !== undefined) poll(id, account);
       return accounts.get(id);
@@ -335,8 +329,6 @@ export function createBans(options: {
 }
 
 export type Bans = ReturnType<typeof createBans>;
-
-type Row = Omit<Decision, 'value'>;
 
 const perCommitMax = 1_000;
 /** Somebody else bans the same addresses all the time: the next ban tries again. */
@@ -428,7 +420,7 @@ export function createBanStore(options: {
     /** Ends those that last and are meant. @returns how many `unauthenticated`: the account is being deleted. */
     async retract(
       account: string,
-      isMeant: (value: string, decision: Row) => boolean,
+      isMeant: (value: string, decision: DecisionFacts) => boolean,
     ): Promise<Result<number>> {
       const atMs = Math.floor(clock.now());
       const meant: Decision[] = [];

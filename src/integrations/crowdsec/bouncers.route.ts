@@ -25,7 +25,7 @@ import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { BanReader } from './ban-table.ts';
 import type { AgentCallers, BouncerUses } from './callers.route.ts';
-import { excludesAllLists, type Filter, readFilter } from './decisions.ts';
+import { excludesAllLists, type Filter, type OwnDecisions, readFilter } from './decisions.ts';
 import {
   bouncersTag,
   decisionsOrNull,
@@ -35,13 +35,7 @@ import {
   liveEndpoint,
 } from './live.route.ts';
 import type { Poll, SettledPolls } from './settled-polls.ts';
-import {
-  type ByHand,
-  type DecisionStream,
-  decisionsOf,
-  nothingNew,
-  type OwnDecisions,
-} from './stream.ts';
+import { type ByHand, type DecisionStream, decisionsOf, nothingNew } from './stream.ts';
 
 const headers = ['x-api-key', 'user-agent', 'accept-encoding'] as const;
 /** An agent with a hundred sources and all parsers says so much. */

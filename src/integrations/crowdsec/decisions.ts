@@ -23,9 +23,8 @@ export const usualOrigin = 'crowdsec';
 export const scenarioCharsMax = 64;
 export const originCharsMax = 16;
 
-export interface Decision {
-  /** Canonical: an address, a network with its length, a country as `JP` or a system as `AS64500`. */
-  readonly value: string;
+/** A decision without its value, which is the key of a map or of a row. */
+export interface DecisionFacts {
   readonly type: DecisionType;
   /** Milliseconds since 1970: when it was made, and when it ends. */
   readonly atMs: number;
@@ -35,8 +34,30 @@ export interface Decision {
   readonly scenario: string;
 }
 
+export interface Decision extends DecisionFacts {
+  /** Canonical: an address, a network with its length, a country as `JP` or a system as `AS64500`. */
+  readonly value: string;
+}
+
+/** A decision of an account's agents. */
+export interface OwnDecision extends DecisionFacts {
+  /** Positions count the changes of all accounts. */
+  readonly position: number;
+}
+
+/** The decisions of an account's agents by value. In each map the oldest comes first. */
+export interface OwnDecisions<Ended extends OwnDecision = OwnDecision> {
+  /** The position of the account's last change; positions count the changes of all accounts. */
+  readonly lastPosition: number;
+  readonly active: ReadonlyMap<string, OwnDecision>;
+  /** Decisions that ended. A value may be active, too: a captcha was decided after its ban was over. */
+  readonly ended: ReadonlyMap<string, Ended>;
+}
+
 /** One that is still to be made. */
-export type Wanted = Omit<Decision, 'atMs' | 'untilMs'> & { readonly durationMs: number };
+export interface Wanted extends Pick<Decision, 'value' | 'type' | 'origin' | 'scenario'> {
+  readonly durationMs: number;
+}
 
 /** Makes the ban of CrowdSec's default profile for an alert about an address: `banMs` long. */
 export function usualBan(value: string, scenario: string): Wanted {

@@ -6,7 +6,13 @@
 import { defineEvent, type RewoundRows } from '../../storage/journal/define-event.ts';
 import { agentBanKey } from '../../storage/keys.ts';
 import { type FieldValue, f64, group, list, oneOf, record, text } from '../../storage/record.ts';
-import { type Decision, type DecisionType, decisionTypes, isCountryOrSystem } from './decisions.ts';
+import {
+  type Decision,
+  type DecisionFacts,
+  type DecisionType,
+  decisionTypes,
+  isCountryOrSystem,
+} from './decisions.ts';
 
 export type Decided = FieldValue<typeof fields>;
 
@@ -17,7 +23,7 @@ interface DecisionsInMemory {
 }
 
 /** A decision at rest, under its account and value. */
-export const decisionRow = record<Omit<Decision, 'value'>>(3, {
+export const decisionRow = record<DecisionFacts>(3, {
   untilMs: f64,
   scenario: text,
   type: oneOf<DecisionType>(decisionTypes),

@@ -16,13 +16,15 @@ import {
   byOperator,
   canonicalValue,
   type Decision,
+  type DecisionFacts,
   type DecisionMatcher,
+  type OwnDecision,
+  type OwnDecisions,
   outweighs,
   scopeOf,
   shownText,
   type Wanted,
 } from './decisions.ts';
-import type { OwnDecision, OwnDecisions } from './stream.ts';
 
 /** Each is three commits, one after the other, of one request. */
 export const managedMax = 100;
@@ -244,7 +246,7 @@ export function createStandingDecisions(options: {
   /** No account has such a name. */
   readonly name: `(${string})`;
   /** All there are, by value. */
-  readonly read: () => Promise<ReadonlyMap<string, Omit<OwnDecision, 'position'>>>;
+  readonly read: () => Promise<ReadonlyMap<string, DecisionFacts>>;
   /** The decisions are read again after this time. */
   readonly freshMs: number;
   /** The life of a sent decision at most; it is sent again after half of it. */
@@ -300,7 +302,7 @@ export function createStandingDecisions(options: {
   };
 }
 
-type Row = readonly [value: string, one: Omit<OwnDecision, 'position'>];
+type Row = readonly [value: string, one: DecisionFacts];
 const rowsPerTurn = 64;
 
 function* slicesOf(rows: readonly Row[]): Generator<Decision[]> {

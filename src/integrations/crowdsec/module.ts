@@ -42,8 +42,10 @@ import {
   byOperator,
   byScore,
   type DecisionAttribution,
+  type DecisionFacts,
   type Filter,
   type MaliciousBy,
+  type OwnDecisions,
 } from './decisions.ts';
 import { liveEndpoint, upEndpoint } from './live.route.ts';
 import {
@@ -53,14 +55,7 @@ import {
   type OperatorActs,
 } from './manage.ts';
 import { openSettledPolls } from './settled-polls.ts';
-import {
-  type ByHand,
-  createDecisionStream,
-  createListWords,
-  type DecisionList,
-  type OwnDecision,
-  type OwnDecisions,
-} from './stream.ts';
+import { type ByHand, createDecisionStream, createListWords, type DecisionList } from './stream.ts';
 
 export const crowdsecEndpoints: readonly Endpoint[] = [
   upEndpoint, // GET /health
@@ -256,7 +251,7 @@ export async function openCrowdsec(needs: {
   const captchaFrom = needs.config.decisionsCaptchaFrom;
   /** Returns what is suspect by its score, but for whoever is never blocked, and networks with such. */
   async function suspects() {
-    const found = new Map<string, Omit<OwnDecision, 'position'>>();
+    const found = new Map<string, DecisionFacts>();
     const below = needs.operator.maliciousScore;
     const asked = { from: captchaFrom, below, max: banBounds.perAccountMax };
     const atMs = clock.now();

@@ -15,12 +15,13 @@ import {
   banMatches,
   byAgent,
   byReports,
-  type Decision,
   type DecisionAttribution,
   durationText,
   type Filter,
   filterName,
   listMatches,
+  type OwnDecision,
+  type OwnDecisions,
   quotedTextsAfter,
   renderDecisions,
   sharedBytes,
@@ -362,7 +363,7 @@ function wholeChanges(
   { parts, changes: list }: DecisionList,
   since: number,
   entriesMax: number,
-): Omit<ListChanges, 'words'> {
+): ListValues {
   function* addresses() {
     for (const part of parts) yield* quotedTextsAfter(part, '{"ipAddress":');
   }
@@ -370,7 +371,7 @@ function wholeChanges(
   return { added: addresses(), removed: quotedTextsAfter(removed, ''), entriesMax };
 }
 
-function changesSince({ changes: list }: DecisionList, since: number): Omit<ListChanges, 'words'> {
+function changesSince({ changes: list }: DecisionList, since: number): ListValues {
   const added = list.added.subarray(0, list.addedBytes[since]);
   const removed = list.removed.subarray(0, list.removedBytes[since]);
   return {
@@ -432,19 +433,6 @@ async function compress(parts: readonly Uint8Array[]): Promise<readonly Uint8Arr
 
 // The stream for an account with bans of its own: the list, merged with the bans. A value never is in both arrays. A
 // listed value stays when its ban ends and is sent again; a banned value stays when it leaves the list.
-
-export interface OwnDecision extends Omit<Decision, 'value'> {
-  readonly position: number;
-}
-
-/** The decisions of an account's agents: see `OwnBans` of the agents. */
-export interface OwnDecisions {
-  readonly active: ReadonlyMap<string, OwnDecision>;
-  /** Decisions that ended. A value may be active, too: a captcha was decided after its ban was over. */
-  readonly ended: ReadonlyMap<string, OwnDecision>;
-  /** The position of the account's last change; positions count the changes of all accounts. */
-  readonly lastPosition: number;
-}
 
 /** The operator banned it by hand. */
 export type ByHand = readonly [value: string, attribution: DecisionAttribution];
@@ -556,11 +544,14 @@ interface OwnAsked {
   readonly nowMs: number;
 }
 
-interface ListChanges {
+interface ListValues {
   /** Values that the list has, or added; the worst first. */
   readonly added: Iterable<string>;
   readonly removed: Iterable<string>;
   readonly entriesMax: number;
+}
+
+interface ListChanges extends ListValues {
   readonly words: ListWords;
 }
 

@@ -13,7 +13,7 @@ export const dovecotEndpoints: readonly Endpoint[] = [
 ];
 
 export function openDovecot(
-  needs: Omit<PolicyRouteOptions, 'check' | 'clock' | 'failures'> & {
+  needs: Pick<PolicyRouteOptions, 'guard' | 'quotaGuard' | 'accountOf' | 'report'> & {
     readonly clock: Clock;
     readonly judge: Judge;
     readonly counters: IntegrationCounters;

@@ -221,7 +221,7 @@ export function policyHook(
 }
 
 export interface PolicyRouteOptions
-  extends Omit<PolicyIntegrationOptions, 'isSpent' | 'shares' | 'count'> {
+  extends Pick<PolicyIntegrationOptions, 'quotaGuard' | 'check' | 'clock'> {
   readonly guard: Guard;
   readonly failures: LoginFailures;
   /** Account id by slot. */

@@ -30,7 +30,10 @@ export const forwardAuthEndpoints: readonly Endpoint[] = [
 ];
 
 export function openForwardAuth(
-  needs: Omit<GateChallengeOptions, 'passes' | 'blocked'> & {
+  needs: Pick<
+    GateChallengeOptions,
+    'guard' | 'challenges' | 'media' | 'assets' | 'asset' | 'clock'
+  > & {
     readonly baseUrl: string;
     readonly random: Random;
     /** The key that passes are signed with, in the front ends too. */

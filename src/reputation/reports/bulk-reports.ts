@@ -243,7 +243,7 @@ async function saveReports(
   rows: readonly (ReportInput | undefined)[],
   reporter: Reporter,
   ownAddresses: ReadonlySet<string>,
-  options: Omit<BulkSaveOptions, 'onRefused'>,
+  options: BulkSaveOptions,
 ): Promise<(Result<Saved> | undefined)[]> {
   const { reports, clock, turns, allowDocumentation } = options;
   let isStoreDown = false;

@@ -288,7 +288,7 @@ async function undoRule(
 
 const entryFacts = both(
   prefix,
-  group<Omit<OwnEntryFacts, keyof IndexPrefix>>({
+  group({
     score: checked(u8, (score) => score >= 1 && score <= 100),
     category: checked(u8, (category) => category <= categoryMax),
     setSecond: u32,
@@ -379,7 +379,10 @@ export const reportsWithdrawn = defineEvent({
   since: { 1: 1, 2: 1 },
   fields: both(
     reported,
-    group<Omit<WithdrawnReports, keyof Reported>>({ penalty: flag, reports: onlySince(2, varint) }),
+    group<Pick<WithdrawnReports, 'penalty' | 'reports'>>({
+      penalty: flag,
+      reports: onlySince(2, varint),
+    }),
   ),
   versionOf: ({ reports }) => (reports === undefined ? 1 : 2),
   apply: (state: ReputationInMemory, reports, at) => state.withdrawReports(reports, at),

@@ -77,7 +77,7 @@ interface Cover {
   readonly listScore: number;
 }
 
-type ReportStart = Omit<VoteRequest, 'network' | 'categories'>;
+type ReportStart = Pick<VoteRequest, 'slot' | 'rank' | 'at' | 'second' | 'listScore'>;
 
 /** Exactly one prefix of the index. */
 interface Place {

@@ -194,7 +194,10 @@ export const showAccount = operation({
   ],
 });
 
-function stateOf({ disabled, pendingUntil }: Omit<AccountInfo, 'createdAt'>): string {
+function stateOf({
+  disabled,
+  pendingUntil,
+}: Pick<AccountInfo, 'disabled' | 'pendingUntil'>): string {
   if (disabled) return 'disabled';
   return pendingUntil === 0 ? 'active' : 'unverified';
 }

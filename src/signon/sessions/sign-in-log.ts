@@ -65,9 +65,8 @@ interface PendingEvent {
   event: SignOnEvent;
 }
 
-interface Waiting extends Omit<SignInEntry, 'account' | 'event'> {
+interface Waiting extends SignInEntry {
   readonly event: SignOnEvent;
-  readonly account: string;
   readonly email: string | undefined;
 }
 

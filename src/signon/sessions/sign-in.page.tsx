@@ -31,8 +31,7 @@ import {
   sealOf,
 } from './parts.page.tsx';
 
-export interface SignInPageData extends Onward {
-  readonly csrf: string;
+export interface SignInForm extends Onward {
   readonly email?: string;
   /** An address that a site suggested: fills the form of registration too. */
   readonly hint?: string | undefined;
@@ -44,6 +43,10 @@ export interface SignInPageData extends Onward {
   /** In its place for a known browser or a clean address: work, or a link by mail. */
   readonly work?: WorkView | undefined;
   readonly answerError?: string | undefined;
+}
+
+interface SignInPageData extends SignInForm {
+  readonly csrf: string;
   /** Whoever has no account can make one. */
   readonly registrationOpen: boolean;
 }

@@ -36,7 +36,7 @@ import {
 import { failureText, isForSite, type Onward, onwardHref } from './parts.page.tsx';
 import {
   otherBrowserPage,
-  type SignInPageData,
+  type SignInForm,
   secondFactorPage,
   signInLinkPage,
   signInPage,
@@ -88,8 +88,6 @@ type SignInRoutesOptions = Pick<
   'pageBuilder' | 'signon' | 'onwards' | 'callers' | 'challenges' | 'clock' | 'registrationOpen'
 >;
 
-type ShownForm = Omit<SignInPageData, 'csrf' | 'registrationOpen'>;
-
 /** The values of the form when it is shown again. */
 interface Again {
   /** Undefined when another picture was asked for, and nothing else. */
@@ -103,14 +101,14 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
   const { pageBuilder, signon, onwards, callers, challenges, clock, registrationOpen } = options;
   const at = signInEndpoints;
 
-  function show(context: RequestContext, data: ShownForm, more: ShowOptions = {}): Reply {
+  function show(context: RequestContext, data: SignInForm, more: ShowOptions = {}): Reply {
     const whole = { csrf: context.csrf, registrationOpen, ...data };
     return pageBuilder.show(context, (frame) => signInPage(frame, whole), { needs, ...more });
   }
 
   function showAgain(
     context: RequestContext,
-    data: ShownForm,
+    data: SignInForm,
     { failure, answerError, challenged }: Again,
   ): Reply {
     const challenge =
@@ -261,7 +259,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     return shownAnew(context, { ...onward, email }, failure);
   }
 
-  function shownAnew(context: RequestContext, data: ShownForm, failure: Failure): Reply {
+  function shownAnew(context: RequestContext, data: SignInForm, failure: Failure): Reply {
     const error = failureText(context.language, failure);
     return show(context, { error, ...data }, { failure, status: statusOf(failure.error) });
   }

@@ -177,13 +177,16 @@ const hashBytes = 32;
 const holderBytes = 16;
 const idPattern = /^[A-Za-z0-9_-]{43}$/;
 
-/** A request as its row stores it. */
-interface Row extends CarriedRequest {
-  readonly idHash: Uint8Array;
+interface WaitingRequest extends CarriedRequest {
   /** The holder is a browser, not a session. */
   readonly waits: boolean;
   /** The time at which the row expires, milliseconds since 1970. */
   readonly endsAt: number;
+}
+
+/** A request as its row stores it. */
+interface Row extends WaitingRequest {
+  readonly idHash: Uint8Array;
 }
 
 /** 1 was the layout of format 1, whose rows ended within a day. */
@@ -561,7 +564,7 @@ function createTransactions(options: {
   const waitingSecret = deriveKey(options.masterKey, 'waiting request id');
 
   /** `login_hint` is left out: it may be a mail address, and whoever gets here is known. */
-  function rowOf(key: Key, id: string, row: Omit<Row, 'idHash'>): SetRow {
+  function rowOf(key: Key, id: string, row: WaitingRequest): SetRow {
     const query = requestQuery(row.query, 'without hint');
     const value = transactionRow.encode({ ...row, idHash: sha256(id), query });
     return { key, value, expiresAt: Math.floor(row.endsAt) };

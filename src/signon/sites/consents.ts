@@ -37,7 +37,13 @@ import {
   storedFields,
 } from '../people/profile/profile.ts';
 import { type Scope, scopeBits, scopesField, scopesOf } from './scopes.ts';
-import { type SiteNoticeKind, siteNoticeKeyOf, siteNoticeRow, subjectOf } from './site-news.ts';
+import {
+  type SiteAtOrigin,
+  type SiteNoticeKind,
+  siteNoticeKeyOf,
+  siteNoticeRow,
+  subjectOf,
+} from './site-news.ts';
 
 export interface ConsentParties {
   readonly accountId: string;
@@ -190,7 +196,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
   /** Returns the notices to sites that the person was at: others know of nobody. */
   async function noticeRows(
     accountId: string,
-    sites: readonly Omit<ConsentParties, 'accountId'>[],
+    sites: readonly SiteAtOrigin[],
     kind: SiteNoticeKind,
   ): Promise<SetRow[]> {
     const subject = await subjectOf(store, accountId);

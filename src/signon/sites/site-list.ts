@@ -120,17 +120,20 @@ export function createBlockedSites(options: { store: Store; clock: Clock; rules:
 
 export type BlockedSites = ReturnType<typeof createBlockedSites>;
 
-export interface ListedSite {
+interface CountedSite {
   readonly domain: string;
   /** The accounts that decided what it may read. */
   readonly visitors: number;
   /** The visitors whose last sign-in there was within 24 hours; `week`: within 7 days. */
   readonly day: number;
   readonly week: number;
-  /** Undefined: the sums are not known here. */
-  readonly signIns: SignInSums | undefined;
   /** Undefined: no code was ever exchanged. */
   readonly lastUsedAt: number | undefined;
+}
+
+export interface ListedSite extends CountedSite {
+  /** Undefined: the sums are not known here. */
+  readonly signIns: SignInSums | undefined;
   /** The domain that is blocked: its own, or one above it. */
   readonly blockedBy: string | undefined;
   /** The groups that it is open to alone, by its own rule or that of a name above it; none: it is open to all. */
@@ -152,8 +155,6 @@ export interface SitePage {
   /** There are more sites than are counted. */
   readonly isCut: boolean;
 }
-
-type CountedSite = Omit<ListedSite, 'blockedBy' | 'groups' | 'signIns'>;
 
 interface Count {
   readonly sites: readonly CountedSite[];

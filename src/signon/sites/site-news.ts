@@ -95,12 +95,15 @@ const notices = record(1, {
 /** Returns undefined for a damaged row. */
 export const readSiteNotice = notices.decode;
 
+/** A site, at one of its origins. */
+export type SiteAtOrigin = Pick<SiteNotice, 'clientId' | 'origin'>;
+
 /** Returns the names that lead to a site's notices: what somebody registered, the client, the origin. */
-export function placeOf({ clientId, origin }: Pick<SiteNotice, 'clientId' | 'origin'>) {
+export function placeOf({ clientId, origin }: SiteAtOrigin) {
   return [registrableDomain(clientId) ?? clientId, clientId, origin] as const;
 }
 
-export function siteNoticeKeyOf(notice: Omit<SiteNotice, 'id' | 'at'>): Key {
+export function siteNoticeKeyOf(notice: SiteAtOrigin & Pick<SiteNotice, 'subject' | 'kind'>): Key {
   return siteNoticeKey(placeOf(notice), notice.subject, kindNumber(notice.kind));
 }
 

@@ -112,17 +112,20 @@ export interface ConnectStep {
   readonly code: string;
 }
 
-export interface ConnectTarget {
+interface Part {
   /** In the path of its page. */
   readonly name: string;
   /** As its makers write it; the same in all languages. */
   readonly title: string;
   /** One to three letters in place of a trademark. */
   readonly letters: string;
-  readonly group: GroupName;
-  readonly integration: Integration;
   readonly choices: readonly ChoiceName[];
   steps(filling: Filling): readonly ConnectStep[];
+}
+
+export interface ConnectTarget extends Part {
+  readonly group: GroupName;
+  readonly integration: Integration;
 }
 
 export interface TargetFacts {
@@ -157,8 +160,6 @@ function file(says: StepName, id: string, path: string, code: string): ConnectSt
 function shell(says: StepName, id: string, ...lines: string[]): ConnectStep {
   return { id, says, place: 'shell', code: `${lines.join('\n')}\n` };
 }
-
-type Part = Omit<ConnectTarget, 'group' | 'integration'>;
 
 /** Says what the texts of a recipe are for, by their place in it. */
 const recipeSays: Readonly<Record<string, StepName>> = {

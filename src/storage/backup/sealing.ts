@@ -4,9 +4,12 @@ import { openSync } from 'node:fs';
 import { OperatorError } from '../../core/errors.ts';
 import { openPlainFile, readSmall } from '../files.ts';
 
-export interface SealingSettings {
+interface PassphraseSettings {
   readonly backupPassphrase: string | undefined;
   readonly backupPassphraseFile: string | undefined;
+}
+
+export interface SealingSettings extends PassphraseSettings {
   readonly backupRecipients: readonly string[];
 }
 
@@ -25,10 +28,7 @@ export function readSealing(settings: SealingSettings) {
  * @param isOption the file is an option of a command in place of the setting: it may be a pipe of the shell
  * @throws OperatorError
  */
-export function readPassphrase(
-  settings: Omit<SealingSettings, 'backupRecipients'>,
-  isOption = false,
-): string | undefined {
+export function readPassphrase(settings: PassphraseSettings, isOption = false): string | undefined {
   const { backupPassphraseFile: file, backupPassphrase: words } = settings;
   if (file === undefined) {
     return words === undefined ? undefined : checkPassphrase(words, 'BACKUP_PASSPHRASE');

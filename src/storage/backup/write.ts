@@ -36,9 +36,8 @@ import {
 } from './content.ts';
 import { lmdbSource } from './lmdb.ts';
 
-export interface BackupOptions extends Sealing {
+interface BackupTerms extends Sealing {
   readonly clock: Pick<Clock, 'now'>;
-  readonly write: Write;
   /** Goes into an encrypted backup, and into no other. */
   readonly masterKey?: Uint8Array | undefined;
   /** A list of deleted accounts lies next to it (erased-file.ts), so that a restore misses one that was taken away. */
@@ -46,6 +45,10 @@ export interface BackupOptions extends Sealing {
   /** Cheaper guesses, for tests. */
   readonly workFactor?: number;
   readonly onProgress?: (rows: number, rowsAbout: number) => void;
+}
+
+export interface BackupOptions extends BackupTerms {
+  readonly write: Write;
 }
 
 export interface BackupSummary {
@@ -101,7 +104,7 @@ export async function writeBackup(
   return { seq: facts.seq, rows, bytes, encrypted };
 }
 
-export interface MakeBackup extends Omit<BackupOptions, 'write'> {
+export interface MakeBackup extends BackupTerms {
   /** The store's directory. */
   readonly path: string;
   readonly random: Random;

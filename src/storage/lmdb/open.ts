@@ -34,11 +34,10 @@ import {
   refuseHalfRestored,
   refuseLostStore,
 } from './presence.ts';
-import { createLmdbStore, type LmdbStoreOptions } from './store.ts';
+import { createLmdbStore, type StoreParts } from './store.ts';
 import { type Tables, writeCounters } from './tables.ts';
 
-export interface OpenStoreOptions extends LmdbStoreOptions {
-  readonly dataDir: string;
+export interface StoreOpening extends StoreParts {
   readonly random: Random;
   /** The claim of the master key; missing for callers that read nothing that it seals. */
   readonly masterKey?: MasterKeyClaim;
@@ -48,6 +47,12 @@ export interface OpenStoreOptions extends LmdbStoreOptions {
   readonly format?: DataFormat;
   readonly batchRows?: number;
   readonly afterBatch?: () => Promise<void>;
+}
+
+export interface OpenStoreOptions extends StoreOpening {
+  /** Directory of the database, made when it is missing. */
+  readonly path: string;
+  readonly dataDir: string;
 }
 
 /** Rows of one batch: some milliseconds of work, far below the bounds of a commit. */

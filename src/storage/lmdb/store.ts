@@ -49,15 +49,18 @@ import {
   type Tables,
 } from './tables.ts';
 
-export interface LmdbStoreOptions {
-  /** Directory of the database, made when it is missing. */
-  readonly path: string;
+export interface StoreParts {
   readonly clock: Clock;
   readonly log: Log;
   /** Milliseconds between trial writes while writes are unavailable. */
   readonly probeMs?: number;
   /** A transaction that takes longer makes the store count as unavailable. */
   readonly stallMs?: number;
+}
+
+export interface LmdbStoreOptions extends StoreParts {
+  /** Directory of the database, made when it is missing. */
+  readonly path: string;
 }
 
 /** Damaged rows named in the log. */
@@ -76,7 +79,7 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
 /** @param tables closed with the store */
 export function createLmdbStore(
   tables: Tables,
-  { clock, log, probeMs = 1_000, stallMs = 30_000 }: Omit<LmdbStoreOptions, 'path'>,
+  { clock, log, probeMs = 1_000, stallMs = 30_000 }: StoreParts,
 ): Store {
   const transactor = createTransactor(tables, clock, log);
   const queue = createGroupCommit(transactor, { clock, log, probeMs, stallMs });

@@ -9,7 +9,7 @@ import type { ErrorCode } from '../../core/errors.ts';
 import type { Failure } from '../../core/result.ts';
 import { codingHeader } from '../../http/answer/refusal.ts';
 import { logFieldsOf, type Request } from '../../http/request/message.ts';
-import type { PlainRoute, Route } from '../../http/router.ts';
+import type { Route, RouteFacts } from '../../http/router.ts';
 import type { Described } from '../openapi.ts';
 import type { ErrorShape } from '../shape.ts';
 import { formBytesMax } from './intake/form.ts';
@@ -221,8 +221,6 @@ export function noteFailure(
   const facts = { method, path, code, ...(request && logFieldsOf(request)) };
   log.error(facts, 'an error that the endpoint does not declare');
 }
-
-type RouteFacts = Omit<PlainRoute, 'kind' | 'handle'>;
 
 /** Returns the transport's part of a declaration. */
 export function routeFacts(declared: Endpoint, guardHeaders: readonly string[] = []): RouteFacts {

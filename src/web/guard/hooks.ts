@@ -87,7 +87,7 @@ function hooked<Declared extends Place>(
 /** Returns the handler with the hook around it: `onArrival`, `onRequest`, `around`, `onResponse`. */
 function around<Declared extends Place>(
   handle: PlainRoute['handle'],
-  { onArrival, onRequest, around, onResponse }: Omit<Hook<Declared>, 'headers'>,
+  { onArrival, onRequest, around, onResponse }: Hook<Declared>,
   declared: Declared,
 ): PlainRoute['handle'] {
   function rest(request: Request, caller: Caller): Answer {

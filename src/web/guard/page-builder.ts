@@ -29,7 +29,7 @@ import { type Params, parseQuery } from '../../http/request/query.ts';
 import { type Caller, createRouter, type PlainRoute } from '../../http/router.ts';
 import type { Language } from '../language.ts';
 import type { PageFrame } from '../layout/layout.tsx';
-import type { PageTools, SecurityNeeds } from '../page-tools.ts';
+import type { PageNeeds, PageTools } from '../page-tools.ts';
 import { apiErrorBody, jsonType, noStore } from '../shape.ts';
 import type { Callers } from './callers.ts';
 import type { Cookies } from './cookies.ts';
@@ -79,7 +79,7 @@ export interface ShowOptions {
   /** The failure that the page shows. A temporary one also sets `Retry-After`. */
   readonly failure?: Failure | undefined;
   /** Additions to the content security policy; `formAction: 'unrestricted'` is for sign-in and consent only. */
-  readonly needs?: Omit<SecurityNeeds, 'https' | 'nonce'>;
+  readonly needs?: PageNeeds;
   readonly headers?: readonly Header[];
 }
 

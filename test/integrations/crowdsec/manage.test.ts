@@ -7,13 +7,13 @@ import { ok } from '../../../src/core/result.ts';
 import { dayMs, hourMs } from '../../../src/core/time.ts';
 import { createBanTable } from '../../../src/integrations/crowdsec/ban-table.ts';
 import { createBans } from '../../../src/integrations/crowdsec/bans.ts';
+import type { OwnDecision } from '../../../src/integrations/crowdsec/decisions.ts';
 import { byOperator } from '../../../src/integrations/crowdsec/decisions.ts';
 import {
   createManager,
   createStandingDecisions,
   mergeDecisions,
 } from '../../../src/integrations/crowdsec/manage.ts';
-import type { OwnDecision } from '../../../src/integrations/crowdsec/stream.ts';
 
 const startMs = 1_800_000_000_000;
 const by = { keyId: 'k', clientIp: '192.0.2.1' };

@@ -53,6 +53,7 @@ import { sharedCopy, TextSink } from '../pieces/text.ts';
 import type { Collected } from './collect.ts';
 import {
   advance,
+  type BuiltHead,
   type Changes,
   type ContentRecord,
   changesOf,
@@ -101,7 +102,7 @@ export interface FeedFile {
 export interface Built {
   readonly files: readonly FeedFile[];
   readonly changes: Changes;
-  readonly head: Omit<FeedHead, 'baseParts'>;
+  readonly head: BuiltHead;
   readonly step: StoredStep | undefined;
   readonly dropped: readonly number[];
   /** The list as of `head.baseVersion`, when it must be stored: its lines as text, compressed. */
@@ -119,11 +120,15 @@ export interface BuildStats {
   readonly brotliBytes: number;
 }
 
-/** The stored state with which a builder begins. */
-export interface Restored {
+/** The stored result of another node's build. */
+export interface Adopted {
   readonly head: FeedHead;
   /** The steps after `head.floor`, oldest first. */
   readonly steps: readonly StoredStep[];
+}
+
+/** The stored state with which a builder begins. */
+export interface Restored extends Adopted {
   /** In parts, as it is stored. */
   readonly base: readonly Uint8Array[];
 }
@@ -137,9 +142,6 @@ export interface FeedBuilderOptions {
   /** Entries of the blocklist, and exits, at most. */
   readonly entriesMax: number;
 }
-
-/** The stored result of another node's build. */
-export type Adopted = Omit<Restored, 'base'>;
 
 export type FeedBuilder = ReturnType<typeof createFeedBuilder>;
 

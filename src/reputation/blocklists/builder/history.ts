@@ -261,13 +261,17 @@ export interface StoredStep {
   readonly value: Uint8Array;
 }
 
-export interface FeedHead {
+/** A head before its list is stored. */
+export interface BuiltHead {
   readonly version: number;
   readonly floor: number;
   readonly baseVersion: number;
+  readonly contents: readonly ContentRecord[];
+}
+
+export interface FeedHead extends BuiltHead {
   /** Parts in which the list at `baseVersion` is stored. */
   readonly baseParts: number;
-  readonly contents: readonly ContentRecord[];
 }
 
 export function encodeHead(head: FeedHead): Uint8Array {

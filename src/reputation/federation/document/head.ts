@@ -50,9 +50,8 @@ export interface SnapshotRef {
   readonly chain: string;
 }
 
-export interface FederationHead {
-  /** Name of the key that signs. */
-  readonly origin: string;
+/** A head without its keys. */
+interface HeadFacts {
   /** Number of the last segment; 0: there is none. */
   readonly seq: number;
   /** 64 hexadecimal digits. */
@@ -66,6 +65,11 @@ export interface FederationHead {
   /** The number of accounts behind a row at least. */
   readonly least: number;
   readonly licence: string;
+}
+
+export interface FederationHead extends HeadFacts {
+  /** Name of the key that signs. */
+  readonly origin: string;
   /** The one that signs from now on, then the one that it follows. */
   readonly keys: readonly FederationKey[];
 }
@@ -90,10 +94,7 @@ export type HeadRead =
   | { readonly head?: undefined; readonly fault: HeadFault };
 
 /** @param signers the key that signs from now on, in a rotation with the one that it follows */
-export function writeHead(
-  head: Omit<FederationHead, 'keys' | 'origin'>,
-  signers: readonly SigningKey[],
-): Buffer {
+export function writeHead(head: HeadFacts, signers: readonly SigningKey[]): Buffer {
   const { snapshot } = head;
   const lines = [
     `${format}/${major} ${signers[0]!.name}`,

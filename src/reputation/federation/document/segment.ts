@@ -44,18 +44,22 @@ export interface AddressRef {
   readonly length: number;
 }
 
-/** The counts and times that a server says of an address. */
-export interface RowFacts {
+/** All that is said of an address but its categories, which stand in the reports themselves. */
+export interface CountedRow {
   readonly firstHour: number;
   readonly lastHour: number;
-  /** Bit n for category n. */
-  readonly categories: number;
   /** A power of 2. */
   readonly reports: number;
   /** 0 to 3 of each. */
   readonly staff: number;
   readonly members: number;
   readonly earned: number;
+}
+
+/** The counts and times that a server says of an address. */
+export interface RowFacts extends CountedRow {
+  /** Bit n for category n. */
+  readonly categories: number;
 }
 
 /** The facts of an address of which nothing is said. */

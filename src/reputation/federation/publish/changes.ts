@@ -16,13 +16,14 @@ import { addressBytes, decodeRow } from '../../reports/store/report-rows.ts';
 import { addressAt, createRowList, factsAt, newAddress, ROW, rowCount } from '../document/rows.ts';
 import {
   type AddressRef,
+  type CountedRow,
   compareAddresses,
   deletionLine,
   type RowFacts,
   rowLine,
   snapshotRowsMax,
 } from '../document/segment.ts';
-import type { CountedRow, Selection } from './selection.ts';
+import type { Selection } from './selection.ts';
 
 export const waitMsMax = 5 * minuteMs;
 /** Beyond so many that wait, a row goes out at once. */

@@ -39,16 +39,13 @@ import {
   voteDays,
   voteNetworkOf,
 } from '../../votes/quorum.ts';
-import { type AddressRef, type RowFacts, reportsShown } from '../document/segment.ts';
+import { type AddressRef, type CountedRow, reportsShown } from '../document/segment.ts';
 
 /** It leaves below this score. */
 const leavesBelow = 50;
 export const keptMs = 30 * dayMs;
 const immune = entryFlags.allowlisted | entryFlags.knownGood;
 const shownMax = 3;
-
-/** All that is said of an address but its categories, which stand in the reports themselves. */
-export type CountedRow = Omit<RowFacts, 'categories'>;
 
 export function createSelection(options: {
   readonly index: Pick<IpIndex, 'records' | 'covering' | 'prefixOf' | 'get'>;

@@ -142,11 +142,7 @@ export async function acceptHeld(
 }
 
 /** Keeps of a peer what waits, or that its key rotated. */
-export function notePeer(
-  store: Store,
-  peer: StoredPeer,
-  change: Partial<Omit<PeerNotes, 'addedAt' | 'toldAt' | 'told'>>,
-) {
+export function notePeer(store: Store, peer: StoredPeer, change: Partial<PeerNotes>) {
   return retryOnConflict(async () => {
     const key = peerNotesKey(peer.number);
     const found = await store.get(key);

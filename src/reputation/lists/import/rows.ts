@@ -36,7 +36,7 @@ const rowReportsMax = 255;
 /** The shortest prefix that is taken. Real lists stay far above; a typing slip must not block all. */
 const prefixLengthMin = { 4: 8, 6: 16 } as const;
 
-type FullBatch = Required<Omit<RowBatch, 'count'>>;
+type FullBatch = Required<Pick<RowBatch, 'families' | 'words' | 'lengths' | 'scores' | 'reports'>>;
 
 interface RowScore {
   score: number;

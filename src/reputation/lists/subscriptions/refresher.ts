@@ -309,8 +309,7 @@ export interface FetchJob extends FetchBounds {
   readonly known: Validators | undefined;
 }
 
-interface FetchedRows {
-  readonly batches: readonly RowBatch[];
+interface FetchedFacts {
   /** The format that it was read in. */
   readonly format: ListFormatName;
   readonly rows: number;
@@ -322,8 +321,12 @@ interface FetchedRows {
   readonly validators: Validators;
 }
 
+interface FetchedRows extends FetchedFacts {
+  readonly batches: readonly RowBatch[];
+}
+
 /** As the thread sends it: all rows in one array a field. */
-export type SentRows = { readonly sent: Omit<FetchedRows, 'batches'>; readonly all: RowBatch };
+export type SentRows = { readonly sent: FetchedFacts; readonly all: RowBatch };
 
 export type Fetched =
   | { readonly fetched: FetchedRows }

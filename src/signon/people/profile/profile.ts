@@ -45,7 +45,9 @@ const plusBit = 8;
 
 type Flag = keyof typeof flagBits;
 
-export type Profile = Texts & { readonly [name in Flag]: boolean } & { readonly plan: Plan };
+type Switches = { readonly [name in Flag]: boolean } & { readonly plan: Plan };
+
+export type Profile = Texts & Switches;
 
 export const plans = ['free', 'plus'] as const;
 export type Plan = (typeof plans)[number];
@@ -94,7 +96,7 @@ export function encodeProfile(profile: Profile): Uint8Array {
   return rows.encode({ ...profile, flags: set.reduce((bits, [, bit]) => bits | bit, plus) });
 }
 
-function readFlags(bits: number): Omit<Profile, keyof Texts> {
+function readFlags(bits: number): Switches {
   const flags = Object.entries(flagBits).map(([name, bit]) => [name, (bits & bit) !== 0]);
   const plan = (bits & plusBit) !== 0 ? 'plus' : 'free';
   return { ...(Object.fromEntries(flags) as Record<Flag, boolean>), plan };
