@@ -4,7 +4,7 @@ import { isAccountId } from '../access/accounts/records.ts';
 import type { FormField } from '../contracts/operation.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Failure } from '../core/result.ts';
-import { Card, EmptyState, Notice } from '../web/components/card.tsx';
+import { Card, EmptyState, Fold, Folds, Notice } from '../web/components/card.tsx';
 import {
   ActionButton,
   Button,
@@ -220,17 +220,18 @@ function RefusalNotice({
 export interface ListingOptions {
   /** The empty state shows it with `none`. */
   readonly icon: IconName;
-  readonly none: string;
-  readonly caption: string;
+  readonly text: { readonly caption: string; readonly none?: string };
+  /** In place of that of `text`. */
+  readonly none?: string | undefined;
   readonly columns: readonly (string | Column)[];
   readonly rows: TableOptions['rows'];
 }
 
 /** Returns a table, or the empty state with `none` if there are no rows. */
-export function Listing({ icon, none, caption, columns, rows }: ListingOptions): Html {
-  if (rows.length === 0) return <EmptyState icon={icon} text={none} />;
+export function Listing({ icon, text, none, columns, rows }: ListingOptions): Html {
+  if (rows.length === 0) return <EmptyState icon={icon} text={none ?? text.none ?? ''} />;
   const titled = columns.map((one) => (typeof one === 'string' ? { title: one } : one));
-  return <Table caption={caption} columns={titled} rows={rows} stack />;
+  return <Table caption={text.caption} columns={titled} rows={rows} stack />;
 }
 
 /** A form that adds something is folded where there is something already, unless it was just refused. */
@@ -240,6 +241,40 @@ export function isFormOpen(
   isEmpty = false,
 ): boolean {
   return isEmpty || refused?.does === does;
+}
+
+interface AddFoldOptions {
+  readonly view: Pick<ConsoleView, 'refused'>;
+  readonly title: string;
+  /** It is open though nothing was refused: there is nothing yet. */
+  readonly isOpen: boolean;
+  readonly children: Html;
+}
+
+export function AddFold({ view, title, isOpen, children }: AddFoldOptions): Html {
+  return (
+    <Folds>
+      <Fold title={title} icon="plus" open={isFormOpen(view, 'add', isOpen)}>
+        {children}
+      </Fold>
+    </Folds>
+  );
+}
+
+interface MoreOptions {
+  readonly href: string | undefined;
+  readonly label: string;
+}
+
+/** The link to the next page of a table; none behind the last one. */
+export function More({ href, label }: MoreOptions): Html {
+  return (
+    href && (
+      <p>
+        <Link href={href}>{label}</Link>
+      </p>
+    )
+  );
 }
 
 export interface FindFormOptions {

@@ -17,6 +17,7 @@ import {
   inWords,
   isFormOpen,
   Listing,
+  More,
   sectionActs,
 } from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
@@ -95,8 +96,7 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
             <Fold title={text.invitations} icon="clock" aside={format.number(invited.length)}>
               <Listing
                 icon="mail"
-                none={text.none}
-                caption={text.invitations}
+                text={{ caption: text.invitations }}
                 columns={[text.email, text.until, all.lists.actions]}
                 rows={invited}
               />
@@ -104,18 +104,8 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
           )}
         </Folds>
         <FindForm action="/admin/people" label={text.part} submit={all.search} value={part} />
-        <Listing
-          icon="person"
-          none={text.none}
-          caption={text.caption}
-          columns={columns}
-          rows={rows}
-        />
-        {more && (
-          <p>
-            <Link href={more}>{all.more}</Link>
-          </p>
-        )}
+        <Listing icon="person" text={text} columns={columns} rows={rows} />
+        <More href={more} label={all.more} />
       </>
     ),
   });

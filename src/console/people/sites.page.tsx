@@ -1,7 +1,6 @@
 /** Sites that people sign in to, each with the button that blocks it, and a form for any other domain. */
 
 import { Fold, Folds } from '../../web/components/card.tsx';
-import { Link } from '../../web/components/link.tsx';
 import { Badge } from '../../web/components/table.tsx';
 import { type Html, hostName } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
@@ -14,6 +13,7 @@ import {
   FindForm,
   isFormOpen,
   Listing,
+  More,
   sectionActs,
 } from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
@@ -91,7 +91,8 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
     { title: text.state, plain: true },
     text.actions,
   ];
-  const more = next && `/admin/sites?${new URLSearchParams({ part, page: String(next) })}`;
+  const page = new URLSearchParams({ part, page: String(next) });
+  const more = next === undefined ? undefined : `/admin/sites?${page}`;
   return consolePage(frame, view, {
     section: 'sites',
     lede: text.lede,
@@ -129,16 +130,12 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
         </p>
         <Listing
           icon="list"
-          none={part === '' ? text.empty : text.none}
-          caption={text.caption}
+          text={text}
+          none={part === '' ? text.empty : undefined}
           columns={columns}
           rows={rows}
         />
-        {more && (
-          <p>
-            <Link href={more}>{all.more}</Link>
-          </p>
-        )}
+        <More href={more} label={all.more} />
         {view.notices.length > 0 && <NoticeList frame={frame} view={view} />}
       </>
     ),
@@ -168,7 +165,7 @@ function NoticeList({
     <>
       <h2>{text.title}</h2>
       <p class="card-note">{text.lede}</p>
-      <Listing icon="mail" none="" caption={text.title} columns={columns} rows={rows} />
+      <Listing icon="mail" text={{ caption: text.title }} columns={columns} rows={rows} />
     </>
   );
 }

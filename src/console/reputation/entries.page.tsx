@@ -1,7 +1,6 @@
 /** The operator's own entries: what is said of which range until when, a search, and a form for one more. */
 
 import { scoreBand } from '../../core/score-band.ts';
-import { Fold, Folds } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
@@ -10,10 +9,10 @@ import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
   ActButton,
   ActForm,
+  AddFold,
   type ConsoleView,
   consolePage,
   FindForm,
-  isFormOpen,
   Listing,
   sectionActs,
 } from '../parts.page.tsx';
@@ -58,15 +57,9 @@ export function entriesPage(frame: PageFrame, view: EntriesView): string {
     lede: text.lede,
     body: (
       <>
-        <Folds>
-          <Fold
-            title={text.addTitle}
-            icon="plus"
-            open={isFormOpen(view, 'add', part === '' && view.entries.length === 0)}
-          >
-            {addForm(frame, view)}
-          </Fold>
-        </Folds>
+        <AddFold view={view} title={text.addTitle} isOpen={part === '' && !view.entries.length}>
+          {addForm(frame, view)}
+        </AddFold>
         {(part !== '' || view.entries.length > 0) && (
           <FindForm action="/admin/entries" label={text.part} submit={all.search} value={part} />
         )}
@@ -154,8 +147,8 @@ function found(frame: PageFrame, view: EntriesView): Html {
       {entries.length > rowsMax && <p class="card-note">{text.first(format.number(rowsMax))}</p>}
       <Listing
         icon="list"
-        none={part === '' ? text.noneYet : text.none}
-        caption={text.caption}
+        text={text}
+        none={part === '' ? text.noneYet : undefined}
         columns={columns}
         rows={rows}
       />
@@ -203,22 +196,10 @@ export function allowPage(
     lede: text.lede,
     body: (
       <>
-        <Folds>
-          <Fold
-            title={text.addTitle}
-            icon="plus"
-            open={isFormOpen(view, 'add', ranges.length === 0)}
-          >
-            <ActForm view={view} of={allowActs} does="add" text={text} label={text.add} />
-          </Fold>
-        </Folds>
-        <Listing
-          icon="shield"
-          none={text.none}
-          caption={text.caption}
-          columns={columns}
-          rows={rows}
-        />
+        <AddFold view={view} title={text.addTitle} isOpen={ranges.length === 0}>
+          <ActForm view={view} of={allowActs} does="add" text={text} label={text.add} />
+        </AddFold>
+        <Listing icon="shield" text={text} columns={columns} rows={rows} />
       </>
     ),
   });

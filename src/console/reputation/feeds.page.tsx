@@ -1,6 +1,5 @@
 /** The feeds that the operator named: what each takes, where it is served, and a form for one more. */
 
-import { Fold, Folds } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
@@ -8,9 +7,9 @@ import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
   ActButton,
   ActForm,
+  AddFold,
   type ConsoleView,
   consolePage,
-  isFormOpen,
   Listing,
   sectionActs,
 } from '../parts.page.tsx';
@@ -128,22 +127,10 @@ export function feedsPage(frame: PageFrame, view: FeedsView): string {
     lede: text.lede,
     body: (
       <>
-        <Folds>
-          <Fold
-            title={text.addTitle}
-            icon="plus"
-            open={isFormOpen(view, 'add', view.feeds.length === 0)}
-          >
-            {addForm(frame, view)}
-          </Fold>
-        </Folds>
-        <Listing
-          icon="list"
-          none={text.none}
-          caption={text.caption}
-          columns={columns}
-          rows={rows}
-        />
+        <AddFold view={view} title={text.addTitle} isOpen={view.feeds.length === 0}>
+          {addForm(frame, view)}
+        </AddFold>
+        <Listing icon="list" text={text} columns={columns} rows={rows} />
         <p class="card-note">
           {text.count(format.number(view.feeds.length), format.number(view.most))}{' '}
           <Link href="/docs/feeds">{text.forms}</Link>

@@ -452,9 +452,7 @@ export function listsPage(frame: PageFrame, view: ListsView): string {
     lede: isFirst ? text.firstLede : text.lede,
     body: (
       <>
-        {view.lists.length > 0 && (
-          <Listing icon="list" none="" caption={text.caption} columns={columns} rows={rows} />
-        )}
+        {view.lists.length > 0 && <Listing icon="list" text={text} columns={columns} rows={rows} />}
         {isFirst && catalogue(frame, view)}
         {ownList(frame, view)}
         {!isFirst && catalogue(frame, view)}

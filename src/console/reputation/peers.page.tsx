@@ -10,6 +10,7 @@ import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
   ActButton,
   ActForm,
+  AddFold,
   type ConsoleView,
   consolePage,
   consolePaths,
@@ -354,60 +355,58 @@ function addCard(frame: PageFrame, view: PeersView): Html {
     />
   );
   return (
-    <Folds>
-      <Fold
-        title={text.addTitle}
-        icon="plus"
-        open={isFormOpen(view, 'add', preview !== undefined || view.peers.length === 0)}
-      >
-        <Form csrf={csrf} action={peerPreviewPath}>
-          {field('url', text.urlHint, true)}
-          {field('key', text.keyHint, true)}
-          <Folds>
-            <Fold
-              title={text.setTitle}
-              level={3}
-              aside={text.defaultWeight(number(Number(typed?.weight || '0.5')))}
-              open={hasTerms}
-            >
-              <div class="field-grid">
-                <SelectField
-                  id="weight"
-                  name="weight"
-                  label={text.weight}
-                  hint={text.weightHint}
-                  value={typed?.weight || '0.5'}
-                  options={weightOptions(number)}
-                />
-                {field('owner', text.ownerHint)}
-              </div>
-              <div class="field-grid">
-                {field('budget', text.budgetHint)}
-                <SelectField
-                  id="own"
-                  name="own"
-                  label={text.ownQuestion}
-                  hint={text.ownHint}
-                  value={typed?.own}
-                  options={[
-                    { value: '', label: text.no },
-                    { value: 'true', label: text.yes },
-                  ]}
-                />
-              </div>
-            </Fold>
-          </Folds>
-          <p>
-            <Button
-              label={text.preview}
-              kind={preview?.found ? 'secondary' : 'primary'}
-              icon="search"
-            />
-          </p>
-        </Form>
-        {preview?.found && foundPeer(frame, view, preview.typed, preview.found)}
-      </Fold>
-    </Folds>
+    <AddFold
+      view={view}
+      title={text.addTitle}
+      isOpen={preview !== undefined || view.peers.length === 0}
+    >
+      <Form csrf={csrf} action={peerPreviewPath}>
+        {field('url', text.urlHint, true)}
+        {field('key', text.keyHint, true)}
+        <Folds>
+          <Fold
+            title={text.setTitle}
+            level={3}
+            aside={text.defaultWeight(number(Number(typed?.weight || '0.5')))}
+            open={hasTerms}
+          >
+            <div class="field-grid">
+              <SelectField
+                id="weight"
+                name="weight"
+                label={text.weight}
+                hint={text.weightHint}
+                value={typed?.weight || '0.5'}
+                options={weightOptions(number)}
+              />
+              {field('owner', text.ownerHint)}
+            </div>
+            <div class="field-grid">
+              {field('budget', text.budgetHint)}
+              <SelectField
+                id="own"
+                name="own"
+                label={text.ownQuestion}
+                hint={text.ownHint}
+                value={typed?.own}
+                options={[
+                  { value: '', label: text.no },
+                  { value: 'true', label: text.yes },
+                ]}
+              />
+            </div>
+          </Fold>
+        </Folds>
+        <p>
+          <Button
+            label={text.preview}
+            kind={preview?.found ? 'secondary' : 'primary'}
+            icon="search"
+          />
+        </p>
+      </Form>
+      {preview?.found && foundPeer(frame, view, preview.typed, preview.found)}
+    </AddFold>
   );
 }
 
@@ -489,13 +488,7 @@ export function peersPage(frame: PageFrame, view: PeersView): string {
     lede: text.lede,
     body: (
       <>
-        <Listing
-          icon="shield"
-          none={text.none}
-          caption={text.caption}
-          columns={columns}
-          rows={rows}
-        />
+        <Listing icon="shield" text={text} columns={columns} rows={rows} />
         {addCard(frame, view)}
       </>
     ),

@@ -12,6 +12,7 @@ import {
   FindForm,
   facts,
   Listing,
+  More,
   sectionActs,
 } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
@@ -161,12 +162,8 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
           {isCut && text.first(format.number(limit))}
         </p>
       )}
-      <Listing icon="flag" none={text.none} caption={text.caption} columns={columns} rows={rows} />
-      {more && (
-        <p>
-          <Link href={more}>{all.more}</Link>
-        </p>
-      )}
+      <Listing icon="flag" text={text} columns={columns} rows={rows} />
+      <More href={more} label={all.more} />
     </>
   );
 }

@@ -46,8 +46,8 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
         <FindForm action="/admin/audit" label={text.part} submit={all.search} value={part} />
         <Listing
           icon="list"
-          none={part === '' ? text.none : text.noneFound}
-          caption={text.caption}
+          text={text}
+          none={part === '' ? undefined : text.noneFound}
           columns={[text.change, text.result, text.who, text.at].map((title) => ({
             title,
             plain: true,
