@@ -63,6 +63,7 @@ export function consentPage(frame: PageFrame, data: ConsentPageData): string {
     title: text.title(client.id),
     noindex: true,
     isBare: true,
+    namesPerson: true,
     className: 'page-consent',
     body: (
       <div class="wrap consent">
@@ -103,8 +104,8 @@ function formBody(
 ): Html {
   return (
     <>
-      <Hidden name="id" value={id} />
-      <Hidden name="shown" value={shown} />
+      <Hidden name="id" value={id} isOfPage />
+      <Hidden name="shown" value={shown} isOfPage />
       <fieldset class="consent-scopes">
         <legend>{text.scopesTitle}</legend>
         <ul>{scopes.map((asked) => scopeItem(asked, isNew(asked, scopes), language, text))}</ul>

@@ -91,8 +91,15 @@ export function Form(options: FormOptions): Html {
   );
 }
 
-export function Hidden({ name, value }: { readonly name: string; readonly value: string }): Html {
-  return <input type="hidden" name={name} value={value} />;
+interface HiddenOptions {
+  readonly name: string;
+  readonly value: string;
+  /** Each page has another value, whatever the form is about (intake/unsaved.ts). */
+  readonly isOfPage?: boolean | undefined;
+}
+
+export function Hidden({ name, value, isOfPage }: HiddenOptions): Html {
+  return <input type="hidden" name={name} value={value} data-of-page={isOfPage} />;
 }
 
 export interface ActionOptions {

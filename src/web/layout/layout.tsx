@@ -84,6 +84,8 @@ export interface DocumentOptions {
   readonly lookedUp?: string | undefined;
   /** One form or one message for a visitor on the way to somewhere: no navigation stands around it. */
   readonly isBare?: boolean;
+  /** The body says who is signed in, with a way to be another: the foot of a bare page doesn't. */
+  readonly namesPerson?: boolean;
   readonly className?: string;
   /** Static file of a script of this page's own. */
   readonly script?: string;
@@ -405,7 +407,7 @@ function documentFooter(frame: PageFrame): Html {
 }
 
 /** Below one form or one message: the languages, whose service it is, help, and the way out for who is signed in. */
-function bareFooter(frame: PageFrame): Html {
+function bareFooter(frame: PageFrame, namesPerson = false): Html {
   const text = frameText(frame);
   const { docs } = frame.links;
   if (frame.isGuest) {
@@ -423,7 +425,7 @@ function bareFooter(frame: PageFrame): Html {
       {appearanceForm(frame)}
       {brand(frame)}
       {docs && <Link href={docs}>{text.links.help}</Link>}
-      {frame.person && (
+      {frame.person && !namesPerson && (
         <p class="bare-person">
           {text.person.signedInAs(frame.person.email)} {signOutForm(frame, frame.person)}
         </p>
@@ -457,7 +459,7 @@ export function renderDocument(frame: PageFrame, options: DocumentOptions): stri
         <main id="main" tabindex={-1}>
           {options.body}
         </main>
-        {isBare ? bareFooter(frame) : documentFooter(frame)}
+        {isBare ? bareFooter(frame, options.namesPerson) : documentFooter(frame)}
       </body>
     </html>
   );

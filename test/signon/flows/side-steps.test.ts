@@ -18,7 +18,7 @@ import {
 import { forFile } from '../../support/server/for-file.ts';
 import { type Answer, startTestServer } from '../../support/server/server.ts';
 import { openPeopleOf, personPassword } from '../../support/signon/person.ts';
-import { authorizePath } from '../../support/signon/visitor.ts';
+import { authorizePath, consentFormIn } from '../../support/signon/visitor.ts';
 
 const email = 'ada@mail.example';
 const site = authorizePath({ state: 'of the site/é' });
@@ -442,6 +442,34 @@ describe('beside the straight way', () => {
         );
       });
     }
+
+    it('comes along with the language and the theme: the switches of a consent', async () => {
+      const visitor = visitorOf();
+      await visitor.signIn(email, personPassword);
+      let at = authorizePath({ scope: 'openid profile email', prompt: 'consent' });
+      let chosen = ['profile'];
+      for (const value of ['fr', 'dark', 'en']) {
+        const page = await visitor.get(at);
+        const { id, csrf, shown } = consentFormIn(page);
+        const button = new RegExp(`<button form="([^"]*)" formaction="([^"]*)"[^>]*"${value}"`);
+        const [, form, action] = button.exec(page.body)!;
+        assert.match(page.body, new RegExp(`<form class="form consent-form"[^>]* id="${form}"`));
+        const body = new URLSearchParams({ csrf, id, shown });
+        for (const scope of chosen) body.append('scope', scope);
+        const moved = await visitor.post(action!.replaceAll('&amp;', '&'), `${body}`);
+        at = moved.headers.location!;
+        const next = await visitor.get(at);
+        assert.deepEqual(consentFormIn(next).scopes, chosen, value);
+        assert.match(next.body, /value="openid" checked disabled/);
+        assert.match(next.body, value === 'en' ? /<html[^>]* lang="en"/ : /<html[^>]* lang="fr"/);
+        assert.equal(next.body.match(/Signed in as|Connecté/g)?.length, 1);
+        chosen = value === 'fr' ? ['email'] : [];
+      }
+      const allowed = await visitor.submit(await visitor.get(at), '/authorize.php/consent', {
+        decision: 'allow',
+      });
+      assert.match(allowed.headers.location!, /[?&]code=/);
+    });
 
     it('is for no form of another site, and leads to no other host', async () => {
       const visitor = visitorOf();

@@ -91,6 +91,7 @@ export function refillForm(markup: string, { action, fields }: Unsaved): string 
       const name = attribute(input, 'name') ?? '';
       const value = attribute(input, 'value') ?? '';
       if (attribute(input, 'type') !== 'hidden' || neverKept.test(name)) return false;
+      if (hasMark(input, 'data-of-page')) return false;
       return !sealed.test(value) && !valuesOf(name).includes(value);
     });
     return isOfOther ? form : filled(form, valuesOf);
@@ -124,8 +125,9 @@ function filled(form: string, valuesOf: (name: string) => readonly string[]): st
     .replace(tagsOf('input'), (input) => {
       const name = attribute(input, 'name') ?? '';
       const type = attribute(input, 'type') ?? 'text';
-      if (neverKept.test(name) || ['hidden', 'password', 'file', 'submit'].includes(type))
-        return input;
+      const isOwn = ['hidden', 'password', 'file', 'submit'].includes(type);
+      // A field that is disabled was not sent.
+      if (neverKept.test(name) || isOwn || hasMark(input, 'disabled')) return input;
       const values = valuesOf(name);
       if (type === 'checkbox' || type === 'radio') {
         const bare = input.replace(/ checked(="[^"]*")?(?=[\s/>])/, '');
@@ -221,6 +223,10 @@ const entities: Readonly<Record<string, string>> = {
   gt: '>',
   '#39': "'",
 };
+
+function hasMark(tag: string, name: string): boolean {
+  return new RegExp(` ${name}(?=[\\s=/>])`).test(tag);
+}
 
 function attribute(markup: string, name: string): string | undefined {
   const tag = firstTag.exec(markup)?.[0] ?? '';
