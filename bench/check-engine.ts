@@ -21,7 +21,7 @@ import { createSettledMemory } from '../src/integrations/crowdsec/settled-polls.
 import { createContributions } from '../src/reputation/state/contributions.ts';
 import { hostScore, makeCheckTable } from './check-table.ts';
 
-export interface CheckEngine {
+interface CheckEngine {
   readonly frontEnd: FrontEnd;
   readonly key: string;
   /** Addresses drawn from the table, as text. */

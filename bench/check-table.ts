@@ -7,7 +7,7 @@ import { makeKey } from '../src/access/keys/key-format.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { formatIp } from '../src/ip/address.ts';
 
-export interface CheckTable {
+interface CheckTable {
   /** IPv4 addresses as numbers; one may come twice, then the later score counts. */
   readonly hosts: Uint32Array;
   readonly key: string;

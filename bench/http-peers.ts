@@ -13,13 +13,13 @@ import { Reader } from 'mmdb-lib';
 import { defaultSource } from '../src/geo/sources.ts';
 import { hostScore, hostText, makeCheckTable } from './check-table.ts';
 
-export interface PeerAnswer {
+interface PeerAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: object;
 }
 
-export type PeerCheck = (key: string | undefined, address: string | null) => PeerAnswer;
+type PeerCheck = (key: string | undefined, address: string | null) => PeerAnswer;
 
 const path = '/api/v2/check';
 const readsPerMinute = 2 ** 25 - 1;
@@ -86,7 +86,7 @@ function countryOf(found: object | null): string | undefined {
   return (found as { country_code?: string } | null)?.country_code;
 }
 
-export interface PeerServer {
+interface PeerServer {
   readonly port: number;
   close(): void;
 }

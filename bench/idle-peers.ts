@@ -7,7 +7,7 @@ import { spawn } from '../test/support/house/spawn.ts';
 import { freePort } from '../test/support/server/free-port.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 
-export interface IdlePeer {
+interface IdlePeer {
   /** From its start until it takes a connection. */
   readonly ms: number;
   readonly pid: number;

@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { spawn } from '../test/support/house/spawn.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 
-export interface DnsPeer {
+interface DnsPeer {
   /** CPU seconds of the server for a million answers, over so many seconds of load. */
   cpuPerMillion(seconds: number): Promise<number>;
   stop(): Promise<void>;

@@ -18,7 +18,7 @@ const bytes = {
   event: 10 + 22 + 12 + 26,
 } as const;
 
-export interface RawPeer {
+interface RawPeer {
   /** Resolves when all rows are on disk. */
   one(): Promise<unknown>;
   close(): Promise<void>;

@@ -23,7 +23,7 @@ export interface Subject {
   run(): number;
 }
 
-export interface AsyncSubject extends Omit<Subject, 'run'> {
+interface AsyncSubject extends Omit<Subject, 'run'> {
   run(): Promise<number>;
 }
 

@@ -39,7 +39,7 @@ import { storePath } from './storage/lmdb/presence.ts';
 import type { Store } from './storage/store.ts';
 import { formatPreparations } from './web/layout/format.ts';
 
-export interface RunningServer {
+interface RunningServer {
   /** The port that was really taken: PORT=0 asks for any. */
   readonly port: number;
   readonly store: Store;

@@ -122,6 +122,19 @@ test('every source is imported by another one or is an entry', () => {
   assert.deepEqual(dead, []);
 });
 
+/** What the files called `operations.ts` export is listed without names. */
+test('nothing is exported that no other file names', () => {
+  const words = everything.map(({ path, text }) => [path, new Set(text.match(/\w+/g))] as const);
+  const idle = sources.flatMap(({ path, text }) => {
+    if (/(\/operations|\.worker)\.ts$/.test(path)) return [];
+    const exported = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm;
+    return [...text.matchAll(exported)]
+      .filter(([, name]) => !words.some(([other, all]) => other !== path && all.has(name!)))
+      .map(([, name]) => `${path}: ${name}`);
+  });
+  assert.deepEqual(idle, []);
+});
+
 test('no source is imported by tests and benches alone', () => {
   const entries = new Set(['src/cli.ts']);
   const imported = new Set(sources.flatMap(({ imports }) => imports));
@@ -134,7 +147,7 @@ test('no source is imported by tests and benches alone', () => {
 /** Figures that may fall and never rise: whoever brings one down writes the new one here. */
 const ratchets = {
   filesWithOneImporter: 20,
-  interfacesOfOneFactory: 25,
+  interfacesOfOneFactory: 33,
   commentsWithoutSubject: 0,
   linesOfOldWords: 0,
   typesByOmission: 8,
@@ -167,7 +180,7 @@ test('files that only one file of their folder imports grow no more', () => {
 
 test('interfaces that only restate a factory of their file grow no more', () => {
   const found = sources.flatMap(({ path, text }) =>
-    [...text.matchAll(/^export interface (\w+)/gm)]
+    [...text.matchAll(/^(?:export )?interface (\w+)/gm)]
       .map(([, name]) => name!)
       .filter((name) =>
         new RegExp(

@@ -35,14 +35,14 @@ export interface AuditEntry extends AuditFacts {
   readonly result: 'done' | 'failed' | 'unfinished';
 }
 
-export type AuditedChange = Pick<AuditEntry, 'user' | 'command'> &
+type AuditedChange = Pick<AuditEntry, 'user' | 'command'> &
   Partial<Pick<AuditEntry, 'before' | 'address'>>;
 
 export interface BegunChange extends AuditedChange {
   readonly id: Uint8Array;
 }
 
-export interface AuditPage {
+interface AuditPage {
   /** Newest first. */
   readonly entries: readonly AuditEntry[];
   /** Entries before this time come next; undefined at the end. */

@@ -42,7 +42,7 @@ export function sightingEndsAt(sighting: Uint8Array): number {
 }
 
 /** Returns the sighting for a mark whose request was refused. It expires with the mark; no mark leads to it. */
-export function refusedSighting(sighting: Uint8Array): Uint8Array {
+function refusedSighting(sighting: Uint8Array): Uint8Array {
   return sighting.map((byte, i) => (i < 4 ? byte : byte ^ 0xff));
 }
 

@@ -23,7 +23,7 @@ const namesMax = 128;
 export const minutesKept = 1_440;
 const layout = 1;
 
-export interface MinuteFigures {
+interface MinuteFigures {
   readonly startMs: number;
   readonly checks: number;
   /** Seconds, of one check in 64; undefined: none was timed. */
@@ -31,7 +31,7 @@ export interface MinuteFigures {
   readonly p99: number | undefined;
 }
 
-export interface CounterBucket {
+interface CounterBucket {
   readonly startMs: number;
   of(name: string): number;
 }

@@ -101,7 +101,7 @@ export function createSignInCounts(firstPage: number, touch: (page: number) => v
   };
 }
 
-export type SignInCounts = ReturnType<typeof createSignInCounts>;
+type SignInCounts = ReturnType<typeof createSignInCounts>;
 
 /**
  * Reads the counts up to the end of the journal, for commands: from the last checkpoint and the events after it.

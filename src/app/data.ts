@@ -311,7 +311,7 @@ function announceStore(opened: OpenedServerStore): void {
 // The state in memory for commands that only read: loaded as at a start and brought up to the journal's end.
 // Nothing is written, and a server may run at the same time.
 
-export interface OfflineStateOptions {
+interface OfflineStateOptions {
   /** A store that discards writes: what the state tidies up while it loads is not kept. */
   readonly store: Store;
   readonly clock: Clock;

@@ -12,7 +12,7 @@ import { createDigestRing, createMix, digestEvery } from '../storage/nodes/diges
 // A sum over the living keys and the accounts as the front ends see them, by which nodes find out whether
 // their memories are the same. Trust is left out, for it is a float; the quotas that follow from it are in.
 
-export interface DigestedTables {
+interface DigestedTables {
   readonly tables: AccessTables;
   readonly sum: Uint32Array;
 }

@@ -83,7 +83,7 @@ export const endpoints: readonly Endpoint[] = [
   ...serviceEndpoints,
 ];
 
-export interface OpenModule {
+interface OpenModule {
   readonly routes?: readonly Route[];
   readonly tables?: readonly BoundedTable[];
   /** Totals of what it did since the start, which the figures sample. */

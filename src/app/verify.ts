@@ -76,7 +76,7 @@ import { type Entry, pagesUnder, type Store } from '../storage/store.ts';
 import { openOfflineState } from './data.ts';
 import type { State } from './state.ts';
 
-export interface VerifiedStore {
+interface VerifiedStore {
   readonly findings: Findings;
   readonly seen: RowsSeen;
   readonly journalPosition: number;

@@ -34,7 +34,7 @@ const nameBytes = 8;
 /** Accounts looked at between two turns of the event loop. */
 const turnSlots = 4_096;
 
-export interface BudgetUse {
+interface BudgetUse {
   readonly account: string;
   readonly open: number;
   readonly limit: number;

@@ -22,7 +22,7 @@ import { captchaTag as tag } from './challenge/challenge.route.ts';
 import { type Receipts, siteFaults } from './receipts.ts';
 import { levels } from './work/levels.ts';
 
-export interface CaptchaReceiptOptions {
+interface CaptchaReceiptOptions {
   readonly quotaGuard: QuotaGuard;
   readonly guard: Guard;
   readonly receipts: Pick<Receipts, 'redeem' | 'siteFault'>;

@@ -38,7 +38,7 @@ export interface Site {
 }
 
 /** The level that a receipt stands for; `none`: nothing was asked of a clean address. */
-export type PassedLevel = Level | 'none';
+type PassedLevel = Level | 'none';
 
 export interface SolvedBy {
   readonly siteKey: string | undefined;
@@ -50,7 +50,7 @@ export interface SolvedBy {
   readonly action?: string;
 }
 
-export interface RedeemedReceipt {
+interface RedeemedReceipt {
   readonly siteKey: string;
   /** The origin of the page as its browser sent it: `https://shop.example`. */
   readonly origin: string;
@@ -68,11 +68,11 @@ export interface RedeemedReceipt {
  * `invalid`: forged, altered, unknown, of a revoked site key or of another account's; or without a puzzle
  * where one is wanted.
  */
-export type ReceiptFault = 'invalid' | 'wrong_site' | 'spent';
+type ReceiptFault = 'invalid' | 'wrong_site' | 'spent';
 
 /** The reason why a page of a site gets no receipts: the account has no such site key, or it is not for that host. */
 export const siteFaults = ['unknown', 'other_host'] as const;
-export type SiteFault = (typeof siteFaults)[number];
+type SiteFault = (typeof siteFaults)[number];
 
 export interface Receipts {
   /**

@@ -37,7 +37,7 @@ interface CliProgress {
 const cliProgress: CliProgress = untypedCliProgress;
 
 /** The counts at one moment while a list is read. */
-export interface ProgressState {
+interface ProgressState {
   readonly readBytes: number;
   readonly rows: number;
   readonly badLines: number;

@@ -9,7 +9,7 @@ export function processEnvironment(): Record<string, string | undefined> {
 
 export const dataDirDefault = './var';
 
-export interface DataPlace {
+interface DataPlace {
   readonly dataDir: string;
   /** True if the store is shared with other machines: DATABASE_URL. */
   readonly isShared: boolean;

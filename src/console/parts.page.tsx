@@ -58,7 +58,7 @@ const sectionIcons: Readonly<Record<ConsoleSection, IconName>> = {
 export const undoPath = '/admin/undo';
 
 /** An act of a moment ago, for the status line. */
-export interface ShownDone {
+interface ShownDone {
   /** Under which the server knows it. */
   readonly name: string;
   readonly act: string;
@@ -70,7 +70,7 @@ export interface ShownDone {
 }
 
 /** A change that was refused: its page says so, and the form that asked for it has what was typed. */
-export interface ShownRefusal {
+interface ShownRefusal {
   /** The field `do` of the form. */
   readonly does: string;
   readonly sentence: string;
@@ -129,7 +129,7 @@ export function inWords(frame: Pick<PageFrame, 'language'>, sentence: string): s
   return inWords(frame, sentence.slice(0, at)) + colon + inWords(frame, sentence.slice(at + 2));
 }
 
-export interface ConsolePageOptions {
+interface ConsolePageOptions {
   readonly section: ConsoleSection;
   readonly title?: string | undefined;
   readonly lede: string;
@@ -217,7 +217,7 @@ function RefusalNotice({
   );
 }
 
-export interface ListingOptions {
+interface ListingOptions {
   /** The empty state shows it with `none`. */
   readonly icon: IconName;
   readonly text: { readonly caption: string; readonly none?: string };
@@ -277,7 +277,7 @@ export function More({ href, label }: MoreOptions): Html {
   );
 }
 
-export interface FindFormOptions {
+interface FindFormOptions {
   readonly action: string;
   /** The name of the field, and its id. Default: part. */
   readonly name?: string | undefined;

@@ -62,7 +62,7 @@ export interface Reading extends ReadingTools {
   catchUpTo(seq: bigint): Promise<void>;
 }
 
-export interface EmbeddedPlace {
+interface EmbeddedPlace {
   /** The store's directory inside DATA_DIR. */
   readonly path: string;
   readonly claim: InheritedClaim;
@@ -94,7 +94,7 @@ export interface Parameter {
   readonly control?: FormControl;
 }
 
-export interface FormControl {
+interface FormControl {
   readonly type?: 'date';
   /** In characters. */
   readonly maxLength?: number;
@@ -113,7 +113,7 @@ export interface FormField extends FormControl {
 }
 
 export type Parameters = Readonly<Record<string, Parameter>>;
-export type InputSchema<P extends Parameters> = v.StrictObjectSchema<
+type InputSchema<P extends Parameters> = v.StrictObjectSchema<
   { readonly [Name in keyof P]: P[Name]['schema'] },
   undefined
 >;

@@ -5,7 +5,7 @@
  */
 
 /** All are `#rrggbb`. */
-export interface AccentColours {
+interface AccentColours {
   readonly accent: string;
   readonly hover: string;
   /** The text on the accent. */
@@ -28,7 +28,7 @@ const themes = {
   light: { grounds: ['#f2f4f3', '#ffffff', '#e7ebea'], on: '#ffffff', step: -0.002, end: 0 },
   dark: { grounds: ['#0c131a', '#131d27', '#080e14'], on: '#0b1a2a', step: 0.002, end: 1 },
 } as const;
-export type ThemeName = keyof typeof themes;
+type ThemeName = keyof typeof themes;
 
 const hexPattern = /^#[0-9a-f]{6}$/i;
 

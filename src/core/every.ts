@@ -9,7 +9,7 @@ export interface Run {
   readonly wait: (ms: number) => void;
 }
 
-export interface EveryOptions {
+interface EveryOptions {
   /** Called with what a run threw. Absent: that is a bug, and ends the process. */
   readonly onFailure?: (error: unknown) => void;
   /** The first run begins at once, not after the first interval. */

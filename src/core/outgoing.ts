@@ -17,7 +17,7 @@ export interface OutgoingRules {
   readonly lookup: LookupFunction;
 }
 
-export interface OutgoingRequest {
+interface OutgoingRequest {
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -27,7 +27,7 @@ export interface OutgoingRequest {
   readonly signal: AbortSignal;
 }
 
-export interface OutgoingAnswer {
+interface OutgoingAnswer {
   /** Its status; 0: there was no answer. */
   readonly status: number;
   /** The status, or one word for what failed. */

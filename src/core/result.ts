@@ -13,7 +13,7 @@ export interface Failure {
   readonly retryAfterSeconds?: number;
 }
 
-export interface Success<T> {
+interface Success<T> {
   readonly ok: true;
   readonly value: T;
 }

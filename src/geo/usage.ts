@@ -21,7 +21,7 @@ export const usageTypes = [
 /** `Reserved`: not a public address. */
 export type UsageType = (typeof usageTypes)[number];
 
-export interface ProviderUsage {
+interface ProviderUsage {
   readonly usageType: UsageType;
   /** Registrable domain of the provider; null: not known. */
   readonly domain: string | null;

@@ -11,7 +11,7 @@ import type { RequestSlot } from './limits/request-slots.ts';
 import type { Reply } from './request/message.ts';
 import type { Caller } from './router.ts';
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   readonly wire: Wire;
   readonly slot: RequestSlot;
   readonly isHead: boolean;

@@ -22,7 +22,7 @@ import {
 } from './request/message.ts';
 import type { Caller } from './router.ts';
 
-export interface ForwarderOptions {
+interface ForwarderOptions {
   readonly port: MessagePort;
   readonly outstandingMax: number;
 }
@@ -385,7 +385,7 @@ export type ToFront =
 /** Parts behind the number of their request or reply; all else is in it as the object that it is. */
 type Parts = readonly unknown[];
 
-export interface RequestsCrossing {
+interface RequestsCrossing {
   readonly parts: Parts;
   /** Small bodies, in the order of their requests. */
   readonly bodies: Uint8Array;

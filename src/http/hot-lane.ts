@@ -30,7 +30,7 @@ export interface LaneOptions {
   readonly accessLog?: AccessLog | undefined;
 }
 
-export interface HotLaneOptions extends LaneOptions {
+interface HotLaneOptions extends LaneOptions {
   readonly scan: HeaderScan;
   /** Lines at the end of every head, see `fieldsOf`. */
   readonly fields: string;

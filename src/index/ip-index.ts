@@ -32,7 +32,7 @@ export interface IpIndexOptions {
   readonly unsafeReuseAtOnce?: boolean;
 }
 
-export interface IndexStats {
+interface IndexStats {
   readonly size: number;
   /** Bytes in live nodes and key blocks, both roots included; no records. */
   readonly liveBytes: number;
@@ -69,7 +69,7 @@ export interface IpIndex extends IndexView {
 }
 
 /** Views of the used parts of the memory (not copies), and the state that is not in it. */
-export interface IndexImage {
+interface IndexImage {
   readonly root: Uint8Array;
   readonly nodes: Uint8Array;
   readonly keys: Uint8Array;

@@ -33,14 +33,14 @@ const POOL_SPARE_BYTES = 1 << 16;
 const SECTIONS_MAX = 64;
 const EXTRA_MAX = SECTIONS_MAX - ownNames.size;
 
-export interface SnapshotInput {
+interface SnapshotInput {
   /** The journal position up to which the index is complete. Unsigned 64 bits. */
   readonly sequence: bigint;
   /** Blobs to keep along with the index. Names: 1 to 32 of a-z 0-9 . - ; not "index.…". */
   readonly extra?: ReadonlyMap<string, Uint8Array>;
 }
 
-export interface LoadedSnapshot {
+interface LoadedSnapshot {
   readonly index: IpIndex;
   readonly sequence: bigint;
   readonly extra: ReadonlyMap<string, Uint8Array>;

@@ -42,7 +42,7 @@ export function readEndpoint(text: string): IntegrationEndpoint | undefined {
 }
 
 /** As it is written in settings. */
-export function endpointText({ family, address, port }: IntegrationEndpoint): string {
+function endpointText({ family, address, port }: IntegrationEndpoint): string {
   return family === 6 ? `[${address}]:${port}` : `${address}:${port}`;
 }
 

@@ -23,7 +23,7 @@ export interface IpRange {
 }
 
 /** The treatment of "10.0.0.1/8": refuse it, or read it as 10.0.0.0/8. */
-export type HostBits = 'refuse' | 'mask';
+type HostBits = 'refuse' | 'mask';
 
 export function widthOf(family: IpFamily): 32 | 128 {
   return family === 4 ? 32 : 128;

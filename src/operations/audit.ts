@@ -29,7 +29,7 @@ async function harmless(store: Store, arg: string, isPerson = false): Promise<st
 }
 
 /** A line of the audit log names an operation, or a command that is none. */
-export interface Audited {
+interface Audited {
   readonly name: string;
   readonly parameters?: Parameters;
 }

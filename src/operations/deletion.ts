@@ -9,7 +9,7 @@ import { createDeletion, type Deletion, type DeletionNotice } from '../signon/pe
 import { signonPersonalData } from '../signon/people/personal-data.ts';
 import { openErasedList } from '../storage/backup/erased.ts';
 
-export interface DeletionTools extends OperationTools {
+interface DeletionTools extends OperationTools {
   readonly masterKey: MasterKey;
   /** True in a server, where the process goes on afterwards. */
   readonly inServer: boolean;

@@ -35,7 +35,7 @@ import { hadStore, refuseLostStore, storePath } from '../storage/lmdb/presence.t
 import { openView, readOnlyStore, viewStore } from '../storage/lmdb/view.ts';
 import { openStoreOf } from '../storage/open.ts';
 
-export interface StoreTools extends OperationTools {
+interface StoreTools extends OperationTools {
   readonly masterKey: MasterKey;
   readonly accounts: Accounts;
   readonly apiKeys: ApiKeys;

@@ -37,7 +37,7 @@ export interface Job<Context> {
   readonly reads?: JobReads;
 }
 
-export interface JobReads {
+interface JobReads {
   readonly keys: readonly Key[];
   readonly eventIds: readonly string[];
   /** Rows that it sets: each needs a version. */
@@ -72,7 +72,7 @@ export interface Transactor<Context> {
   isFatal(error: unknown): boolean;
 }
 
-export interface GroupCommitOptions {
+interface GroupCommitOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly probeMs: number;

@@ -34,14 +34,14 @@ import type { JournalHead } from './postgres/reads.ts';
 import { openPostgresStore, type PostgresStore } from './postgres/store.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 
-export interface StoreSettings {
+interface StoreSettings {
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
   /** A node reads the journal from this standby of that database; undefined: from the primary. */
   readonly databaseReplicaUrl?: string | undefined;
 }
 
-export interface OpenedStore {
+interface OpenedStore {
   readonly store: Store;
   /** The clock of all times in the store. */
   readonly clock: Clock;
@@ -52,9 +52,9 @@ export interface OpenedStore {
 }
 
 /** A node's own description. */
-export type Joining = Pick<JoinOptions, 'identity' | 'onReplaced'>;
+type Joining = Pick<JoinOptions, 'identity' | 'onReplaced'>;
 
-export interface ClusterStatus extends JournalHead {
+interface ClusterStatus extends JournalHead {
   /** The event version up to which all nodes write. */
   readonly eventVersion: number;
   readonly nodes: readonly NodeRow[];

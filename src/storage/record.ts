@@ -25,9 +25,9 @@ export interface Found {
 }
 
 /** All members of `T`, in the order of their bytes. */
-export type RecordFields<T> = { readonly [Name in keyof T]-?: Field<T[Name]> };
+type RecordFields<T> = { readonly [Name in keyof T]-?: Field<T[Name]> };
 
-export interface RecordCodec<T> {
+interface RecordCodec<T> {
   encode(value: T): Uint8Array;
   /** Undefined for damaged bytes and for a layout that is not known. */
   decode(bytes: Uint8Array): T | undefined;

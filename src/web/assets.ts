@@ -14,7 +14,7 @@ import type { Accent } from '../core/accent.ts';
 import { builtOr, type Preparation, type Prepared } from '../core/preparation.ts';
 import type { Header } from '../http/request/message.ts';
 
-export interface AssetBody {
+interface AssetBody {
   /** Made when it is first read, where it is a compressed one. */
   readonly body: Buffer;
   /** Strong, quoted; differs between encodings. */
@@ -27,7 +27,7 @@ interface AssetFacts {
   readonly headers?: readonly Header[];
 }
 
-export interface Asset extends AssetFacts {
+interface Asset extends AssetFacts {
   readonly identity: AssetBody;
   /** Present where compressing saves something; send `Vary: Accept-Encoding` then. */
   readonly gzip?: AssetBody;
@@ -38,7 +38,7 @@ export interface Asset extends AssetFacts {
 
 /** Files as other threads serve them, from the same memory. By path. */
 export type SharedAssets = ReadonlyMap<string, SharedAsset>;
-export interface SharedAsset extends AssetFacts {
+interface SharedAsset extends AssetFacts {
   readonly identity: SharedBody;
   readonly gzip?: SharedBody;
   readonly brotli?: SharedBody;

@@ -129,7 +129,7 @@ export function failureBody(
   };
 }
 
-export interface ErrorPageFacts {
+interface ErrorPageFacts {
   /** Its sentence stands for the detail in another language than English. */
   readonly code?: ErrorCode | undefined;
   readonly acceptLanguage?: string | undefined;

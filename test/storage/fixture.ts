@@ -3,7 +3,7 @@
 import type { Clock } from '../../src/core/clock.ts';
 import type { Store } from '../../src/storage/store.ts';
 
-export interface StoreLocation {
+interface StoreLocation {
   /** Opens the same data again; where it is shared, also from several processes at once. */
   readonly location: string;
   destroy(): Promise<void>;

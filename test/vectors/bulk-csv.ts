@@ -7,7 +7,7 @@ export type ExpectedRow =
   | readonly [row: number, ip: string, categories?: string, date?: string, comment?: string]
   | { readonly row: number; readonly bad: string };
 
-export interface BulkCsvVector {
+interface BulkCsvVector {
   readonly name: string;
   readonly csv: string;
   /** A text: the file is refused whole, for this. */

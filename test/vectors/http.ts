@@ -197,7 +197,7 @@ export const httpVectors: readonly HttpVector[] = [
  * Where the build parses strictly, `well` is answered and the request behind it too, `bad` is
  * closed unanswered, and `may` is either. Any other build takes no chunked body at all.
  */
-export interface ChunkVector {
+interface ChunkVector {
   readonly kind: 'well' | 'bad' | 'may';
   readonly bytes: string;
 }

@@ -37,7 +37,7 @@ import {
 } from './records.ts';
 import { changeFacts } from './slots.ts';
 
-export interface KeyQuotas {
+interface KeyQuotas {
   readonly readPerMinute?: number | undefined;
   readonly writePerMinute?: number | undefined;
 }

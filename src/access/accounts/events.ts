@@ -32,7 +32,7 @@ export interface AccountsInMemory {
   revokeKey(account: string, key: string): void;
 }
 
-export interface CreatedAccount {
+interface CreatedAccount {
   readonly account: string;
   /** Somebody vouches for it, the operator or an answered mail. */
   readonly verified: boolean;
@@ -41,7 +41,7 @@ export interface CreatedAccount {
 }
 
 /** Quotas that an operator sets. 0 gives the quota back to trust, `keepQuota` leaves it unchanged. */
-export interface SetQuotas {
+interface SetQuotas {
   readonly account: string;
   readonly readPerMinute: number;
   readonly writePerMinute: number;

@@ -52,7 +52,7 @@ export interface AccessTables {
   clearAccount(slot: number): void;
 }
 
-export interface ReportersView {
+interface ReportersView {
   slotOf(account: string): number;
   /** Returns the rank of a report made at `at`. A disabled account counts as a newcomer. */
   rank(slot: number, at: number): Rank;
@@ -71,12 +71,12 @@ export interface ReportersView {
 
 const accountsPerPage = 64;
 
-export interface AccountQuotas {
+interface AccountQuotas {
   readonly reads: QuotaInForce;
   readonly writes: QuotaInForce;
 }
 
-export interface QuotaInForce {
+interface QuotaInForce {
   readonly perMinute: number;
   /** True if an operator set them, not trust. */
   readonly isSet: boolean;

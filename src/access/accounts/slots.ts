@@ -39,7 +39,7 @@ const rows = bareRecord<{ isHeld: boolean; facts: Uint8Array }>({
 });
 
 /** The parts of the commit that makes a key. */
-export interface SlotClaim {
+interface SlotClaim {
   readonly check: readonly RowCheck[];
   readonly set: readonly SetRow[];
   /** For the event of the key; empty when the account holds a slot already. */

@@ -300,7 +300,7 @@ export interface KeyInfo extends KeyFacts {
   readonly state: 'active' | 'replaced' | 'revoked';
 }
 
-export interface WantedKey {
+interface WantedKey {
   /** Absent: the account's own key. The rest is of a key with a name. */
   readonly name?: string | undefined;
   readonly scopes?: readonly KeyScope[];
@@ -309,7 +309,7 @@ export interface WantedKey {
   readonly label?: boolean;
 }
 
-export interface NewKey {
+interface NewKey {
   readonly id: string;
   readonly text: string;
   /** The DNS label, shown this one time. */

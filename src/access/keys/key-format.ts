@@ -27,7 +27,7 @@ export const keyTextLength = prefix.length + keyIdLength + 1 + secretLength + ke
 const pattern = /^pcl_[0-9A-Za-z]{8}_[0-9A-Za-z]{33}$/;
 
 /** A key whose form and checksum are right; says nothing about whether it exists. */
-export interface KeyText {
+interface KeyText {
   /** Public: shown in lists and logs, names the key to the operator. */
   readonly id: string;
   /** The whole key. Secret. */

@@ -86,7 +86,7 @@ export interface MasterKey {
   readonly secret: Uint8Array;
 }
 
-export interface MasterKeySource {
+interface MasterKeySource {
   /** MASTER_KEY_FILE. When absent, `master.key` in `dataDir`, made on first use. */
   readonly path?: string;
   readonly dataDir: string;

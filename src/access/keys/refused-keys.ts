@@ -48,7 +48,7 @@ export type SpotRefusal = (
 ) => void;
 
 /** Tells of a refused request; with `from`, its key is of no account, and it came from the reader's network or another one. */
-export type RefusedKey =
+type RefusedKey =
   | { readonly status: number; readonly parameter: string }
   | { readonly from: 'own' | 'other' };
 

@@ -42,7 +42,7 @@ export type LeastLevel = (typeof leastLevels)[number];
 
 export type SiteKeySettings = Pick<SiteKey, 'passesClean' | 'least'>;
 
-export interface SiteKeyInfo extends SiteKey {
+interface SiteKeyInfo extends SiteKey {
   /** The mail address of its account; empty when the account was deleted. */
   readonly email: string;
 }

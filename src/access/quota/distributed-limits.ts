@@ -268,7 +268,7 @@ const sentAtOnceMax = 1_000;
 /** With this many operations pending, requests that would add more are refused (`isFull`). */
 const waitingMax = 10_000;
 
-export interface ReplicatedOperations<Operation> {
+interface ReplicatedOperations<Operation> {
   send(operation: Operation): void;
   /** Returns true while so many operations are pending that no further work should begin. */
   isFull(): boolean;

@@ -111,7 +111,7 @@ export interface OpenQuotas extends Quotas {
   charge(accountSlot: number, kind: QuotaKind, cost: number, nowMs: number): void;
 }
 
-export interface QuotaOptions {
+interface QuotaOptions {
   readonly handle: QuotaHandle;
   readonly accounts: Pick<AccountsTable, 'readPerMinute' | 'writePerMinute'>;
   readonly clock: Clock;

@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
 import { admittedTotal, answeredTotal, type QuotaHandle, quotaKind } from './quota.ts';
 
-export interface UsageHour {
+interface UsageHour {
   /** The start of the hour, milliseconds since 1970. */
   readonly at: number;
   /** Addresses that were looked up. */

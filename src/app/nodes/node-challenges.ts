@@ -25,7 +25,7 @@ const answerCharsMax = 200;
 
 type Question = Omit<NodeQuestion, 'to' | 'at' | 'nonce'>;
 
-export interface NodeChallenges extends Challenges {
+interface NodeChallenges extends Challenges {
   close(): void;
 }
 

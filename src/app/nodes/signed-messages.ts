@@ -101,7 +101,7 @@ export function isMac(given: unknown, expected: string): boolean {
   return timingSafeEqual(Buffer.from(given, 'latin1'), Buffer.from(expected, 'latin1'));
 }
 
-export interface Envelope {
+interface Envelope {
   readonly to: number;
   /** Milliseconds since 1970. */
   readonly at: number;

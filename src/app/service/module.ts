@@ -96,7 +96,7 @@ const served: readonly string[] = [healthEndpoint, readinessEndpoint, metricsEnd
 );
 
 /** @throws OperatorError when it can't listen there */
-export async function openAdminListener(options: {
+async function openAdminListener(options: {
   readonly host: string;
   readonly port: number;
   /** The server's routes, of which three are served here. */

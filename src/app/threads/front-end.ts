@@ -76,7 +76,7 @@ export interface FrontEndMemory extends SharedState {
   readonly reports: SharedReportRules;
 }
 
-export interface IntegrationMemory {
+interface IntegrationMemory {
   /** Memory of `createIntegrationCounters`: a row for each front end. */
   readonly counters: SharedArrayBuffer;
   readonly threads: number;

@@ -80,7 +80,7 @@ export type FromThread =
   | { readonly listening: true; readonly answering: AnsweringThread | undefined }
   | { readonly failed: string; readonly isForOperator: boolean };
 
-export interface ThreadsOptions extends ServingFacts {
+interface ThreadsOptions extends ServingFacts {
   readonly index: IpIndex;
   /** Routes of the main thread, for what the workers send here. */
   readonly routes: readonly Route[];

@@ -169,7 +169,7 @@ export interface ChallengeRouteOptions {
 
 export type ChallengeEvent = 'given' | 'solved' | 'failed';
 
-export interface IssuedChallenge {
+interface IssuedChallenge {
   readonly token: string;
   /** As the server chose it: a page may show the picture although the visitor need not see it. */
   readonly level: Level;
@@ -228,7 +228,7 @@ function issuePicture(
   return ok({ token: challenges.issue({ longWord }), level: shownLevel, longWord });
 }
 
-export interface StartFor {
+interface StartFor {
   /** Site key; empty for forms of our own, but for `signInPurpose`. */
   readonly site: string;
   readonly least: LeastLevel;
@@ -307,7 +307,7 @@ function isOfPage(origin: string, site: string, request: Request): boolean {
   return site === '' || origin === '' || origin === firstHeader(request, 'origin');
 }
 
-export interface AnswerAttempt extends JudgedAnswer {
+interface AnswerAttempt extends JudgedAnswer {
   /** As the page sent it; empty when it sent none. */
   readonly siteKey: string;
   /** The page's name for the action that it protects; empty when it sent none. */
@@ -388,7 +388,7 @@ export function readableBy(request: Request, reply: Reply): Reply {
   return { ...reply, headers: [...reply.headers, ...headers] };
 }
 
-export type AnswerMedia = (request: Request) => Promise<Answer>;
+type AnswerMedia = (request: Request) => Promise<Answer>;
 
 /** Picture and sound of a challenge, by the file's name in the path. The limits are taken here. */
 export function captchaMedia(options: ChallengeRouteOptions): {

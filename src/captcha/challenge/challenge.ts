@@ -61,7 +61,7 @@ export interface Challenges {
 }
 
 /** The word of the challenge that was answered; undefined for a wrong answer. */
-export type Passed = 'normal' | 'long' | undefined;
+type Passed = 'normal' | 'long' | undefined;
 
 /** The message at `drawnChannel` (node:diagnostics_channel), for tests within the process. */
 export interface DrawnAnswer {
@@ -275,7 +275,7 @@ interface ChallengeClaim {
   readonly expiresAtMs: number;
 }
 
-export interface ChallengeStats {
+interface ChallengeStats {
   readonly open: number;
   /** Tokens remembered, those used included. */
   readonly places: number;

@@ -15,9 +15,9 @@ import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 
 const ticketKinds = { challenge: 0, longChallenge: 1, browser: 2 } as const;
-export type TicketKind = keyof typeof ticketKinds;
+type TicketKind = keyof typeof ticketKinds;
 
-export interface Ticket {
+interface Ticket {
   readonly kind: TicketKind;
   /** On the clock of `nowMs`. */
   readonly madeAtMs: number;

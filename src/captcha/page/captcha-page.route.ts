@@ -35,7 +35,7 @@ import {
 import { shownSize } from '../picture/profiles.ts';
 import { type CaptchaPageData, captchaPage } from './captcha.page.tsx';
 
-export interface CaptchaPageOptions extends ChallengeRouteOptions {
+interface CaptchaPageOptions extends ChallengeRouteOptions {
   readonly tools: PageTools;
   readonly secureUrl: string;
   /** The demo's site key, with which the page shows the widget live. */

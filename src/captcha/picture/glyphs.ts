@@ -12,7 +12,7 @@ const face = 'DejaVuSansCondensed-Bold';
 const curveSteps = 6;
 
 /** Closed contours, x and y in turn; the letter's box is centred on 0, 0 and y grows downwards. */
-export interface Outline {
+interface Outline {
   readonly contours: readonly Float64Array[];
   /** Width when the capitals are 1 high. */
   readonly width: number;

@@ -100,7 +100,7 @@ function angles(
 }
 
 /** Dot x of row y is bit `x & 31` of word `y * wordsPerRow + (x >> 5)`; bits past the width are noise. */
-export interface Scene {
+interface Scene {
   readonly answer: string;
   /** Frames in order, each once: noise comes from a stream. Writes `height * wordsPerRow` words. */
   nextFrame(out: Int32Array): void;
@@ -268,7 +268,7 @@ export interface Letter {
   readonly turnPhase: number;
 }
 
-export interface Pose {
+interface Pose {
   /** Counter-clockwise. */
   readonly degrees: number;
   readonly centreX: number;

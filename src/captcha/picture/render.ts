@@ -11,7 +11,7 @@ export interface MotionImage {
 }
 
 /** Keeps its buffers between calls: one for each thread. */
-export type RenderMotion = (profile: ProfileName, seed: Uint8Array) => MotionImage;
+type RenderMotion = (profile: ProfileName, seed: Uint8Array) => MotionImage;
 
 export function createMotionRenderer(outlines: Outlines): RenderMotion {
   const kept = new Map<ProfileName, { maker: SceneMaker; writer: GifWriter }>();

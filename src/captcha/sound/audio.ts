@@ -107,7 +107,7 @@ export const acousticsOf = {
 } as const satisfies Record<SpokenLanguage, Acoustics>;
 export const usualAcoustics: Acoustics = acousticsOf.en;
 
-export interface ComposedClip {
+interface ComposedClip {
   readonly answer: string;
   readonly sound: Float32Array;
   /** The digits alone, as their voices say them. */

@@ -16,7 +16,7 @@ const speakers = [
   { name: 'kal16', pitchHz: 105 },
 ] as const;
 /** The ranges of pitch and length for a digit, as factors of the voice's natural ones. */
-export interface VoiceRanges {
+interface VoiceRanges {
   readonly pitches: readonly [low: number, high: number];
   readonly lengths: readonly [low: number, high: number];
   /** Throats, from long to short: the colour of the voice, beside its pitch. */
@@ -86,7 +86,7 @@ export function synthesiseVoices(
 }
 
 /** Returns ten digits of each voice as they are read by every thread. */
-export function voicesOf(recordings: readonly Float32Array[]): SpeechVoices {
+function voicesOf(recordings: readonly Float32Array[]): SpeechVoices {
   const starts = [0];
   for (const recording of recordings) starts.push(starts.at(-1)! + recording.length);
   const samples = new Float32Array(new SharedArrayBuffer(starts.at(-1)! * 4));
@@ -223,7 +223,7 @@ function systemCalls(
 }
 
 /** 16-bit mono with the plain 44-byte header, as flite writes it. */
-export function readWav(file: Uint8Array): Recording {
+function readWav(file: Uint8Array): Recording {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   if (file.length <= 44 || view.getUint16(34, true) !== 16)
     throw new Error('there is no speech in it');

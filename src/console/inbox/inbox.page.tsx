@@ -278,13 +278,7 @@ const stepPages: Readonly<Record<FirstStep, string>> = {
 };
 
 /** The steps of a new server, as long as one is open. */
-export function SetUp({
-  frame,
-  steps,
-}: {
-  readonly frame: PageFrame;
-  readonly steps: StepsDone;
-}): Html {
+function SetUp({ frame, steps }: { readonly frame: PageFrame; readonly steps: StepsDone }): Html {
   const all = frameText(frame).console;
   const text = all.inbox;
   const known = firstSteps.filter((step) => step in steps);

@@ -27,7 +27,7 @@ export interface LastReport {
 }
 
 /** A row of a list or a manual rule, as `reputation/address/evidence.ts` reads it. */
-export interface NamingList {
+interface NamingList {
   readonly name: string;
   /** 0 to 100; undefined for a list that gives no score. */
   readonly confidence: number | undefined;

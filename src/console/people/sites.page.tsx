@@ -43,7 +43,7 @@ export interface ShownNotices {
     | undefined;
 }
 
-export interface SiteScreenView extends ConsoleView {
+interface SiteScreenView extends ConsoleView {
   readonly part: string;
   readonly sites: readonly ShownSite[];
   readonly found: number;

@@ -34,7 +34,7 @@ export interface ShownEntry extends ShownRange {
   readonly endsAt: number;
 }
 
-export interface EntriesView extends ConsoleView {
+interface EntriesView extends ConsoleView {
   /** As it was typed. */
   readonly part: string;
   readonly entries: readonly ShownEntry[];

@@ -30,7 +30,7 @@ export interface ShownFeed {
   readonly limit: number;
 }
 
-export interface FeedsView extends ConsoleView {
+interface FeedsView extends ConsoleView {
   readonly feeds: readonly ShownFeed[];
   readonly most: number;
   /** Names of lists that a feed may be of. */

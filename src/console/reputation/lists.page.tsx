@@ -104,7 +104,7 @@ export interface ShownPreview {
   readonly found?: PreviewFacts & { readonly source: string };
 }
 
-export interface ListsView extends ConsoleView {
+interface ListsView extends ConsoleView {
   readonly lists: readonly FetchedList[];
   readonly loaded: readonly LoadedList[];
   readonly offers: readonly OfferedListFacts[];

@@ -91,7 +91,7 @@ export interface ShownPeer {
 }
 
 /** A peer beside what is here, in addresses. */
-export interface PeerWorth {
+interface PeerWorth {
   readonly votes: number;
   readonly shared: number;
   readonly peerFirst: number;

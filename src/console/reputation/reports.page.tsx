@@ -34,7 +34,7 @@ export interface ReporterFacts {
   readonly standing: 'none' | 'member' | 'staff';
 }
 
-export interface ReportsView extends ConsoleView {
+interface ReportsView extends ConsoleView {
   /** As they were typed. */
   readonly address: string;
   readonly reporter: string;

@@ -10,7 +10,7 @@ import type { PageFrame } from '../../web/layout/layout.tsx';
 import { type ConsoleView, consolePage, FindForm, inWords, Listing } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
-export interface AuditView extends ConsoleView {
+interface AuditView extends ConsoleView {
   /** As it was typed; empty: all entries. */
   readonly part: string;
   readonly entries: readonly AuditEntry[];

@@ -40,7 +40,7 @@ export const firstSteps: readonly FirstStep[] = [
   'passkey',
 ];
 
-export interface ChecklistView extends ConsoleView {
+interface ChecklistView extends ConsoleView {
   readonly steps: StepsDone;
   /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
   readonly newestBackupAt: number | undefined;

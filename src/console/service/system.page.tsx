@@ -52,7 +52,7 @@ interface ReportsOf {
   readonly count: number;
 }
 
-export interface SystemView extends ConsoleView {
+interface SystemView extends ConsoleView {
   readonly service: ServiceFacts;
   readonly eventNames: EventNames;
 }

@@ -12,7 +12,7 @@ export type Head = string & { readonly [headBrand]: true };
 
 declare const fieldBrand: unique symbol;
 /** `\r\nName: `, ready for a number. */
-export type NumberField = string & { readonly [fieldBrand]: true };
+type NumberField = string & { readonly [fieldBrand]: true };
 
 const reasons: Readonly<Record<number, string>> = {
   200: 'OK',

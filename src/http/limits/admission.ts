@@ -36,7 +36,7 @@ import {
   RequestSlots,
 } from './request-slots.ts';
 
-export interface AdmissionOptions extends LaneOptions {
+interface AdmissionOptions extends LaneOptions {
   readonly clock: Clock;
   readonly defaultHeaders: readonly Header[];
   /** False: a chunked request is refused, whatever it asks for. */

@@ -17,7 +17,7 @@ import type { HttpLimits } from './limits.ts';
 
 // Sums per client, per network and in all, of whatever is held for a while and given back.
 
-export class NetworkCounts {
+class NetworkCounts {
   #total = 0;
   readonly #clients = new Map<string, number>();
   readonly #networks = new Map<string, number>();

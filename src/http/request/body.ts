@@ -9,7 +9,7 @@ import { createTurns, type Turns } from '../../core/scheduling.ts';
 import { decodeUtf8, repairUtf8 } from '../../core/text.ts';
 import { type Params, parseQuery, type QueryRules } from './query.ts';
 
-export type MediaType = 'form' | 'json' | 'multipart' | 'other' | 'none';
+type MediaType = 'form' | 'json' | 'multipart' | 'other' | 'none';
 
 /** The kind of a `Content-Type` value; parameters don't matter here. */
 export function mediaType(contentType: string | undefined): MediaType {

@@ -68,7 +68,7 @@ export function isFromThisMachine({ clientIp, headers }: Request): boolean {
 const hopsMax = 32;
 
 /** Lines of both headers, in order of arrival. */
-export interface ForwardingLines {
+interface ForwardingLines {
   readonly xForwardedFor: readonly string[];
   readonly forwarded: readonly string[];
 }
@@ -78,7 +78,7 @@ export interface ForwardingLines {
  * peer is no trusted proxy (`stranger`), sends no header (`silent`), names no readable address
  * (`unreadable`) or two different ones (`contradictory`).
  */
-export type ClientStanding = 'named' | 'untrusted' | 'silent' | 'unreadable' | 'contradictory';
+type ClientStanding = 'named' | 'untrusted' | 'silent' | 'unreadable' | 'contradictory';
 
 export interface ResolvedClient {
   /** Canonical text; `unixPeer` where a peer of a Unix-domain socket names nobody. */

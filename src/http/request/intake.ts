@@ -83,7 +83,7 @@ export class BodyAborted extends Error {
   override readonly name = 'BodyAborted';
 }
 
-export interface BodyStream extends AsyncIterable<Uint8Array> {
+interface BodyStream extends AsyncIterable<Uint8Array> {
   /** Returns whether the client was held back since the last call. */
   wasHeld(): boolean;
   /** Wakes a waiting reader with `BodyAborted`. */

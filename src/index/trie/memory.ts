@@ -12,7 +12,7 @@ import { type Records, ROW_WORDS } from '../records.ts';
 import { CONTROL_WORDS } from './epochs.ts';
 import { ENTRY_MASK, KEY_WORDS, OFFSET_MASK, ROOT_WORDS } from './layout.ts';
 
-export interface IndexCapacity {
+interface IndexCapacity {
   /** Greatest number of entries of both families, 1..2^26 - 2. */
   readonly entriesMax: number;
   /** Bytes reserved for nodes, at most 1 GiB. */
@@ -51,7 +51,7 @@ export interface IndexMemory {
 /** Numbers of lists are a byte of a row; 0 means none. */
 const LISTS_MAX = 256;
 /** The bytes of a list's name and of its length. */
-export const LIST_NAME_BYTES = 65;
+const LIST_NAME_BYTES = 65;
 const ENTRIES_MAX = ENTRY_MASK - 1;
 const NODE_BYTES_MAX = (OFFSET_MASK + 1) * 4;
 const NODE_BYTES_MIN = 1 << 20;

@@ -13,7 +13,7 @@ const BATCH = 64;
 const ITEM_WORDS = 3;
 
 /** Frees a node block of `words` words, or an entry when `words` is 0. */
-export type Release = (reference: number, words: number) => void;
+type Release = (reference: number, words: number) => void;
 
 export function createRetiredNodes(epoch: WriterEpoch, release: Release) {
   let ring = new Int32Array(1024 * ITEM_WORDS);

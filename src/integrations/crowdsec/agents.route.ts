@@ -734,7 +734,7 @@ export const ownAlertEndpoint = endpoint({
   },
 });
 
-export interface AgentReadOptions {
+interface AgentReadOptions {
   readonly guard: Guard;
   readonly clock: Pick<Clock, 'now'>;
   readonly agents: Pick<AgentCallers, 'admit'>;

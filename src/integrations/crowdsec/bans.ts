@@ -69,7 +69,7 @@ interface Ended extends OwnDecision {
 }
 
 /** A row of the store that is not needed any more. */
-export interface IdleRow {
+interface IdleRow {
   readonly account: string;
   readonly value: string;
   /** One that says something else is of another ban. */
@@ -90,7 +90,7 @@ interface Account {
 }
 
 /** Known once the journal was read. */
-export interface BanSurroundings {
+interface BanSurroundings {
   readonly slotOf: (account: string) => number | undefined;
   /** True for a prefix that is never blocked. */
   readonly isSpared: (prefix: Prefix) => boolean;

@@ -133,7 +133,7 @@ export const usageEndpoint = endpoint({
   },
 });
 
-export interface BouncerRouteOptions {
+interface BouncerRouteOptions {
   readonly guard: Guard;
   readonly quotaGuard: QuotaGuard;
   readonly clock: Pick<Clock, 'now'>;

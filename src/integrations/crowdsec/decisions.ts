@@ -510,7 +510,7 @@ export function covers(outer: Prefix, inner: Prefix): boolean {
   return outer.length <= inner.length && contains(outer, inner.family, inner.words);
 }
 
-export type DecisionScope = 'Ip' | 'Range' | 'Country' | 'AS';
+type DecisionScope = 'Ip' | 'Range' | 'Country' | 'AS';
 
 /** @param value canonical: no address and no network has a capital letter */
 export function scopeOf(value: string): DecisionScope {

@@ -60,7 +60,7 @@ export interface OperatorActs {
 }
 
 /** The key that asks, and from where. */
-export interface ManagedBy {
+interface ManagedBy {
   readonly keyId: string;
   readonly clientIp: string;
 }

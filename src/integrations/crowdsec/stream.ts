@@ -138,7 +138,7 @@ export interface DecisionList {
   };
 }
 
-export interface StreamAsked {
+interface StreamAsked {
   /** Key, address and program of the client. */
   readonly client: string;
   /** The client begins: the whole list. */
@@ -153,7 +153,7 @@ export interface StreamAsked {
   readonly isGone: () => boolean;
 }
 
-export interface StreamAnswer {
+interface StreamAnswer {
   readonly parts: readonly Uint8Array[];
   readonly isGzip: boolean;
   /** Nothing is new, and nothing will be until one of these moves. */

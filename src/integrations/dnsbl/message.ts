@@ -37,7 +37,7 @@ export const responseCode = {
   BADVERS: 16,
 } as const;
 
-export type ResponseCode = (typeof responseCode)[keyof typeof responseCode];
+type ResponseCode = (typeof responseCode)[keyof typeof responseCode];
 
 /** A name as labels with their lengths, the root's zero at the end; lower case. */
 function nameToWire(name: string): Uint8Array {

@@ -188,7 +188,7 @@ export function createPolicyIntegration(options: PolicyIntegrationOptions) {
   };
 }
 
-export type PolicyIntegration = ReturnType<typeof createPolicyIntegration>;
+type PolicyIntegration = ReturnType<typeof createPolicyIntegration>;
 
 /** Returns the password of HTTP basic authentication: a key may stand there, behind any user name. */
 function passwordOf(request: Request): string | undefined {

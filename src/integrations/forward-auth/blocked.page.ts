@@ -59,7 +59,7 @@ const gate =
 
 const accentDefault = readAccent('#16416f,#93bfee') as Accent;
 
-export interface BlockedVisit {
+interface BlockedVisit {
   readonly language: Language;
   /** Canonical text of the visitor's own address. */
   readonly address: string;

@@ -35,7 +35,7 @@ const fr: typeof en = {
 
 const { frameText } = wordsOf({ en, fr });
 
-export interface ChallengePageData {
+interface ChallengePageData {
   readonly action: string;
   /** Path of the site to go on to. */
   readonly back: string;

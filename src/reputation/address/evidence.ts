@@ -295,10 +295,10 @@ export function createEvidence(options: {
 }
 
 /** Standing of an account at its newest vote; `none`: its reports carry no vote. */
-export const voteKinds = ['staff', 'member', 'earned', 'none'] as const;
+const voteKinds = ['staff', 'member', 'earned', 'none'] as const;
 type VoteKind = (typeof voteKinds)[number];
 /** Age of an account's newest report: within 24 hours, 7 days, 30 days, or older. */
-export const reportAges = ['day', 'week', 'month', 'older'] as const;
+const reportAges = ['day', 'week', 'month', 'older'] as const;
 type ReportAge = (typeof reportAges)[number];
 
 /** The evidence as it is shown. */

@@ -97,7 +97,7 @@ export interface Survey {
 const entriesMax = 5_000;
 const entriesPerStep = 250;
 
-export interface SurveyOptions {
+interface SurveyOptions {
   readonly index: Pick<IpIndex, 'walk' | 'prefixOf'>;
   readonly check: Pick<Check, 'judge'>;
   readonly clock: { now(): number };

@@ -32,7 +32,7 @@ interface OneReport {
   readonly reportedAt: number;
 }
 
-export interface CurveInput {
+interface CurveInput {
   readonly evidence: Pick<Evidence, 'lists' | 'reports'>;
   /** True where reports have an effect: not on a known-good address. */
   readonly hasReports: boolean;

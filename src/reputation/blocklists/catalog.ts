@@ -11,11 +11,11 @@ import type { FrameName, LineStyle } from './pieces/lines.ts';
 import type { RecordStyle } from './pieces/records.ts';
 
 export const scoreTiers = [75, 85, 95] as const;
-export type ScoreTier = (typeof scoreTiers)[number];
+type ScoreTier = (typeof scoreTiers)[number];
 
 /** The most entries of a device or a service that takes so many: the worst of the list. */
 export const entryLimits = [10_000, 50_000, 130_000] as const;
-export type EntryLimit = (typeof entryLimits)[number];
+type EntryLimit = (typeof entryLimits)[number];
 
 interface FeedBase {
   /** File name under /feeds/. */

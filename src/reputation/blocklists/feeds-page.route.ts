@@ -20,7 +20,7 @@ import type { FeedPublisher, Published } from './publish.ts';
 /** Before the first build, a request for the page waits for it this long. */
 const firstWaitMs = 1_000;
 
-export interface FeedsPageOptions {
+interface FeedsPageOptions {
   readonly guard: Guard;
   readonly publisher: Pick<FeedPublisher, 'current' | 'first'>;
   readonly tools: PageTools;

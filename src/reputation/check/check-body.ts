@@ -14,7 +14,7 @@ import { publicEmbeddedIpv4 } from '../../ip/embedded-ipv4.ts';
 import { isPublic } from '../../ip/special.ts';
 
 /** Takes `words` as `parseIp` leaves them. The result is overwritten by the next call. */
-export type CheckBody = (family: 4 | 6, words: Uint32Array, verdict: Verdict) => Uint8Array;
+type CheckBody = (family: 4 | 6, words: Uint32Array, verdict: Verdict) => Uint8Array;
 
 /**
  * Writes the object of the first seven fields alone, for answers that have many: 0.2 µs, as a string it was 0.7.
@@ -22,7 +22,7 @@ export type CheckBody = (family: 4 | 6, words: Uint32Array, verdict: Verdict) =>
  * @param place what `GeoReader.find` returns, where it is known
  * @returns the offset behind it
  */
-export type SummaryWriter = (
+type SummaryWriter = (
   view: DataView,
   at: number,
   family: 4 | 6,

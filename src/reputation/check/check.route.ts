@@ -55,7 +55,7 @@ const wrongScopeBody = apiErrorBody(403, wrongScopeDetail('check'));
 const maxAgeDetail = 'The max age in days must be between 1 and 365.';
 
 /** The parameters of a check, or the body of a 422. */
-export type AskedCheck = {
+type AskedCheck = {
   readonly key?: string;
   readonly address?: string;
   readonly refusal?: string;

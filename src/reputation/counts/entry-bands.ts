@@ -153,7 +153,7 @@ export function startBandSurvey(options: {
   };
 }
 
-export interface BusyAddress {
+interface BusyAddress {
   readonly family: 4 | 6;
   readonly words: Uint32Array;
   readonly reports: number;

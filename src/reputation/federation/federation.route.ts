@@ -69,7 +69,7 @@ const strange = fail(
   'Only peers may read this: sign the request with a key that the operator of this server has added.',
 );
 
-export interface FederationRoutesOptions {
+interface FederationRoutesOptions {
   readonly guard: Guard;
   readonly store: Pick<Store, 'get' | 'scan'>;
   readonly clock: Clock;

@@ -5,7 +5,7 @@
 
 import type { ListFormatName } from './import/parse.ts';
 
-export interface OfferedList {
+interface OfferedList {
   /** The name under which its rows stand. */
   readonly name: string;
   readonly title: string;

@@ -131,7 +131,7 @@ export function rowsOfBlock(side: number, block: number): Uint32Array {
 
 export const mapSide = 256;
 export const mapThemes = ['light', 'dark'] as const;
-export type MapTheme = (typeof mapThemes)[number];
+type MapTheme = (typeof mapThemes)[number];
 
 /** Entries of a /16 from which on its dot is darker. */
 const someFrom = 4;

@@ -92,7 +92,7 @@ export interface WatchedReport {
   readonly reportedAt: number;
 }
 
-export interface RadarNumber {
+interface RadarNumber {
   readonly value: string;
   readonly label: string;
   readonly note: string;

@@ -153,7 +153,7 @@ export interface RadarNeeds {
   readonly turns: Turns;
 }
 
-export interface RadarOptions extends RadarNeeds {
+interface RadarOptions extends RadarNeeds {
   /** Returns the last map; undefined when none could be drawn. */
   readonly map: () => Promise<DrawnMap | undefined>;
   readonly latest: LatestReports;

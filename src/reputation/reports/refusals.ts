@@ -7,7 +7,7 @@
 import type { Reader, Writer } from '../../storage/codec.ts';
 
 export const refusalKinds = ['rows', 'reports', 'rules'] as const;
-export type RefusalKind = (typeof refusalKinds)[number];
+type RefusalKind = (typeof refusalKinds)[number];
 
 export type Refusals = ReturnType<typeof createRefusals>;
 

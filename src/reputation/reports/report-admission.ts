@@ -8,7 +8,7 @@ import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Entries } from '../state/entries.ts';
 
-export type Settle = (seq?: bigint) => void;
+type Settle = (seq?: bigint) => void;
 
 interface Address {
   readonly family: 4 | 6;

@@ -286,7 +286,7 @@ interface RetractingParts extends VotesInMemory {
   readonly random: Random;
 }
 
-export interface AcceptedRemoval {
+interface AcceptedRemoval {
   /** The number of reports that went. */
   readonly removed: number;
   readonly request: Removal;

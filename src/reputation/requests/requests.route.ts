@@ -273,7 +273,7 @@ export interface RequestNeeds {
   readonly serverAddresses: readonly string[];
 }
 
-export interface RequestPageOptions extends RequestNeeds {
+interface RequestPageOptions extends RequestNeeds {
   readonly removals: Removals;
   readonly anonymousReports: AnonymousReports;
   /** Returns the mark of a client's network (queue.ts). */

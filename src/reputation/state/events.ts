@@ -557,7 +557,7 @@ function packedRows(words: Uint32Array, lengths: Uint8Array): InTurn<PeerRow> {
 }
 
 /** Returns true for a host and for an IPv6 /64, which are all that a peer may name. */
-export function isPeerPrefix(family: 4 | 6, length: number): boolean {
+function isPeerPrefix(family: 4 | 6, length: number): boolean {
   return length === bitsOf(family) || (family === 6 && length === 64);
 }
 

@@ -12,7 +12,7 @@ import { parseIp } from '../../ip/address.ts';
 import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import type { Check } from '../check/check.ts';
 
-export interface ClientNetworkOptions {
+interface ClientNetworkOptions {
   readonly geo: GeoReader;
   readonly check: Pick<Check, 'judge'>;
   readonly clock: Clock;

@@ -63,7 +63,7 @@ export function risenCounts(detail: number): Pick<Risen, 'hosts' | 'parts'> {
 }
 
 /** Returns the network of a prefix in it that may rise; undefined: none does. */
-export function risingNetwork({ family, words, length }: IndexPrefix): IndexPrefix | undefined {
+function risingNetwork({ family, words, length }: IndexPrefix): IndexPrefix | undefined {
   const own = risingLengths[family];
   if (length < own) return undefined;
   if (family === 4) {

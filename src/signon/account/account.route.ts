@@ -49,7 +49,7 @@ import {
 import type { WebhookLine } from './webhooks.page.tsx';
 
 /** The account's reports, which reputation keeps, as /account/reports shows and retracts them. */
-export interface AccountAreaReports {
+interface AccountAreaReports {
   categoryNames(language: Language): readonly string[];
   /** Returns a page, newest first. @param after `next` of the page before */
   page(
@@ -68,7 +68,7 @@ export interface AccountAreaReports {
 }
 
 /** The account's webhooks, which reputation keeps, as /account/webhooks shows and changes them. */
-export interface AccountAreaWebhooks {
+interface AccountAreaWebhooks {
   list(account: string): Promise<readonly WebhookLine[]>;
   /**
    * Creates a webhook and returns its secret, the only time. `invalid_parameter` names the field: url,
@@ -90,7 +90,7 @@ export interface AccountAreaWebhooks {
 }
 
 /** An account's slot and trust, from the journal. */
-export interface AccountStanding {
+interface AccountStanding {
   readonly slot: number;
   /** 0 to 100. */
   readonly trust: number;
@@ -123,7 +123,7 @@ export interface AccountAreaNeeds {
   readonly catchUp: () => Promise<void>;
 }
 
-export interface AccountAreaOptions extends AccountAreaParts, AccountAreaNeeds {
+interface AccountAreaOptions extends AccountAreaParts, AccountAreaNeeds {
   readonly clock: Clock;
   readonly onwards: Onwards;
 }

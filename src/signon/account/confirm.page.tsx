@@ -20,7 +20,7 @@ import { Submit } from './account.page.tsx';
 /** A code in groups is shorter. */
 const codeCharsMax = 32;
 
-export interface ConfirmView {
+interface ConfirmView {
   readonly csrf: string;
   readonly account: string;
   /** A path of this host. */

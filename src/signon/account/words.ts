@@ -934,7 +934,7 @@ export const automationEn = {
   },
 };
 
-export type AutomationCatalogue = typeof automationEn;
+type AutomationCatalogue = typeof automationEn;
 
 export const automationFr: AutomationCatalogue = {
   namedKeys: {
@@ -1069,7 +1069,7 @@ export const reviewEn = {
   submit: 'Apply and continue',
 };
 
-export type ReviewCatalogue = typeof reviewEn;
+type ReviewCatalogue = typeof reviewEn;
 
 export const reviewFr: ReviewCatalogue = {
   title: 'Vérifiez votre compte',

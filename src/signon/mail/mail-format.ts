@@ -33,7 +33,7 @@ export interface MailSender {
   readonly subjectEnd?: string | undefined;
 }
 
-export interface SenderSettings {
+interface SenderSettings {
   readonly baseUrl: string;
   readonly siteName?: string | undefined;
   readonly siteContact?: string | undefined;

@@ -33,13 +33,7 @@ export interface MailTransport {
  * the changes. `deletion`: the notice of a deletion, which whoever took an account over must not be
  * able to suppress by causing notices first.
  */
-export type MailKind =
-  | 'verification'
-  | 'recovery'
-  | 'signInLink'
-  | 'notice'
-  | 'change'
-  | 'deletion';
+type MailKind = 'verification' | 'recovery' | 'signInLink' | 'notice' | 'change' | 'deletion';
 
 const kindOf: Readonly<Record<MailName, MailKind>> = {
   verify: 'verification',

@@ -23,7 +23,7 @@ import { agentName, countryOf, languages, type Visitor } from '../visitor.ts';
 import type { Delivery, Mailer } from './mailer.ts';
 
 /** A mail that is not sent yet, as its row stores it. It is deleted with the account. */
-export type OpenNotice = Decoded<typeof rows.decode>;
+type OpenNotice = Decoded<typeof rows.decode>;
 
 /** A mail that could not be sent in a day is no news any more. */
 const noticeLifeMs = dayMs;
@@ -93,7 +93,7 @@ interface Named {
   readonly notice: OpenNotice;
 }
 
-export interface NoticesOptions {
+interface NoticesOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;

@@ -8,7 +8,7 @@ import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { frameText } from '../words.ts';
 import type { OutboxMessage } from './outbox.ts';
 
-export interface OutboxPageData {
+interface OutboxPageData {
   readonly messages: readonly OutboxMessage[];
   /** Links of our own begin with it; no other address becomes a link. */
   readonly baseUrl: string;

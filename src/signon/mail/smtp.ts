@@ -83,7 +83,7 @@ export async function checkSmtp(smtpUrl: string, waitMs: number): Promise<SmtpCh
   }
 }
 
-export interface SmtpCheck {
+interface SmtpCheck {
   /** The error; undefined: the server accepts mails. */
   readonly refused: string | undefined;
   /** The version that was spoken, such as TLSv1.3; undefined: none. */

@@ -22,7 +22,7 @@ interface Seen {
   readonly at?: number;
 }
 
-export interface ChangedValues extends Seen {
+interface ChangedValues extends Seen {
   readonly what: ChangeEvent;
   /** The address is one that the account had before: it gets no link for a new password any more. */
   readonly former: boolean;
@@ -31,7 +31,7 @@ export interface ChangedValues extends Seen {
 }
 
 /** Values are put into plain text as they are: nothing in a mail is HTML. */
-export interface MailCatalogue {
+interface MailCatalogue {
   verify(values: {
     link: string;
     /** The time from which the link works, as text; undefined: at once. */

@@ -36,7 +36,7 @@ export const linkLifeMs = {
   invite: 7 * dayMs,
 } as const;
 
-export type LinkPurpose = keyof typeof linkLifeMs;
+type LinkPurpose = keyof typeof linkLifeMs;
 
 export interface Link {
   /** The account's id; empty: a decoy, made so that an unknown address takes the same work. */
@@ -60,7 +60,7 @@ export const linksMax = 65_536;
  */
 export const linksPerAccountMax = { verify: 80, reset: 8, signIn: 16, invite: 8 } as const;
 /** The limit of open invitations: operators alone make them. */
-export const invitationsMax = 2_048;
+const invitationsMax = 2_048;
 /** The rows that the decoys of one purpose share. */
 const decoyRows = 64;
 

@@ -33,7 +33,7 @@ export interface PersonPace {
   readonly byMailOnly: boolean;
 }
 
-export interface PacingStats {
+interface PacingStats {
   readonly networks: number;
   /** The registrations and repeated links whose link works later, since the start. */
   readonly delayed: number;

@@ -35,7 +35,7 @@ import {
   unused,
 } from './links.ts';
 
-export interface RecoveryRequest {
+interface RecoveryRequest {
   /** The account's mail address or its id. */
   readonly email: string;
   readonly visitor: Visitor;

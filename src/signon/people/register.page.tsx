@@ -157,7 +157,7 @@ export function passkeyChoice(frame: PageFrame): Html {
   );
 }
 
-export interface CreatePasskeyData extends Onward {
+interface CreatePasskeyData extends Onward {
   readonly csrf: string;
   readonly email: string;
   /** The options for `navigator.credentials.create`. */
@@ -221,7 +221,7 @@ export function passkeyPress(
   );
 }
 
-export interface PasskeyOutcome {
+interface PasskeyOutcome {
   /** The sentence for all other causes. */
   readonly failed: string;
   readonly causes: Readonly<Partial<Record<PasskeyCause, string>>>;

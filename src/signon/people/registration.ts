@@ -77,7 +77,7 @@ import type { Reservation, RowCounter } from './row-counter.ts';
 const idBytes = 12;
 const knownPasskey = fail('conflict', 'This passkey is known already.');
 
-export interface RegistrationRequest {
+interface RegistrationRequest {
   readonly email: string;
   /** Undefined: the password is chosen when the mail's link is opened. */
   readonly password?: string | undefined;
@@ -86,13 +86,12 @@ export interface RegistrationRequest {
   readonly onward?: string;
 }
 
-export interface PasskeyRegistrationRequest
-  extends Pick<RegistrationRequest, 'visitor' | 'onward'> {
+interface PasskeyRegistrationRequest extends Pick<RegistrationRequest, 'visitor' | 'onward'> {
   /** The browser's JSON, unchecked. */
   readonly response: unknown;
 }
 
-export interface RegistrationOptions {
+interface RegistrationOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
@@ -117,7 +116,7 @@ export interface RegistrationOptions {
 }
 
 /** The password is kept as its hash alone. */
-export interface RegisteredLately {
+interface RegisteredLately {
   readonly email: string;
   readonly chosen: Chosen;
 }

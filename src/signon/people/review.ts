@@ -27,7 +27,7 @@ import type { ConnectedSite, Consents } from '../sites/consents.ts';
 import type { Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
 
-export interface ReviewedWebhook {
+interface ReviewedWebhook {
   readonly id: string;
   readonly url: string;
   readonly createdAt: number;

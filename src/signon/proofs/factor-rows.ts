@@ -141,7 +141,7 @@ const factorCodec = record(1, {
   backupHashes: list(bytes),
 });
 export const encodeFactor = factorCodec.encode;
-export const readFactor = factorCodec.decode;
+const readFactor = factorCodec.decode;
 
 export async function loadFactor(store: Pick<Store, 'get'>, accountId: string) {
   const key = secondFactorKey(accountId);

@@ -102,10 +102,9 @@ const authenticatorNames: Readonly<Record<string, string>> = {
 };
 
 /** A passkey as the authenticator made it. */
-export type NewPasskey = Pick<
-  PasskeyRecord,
-  'publicKey' | 'counter' | 'transports' | 'backedUp'
-> & { readonly id: Uint8Array };
+type NewPasskey = Pick<PasskeyRecord, 'publicKey' | 'counter' | 'transports' | 'backedUp'> & {
+  readonly id: Uint8Array;
+};
 
 /** The fields by which an answer is verified. */
 type Known = Pick<PasskeyRecord, 'publicKey' | 'counter' | 'handle'>;

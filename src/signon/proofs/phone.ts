@@ -41,7 +41,7 @@ const phoneLimits = {
 } as const;
 const subjectsMax = 16_384;
 
-export interface PhoneBounds {
+interface PhoneBounds {
   /** ISO 3166-1 codes; `*`: all. */
   readonly countries: readonly string[];
   /** Texts over all in a day. */

@@ -168,9 +168,9 @@ export interface OpenRequest {
 }
 
 /** `renewed`: the session is alive under another cookie. `ended`: it ended by something outside of its browser. */
-export type SessionStatus = 'renewed' | 'ended' | 'unknown';
+type SessionStatus = 'renewed' | 'ended' | 'unknown';
 
-export interface TransferredSession {
+interface TransferredSession {
   /** The new cookie, once the commit is done. */
   readonly token: string;
   readonly check: readonly RowCheck[];

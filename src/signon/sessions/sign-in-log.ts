@@ -22,12 +22,12 @@ import { pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
 import { isErased } from '../people.ts';
 import type { SecurityEvent, SecurityLog } from './security-log.ts';
 
-export interface SignInEntry extends Decoded<typeof rows.decode> {
+interface SignInEntry extends Decoded<typeof rows.decode> {
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
-export interface SignInOutcome {
+interface SignInOutcome {
   readonly address: string;
   readonly path: string;
   readonly status: number;

@@ -165,7 +165,7 @@ function passkeyPart(frame: PageFrame, data: SignInPageData): Html {
   );
 }
 
-export interface SecondFactorPageData extends Onward {
+interface SecondFactorPageData extends Onward {
   readonly csrf: string;
   readonly ticket: string;
   readonly error?: string;

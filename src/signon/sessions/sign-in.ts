@@ -60,10 +60,10 @@ export interface SecondFactorNeeded {
 }
 
 /** `other_browser`: the link is good, and this browser did not ask for it. */
-export type LinkState = 'ready' | 'other_browser' | 'over';
+type LinkState = 'ready' | 'other_browser' | 'over';
 
 /** Nothing was judged: a link is on its way, if there is such an account. */
-export interface LinkMailed {
+interface LinkMailed {
   readonly kind: 'link_mailed';
   /** The value of the cookie by which the link works in this browser. */
   readonly asked: string;
@@ -84,7 +84,7 @@ export interface PasswordRequest {
   readonly onward?: () => Promise<string>;
 }
 
-export interface SignInOptions {
+interface SignInOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;

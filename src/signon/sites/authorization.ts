@@ -156,7 +156,7 @@ export interface AskedScope {
 }
 
 /** The questions of the consent page. */
-export interface AskedConsent {
+interface AskedConsent {
   readonly scopes: readonly AskedScope[];
   /** A fingerprint of the values as they are, for the form: see `allow`. */
   readonly shown: string;
@@ -198,7 +198,7 @@ export const transactionRow = record<Row>(2, {
   query: text,
 });
 
-export interface Transaction extends CarriedRequest {
+interface Transaction extends CarriedRequest {
   readonly request: AuthorizationRequest;
   /** The check and the deletion that consume it; a commit with both succeeds for one caller only. */
   readonly consume: { readonly check: RowCheck; readonly del: Key };

@@ -22,10 +22,10 @@ export interface AuthorizationRequest {
 }
 
 /** The fields that an answer to the client needs. */
-export type AnswerTarget = Pick<AuthorizationRequest, 'client' | 'redirect' | 'state'>;
+type AnswerTarget = Pick<AuthorizationRequest, 'client' | 'redirect' | 'state'>;
 
 export const prompts = ['none', 'login', 'consent'] as const;
-export type Prompt = (typeof prompts)[number];
+type Prompt = (typeof prompts)[number];
 
 /** The errors that a client may get, by the names of RFC 6749 and OpenID Connect. */
 export const authorizeErrors = [

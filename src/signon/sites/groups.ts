@@ -29,7 +29,7 @@ const groupPattern = /^(?!all$)[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 export const groupsMax = 256;
 export const groupsPerAccountMax = 16;
 export const groupsPerSiteMax = 16;
-export const restrictedSitesMax = 1_024;
+const restrictedSitesMax = 1_024;
 
 const memberships = record<{ readonly groups: readonly string[] }>(1, { groups: list(text) });
 /** No groups: open to all, whatever a domain above it gets. */

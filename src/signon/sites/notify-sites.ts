@@ -67,7 +67,7 @@ const newsPerPoll = 20;
 const noticesPerTurn = 20;
 const rowsPerCommit = 50;
 /** Sites that are remembered; beyond it the one remembered longest is asked anew. */
-export const knownSitesMax = 4_096;
+const knownSitesMax = 4_096;
 
 type Outcome = 'delivered' | 'failed' | 'refused' | 'unwanted' | 'expired' | 'blocked';
 

@@ -131,7 +131,7 @@ interface CountedSite {
   readonly lastUsedAt: number | undefined;
 }
 
-export interface ListedSite extends CountedSite {
+interface ListedSite extends CountedSite {
   /** Undefined: the sums are not known here. */
   readonly signIns: SignInSums | undefined;
   /** The domain that is blocked: its own, or one above it. */
@@ -147,7 +147,7 @@ export interface SignInSums {
   readonly month: number;
 }
 
-export interface SitePage {
+interface SitePage {
   /** The sites, those without visitors that are blocked or have a rule first, then by the number of visitors. */
   readonly sites: readonly ListedSite[];
   readonly found: number;

@@ -162,7 +162,7 @@ export async function toldRow(
   return { key, value, expiresAt: Math.floor(now) + toldLifeMs };
 }
 
-export interface ListedNotices extends SitePlace {
+interface ListedNotices extends SitePlace {
   readonly waiting: number;
   /** The time of the oldest event that waits; undefined: none does. */
   readonly since: number | undefined;

@@ -120,7 +120,7 @@ function noteOf(sighting: Sighting | undefined): ConnectNote | undefined {
   return { name: sighting.reason as NoteName, about: sighting.about };
 }
 
-export interface ConnectOptions extends TargetFacts {
+interface ConnectOptions extends TargetFacts {
   readonly pageBuilder: PageBuilder;
   readonly keys: {
     list(accountId: string): Promise<readonly { readonly id: string; readonly name: string }[]>;

@@ -28,7 +28,7 @@ export type Integration =
   | 'captcha';
 
 export const groupNames = ['block', 'report', 'signOn', 'captcha', 'mail'] as const;
-export type GroupName = (typeof groupNames)[number];
+type GroupName = (typeof groupNames)[number];
 
 /** A reader may choose these on a screen; the choices fill in the steps. */
 export const choiceNames = ['domain', 'app', 'challenge', 'block', 'score', 'family'] as const;
@@ -65,10 +65,10 @@ export const usualChallenge = 50;
 export const usualBlock = 75;
 
 /** The code of a step goes there. */
-export type StepPlace = SnippetPlace | 'terminal' | 'settings';
+type StepPlace = SnippetPlace | 'terminal' | 'settings';
 
 /** Says what is done at a step: its title and its sentence stand in the words. */
-export type StepName =
+type StepName =
   | 'saveScript'
   | 'makeFolder'
   | 'saveRules'

@@ -21,7 +21,7 @@ import {
   textFor,
 } from './library.ts';
 
-export interface DocsPageData {
+interface DocsPageData {
   readonly pages: readonly DocPage[];
   readonly page: DocPage;
   /** The script loads the sections of all pages from this path. */

@@ -66,7 +66,7 @@ const files = [
   { slug: 'machines', file: 'site/machines.md', french: 'site/fr/machines.md', group: 'start' },
 ] as const satisfies readonly DocFile[];
 
-export type DocSlug = (typeof files)[number]['slug'];
+type DocSlug = (typeof files)[number]['slug'];
 export type DocGroup = (typeof files)[number]['group'];
 
 export interface DocText {

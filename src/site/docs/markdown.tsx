@@ -42,14 +42,14 @@ function sampleTabs(samples: readonly Sample[], { docs }: Catalogue): Html {
   );
 }
 
-export interface Heading {
+interface Heading {
   readonly depth: number;
   readonly id: string;
   readonly text: string;
 }
 
 /** A heading and all that stands under it up to the next one, as plain text: sentences, then code and tables. */
-export interface DocsSection extends Heading {
+interface DocsSection extends Heading {
   readonly body: string;
   readonly rest: string;
 }
@@ -77,7 +77,7 @@ export interface Article extends Intro {
 export type AfterSample = Readonly<Record<string, (heading: string, text: Catalogue) => Html>>;
 
 /** Returns the link's target as the page writes it; undefined: none, which is an error. */
-export type ResolveLink = (href: string) => string | undefined;
+type ResolveLink = (href: string) => string | undefined;
 
 /** Each title stands over code of its language; one that is not here keeps its short name. */
 const languageTitles: Readonly<Record<string, string>> = {

@@ -91,7 +91,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-export interface TryPlace {
+interface TryPlace {
   readonly id: string;
   /** The text of that heading, which tells the labels of several boxes apart. */
   readonly heading: string;

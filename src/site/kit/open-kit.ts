@@ -112,7 +112,7 @@ function readPo(po: string): Entry[] {
   return entries;
 }
 
-export interface KitAddresses {
+interface KitAddresses {
   readonly baseUrl: string;
   readonly secureUrl: string;
 }

@@ -221,7 +221,7 @@ export interface PublishedKit {
   readonly sha256: string;
 }
 
-export interface ManifestOptions {
+interface ManifestOptions {
   readonly version: string;
   readonly baseUrl: string;
   readonly secureUrl: string;

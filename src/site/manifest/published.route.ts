@@ -120,7 +120,7 @@ const ready = {
 
 export const publishedEndpoints: readonly Endpoint[] = Object.values(ready);
 
-export interface PublishedOptions {
+interface PublishedOptions {
   readonly guard: Guard;
   /** All of the service. */
   readonly endpoints: readonly Endpoint[];

@@ -306,7 +306,7 @@ export async function refuseHalfLoaded(session: PostgresSession): Promise<void> 
   );
 }
 
-export interface DatabasePlace {
+interface DatabasePlace {
   readonly url: string;
   readonly log: Log;
 }

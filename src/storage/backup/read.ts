@@ -24,7 +24,7 @@ import {
   recordKinds,
 } from './content.ts';
 
-export interface OpenBackup {
+interface OpenBackup {
   readonly about: About;
   /** Undefined: it is not encrypted. */
   readonly sealedWith: SealedWith | undefined;

@@ -27,7 +27,7 @@ export interface BackupStats {
   readonly isVanished: boolean;
 }
 
-export interface BackupScheduleOptions {
+interface BackupScheduleOptions {
   readonly folder: string;
   /** Knows which folders were used. */
   readonly dataDir: string;

@@ -9,7 +9,7 @@ interface PassphraseSettings {
   readonly backupPassphraseFile: string | undefined;
 }
 
-export interface SealingSettings extends PassphraseSettings {
+interface SealingSettings extends PassphraseSettings {
   readonly backupRecipients: readonly string[];
 }
 

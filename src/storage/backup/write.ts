@@ -47,7 +47,7 @@ interface BackupTerms extends Sealing {
   readonly onProgress?: (rows: number, rowsAbout: number) => void;
 }
 
-export interface BackupOptions extends BackupTerms {
+interface BackupOptions extends BackupTerms {
   readonly write: Write;
 }
 
@@ -104,7 +104,7 @@ export async function writeBackup(
   return { seq: facts.seq, rows, bytes, encrypted };
 }
 
-export interface MakeBackup extends BackupTerms {
+interface MakeBackup extends BackupTerms {
   /** The store's directory. */
   readonly path: string;
   readonly random: Random;

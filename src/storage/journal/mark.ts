@@ -20,7 +20,7 @@ export interface JournalMark {
 export const journalMarkKey = checkpointKey('journal');
 
 /** The journal position of a memory; `at` is undefined if no mark was saved for that event. */
-export type JournalPosition = Pick<JournalMark, 'seq'> & Partial<JournalMark>;
+type JournalPosition = Pick<JournalMark, 'seq'> & Partial<JournalMark>;
 
 export function markRows({ seq, at }: JournalPosition): SetRow[] {
   if (at === undefined) return [];

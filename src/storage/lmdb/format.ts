@@ -31,7 +31,7 @@ export interface MigrationReader {
   ): { readonly rows: readonly MigrationRow[]; readonly last: Uint8Array | undefined };
 }
 
-export interface MigrationBatch {
+interface MigrationBatch {
   /** Written together with the place reached, so that a kill repeats nothing and skips nothing. */
   readonly commit: Commit;
   /** Handed to the next call; undefined: the step is done. Never empty. */

@@ -58,7 +58,7 @@ export interface StoreParts {
   readonly stallMs?: number;
 }
 
-export interface LmdbStoreOptions extends StoreParts {
+interface LmdbStoreOptions extends StoreParts {
   /** Directory of the database, made when it is missing. */
   readonly path: string;
 }

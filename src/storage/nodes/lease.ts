@@ -69,7 +69,7 @@ export function createLease(options: {
   };
 }
 
-export type Lease = ReturnType<typeof createLease>;
+type Lease = ReturnType<typeof createLease>;
 
 /** The shared store as the work sees it. What is swept and pruned is fenced too. */
 export function fencedStore(store: PostgresStore, lease: Lease): Store {

@@ -38,13 +38,13 @@ const forgetMs = 7 * dayMs;
 const nodesMax = 999;
 const joinTriesMax = 10;
 
-export interface NodeIdentity {
+interface NodeIdentity {
   /** For people. */
   readonly name: string;
   readonly version: string;
 }
 
-export interface NodePositions {
+interface NodePositions {
   /** The last event in memory, and in the last checkpoint. */
   readonly appliedSeq: bigint;
   readonly checkpointSeq: bigint;
@@ -57,7 +57,7 @@ interface NodeEvents {
 }
 
 /** The content of a heartbeat. */
-export interface NodeReport extends NodePositions {
+interface NodeReport extends NodePositions {
   readonly digests?: Digests;
 }
 

@@ -30,7 +30,7 @@ interface Slot {
   isHeld: boolean;
 }
 
-export interface RowWrite {
+interface RowWrite {
   readonly key: Key;
   readonly value: Buffer;
   readonly version: number;

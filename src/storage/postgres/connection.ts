@@ -36,7 +36,7 @@ export interface PostgresSession {
   discard(): void;
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly url: string;
   readonly log: Log;
   /** Listens on this channel. */

@@ -45,7 +45,7 @@ import { createReads, encodeFrames, type JournalHead } from './reads.ts';
 import { createReplicaReads, type ReplicaState } from './replica.ts';
 import { migrate, versionBlock } from './schema.ts';
 
-export interface PostgresStoreOptions {
+interface PostgresStoreOptions {
   readonly url: string;
   /** The journal is read from this standby of the database; undefined: from the primary. */
   readonly replicaUrl?: string | undefined;

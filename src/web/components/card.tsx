@@ -4,7 +4,7 @@ import { classes, type Html } from '../html.ts';
 import type { Catalogue } from '../language.ts';
 import { Icon, type IconName } from './icon.tsx';
 
-export interface CardOptions {
+interface CardOptions {
   readonly title: string;
   /** The level of the heading. Default: 2. */
   readonly level?: 2 | 3 | undefined;

@@ -25,7 +25,7 @@ export interface Bar {
   readonly title: string;
 }
 
-export interface BarChartOptions {
+interface BarChartOptions {
   /** Drawn from left to right. */
   readonly bars: readonly Bar[];
   /** The alternative text of the picture. */
@@ -103,7 +103,7 @@ export function BarChart(options: BarChartOptions): Html {
   );
 }
 
-export interface TimelineDay {
+interface TimelineDay {
   /** First column of the table. */
   readonly label: string;
   /** Below the picture. */
@@ -115,7 +115,7 @@ export interface TimelineDay {
   readonly countText: string;
 }
 
-export interface TimelineOptions {
+interface TimelineOptions {
   /** Oldest first. */
   readonly days: readonly TimelineDay[];
   /** A score with a line of its own. */
@@ -257,7 +257,7 @@ export interface Line {
   readonly points: readonly (number | undefined)[];
 }
 
-export interface LineChartOptions {
+interface LineChartOptions {
   /** The lines; more than two can't be distinguished. */
   readonly lines: readonly Line[];
   /** From left to right, e.g. the time. */

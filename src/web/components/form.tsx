@@ -62,7 +62,7 @@ export function LinkButton(options: LinkButtonOptions): Html {
   );
 }
 
-export interface FormOptions {
+interface FormOptions {
   readonly action: string;
   /** `csrf` of the request context. */
   readonly csrf: string;
@@ -102,7 +102,7 @@ export function Hidden({ name, value, isOfPage }: HiddenOptions): Html {
   return <input type="hidden" name={name} value={value} data-of-page={isOfPage} />;
 }
 
-export interface ActionOptions {
+interface ActionOptions {
   readonly csrf: string;
   readonly action: string;
   /** Sent along unseen: what is done, and to what. */
@@ -125,7 +125,7 @@ export function ActionButton(options: ActionOptions): Html {
   );
 }
 
-export interface SwitchOptions {
+interface SwitchOptions {
   readonly id: string;
   readonly name: string;
   /** The value that is sent when it is on; `on` by default. */
@@ -163,7 +163,7 @@ export function SwitchField(options: SwitchOptions): Html {
   );
 }
 
-export interface SelectOptions {
+interface SelectOptions {
   readonly id: string;
   readonly name: string;
   readonly label: string;

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { type Html, safeHref } from '../html.ts';
 
-export type LinkOptions = JSX.IntrinsicElements['a'] & { readonly href: string };
+type LinkOptions = JSX.IntrinsicElements['a'] & { readonly href: string };
 
 /** The target is one of `safeHref`, whoever gave it. */
 export function Link(options: LinkOptions): Html {

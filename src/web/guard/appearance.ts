@@ -20,14 +20,14 @@ import type { SessionLike } from './request-context.ts';
 /** They ask for a part, a copy or an encoding of the page that everybody gets. */
 const conditions: readonly string[] = [...conditionHeaders, 'accept-encoding', 'range', 'if-range'];
 /** They speak of that page. */
-export const replacedHeaders = ['cache-control', 'etag', 'last-modified', 'accept-ranges', 'age'];
+const replacedHeaders = ['cache-control', 'etag', 'last-modified', 'accept-ranges', 'age'];
 
-export function unconditional(request: Request): Request {
+function unconditional(request: Request): Request {
   const headers = Object.entries(request.headers).filter(([name]) => !conditions.includes(name));
   return { ...request, headers: Object.fromEntries(headers) };
 }
 
-export function isHtml({ headers }: Reply): boolean {
+function isHtml({ headers }: Reply): boolean {
   return headers.some(
     ([name, value]) => name.toLowerCase() === 'content-type' && value.startsWith('text/html'),
   );

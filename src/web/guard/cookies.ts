@@ -12,7 +12,7 @@
 
 import type { Header, Request } from '../../http/request/message.ts';
 
-export type CookieName =
+type CookieName =
   | 'session'
   | 'form'
   | 'browser'

@@ -47,7 +47,7 @@ export type Access =
   | 'confirmed operator';
 
 /** The accepted types of a body. `json-call` is JSON of our own scripts, with the form's token in it. */
-export type BodyType = 'form' | 'multipart' | 'json' | 'text' | 'csv' | 'bytes' | 'json-call';
+type BodyType = 'form' | 'multipart' | 'json' | 'text' | 'csv' | 'bytes' | 'json-call';
 
 export interface Endpoint {
   readonly method: Route['method'];

@@ -104,7 +104,7 @@ export interface Guard {
   ): { readonly call: KeyedCall } | { readonly failure: Failure; readonly headers: Header[] };
 }
 
-export interface GuardOptions {
+interface GuardOptions {
   readonly quotaGuard: QuotaGuard;
   readonly callers: Pick<Callers, 'take'>;
   readonly renderPage: RenderErrorPage;

@@ -149,7 +149,7 @@ export interface AnyPageBuilder<S extends SessionLike = SessionLike> {
 }
 
 /** The cookies of a session that began or was renewed. */
-export interface OwnCookies {
+interface OwnCookies {
   readonly token: string;
   readonly browser?: string | undefined;
 }
@@ -166,7 +166,7 @@ export interface FailureWords {
   page(frame: PageFrame, failure: Failure): string;
 }
 
-export interface PageBuilderOptions<S extends SessionLike> {
+interface PageBuilderOptions<S extends SessionLike> {
   readonly failures: FailureWords;
   readonly tools: PageTools;
   readonly cookies: Cookies;

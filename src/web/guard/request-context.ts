@@ -43,7 +43,7 @@ export interface SessionLike {
 export type ProofStrength = 'missing' | 'weak' | 'strong';
 
 /** Coarse facts about the client, as the request states them. */
-export interface ClientFacts {
+interface ClientFacts {
   /** The client's network, see `clientOf` in ip/networks.ts. */
   readonly network: string;
   /** The country of the client's address, `ZZ` when unknown. */
@@ -97,7 +97,7 @@ export interface AnyRequestContext<Session extends SessionLike = SessionLike> {
 const secretBytes = 32;
 const nonceBytes = 16;
 
-export interface RequestContextOptions<Session extends SessionLike> {
+interface RequestContextOptions<Session extends SessionLike> {
   readonly sessions: {
     /** The session of a cookie; undefined for one that is over, unknown or malformed. */
     find(token: string): Promise<Session | undefined>;

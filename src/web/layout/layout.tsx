@@ -20,7 +20,7 @@ import { classes, type Html, renderHtml } from '../html.ts';
 import { type Catalogue, catalogueFor, type Language, languages } from '../language.ts';
 import { formatFor } from './format.ts';
 
-export type LinkName = keyof Catalogue['links'];
+type LinkName = keyof Catalogue['links'];
 
 /** Pages that exist on this server, by name; a link without a target is not shown. */
 export type SiteLinks = Partial<Record<LinkName, string>>;
@@ -59,7 +59,7 @@ export interface PageFrame {
   readonly isGuest?: boolean;
 }
 
-export interface FramePerson {
+interface FramePerson {
   readonly email: string;
   readonly csrf: string;
   /** Has the console in the header. */
@@ -73,7 +73,7 @@ export const webManifestPath = '/site.webmanifest';
 
 const glassClass = 'is-glass';
 
-export interface DocumentOptions {
+interface DocumentOptions {
   readonly title: string;
   readonly description?: string;
   /** Keeps the page out of search engines. */

@@ -27,7 +27,7 @@ interface Counter {
   take(nowMs: number): boolean;
 }
 
-export type CounterKind = (limit: number, clock: ReturnType<typeof manualClock>) => Counter;
+type CounterKind = (limit: number, clock: ReturnType<typeof manualClock>) => Counter;
 
 export const quotaCounter: CounterKind = (limit, clock) => {
   const accounts = createAccountsTable(2);
@@ -65,13 +65,13 @@ interface Node {
   isOpen: boolean;
 }
 
-export interface Admitted {
+interface Admitted {
   readonly atMs: number;
   readonly by: string;
 }
 
 /** What a network may do, as drawn by the test. */
-export interface Weather {
+interface Weather {
   /** 0 to 1. */
   random(): number;
   /** Of each way, at most. */

@@ -20,7 +20,7 @@ import { findChromium } from './chromium.ts';
 
 export type Theme = 'light' | 'dark';
 
-export interface CheckPageOptions {
+interface CheckPageOptions {
   /** Sent with each request, such as the address that a proxy would name. */
   readonly headers?: Readonly<Record<string, string>>;
   /** File name stem of the screenshots; unique per page. */

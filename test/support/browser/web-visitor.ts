@@ -9,7 +9,7 @@ import { solveGif } from '../captcha/solver.ts';
 import { type Answer, type TestServer, within } from '../server/server.ts';
 import { consentFormIn } from '../signon/visitor.ts';
 
-export type FormFields = Readonly<Record<string, string>>;
+type FormFields = Readonly<Record<string, string>>;
 
 export interface WebVisitor {
   readonly cookies: Map<string, string>;

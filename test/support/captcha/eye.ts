@@ -26,7 +26,7 @@ export const goodEye: EyeOptions = { noise: 1, blurDots: 1, looks: 6 };
 /** Makes use of a fifth. It tells recipes apart that the good one reads alike. */
 export const poorEye: EyeOptions = { noise: 2, blurDots: 1.5, looks: 6 };
 
-export interface Eye {
+interface Eye {
   /** The word that it makes out. */
   read(challenge: Pick<Challenge, 'frames'>, seed: number): string;
   /** All looks as one picture: letters bright, of deviation 1. */

@@ -38,7 +38,7 @@ export interface Challenge {
  * nothing and is the control of `linear`: the same renderer, also without fresh noise. `steep`: rows and columns
  * at angles apart and far along their way, and much fresh noise, which no eye follows.
  */
-export type Variant = 'linear' | 'density' | 'tiled' | 'curved' | 'circular' | 'steep';
+type Variant = 'linear' | 'density' | 'tiled' | 'curved' | 'circular' | 'steep';
 
 const steep = { amplitudeDots: 6, downRad: 4.2, acrossRad: 6, coherence: 0.7 } as const;
 

@@ -5,7 +5,7 @@
 
 import type { Challenge } from './frames.ts';
 
-export interface NoiseScores {
+interface NoiseScores {
   /** Share of ones inside the letters less outside. */
   density: number;
   /** Ones in all. */

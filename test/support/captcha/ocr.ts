@@ -77,7 +77,7 @@ function readByTesseract(attack: Attack, challenges: readonly Challenge[]): stri
   return polls.map((of) => of.map((poll) => poll.result()));
 }
 
-export interface TesseractCount {
+interface TesseractCount {
   /** Challenges read in full from one of the attack's pictures. */
   readonly words: number;
   /**

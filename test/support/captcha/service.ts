@@ -36,7 +36,7 @@ export interface CaptchaService {
   readonly apiKey: string;
 }
 
-export interface TestCaptchaService extends CaptchaService, AsyncDisposable {
+interface TestCaptchaService extends CaptchaService, AsyncDisposable {
   readonly answers: { readonly img: string; readonly audio: string };
   /** A site key that no page on a loopback address may use. */
   readonly foreignSiteKey: string;

@@ -8,7 +8,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { CaptchaService } from './service.ts';
 
-export interface TestSite extends AsyncDisposable {
+interface TestSite extends AsyncDisposable {
   /** A page with a form. Options as in `PageOptions`. */
   url(options?: PageOptions): string;
   /** What the service said of each form that was sent. */

@@ -8,7 +8,7 @@ import { type SpeechVoices, speechRateHz } from '../../../src/captcha/sound/spee
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 import { hopSamples, melBands, melFrames } from './sound-spectrum.ts';
 
-export interface HeardClip {
+interface HeardClip {
   readonly answer: string;
   readonly sound: Float32Array;
   readonly places: readonly (readonly [from: number, to: number])[];

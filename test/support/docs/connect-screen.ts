@@ -5,7 +5,7 @@ import { type TestServer, within } from '../server/server.ts';
 import { type Agent, createAgent } from '../signon/visitor.ts';
 import { type Machine, openMachine } from './paste.ts';
 
-export interface ConnectScreen extends Machine {
+interface ConnectScreen extends Machine {
   /** The text of a step. */
   code(id: string): string;
   /** As the page's script asks. */

@@ -16,7 +16,7 @@ export function hasOtherUser(context: TestContext): boolean {
   return false;
 }
 
-export interface OtherResult {
+interface OtherResult {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;

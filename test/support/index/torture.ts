@@ -16,7 +16,7 @@ import { hostMask, type IndexPrefix } from '../../../src/index/prefix.ts';
 import type { TortureReport, TortureTask } from './torture.worker.ts';
 import { hashAround, writeChanging, writeFixed } from './torture-payload.ts';
 
-export interface TortureOptions {
+interface TortureOptions {
   /** For each reader. */
   readonly lookups: number;
   readonly families: readonly (4 | 6)[];

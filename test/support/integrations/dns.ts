@@ -11,7 +11,7 @@ export interface Message {
   readonly edns?: { readonly version?: number; readonly dnssecOk?: boolean };
 }
 
-export interface DnsRecord {
+interface DnsRecord {
   readonly name: string;
   readonly type: string;
   readonly ttl: number;
@@ -21,7 +21,7 @@ export interface DnsRecord {
   readonly extendedRcode?: number;
 }
 
-export interface DnsAnswer {
+interface DnsAnswer {
   readonly id: number;
   readonly rcode: string;
   readonly flag_tc: boolean;

@@ -229,12 +229,12 @@ const heads: readonly (readonly [string, Parts])[] = [
   ],
 ];
 
-export interface HostileHead {
+interface HostileHead {
   readonly name: string;
   readonly bytes: Buffer;
 }
 
-export function hostileHeads(address: string): readonly HostileHead[] {
+function hostileHeads(address: string): readonly HostileHead[] {
   return heads.map(
     ([name, { line = 'GET /a HTTP/1.1', host = 'site.example', lines = accept, body = '' }]) => {
       const text = `${line}\r\nHost: ${host}\r\nVisitor: ${address}\r\n${lines}\r\n${body}`;
@@ -286,7 +286,7 @@ export function sendHead(port: number, bytes: Buffer, opening = ''): Promise<str
   });
 }
 
-export interface CredulousApp extends AsyncDisposable {
+interface CredulousApp extends AsyncDisposable {
   readonly port: number;
   /** How many requests there were. */
   reached(): number;

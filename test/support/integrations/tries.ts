@@ -18,7 +18,7 @@ function gate(query: string, status: number, headers: Record<string, string> = {
 type Asked = Pick<TestServer, 'fetch'>;
 
 /** The head of an agent's requests, once it logged in. */
-export async function agentBearer(server: Asked, password: string) {
+async function agentBearer(server: Asked, password: string) {
   const answer = await server.fetch('/v1/watchers/login', {
     ...{ method: 'POST', headers: { 'Content-Type': 'application/json' } },
     body: JSON.stringify({ machine_id: 'm', password, scenarios: [] }),

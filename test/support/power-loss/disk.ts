@@ -11,7 +11,7 @@ import type { Step } from './recording.ts';
 const sectorBytes = 512;
 
 /** What of the unsynced is on the disk: none of it, or each piece by the toss of a coin. */
-export type Survivors = 'none' | { readonly toss: () => boolean };
+type Survivors = 'none' | { readonly toss: () => boolean };
 
 interface Change {
   readonly order: number;

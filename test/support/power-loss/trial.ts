@@ -11,7 +11,7 @@ import { makeTempDir } from '../server/temp-dir.ts';
 import { Disk } from './disk.ts';
 import { readRecording, type Step } from './recording.ts';
 
-export interface TrialOptions {
+interface TrialOptions {
   readonly seed: number;
   readonly commits: number;
   /** About so many moments, half of them right behind a promise; each makes two disks. */
@@ -20,7 +20,7 @@ export interface TrialOptions {
   readonly lmdb?: Readonly<Record<string, unknown>>;
 }
 
-export interface TrialResult {
+interface TrialResult {
   readonly images: number;
   /** Promises that had to hold, over all images. */
   readonly promises: number;

@@ -3,7 +3,7 @@
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 
 /** First and last address; IPv6 above all of IPv4. */
-export type AddressRange = readonly [bigint, bigint];
+type AddressRange = readonly [bigint, bigint];
 
 export function rangeOf(text: string): AddressRange {
   const prefix = parsePrefix(text);

@@ -24,7 +24,7 @@ const installed = '/etc/fail2ban';
 const abuseIpDb = 'https://api.abuseipdb.com';
 const jail = 'portcullis';
 
-export interface Fail2ban extends AsyncDisposable {
+interface Fail2ban extends AsyncDisposable {
   /** Appends lines that sshd would write. */
   logFailures(ip: string, count: number): void;
   /** Its own log: what it banned and what its actions said. */

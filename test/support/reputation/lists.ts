@@ -13,7 +13,7 @@ export interface ParsedList {
   readonly batches: RowBatch[];
 }
 
-export interface ListTextOptions {
+interface ListTextOptions {
   readonly confidence?: number;
   readonly allowDocumentation?: boolean;
   readonly systems?: GeoSource;

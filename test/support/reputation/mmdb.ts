@@ -9,7 +9,7 @@ export type FixtureValue =
   | FixtureValue[]
   | { [key: string]: FixtureValue };
 
-export interface FixtureOptions {
+interface FixtureOptions {
   readonly recordSize: 24 | 28 | 32;
   readonly ipVersion: 4 | 6;
   readonly networks: readonly (readonly [prefix: string, value: FixtureValue])[];

@@ -11,7 +11,7 @@ import type { ReputationEvent } from './events.ts';
 
 type Seeded = ReturnType<typeof seededRandom>;
 
-export interface JournalOptions {
+interface JournalOptions {
   /** Chooses the pool, and what happens unless `next` does. */
   readonly random: Seeded;
   readonly next?: Seeded;
@@ -22,7 +22,7 @@ export interface JournalOptions {
   readonly startMs?: number;
 }
 
-export interface RandomJournal {
+interface RandomJournal {
   readonly pool: readonly Prefix[];
   next(): { event: ReputationEvent; at: number };
   /** An address in or near the pool. */

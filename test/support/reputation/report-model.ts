@@ -23,7 +23,7 @@ export interface ModelAccount {
   readonly vouched?: 'none' | 'member' | 'staff';
 }
 
-export interface ModelReport {
+interface ModelReport {
   readonly account: string;
   readonly family: 4 | 6;
   readonly words: Uint32Array;
@@ -36,7 +36,7 @@ export interface ModelReport {
   readonly categories: number;
 }
 
-export interface ReportModel {
+interface ReportModel {
   account(id: string, account: ModelAccount): void;
   /** In the order of the journal. */
   add(report: ModelReport): void;

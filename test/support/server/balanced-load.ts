@@ -9,7 +9,7 @@ import type { TestServer } from './server.ts';
 
 const probeMs = 100;
 
-export interface BalancedLoad {
+interface BalancedLoad {
   /** Answers so far. */
   done(): number;
   /** When the balancer has seen that the server is not ready and all answers are there. */

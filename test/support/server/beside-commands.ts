@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { treeOf } from '../house/processes.ts';
 
-export interface BesideCommand {
+interface BesideCommand {
   /** As in the tree of commands. */
   readonly name: string;
   readonly args: readonly string[];
@@ -12,7 +12,7 @@ export interface BesideCommand {
   readonly mayFail?: boolean;
 }
 
-export interface BesidePlace {
+interface BesidePlace {
   /** Where files may be written. */
   readonly folder: string;
   /** Path of a list. */

@@ -35,7 +35,7 @@ async function outcomes(asked: readonly Promise<Result<unknown>>[]) {
   return counts;
 }
 
-export interface BoundRaces {
+interface BoundRaces {
   readonly [name: string]: () => Promise<void>;
 }
 

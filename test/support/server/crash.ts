@@ -18,7 +18,7 @@ export interface CrashRound {
   readonly acks: readonly string[];
 }
 
-export interface CrashOptions {
+interface CrashOptions {
   /** Compiled module to run, e.g. `new URL('../crash-child.js', import.meta.url)`. */
   readonly childModule: URL;
   readonly rounds: number;

@@ -9,7 +9,7 @@ import { makeTempDir } from './temp-dir.ts';
 
 const victims = ['server', 'command', 'both'] as const;
 
-export interface KillTrial {
+interface KillTrial {
   readonly rounds: number;
   readonly commands: number;
   readonly acknowledged: number;

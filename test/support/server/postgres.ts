@@ -53,7 +53,7 @@ export function databaseOwner(): { uid: number; gid: number } | undefined {
   return { uid: idOf('-u', user)!, gid: idOf('-g', user)! };
 }
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** Directory of a server to be followed. */
   readonly primary?: string;
   readonly connectionsMax?: number;

@@ -80,7 +80,7 @@ export interface TestServer extends AsyncDisposable {
   kill(): Promise<Ended>;
 }
 
-export interface ReportFields {
+interface ReportFields {
   readonly key?: string;
   /** Numbers, separated by commas. */
   readonly categories?: string;
@@ -93,7 +93,7 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
-export type CheckData = v.InferOutput<typeof CheckResult>;
+type CheckData = v.InferOutput<typeof CheckResult>;
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { threads = 3, demo = true, keepsAnswers = true } = options;

@@ -20,7 +20,7 @@ export interface SlowAttackOptions {
   readonly retryMs?: number;
 }
 
-export interface SlowAttack extends AsyncDisposable {
+interface SlowAttack extends AsyncDisposable {
   /** Resolves when each connection was open once. */
   readonly begun: Promise<void>;
   /** Connections that are open now. */

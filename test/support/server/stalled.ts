@@ -16,7 +16,7 @@ export interface StalledTarget {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface Stalled extends AsyncDisposable {
+interface Stalled extends AsyncDisposable {
   /** Resolves when each has been sent once. */
   readonly begun: Promise<void>;
 }

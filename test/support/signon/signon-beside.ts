@@ -15,7 +15,7 @@ import { value } from '../house/result.ts';
 import { memoryLog } from '../server/memory-log.ts';
 import { openStoreBeside } from '../server/shared-store.ts';
 
-export interface SignonBeside extends AsyncDisposable {
+interface SignonBeside extends AsyncDisposable {
   readonly store: Store;
   readonly signon: Signon;
   readonly profiles: Profiles;

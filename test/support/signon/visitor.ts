@@ -145,7 +145,7 @@ export function authorizePath(
 }
 
 /** What the consent page's form would send as it stands. */
-export interface ConsentForm {
+interface ConsentForm {
   readonly id: string;
   readonly csrf: string;
   /** Stands for the values. */

@@ -133,7 +133,7 @@ export interface Restored extends Adopted {
   readonly base: readonly Uint8Array[];
 }
 
-export interface FeedBuilderOptions {
+interface FeedBuilderOptions {
   /** Collects the rows with their scores at an hour. */
   readonly collect: (hourMs: number) => Promise<Collected>;
   readonly names: GeoNames;

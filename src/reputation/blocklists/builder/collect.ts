@@ -162,7 +162,7 @@ function merge(a: Rows, b: Rows): Rows {
   return out.finish();
 }
 
-export interface CollectOptions {
+interface CollectOptions {
   readonly index: IndexView;
   /** Brackets around each read of the index, as a reader of another thread needs them. */
   readonly enter: () => void;

@@ -56,7 +56,7 @@ export interface History {
   readonly steps: readonly HistoryStep[];
 }
 
-export interface Advance {
+interface Advance {
   readonly history: History;
   /** To be stored. */
   readonly step: HistoryStep | undefined;

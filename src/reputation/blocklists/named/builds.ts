@@ -38,7 +38,7 @@ interface Encoded {
 }
 
 /** A file as it is served. */
-export interface NamedFile {
+interface NamedFile {
   readonly type: string;
   readonly entries: number;
   readonly changedAtMs: number;

@@ -12,7 +12,7 @@ import { plainOf, writeLines } from './vendors.ts';
 const json = 'application/json';
 const noRows = new Uint32Array();
 
-export function mispEventId({ name, imprint }: Selected): string {
+function mispEventId({ name, imprint }: Selected): string {
   return idOf(`${imprint.homeUrl} event ${name}`);
 }
 

@@ -23,12 +23,7 @@ import { maliciousScore } from '../../check/score.ts';
 /** Names of sets in firewalls are made of it: `pc-NAME4-next` is as long as ipset takes. */
 export const feedNameShape = /^(?=.{1,20}$)[a-z](-?[a-z0-9])*$/;
 /** Names under /feeds/ that mean something else. */
-export const reservedFeedNames: readonly string[] = [
-  'blocklist',
-  'anon-exits',
-  'changes',
-  'default',
-];
+const reservedFeedNames: readonly string[] = ['blocklist', 'anon-exits', 'changes', 'default'];
 /** The most entries of a named feed: the worst. */
 export const namedEntriesMax = 100_000;
 
@@ -58,7 +53,7 @@ const rows = record(1, {
 });
 
 /** The blocklist itself, for the forms that are not built ahead: the worst of it. */
-export const wholeFeed: NamedFeed = {
+const wholeFeed: NamedFeed = {
   name: 'blocklist',
   categories: 0,
   lists: [],

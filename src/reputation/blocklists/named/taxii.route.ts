@@ -72,7 +72,7 @@ export const taxiiEndpoints = {
   root: endpoint({ ...shared, path: '/taxii2/*' }),
 } as const;
 
-export interface TaxiiOptions {
+interface TaxiiOptions {
   readonly guard: Guard;
   readonly clock: Pick<Clock, 'now'>;
   readonly builds: Pick<NamedBuilds, 'selected'>;

@@ -173,7 +173,7 @@ const lines = (
     ),
 });
 
-export const vendorForms: readonly Form[] = [
+const vendorForms: readonly Form[] = [
   // An external threat feed: an address or a subnet a line.
   lines('fortigate', () => (rows, at) => `${plainOf(rows, at)}\n`),
   // A feed server of SRX: a prefix a line.

@@ -51,7 +51,7 @@ export interface SetNames {
   readonly mikrotik: string;
 }
 
-export const blocklistSets: SetNames = {
+const blocklistSets: SetNames = {
   ipset: 'portcullis',
   nft: 'blocklist',
   mikrotik: 'portcullis',
@@ -74,7 +74,7 @@ const around: Readonly<
 const lineBytesMax = 128;
 
 /** The texts before and behind each prefix. */
-export type LineTexts = readonly FixedText[];
+type LineTexts = readonly FixedText[];
 
 export function lineTexts(style: LineStyle, family: 4 | 6, sets = blocklistSets): LineTexts {
   return around[style](family, sets).map(fixedText);

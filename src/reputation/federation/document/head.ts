@@ -32,7 +32,7 @@ export const headBytesMax = 4_096;
 /** A head is valid for this time at most. */
 export const headLifeMs = dayMs;
 /** The number of the last segment grows by this a day at most: one segment a minute. */
-export const seqPerDayMax = 1_440;
+const seqPerDayMax = 1_440;
 /** The largest difference between two servers' clocks. */
 const clockSkewMs = 5 * minuteMs;
 const signaturesMax = 8;
@@ -40,7 +40,7 @@ const seqMax = 2 ** 40;
 const format = 'portcullis.federation';
 const major = 1;
 
-export interface SnapshotRef {
+interface SnapshotRef {
   readonly seq: number;
   /** The hash of its bytes, 64 hexadecimal digits. */
   readonly sha256: string;
@@ -89,7 +89,7 @@ export type HeadFault =
   | 'forked'
   | 'leaps';
 
-export type HeadRead =
+type HeadRead =
   | { readonly head: FederationHead; readonly fault?: undefined }
   | { readonly head?: undefined; readonly fault: HeadFault };
 
@@ -229,7 +229,7 @@ function timeIn(text: string): number {
 }
 
 /** The part of a head that was taken before that the next one is compared with. */
-export type HeadTaken = Pick<FederationHead, 'seq' | 'chain' | 'madeAt'>;
+type HeadTaken = Pick<FederationHead, 'seq' | 'chain' | 'madeAt'>;
 
 /**
  * Returns why a verified head can't follow the last accepted one; undefined when it can. An old head sent again, an

@@ -17,7 +17,7 @@ export function rowCount(rows: Uint32Array): number {
 }
 
 /** The address of a row, and nothing kept of it: one object a caller. */
-export interface AddressView extends AddressRef {
+interface AddressView extends AddressRef {
   family: IpFamily;
   length: number;
 }

@@ -11,7 +11,7 @@ import type { FederationKey, SigningKey } from './key.ts';
 const components = '("@method" "@authority" "@path" "@query")';
 const tag = 'portcullis';
 /** The clocks of the two may differ by so much, and a request that was seen is good for no longer. */
-export const signedWithinMs = 5 * minuteMs;
+const signedWithinMs = 5 * minuteMs;
 const headerCharsMax = 600;
 
 export const signatureHeaders = ['signature', 'signature-input'] as const;
@@ -55,7 +55,7 @@ export function signGet(url: URL, key: SigningKey, now: number): Record<string, 
   };
 }
 
-export interface ClaimedSignature {
+interface ClaimedSignature {
   /** As `keyIdOf` gives it. */
   readonly keyId: string;
   readonly parameters: string;

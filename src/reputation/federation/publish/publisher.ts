@@ -42,7 +42,7 @@ import {
   strayParts,
 } from './stored.ts';
 
-export const publishBounds = {
+const publishBounds = {
   /** Least time between two segments, and between two of which the second takes rows away alone. */
   segmentMs: 5 * minuteMs,
   goneMs: minuteMs,

@@ -27,7 +27,7 @@ import {
 import { signGet } from '../document/signed-get.ts';
 
 /** Segments of one poll; a peer that is further behind takes the snapshot. */
-export const segmentsMax = 4_096;
+const segmentsMax = 4_096;
 /**
  * Bytes of the segments of one poll: they are in memory until all are verified. Their rows are no more than a peer may
  * have at all.

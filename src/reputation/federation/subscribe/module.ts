@@ -87,7 +87,7 @@ const networkRowsMax = 16;
 const networkRowsHeld = 64;
 const aheadMsMax = hourMs;
 
-export interface PollOptions {
+interface PollOptions {
   readonly store: Store;
   readonly isMine: () => boolean;
   readonly entries: Entries;

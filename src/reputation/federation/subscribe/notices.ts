@@ -154,7 +154,7 @@ export function notePeer(store: Store, peer: StoredPeer, change: Partial<PeerNot
 }
 
 /** Returns what is to be told now, and what is known to be told then; undefined where nothing changes. */
-export function dueNotices(
+function dueNotices(
   notes: Pick<PeerNotes, 'toldAt' | 'told' | 'isRotated'>,
   goesOn: ReadonlySet<NoticeKind>,
   now: number,

@@ -31,7 +31,7 @@ import { budgetBaseOf } from '../../votes/votes.ts';
 import { type FederationKey, parseKeyLine } from '../document/key.ts';
 
 /** Why new rows of a peer wait for the operator. */
-export const holdReasons = [
+const holdReasons = [
   'none',
   'many new rows',
   'a resolver or root server',

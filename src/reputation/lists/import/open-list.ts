@@ -354,7 +354,7 @@ interface Entry {
   readonly at: number;
 }
 
-export async function* unzip(chunks: AsyncIterable<Buffer>, label: string): AsyncGenerator<Buffer> {
+async function* unzip(chunks: AsyncIterable<Buffer>, label: string): AsyncGenerator<Buffer> {
   const archive = await whole(chunks, label);
   const refuse = (what: string): never => {
     throw new OperatorError(`${label}: the zip archive ${what}`);

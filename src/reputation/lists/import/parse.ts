@@ -39,7 +39,7 @@ export const seedFormats = [
   'drop',
   'asn',
 ] as const;
-export type SeedFormat = (typeof seedFormats)[number];
+type SeedFormat = (typeof seedFormats)[number];
 /** Formats of known-good lists. */
 export const goodFormats = ['plain', 'google', 'amazon', 'microsoft', 'cloudflare'] as const;
 export type GoodFormat = (typeof goodFormats)[number];
@@ -90,7 +90,7 @@ export interface ParseOptions {
   readonly label: string;
 }
 
-export interface ListParse extends AsyncIterable<RowBatch> {
+interface ListParse extends AsyncIterable<RowBatch> {
   /** Grows while the batches are read; final once the iteration has ended. */
   readonly stats: Readonly<ImportStats>;
   /** The format that it is read in; undefined until it has begun. */

@@ -46,7 +46,7 @@ type Place = number;
  * `place`: the pair is taken until `settle`, by a row if it is undefined. `wait`: what is decided about
  * the pair is not known yet; ask again.
  */
-export type PairTaken =
+type PairTaken =
   | { readonly kind: 'taken'; readonly place: Place | undefined }
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'wait'; readonly until: Promise<unknown> };

@@ -67,7 +67,7 @@ const atEnds = new RegExp(`^(?:\\s|${forbidden.source})+|(?:\\s|${forbidden.sour
 const linesMax = 3;
 
 /** A character within a text that can't be kept. */
-export interface InvisibleCharacter {
+interface InvisibleCharacter {
   /** The code point, such as `U+00AD`. */
   readonly code: string;
   /** The index from 1, in characters as people count them. */

@@ -14,7 +14,7 @@ import { changedNews } from '../../sites/site-news.ts';
 import { decodeProfile, encodeProfile, newProfile, type Profile } from './profile.ts';
 import type { ProfileChanges } from './profile-edit.ts';
 
-export interface ExtraRows {
+interface ExtraRows {
   readonly set: readonly SetRow[];
   readonly del: readonly Key[];
 }

@@ -353,9 +353,9 @@ export function withTexts(
   return { ...profile, ...members, address: { ...profile.address, ...parts } };
 }
 
-export type AddressClaim = v.InferOutput<typeof postalAddress>;
+type AddressClaim = v.InferOutput<typeof postalAddress>;
 
-export interface ProfileView {
+interface ProfileView {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly avatarUrl: (avatar: string) => string;

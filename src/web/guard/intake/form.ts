@@ -241,7 +241,7 @@ export interface Sent<T> {
   readonly csrf: string;
 }
 
-export interface FormRules {
+interface FormRules {
   readonly baseUrl: string;
   /** Names that may come more than once. */
   readonly repeatable?: readonly string[];
