@@ -533,8 +533,8 @@ const en = {
     lede: 'One score for every address. One account for your sites. On your own machine.',
     description: 'Self-hosted IP reputation and sign-on: scores, blocklists and one account.',
     empty: {
-      title: 'This server knows nothing yet.',
-      text: 'Load a list, and every look-up gets an answer.',
+      title: 'No list is loaded yet.',
+      text: 'Load one, and every look-up gets an answer.',
       console: 'Open the console',
       steps: 'Read the first steps',
     },
@@ -1147,8 +1147,8 @@ const fr: Words = {
     lede: 'Un score pour chaque adresse. Un compte pour tous vos sites. Sur votre machine.',
     description: 'Réputation d’adresses IP et connexion unique, hébergées chez vous.',
     empty: {
-      title: 'Ce serveur ne connaît encore rien.',
-      text: 'Chargez une liste, et chaque recherche aura une réponse.',
+      title: 'Aucune liste n’est encore chargée.',
+      text: 'Chargez-en une, et chaque recherche aura une réponse.',
       console: 'Ouvrir la console',
       steps: 'Lire les premiers pas',
     },

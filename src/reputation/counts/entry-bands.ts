@@ -31,6 +31,8 @@ export interface EntryBands {
   readonly at: number;
   readonly entries: number;
   readonly bands: Readonly<Record<ScoreBand, number>>;
+  /** Entries that a known-good list holds. */
+  readonly knownGood: number;
 }
 
 /** Details of an address with more reports than this are cut (reports/store/details-bound.ts). */
@@ -107,8 +109,10 @@ export function startBandSurvey(options: {
   let from = surveyStart;
   let at = 0;
   let bands = { ...noEntries };
+  let knownGood = 0;
 
   function note(entry: number): void {
+    if ((flagsOf(metaOf(index.records, entry)) & entryFlags.knownGood) !== 0) knownGood++;
     const reports = reportsOf(index.records, entry);
     if (reports < crowdMin) return;
     const { family, words, length } = index.prefixOf(entry)!;
@@ -121,6 +125,7 @@ export function startBandSurvey(options: {
     from = surveyStart;
     at = clock.now();
     bands = { ...noEntries };
+    knownGood = 0;
   }
 
   function step({ wait }: Run): void {
@@ -135,7 +140,7 @@ export function startBandSurvey(options: {
       return;
     }
     const entries = Object.values(bands).reduce((sum, count) => sum + count, 0);
-    latest = { at, entries, bands };
+    latest = { at, entries, bands, knownGood };
     const busyFound = busy.take();
     for (const callback of callbacks) callback(busyFound);
     wait(Math.max(restMs, restFactor * spentMs));

@@ -48,15 +48,16 @@ export function radarNumbers(
   const { index, figures, sources, now, ofIpv4 } = facts;
   const words = frameText(frame).radar.numbers;
   const { number, ago } = formatFor(frame.language);
-  const bands = figures.entries()?.bands;
+  const { bands, knownGood } = figures.entries() ?? {};
   const known = (value: number | undefined) => (value === undefined ? notYet : number(value));
   const size = index.size();
   const minute = figures.minutes().at(-1);
-  const lists = sources.list();
+  // The known-good list comes with the program: it makes nothing malicious, and no operator loaded it.
+  const lists = sources.list().filter(({ list }) => list !== 'good');
   const newest = Math.max(0, ...lists.map(({ refreshedAtMs }) => refreshedAtMs));
   const v6 = ofIpv4 === undefined ? undefined : Math.max(0, size - ofIpv4);
   return [
-    { value: number(size), label: words.known, note: words.knownNote(known(v6)) },
+    { value: number(size), label: words.known, note: words.knownNote(known(v6), known(knownGood)) },
     {
       value: known(bands?.malicious),
       label: words.blocked,
@@ -220,6 +221,7 @@ function curve(data: RadarPageData, text: Catalogue, frame: PageFrame): Html {
   const highest = Math.max(0, ...data.series.map(({ reports }) => reports));
   const { reports } = data.sum;
   const summary = words.summary(reports, number(reports), words.periods[data.period]);
+  if (isUnreported(data)) return firstReport(data.period, text);
   return (
     <Card title={words.title} aside={periodLinks(data.period, text)}>
       {highest === 0 ? (
@@ -236,6 +238,23 @@ function curve(data: RadarPageData, text: Catalogue, frame: PageFrame): Html {
           />
         </>
       )}
+    </Card>
+  );
+}
+
+/** Nothing was reported in this period or before it. */
+function isUnreported({ latest, sum }: RadarPageData): boolean {
+  return latest.length === 0 && sum.reports === 0;
+}
+
+/** Stands in place of the two cards that would both be empty. */
+function firstReport(period: CountPeriod, text: Catalogue): Html {
+  const { curve, latest } = text.radar;
+  return (
+    <Card title={curve.title} aside={periodLinks(period, text)}>
+      <EmptyState icon="flag" text={latest.none}>
+        <LinkButton label={latest.connect} href="/connect/fail2ban" kind="secondary" />
+      </EmptyState>
     </Card>
   );
 }
@@ -370,7 +389,7 @@ export function radarPage(frame: PageFrame, data: RadarPageData): string {
             </div>
             <div class="radar-column">
               <div data-live="curve">{curve(data, text, frame)}</div>
-              <div data-live="latest">{latestCard(data, text, frame)}</div>
+              <div data-live="latest">{!isUnreported(data) && latestCard(data, text, frame)}</div>
             </div>
             <div class="radar-rankings" data-live="rankings">
               {data.sum.reports > 0 && rankings(data, text, frame)}

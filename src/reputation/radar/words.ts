@@ -9,7 +9,7 @@ export const radarEn = {
   numbers: {
     label: 'In numbers',
     known: 'addresses and networks known',
-    knownNote: (v6: string) => `${v6} of IPv6`,
+    knownNote: (v6: string, good: string) => `${v6} of IPv6, ${good} known good`,
     blocked: 'of them malicious',
     blockedNote: (suspect: string) => `${suspect} suspect`,
     reports: 'reports in 24 hours',
@@ -58,6 +58,7 @@ export const radarEn = {
     title: 'Latest reports',
     note: 'comments masked',
     none: 'Nobody has reported anything yet.',
+    connect: 'Connect fail2ban',
     seconds: (seconds: number) => `${seconds} s ago`,
     minutes: (minutes: number) => `${minutes} min ago`,
   },
@@ -77,7 +78,7 @@ export const radarFr: typeof radarEn = {
   numbers: {
     label: 'En chiffres',
     known: 'adresses et réseaux connus',
-    knownNote: (v6) => `dont ${v6} en IPv6`,
+    knownNote: (v6, good) => `dont ${v6} en IPv6, ${good} réputés sûrs`,
     blocked: 'malveillants parmi eux',
     blockedNote: (suspect) => `${suspect} suspects`,
     reports: 'signalements en 24 heures',
@@ -133,6 +134,7 @@ export const radarFr: typeof radarEn = {
     title: 'Derniers signalements',
     note: 'commentaires masqués',
     none: 'Personne n’a encore rien signalé.',
+    connect: 'Intégrer fail2ban',
     seconds: (seconds) => `il y a ${seconds} s`,
     minutes: (minutes) => `il y a ${minutes} min`,
   },

@@ -271,8 +271,19 @@ export function sitesPage(frame: PageFrame, view: SitesView): string {
   return accountPage(frame, view, {
     section: 'sites',
     lede: text.lede,
-    body: cards.length === 0 ? <EmptyState icon="shield" text={text.none} /> : cards,
+    body: cards.length === 0 ? noSites(frame, text) : cards,
   });
+}
+
+/** Sites come by themselves, with the first sign-in there: who has a site can add the button that leads to one. */
+function noSites({ links }: PageFrame, text: AccountCatalogue['sites']): Html {
+  return (
+    <EmptyState icon="shield" text={text.none}>
+      {links.docs && (
+        <LinkButton label={text.addButton} href={`${links.docs}/sign-in-button`} kind="secondary" />
+      )}
+    </EmptyState>
+  );
 }
 
 interface OwnDataView extends AccountView {

@@ -371,7 +371,8 @@ export const accountEn = {
   },
   sites: {
     lede: 'Where you signed in with this account, and what each site may read.',
-    none: 'You haven’t signed in anywhere yet.',
+    none: 'No sites yet. A site appears here once you sign in to it with this account.',
+    addButton: 'Add a sign-in button',
     reads: 'May read',
     readsNothing: 'Nothing: you refused everything.',
     since: 'Allowed',
@@ -791,7 +792,8 @@ export const accountFr: AccountCatalogue = {
   },
   sites: {
     lede: 'Où vous vous êtes connecté, et ce que chaque site peut lire.',
-    none: 'Vous ne vous êtes encore connecté nulle part.',
+    none: 'Aucun site pour l’instant. Un site apparaît ici dès que vous vous y connectez avec ce compte.',
+    addButton: 'Ajouter un bouton de connexion',
     reads: 'Peut lire',
     readsNothing: 'Rien : vous avez tout refusé.',
     since: 'Autorisé',

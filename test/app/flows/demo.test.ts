@@ -195,7 +195,7 @@ describe('demo', () => {
     const other = (await plain.fetch('/')).body;
     assert.doesNotMatch(other, /class="arrivals"/);
     assert.doesNotMatch(other, /abuseConfidenceScore/, 'an empty server has no sample');
-    assert.match(other, /This server knows nothing yet\./);
+    assert.match(other, /No list is loaded yet\./);
     assert.match(other, /href="\/admin"/);
   });
 });

@@ -44,6 +44,16 @@ describe('the radar of the demo', () => {
     assert.match(await page('/'), /<dt>of them malicious<\/dt><dd>[1-9]\d*<\/dd>/);
   });
 
+  it('counts the lists that somebody loaded', async () => {
+    assert.match(await page('/radar'), /<dt>lists loaded<\/dt><dd><strong>2<\/strong>/);
+  });
+
+  it('has one card for what nobody reported, with what comes next', async () => {
+    const all = await page('/radar');
+    assert.equal(all.match(/class="empty"/g)?.length, 1);
+    assert.match(all, /class="empty">.*href="\/connect\/fail2ban"/);
+  });
+
   it('shows the map as a picture of either theme', async () => {
     const all = await page('/radar');
     const sources = [...all.matchAll(/src="(\/radar\/map\.png\?[^"]+)"/g)].map(([, src]) => src!);
@@ -175,4 +185,12 @@ describe('RADAR', () => {
     });
     assert.equal((await without.fetch('/radar', { headers: metricsHeaders })).status, 404);
   });
+});
+
+it('a server without lists says that none is loaded, and that what it knows is known good', async () => {
+  await using server = await startTestServer({ demo: false, env: { CLIENT_LIMITS: 'off' } });
+  const all = /<strong>(\d+)<\/strong><span>\d+ of IPv6, \1 known good</;
+  await within(async () => all.test((await server.fetch('/radar')).body));
+  const { body } = await server.fetch('/radar');
+  assert.match(body, /<dt>lists loaded<\/dt><dd><strong>0<\/strong><span>none yet</);
 });

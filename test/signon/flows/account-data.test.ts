@@ -41,6 +41,8 @@ describe('data of a person', () => {
     assert.match(page, /shop\.example/);
     assert.match(page, /your public id/);
     assert.doesNotMatch(page, /mail address/);
+    const none = (await bob.get('/account/sites')).body;
+    assert.match(none, /class="empty">.*No sites yet\..*href="\/docs\/sign-in-button"/);
     const foreign = await bob.post('/account/sites/revoke', { client_id: 'shop.example' });
     assert.equal(foreign.status, 404);
     for (const wrong of ['', 'x'.repeat(3_000), 'shop']) {
