@@ -64,8 +64,8 @@ it('what the program says of a list, a peer and a change is French on a French p
     'https://lists.example/a.txt\u00a0: lecture impossible (hôte introuvable)',
   );
   assert.equal(
-    french('c.example: line 3 of its snapshot: not sorted by address'),
-    'c.example\u00a0: ligne 3 de son instantané\u00a0: lignes non triées par adresse',
+    french('line 3 of its snapshot: not sorted by address'),
+    'ligne 3 de son instantané\u00a0: lignes non triées par adresse',
   );
   assert.equal(
     french('3 reports of 2 addresses taken back'),
@@ -73,8 +73,8 @@ it('what the program says of a list, a peer and a change is French on a French p
   );
   assert.equal(french('3 reports of 192.0.2.7 taken back'), '3 signalements de 192.0.2.7 retirés');
   assert.equal(
-    french('c.example: its head is refused (forked)'),
-    'c.example\u00a0: son en-tête est refusé (autre historique)',
+    french('its head is refused: it tells another history'),
+    'son en-tête est refusé\u00a0: il raconte une autre histoire',
   );
   assert.equal(
     french('It must be a whole number from 1 to 100.'),

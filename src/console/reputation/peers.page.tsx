@@ -121,6 +121,7 @@ export interface PeerPreview {
       readonly good: number;
       readonly goodExamples: readonly string[];
       readonly resolvers: number;
+      readonly crowded: number;
     } | null;
     /** The reason why the rows were not compared. */
     readonly notCompared: string | null;
@@ -442,6 +443,9 @@ function foundPeer(
             </li>
             {overlap.resolvers > 0 && (
               <li class="is-warning">{text.resolvers(number(overlap.resolvers))}</li>
+            )}
+            {overlap.crowded > 0 && (
+              <li class="is-warning">{text.crowded(number(overlap.crowded))}</li>
             )}
           </>
         )}

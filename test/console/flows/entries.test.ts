@@ -244,12 +244,13 @@ it('a peer is read before it is added on the console, then changed, and a wrong 
   const at = '/admin/peers';
   const signer = makeKey('c.example', seededRandom(3));
   const hour = Math.floor(Date.now() / 3_600_000);
-  const ips = ['45.1.1.1', '45.1.2.1', '45.1.3.1'];
+  const many = Array.from({ length: 18 }, (_, i) => `45.1.3.${i + 1}`);
+  const ips = ['45.1.1.1', '45.1.2.1', ...many];
   const body = Buffer.from(ips.map((ip) => `+ ${ip} ${hour} ${hour} 18 1 s1\n`).join(''));
   const sha256 = createHash('sha256').update(body).digest('hex');
   const chain = chainAfter('0'.repeat(64), body);
   const madeAt = 1_000 * Math.floor(Date.now() / 1_000);
-  const snapshot = { seq: 1, sha256, bytes: body.length, rows: 3, chain };
+  const snapshot = { seq: 1, sha256, bytes: body.length, rows: ips.length, chain };
   const head = { seq: 1, chain, madeAt, endsAt: madeAt + 3_600_000, snapshot, oldest: 1 };
   const signed = writeHead({ ...head, least: 2, licence: 'CC0-1.0' }, [signer]);
   const publisher = createServer((request, response) =>
@@ -274,19 +275,21 @@ it('a peer is read before it is added on the console, then changed, and a wrong 
   const strange = makeKey('c.example', seededRandom(4)).line;
   const wrong = await ada.post(`${at}/preview`, { ...typed, key: strange });
   assert.equal(wrong.status, 422);
-  assert.match(wrong.body, /its head is refused \(strange_key\)/i);
+  assert.match(wrong.body, /its head is refused: another key signed it/i);
   const none = await ada.post(`${at}/preview`, { ...typed, key: 'x' });
   assert.match(none.body, /id="key-error".*not the line of a key/s);
   const read = (await ada.post(`${at}/preview`, typed)).body;
-  assert.match(read, /c\.example would bring 3 rows.*Accounts behind each row: 2 or more/s);
+  assert.match(read, /c\.example would bring 20 rows.*Accounts behind each row: 2 or more/s);
   assert.match(read, /On your lists: 1\..*without effect: 1\./s);
   assert.match(read, /45\.1\.2\.1/);
+  assert.match(read, /Too many of one network, so without effect: 2\./);
   assert.match((await ada.get(at)).body, /No peers yet/);
   const looked = await server.cliJson('peer', 'add', typed.url, '--key', typed.key);
   assert.deepEqual(
-    [looked.overlap.listed, looked.overlap.goodExamples, looked.advisesAgree],
-    [1, ['45.1.2.1'], false],
+    [looked.overlap.listed, looked.overlap.goodExamples, looked.overlap.crowded],
+    [1, ['45.1.2.1'], 2],
   );
+  assert.equal(looked.advisesAgree, false);
   const change = async (fields: Record<string, string>) => {
     const done = await ada.post(`${at}/change`, fields);
     assert.equal(done.status, 303, done.body);

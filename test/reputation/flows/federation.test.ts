@@ -267,10 +267,10 @@ it('one that lies is refused or held: heads sent again, of the future, of two hi
   const honest = await published(c);
   const same = () => ({});
   for (const [head, reason] of [
-    [{ seq: honest.seq - 1 }, /replayed/],
-    [{ madeAt: clock.now() + hourMs, endsAt: clock.now() + 2 * hourMs }, /from_the_future/],
-    [{ seq: honest.seq + 1_000_000 }, /leaps/],
-    [{ endsAt: clock.now() + 400 * 24 * hourMs }, /lives_too_long/],
+    [{ seq: honest.seq - 1 }, /older than the last/],
+    [{ madeAt: clock.now() + hourMs, endsAt: clock.now() + 2 * hourMs }, /in the future/],
+    [{ seq: honest.seq + 1_000_000 }, /leaps too far/],
+    [{ endsAt: clock.now() + 400 * 24 * hourMs }, /more than a day/],
   ] as const) {
     await lie(same, () => head);
     // The poll that ends first may have begun before.

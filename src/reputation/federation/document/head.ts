@@ -89,6 +89,22 @@ export type HeadFault =
   | 'forked'
   | 'leaps';
 
+/** Says each reason to operators. */
+export const headFaults: Readonly<Record<HeadFault, string>> = {
+  too_long: 'it is longer than 4 KiB',
+  malformed: 'it is no signed head',
+  strange_key: 'another key signed it than the pinned one',
+  bad_signature: 'its signature is false',
+  other_version: 'it is of another version',
+  other_origin: 'it names another server',
+  from_the_future: 'it was made in the future, or the clocks differ',
+  lives_too_long: 'it is good for more than a day',
+  over: 'it is over',
+  replayed: 'it is older than the last one',
+  forked: 'it tells another history',
+  leaps: 'its number leaps too far ahead',
+};
+
 type HeadRead =
   | { readonly head: FederationHead; readonly fault?: undefined }
   | { readonly head?: undefined; readonly fault: HeadFault };

@@ -29,7 +29,7 @@ import {
 import { serviceNames, serviceNumber } from '../../lists/import/rows.ts';
 import { contributionKinds, kindOf, peerDetail, refOf, tagOf } from '../../state/contributions.ts';
 import type { Entries } from '../../state/entries.ts';
-import type { PeerRow } from '../../votes/peer-votes.ts';
+import { networkOf, type PeerRow } from '../../votes/peer-votes.ts';
 import {
   bestCount,
   ceilingFor,
@@ -111,17 +111,21 @@ export function createFlags({ index, entries }: Pick<PeerMemory, 'index' | 'entr
   };
 }
 
+/** Rows of a /24 or IPv6 /48 that count. */
+export const networkRowsMax = 16;
+
 /** Rows that a peer would bring, beside what is here. */
 export type Overlap = ReturnType<ReturnType<typeof createOverlap>['result']>;
 
 /**
  * Counts rows that would come: `reported` by our own reporters too, `listed` by a list or an own entry, and `good`, which are allowed,
- * known good or special and change nothing here, the first few as text.
+ * known good or special and change nothing here, the first few as text. Of the others `crowded` have too many beside them.
  */
 export function createOverlap(memory: PeerMemory) {
   const { index, entries } = memory;
   const flagsAt = createFlags(memory);
-  const found = { rows: 0, reported: 0, listed: 0, good: 0, resolvers: 0 };
+  const found = { rows: 0, reported: 0, listed: 0, good: 0, resolvers: 0, crowded: 0 };
+  const byNetwork = new Map<number, number>();
   const goodExamples: string[] = [];
   return {
     add(row: Pick<PeerRow, 'family' | 'words' | 'length'>): void {
@@ -131,7 +135,14 @@ export function createOverlap(memory: PeerMemory) {
       const { isImmune, isResolver, isListed } = flagsAt(row);
       if (isListed) found.listed++;
       if (isResolver) found.resolvers++;
-      if (isImmune && found.good++ < examplesMax) goodExamples.push(formatNetwork(row));
+      if (isImmune) {
+        if (found.good++ < examplesMax) goodExamples.push(formatNetwork(row));
+        return;
+      }
+      const network = networkOf(row.family, row.words);
+      const beside = byNetwork.get(network) ?? 0;
+      byNetwork.set(network, beside + 1);
+      if (beside >= networkRowsMax) found.crowded++;
     },
     result: () => ({ ...found, goodExamples: goodExamples as readonly string[] }),
   };

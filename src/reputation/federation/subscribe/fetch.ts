@@ -11,7 +11,7 @@ import { createTurns, type Pace } from '../../../core/scheduling.ts';
 import { minuteMs } from '../../../core/time.ts';
 import { type Destinations, type Download, openDestinations } from '../../lists/import/download.ts';
 import { openList } from '../../lists/import/open-list.ts';
-import { type FederationHead, headBytesMax, readHead } from '../document/head.ts';
+import { type FederationHead, headBytesMax, headFaults, readHead } from '../document/head.ts';
 import type { FederationKey, SigningKey } from '../document/key.ts';
 import { createRowList, rowCount } from '../document/rows.ts';
 import {
@@ -100,7 +100,7 @@ export function openPeerReader(options: FetchOptions) {
   const own: Destinations = {
     ...destinations,
     async admit(url) {
-      if (url.host !== base.host) throw new PeerFault(`${base.host}: redirects to another host`);
+      if (url.host !== base.host) throw new PeerFault('redirects to another host');
       await destinations.admit(url);
     },
   };
@@ -132,7 +132,7 @@ export function openPeerReader(options: FetchOptions) {
       return opened;
     } catch (error) {
       if (!deadline.aborted) throw error;
-      throw new PeerFault(`${base.host}: reading it takes longer than ${deadlineMs / 1_000} s`);
+      throw new PeerFault(`reading it takes longer than ${deadlineMs / 1_000} s`);
     }
   }
 
@@ -149,7 +149,7 @@ export function openPeerReader(options: FetchOptions) {
     const found = readHead(answer.body, key());
     if (found.head !== undefined) return { head: found.head, etag: answer.etag };
     throw new PeerFault(
-      `${base.host}: its head is refused (${found.fault})`,
+      `its head is refused: ${headFaults[found.fault]}`,
       found.fault === 'strange_key',
     );
   }
@@ -171,21 +171,20 @@ export function openPeerReader(options: FetchOptions) {
       const { body } = await whole(`/federation/segments/${seq + 1}?to=${to}`, batchBytesMax);
       const batch = readBatch(body, seq + 1);
       if (batch === undefined || batch.length === 0) {
-        throw new PeerFault(`${base.host}: its segments are not in order`);
+        throw new PeerFault(`its segments are not in order`);
       }
       bytes += body.length;
       if (bytes > pollBytesMax) return undefined;
       for (const one of batch) {
         chain = chainAfter(chain, one.bytes);
-        const read = await segmentOf(one, chain, { host: base.host, turns });
+        const read = await segmentOf(one, chain, turns);
         rows += rowCount(read.added) + rowCount(read.removed);
         if (rows > snapshotRowsMax) return undefined;
         found.push(read);
         seq = one.seq;
       }
     }
-    if (chain !== of.chain)
-      throw new PeerFault(`${base.host}: its segments are not those of its head`);
+    if (chain !== of.chain) throw new PeerFault(`its segments are not those of its head`);
     return found;
   }
 
@@ -195,12 +194,12 @@ export function openPeerReader(options: FetchOptions) {
    */
   async function snapshot(of: FederationHead, after = -1): Promise<Uint32Array> {
     const named = of.snapshot;
-    if (named === undefined) throw new PeerFault(`${base.host}: it has no snapshot yet`);
+    if (named === undefined) throw new PeerFault(`it has no snapshot yet`);
     if (named.seq <= after) {
-      throw new PeerFault(`${base.host}: its snapshot is older than what was read of it`);
+      throw new PeerFault(`its snapshot is older than what was read of it`);
     }
     if (named.rows > snapshotRowsMax || named.bytes > snapshotBytesMax) {
-      throw new PeerFault(`${base.host}: its snapshot has ${named.rows} rows, which are too many`);
+      throw new PeerFault(`its snapshot has ${named.rows} rows, which are too many`);
     }
     const rows = createRowList(named.rows);
     const reader = createSegmentReader({
@@ -213,24 +212,20 @@ export function openPeerReader(options: FetchOptions) {
     );
     refuse(reader.end());
     if (reader.sha256() !== named.sha256 || reader.rows() !== named.rows) {
-      throw new PeerFault(`${base.host}: its snapshot is not the one of its head`);
+      throw new PeerFault(`its snapshot is not the one of its head`);
     }
     return rows.finish();
   }
 
   function refuse(fault: ReturnType<ReturnType<typeof createSegmentReader>['push']>): void {
     if (fault === undefined) return;
-    throw new PeerFault(`${base.host}: line ${fault.line} of its snapshot: ${fault.reason}`);
+    throw new PeerFault(`line ${fault.line} of its snapshot: ${fault.reason}`);
   }
 
   return { head, segments, snapshot };
 }
 
-async function segmentOf(
-  { seq, bytes }: NumberedSegment,
-  chain: string,
-  { host, turns }: { readonly host: string; readonly turns: Pace },
-) {
+async function segmentOf({ seq, bytes }: NumberedSegment, chain: string, turns: Pace) {
   const [added, removed] = [createRowList(), createRowList()];
   const reader = createSegmentReader({
     kind: 'segment',
@@ -242,5 +237,5 @@ async function segmentOf(
   }
   const fault = reader.end();
   if (fault === undefined) return { seq, chain, added: added.finish(), removed: removed.finish() };
-  throw new PeerFault(`${host}: line ${fault.line} of its segment ${seq}: ${fault.reason}`);
+  throw new PeerFault(`line ${fault.line} of its segment ${seq}: ${fault.reason}`);
 }

@@ -40,11 +40,11 @@ import {
 } from '../../state/events.ts';
 import { networkOf, type PeerRow, type PeerTerms, peersMax } from '../../votes/peer-votes.ts';
 import type { Policy } from '../../votes/quorum.ts';
-import { type FederationHead, faultOfHead } from '../document/head.ts';
+import { type FederationHead, faultOfHead, headFaults } from '../document/head.ts';
 import type { SigningKey } from '../document/key.ts';
 import { addressAt, createRowList, newAddress, rowCount, wordAt } from '../document/rows.ts';
 import { type AddressRef, chainStart, noFacts } from '../document/segment.ts';
-import { createFlags, stepInSlices, votesByPeer } from './compare.ts';
+import { createFlags, networkRowsMax, stepInSlices, votesByPeer } from './compare.ts';
 import {
   type FetchOptions,
   type KnownHead,
@@ -82,8 +82,7 @@ const daysKept = 28;
 /** Rows on allowed or known-good addresses in a day that are no surprise. */
 const goodRowsMin = 3;
 const goodShare = 0.002;
-/** Rows of a /24 or IPv6 /48 that count, and those from which on all wait. */
-const networkRowsMax = 16;
+/** More rows of a /24 or IPv6 /48 than this all wait. */
 const networkRowsHeld = 64;
 const aheadMsMax = hourMs;
 
@@ -177,7 +176,7 @@ export function createPeerPoller(options: PollOptions) {
     const before = madeAt === 0 ? undefined : { seq, chain, madeAt };
     const fault = faultOfHead(head, before, clock.now());
     if (fault === 'forked') return { ...headOf(head), ...otherHistory(peer, head) };
-    if (fault !== undefined) throw new PeerFault(`${nameOf(peer)}: its head is refused (${fault})`);
+    if (fault !== undefined) throw new PeerFault(`its head is refused: ${headFaults[fault]}`);
     const change: Refreshed = { ...headOf(head), ...rotated(peer, head), freshAt: clock.now() };
     await options.catchUpTo(await store.lastSeq());
     // Only the operator knows whose key it was.
@@ -615,6 +614,8 @@ export function createJudge(
         const network = networkOf(row.family, row.words);
         if (network !== near.network) Object.assign(near, { network, rows: rowsIn(row, tag) });
         near.rows++;
+        // The first ones are as much of a reason as the one that is too many.
+        if (near.rows === networkRowsHeld + 1) found.crowded.count += networkRowsHeld;
         if (near.rows > networkRowsHeld) found.crowded.add(row);
         if (near.rows > networkRowsMax) return;
       }

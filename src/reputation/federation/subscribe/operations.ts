@@ -31,7 +31,7 @@ import {
 import { escapeControls } from '../../lists/import/rows.ts';
 import { listSubscriptions } from '../../lists/subscriptions/subscriptions.ts';
 import { peerCleared, peerSet } from '../../state/events.ts';
-import { type FederationHead, faultOfHead } from '../document/head.ts';
+import { type FederationHead, faultOfHead, headFaults } from '../document/head.ts';
 import { type FederationKey, parseKeyLine } from '../document/key.ts';
 import { addressAt, newAddress, rowCount } from '../document/rows.ts';
 import { chainStart } from '../document/segment.ts';
@@ -39,6 +39,7 @@ import { signingKeyOf } from '../publish/stored.ts';
 import {
   createOverlap,
   figuresOf,
+  networkRowsMax,
   type Overlap,
   type PeerFigures,
   stepInSlices,
@@ -216,13 +217,16 @@ async function overlapOf(
 }
 
 function overlapLines(overlap: Overlap): string[] {
-  const { rows, reported, listed, good, goodExamples, resolvers } = overlap;
+  const { rows, reported, listed, good, goodExamples, resolvers, crowded } = overlap;
   return [
     `  ${grouped(rows)} rows would come; your own reporters named ${grouped(reported)} of them, your lists and own entries ${grouped(listed)}`,
     `  ${grouped(good)} are allowed, known good or special here and would change nothing${good === 0 ? '' : `: ${goodExamples.join(', ')}${good > goodExamples.length ? ' …' : ''}`}`,
     ...(resolvers === 0
       ? []
       : [`  ${grouped(resolvers)} are resolvers or root servers: ask its operator why`]),
+    ...(crowded === 0
+      ? []
+      : [`  ${grouped(crowded)} would not count: of a /24 (IPv6 /48) ${networkRowsMax} rows do`]),
   ];
 }
 
@@ -280,7 +284,8 @@ export const addPeer = operation({
       });
     const head = found?.head;
     const refused = head && faultOfHead(head, undefined, now());
-    if (refused !== undefined) throw new OperatorError(`its head is refused (${refused})`);
+    if (refused !== undefined)
+      throw new OperatorError(`its head is refused: ${headFaults[refused]}`);
     const about = {
       name: pinned.name,
       url,
