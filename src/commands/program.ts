@@ -268,30 +268,114 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   serve: ['portcullis serve --demo', 'portcullis --settings portcullis.env serve'],
   init: ['portcullis init /etc/portcullis/portcullis.env --url https://id.example.com'],
+  doctor: ['portcullis doctor', 'portcullis --settings portcullis.env doctor --json'],
+  'mail test': ['portcullis mail test you@example.com --language fr'],
   check: ['portcullis check 198.51.100.7 --verbose', 'portcullis check 2001:db8::1 --json'],
+  stats: ['portcullis stats'],
   'entry add': [
     'portcullis entry add 192.0.2.0/24 --score 90 --note "port scans" --until 2027-01-31',
+    'portcullis entry add AS64500 --score 60',
   ],
+  'entry list': ['portcullis entry list 192.0.2'],
+  'entry remove': ['portcullis entry remove 192.0.2.0/24'],
   'allow add': ['portcullis allow add 192.0.2.10 --reason "our monitoring"'],
-  seed: ['portcullis seed list.txt --format plain --confidence 80'],
-  anon: ['portcullis anon https://check.torproject.org/torbulkexitlist'],
+  'allow list': ['portcullis allow list'],
+  'allow remove': ['portcullis allow remove 192.0.2.10'],
+  'source accept': ['portcullis source accept drop'],
   'source add': [
     'portcullis source add https://www.spamhaus.org/drop/drop_v4.json --format drop --every 12h',
   ],
+  'source offers': ['portcullis source offers'],
+  'source list': ['portcullis source list'],
+  'source pause': ['portcullis source pause drop'],
+  'source preview': ['portcullis source preview https://lists.example/drop.txt'],
+  'source refresh': ['portcullis source refresh drop'],
+  'source remove': ['portcullis source remove drop'],
+  'source resume': ['portcullis source resume drop'],
+  'source on': ['portcullis source on ipsum'],
+  seed: ['portcullis seed list.txt --format plain --confidence 80'],
+  anon: ['portcullis anon https://check.torproject.org/torbulkexitlist'],
+  'known-good': ['portcullis known-good crawlers.txt --source crawlers'],
   'feed add': ['portcullis feed add ssh --category 18,22 --max-age 24h'],
-  'source accept': ['portcullis source accept drop'],
-  'account create': ['portcullis account create you@example.com'],
-  'account invite': ['portcullis account invite them@example.com --language fr'],
-  'site set-access': ['portcullis site set-access shop.example.com staff,board'],
-  'account vouch': ['portcullis account vouch you@example.com --member'],
-  'account set-role': ['portcullis account set-role you@example.com operator'],
-  'key create': ['portcullis key create you@example.com --name web-1 --scope check'],
-  'bouncer add': ['portcullis bouncer add you@example.com gateway'],
-  'sitekey create': ['portcullis sitekey create you@example.com --host shop.example'],
+  'feed list': ['portcullis feed list'],
+  'feed remove': ['portcullis feed remove ssh'],
+  'feed show': ['portcullis feed show ssh'],
+  'federation status': ['portcullis federation status'],
+  'federation publish': ['portcullis federation publish on'],
+  'federation rotate': ['portcullis federation rotate', 'portcullis federation rotate --revoke'],
+  'federation key': ['portcullis federation key'],
+  'peer accept': ['portcullis peer accept b.example'],
+  'peer add': ['portcullis peer add https://b.example --key b.example+1a2b3c4d+AZ… --weight 0.5'],
+  'peer drop': ['portcullis peer drop b.example'],
+  'peer list': ['portcullis peer list'],
+  'peer pause': ['portcullis peer pause b.example'],
+  'peer rekey': ['portcullis peer rekey b.example --key b.example+1a2b3c4d+AZ…'],
+  'peer remove': ['portcullis peer remove b.example'],
+  'peer resume': ['portcullis peer resume b.example'],
+  'peer set': ['portcullis peer set b.example --weight 0.75'],
+  'peer show': ['portcullis peer show b.example'],
   'report list': ['portcullis report list --account you@example.com --limit 20'],
+  'report retract': [
+    'portcullis report retract --account them@example.com --since 2027-01-01',
+    'portcullis report retract --address 198.51.100.7',
+  ],
   'removals accept': ['portcullis removals accept 198.51.100.7 --allow'],
+  'removals list': ['portcullis removals list'],
+  'removals refuse': ['portcullis removals refuse 198.51.100.7'],
+  'removals reopen': ['portcullis removals reopen 198.51.100.7 --reason "new owner"'],
+  'tips accept': ['portcullis tips accept 198.51.100.7 --score 80'],
+  'tips list': ['portcullis tips list'],
+  'tips remove': ['portcullis tips remove 198.51.100.7'],
+  'tips reopen': ['portcullis tips reopen 198.51.100.7 --categories 18,22'],
+  'account create': ['portcullis account create you@example.com'],
+  'account delete': ['portcullis account delete them@example.com'],
+  'account disable': ['portcullis account disable them@example.com --abuse'],
+  'account enable': ['portcullis account enable them@example.com'],
+  'account end-sessions': ['portcullis account end-sessions them@example.com'],
+  'account export': ['portcullis account export them@example.com'],
+  'account invite': ['portcullis account invite them@example.com --language fr'],
+  'account list': ['portcullis account list example.com'],
+  'account invitations': ['portcullis account invitations'],
+  'account reset-factor': ['portcullis account reset-factor them@example.com'],
+  'account send-reset': ['portcullis account send-reset them@example.com'],
+  'account set-plan': ['portcullis account set-plan them@example.com plus'],
+  'account set-quotas': ['portcullis account set-quotas them@example.com --read-per-minute 6000'],
+  'account set-role': ['portcullis account set-role you@example.com operator'],
+  'account show': ['portcullis account show them@example.com'],
+  'account verify-identity': ['portcullis account verify-identity them@example.com'],
+  'account vouch': ['portcullis account vouch you@example.com --member'],
+  'account withdraw': ['portcullis account withdraw them@example.com'],
+  'group add': ['portcullis group add staff them@example.com'],
+  'group remove': ['portcullis group remove staff them@example.com'],
+  'group list': ['portcullis group list'],
+  'site block': ['portcullis site block shop.example.com'],
+  'site list': ['portcullis site list shop'],
+  'site set-access': ['portcullis site set-access shop.example.com staff,board'],
+  'site notices': ['portcullis site notices shop'],
+  'site unblock': ['portcullis site unblock shop.example.com'],
+  'key create': ['portcullis key create you@example.com --name web-1 --scope check'],
+  'key list': ['portcullis key list'],
+  'key rename': ['portcullis key rename you@example.com web-1 web-2'],
+  'key revoke': ['portcullis key revoke VAEpuXc8'],
+  'bouncer add': ['portcullis bouncer add you@example.com gateway'],
+  'bouncer list': ['portcullis bouncer list you@example.com'],
+  'bouncer remove': ['portcullis bouncer remove you@example.com gateway'],
+  'sitekey create': ['portcullis sitekey create you@example.com --host shop.example'],
+  'sitekey list': ['portcullis sitekey list'],
+  'sitekey revoke': ['portcullis sitekey revoke pcs_8XAp4sH4Mke1AtTY2OBdpA'],
+  'sitekey set': ['portcullis sitekey set pcs_8XAp4sH4Mke1AtTY2OBdpA --level easy'],
   backup: ['portcullis backup --encrypt /backup/today.pclb'],
   restore: ['portcullis restore /backup/today.pclb'],
+  verify: ['portcullis verify', 'portcullis verify --backup /backup/today.pclb'],
+  compact: ['portcullis compact --at-next-start'],
+  'master-key replace': ['portcullis master-key replace'],
+  audit: ['portcullis audit --days 7'],
+  'log sign-ins': ['portcullis log sign-ins --days 1'],
+  'log audit': ['portcullis log audit --days 7'],
+  routes: ['portcullis routes --markdown'],
+  reference: ['portcullis reference commands'],
+  'cluster status': ['portcullis cluster status'],
+  'cluster upgrade': ['portcullis cluster upgrade'],
 };
 
 /** Adds the commands of all operations, those of two words below their groups. */
@@ -419,7 +503,27 @@ export function program(): Command {
     for (const child of root.commands) if (names.includes(child.name())) child.helpGroup(head);
   }
   (root.commands as Command[]).sort((a, b) => order.indexOf(a.name()) - order.indexOf(b.name()));
+  root.on('beforeAllHelp', ({ command }: { readonly command: Command }) => {
+    const meant = askedOf(command);
+    if (meant !== command) meant.help();
+  });
   return withHelp(root);
+}
+
+/**
+ * Returns the command whose help was asked for: commander shows that of a group where a word behind it is unknown,
+ * and where two words stand behind `help`.
+ */
+function askedOf(shown: Command): Command {
+  let helper: Command | null = shown;
+  while (helper !== null && helper.args[0] !== 'help') helper = helper.parent;
+  let meant = helper ?? shown;
+  for (const word of helper?.args.slice(1) ?? shown.args) {
+    if (/^-|^help$/.test(word) || meant.commands.length === 0) break;
+    const next = meant.commands.find((child) => child.name() === word);
+    meant = next ?? meant.error(`error: unknown command '${word}'`);
+  }
+  return meant;
 }
 
 /**

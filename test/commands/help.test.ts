@@ -94,6 +94,49 @@ test('each example of the help is one that its command takes', async () => {
   }
 });
 
+test('the help of each command has an example', () => {
+  const without = orders.map(({ name }) => name).filter((name) => !Object.hasOwn(examples, name));
+  assert.deepEqual(without, []);
+});
+
+test('each way to ask for the help of a command shows its own, and an unknown command is one', async () => {
+  async function shown(words: readonly string[]): Promise<string> {
+    const tree = program();
+    let text = '';
+    const take = (some: string) => {
+      text += some;
+    };
+    for (const { command } of [{ command: tree }, ...below(tree)]) {
+      command.exitOverride().configureOutput({ writeOut: take, writeErr: take });
+    }
+    await assert.rejects(tree.parseAsync(words, { from: 'user' }), { name: 'CommanderError' });
+    return text;
+  }
+  for (const { name } of all) {
+    const words = name.split(' ');
+    const [last] = words.splice(-1);
+    const ways = [
+      [...words, last!, '--help'],
+      ['help', ...words, last!],
+      [...words, 'help', last!],
+    ];
+    for (const way of ways) {
+      const [first, ...more] = (await shown(way)).split('\n');
+      assert.match(first!, new RegExp(`^Usage: portcullis ${name} `), way.join(' '));
+      assert.ok(!more.some((line) => line.startsWith('Usage:')), way.join(' '));
+    }
+  }
+  for (const group of ['', ...all.filter(isGroup).map(({ name }) => name)]) {
+    const path = group === '' ? [] : [group];
+    for (const way of [
+      [...path, 'sett', '--help'],
+      ['help', ...path, 'sett'],
+    ]) {
+      assert.equal(await shown(way), "error: unknown command 'sett'\n", way.join(' '));
+    }
+  }
+});
+
 test('no help ends with an empty default', () => {
   for (const { name, command } of all)
     assert.doesNotMatch(linesOf(command).join(' '), /default: \[/, name);

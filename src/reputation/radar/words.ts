@@ -83,7 +83,7 @@ export const radarFr: typeof radarEn = {
     blockedNote: (suspect) => `${suspect} suspects`,
     reports: 'signalements en 24 heures',
     reportsNote: (week) => `${week} en 7 jours`,
-    noneYet: 'aucun encore',
+    noneYet: 'aucune encore',
     checks: 'vérifications par seconde',
     checksNote: (minute) => `${minute} dans la dernière minute entière`,
     lists: (count) => (count <= 1 ? 'liste chargée' : 'listes chargées'),
