@@ -19,7 +19,7 @@ import {
 } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText } from './check-table.ts';
-import { openLoad } from './http-load.ts';
+import { checkPath, openChecks, openLoad } from './http-load.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
 import { atMost, type BenchRow, besidePeer, median } from './row.ts';
 
@@ -40,8 +40,6 @@ const rowsMax = 8_000_000;
 const lineRows = 50_000;
 const watchMs = 50;
 const feedsMs = 300_000;
-/** Between a connection's checks, as elsewhere: far from the most that the server can answer. */
-const checkPauseMs = 30;
 const goals = { bytesAnEntry: 55, serverMiB: 400, commandMiB: 150, checks: 2 } as const;
 
 /** As unit, image and the `portcullis` command have it. */
@@ -201,7 +199,7 @@ async function indexBytesOf(server: TestServer): Promise<number> {
 }
 
 async function checkNsOf(server: TestServer, key: string, seconds: number): Promise<number> {
-  using load = await openLoad(targets(), { Key: key });
+  using load = await openLoad(checkedHosts().map(checkPath), { Key: key });
   const before = cpuSeconds(server);
   const { answers } = await load.run(server.port, seconds);
   return (1e9 * (cpuSeconds(server) - before)) / answers;
@@ -211,7 +209,7 @@ async function load(server: TestServer, count: number, seconds: number): Promise
   const path = join(server.dataDir, 'hosts.txt');
   const next = publicHosts();
   const most = { serverMiB: 0, commandMiB: 0 };
-  using checks = await openLoad(targets(), { Key: server.key }, { pauseMs: checkPauseMs });
+  using checks = await openChecks(checkedHosts(), server.key);
   const p99 = async () => (await checks.run(server.port, seconds)).p99;
   const p99Before = await p99();
   const beside: number[] = [];
@@ -240,9 +238,9 @@ async function load(server: TestServer, count: number, seconds: number): Promise
 }
 
 /** What is checked: the first of the hosts. */
-function targets(): string[] {
+function checkedHosts(): string[] {
   const next = publicHosts();
-  return Array.from({ length: 4_000 }, () => `/api/v2/check?ipAddress=${hostText(next())}`);
+  return Array.from({ length: 4_000 }, () => hostText(next()));
 }
 
 /** Public hosts all over the address space, none twice. */

@@ -8,12 +8,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeReporters } from '../test/support/reputation/reporters.ts';
-import { startChild } from '../test/support/server/child.ts';
 import { metric, startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
-import { type Load, type LoadResult, openLoad } from './http-load.ts';
+import { type Load, type LoadResult, openChecks } from './http-load.ts';
 import { atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { besideLoad } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, entries: 300, reportsPerSecond: 50 },
@@ -22,8 +22,6 @@ const sizes = {
 type Plan = (typeof sizes)[keyof typeof sizes];
 
 const renderThreads = 4;
-/** Between a connection's checks: far from the most that the server can answer. */
-const checkPauseMs = 30;
 const goalRatio = 1.3;
 /** A list that changes with each round, so that there is something to build. */
 const changingEntries = 500;
@@ -51,10 +49,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   await using _asked = asked.server;
   const other = await open(join(directory, 'other'), plan);
   await using _other = other.server;
-  const targets = makeCheckTable(plan.entries).hits.map(
-    (address) => `/api/v2/check?ipAddress=${address}`,
-  );
-  using checks = await openLoad(targets, { Key: asked.key }, { pauseMs: checkPauseMs });
+  using checks = await openChecks(makeCheckTable(plan.entries).hits, asked.key);
   const p50: Record<Phase, number[]> = { idle: [], beside: [], own: [] };
   const p99: Record<Phase, number[]> = { idle: [], beside: [], own: [] };
   const work: Work[] = [];
@@ -113,22 +108,21 @@ async function measure(options: PhaseOptions): Promise<LoadResult & { work?: Wor
   if (busy === undefined) return checks.run(asked.server.port, plan.seconds);
   const { server, key } = busy;
   const buildsBefore = await builds(server);
-  const child = startChild(new URL('./combined-load.js', import.meta.url), [
-    ...[String(server.port), key, String(plan.reportsPerSecond), String(round + 1)],
-  ]);
-  await child.line((line) => line === 'begun');
   const list = join(directory, 'changing.txt');
   const lines = Array.from(
     { length: changingEntries },
     (_, i) => `77.${round + 1}.${i >> 8}.${i & 255}`,
   );
   writeFileSync(list, `${lines.join('\n')}\n`);
-  await seed(server, list, 'changing', 80 + round);
-  const latency = await checks.run(asked.server.port, plan.seconds);
-  child.process.stdin!.end();
-  const { code } = await child.ended;
-  if (code !== 0) throw new Error(`the load ended early: ${child.stderr()}`);
-  const counted = JSON.parse(child.lines.at(-1)!) as Omit<Work, 'builds'>;
+  const given = [server.port, key, plan.reportsPerSecond, round + 1];
+  const [latency, counted] = await besideLoad<LoadResult, Omit<Work, 'builds'>>(
+    'combined-load',
+    given,
+    async () => {
+      await seed(server, list, 'changing', 80 + round);
+      return checks.run(asked.server.port, plan.seconds);
+    },
+  );
   return { ...latency, work: { ...counted, builds: (await builds(server)) - buildsBefore } };
 }
 

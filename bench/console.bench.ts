@@ -5,32 +5,24 @@
  * of the machine does not count; what the server does meanwhile by itself does.
  */
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endpoints } from '../src/app/modules.ts';
 import { makeReporters, type Reporter, sendReport } from '../test/support/reputation/reporters.ts';
-import { startChild } from '../test/support/server/child.ts';
 import { startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { totpOn } from '../test/support/signon/factors.ts';
 import { type OwnBrowser, openPeopleOf } from '../test/support/signon/person.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
-import { openLoad } from './http-load.ts';
+import { openChecks } from './http-load.ts';
 import { comment } from './report-load.ts';
 import { atMost, type BenchRow, besidePeer, median } from './row.ts';
-import { inParallel } from './work.ts';
+import { besideLoad, inParallel, inTurns, mainThreadMs } from './work.ts';
 
 /** Long enough for a thread that has nothing to do to go to sleep: what it used is told then. */
 const settleMs = 3;
-
-/** Milliseconds of a processor that the main thread of another process has used; Linux tells it in schedstat. */
-function mainThreadMs(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1');
-  // Nanoseconds on a processor, nanoseconds waiting for one, turns.
-  return Number(text.split(' ')[0]) / 1e6;
-}
 
 /** What it used for one piece of work, and for whatever else it did meanwhile. */
 async function mainThreadMsOf(pid: number, work: () => Promise<void>): Promise<number> {
@@ -68,8 +60,6 @@ type Plan = (typeof sizes)[keyof typeof sizes];
 const inFlight = 128;
 const pageGoalMs = 50;
 const p99Goal = 1.2;
-/** Between a connection's checks: far from the most that the server can answer. */
-const checkPauseMs = 30;
 const operator = 'operator@example.org';
 /** Is reported by very many: 101.0.0.1. */
 const flooded = 0x6500_0001;
@@ -236,30 +226,26 @@ async function checksBeside(
   server: TestServer,
   { own, key, hosts, pages }: Beside,
 ): Promise<BenchRow[]> {
-  const targets = hosts.slice(0, 1_000).map((host) => `/api/v2/check?ipAddress=${host}`);
-  using checks = await openLoad(targets, { Key: key }, { pauseMs: checkPauseMs });
-  const [alone, beside] = [[] as number[], [] as number[]];
-  const shown = { pages: 0, told: 0 };
+  using checks = await openChecks(hosts.slice(0, 1_000), key);
+  const p99 = async () => (await checks.run(server.port, plan.seconds)).p99;
+  const shown: { pages: number; told: number }[] = [];
   const paths = pages.filter(({ name }) => /^\/(admin|radar)/.test(name)).map((p) => p.pathOf(0));
-  // The first round warms up and is not counted.
-  for (let round = plan.loadRounds > 1 ? -1 : 0; round < plan.loadRounds; round++) {
-    const without = await checks.run(server.port, plan.seconds);
-    const child = startChild(new URL('./console-load.js', import.meta.url), [
-      ...[`${server.port}`, own.cookie, key, `${plan.consoles}`, `${plan.reloadMs}`],
-      ...[`${round + 1}`, ...paths],
-    ]);
-    await child.line((line) => line === 'begun');
-    const open = await checks.run(server.port, plan.seconds);
-    child.process.stdin!.end();
-    const { code } = await child.ended;
-    if (code !== 0) throw new Error(`the consoles ended early: ${child.stderr()}`);
-    const counted = JSON.parse(child.lines.at(-1)!) as typeof shown;
-    if (round < 0) continue;
-    alone.push(without.p99);
-    beside.push(open.p99);
-    shown.pages += counted.pages;
-    shown.told += counted.told;
-  }
+  const { alone, beside } = await inTurns(plan.loadRounds, {
+    alone: p99,
+    async beside() {
+      const given = [server.port, own.cookie, key, plan.consoles, plan.reloadMs, shown.length];
+      const [found, counted] = await besideLoad<number, (typeof shown)[number]>(
+        'console-load',
+        [...given, ...paths],
+        p99,
+      );
+      shown.push(counted);
+      return found;
+    },
+  });
+  const [pagesShown, told] = (['pages', 'told'] as const).map((what) =>
+    shown.slice(-plan.loadRounds).reduce((sum, one) => sum + one[what], 0),
+  );
   const name = `check p99 with ${plan.consoles} consoles open`;
   const row = besidePeer(name, 'ms', median(beside), 'none open', median(alone));
   return [
@@ -267,8 +253,8 @@ async function checksBeside(
       ...row,
       ...atMost(row.ratio, p99Goal, '× none'),
       note:
-        `${checks.generator}, 64 connections, one thread; ${shown.pages} pages opened, ` +
-        `${shown.told} reports told in ${plan.loadRounds * plan.seconds} s`,
+        `${checks.generator}, 64 connections, one thread; ${pagesShown} pages opened, ` +
+        `${told} reports told in ${plan.loadRounds * plan.seconds} s`,
     },
   ];
 }

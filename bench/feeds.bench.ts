@@ -9,12 +9,11 @@ import { connect } from 'node:net';
 import { openFeedThread } from '../src/app/threads/feed-thread.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { packMeta, setMeta } from '../src/index/records.ts';
-import { fork } from '../test/support/house/spawn.ts';
 import { path } from './feeds-server.ts';
 import { createBuilder, createFeedTable, type FeedTable, imprint } from './feeds-table.ts';
 import { watchPauses } from './pauses.ts';
 import { atLeast, atMost, type BenchRow, besidePeer, median } from './row.ts';
-import { cpuSecondsSince } from './work.ts';
+import { cpuSecondsSince, forkServer, inTurns } from './work.ts';
 
 const goals = {
   buildSeconds: 3,
@@ -107,19 +106,7 @@ async function pausesOf(table: FeedTable, rounds: number): Promise<number[]> {
   return pauses;
 }
 
-interface Contender {
-  readonly child: ChildProcess;
-  readonly port: number;
-  readonly perSecond: number[];
-}
-
-async function start(kind: string, entries: number): Promise<Contender> {
-  const child = fork(new URL('./feeds-server.js', import.meta.url), [kind, String(entries)], {
-    execArgv: ['--expose-gc'],
-  });
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
-  return { child, port, perSecond: [] };
-}
+type Contender = Awaited<ReturnType<typeof forkServer>>;
 
 async function usageOf(child: ChildProcess): Promise<{ cpuUs: number; rssBytes: number }> {
   child.send('usage');
@@ -151,34 +138,33 @@ function download(port: number): Promise<number> {
   });
 }
 
-async function measure(contender: Contender, downloads: number): Promise<number> {
+async function megabytesPerSecond({ port }: Contender, downloads: number): Promise<number> {
   const startMs = performance.now();
   let bytes = 0;
-  for (let i = 0; i < downloads; i++) bytes += await download(contender.port);
+  for (let i = 0; i < downloads; i++) bytes += await download(port);
   return bytes / 1e6 / ((performance.now() - startMs) / 1_000);
 }
 
 async function downloadRows(entries: number, rounds: number): Promise<BenchRow[]> {
-  const ours = await start('ours', entries);
-  const bare = await start('bare', entries);
+  const start = (kind: string) =>
+    forkServer('feeds-server', [kind, String(entries)], { execArgv: ['--expose-gc'] });
+  const ours = await start('ours');
+  const bare = await start('bare');
   try {
-    // The first round warms up.
-    for (let round = 0; round <= rounds; round++) {
-      for (const contender of [ours, bare]) {
-        const perSecond = await measure(contender, 20);
-        if (round > 0) contender.perSecond.push(perSecond);
-      }
-    }
+    const rates = await inTurns(rounds, {
+      ours: () => megabytesPerSecond(ours, 20),
+      bare: () => megabytesPerSecond(bare, 20),
+    });
     const grownMiB = await growth(ours);
-    const ratios = ours.perSecond.map((value, i) => value / bare.perSecond[i]!);
+    const ratios = rates.ours.map((value, i) => value / rates.bare[i]!);
     return [
       {
         ...besidePeer(
           'feeds: download of the .txt',
           'MB/s',
-          median(ours.perSecond),
+          median(rates.ours),
           'bare uWebSockets.js, same buffer',
-          median(bare.perSecond),
+          median(rates.bare),
         ),
         ratio: median(ratios),
         ...atLeast(median(ratios), goals.ratio),

@@ -7,8 +7,9 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { blockedFile, blockedLine } from '../test/support/server/block-main.ts';
 import { startTestServer, within } from '../test/support/server/server.ts';
-import { openLoad } from './http-load.ts';
+import { openChecks } from './http-load.ts';
 import { atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { inTurns } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, threads: [1] },
@@ -16,8 +17,6 @@ const sizes = {
 } as const;
 
 const goalMs = 5;
-/** Between a connection's checks: far from the most that the server can answer. */
-const checkPauseMs = 30;
 const blocker = new URL('../test/support/server/block-main.js', import.meta.url).href;
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
@@ -29,25 +28,22 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
 async function measure(size: 'tiny' | 'full', threads: number): Promise<BenchRow> {
   const { rounds, seconds } = sizes[size];
   await using server = await startTestServer({ threads, nodeArguments: ['--import', blocker] });
-  const targets = ['192.0.2.75', '8.8.8.8'].map((ip) => `/api/v2/check?ipAddress=${ip}`);
-  using checks = await openLoad(targets, { Key: server.key }, { pauseMs: checkPauseMs });
+  using checks = await openChecks(['192.0.2.75', '8.8.8.8'], server.key);
   const file = join(server.dataDir, blockedFile);
-  const idle: number[] = [];
-  const still: number[] = [];
-  // The first round warms up and is not counted.
-  for (let round = rounds > 1 ? -1 : 0; round < rounds; round++) {
-    const before = await checks.run(server.port, seconds);
-    writeFileSync(file, '');
-    const times = () => server.stderr().split(blockedLine).length;
-    const timesBefore = times();
-    server.child.process.kill('SIGUSR2');
-    await within(() => times() > timesBefore, 'a thread that stands still');
-    const during = await checks.run(server.port, seconds);
-    rmSync(file);
-    if (round < 0) continue;
-    idle.push(before.p99);
-    still.push(during.p99);
-  }
+  const p99 = async () => (await checks.run(server.port, seconds)).p99;
+  const { idle, still } = await inTurns(rounds, {
+    idle: p99,
+    async still() {
+      writeFileSync(file, '');
+      const times = () => server.stderr().split(blockedLine).length;
+      const timesBefore = times();
+      server.child.process.kill('SIGUSR2');
+      await within(() => times() > timesBefore, 'a thread that stands still');
+      const during = await p99();
+      rmSync(file);
+      return during;
+    },
+  });
   const ours = median(still);
   const name = `check p99 while the main thread stands still, front ends: ${threads}`;
   return {

@@ -5,12 +5,11 @@
 
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { fork } from '../test/support/house/spawn.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
+import { forkServer } from './work.ts';
 
 export interface LoadResult {
   readonly answers: number;
@@ -25,6 +24,13 @@ export interface Load extends Disposable {
 
 const run = promisify(execFile);
 
+export function hasWrk(): Promise<boolean> {
+  return run('wrk', ['-v']).then(
+    () => true,
+    (error: { code?: unknown }) => error.code !== 'ENOENT', // -v exits with 1
+  );
+}
+
 /**
  * `targets` are paths with their queries; every connection walks through all of them.
  * `pauseMs`: how long a connection waits between its requests, on average; wrk alone does.
@@ -34,21 +40,16 @@ export async function openLoad(
   headers: Readonly<Record<string, string>>,
   { pauseMs = 0, connections = 64 }: { pauseMs?: number; connections?: number } = {},
 ): Promise<Load> {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'));
-  const dispose = () => rmSync(folder, { recursive: true });
-  const hasWrk = await run('wrk', ['-v']).then(
-    () => true,
-    (error: { code?: unknown }) => error.code !== 'ENOENT', // -v exits with 1
-  );
-  if (!hasWrk) {
+  if (!(await hasWrk())) {
     const first = targets[0]!;
     return {
       generator: 'autocannon',
       run: (port, seconds) => runAutocannon(`http://127.0.0.1:${port}${first}`, headers, seconds),
-      [Symbol.dispose]: dispose,
+      [Symbol.dispose]() {},
     };
   }
-  const script = join(folder, 'requests.lua');
+  const folder = makeTempDir('bench-load');
+  const script = `${folder.path}/requests.lua`;
   writeFileSync(script, luaOf(targets, headers) + pauseOf(pauseMs));
   return {
     generator: 'wrk',
@@ -57,9 +58,16 @@ export async function openLoad(
       const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-s', script, url];
       return readWrk((await run('wrk', args)).stdout);
     },
-    [Symbol.dispose]: dispose,
+    [Symbol.dispose]: folder.remove,
   };
 }
+
+/** Checks at a steady pace: each connection waits between its own, far from the most that the server can answer. */
+export function openChecks(addresses: readonly string[], key: string): Promise<Load> {
+  return openLoad(addresses.map(checkPath), { Key: key }, { pauseMs: 30 });
+}
+
+export const checkPath = (address: string) => `/api/v2/check?ipAddress=${address}`;
 
 function luaOf(targets: readonly string[], headers: Readonly<Record<string, string>>): string {
   const lines = Object.entries(headers).map(
@@ -124,6 +132,8 @@ export interface HttpContender {
   readonly socket: string | undefined;
   /** User and system, since its start. */
   cpuUs(): Promise<number>;
+  /** Microseconds for each answer while `ask` asks, which says how many there were. */
+  usOf(ask: () => Promise<number>): Promise<number>;
   stop(): void;
 }
 
@@ -134,16 +144,21 @@ export async function startContender(
   socket?: string,
 ): Promise<HttpContender> {
   const args = [kind, String(entries), ...(socket === undefined ? [] : [socket])];
-  const child = fork(new URL('./http-server.js', import.meta.url), args);
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  const { child, port } = await forkServer('http-server', args);
+  async function cpuUs(): Promise<number> {
+    child.send('cpu');
+    const [used] = (await once(child, 'message')) as [{ cpuUs: number }];
+    return used.cpuUs;
+  }
   return {
     kind,
     port,
     socket,
-    async cpuUs() {
-      child.send('cpu');
-      const [{ cpuUs }] = (await once(child, 'message')) as [{ cpuUs: number }];
-      return cpuUs;
+    cpuUs,
+    async usOf(ask) {
+      const before = await cpuUs();
+      const answers = await ask();
+      return ((await cpuUs()) - before) / answers;
     },
     stop: () => child.disconnect(),
   };

@@ -10,6 +10,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, isIPv4 } from 'node:net';
 import fastify from 'fastify';
 import { Reader } from 'mmdb-lib';
+import { minuteMs } from '../src/core/time.ts';
 import { defaultSource } from '../src/geo/sources.ts';
 import { hostScore, hostText, makeCheckTable } from './check-table.ts';
 
@@ -23,7 +24,6 @@ type PeerCheck = (key: string | undefined, address: string | null) => PeerAnswer
 
 const path = '/api/v2/check';
 const readsPerMinute = 2 ** 25 - 1;
-const minuteMs = 60_000;
 
 function refusal(status: number, detail: string): PeerAnswer {
   return { status, headers: {}, body: { errors: [{ detail, status }] } };

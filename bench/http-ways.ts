@@ -15,6 +15,7 @@ import type { HttpContender } from './http-load.ts';
 import { checkBody, path } from './http-server.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
 import { type BenchRow, besidePeer, median } from './row.ts';
+import { inTurns } from './work.ts';
 
 const connections = 64;
 const deep = 16;
@@ -184,28 +185,17 @@ export async function runWays(
   };
   const overSocket: Asked = { ...overTcp, where: { path: server.socket! } };
   const redis = await startRedis(entries);
-  const subjects: [name: string, asked: Asked, depth: number][] = [
-    ['tcp', overTcp, 1],
-    ['socket', overSocket, 1],
-    ['tcp deep', overTcp, deep],
-    ['socket deep', overSocket, deep],
-  ];
-  if (redis !== undefined) {
-    subjects.push(['redis', redis.asked, 1], ['redis deep', redis.asked, deep]);
-  }
-  const found = new Map<string, number[]>(subjects.map(([name]) => [name, []]));
-  try {
-    // The first round warms up and is not counted.
-    for (let round = rounds > 1 ? -1 : 0; round < rounds; round++) {
-      for (const [name, asked, depth] of subjects) {
-        const ns = await nsPerAnswer(asked, addresses, depth, 1_000 * seconds);
-        if (round >= 0) found.get(name)!.push(ns);
-      }
-    }
-  } finally {
-    redis?.stop();
-  }
-  const nsOf = (name: string) => median(found.get(name)!);
+  const ns = (asked: Asked | undefined, depth: number) => async () =>
+    asked && nsPerAnswer(asked, addresses, depth, 1_000 * seconds);
+  const found: Record<string, number[]> = await inTurns(rounds, {
+    tcp: ns(overTcp, 1),
+    socket: ns(overSocket, 1),
+    'tcp deep': ns(overTcp, deep),
+    'socket deep': ns(overSocket, deep),
+    redis: ns(redis?.asked, 1),
+    'redis deep': ns(redis?.asked, deep),
+  }).finally(() => redis?.stop());
+  const nsOf = (name: string) => median(found[name]!);
   const beside = (title: string, ours: string, peerName: string, peer: string, most?: number) => {
     const row: BenchRow = {
       ...besidePeer(`http: CPU of ${title}`, 'ns', nsOf(ours), peerName, nsOf(peer)),

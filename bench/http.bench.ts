@@ -8,8 +8,7 @@ import { seededRandom } from '../src/core/random.ts';
 import { formatIp } from '../src/ip/address.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
-import { type HttpContender, type Load, openLoad, startContender } from './http-load.ts';
-import { path } from './http-server.ts';
+import { checkPath, type HttpContender, type Load, openLoad, startContender } from './http-load.ts';
 import { runWays } from './http-ways.ts';
 import { atMost, type BenchRow, besidePeer, median } from './row.ts';
 import { cpuSecondsSince } from './work.ts';
@@ -54,10 +53,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const dice = seededRandom(5);
   const random = Uint32Array.from({ length: 2 * hits.length }, () => dice.next() * 2 ** 32);
   const asking = (addresses: readonly string[]) =>
-    openLoad(
-      addresses.map((address) => `${path}?ipAddress=${address}`),
-      { Key: key, Accept: 'application/json' },
-    );
+    openLoad(addresses.map(checkPath), { Key: key, Accept: 'application/json' });
   using listed = await asking(hits);
   using any4 = await asking(hits.map((_, i) => hostText(random[i]!)));
   using any6 = await asking(hits.map((_, i) => text6(random[2 * i]!, random[2 * i + 1]!)));

@@ -14,6 +14,7 @@ import {
   parseList,
 } from '../src/reputation/lists/import/parse.ts';
 import { type BenchRow, besidePeer, median } from './row.ts';
+import { inTurns } from './work.ts';
 
 interface Runner {
   readonly name: string;
@@ -88,18 +89,18 @@ function readlineRunner(bytes: Buffer): Runner {
 
 /** Median lines per second of each runner, the runners taking turns in every round. */
 async function race(rounds: number, lines: number, runners: readonly Runner[]): Promise<number[]> {
-  const times = runners.map(() => [] as number[]);
-  for (let round = -1; round < rounds; round++) {
-    for (const [i, runner] of runners.entries()) {
+  const figures = runners.map(({ name, run }, i) => {
+    async function rate(): Promise<number> {
       const start = process.hrtime.bigint();
-      const rows = await runner.run();
+      const rows = await run();
       const elapsedNs = Number(process.hrtime.bigint() - start);
-      if (rows < 0.9 * lines) throw new Error(`${runner.name}: ${rows} rows of ${lines} lines`);
-      // The first round only warms up.
-      if (round >= 0) times[i]!.push((1e9 * lines) / elapsedNs);
+      if (rows < 0.9 * lines) throw new Error(`${name}: ${rows} rows of ${lines} lines`);
+      return (1e9 * lines) / elapsedNs;
     }
-  }
-  return times.map(median);
+    return [i, rate] as const;
+  });
+  const found = await inTurns<string>(rounds, Object.fromEntries(figures));
+  return runners.map((_, i) => median(found[i]!));
 }
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {

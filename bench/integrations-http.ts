@@ -4,9 +4,10 @@
  */
 
 import { makeCheckTable } from './check-table.ts';
-import { type HttpContender, type Load, openLoad, startContender } from './http-load.ts';
+import { checkPath, type Load, openLoad, startContender } from './http-load.ts';
 import { behindNginx, openGate } from './integrations-proxies.ts';
 import { type BenchRow, besidePeer, median } from './row.ts';
+import { inTurns } from './work.ts';
 
 const goals = { live: 1.2, gate: 1.25 } as const;
 
@@ -20,10 +21,7 @@ export async function askOverHttp(size: IntegrationsSize, folder: string): Promi
   const { key, hits } = makeCheckTable(size.entries);
   const server = await startContender('check', size.entries);
   try {
-    using check = await openLoad(
-      hits.map((ip) => `/api/v2/check?ipAddress=${ip}`),
-      { Key: key },
-    );
+    using check = await openLoad(hits.map(checkPath), { Key: key });
     using live = await openLoad(
       hits.map((ip) => `/v1/decisions?ip=${ip}`),
       { 'X-Api-Key': key },
@@ -32,13 +30,9 @@ export async function askOverHttp(size: IntegrationsSize, folder: string): Promi
       'X-Forwarded-For': hits[0]!,
       'X-Forwarded-Host': 'site.example',
     });
-    const found = { check: [] as number[], live: [] as number[], gate: [] as number[] };
-    for (let round = size.rounds > 1 ? -1 : 0; round < size.rounds; round++) {
-      for (const [name, load] of Object.entries({ check, live, gate })) {
-        const us = await cpuUs(server, load, size.seconds);
-        if (round >= 0) found[name as keyof typeof found].push(us);
-      }
-    }
+    const us = (load: Load) => () =>
+      server.usOf(async () => (await load.run(server.port, size.seconds)).answers);
+    const found = await inTurns(size.rounds, { check: us(check), live: us(live), gate: us(gate) });
     const peerValue = median(found.check);
     const row = (name: string, values: readonly number[], max: number): BenchRow => {
       const compared = besidePeer(name, 'µs', median(values), 'a check', peerValue);
@@ -53,10 +47,4 @@ export async function askOverHttp(size: IntegrationsSize, folder: string): Promi
   } finally {
     server.stop();
   }
-}
-
-async function cpuUs(server: HttpContender, load: Load, seconds: number): Promise<number> {
-  const before = await server.cpuUs();
-  const { answers } = await load.run(server.port, seconds);
-  return ((await server.cpuUs()) - before) / answers;
 }

@@ -5,10 +5,7 @@
  * proxies that ask: integrations-proxies.ts; bouncers: integrations-bouncers.ts.
  */
 
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
-import { fork } from '../test/support/house/spawn.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { makeCheckTable } from './check-table.ts';
 import { askBouncers } from './integrations-bouncers.ts';
@@ -16,6 +13,7 @@ import { askOverHttp } from './integrations-http.ts';
 import { behindHaproxy } from './integrations-proxies.ts';
 import { askByDnsperf, dnsperf, openDnsPeer, zone } from './rbldnsd-peer.ts';
 import { type BenchRow, median } from './row.ts';
+import { forkServer, inTurns } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, entries: 1_000 },
@@ -47,25 +45,18 @@ async function askOverDns(size: 'tiny' | 'full', folder: string): Promise<BenchR
   const { hits } = makeCheckTable(entries);
   const name = (address: string) => `${address.split('.').reverse().join('.')}.score.${zone} A\n`;
   writeFileSync(queries, hits.map(name).join(''));
-  const [ours, echo] = await Promise.all([start('ours', entries), start('echo', entries)]);
+  const start = (kind: string) => forkServer('dns-child', [kind, String(entries)]);
+  const [ours, echo] = await Promise.all([start('ours'), start('echo')]);
   const peer = await openDnsPeer(entries, folder);
-  const found = { ours: [] as number[], echo: [] as number[], rbldnsd: [] as number[] };
-  try {
-    // The first round warms up and is not counted.
-    for (let round = size === 'full' ? -1 : 0; round < rounds; round++) {
-      const own = await cpuUs(ours, queries, seconds);
-      const bare = await cpuUs(echo, queries, seconds);
-      const other = await peer?.cpuPerMillion(seconds);
-      if (round < 0) continue;
-      found.ours.push(own);
-      found.echo.push(bare);
-      if (other !== undefined) found.rbldnsd.push(other);
-    }
-  } finally {
+  const found = await inTurns(rounds, {
+    ours: () => cpuUs(ours, queries, seconds),
+    echo: () => cpuUs(echo, queries, seconds),
+    rbldnsd: async () => peer?.cpuPerMillion(seconds),
+  }).finally(() => {
     ours.child.disconnect();
     echo.child.disconnect();
-    await peer?.stop();
-  }
+    return peer?.stop();
+  });
   const value = median(found.ours);
   const row = (against: readonly number[], peerName: string, ratioMax: number): BenchRow => {
     const base = { name: `DNS block list: CPU for an answer`, unit: 'µs', ours: value };
@@ -82,16 +73,7 @@ async function askOverDns(size: 'tiny' | 'full', folder: string): Promise<BenchR
   ];
 }
 
-interface NameServer {
-  readonly child: ChildProcess;
-  readonly port: number;
-}
-
-async function start(kind: 'ours' | 'echo', entries: number): Promise<NameServer> {
-  const child = fork(new URL('./dns-child.js', import.meta.url), [kind, String(entries)]);
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
-  return { child, port };
-}
+type NameServer = Awaited<ReturnType<typeof forkServer>>;
 
 async function cpuUs({ child, port }: NameServer, queries: string, seconds: number) {
   const { completed, found, cpuSeconds } = await askByDnsperf(child, port, queries, seconds);

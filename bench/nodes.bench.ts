@@ -27,6 +27,7 @@ import {
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { comment, openReportLoad, type ReportLoad } from './report-load.ts';
 import { atLeast, atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { inTurns } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, reports: 20, starts: 1 },
@@ -110,11 +111,7 @@ async function reportsOf(
 }
 
 async function reportRate(plan: Plan, load: ReportLoad): Promise<BenchRow> {
-  const rates: number[] = [];
-  for (let round = plan.rounds > 1 ? -1 : 0; round < plan.rounds; round++) {
-    const rate = await load.rate(plan.seconds);
-    if (round >= 0) rates.push(rate);
-  }
+  const { rates } = await inTurns(plan.rounds, { rates: () => load.rate(plan.seconds) });
   const ours = Math.round(median(rates));
   return {
     name: 'durable reports over HTTP of one of two nodes, 128 in flight',

@@ -9,12 +9,12 @@ import type { AddressInfo } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { seededRandom } from '../src/core/random.ts';
+import { hourMs } from '../src/core/time.ts';
 import { writeHead } from '../src/reputation/federation/document/head.ts';
 import { makeKey } from '../src/reputation/federation/document/key.ts';
 import { chainAfter, chainStart, rowLine } from '../src/reputation/federation/document/segment.ts';
 import { readPublished, writeSnapshot } from '../src/reputation/federation/publish/snapshot.ts';
 
-const hourMs = 3_600_000;
 const { rows, nowMs } = workerData as { readonly rows: number; readonly nowMs: number };
 const key = makeKey('b.example', seededRandom(1));
 const body = snapshotOf(Math.floor(nowMs / hourMs));

@@ -6,21 +6,22 @@
  */
 
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { openState } from '../src/app/state.ts';
 import { manualClock, systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
 import { seededRandom } from '../src/core/random.ts';
+import { hourMs, minuteMs } from '../src/core/time.ts';
 import { createPeerPoller } from '../src/reputation/federation/subscribe/module.ts';
 import { addPeer, listPeers } from '../src/reputation/federation/subscribe/peers.ts';
 import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import type { Store } from '../src/storage/store.ts';
 import { metric, startTestServer, type TestServer, within } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
-import { openLoad } from './http-load.ts';
+import { openChecks } from './http-load.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
 import { type BenchRow, besidePeer, median } from './row.ts';
+import { inTurns, mainThreadMs } from './work.ts';
 
 const sizes = {
   tiny: { rows: 3_000, rounds: 1, heads: 3, besideRows: 3_000, seconds: 1 },
@@ -28,12 +29,9 @@ const sizes = {
 } as const;
 type Size = (typeof sizes)[keyof typeof sizes];
 
-const [minuteMs, hourMs] = [60_000, 3_600_000];
 const log = createLog('fatal');
 const [pauseMsGoal, foldMsGoal, headMsGoal, snapshotMsGoal] = [10, 600, 1, 3_000];
 const checkGoal = 1.2;
-/** Between a connection's checks: far from the most that the server can answer. */
-const checkPauseMs = 30;
 
 const unwatched: Pauses = { max: 0, p99: 0, elapsedMs: 0 };
 
@@ -115,46 +113,39 @@ async function checksBeside({ besideRows: rows, rounds, seconds }: Size): Promis
   try {
     await using asked = await open();
     await using other = await open();
-    const targets = ['192.0.2.75', '8.8.8.8'].map((ip) => `/api/v2/check?ipAddress=${ip}`);
-    using checks = await openLoad(targets, { Key: asked.key }, { pauseMs: checkPauseMs });
+    using checks = await openChecks(['192.0.2.75', '8.8.8.8'], asked.key);
     const rowsAt = async (server: TestServer) =>
       (await metric(server, 'portcullis_peer_rows')).get('peer="1"') ?? 0;
     /** The checks begin with the load; the peer is gone before the next one. */
-    async function besideLoadOf(server: TestServer): Promise<{ p99: number; came: number }> {
+    async function besideLoadOf(server: TestServer): Promise<number> {
       const added = await server.cli('peer', 'add', from.url, '--key', from.line, '--yes');
       if (added.code !== 0) throw new Error(added.stderr);
       const { p99 } = await checks.run(asked.port, seconds);
-      const came = await rowsAt(server);
+      if (server === asked) came.push(await rowsAt(server));
       await within(async () => (await rowsAt(server)) >= 0.999 * rows, 'the whole first load');
       const gone = await server.cli('peer', 'remove', '1');
       if (gone.code !== 0) throw new Error(gone.stderr);
       await within(async () => (await rowsAt(server)) === 0, 'a peer that is gone');
-      return { p99, came };
+      return p99;
     }
-    const [idle, beside, own, came]: number[][] = [[], [], [], []];
-    // The first round warms up and is not counted.
-    for (let round = rounds > 1 ? -1 : 0; round < rounds; round++) {
-      const alone = await checks.run(asked.port, seconds);
-      const control = await besideLoadOf(other);
-      const loading = await besideLoadOf(asked);
-      if (round < 0) continue;
-      idle!.push(alone.p99);
-      beside!.push(control.p99);
-      own!.push(loading.p99);
-      came!.push(loading.came);
-    }
+    const came: number[] = [];
+    const { idle, beside, own } = await inTurns(rounds, {
+      idle: async () => (await checks.run(asked.port, seconds)).p99,
+      beside: () => besideLoadOf(other),
+      own: () => besideLoadOf(asked),
+    });
     const loaded = besidePeer(
       'check p99 beside a first load',
       'ms',
-      median(own!),
+      median(own),
       'the load on another server',
-      median(beside!),
+      median(beside),
     );
-    const share = Math.round((100 * median(came!)) / rows);
+    const share = Math.round((100 * median(came.slice(-rounds))) / rows);
     return {
       ...loaded,
       ...{ goal: `≤ ${checkGoal} × control`, ok: loaded.ratio <= checkGoal, p99: loaded.ours },
-      note: `${checks.generator}, 64 connections, one thread; ${share} % of ${rows.toLocaleString('en-US')} rows had come when the checks ended; idle ${median(idle!)} ms`,
+      note: `${checks.generator}, 64 connections, one thread; ${share} % of ${rows.toLocaleString('en-US')} rows had come when the checks ended; idle ${median(idle)} ms`,
     };
   } finally {
     await from.close();
@@ -181,12 +172,7 @@ async function publisher(rows: number, clock: ReturnType<typeof manualClock>) {
   };
 }
 
-/** Milliseconds that the main thread has worked. */
-function workedMs(): number {
-  return (
-    Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ')[0]) / 1e6
-  );
-}
+const workedMs = () => mainThreadMs(process.pid);
 
 function stateOn(store: Store, entriesMax: number) {
   return openState({

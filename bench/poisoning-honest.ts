@@ -5,12 +5,12 @@
  */
 
 import { seededRandom } from '../src/core/random.ts';
+import { dayMs, hourMs, minuteMs } from '../src/core/time.ts';
 import { maliciousScore } from '../src/reputation/check/score.ts';
-import type { Policy } from '../src/reputation/votes/quorum.ts';
 import {
-  dayMs,
+  closed,
   findTogether,
-  hourMs,
+  open,
   openPoisoningWorld,
   type PoisoningWorld,
   peersAtLeast,
@@ -18,9 +18,6 @@ import {
 } from './poisoning-world.ts';
 import type { BenchRow } from './row.ts';
 
-const minuteMs = 60_000;
-const closed: Policy = { isPrivate: true, isAnchored: false };
-const open: Policy = { isPrivate: false, isAnchored: false };
 /** From here on the gate asks for a challenge. */
 const suspectScore = 50;
 /** A report comes five minutes after the visit; a segment and a poll take up to five each, by chance. */
@@ -415,31 +412,31 @@ const refusals: readonly Refusal[] = [
 /** @param of.attackers that come to us in 30 days, @param of.many where budgets are counted */
 export async function honestRows(of: { attackers: number; many: number }): Promise<BenchRow[]> {
   const rows: BenchRow[] = [];
+  const beside = (value: number | undefined) =>
+    value === undefined ? {} : { peer: 'when the rules were chosen', peerValue: value };
   for (const [i, world] of worlds.entries()) {
     const more = { far: [], alike: [...alikeChoices, agreeOfMany], close: [agreeOfMany] };
     for (const peers of [alone, ...choices, ...more[world.name]]) {
       const met = await firstVisits(world, of.attackers, peers);
       const name = `${peers.name}, ${world.name}: first visits`;
       const { meant } = peers;
-      const beside = (of: ByWorld | undefined) =>
-        of === undefined ? {} : { peer: 'when the rules were chosen', peerValue: of[i]! };
       const row =
         peers === alone
           ? peersAtMost(`${name} blocked`, '%', met.blocked, 0)
           : peersAtLeast(`${name} blocked`, '%', met.blocked, peers.blocked[i]!);
-      rows.push({ ...row, ...beside(meant?.blocked) });
+      rows.push({ ...row, ...beside(meant?.blocked[i]) });
       const { challenged, hours } = peers;
       if (challenged !== undefined) {
         rows.push({
           ...peersAtLeast(`${name} at 50 or more`, '%', met.challenged, challenged[i]!),
-          ...beside(meant?.challenged),
+          ...beside(meant?.challenged?.[i]),
         });
       }
       if (hours === undefined) continue;
       const what = `${peers.name}, ${world.name}: median time to the block`;
       rows.push({
         ...peersAtMost(what, 'hours', met.hours, hours[i]!),
-        ...beside(meant?.hours),
+        ...beside(meant?.hours?.[i]),
       });
     }
   }
@@ -448,18 +445,13 @@ export async function honestRows(of: { attackers: number; many: number }): Promi
       const who = one.peers === 0 ? 'no peer' : `${one.peers} peers of ${one.weight}`;
       const name = `${who}, ${world.name}, public: repeat visits blocked`;
       const ours = await repeatVisits(world, of.attackers, one);
-      const beside = (value: number) => ({ peer: 'when the rules were chosen', peerValue: value });
       rows.push({
         ...peersAtLeast(name, '%', ours.blocked, one.least[i]!),
         ...beside(one.meant[i]!),
       });
+      const time = `${who}, ${world.name}, public: median time to the block`;
       rows.push({
-        ...peersAtMost(
-          `${who}, ${world.name}, public: median time to the block`,
-          'hours',
-          ours.hours,
-          one.hours[i]!,
-        ),
+        ...peersAtMost(time, 'hours', ours.hours, one.hours[i]!),
         ...beside(one.hoursMeant[i]!),
       });
     }
@@ -467,7 +459,6 @@ export async function honestRows(of: { attackers: number; many: number }): Promi
   for (const { servers, meant, ...least } of meshes) {
     const met = await mesh(servers, of.attackers);
     const name = `mesh of ${servers}, alike, 0.75`;
-    const beside = (value: number) => ({ peer: 'when the rules were chosen', peerValue: value });
     rows.push({
       ...peersAtLeast(`${name}: first visits blocked`, '%', met.blocked, least.blocked),
       ...beside(meant[0]),

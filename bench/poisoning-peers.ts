@@ -5,6 +5,7 @@
  */
 
 import { seededRandom } from '../src/core/random.ts';
+import { dayMs, hourMs } from '../src/core/time.ts';
 import { maliciousScore } from '../src/reputation/check/score.ts';
 import {
   type FederationHead,
@@ -27,9 +28,9 @@ import {
 import { ceilings, type Policy } from '../src/reputation/votes/quorum.ts';
 import {
   anchored,
-  dayMs,
+  closed,
   findTogether,
-  hourMs,
+  open,
   openPoisoningWorld,
   type PoisoningWorld,
   peersAtLeast,
@@ -39,8 +40,6 @@ import {
 import type { BenchRow } from './row.ts';
 
 const few = 20_000;
-const open: Policy = { isPrivate: false, isAnchored: false };
-const closed: Policy = { isPrivate: true, isAnchored: false };
 const never = new AbortController().signal;
 
 interface PeerSize {

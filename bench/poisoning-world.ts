@@ -6,6 +6,7 @@
 import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
 import { createAccessReducer } from '../src/access/accounts/reducer.ts';
 import type { Vouched } from '../src/access/quota/points.ts';
+import { dayMs, hourMs } from '../src/core/time.ts';
 import type { GeoFragments } from '../src/geo/reader.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
 import { ceilingOf, metaOf, seedScoreOf, strengthOf } from '../src/index/records.ts';
@@ -24,8 +25,6 @@ import type { Policy } from '../src/reputation/votes/quorum.ts';
 import { applyEvent } from '../test/support/reputation/events.ts';
 import { atLeast, atMost, type BenchRow } from './row.ts';
 
-export const hourMs = 3_600_000;
-export const dayMs = 24 * hourMs;
 const manyEntries = 200_000;
 const bruteForce = 1 << 18;
 
@@ -182,6 +181,8 @@ export function peersAtLeast(name: string, unit: string, ours: number, least: nu
 }
 
 export const victim = 0x0900_0001;
+export const open: Policy = { isPrivate: false, isAnchored: false };
+export const closed: Policy = { isPrivate: true, isAnchored: false };
 export const anchored: Policy = { isPrivate: false, isAnchored: true };
 
 /** All three report true finds, each first in its turn, before a list names them the next day. */

@@ -7,11 +7,11 @@
 import { Agent } from 'node:http';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { makeCheckTable } from './check-table.ts';
-import { type HttpContender, openLoad, startContender } from './http-load.ts';
+import { checkPath, openLoad, startContender } from './http-load.ts';
 import { path } from './http-server.ts';
 import { openDnsPeer } from './rbldnsd-peer.ts';
 import { type BenchRow, besidePeer, median } from './row.ts';
-import { inParallel, statusOf } from './work.ts';
+import { inParallel, inTurns, statusOf } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, entries: 1_000, inBulk: 200_000 },
@@ -29,44 +29,27 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const { key, hits } = makeCheckTable(entries);
   const server = await startContender('check', entries);
   const peer = await openDnsPeer(entries, folder.path);
-  using load = await openLoad(
-    hits.map((address) => `${path}?ipAddress=${address}`),
-    { Key: key, Accept: 'application/json' },
-  );
-  const found = { single: [] as number[], lines: [] as number[], bytes: [] as number[] };
-  const peers: number[] = [];
+  using load = await openLoad(hits.map(checkPath), { Key: key, Accept: 'application/json' });
+  const bulk = (body: BulkBody) => () =>
+    server.usOf(() => askInBulk(server.port, key, body, inBulk));
   try {
-    // The first round warms up and is not counted.
-    for (let round = size === 'full' ? -1 : 0; round < rounds; round++) {
-      const single = await cpuPerMillion(server, async () => {
-        return (await load.run(server.port, seconds)).answers;
-      });
-      const [lines, bytes] = [linesOf(hits), bytesOf(hits)];
-      const asLines = await cpuPerMillion(server, () => askInBulk(server.port, key, lines, inBulk));
-      const asBytes = await cpuPerMillion(server, () => askInBulk(server.port, key, bytes, inBulk));
-      const dns = await peer?.cpuPerMillion(seconds);
-      if (round < 0) continue;
-      found.single.push(single);
-      found.lines.push(asLines);
-      found.bytes.push(asBytes);
-      if (dns !== undefined) peers.push(dns);
-    }
+    // Microseconds for an answer are seconds for a million.
+    const { single, lines, bytes, peers } = await inTurns(rounds, {
+      single: () => server.usOf(async () => (await load.run(server.port, seconds)).answers),
+      lines: bulk(linesOf(hits)),
+      bytes: bulk(bytesOf(hits)),
+      peers: async () => peer?.cpuPerMillion(seconds),
+    });
+    return [
+      row('check, one by one: CPU for a million answers', single, peers, goals.single),
+      row('check-bulk: CPU for a million answers', lines, peers, goals.bulk),
+      coreRow('lines', lines),
+      coreRow('bytes', bytes),
+    ];
   } finally {
     server.stop();
     await peer?.stop();
   }
-  return [
-    row('check, one by one: CPU for a million answers', found.single, peers, goals.single),
-    row('check-bulk: CPU for a million answers', found.lines, peers, goals.bulk),
-    coreRow('lines', found.lines),
-    coreRow('bytes', found.bytes),
-  ];
-}
-
-async function cpuPerMillion(server: HttpContender, ask: () => Promise<number>): Promise<number> {
-  const before = await server.cpuUs();
-  const answers = await ask();
-  return ((await server.cpuUs()) - before) / answers;
 }
 
 interface BulkBody {

@@ -4,12 +4,12 @@
  */
 
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { sendReport } from '../test/support/reputation/reporters.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
+import { hasWrk } from './http-load.ts';
 
 export const comment = 'Failed password for invalid user admin from 192.0.2.77 port 41022 ssh2';
 
@@ -53,14 +53,11 @@ end
 
 /** @param firstRun runs that another load has begun on the same server: their addresses are used */
 export async function openReportLoad(port: number, key: string, firstRun = 0): Promise<ReportLoad> {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-reports-'));
-  const script = join(folder, 'reports.lua');
+  const folder = makeTempDir('bench-reports');
+  const script = `${folder.path}/reports.lua`;
   writeFileSync(script, lua);
   const agent = new Agent({ keepAlive: true, maxSockets: inFlight });
-  const hasWrk = await run('wrk', ['-v']).then(
-    () => true,
-    (error: { code?: unknown }) => error.code !== 'ENOENT', // -v exits with 1
-  );
+  const isWrk = await hasWrk();
   let runs = firstRun;
 
   async function one(n: number, wanted: 200 | 401 = 200): Promise<void> {
@@ -113,13 +110,13 @@ export async function openReportLoad(port: number, key: string, firstRun = 0): P
   }
 
   return {
-    generator: hasWrk ? 'wrk' : 'node:http',
-    rate: hasWrk ? rateByWrk : rateByNode,
+    generator: isWrk ? 'wrk' : 'node:http',
+    rate: isWrk ? rateByWrk : rateByNode,
     pace: (perSecond) => pace(perSecond, 200),
     paceRefused: (perSecond) => pace(perSecond, 401),
     [Symbol.dispose]() {
       agent.destroy();
-      rmSync(folder, { recursive: true });
+      folder.remove();
     },
   };
 }

@@ -20,11 +20,11 @@ import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import { makeReporters } from '../test/support/reputation/reporters.ts';
 import { startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
-import { openLoad } from './http-load.ts';
+import { openChecks } from './http-load.ts';
 import { comment, openReportLoad } from './report-load.ts';
 import { openRawPeer } from './report-peer.ts';
 import { atLeast, atMost, type BenchRow, besidePeer, median } from './row.ts';
-import { inParallel, perSecond } from './work.ts';
+import { inParallel, inTurns, perSecond } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, reports: 300, seconds: 1, stored: 500, starts: 1 },
@@ -38,8 +38,6 @@ const startGoalMs = 1_000;
 const reportsPerSecond = 1_000;
 const checksGoal = 2;
 const refusedGoal = 1.2;
-/** Between a connection's checks: far from the most that the server can answer. */
-const checkPauseMs = 30;
 /** A running server begins one as often; the first takes some seconds more. */
 const checkpointMs = 5_000;
 const clock = systemClock();
@@ -81,26 +79,20 @@ async function rates(plan: Plan, directory: string): Promise<BenchRow[]> {
   using load = await openReportLoad(server.port, reporter!.key);
   const own = openReports(join(directory, 'own'), 'account-of-bench');
   const raw = openRawPeer(join(directory, 'raw'), seededRandom(8), comment);
-  const found = { own: [] as number[], raw: [] as number[], http: [] as number[] };
   try {
-    // The first round warms up and is not counted.
-    for (let round = plan.rounds > 1 ? -1 : 0; round < plan.rounds; round++) {
-      const ownRate = await perSecond(plan.reports, inFlight, own.one);
-      const rawRate = await perSecond(plan.reports, inFlight, raw.one);
-      const httpRate = await load.rate(plan.seconds);
-      if (round < 0) continue;
-      found.own.push(ownRate);
-      found.raw.push(rawRate);
-      found.http.push(httpRate);
-    }
+    const found = await inTurns(plan.rounds, {
+      own: () => perSecond(plan.reports, inFlight, own.one),
+      raw: () => perSecond(plan.reports, inFlight, raw.one),
+      http: () => load.rate(plan.seconds),
+    });
+    return [
+      compared('durable reports, report store, 128 in flight', found.own, found.raw, ''),
+      compared('durable reports over HTTP, 128 in flight', found.http, found.raw, load.generator),
+    ];
   } finally {
     await own.close();
     await raw.close();
   }
-  return [
-    compared('durable reports, report store, 128 in flight', found.own, found.raw, ''),
-    compared('durable reports over HTTP, 128 in flight', found.http, found.raw, load.generator),
-  ];
 }
 
 function compared(
@@ -185,31 +177,28 @@ async function checksBeside(plan: Plan, dataDir: string): Promise<BenchRow[]> {
   const [reporter] = await makeReporters(dataDir, 1);
   await using server = await serve(dataDir);
   using reports = await openReportLoad(server.port, reporter!.key);
-  const targets = Array.from(
-    { length: 1_000 },
-    (_, i) => `/api/v2/check?ipAddress=32.1.1.${i & 255}`,
-  );
-  using checks = await openLoad(targets, { Key: reporter!.key }, { pauseMs: checkPauseMs });
-  const idle: number[] = [];
-  const refused: number[] = [];
-  const busy: number[] = [];
+  const addresses = Array.from({ length: 1_000 }, (_, i) => `32.1.1.${i & 255}`);
+  using checks = await openChecks(addresses, reporter!.key);
+  const p99 = async () => (await checks.run(server.port, plan.seconds)).p99;
   let reported = 0;
   let busyMs = 0;
-  for (let round = plan.rounds > 1 ? -1 : 0; round < plan.rounds; round++) {
-    const alone = await checks.run(server.port, plan.seconds);
-    const control = reports.paceRefused(reportsPerSecond);
-    const besideRefused = await checks.run(server.port, plan.seconds);
-    await control.stop();
-    const startMs = performance.now();
-    const stream = reports.pace(reportsPerSecond);
-    const beside = await checks.run(server.port, plan.seconds);
-    reported += await stream.stop();
-    busyMs += performance.now() - startMs;
-    if (round < 0) continue;
-    idle.push(alone.p99);
-    refused.push(besideRefused.p99);
-    busy.push(beside.p99);
-  }
+  const { idle, refused, busy } = await inTurns(plan.rounds, {
+    idle: p99,
+    async refused() {
+      const control = reports.paceRefused(reportsPerSecond);
+      const beside = await p99();
+      await control.stop();
+      return beside;
+    },
+    async busy() {
+      const startMs = performance.now();
+      const stream = reports.pace(reportsPerSecond);
+      const beside = await p99();
+      reported += await stream.stop();
+      busyMs += performance.now() - startMs;
+      return beside;
+    },
+  });
   const note = `one thread, 64 connections, ${Math.round((reported * 1_000) / busyMs)} reports/s`;
   const row = (name: string, peer: string, values: readonly number[], goal: number): BenchRow => {
     const compared = besidePeer(name, 'ms', median(busy), peer, median(values));

@@ -1,6 +1,66 @@
-/** What several benches do: much at once, requests of which the status counts, processor time of this process. */
+/** What several benches do: rounds in turns, much at once, work beside what is measured, requests, processor time. */
 
+import type { ChildProcess, ForkOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { type Agent, request } from 'node:http';
+import { fork } from '../test/support/house/spawn.ts';
+import { startChild } from '../test/support/server/child.ts';
+
+/**
+ * Takes a figure of each in turn, round by round: noise falls on all alike. Of several rounds one more comes first, which
+ * warms up and is not counted. A figure that is undefined is left out.
+ */
+export async function inTurns<Name extends string>(
+  rounds: number,
+  figures: Readonly<Record<Name, () => Promise<number | undefined>>>,
+): Promise<Record<Name, number[]>> {
+  const subjects = Object.entries<() => Promise<number | undefined>>(figures);
+  const found: Record<string, number[]> = Object.fromEntries(subjects.map(([name]) => [name, []]));
+  for (let round = rounds > 1 ? -1 : 0; round < rounds; round++) {
+    for (const [name, take] of subjects) {
+      const figure = await take();
+      if (round >= 0 && figure !== undefined) found[name]!.push(figure);
+    }
+  }
+  return found;
+}
+
+/**
+ * Does `work` while a child of this name is busy: it prints `begun`, and when its input ends what it did, as JSON.
+ * @returns what the work gave, and what the child did
+ */
+export async function besideLoad<Result, Done>(
+  name: string,
+  args: readonly (string | number)[],
+  work: () => Promise<Result>,
+): Promise<readonly [Result, Done]> {
+  const child = startChild(new URL(`./${name}.js`, import.meta.url), args.map(String));
+  await child.line((line) => line === 'begun');
+  const result = await work();
+  child.process.stdin!.end();
+  const { code } = await child.ended;
+  if (code !== 0) throw new Error(`${name} ended early: ${child.stderr()}`);
+  return [result, JSON.parse(child.lines.at(-1)!) as Done];
+}
+
+/** Starts a server in a process of its own, which says its port, and ends when it is disconnected. */
+export async function forkServer(
+  name: string,
+  args: readonly string[],
+  options: ForkOptions = {},
+): Promise<{ readonly child: ChildProcess; readonly port: number }> {
+  const child = fork(new URL(`./${name}.js`, import.meta.url), args, options);
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  return { child, port };
+}
+
+/** Milliseconds of a processor that the main thread of a process has used; Linux tells it in schedstat. */
+export function mainThreadMs(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1');
+  // Nanoseconds on a processor, nanoseconds waiting for one, turns.
+  return Number(text.split(' ')[0]) / 1e6;
+}
 
 /** Does `work` so many times, `connections` at once. */
 export async function inParallel(
