@@ -21,7 +21,7 @@ import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText } from './check-table.ts';
 import { checkPath, openChecks, openLoad } from './http-load.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
-import { atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { type BenchRow, besidePeer, median, rowAtMost } from './row.ts';
 
 const sizes = {
   tiny: { starts: 1, quietMs: 100, checkSeconds: 1, entries: [500] },
@@ -40,6 +40,7 @@ const rowsMax = 8_000_000;
 const lineRows = 50_000;
 const watchMs = 50;
 const feedsMs = 300_000;
+const duringImport = 'memory of the server during the import, beyond what it takes after';
 const goals = { bytesAnEntry: 55, serverMiB: 400, commandMiB: 150, checks: 2 } as const;
 
 /** As unit, image and the `portcullis` command have it. */
@@ -60,38 +61,30 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     const name = `${entries.toLocaleString('en-US')} entries`;
     const beyond = Math.round(imported.serverMiB - memory.own);
     const command = Math.round(imported.commandMiB);
+    const { p99, p99Before, p99Worst } = imported;
     rows.push(
       {
-        name: `${name}: memory of the server during the import, beyond what it takes after`,
-        unit: 'MiB',
-        ours: beyond,
-        ...atMost(beyond, goals.serverMiB),
+        ...rowAtMost(`${name}: ${duringImport}`, 'MiB', beyond, goals.serverMiB),
         note: `${imported.seconds.toFixed(0)} s, in lists of at most ${rowsMax.toLocaleString('en-US')}`,
       },
       {
-        ...besidePeer(
-          `${name}: check p99 during the import`,
-          'ms',
-          imported.p99,
-          'before it',
-          imported.p99Before,
-        ),
+        ...besidePeer(`${name}: check p99 during the import`, 'ms', p99, 'before it', p99Before),
         goal: `≤ ${goals.checks} × before`,
-        ok: imported.p99 <= goals.checks * imported.p99Before,
-        note: `the median of every ${plan.checkSeconds} s, the worst ${imported.p99Worst.toFixed(2)} ms; 64 connections`,
+        ok: p99 <= goals.checks * p99Before,
+        note: `the median of every ${plan.checkSeconds} s, the worst ${p99Worst.toFixed(2)} ms; 64 connections`,
       },
-      {
-        name: `${name}: memory of the command during the import`,
-        unit: 'MiB',
-        ours: command,
-        ...atMost(command, goals.commandMiB),
-      },
-      {
-        name: `${name}: memory of the index, an entry`,
-        unit: 'bytes',
-        ours: indexBytes / entries,
-        ...atMost(indexBytes / entries, goals.bytesAnEntry),
-      },
+      rowAtMost(
+        `${name}: memory of the command during the import`,
+        'MiB',
+        command,
+        goals.commandMiB,
+      ),
+      rowAtMost(
+        `${name}: memory of the index, an entry`,
+        'bytes',
+        indexBytes / entries,
+        goals.bytesAnEntry,
+      ),
       {
         name: `${name}: memory in all, feeds included`,
         unit: 'MiB',

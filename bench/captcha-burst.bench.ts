@@ -16,7 +16,7 @@ import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { forged, solutionFor, type WorkKeys, workKeysOf } from './captcha-solutions.ts';
 import { addressOf, visit } from './captcha-visit.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
-import { atLeast, atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { atLeast, atMost, type BenchRow, besidePeer, median, round } from './row.ts';
 import { perSecond, statusOf } from './work.ts';
 
 const sizes = {
@@ -214,7 +214,7 @@ async function floodRows(bare: Target, plan: Plan, file: string): Promise<BenchR
       unit: '/s',
       ours: Math.round(median(rates)),
       ...atLeast(median(rates), solutionsGoal, '/s'),
-      note: `${round3(median(costs))} µs of the server's processor time each`,
+      note: `${round(median(costs))} µs of the server's processor time each`,
     },
   ];
 }
@@ -226,7 +226,7 @@ function p99(rounds: readonly number[][]): number {
 /** The lowest and the highest p99 of a round: few checks decide it. */
 function spread({ busy }: Times): string {
   const each = busy.map((times) => percentile(times, 99));
-  return `${round3(Math.min(...each))} to ${round3(Math.max(...each))} ms`;
+  return `${round(Math.min(...each))} to ${round(Math.max(...each))} ms`;
 }
 
 /** What the work itself adds: visitors that come all at once are the same for both. */
@@ -295,8 +295,4 @@ async function verifiesPerSecond(server: TestServer, plan: Plan): Promise<number
 function percentile(times: readonly number[], p: number): number {
   const sorted = times.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * p) / 100))]!;
-}
-
-function round3(value: number): number {
-  return Number(value.toPrecision(3));
 }

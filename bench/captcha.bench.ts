@@ -25,7 +25,7 @@ import { seeds as seedsFrom, soundChallenge } from '../test/support/captcha/fram
 import { payloadOf } from '../test/support/captcha/solution.ts';
 import { forged, randomKeys, solutionFor, workWith } from './captcha-solutions.ts';
 import { measureAsync } from './rounds.ts';
-import { atLeast, atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { atLeast, atMost, type BenchRow, besidePeer, median, round } from './row.ts';
 import { cpuSecondsSince } from './work.ts';
 
 const sizes = {
@@ -307,8 +307,4 @@ async function rates(
   });
   const timings = await measureAsync(Object.fromEntries(subjects), rounds);
   return jobs.map((_, i) => 1e9 / timings[i]!.median);
-}
-
-function round(value: number): number {
-  return Number(value.toPrecision(3));
 }

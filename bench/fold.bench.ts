@@ -4,10 +4,7 @@
  * least of the rounds' longest pauses is shown: the others hold what a busy machine did.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openState, type State } from '../src/app/state.ts';
+import type { State } from '../src/app/state.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
 import { seededRandom } from '../src/core/random.ts';
@@ -22,8 +19,9 @@ import {
   rowsPerEventMax,
 } from '../src/reputation/state/events.ts';
 import { openLmdbStore } from '../src/storage/lmdb/store.ts';
-import type { Store } from '../src/storage/store.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { clustered, clustered6, dice, sparse } from './index-table.ts';
+import { openStateOn } from './open-state.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
 import { atMost, type BenchRow, median } from './row.ts';
 import { cpuSecondsSince } from './work.ts';
@@ -31,38 +29,18 @@ import { cpuSecondsSince } from './work.ts';
 const clock = systemClock();
 const log = createLog('fatal');
 
+type JournalStore = ReturnType<typeof openJournalStore>;
+
 /** A store whose journal is one list of many rows, as `portcullis seed` writes it. */
-interface JournalStore {
-  readonly store: Store;
-  /** A state on it that writes no checkpoint unasked. */
-  open(checkpointMs?: number): Promise<State>;
-  /** Loads a list of `rows` distinct rows; the same ones each time. */
-  load(rows: number): Promise<void>;
-  close(): Promise<void>;
-}
-
-const neverMs = 2 ** 30;
-
-function openJournalStore(entriesMax: number): JournalStore {
-  const directory = mkdtempSync(join(tmpdir(), 'portcullis-bench-journal-'));
-  const store = openLmdbStore({ path: join(directory, 'store'), clock, log });
+function openJournalStore(entriesMax: number) {
+  const directory = makeTempDir('bench-journal');
+  const store = openLmdbStore({ path: `${directory.path}/store`, clock, log });
   let loads = 0;
   return {
     store,
-    open(checkpointMs = neverMs) {
-      return openState({
-        store,
-        clock,
-        random: seededRandom(1),
-        log,
-        entriesMax,
-        checkpointMs,
-        onFailure(error) {
-          throw error;
-        },
-      });
-    },
-    async load(rows) {
+    open: (checkpointMs?: number) => openStateOn(store, entriesMax, checkpointMs),
+    /** Loads a list of `rows` distinct rows; the same ones each time. */
+    async load(rows: number): Promise<void> {
       const result = await loadList({
         store,
         clock,
@@ -75,9 +53,9 @@ function openJournalStore(entriesMax: number): JournalStore {
       });
       if (!result.ok) throw new Error(result.error);
     },
-    async close() {
+    async close(): Promise<void> {
       await store.close();
-      rmSync(directory, { recursive: true, force: true });
+      directory.remove();
     },
   };
 }

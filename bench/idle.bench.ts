@@ -10,7 +10,7 @@ import { startTestServer } from '../test/support/server/server.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { type IdlePeerKind, idlePeers, privateMiB, residentMiB } from './idle-peers.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
-import { atMost, type BenchRow, median } from './row.ts';
+import { type BenchRow, median, rowAtMost } from './row.ts';
 
 const sizes = {
   tiny: { rounds: 1, quietMs: 500, entries: [1_000] },
@@ -53,30 +53,31 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const start = median(ours);
   const memory = `memory: idle for ${quietMs / 1_000} s`;
   return [
-    {
-      ...{ name: 'start: empty store to ready', unit: 'ms', ours: start },
-      ...atMost(start, goals.startMs, 'ms'),
-    },
+    rowAtMost('start: empty store to ready', 'ms', start, goals.startMs, 'ms'),
     ...beside('start: empty store to ready', 'ms', start, peers.map(median)),
     {
-      ...{ name: 'start: processor time', unit: 'ms', ours: median(cpu) },
-      ...atMost(median(cpu), goals.startCpuMs, 'ms'),
+      ...rowAtMost('start: processor time', 'ms', median(cpu), goals.startCpuMs, 'ms'),
       note: 'of all threads, until it is ready',
     },
-    {
-      ...{ name: `${memory}, one front end`, unit: 'MiB', ours: one.mib },
-      ...atMost(one.mib, goals.memoryMiB, 'MiB'),
-    },
+    rowAtMost(`${memory}, one front end`, 'MiB', one.mib, goals.memoryMiB, 'MiB'),
     ...beside(`${memory}, one front end`, 'MiB', one.mib, peerMemory),
     {
-      ...{ name: `${memory}, one front end: private`, unit: 'MiB', ours: one.privateMib },
-      ...atMost(one.privateMib, goals.privateMiB, 'MiB'),
+      ...rowAtMost(
+        `${memory}, one front end: private`,
+        'MiB',
+        one.privateMib,
+        goals.privateMiB,
+        'MiB',
+      ),
       note: 'without what the process shares with others',
     },
-    {
-      ...{ name: `${memory}, each further front end`, unit: 'MiB', ours: two.mib - one.mib },
-      ...atMost(two.mib - one.mib, goals.threadMiB, 'MiB'),
-    },
+    rowAtMost(
+      `${memory}, each further front end`,
+      'MiB',
+      two.mib - one.mib,
+      goals.threadMiB,
+      'MiB',
+    ),
     ...lists,
   ];
 }

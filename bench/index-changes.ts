@@ -23,7 +23,7 @@ import {
   type Table,
 } from './index-table.ts';
 import { measure } from './rounds.ts';
-import { atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { atMost, type BenchRow, besidePeer, median, rowAtMost } from './row.ts';
 
 // How much a writer slows a reader down: the reader's rate with updates and without, in turns.
 
@@ -157,8 +157,7 @@ function costliest({ index }: Table): BenchRow {
     millisecondsOf(() => crowded.remove(top)),
   );
   const ours = round(Math.max(...times));
-  const name = 'costliest change: /0 to /15 above the table';
-  return { name, unit: 'ms', ours, ...atMost(ours, 10, 'ms') };
+  return rowAtMost('costliest change: /0 to /15 above the table', 'ms', ours, 10, 'ms');
 }
 
 async function snapshots({ index }: Table): Promise<BenchRow[]> {
@@ -190,13 +189,7 @@ async function snapshots({ index }: Table): Promise<BenchRow[]> {
   const load = round(median(loads));
   return [
     { name: 'snapshot: blocked while captured', unit: 'ms', ours: capture, note: note(captures) },
-    {
-      name: 'snapshot: load',
-      unit: 'ms',
-      ours: load,
-      ...atMost(load, 50, 'ms'),
-      note: note(loads),
-    },
+    { ...rowAtMost('snapshot: load', 'ms', load, 50, 'ms'), note: note(loads) },
   ];
 }
 

@@ -19,7 +19,7 @@ import {
   type Table,
 } from './index-table.ts';
 import { measure, type Subject } from './rounds.ts';
-import { atMost, type BenchRow } from './row.ts';
+import { atMost, type BenchRow, rowAtMost } from './row.ts';
 
 type Queries = Readonly<Record<'zipf' | 'hit' | 'near' | 'miss', Uint32Array>>;
 
@@ -63,12 +63,7 @@ export function lookups4(plan: IndexPlan): BenchRow[] {
   return [
     ...timed4('IPv4 look-up', table, queries, plan, [50, 75, 30, 18]),
     memoryRow('IPv4 memory, clustered, records apart', table, 40),
-    {
-      name: 'build, random order, per entry',
-      unit: 'ns',
-      ours: round(table.insertNs),
-      ...atMost(table.insertNs, 1500, 'ns'),
-    },
+    rowAtMost('build, random order, per entry', 'ns', round(table.insertNs), 1500, 'ns'),
     ...peers4(table, queries, plan),
   ];
 }

@@ -5,7 +5,7 @@ import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
 import { hostMask, type IndexPrefix } from '../src/index/prefix.ts';
 import { setReports } from '../src/index/records.ts';
 import type { Timing } from './rounds.ts';
-import { atMost, type BenchRow, besidePeer } from './row.ts';
+import { atMost, type BenchRow, besidePeer, round as roundTo } from './row.ts';
 
 export interface IndexPlan {
   readonly entries: number;
@@ -72,9 +72,7 @@ export function prefixAt({ words, lengths }: Table, family: 4 | 6, i: number): I
   return { family, words: words.slice(at, at + (family === 4 ? 1 : 4)), length: lengths[i]! };
 }
 
-export function round(value: number): number {
-  return Number(value.toPrecision(4));
-}
+export const round = (value: number) => roundTo(value, 4);
 
 export function goalRow(name: string, { median, min }: Timing, goalNs?: number): BenchRow {
   const goal = goalNs === undefined ? {} : atMost(median, goalNs, 'ns');

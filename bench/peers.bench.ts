@@ -7,7 +7,6 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { openState } from '../src/app/state.ts';
 import { manualClock, systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
 import { seededRandom } from '../src/core/random.ts';
@@ -15,10 +14,10 @@ import { hourMs, minuteMs } from '../src/core/time.ts';
 import { createPeerPoller } from '../src/reputation/federation/subscribe/module.ts';
 import { addPeer, listPeers } from '../src/reputation/federation/subscribe/peers.ts';
 import { openLmdbStore } from '../src/storage/lmdb/store.ts';
-import type { Store } from '../src/storage/store.ts';
 import { metric, startTestServer, type TestServer, within } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { openChecks } from './http-load.ts';
+import { openStateOn } from './open-state.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
 import { type BenchRow, besidePeer, median } from './row.ts';
 import { inTurns, mainThreadMs } from './work.ts';
@@ -174,17 +173,6 @@ async function publisher(rows: number, clock: ReturnType<typeof manualClock>) {
 
 const workedMs = () => mainThreadMs(process.pid);
 
-function stateOn(store: Store, entriesMax: number) {
-  return openState({
-    store,
-    ...{ clock: systemClock(), random: seededRandom(1), log, entriesMax },
-    checkpointMs: 2 ** 30,
-    onFailure(error) {
-      throw error;
-    },
-  });
-}
-
 async function measure({ rows, heads }: Size, isWatched = false): Promise<Measured> {
   using directory = makeTempDir('bench-peers');
   const clock = manualClock(Date.now());
@@ -192,7 +180,7 @@ async function measure({ rows, heads }: Size, isWatched = false): Promise<Measur
   const from = await publisher(rows, clock);
   try {
     const entriesMax = 4 * rows;
-    const state = await stateOn(store, entriesMax);
+    const state = await openStateOn(store, entriesMax);
     state.start();
     const poller = createPeerPoller({
       store,
@@ -230,7 +218,7 @@ async function measure({ rows, heads }: Size, isWatched = false): Promise<Measur
     await poller.stop();
     // Without the checkpoint of an orderly end: all is read from the journal.
     await state.follower.stop();
-    const other = await stateOn(store, entriesMax);
+    const other = await openStateOn(store, entriesMax);
     const [fold, foldMs] = await timed(async () => {
       other.start();
       await other.follower.catchUpTo(await store.lastSeq());

@@ -23,7 +23,7 @@ import { createReportReducer } from '../src/reputation/state/report-reducer.ts';
 import type { PeerTerms } from '../src/reputation/votes/peer-votes.ts';
 import type { Policy } from '../src/reputation/votes/quorum.ts';
 import { applyEvent } from '../test/support/reputation/events.ts';
-import { atLeast, atMost, type BenchRow } from './row.ts';
+import { type BenchRow, rowAtLeast, rowAtMost } from './row.ts';
 
 const manyEntries = 200_000;
 const bruteForce = 1 << 18;
@@ -173,11 +173,11 @@ export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries) {
 
 /** Makes a row about peers with the goal that it must stay under, or reach. */
 export function peersAtMost(name: string, unit: string, ours: number, most: number): BenchRow {
-  return { name: `peers: ${name}`, unit, ours, ...atMost(ours, most) };
+  return rowAtMost(`peers: ${name}`, unit, ours, most);
 }
 
 export function peersAtLeast(name: string, unit: string, ours: number, least: number): BenchRow {
-  return { name: `peers: ${name}`, unit, ours, ...atLeast(ours, least) };
+  return rowAtLeast(`peers: ${name}`, unit, ours, least);
 }
 
 export const victim = 0x0900_0001;

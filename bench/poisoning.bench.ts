@@ -19,7 +19,7 @@ import {
   type PoisoningWorld,
   victim,
 } from './poisoning-world.ts';
-import { atLeast, atMost, type BenchRow } from './row.ts';
+import { atMost, type BenchRow, rowAtLeast, rowAtMost } from './row.ts';
 
 const sizes = {
   tiny: {
@@ -77,17 +77,12 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
 }
 
 function day(name: string, ours: number, least: number): BenchRow {
-  return {
-    name,
-    unit: 'day',
-    ours,
-    ...atLeast(ours, least),
-    ...(ours === never ? { note: 'never' } : {}),
-  };
+  const row = rowAtLeast(name, 'day', ours, least);
+  return ours === never ? { ...row, note: 'never' } : row;
 }
 
 function count(name: string, ours: number, most: number, unit = 'addresses'): BenchRow {
-  return { name, unit, ours, ...atMost(ours, most) };
+  return rowAtMost(name, unit, ours, most);
 }
 
 /** Accounts made in one evening report a victim daily, and 20 addresses of no meaning each. */
@@ -216,12 +211,8 @@ function ownSensors(s: Size): BenchRow[] {
       if (!isBlocked) world.report(`sensor${host}`, address, 1);
     }
     const share = Math.round((100 * blocked) / repeats);
-    return {
-      name: `private server, ${sensors} own sensor${sensors === 1 ? '' : 's'}: repeat visits blocked`,
-      unit: '%',
-      ours: share,
-      ...atLeast(share, 80),
-    };
+    const name = `private server, ${sensors} own sensor${sensors === 1 ? '' : 's'}: repeat visits blocked`;
+    return rowAtLeast(name, '%', share, 80);
   });
 }
 
@@ -232,34 +223,20 @@ const suspect = 40;
 
 /** Networks that rise by their hosts: what neighbours and attackers make of it, and what it finds. */
 async function networks(s: Size): Promise<BenchRow[]> {
-  const score = (name: string, ours: number, most: number): BenchRow => ({
-    name,
-    unit: 'score',
-    ours,
-    ...atMost(ours, most),
-  });
   const hijackedStaff = neighbours(s, ['staff']);
+  const [bad, lifted] = ['rise: a tenant with a whole /25 that is bad', 'rise: /24s lifted'];
   return [
-    score(
-      'rise: a tenant with a whole /25 that is bad, the other half',
-      tenant(contiguous(128)),
-      0,
-    ),
-    score('rise: a tenant with 24 scattered addresses, a neighbour', tenant(scattered(24)), 74),
+    count(`${bad}, the other half`, tenant(contiguous(128)), 0, 'score'),
     count(
-      'rise: /24s lifted by 12 accounts that have earned it',
-      await liftedByEarned(s),
-      0,
-      'networks',
+      'rise: a tenant with 24 scattered addresses, a neighbour',
+      tenant(scattered(24)),
+      74,
+      'score',
     ),
+    count(`${lifted} by 12 accounts that have earned it`, await liftedByEarned(s), 0, 'networks'),
+    count(`${lifted} by a hijacked member, 2 helpers`, await liftedByMember(s), 0, 'networks'),
     count(
-      'rise: /24s lifted by a hijacked member, 2 helpers',
-      await liftedByMember(s),
-      0,
-      'networks',
-    ),
-    count(
-      'rise: /24s lifted in a day by hijacked staff',
+      `${lifted} in a day by hijacked staff`,
       hijackedStaff.lifted,
       Math.ceil(1_000 / 9),
       'networks',
@@ -366,7 +343,7 @@ function firstVisits(isRising: boolean): BenchRow {
   const share = Math.round((100 * met) / 256);
   const name = `private server, a /24 of a botnet: first visits challenged${isRising ? '' : ', networks at rest'}`;
   const goal = isRising ? 80 : 0;
-  return { name, unit: '%', ours: share, ...atLeast(share, goal) };
+  return rowAtLeast(name, '%', share, goal);
 }
 
 /** An attacker takes another address of a /64 each hour; two members see each. @returns the share that met a block */
@@ -381,5 +358,5 @@ function rotation(isRising: boolean): BenchRow {
   }
   const name = `a /64 whose addresses rotate, 2 members: first visits blocked${isRising ? '' : ', networks at rest'}`;
   const goal = isRising ? 80 : 0;
-  return { name, unit: '%', ours: met, ...atLeast(met, goal) };
+  return rowAtLeast(name, '%', met, goal);
 }

@@ -39,6 +39,33 @@ export function atLeast(value: number, least: number, unit = ''): Pick<BenchRow,
   return { goal: `≥ ${withUnit(least, unit)}`, ok: value >= least };
 }
 
+/** Makes a row whose figure must stay under its goal. */
+export function rowAtMost(
+  name: string,
+  unit: string,
+  ours: number,
+  most: number,
+  goalUnit = '',
+): BenchRow {
+  return { name, unit, ours, ...atMost(ours, most, goalUnit) };
+}
+
+/** Makes a row whose figure must reach its goal. */
+export function rowAtLeast(
+  name: string,
+  unit: string,
+  ours: number,
+  least: number,
+  goalUnit = '',
+): BenchRow {
+  return { name, unit, ours, ...atLeast(ours, least, goalUnit) };
+}
+
+/** Rounds to so many digits that say something. */
+export function round(value: number, digits = 3): number {
+  return Number(value.toPrecision(digits));
+}
+
 function withUnit(value: number, unit: string): string {
   return unit === '' || unit.startsWith('/') ? `${value}${unit}` : `${value} ${unit}`;
 }
