@@ -209,7 +209,11 @@ export function changeForm<Rows extends SectionActs['acts']>(
     if (row === undefined) return pageBuilder.problem(context, fail('invalid_parameter'));
     const prepared = (await prepare?.(context, form, does)) ?? ok<PreparedChange>({});
     if (!prepared.ok) return pageBuilder.problem(context, prepared);
-    const { fields, before, back = consolePaths[section] } = prepared.value;
+    const {
+      fields,
+      before,
+      back = form.get('from') === 'inbox' ? consolePaths.inbox : consolePaths[section],
+    } = prepared.value;
     const done = await operations.run({
       act: row.act,
       says: row.says,

@@ -93,6 +93,8 @@ export interface ConsoleView extends FramedView {
   /** The names of the categories of reports; category 1 has the first one. */
   readonly categoryNames: readonly string[];
   formFields(act: string): Readonly<Record<string, FormField>>;
+  /** Buttons of another section lead back to this one. */
+  readonly from?: ConsoleSection | undefined;
 }
 
 const patternsOf = new WeakMap<object, readonly (readonly [RegExp, string])[]>();
@@ -403,7 +405,7 @@ export function typedFields(
 }
 
 interface ActOptions<Rows extends ActRows, Does extends keyof Rows> {
-  readonly view: Pick<ConsoleView, 'csrf' | 'formFields' | 'refused'>;
+  readonly view: Pick<ConsoleView, 'csrf' | 'formFields' | 'from' | 'refused'>;
   readonly of: SectionActs<Rows>;
   readonly does: Does & string;
   readonly label: string;
@@ -431,11 +433,13 @@ export function ActButton<Rows extends ActRows, Does extends keyof Rows>({
   readonly kind?: ButtonKind | undefined;
   readonly about: Readonly<Record<AboutOf<Rows[Does]> | AskedBy<Rows[Does]>, string>> & MoreFields;
 }): Html {
+  const { csrf, from } = view;
+  const fields = { do: does, ...about };
   return (
     <ActionButton
-      csrf={view.csrf}
+      csrf={csrf}
       action={action}
-      fields={{ do: does, ...about }}
+      fields={from === undefined ? fields : { ...fields, from }}
       label={label}
       kind={kind}
       effect={effect}

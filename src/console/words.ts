@@ -29,10 +29,11 @@ const consoleEn = {
   /** Sentences by the act's name, with the thing that it was done to. */
   did: {
     'removals accept': (about: string) => `You retracted the reports on ${about}.`,
-    'removals refuse': (about: string) => `You kept the reports on ${about}.`,
+    'removals refuse': (about: string) => `You refused the request for ${about}.`,
     'removals reopen': (about: string) => `The request for ${about} is open again.`,
     'tips accept': (about: string) => `You set a score for ${about}.`,
     'tips remove': (about: string) => `You dismissed the report on ${about}.`,
+    'tips reopen': (about: string) => `The report on ${about} is open again.`,
     'allow add': (about: string) => `You allowed ${about}.`,
     'allow remove': (about: string) => `You took ${about} off the allowlist.`,
     'entry add': (about: string) => `You set a score for ${about}.`,
@@ -64,7 +65,7 @@ const consoleEn = {
   /** Names for what was done, by the act. */
   changes: {
     'removals accept': 'Reports retracted',
-    'removals refuse': 'Reports kept',
+    'removals refuse': 'Request refused',
     'removals reopen': 'Request reopened',
     'tips accept': 'Score set',
     'tips remove': 'Report dismissed',
@@ -924,10 +925,11 @@ const consoleFr: ConsoleCatalogue = {
   done: 'C’est fait, et inscrit au journal d’audit.',
   did: {
     'removals accept': (about) => `Vous avez retiré les signalements sur ${about}.`,
-    'removals refuse': (about) => `Vous avez gardé les signalements sur ${about}.`,
+    'removals refuse': (about) => `Vous avez refusé la demande pour ${about}.`,
     'removals reopen': (about) => `La demande pour ${about} est de nouveau ouverte.`,
     'tips accept': (about) => `Vous avez fixé un score pour ${about}.`,
     'tips remove': (about) => `Vous avez ignoré le signalement sur ${about}.`,
+    'tips reopen': (about) => `Le signalement sur ${about} est de nouveau ouvert.`,
     'allow add': (about) => `Vous avez autorisé ${about}.`,
     'allow remove': (about) => `Vous avez retiré ${about} de la liste blanche.`,
     'entry add': (about) => `Vous avez fixé un score pour ${about}.`,
@@ -958,7 +960,7 @@ const consoleFr: ConsoleCatalogue = {
   },
   changes: {
     'removals accept': 'Signalements retirés',
-    'removals refuse': 'Signalements gardés',
+    'removals refuse': 'Demande refusée',
     'removals reopen': 'Demande rouverte',
     'tips accept': 'Score fixé',
     'tips remove': 'Signalement ignoré',

@@ -90,6 +90,7 @@ export function inboxScreens(parts: ConsoleParts, reads: InboxReads): PlainRoute
     const words = recent.flatMap(({ command }) => command.split(' '));
     const view: InboxView = {
       ...(await viewOf(parts, context, query)),
+      from: 'inbox',
       steps: await reads.checklist.stepsOf(context.session.accountId),
       removals: await withFacts(reads.inbox, removals.slice(0, cardsMax)),
       anonymousReports: await withFacts(reads.inbox, anonymousReports.slice(0, cardsMax)),

@@ -148,7 +148,7 @@ it('a list that holds the address is named, and only allowing it changes its sco
   assert.equal(undone.status, 303, undone.body);
   assert.equal(await scoreOf(listed), before);
   const kept = await press('removals', 'refuse', listed);
-  assert.match(kept.body, new RegExp(`You kept the reports on ${listed}`));
+  assert.match(kept.body, new RegExp(`You refused the request for ${listed}`));
   assert.equal(await removals().find(listed), undefined);
   assert.equal((await undo(kept.location)).status, 303);
   assert.equal((await removals().find(listed))?.reason, 'We moved in on Monday.');
@@ -169,7 +169,18 @@ it('an anonymous report is blocked by one press, dismissed, reported, and undone
   assert.equal([...form.body.matchAll(/ checked/g)].length, 2, form.body);
   const stranger = await server.fetch(`/report?address=${address}`);
   assert.doesNotMatch(stranger.body, /wp-login/);
+  const fields = [
+    ...card
+      .split('<form')
+      .find((one) => one.includes('value="accept"'))!
+      .matchAll(/name="(\w+)" value="([^"]*)"/g),
+  ].map(([, name, value]) => [name!, value!] as const);
+  const there = await ada.post('/admin/tips/change', Object.fromEntries(fields));
+  assert.match(there.headers.location!, /^\/admin\?done=/, 'the inbox stays');
+  assert.equal((await undo(there.headers.location!)).status, 303);
+  assert.match(await cardOf(address, '/admin/tips'), /^(?!.*name="from")/s);
   const blocked = await press('tips', 'accept', address);
+  assert.match(blocked.location, /^\/admin\/tips\?done=/);
   assert.equal(await scoreOf(address), 100);
   assert.equal(await tips().find(address), undefined);
   assert.equal((await undo(blocked.location)).status, 303);
