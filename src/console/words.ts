@@ -655,7 +655,7 @@ const consoleEn = {
     no: 'no',
     preview: 'Read its rows',
     wouldBring: (name: string, rows: string) => `${name} would bring ${rowsOf(rows)}.`,
-    notRead: (name: string) => `${name} was not read. It may have to add you first.`,
+    notRead: (name: string) => `${name} was not read.`,
     notAdded: 'It is not added yet.',
     terms: (least: string, licence: string) =>
       `Accounts behind each row: ${least} or more. Licence: ${licence}.`,
@@ -1563,7 +1563,7 @@ const consoleFr: ConsoleCatalogue = {
     no: 'non',
     preview: 'Lire ses lignes',
     wouldBring: (name, rows) => `${name} apporterait ${lignesDe(rows)}.`,
-    notRead: (name) => `${name} n’a pas été lu. Il doit peut-être d’abord vous ajouter.`,
+    notRead: (name) => `${name} n’a pas été lu.`,
     notAdded: 'Il n’est pas encore ajouté.',
     terms: (least, licence) =>
       `Comptes derrière chaque ligne : ${least} ou plus. Licence : ${licence}.`,
@@ -1840,6 +1840,8 @@ const consoleFr: ConsoleCatalogue = {
     '{} bad lines, {} not public': '{} lignes incorrectes, {} non publiques',
     'the thread that reads it ended': 'le thread qui la lisait s’est arrêté',
     'an unexpected error, which the log has': 'erreur inattendue, voir le journal du serveur',
+    'it publishes nothing, or has not added this server':
+      'il ne publie rien, ou n’a pas ajouté ce serveur',
     'its head is refused': 'son en-tête est refusé',
     'it is longer than 4 KiB': 'il dépasse 4 Kio',
     'it is no signed head': 'ce n’est pas un en-tête signé',

@@ -810,6 +810,10 @@ it('hostile answers are cut off: bombs, endless bodies, other hosts, changed byt
       /another host/,
     ],
     [
+      (_, response) => response.writeHead(404).end() !== undefined,
+      /404, not 200: it publishes nothing, or has not added this server/,
+    ],
+    [
       (path, response) => path.includes('segments') && response.end(bomb) !== undefined,
       /larger than/,
     ],
@@ -935,7 +939,7 @@ it('operators hear once of what begins, of each kind once a day at most, and of 
   from.answers((_, response) => response.writeHead(500).end() !== undefined);
   w.clock.advance(49 * hourMs);
   assert.deepEqual([await heard(), await heard()], [['stale'], []]);
-  await changePeer(w.store, 1, () => ({ held: 'many new rows' }));
+  await changePeer(w.store, 1, () => ({ held: 'many new rows', newToday: 9 }));
   const memory = { entries: w.state.entries, index: w.state.index, policy: w.state.policy };
   const tools = {
     ...{ store: w.store, clock: w.clock },
@@ -951,6 +955,7 @@ it('operators hear once of what begins, of each kind once a day at most, and of 
   const lines = showPeer.lines!(shown, {} as never).join('\n');
   assert.match(lines, /^state: out of date; held: many new rows; nothing that it said counts$/m);
   assert.match(lines, /^rows: \d+, 0 with a vote/m);
+  assert.match(lines, /^new rows today: 0$/m, 'those of the last look are of another day');
   await changePeer(w.store, 1, () => ({ held: 'none' }));
   const said: string[] = [];
   for (const open of [799, 800, 900, 700, 800]) {

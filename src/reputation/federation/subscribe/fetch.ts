@@ -36,6 +36,7 @@ const pollBytesMax = 64 * 1_048_576;
 /** Bytes of a segment that are parsed in one go: some hundreds of lines. */
 const pieceBytes = 32_768;
 const waitMsMax = 30_000;
+const notFound = 'the server answered 404, not 200';
 /** All requests of one poll together: few peers are polled at a time, and others wait. */
 const pollMsMax = 10 * minuteMs;
 
@@ -144,7 +145,7 @@ export function openPeerReader(options: FetchOptions) {
 
   /** @param known the head that was read last under the same key */
   async function head(key: () => FederationKey, known?: KnownHead): Promise<KnownHead> {
-    const answer = await whole('/federation/head', headBytesMax, known?.etag);
+    const answer = await whole('/federation/head', headBytesMax, known?.etag).catch(explained);
     if (known !== undefined && answer.isUnchanged) return known;
     const found = readHead(answer.body, key());
     if (found.head !== undefined) return { head: found.head, etag: answer.etag };
@@ -152,6 +153,12 @@ export function openPeerReader(options: FetchOptions) {
       `its head is refused: ${headFaults[found.fault]}`,
       found.fault === 'strange_key',
     );
+  }
+
+  /** Says what it means that there is no head: strangers get the answer of a server that publishes nothing. */
+  function explained(error: unknown): never {
+    if (!(error instanceof OperatorError) || !error.message.endsWith(notFound)) throw error;
+    throw new OperatorError(`${error.message}: it publishes nothing, or has not added this server`);
   }
 
   /**

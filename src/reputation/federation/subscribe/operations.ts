@@ -15,6 +15,7 @@ import { OperatorError } from '../../../core/errors.ts';
 import { fail } from '../../../core/result.ts';
 import { createSemaphore } from '../../../core/scheduling.ts';
 import { columnsOr, grouped } from '../../../core/text-table.ts';
+import { dayMs } from '../../../core/time.ts';
 import { formatNetwork } from '../../../ip/prefix.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
 import { peerCursorKey } from '../../../storage/keys.ts';
@@ -337,7 +338,7 @@ export const addPeer = operation({
   ) => [
     unread === null
       ? `${name}: ${grouped(rows)} rows in its snapshot, ${least} account${least === 1 ? '' : 's'} or more behind each, licence ${licence}`
-      : `${name}: not read yet: it may publish nothing so far, or have to add this server first. ${unread}`,
+      : `${name}: not read yet: ${unread}`,
     ...(overlap === null ? [] : overlapLines(overlap)),
     ...(notCompared === null ? [] : [`  What is here of them can't be told: ${notCompared}`]),
     ...(own ? ["It counts as staff: whoever takes it takes this server's list."] : []),
@@ -703,7 +704,8 @@ export function shown(peer: StoredPeer, now: number) {
     headMadeAt: date(peer.headMadeAt),
     headEndsAt: date(peer.headEndsAt),
     seq: peer.headSeq,
-    newToday: peer.newToday,
+    // The counts are those of the day on which it was read last.
+    newToday: peer.day === Math.floor(now / dayMs) ? peer.newToday : 0,
     knownGood: peer.goodEver,
     failures: peer.failures,
     failure: peer.failure || null,
