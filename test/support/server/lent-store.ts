@@ -6,10 +6,8 @@
 
 import { createHash } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
-import { rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 import type { OpenedServerStore, openedChannel } from '../../../src/app/data.ts';
@@ -31,9 +29,10 @@ interface Answer {
   readonly failed?: string;
 }
 
+/** Returns a name without a file (unix(7), abstract): a server that is killed leaves nothing behind. */
 function pathOf(dataDir: string): string {
   const name = createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 24);
-  return join(tmpdir(), `lent-${name}.sock`);
+  return `\0portcullis-lent-${name}`;
 }
 
 function send(socket: Socket, message: Call | Answer): void {
@@ -60,8 +59,6 @@ function onMessages<T>(socket: Socket, take: (message: T) => void): void {
 if (isMainThread) {
   channel(channelName).subscribe((message) => {
     const { store, dataDir } = message as OpenedServerStore;
-    const path = pathOf(dataDir);
-    rmSync(path, { force: true });
     const server = createServer((socket) => {
       onMessages<Call>(socket, ({ id, method, args }) => {
         (store[method] as (...given: readonly unknown[]) => Promise<unknown>)(...args).then(
@@ -72,7 +69,7 @@ if (isMainThread) {
       socket.unref();
     });
     server.unref();
-    server.listen(path);
+    server.listen(pathOf(dataDir));
   });
 }
 
