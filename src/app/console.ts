@@ -599,14 +599,14 @@ function sitesOf({
   });
   return {
     async page(asked) {
-      const [page, groups, told] = await Promise.all([
+      const [page, groups, notices] = await Promise.all([
         list.page(asked),
         listGroups(store),
         listNotices(store, asked.part, createTurns()),
       ]);
       return {
         ...page,
-        notices: told.sites.slice(0, noticesShown),
+        notices: notices.sites.slice(0, noticesShown),
         groups: [...groups].map(([name, members]) => ({ name, members: members.length })),
       };
     },

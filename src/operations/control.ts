@@ -298,11 +298,11 @@ function failureOf(error: unknown): Failed {
 }
 
 /** Sends few of the states that come; the last one is sent in the end, however soon it comes. */
-function throttled(tell: (at: OperationProgress) => void) {
+function throttled(send: (at: OperationProgress) => void) {
   let sentAtMs = Number.NEGATIVE_INFINITY;
   let last: OperationProgress | undefined;
   function flush(): void {
-    if (last !== undefined) tell(last);
+    if (last !== undefined) send(last);
     last = undefined;
   }
   return {

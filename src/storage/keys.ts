@@ -106,7 +106,7 @@ export const namespaces = {
   apiKeyByAccount: 0x13,
   accountSlot: 0x15,
   accountStanding: 0x16,
-  budgetsTold: 0x17,
+  notifiedBudgets: 0x17,
   apiKeyUse: 0x18,
   accountRole: 0x19,
   agentBan: 0x1a,
@@ -169,7 +169,7 @@ export const namespaces = {
   siteNews: 0x83,
   siteNotice: 0x84,
   trustedBrowser: 0x85,
-  siteTold: 0x86,
+  siteDelivery: 0x86,
   federationKey: 0x90,
   federationPublication: 0x91,
   federationSegment: 0x92,
@@ -280,7 +280,7 @@ export const accountRoleKey = (id: string): Key => encodeKey(namespaces.accountR
 export const accountRolePrefix = (): Key => encodeKey(namespaces.accountRole);
 
 /** 17: one row, who was notified that a budget of votes runs out (app/vote-budgets.ts). */
-export const notifiedBudgetsKey = (): Key => encodeKey(namespaces.budgetsTold);
+export const notifiedBudgetsKey = (): Key => encodeKey(namespaces.notifiedBudgets);
 
 /** 1a account-id 00 address 00: a ban for the bouncers of an account (integrations/crowdsec/bans.ts). */
 export const agentBanKey = (accountId: string, address: string): Key =>
@@ -574,9 +574,9 @@ export const siteNoticeEnd = (...site: readonly string[]): Key =>
   encodeKey(namespaces.siteNotice, ...site.map(text), u8(0xff));
 
 /** 86 client-id 00 origin 00 — how a site takes its notices (signon/sites/site-news.ts). */
-export const siteToldKey = (clientId: string, origin: string): Key =>
-  encodeKey(namespaces.siteTold, text(clientId), text(origin));
-export const siteToldPrefix = (): Key => encodeKey(namespaces.siteTold);
+export const siteDeliveryKey = (clientId: string, origin: string): Key =>
+  encodeKey(namespaces.siteDelivery, text(clientId), text(origin));
+export const siteDeliveryPrefix = (): Key => encodeKey(namespaces.siteDelivery);
 
 /** 78 at:u48 random:4: an entry of the log of sign-ins, oldest first. */
 export const signInLogKey = (at: number, random: Uint8Array): Key =>

@@ -57,19 +57,20 @@ interface SweeperOptions {
  */
 export function startSweeper(options: SweeperOptions) {
   const { store, mayRemove, log, intervalMs = 1_000, rowsMax = 500 } = options;
-  let told: string | undefined;
+  let lastError: string | undefined;
   async function sweepOnce({ wait }: Run): Promise<void> {
     if (mayRemove?.() === false) return;
     const swept = await store.sweep(rowsMax);
-    told = undefined;
+    lastError = undefined;
     // A full slice: more is due, but commits that arrived meanwhile go first.
     if (swept === rowsMax) wait(0);
   }
   return every(intervalMs, sweepOnce, {
     onFailure(err) {
       // A store that can't be reached or written is reported by others, once; any other failure here, once.
-      const isNews = !(err instanceof StoreUnavailableError) && told !== (err as Error).message;
-      if (isNews) told = (err as Error).message;
+      const isNews =
+        !(err instanceof StoreUnavailableError) && lastError !== (err as Error).message;
+      if (isNews) lastError = (err as Error).message;
       log[isNews ? 'warn' : 'debug']({ err }, 'sweeper: could not remove expired rows');
     },
   });

@@ -207,7 +207,7 @@ export function pageHeaders(language: string, needs: SecurityNeeds = {}): Record
 // else can't make a page show it.
 
 /** A page shows the confirmation for this long. */
-const toldMs = minuteMs;
+const nearMsMax = minuteMs;
 
 /**
  * @param secret of the session (its form token) or of the browser, and the same when the page is shown
@@ -223,7 +223,7 @@ export function doneIn(secret: string, now: number, mark = ''): string | undefin
   const [, name = '', time = ''] = /^([a-z_]+)\.(\d+)\./.exec(mark) ?? [];
   const atMs = Number.parseInt(time, 10);
   // Clocks of two nodes may differ a little, so it may be ahead of this one.
-  if (!(Math.abs(now - atMs) < toldMs)) return undefined;
+  if (!(Math.abs(now - atMs) < nearMsMax)) return undefined;
   return equalBytes(Buffer.from(mark), Buffer.from(doneMark(secret, name, atMs)))
     ? name
     : undefined;

@@ -75,8 +75,8 @@ export async function inspectDatabase(
   for (const host of hosts) {
     if ('refused' in host) {
       const mend = 'mend DATABASE_URL, or start the database and let this machine in';
-      const tell = hosts.length === 1 ? fault : advice;
-      findings.push(tell('database', `${host.name}: ${host.refused}`, mend));
+      const finding = hosts.length === 1 ? fault : advice;
+      findings.push(finding('database', `${host.name}: ${host.refused}`, mend));
       continue;
     }
     if (!host.facts.standby) primaries += 1;

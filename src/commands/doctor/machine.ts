@@ -243,10 +243,10 @@ export function inspectFileSystem(what: string, path: string, config: Config): F
   const type = statfsSync(existingParent(path)).type >>> 0;
   const memory = inMemory.get(type);
   // A node has little there: its number, and what makes its next start fast.
-  const tell = config.databaseUrl === undefined ? fault : advice;
+  const finding = config.databaseUrl === undefined ? fault : advice;
   if (memory !== undefined) {
     const found = `${what} ${path} lies in memory (${memory}): all of it is gone when the machine starts anew`;
-    return [tell('disk', found, `set ${what} to a folder on a disk`)];
+    return [finding('disk', found, `set ${what} to a folder on a disk`)];
   }
   if (type !== overlay) return [];
   const found = `${what} ${path} lies in the layer of a container (overlay), and goes with it`;

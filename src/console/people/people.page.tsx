@@ -209,7 +209,7 @@ export function personPage(
   const does = (what: Plain, label: string) => (
     <ActButton view={view} of={personActs} does={what} about={{ id }} label={label} />
   );
-  const told = (button: Html, hint: string) => (
+  const explained = (button: Html, hint: string) => (
     <li>
       {button}
       <span class="source-note">{hint}</span>
@@ -251,19 +251,19 @@ export function personPage(
             icon="shield"
             aside={`${people.states[person.state]} · ${people.roles[person.role]}`}
           >
-            <ul class="told-acts">
+            <ul class="explained-acts">
               {person.state === 'active' &&
-                told(does('send-reset', text.sendReset), text.sendResetHint)}
-              {told(does('end-sessions', text.endSessions), text.endSessionsHint)}
-              {told(
+                explained(does('send-reset', text.sendReset), text.sendResetHint)}
+              {explained(does('end-sessions', text.endSessions), text.endSessionsHint)}
+              {explained(
                 person.role === 'operator'
                   ? does('member', text.makeMember)
                   : does('operator', text.makeOperator),
                 text.roleHint,
               )}
               {person.state === 'disabled'
-                ? told(does('enable', text.enable), text.enableHint)
-                : told(does('disable', text.disable), text.disableHint)}
+                ? explained(does('enable', text.enable), text.enableHint)
+                : explained(does('disable', text.disable), text.disableHint)}
             </ul>
           </Fold>
           <Fold

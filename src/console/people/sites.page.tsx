@@ -38,7 +38,7 @@ export interface ShownNotices {
   readonly origin: string;
   readonly waiting: number;
   /** Undefined: the site was not told anything yet. */
-  readonly told:
+  readonly delivery:
     | { readonly deliveredAt: number; readonly failures: number; readonly outcome: string }
     | undefined;
 }
@@ -152,13 +152,13 @@ function NoticeList({
   const all = frameText(frame).console;
   const text = all.sites.notices;
   const format = formatFor(frame.language);
-  const rows = view.notices.map(({ origin, waiting, told }) => [
+  const rows = view.notices.map(({ origin, waiting, delivery }) => [
     <span class="mono whole">{hostName(origin)}</span>,
     format.number(waiting),
-    told === undefined || told.deliveredAt === 0
+    delivery === undefined || delivery.deliveredAt === 0
       ? all.never
-      : format.near(told.deliveredAt, view.now),
-    told === undefined ? text.untried : outcomeOf(told, text),
+      : format.near(delivery.deliveredAt, view.now),
+    delivery === undefined ? text.untried : outcomeOf(delivery, text),
   ]);
   const columns = [text.address, { title: text.waiting, numeric: true }, text.last, text.outcome];
   return (
@@ -171,7 +171,7 @@ function NoticeList({
 }
 
 function outcomeOf(
-  { outcome, failures }: NonNullable<ShownNotices['told']>,
+  { outcome, failures }: NonNullable<ShownNotices['delivery']>,
   text: ConsoleCatalogue['sites']['notices'],
 ): Html {
   const said = text.outcomes[outcome as keyof typeof text.outcomes] ?? text.answered(outcome);

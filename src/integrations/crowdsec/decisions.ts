@@ -247,11 +247,11 @@ function suits(filter: Filter, words: Words): boolean {
   return verdict;
 }
 
-function judge(filter: Filter, { type, origin, scenario: told, family }: Words): boolean {
+function judge(filter: Filter, { type, origin, scenario, family }: Words): boolean {
   const { types, origins } = filter;
   if (types?.includes(type) === false) return false;
   if (origins !== undefined && !isOfOrigin(origin.toLowerCase(), origins)) return false;
-  const name = told.toLowerCase();
+  const name = scenario.toLowerCase();
   return isNamed(filter, family === undefined ? [name] : [name, families[family]]);
 }
 

@@ -156,12 +156,13 @@ export function liveRoute(options: LiveOptions): HotRoute {
     if (!isListable(family, words)) return '';
     const { malicious, decidedBy, knownGood } = check.judge(family, words, clock.now());
     if (!malicious) return '';
-    const tell = (entry: number) => told(entry, { family, words, length }, knownGood, filter);
-    let rows = tell(decidedBy);
+    const decided = (entry: number) =>
+      decisionRows(entry, { family, words, length }, knownGood, filter);
+    let rows = decided(decidedBy);
     const count = index.covering(family, words, covering);
     for (let at = 0; at < count; at++) {
       const entry = covering[at]!;
-      if (entry !== decidedBy) rows = withComma(rows, tell(entry));
+      if (entry !== decidedBy) rows = withComma(rows, decided(entry));
     }
     return rows;
   }
@@ -177,7 +178,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
   }
 
   /** Returns an entry's decisions on a prefix, one of each that makes it malicious; empty: none of them is wanted. */
-  function told(
+  function decisionRows(
     entry: number,
     { family, words, length }: Prefix,
     isKnownGood: boolean,

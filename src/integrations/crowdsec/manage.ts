@@ -277,10 +277,10 @@ export function createStandingDecisions(options: {
     const added: Row[] = [];
     for (const [value, one] of wanted) {
       if (turns.isOver()) await turns.next();
-      const told = left?.get(value)?.untilMs ?? 0;
-      const isTold = told === one.untilMs || told - atMs > lifeMs / 2;
+      const sentUntilMs = left?.get(value)?.untilMs ?? 0;
+      const isSent = sentUntilMs === one.untilMs || sentUntilMs - atMs > lifeMs / 2;
       const untilMs = Math.min(one.untilMs, atMs + lifeMs);
-      if (!isTold && untilMs > atMs) added.push([value, { ...one, untilMs }]);
+      if (!isSent && untilMs > atMs) added.push([value, { ...one, untilMs }]);
     }
     for (const some of slicesOf(added)) {
       bans.add({ account: name, atMs, decisions: some });

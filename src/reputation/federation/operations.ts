@@ -147,12 +147,12 @@ export const publish = operation({
   outcome: ({ isOn }) => (isOn ? 'on' : 'off'),
   lines: ({ isOn, least, access, licence }) =>
     isOn
-      ? [...toldAtStart(least, access), `Licence: ${licence}`]
+      ? [...startNotes(least, access), `Licence: ${licence}`]
       : ['Nothing is published any more.'],
 });
 
 /** The operator reads it before anybody else reads the addresses. */
-function toldAtStart(least: number, access: string): string[] {
+function startNotes(least: number, access: string): string[] {
   return [
     'What goes out: addresses whose own reports come to 75 with a vote of staff or a member among them; with',
     'each the hours of its first and last report, its categories, a power of 2 of its reports, and how many of',

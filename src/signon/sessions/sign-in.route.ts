@@ -131,9 +131,9 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     if (context.session !== undefined && !isForSite(onward)) {
       return pageBuilder.go(context, targetOf(onward, context.session.verified));
     }
-    const told = doneIn(context.browserId, clock.now(), query.get('done'));
+    const doneName = doneIn(context.browserId, clock.now(), query.get('done'));
     const done =
-      doneNames.find((name) => name === told) ??
+      doneNames.find((name) => name === doneName) ??
       lostOf(onward) ??
       (context.isRenewed ? 'renewed' : undefined);
     return show(context, { ...onward, done, hint: hintOf(query) });

@@ -28,6 +28,8 @@ import { profileFields } from '../people/profile/profile.ts';
 import { type ConnectedSite, type Consents, storedFieldsOf } from './consents.ts';
 import type { BlockedSites } from './site-list.ts';
 import {
+  type DeliveryOutcome,
+  deliveryRow,
   placeOf,
   readNews,
   readSiteNotice,
@@ -36,8 +38,6 @@ import {
   siteNoticeLifeMs,
   siteNoticeRow,
   subjectOf,
-  type ToldWord,
-  toldRow,
 } from './site-news.ts';
 
 export const siteDocumentPath = '/.well-known/portcullis.json';
@@ -72,7 +72,7 @@ const knownSitesMax = 4_096;
 type Outcome = 'delivered' | 'failed' | 'refused' | 'unwanted' | 'expired' | 'blocked';
 
 /** A site that wants no notices, or can't have them. */
-type Unwanted = Extract<ToldWord, 'no_document' | 'no_path' | 'private' | 'too_long'>;
+type Unwanted = Extract<DeliveryOutcome, 'no_document' | 'no_path' | 'private' | 'too_long'>;
 
 interface KnownSite {
   /** The address for notices, or why the site gets none. Undefined: its document is to be read. */
@@ -182,11 +182,11 @@ export function createSiteNotifier(options: {
     remember(origin, { failures, nextTryAt, isQuick, ...(isGone ? { notices: undefined } : {}) });
     if (failures === 1)
       log.info({ client: clientId, origin, detail: outcome }, 'site notices: not taken');
-    await store.commit({ set: [await told(notice, { outcome, isFailure: true })] });
+    await store.commit({ set: [await outcomeRow(notice, { outcome, isFailure: true })] });
   }
 
-  const told = (notice: SiteNotice, came: Parameters<typeof toldRow>[3]) =>
-    toldRow(store, notice, clock.now(), came);
+  const outcomeRow = (notice: SiteNotice, came: Parameters<typeof deliveryRow>[3]) =>
+    deliveryRow(store, notice, clock.now(), came);
 
   const isDue = (origin: string) => clock.monotonicMs() >= (known.get(origin)?.nextTryAt ?? 0);
 
@@ -243,13 +243,13 @@ export function createSiteNotifier(options: {
       // A slow site gets its next notice once others had their turn.
       const isQuick = clock.monotonicMs() - startMs <= quickMsMax;
       remember(notice.origin, { failures: 0, nextTryAt: 0, isQuick });
-      const row = await told(notice, { outcome: 'delivered', isFailure: false });
+      const row = await outcomeRow(notice, { outcome: 'delivered', isFailure: false });
       await drop([entry], 'delivered', [row]);
       return isQuick;
     }
     if (status === 400) {
       log.info({ client: notice.clientId, origin: notice.origin }, 'site notices: one was refused');
-      const row = await told(notice, { outcome: 'refused', isFailure: false });
+      const row = await outcomeRow(notice, { outcome: 'refused', isFailure: false });
       await drop([entry], 'refused', [row]);
       return true;
     }
@@ -278,7 +278,7 @@ export function createSiteNotifier(options: {
     const to = await addressOf(first.notice);
     if (to === undefined) return;
     if (typeof to === 'string') {
-      const row = await told(first.notice, { outcome: to, isFailure: false });
+      const row = await outcomeRow(first.notice, { outcome: to, isFailure: false });
       return drop(entries, 'unwanted', [row]);
     }
     for (const { entry, notice } of found) {

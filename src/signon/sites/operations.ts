@@ -26,7 +26,7 @@ import {
   createSiteList,
   type SignInSums,
 } from './site-list.ts';
-import { listNotices, type SiteTold, type ToldWord } from './site-news.ts';
+import { type DeliveryOutcome, listNotices, type SiteDelivery } from './site-news.ts';
 
 export interface SiteTools extends OperationTools {
   readonly accounts: Accounts;
@@ -144,7 +144,7 @@ export const unblockSite = operation({
 });
 
 /** Says what came of the last try, as words behind the site. */
-const toldWords: Readonly<Record<ToldWord, string>> = {
+const outcomeTexts: Readonly<Record<DeliveryOutcome, string>> = {
   delivered: 'taken',
   refused: 'refused with 400',
   no_document: `it has no ${siteDocumentPath}`,
@@ -155,10 +155,10 @@ const toldWords: Readonly<Record<ToldWord, string>> = {
   unreachable: 'not reached',
 };
 
-function toldText(told: SiteTold | undefined): string {
-  if (told === undefined) return 'not tried yet';
-  const { outcome, failures } = told;
-  const said = toldWords[outcome as ToldWord] ?? `answered ${outcome}`;
+function deliveryText(delivery: SiteDelivery | undefined): string {
+  if (delivery === undefined) return 'not tried yet';
+  const { outcome, failures } = delivery;
+  const said = outcomeTexts[outcome as DeliveryOutcome] ?? `answered ${outcome}`;
   return failures === 0 ? said : `failing: ${said}; tries: ${failures}`;
 }
 
@@ -172,17 +172,19 @@ export const siteNotices = operation({
     const { sites, isCut } = await listNotices(store, part.trim().toLowerCase(), createTurns());
     return {
       isCut,
-      sites: sites.map(({ clientId: domain, origin, waiting, since, told }) => ({
+      sites: sites.map(({ clientId: domain, origin, waiting, since, delivery }) => ({
         domain,
         origin,
         waiting,
         waitingSince: since === undefined ? null : dateText(since),
         deliveredAt:
-          told === undefined || told.deliveredAt === 0 ? null : dateText(told.deliveredAt),
-        triedAt: told === undefined ? null : dateText(told.triedAt),
-        failures: told?.failures ?? 0,
-        outcome: told?.outcome ?? null,
-        text: toldText(told),
+          delivery === undefined || delivery.deliveredAt === 0
+            ? null
+            : dateText(delivery.deliveredAt),
+        triedAt: delivery === undefined ? null : dateText(delivery.triedAt),
+        failures: delivery?.failures ?? 0,
+        outcome: delivery?.outcome ?? null,
+        text: deliveryText(delivery),
       })),
     };
   },

@@ -185,11 +185,11 @@ export function createSiteList(options: {
   let kept: Count | undefined;
   let counting: Promise<Count> | undefined;
 
-  async function each(prefix: Key, pace: Pace, tell: (entry: Entry) => void): Promise<void> {
+  async function each(prefix: Key, pace: Pace, visit: (entry: Entry) => void): Promise<void> {
     for await (const page of pagesUnder(store, prefix)) {
       for (const entry of page) {
         if (pace.isOver()) await pace.next();
-        tell(entry);
+        visit(entry);
       }
     }
   }

@@ -13,11 +13,11 @@ import {
   profileKey,
   readSiteNewsKey,
   readTexts,
+  siteDeliveryKey,
+  siteDeliveryPrefix,
   siteNewsKey,
   siteNoticeKey,
   siteNoticePrefix,
-  siteToldKey,
-  siteToldPrefix,
 } from '../../storage/keys.ts';
 import { type Decoded, oneOf, record, text, time, u16 } from '../../storage/record.ts';
 import { type Entry, pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
@@ -123,43 +123,43 @@ export async function subjectOf(
 }
 
 /** It says how a site takes its notices, at one of its origins. */
-export type SiteTold = Decoded<typeof told.decode>;
+export type SiteDelivery = Decoded<typeof deliveries.decode>;
 
 /** All outcomes that are no status: of those that are no failure the first, then why a site wants none, then failures. */
-export type ToldWord =
+export type DeliveryOutcome =
   | ('delivered' | 'refused')
   | ('no_document' | 'no_path' | 'private' | 'too_long')
   | ('timeout' | 'unreachable');
 
-const told = record(1, {
+const deliveries = record(1, {
   /** Ms since 1970, as `triedAt`; 0: never. */
   deliveredAt: time,
   triedAt: time,
   /** Tries since the last one that did not fail. */
   failures: u16,
-  /** Says what came of the last try: the status that failed, or a `ToldWord`. */
+  /** Says what came of the last try: the status that failed, or a `DeliveryOutcome`. */
   outcome: text,
 });
 /** A site that nobody had to be told of in so long is forgotten. */
-const toldLifeMs = 90 * dayMs;
+const deliveryLifeMs = 90 * dayMs;
 const failuresMax = 0xffff;
 
 type SitePlace = Pick<SiteNotice, 'clientId' | 'origin'>;
 
 /** Returns the row that says what came of a try. */
-export async function toldRow(
+export async function deliveryRow(
   store: Pick<Store, 'get'>,
   { clientId, origin }: SitePlace,
   now: number,
   { outcome, isFailure }: { readonly outcome: string; readonly isFailure: boolean },
 ): Promise<SetRow> {
-  const key = siteToldKey(clientId, origin);
+  const key = siteDeliveryKey(clientId, origin);
   const row = await store.get(key);
-  const before = row && told.decode(row.value);
+  const before = row && deliveries.decode(row.value);
   const failures = isFailure ? Math.min(failuresMax, (before?.failures ?? 0) + 1) : 0;
   const deliveredAt = outcome === 'delivered' ? now : (before?.deliveredAt ?? 0);
-  const value = told.encode({ deliveredAt, triedAt: now, failures, outcome });
-  return { key, value, expiresAt: Math.floor(now) + toldLifeMs };
+  const value = deliveries.encode({ deliveredAt, triedAt: now, failures, outcome });
+  return { key, value, expiresAt: Math.floor(now) + deliveryLifeMs };
 }
 
 interface ListedNotices extends SitePlace {
@@ -167,7 +167,7 @@ interface ListedNotices extends SitePlace {
   /** The time of the oldest event that waits; undefined: none does. */
   readonly since: number | undefined;
   /** Undefined: the site was not told anything yet. */
-  readonly told: SiteTold | undefined;
+  readonly delivery: SiteDelivery | undefined;
 }
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -193,15 +193,15 @@ export async function listNotices(
     if (known !== undefined) return known;
     isCut ||= sites.size >= listedMax;
     if (sites.size >= listedMax) return undefined;
-    const site = { clientId, origin, waiting: 0, since: undefined, told: undefined };
+    const site = { clientId, origin, waiting: 0, since: undefined, delivery: undefined };
     sites.set(name, site);
     return site;
   }
-  for await (const page of pagesUnder(store, siteToldPrefix())) {
+  for await (const page of pagesUnder(store, siteDeliveryPrefix())) {
     for (const { key, value } of page) {
       const [clientId = '', origin = ''] = readTexts(key);
       const site = siteOf({ clientId, origin });
-      if (site !== undefined) site.told = told.decode(value);
+      if (site !== undefined) site.delivery = deliveries.decode(value);
       if (pace.isOver()) await pace.next();
     }
   }
@@ -225,8 +225,11 @@ export async function listNotices(
     await pace.next();
     sorted.push(
       ...all
-        .filter((site) => (site.told?.failures ?? 0) > 0 === isFailing)
-        .sort((a, b) => b.waiting - a.waiting || (b.told?.triedAt ?? 0) - (a.told?.triedAt ?? 0)),
+        .filter((site) => (site.delivery?.failures ?? 0) > 0 === isFailing)
+        .sort(
+          (a, b) =>
+            b.waiting - a.waiting || (b.delivery?.triedAt ?? 0) - (a.delivery?.triedAt ?? 0),
+        ),
     );
   }
   return { sites: sorted, isCut };

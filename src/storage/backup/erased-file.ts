@@ -87,9 +87,9 @@ export function decodeErased(text: string, path: string, seal: ErasedSeal | unde
 function isSealed(text: string, key: Uint8Array): boolean {
   const mark = sealLine.exec(text);
   if (mark === null) return false;
-  const told = Buffer.from(mark[1]!, 'base64url');
+  const given = Buffer.from(mark[1]!, 'base64url');
   const right = macOf(text.slice(0, mark.index + 1), key);
-  return told.length === right.length && timingSafeEqual(told, right);
+  return given.length === right.length && timingSafeEqual(given, right);
 }
 
 function macOf(text: string, key: Uint8Array): Buffer {

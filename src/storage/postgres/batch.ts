@@ -54,7 +54,7 @@ export class Batch implements RowView {
   readonly isRepeat: boolean;
   writes = 0;
   /** True if a result relies on an earlier commit: a standby may not have that commit yet. */
-  tellsOfEarlier = false;
+  hasEarlierResult = false;
   /** The number of events of others that came in before this transaction's own; known after its commit. */
   shift = 0;
   readonly #slots = new Map<string, Slot>();

@@ -367,8 +367,8 @@ class AnswerSocket extends Socket {
       return super.emit(event, ...given);
     } catch (error) {
       const reason = (error as Error).message;
-      const told = `what the database sent can't be read, so bytes were changed on the way (${reason})`;
-      this.destroy(new ChangedBytesError(told));
+      const reasonText = `what the database sent can't be read, so bytes were changed on the way (${reason})`;
+      this.destroy(new ChangedBytesError(reasonText));
       return true;
     }
   }

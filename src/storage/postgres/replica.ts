@@ -171,7 +171,7 @@ export function createReplicaReads(options: {
       if (!page.isStandby) return fail(notStandby());
       if (page.head.epoch !== epoch) return fail(otherJournal);
       seenSeq = page.head.lastSeq;
-      const events = await toldEvents(page, afterSeq);
+      const events = await sentEvents(page, afterSeq);
       if (events === undefined) return fail(otherJournal);
       const isLate = (missingMs() ?? longMs) <= clock.monotonicMs();
       if (isLate) fail(`it lags by ${newest.seq - seenSeq} events`);
@@ -196,7 +196,7 @@ export function createReplicaReads(options: {
    * Cuts a page behind its newest event that the primary has reported.
    * @returns undefined when the primary has another event there
    */
-  async function toldEvents(
+  async function sentEvents(
     { events }: JournalPage,
     afterSeq: bigint,
   ): Promise<StoreEvent[] | undefined> {

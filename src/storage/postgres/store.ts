@@ -297,7 +297,7 @@ function runCommit(
     }
     batch.counters.lastVersion = firstVersion - 1;
     const result = applyCommit(batch, prepared);
-    if (result.ok && result.duplicate) batch.tellsOfEarlier = true;
+    if (result.ok && result.duplicate) batch.hasEarlierResult = true;
     if (!batch.isRepeat) wasDuplicate = result.ok && result.duplicate;
     if (result.ok && !result.duplicate) holdAbsent(batch, prepared);
     // The first try may have been committed and removed what this check asks for.
@@ -337,7 +337,7 @@ function runCommit(
     const seq = last === undefined ? undefined : batch.seqOf(last.id);
     const isOurs = rows.some(({ key }, i) => batch.header(key)?.version === version + i);
     if (seq === undefined && !isOurs) return undefined;
-    batch.tellsOfEarlier = true;
+    batch.hasEarlierResult = true;
     const versions = rows.map((_, i) => version + i);
     return { ok: true, seq: BigInt(seq ?? batch.seenSeq), duplicate: false, versions };
   }
@@ -470,7 +470,7 @@ function createPostgresTransactor(options: {
     const queries = writeQueries(writes);
     const { length: count } = writes.events;
     if (count > 0) queries.push(...journalQueries(writes, batch.nowMs, node));
-    if (queries.length === 0 && batch.tellsOfEarlier) queries.push(barrier);
+    if (queries.length === 0 && batch.hasEarlierResult) queries.push(barrier);
     if (queries.length === 0) {
       await session.pipeline([{ name: 'rollback', text: 'rollback' }]);
       return;

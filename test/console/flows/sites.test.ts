@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { toldRow } from '../../../src/signon/sites/site-news.ts';
+import { deliveryRow } from '../../../src/signon/sites/site-news.ts';
 import { forFile } from '../../support/server/for-file.ts';
 import { startTestServer, within } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
@@ -57,7 +57,10 @@ it('a site is listed with its visitors and its last sign-in', async () => {
 it('the foot of the page says how sites take their notices, those that fail first', async () => {
   assert.doesNotMatch((await ada.get('/admin/sites')).body, /Notices to sites/);
   const tell = (origin: string, outcome: string, isFailure: boolean) =>
-    toldRow(people.store, { clientId: 'told.example', origin }, Date.now(), { outcome, isFailure });
+    deliveryRow(people.store, { clientId: 'told.example', origin }, Date.now(), {
+      outcome,
+      isFailure,
+    });
   const set = [
     await tell('https://good.told.example', 'delivered', false),
     await tell('https://bad.told.example', '503', true),

@@ -962,7 +962,7 @@ it('operators hear once of what begins, of each kind once a day at most, and of 
     await sendNotices(w.store, await listPeers(w.store), {
       now: w.clock.now(),
       budgetOf: () => ({ open, limit: 1_000 }),
-      tell: (_, kind) => said.push(`${kind} ${open}`),
+      notify: (_, kind) => said.push(`${kind} ${open}`),
     });
   }
   assert.deepEqual(said, ['budget 800']);

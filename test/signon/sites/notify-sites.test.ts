@@ -279,8 +279,13 @@ it('what nobody took in three days is given up', async () => {
 
 it('the operator sees what waits, the last delivery, and in which way a site fails', async () => {
   const shown = async (part = '') =>
-    (await listNotices(store, part, createTurns())).sites.map(({ waiting: count, told }) => [
-      ...[count, told?.outcome, told?.failures, told && clock.now() - told.deliveredAt],
+    (await listNotices(store, part, createTurns())).sites.map(({ waiting: count, delivery }) => [
+      ...[
+        count,
+        delivery?.outcome,
+        delivery?.failures,
+        delivery && clock.now() - delivery.deliveredAt,
+      ],
     ]);
   const client = 'told.example';
   await personAt('t1', [{ client }]);

@@ -278,7 +278,7 @@ export function createPeerPoller(options: PollOptions) {
     await note(peer, done.value, waiting);
     const peers = await listPeers(store);
     await publishTerms(peers);
-    await tellOperators(peers);
+    await notifyOperators(peers);
   }
 
   async function note(
@@ -303,12 +303,12 @@ export function createPeerPoller(options: PollOptions) {
   }
 
   /** Tells operators what is due; a hold, a key and a failure have lines of the log of their own. */
-  function tellOperators(peers: readonly StoredPeer[]): Promise<void> {
+  function notifyOperators(peers: readonly StoredPeer[]): Promise<void> {
     const now = clock.now();
     return sendNotices(store, peers, {
       now,
       budgetOf: ({ number }) => entries.peers.budget(number, now),
-      tell(peer, kind) {
+      notify(peer, kind) {
         const facts = { peer: peer.number, name: nameOf(peer) };
         if (kind === 'stale') log.warn(facts, 'peers: a head has been over for a day');
         if (kind === 'budget') log.warn(facts, 'peers: 80 % of a budget are used');
@@ -337,7 +337,7 @@ export function createPeerPoller(options: PollOptions) {
     if (jobs.count() === 0) await findMirrors(peers);
     // Beside a poll that takes long too: a peer that is paused counts nothing from now on.
     await publishTerms(peers);
-    if (jobs.count() === 0) await tellOperators(peers);
+    if (jobs.count() === 0) await notifyOperators(peers);
     const now = clock.now();
     const due = peers
       .filter((one) => one.state === 'active' && isDue(dueAtOf(one), now))

@@ -32,7 +32,7 @@ export type NoticeKind = (typeof noticeKinds)[number];
 
 /** A budget is nearly used from here on. */
 export const budgetNearShare = 0.8;
-const tellAgainMs = dayMs;
+const notifyAgainMs = dayMs;
 
 /** Rows that wait for the operator. */
 export interface HeldRows {
@@ -57,9 +57,9 @@ const rows = record(2, {
   /** Tells the peer from another one that gets its number later. */
   addedAt: time,
   /** By kind: when operators were told last, ms since 1970, 0 for never. */
-  toldAt: list(time),
+  notifiedAt: list(time),
   /** Bit n: kind n goes on since it was told. */
-  told: varint,
+  notified: varint,
   /** Its key rotated, and nobody was told yet. */
   isRotated: flag,
   heldCount: varint,
@@ -71,9 +71,9 @@ const rows = record(2, {
   acceptedHash: since(2, text, ''),
 });
 
-const nothingTold = {
-  toldAt: [],
-  told: 0,
+const nothingNotified = {
+  notifiedAt: [],
+  notified: 0,
   isRotated: false,
   heldCount: 0,
   heldExamples: [],
@@ -85,7 +85,7 @@ const nothingTold = {
 
 function notesIn(value: Uint8Array | undefined, { addedAt }: StoredPeer): PeerNotes {
   const found = value && rows.decode(value);
-  return found?.addedAt === addedAt ? found : { addedAt, ...nothingTold };
+  return found?.addedAt === addedAt ? found : { addedAt, ...nothingNotified };
 }
 
 const nothingHeld: HeldRows = { count: 0, examples: [], seq: 0, hash: '', hasChanged: false };
@@ -155,27 +155,29 @@ export function notePeer(store: Store, peer: StoredPeer, change: Partial<PeerNot
 
 /** Returns what is to be told now, and what is known to be told then; undefined where nothing changes. */
 function dueNotices(
-  notes: Pick<PeerNotes, 'toldAt' | 'told' | 'isRotated'>,
+  notes: Pick<PeerNotes, 'notifiedAt' | 'notified' | 'isRotated'>,
   goesOn: ReadonlySet<NoticeKind>,
   now: number,
-): (Pick<PeerNotes, 'toldAt' | 'told' | 'isRotated'> & { readonly due: NoticeKind[] }) | undefined {
-  const toldAt = noticeKinds.map((_, i) => notes.toldAt[i] ?? 0);
-  let { told, isRotated } = notes;
+):
+  | (Pick<PeerNotes, 'notifiedAt' | 'notified' | 'isRotated'> & { readonly due: NoticeKind[] })
+  | undefined {
+  const notifiedAt = noticeKinds.map((_, i) => notes.notifiedAt[i] ?? 0);
+  let { notified, isRotated } = notes;
   const due: NoticeKind[] = [];
   for (const [i, kind] of noticeKinds.entries()) {
     const bit = 1 << i;
-    const isWaiting = kind === 'rotated' ? isRotated : goesOn.has(kind) && (told & bit) === 0;
-    if (!goesOn.has(kind)) told &= ~bit;
+    const isWaiting = kind === 'rotated' ? isRotated : goesOn.has(kind) && (notified & bit) === 0;
+    if (!goesOn.has(kind)) notified &= ~bit;
     // A clock that was set back must not keep it for long.
-    const isSoon = toldAt[i]! <= now && now - toldAt[i]! < tellAgainMs;
+    const isSoon = notifiedAt[i]! <= now && now - notifiedAt[i]! < notifyAgainMs;
     if (!isWaiting || isSoon) continue;
     due.push(kind);
-    toldAt[i] = now;
+    notifiedAt[i] = now;
     if (kind === 'rotated') isRotated = false;
-    else told |= bit;
+    else notified |= bit;
   }
-  if (due.length === 0 && told === notes.told) return undefined;
-  return { toldAt, told, isRotated, due };
+  if (due.length === 0 && notified === notes.notified) return undefined;
+  return { notifiedAt, notified, isRotated, due };
 }
 
 /** Returns what of a peer goes on that operators are told of. */
@@ -202,13 +204,13 @@ export async function sendNotices(
   {
     now,
     budgetOf,
-    tell,
+    notify,
   }: {
     readonly now: number;
     readonly budgetOf: (
       peer: StoredPeer,
     ) => { readonly open: number; readonly limit: number } | undefined;
-    readonly tell: (peer: StoredPeer, kind: NoticeKind) => void;
+    readonly notify: (peer: StoredPeer, kind: NoticeKind) => void;
   },
 ): Promise<void> {
   // One page holds those of all peers, as it holds the peers.
@@ -226,6 +228,6 @@ export async function sendNotices(
       set: [{ key, value: rows.encode({ ...notes, ...change }) }],
     });
     // Another write was first: the next pass looks again.
-    if (done.ok) for (const kind of due) tell(peer, kind);
+    if (done.ok) for (const kind of due) notify(peer, kind);
   }
 }

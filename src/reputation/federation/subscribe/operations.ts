@@ -301,12 +301,12 @@ export const addPeer = operation({
     };
     if (!input.yes) {
       const overlap = head && (await overlapOf(w, reader, head));
-      const isTold = typeof overlap === 'object';
-      const told = {
-        overlap: isTold ? overlap : null,
-        notCompared: isTold ? null : (overlap ?? null),
+      const isCompared = typeof overlap === 'object';
+      const compared = {
+        overlap: isCompared ? overlap : null,
+        notCompared: isCompared ? null : (overlap ?? null),
       };
-      return { ...about, ...told, number: null };
+      return { ...about, ...compared, number: null };
     }
     const added = expect(
       await addRow(
@@ -353,9 +353,9 @@ function policyOf({ config }: Pick<OperationTools, 'config'>) {
   return { isPrivate: config.reputation === 'private', isAnchored: config.reputationAnchored };
 }
 
-const looks = queriesOn<OperationTools>();
+const queries = queriesOn<OperationTools>();
 
-export const listPeersNow = looks({
+export const listPeersNow = queries({
   name: 'peer list',
   purpose: 'peers with their state, weight and what waits',
   parameters: {},
