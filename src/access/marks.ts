@@ -222,13 +222,13 @@ const knownMax = 4_096;
 const networkMax = 64;
 const takeMs = 500;
 /** A row may have been deleted by another node that evicted the mark: it is looked up again. */
-const lookAgainMs = 10_000;
+const pollMs = 10_000;
 
 interface Known {
   readonly sighting: Uint8Array;
   readonly network: string;
   note: string;
-  lookedAtMs: number;
+  polledAtMs: number;
 }
 
 /** Returns the reason that a request was refused for, empty if it got its answer, and what that is about. */
@@ -280,8 +280,8 @@ export function startSightings(options: {
 
   async function isGone(text: string, found: Known): Promise<boolean> {
     const nowMs = clock.monotonicMs();
-    if (nowMs - found.lookedAtMs < lookAgainMs) return false;
-    found.lookedAtMs = nowMs;
+    if (nowMs - found.polledAtMs < pollMs) return false;
+    found.polledAtMs = nowMs;
     return (
       (await store.get(sightingKey(found.sighting))) === undefined && known.get(text) === found
     );
@@ -299,7 +299,7 @@ export function startSightings(options: {
         del.push(sightingKey(known.get(least)!.sighting));
         forget(least);
       }
-      known.set(text, { sighting, network, note, lookedAtMs: clock.monotonicMs() });
+      known.set(text, { sighting, network, note, polledAtMs: clock.monotonicMs() });
       const texts = ofNetwork.get(network) ?? new Set();
       most.more(texts, texts.size);
       ofNetwork.set(network, texts.add(text));

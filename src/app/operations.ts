@@ -19,9 +19,9 @@ import { activitiesOf, createActivityCounters } from './activity-counters.ts';
 import { loadActivityCounters } from './figures.ts';
 import { runTask } from './tasks.ts';
 
-const look = queriesOn<MemoryReading>();
+const query = queriesOn<MemoryReading>();
 
-export const backupStore = look({
+export const backupStore = query({
   name: 'backup',
   parameters: {
     /** The path of the backup's file, for the audit log; the caller writes the file. */
@@ -40,7 +40,7 @@ export const backupStore = look({
   },
 });
 
-export const verifyStore = look({
+export const verifyStore = query({
   name: 'verify',
   parameters: {},
   run: (reading, _, call) =>
@@ -54,7 +54,7 @@ function embeddedOf({ embedded }: Reading) {
   );
 }
 
-export const readStats = look({
+export const readStats = query({
   name: 'stats',
   asksNode: true,
   purpose:
@@ -193,7 +193,7 @@ function reportsOf(counts: ReportCounts, nowMs: number) {
 }
 
 /** Waits until the server has applied an event. A command that wrote to a shared store itself asks for it. */
-export const waitForJournal = look({
+export const waitForJournal = query({
   name: 'journal wait',
   parameters: { seq: { schema: v.pipe(v.string(), v.regex(/^\d{1,19}$/)) } },
   async run(reading, { seq }) {
@@ -205,7 +205,7 @@ export const waitForJournal = look({
 });
 
 /** Reads the end of the journal, the time of its last event, and whether a list is loaded. */
-export const describeStore = look({
+export const describeStore = query({
   name: 'store state',
   parameters: {},
   async run({ store }) {

@@ -162,14 +162,14 @@ interface ReadingAct<Tools, Name extends string, P extends Parameters, Values, O
 }
 
 type WithInput<A, Input> = A & { readonly input: Input };
-type Look<A> = A & { readonly readsOnly: true };
+type Query<A> = A & { readonly readsOnly: true };
 
-/** An operation that works on `Tools`, or reads with `ToolsOfLook` alone. */
-export type AnyOperation<Tools, ToolsOfLook> =
+/** An operation that works on `Tools`, or reads with `ToolsOfQuery` alone. */
+export type AnyOperation<Tools, ToolsOfQuery> =
   // biome-ignore lint/suspicious/noExplicitAny: for what works on any operation
   | WithInput<ChangingAct<Tools, string, Parameters, any, any>, any>
   // biome-ignore lint/suspicious/noExplicitAny: for what works on any operation
-  | WithInput<Look<ReadingAct<ToolsOfLook, string, Parameters, any, any>>, any>;
+  | WithInput<Query<ReadingAct<ToolsOfQuery, string, Parameters, any, any>>, any>;
 
 /** Returns what defines the operations of a capability, which work on these tools. */
 export function operationsOn<Tools>() {
@@ -185,7 +185,7 @@ export function operationsOn<Tools>() {
 export function queriesOn<Tools>() {
   return <const Name extends string, const P extends Parameters, Output>(
     act: ReadingAct<Tools, Name, P, Values<P>, Output>,
-  ): WithInput<Look<ReadingAct<Tools, Name, P, Values<P>, Output>>, InputSchema<P>> => ({
+  ): WithInput<Query<ReadingAct<Tools, Name, P, Values<P>, Output>>, InputSchema<P>> => ({
     ...act,
     readsOnly: true,
     input: inputOf(act.parameters),

@@ -42,7 +42,7 @@ export interface Asking {
 
 /** For a server that starts, or another command that has the directory. */
 const waitMsMax = 10_000;
-const lookAgainMs = 50;
+const pollMs = 50;
 /** A server that greets nobody is stopped or stuck. */
 const greetingMsMax = 10_000;
 /** The command says that it waits after this time without an answer. */
@@ -93,7 +93,7 @@ async function runOrder(order: Order, asking: Asking): Promise<unknown> {
         socket === undefined ? await isClaimed(error) : error instanceof UngreetedError;
       if (isLate || !isPassing) throw error;
     }
-    await sleep(lookAgainMs);
+    await sleep(pollMs);
   }
 }
 

@@ -132,7 +132,7 @@ export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory) {
   const counts = new Uint16Array(buffer, next(capacity * ringLength * 2), capacity * ringLength);
   const pending = new Uint16Array(buffer, next(capacity * 2), capacity);
   const hash = { low: 0, high: 0 };
-  let lookedAt = 0;
+  let nextExamined = 0;
 
   function hashKey(key: string): void {
     let [low, high] = seeds;
@@ -214,10 +214,10 @@ export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory) {
     /** Returns the pending counts of at most `max` clients, going on where the last call ended. */
     pendingCounts(max: number): PendingCounts[] {
       const found: PendingCounts[] = [];
-      const from = lookedAt;
+      const from = nextExamined;
       for (let i = 0; i < capacity && found.length < max; i++) {
         const record = (from + i) % capacity;
-        lookedAt = (record + 1) % capacity;
+        nextExamined = (record + 1) % capacity;
         if (pending[record] === 0) continue;
         const [low, high] = [keys[record * 2]!, keys[record * 2 + 1]!];
         inGroup(groupOf(low), () => {
@@ -311,11 +311,11 @@ export function createClientLimits<Name extends string>(
   const sliceOf = (name: Name, nowMs: number) => sliceAt(nowMs, limits[name].windowMs);
 
   /** Runs `look` on the client's record, with its ring advanced to `slice`. */
-  function onRing(name: Name, client: string, slice: number, look: (record: number) => number) {
+  function onRing(name: Name, client: string, slice: number, use: (record: number) => number) {
     if (client.length > keyLengthMax) throw new RangeError('client name too long');
     return records.with(`${name} ${client}`, slice, (record) => {
       advanceRing(counts, newestSlices, record, slice);
-      return look(record);
+      return use(record);
     });
   }
 

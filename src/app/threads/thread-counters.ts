@@ -74,14 +74,14 @@ export function createThreadGauges(
   /** The main thread's stands behind those of the front ends. */
   function write(row: number, read: () => Taken | undefined): () => void {
     const pauses = watchPauses();
-    const look = () => {
+    const sample = () => {
       const held = read();
       for (const [i, name] of names.entries()) {
         values[row * columns + i] = held?.[name] ?? 0;
       }
       values[row * columns + names.length] = pauses.longest();
     };
-    const loop = every(writeMs, look, { isImmediate: true });
+    const loop = every(writeMs, sample, { isImmediate: true });
     return () => {
       void loop.stop();
       pauses.stop();

@@ -20,10 +20,10 @@ export const advice = (about: string, found: string, mend: string): Finding => {
 /** A check that throws becomes a finding too, so that the list goes on. */
 export async function runCheck(
   about: string,
-  look: () => Finding | Finding[] | Promise<Finding | Finding[]>,
+  examine: () => Finding | Finding[] | Promise<Finding | Finding[]>,
 ): Promise<Finding[]> {
   try {
-    return [await look()].flat();
+    return [await examine()].flat();
   } catch (error) {
     return [
       fault(about, (error as Error).message, 'let this user look at it, then run this again'),

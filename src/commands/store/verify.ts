@@ -78,14 +78,14 @@ async function verifyStore(output: Output): Promise<void> {
   const { lines: found, notes, count, seen, journalPosition } = done;
   for (const note of notes) output.line(`note: ${note}`);
   for (const line of found) output.line(`found: ${line}`);
-  const looked = `${grouped(seen.entries)} rows and ${grouped(seen.events)} events`;
+  const read = `${grouped(seen.entries)} rows and ${grouped(seen.events)} events`;
   output.result({ ok: count === 0, found, count, notes, ...seen, journalPosition });
   if (count > 0) {
     throw new OperatorError(
-      `${grouped(count)} ${count === 1 ? 'fault' : 'faults'} in ${looked}: restore a backup`,
+      `${grouped(count)} ${count === 1 ? 'fault' : 'faults'} in ${read}: restore a backup`,
     );
   }
-  output.line(`${looked} are as they were written and agree`);
+  output.line(`${read} are as they were written and agree`);
 }
 
 async function counted<T>(output: Output, run: (on: OnProgress) => Promise<T>): Promise<T> {

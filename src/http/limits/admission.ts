@@ -471,9 +471,9 @@ function watchBody(exchange: Exchange, rules: BodyRateRules): void {
   function arm(): void {
     const stepMs = Math.min(windowMs, totalMs - elapsedMs);
     // After a busy turn bytes still wait in the socket: they are read before the check.
-    exchange.setDeadline(stepMs, () => setImmediate(look, stepMs));
+    exchange.setDeadline(stepMs, () => setImmediate(checkPace, stepMs));
   }
-  function look(stepMs: number): void {
+  function checkPace(stepMs: number): void {
     if (!exchange.isOpen || (exchange.isBodyRead && !rules.untilAnswer)) return;
     elapsedMs += stepMs;
     const came = exchange.receivedBytes - before;

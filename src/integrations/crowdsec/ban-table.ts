@@ -32,7 +32,7 @@ const lengthWord = 6;
 const kindWord = 7;
 const textWord = 8;
 const textBytes = scenarioCharsMax + originCharsMax;
-const looksMax = 16;
+const triesMax = 16;
 
 type DecisionAttribution = Pick<Decision, 'type' | 'origin' | 'scenario'>;
 
@@ -122,7 +122,7 @@ export function openBanReader(buffer: SharedArrayBuffer) {
       length: number = widthOf(family),
     ): number {
       if (shared[1] === 0) return 0;
-      for (let looks = 0; looks < looksMax; looks++) {
+      for (let tries = 0; tries < triesMax; tries++) {
         const before = Atomics.load(shared, 0);
         if ((before & 1) === 1) continue;
         const cell = find(slot, family, words, length);

@@ -310,7 +310,7 @@ export function createBans(options: {
     start(surroundings: BanSurroundings): () => void {
       around = surroundings;
       for (const [id, account] of accounts) poll(id, account);
-      async function lookAtAll({ signal }: Run): Promise<void> {
+      async function pollAll({ signal }: Run): Promise<void> {
         let room = endsPerTurn;
         for (const [id, account] of accounts) {
           // Gone meanwhile, its name may be on a new one.
@@ -322,7 +322,7 @@ export function createBans(options: {
           }
         }
       }
-      return every(pollMs, lookAtAll).stop;
+      return every(pollMs, pollAll).stop;
     },
     table: { name: 'agent_bans', used: () => most.active.total, limit: totalMax },
   };

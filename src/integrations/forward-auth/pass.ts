@@ -152,7 +152,7 @@ export function createPasses(options: {
      * Returns whether any pass of a `Cookie` header is good, whatever stands before it; `over`: each good one asked too
      * often in this minute.
      */
-    look(
+    check(
       cookies: string | undefined,
       visitor: GateVisitor,
       ageMsMax: number,

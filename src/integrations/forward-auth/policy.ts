@@ -125,7 +125,7 @@ export interface DeciderOptions {
   readonly check: {
     judge(...asked: Parameters<Judge>): Pick<Verdict, 'score' | 'anonymousExit' | 'allowlisted'>;
   };
-  readonly passes: Pick<Passes, 'look'>;
+  readonly passes: Pick<Passes, 'check'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly readParams: (text: string) => Result<GateParams>;
   readonly spotMark: SpotMark;
@@ -179,7 +179,7 @@ export function createDecider(options: DeciderOptions) {
       const verdict = verdictOf(policy, score, isAnonymous);
       if (verdict !== 'challenge') return { outcome: verdict, score };
       const visitor = { host: visit.host, family: family || 4, words } as const;
-      const pass = passes.look(cookies, visitor, policy.passMs);
+      const pass = passes.check(cookies, visitor, policy.passMs);
       if (pass === 'none') return { outcome: verdict, score };
       return { outcome: pass === 'good' ? 'pass' : 'over_pass', score };
     },

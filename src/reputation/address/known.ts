@@ -114,7 +114,7 @@ export async function surveyOf(
   let entries = 0;
   let malicious = 0;
   const bands = { clean: 0, low: 0, suspect: 0, malicious: 0 };
-  function look(entry: number): void {
+  function visit(entry: number): void {
     const prefix = index.prefixOf(entry);
     if (prefix === undefined) return;
     entries++;
@@ -134,7 +134,7 @@ export async function surveyOf(
     do {
       // Before the next step: a network that ends at the bound is whole.
       if (entries >= entriesMax) return { entries, malicious, bands, worst, isPart: true };
-      position = index.walk(network, look, { after: position, limit: entriesPerStep });
+      position = index.walk(network, visit, { after: position, limit: entriesPerStep });
       if (worst.length > worstMax) {
         worst.sort((a, b) => b.score - a.score || b.reports - a.reports).splice(worstMax);
       }

@@ -20,7 +20,7 @@ import type { AddressCell, Survey } from './known.ts';
 // border, dot or hatching.
 
 /** A known-good address on a list has a score, and that is what counts. */
-function lookOf({ kind, score }: AddressCell): string {
+function classOf({ kind, score }: AddressCell): string {
   return kind === 'seen' || score > 0 ? `band-${scoreBand(score)}` : `is-${kind}`;
 }
 
@@ -36,12 +36,15 @@ function key(cells: readonly AddressCell[], text: Catalogue): Html {
   const kinds = new Set(cells.map(({ kind }) => kind));
   const marks = (['unseen', 'good', 'allowed', 'special'] as const)
     .filter((kind) => kinds.has(kind))
-    .map((kind) => ({ look: `is-${kind}`, word: words[kind] }));
-  const bands = scoreBands.map((band) => ({ look: `band-${band}`, word: text.score.words[band] }));
+    .map((kind) => ({ className: `is-${kind}`, word: words[kind] }));
+  const bands = scoreBands.map((band) => ({
+    className: `band-${band}`,
+    word: text.score.words[band],
+  }));
   return (
     <ul class="grid-key">
-      {[...marks, ...bands].map(({ look, word }) => (
-        <li class={look}>
+      {[...marks, ...bands].map(({ className, word }) => (
+        <li class={className}>
           <span class="grid-cell" />
           {word}
         </li>
@@ -111,7 +114,7 @@ export function addressGrid(cells: readonly AddressCell[], network: string, text
           const address = `${stem}${host}`;
           const label = `${address}: ${wordOf(cell, text)}`;
           return (
-            <li class={lookOf(cell)}>
+            <li class={classOf(cell)}>
               <Link
                 class="grid-cell"
                 href={`/ip/${address}`}
@@ -143,7 +146,7 @@ export function addressPicture(
     <div>
       <div class="address-grid" role="img" aria-label={text.ip.network.seen(network, seen)}>
         {cells.map((cell, i) => (
-          <span class={lookOf(cell)}>
+          <span class={classOf(cell)}>
             <span class={i === host ? 'grid-cell is-current' : 'grid-cell'} />
           </span>
         ))}

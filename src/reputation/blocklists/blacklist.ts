@@ -109,7 +109,7 @@ function createBlacklistRows(capacity: number) {
 }
 
 /** Rows of a pass of the sort between two reads of the clock. */
-const rowsPerSortLook = 8_192;
+const rowsPerSortSlice = 8_192;
 const digits = 65_536;
 
 /**
@@ -123,7 +123,7 @@ async function orderRows(rows: BlacklistRows, turns: Turns): Promise<Uint32Array
   let spare = new Uint32Array(count);
   for (let i = 0; i < count; i++) {
     order[i] = i;
-    if (i % rowsPerSortLook === 0 && turns.isOver()) await turns.next();
+    if (i % rowsPerSortSlice === 0 && turns.isOver()) await turns.next();
   }
   const passes: ((row: number) => number)[] = [
     (row) => lastReportedAt[row]! & 0xffff,
@@ -147,7 +147,7 @@ async function sortByDigit(
   const places = new Uint32Array(digits);
   for (let i = 0; i < from.length; i++) {
     places[digitOf(from[i]!)]! += 1;
-    if (i % rowsPerSortLook === 0 && turns.isOver()) await turns.next();
+    if (i % rowsPerSortSlice === 0 && turns.isOver()) await turns.next();
   }
   let place = 0;
   for (let digit = digits - 1; digit >= 0; digit--) {
@@ -160,7 +160,7 @@ async function sortByDigit(
     const digit = digitOf(row);
     to[places[digit]!] = row;
     places[digit]! += 1;
-    if (i % rowsPerSortLook === 0 && turns.isOver()) await turns.next();
+    if (i % rowsPerSortSlice === 0 && turns.isOver()) await turns.next();
   }
 }
 
@@ -482,7 +482,7 @@ export async function selectBetween(
   const turns = createTurns();
   const selected: string[] = [];
   for (let i = 0; i < order.length && selected.length < asked.max; i++) {
-    if (i % rowsPerSortLook === 0 && turns.isOver()) await turns.next();
+    if (i % rowsPerSortSlice === 0 && turns.isOver()) await turns.next();
     const row = order[i]!;
     if (rows.score[row]! < asked.from) break;
     if (rows.score[row]! >= asked.below) continue;

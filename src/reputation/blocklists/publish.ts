@@ -130,7 +130,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
     isFollowed: false,
     saidMs: 0,
     nextTryMs: 0,
-    lookedMs: 0,
+    polledMs: 0,
   };
   /** The time at which the files served here began to differ from those built elsewhere; monotonic, ms. */
   let apartSinceMs: number | undefined;
@@ -169,7 +169,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
 
   function workAt(nowMs: number): Promise<void> | undefined {
     if (maintenance?.isShared !== true) return isDue(nowMs) ? run() : undefined;
-    if (nowMs - others.lookedMs >= pollMs) return poll(nowMs);
+    if (nowMs - others.polledMs >= pollMs) return poll(nowMs);
     if (isMine()) return isDue(nowMs) ? run() : undefined;
     if (others.row === builtRow && builtRow !== undefined) apartSinceMs = undefined;
     else apartSinceMs ??= nowMs;
@@ -184,7 +184,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
 
   /** Reads what the other nodes have written, and writes for them that somebody follows here. */
   async function poll(nowMs: number): Promise<void> {
-    others.lookedMs = nowMs;
+    others.polledMs = nowMs;
     try {
       others.row = await rows.rowVersion();
       if (isMine()) others.isFollowed = await rows.isFollowed();

@@ -380,7 +380,7 @@ async function knownOfSixteenth(
     length: 16,
   } as const;
   let seen = 0;
-  const look = (entry: number) => {
+  const visit = (entry: number) => {
     seen++;
     const length = index.readPrefix(entry, words);
     const piece = (words[0]! >>> 8) & 255;
@@ -392,7 +392,7 @@ async function knownOfSixteenth(
   await turns.next();
   let after: ReturnType<IpIndex['walk']>;
   do {
-    after = index.walk(within, look, { after, limit: entriesPerStep });
+    after = index.walk(within, visit, { after, limit: entriesPerStep });
     if (after !== undefined && turns.isOver()) await turns.next();
   } while (after !== undefined && seen < entriesMax);
   const known = counts.map((of, i) => ({

@@ -39,7 +39,7 @@ const partsNeeded = 9;
 /** Hosts of a /64 that must count. */
 const hostsNeeded = 8;
 /** Entries of a /64 that are looked at, the lowest addresses first: anybody can fill one. */
-const hostsLookedAt = 256;
+const hostsVisitedMax = 256;
 /** Units of staff and members that make a host count. */
 const unitsNeeded = unitsOf.staff;
 const immune = entryFlags.allowlisted | entryFlags.knownGood;
@@ -135,12 +135,12 @@ export function createNetworkRise<After>(options: {
 
   function ofHosts(network: IndexPrefix): Risen | undefined {
     let hosts = 0;
-    const look = (entry: number) => {
+    const visit = (entry: number) => {
       if (index.readPrefix(entry, words) !== 128) return;
       if ((flagsOf(metaOf(records, entry)) & immune) !== 0) return;
       if (evidenceOf(entry) !== Number.NEGATIVE_INFINITY) hosts++;
     };
-    index.walk(network, look, { limit: hostsLookedAt });
+    index.walk(network, visit, { limit: hostsVisitedMax });
     return hosts < hostsNeeded ? undefined : { strength: 1, hosts, parts: 0 };
   }
 

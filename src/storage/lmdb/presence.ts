@@ -158,7 +158,7 @@ export function watchPresence(
   let { size } = opened;
   let reason: string | undefined;
   let isHidden = false;
-  function look(): void {
+  function checkFile(): void {
     let found: Stats | undefined;
     try {
       found = statSync(file, { throwIfNoEntry: false });
@@ -177,10 +177,10 @@ export function watchPresence(
     void loop.stop();
     onLost(reason);
   }
-  const loop = every(pollMs, look);
+  const loop = every(pollMs, checkFile);
   return {
     isLost() {
-      if (reason === undefined) look();
+      if (reason === undefined) checkFile();
       return reason !== undefined;
     },
     stop: loop.stop,

@@ -57,10 +57,10 @@ export async function verifyRows(options: {
   let rows = 0;
   async function each(
     table: 'entries' | 'journal' | 'eventIds' | 'expiry',
-    look: (row: RawRow) => void,
+    visit: (row: RawRow) => void,
   ): Promise<void> {
     for (const batch of batchesOf(view, table, batchBytes)) {
-      for (const row of batch) look(row);
+      for (const row of batch) visit(row);
       rows += batch.length;
       onProgress?.(rows, view.rowsAbout);
       await new Promise(setImmediate);

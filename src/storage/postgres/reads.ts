@@ -341,7 +341,7 @@ export function createReads(connection: Connection, clock: Clock) {
     },
 
     /** The same without events: whether the journal is still the one of which `afterSeq` was read. */
-    async look(afterSeq: bigint, afterAt?: number): Promise<JournalHead> {
+    async pollHead(afterSeq: bigint, afterAt?: number): Promise<JournalHead> {
       const [head, known] = await Promise.all([readHead(), rowOf(afterSeq, afterAt)]);
       assertFollowed(head, afterSeq, afterAt, known);
       return head;

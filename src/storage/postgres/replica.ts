@@ -43,7 +43,7 @@ interface ShownMark extends JournalMark {
 }
 
 export function createReplicaReads(options: {
-  readonly primary: Pick<Reads, 'page' | 'look' | 'timeOf' | 'head'>;
+  readonly primary: Pick<Reads, 'page' | 'pollHead' | 'timeOf' | 'head'>;
   readonly replica: Pick<Reads, 'rawPage' | 'timeOf'>;
   readonly connection: Pick<Connection, 'session'>;
   readonly url: string;
@@ -62,7 +62,7 @@ export function createReplicaReads(options: {
   /** The last event that the replica showed. */
   let seenSeq = 0n;
   let epoch: string | undefined;
-  let lookedMs = Number.NEGATIVE_INFINITY;
+  let polledMs = Number.NEGATIVE_INFINITY;
   let expectedSeq = 0n;
   /** True: the log says already that the replica is not read, so it is not said again. */
   let isReported = false;
@@ -99,7 +99,7 @@ export function createReplicaReads(options: {
     const startMs = clock.monotonicMs();
     const before = newest;
     const { head, events } = await primary.page(afterSeq, limit, afterAt);
-    lookedMs = startMs;
+    polledMs = startMs;
     shownHead(head, before);
     return [...events];
   }
@@ -215,16 +215,16 @@ export function createReplicaReads(options: {
     shown,
     /** Makes the next read ask the primary: it has this event, or one that it did not report by number and time. */
     expect(seq?: bigint): void {
-      if (seq === undefined) lookedMs = Number.NEGATIVE_INFINITY;
+      if (seq === undefined) polledMs = Number.NEGATIVE_INFINITY;
       else if (seq > expectedSeq) expectedSeq = seq;
     },
     async read(afterSeq: bigint, limit: number, afterAt?: number): Promise<StoreEvent[]> {
       if (!isRead) return readPrimary(afterSeq, limit, afterAt);
       const startMs = clock.monotonicMs();
-      if (startMs - lookedMs >= pollMs || expectedSeq > newest.seq || afterSeq > newest.seq) {
+      if (startMs - polledMs >= pollMs || expectedSeq > newest.seq || afterSeq > newest.seq) {
         const before = newest;
-        shownHead(await primary.look(afterSeq, afterAt), before);
-        lookedMs = startMs;
+        shownHead(await primary.pollHead(afterSeq, afterAt), before);
+        polledMs = startMs;
       }
       if (newest.seq <= afterSeq) return [];
       marks = marks.filter(({ seq }) => seq > afterSeq);

@@ -264,13 +264,13 @@ export function withPersonMenu(markup: string, frame: PageFrame): string {
     : markup;
   return appearance.replace(
     signedOutParts,
-    (_all, before: string, above: string, looks: string, end: string) =>
+    (_all, before: string, above: string, appearance: string, end: string) =>
       [
         before.replace('site-menu is-signed-out', 'site-menu'),
         renderHtml(menuOpener(frame)),
         above,
         renderHtml(personLinks(frame, person)),
-        looks,
+        appearance,
         renderHtml(signOutForm(frame, person)),
         end,
       ].join(''),
@@ -349,7 +349,7 @@ const languageNames: Readonly<Record<Language, string>> = { en: 'English', fr: '
 
 /** The chosen theme is known when the page is finished (web/guard/appearance.ts): the style marks it. */
 function appearanceForm(frame: PageFrame): Html {
-  const { looks: text } = frameText(frame);
+  const { appearance: text } = frameText(frame);
   return (
     <form class="site-looks" method="post" action="/looks">
       {frame.back && <input type="hidden" name="back" value={frame.back} />}

@@ -15,7 +15,7 @@ export const en = {
     home: (name: string) => `${name}, home page`,
     footerNavigation: 'More',
   },
-  looks: {
+  appearance: {
     language: 'Language',
     theme: 'Theme',
     light: 'Light',
@@ -171,7 +171,7 @@ export const fr: Catalogue = {
     home: (name: string) => `${name}, page d’accueil`,
     footerNavigation: 'Plus',
   },
-  looks: {
+  appearance: {
     language: 'Langue',
     theme: 'Thème',
     light: 'Clair',

@@ -12,7 +12,7 @@ import { parseIp } from '../../../src/ip/address.ts';
 function deciding(found: Pick<Verdict, 'score' | 'anonymousExit' | 'allowlisted'>, policy = '') {
   const decider = createDecider({
     check: { judge: () => found },
-    passes: { look: () => 'none' },
+    passes: { check: () => 'none' },
     clock: manualClock(1_800_000_000_000),
     readParams: parseQuery,
     spotMark() {},
@@ -50,7 +50,7 @@ it('a mark in the policy is told of with each question, and changes no verdict',
   const told: unknown[] = [];
   const decider = createDecider({
     check: { judge: () => worst },
-    passes: { look: () => 'none' },
+    passes: { check: () => 'none' },
     clock: manualClock(0),
     readParams: parseQuery,
     spotMark: (mark, { family }, note = '') => told.push([mark, family, note]),
@@ -77,7 +77,7 @@ it('a mark in the policy is told of with each question, and changes no verdict',
 it('policies beyond those that are kept are read all the same', () => {
   const decider = createDecider({
     check: { judge: () => worst },
-    passes: { look: () => 'none' },
+    passes: { check: () => 'none' },
     clock: manualClock(0),
     readParams: parseQuery,
     spotMark() {},

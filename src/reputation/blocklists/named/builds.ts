@@ -265,12 +265,12 @@ function placeOf({ name, addedAt }: NamedFeed, extension: string): string {
 }
 
 /** A megabyte is hashed in a millisecond; some forms have twenty. */
-const bytesPerLook = 1_048_576;
+const bytesPerSlice = 1_048_576;
 
 async function digestOf(body: Uint8Array, turns: Turns): Promise<Buffer> {
   const hash = createHash('sha256');
-  for (let at = 0; at < body.length; at += bytesPerLook) {
-    hash.update(body.subarray(at, at + bytesPerLook));
+  for (let at = 0; at < body.length; at += bytesPerSlice) {
+    hash.update(body.subarray(at, at + bytesPerSlice));
     if (turns.isOver()) await turns.next();
   }
   return hash.digest();

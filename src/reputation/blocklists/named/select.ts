@@ -25,7 +25,7 @@ const readsMax = 100_000;
 const readsAtOnce = 32;
 /** About the time that the database needs to read an address's reports, in addition to our own time. */
 const scanMs = 0.1;
-const rowsPerLook = 256;
+const rowsPerSlice = 256;
 
 export interface SelectSources {
   readonly blacklist: Blacklist;
@@ -110,7 +110,7 @@ export async function selectFeed(
   for (let i = 0; i < order.length && count < chosen.length; ) {
     const batch: { row: number; is: boolean | Promise<boolean> }[] = [];
     const readsBefore = reads;
-    for (; i < order.length && batch.length < rowsPerLook; i++) {
+    for (; i < order.length && batch.length < rowsPerSlice; i++) {
       const row = order[i]!;
       // Sorted by score: nothing behind this passes.
       if (rows.score[row]! < feed.minimumScore) {
@@ -182,7 +182,7 @@ async function packedRows(
   const words = new Uint32Array(4);
   const covering = new Int32Array(COVERING_MAX);
   for (const [i, row] of chosen.entries()) {
-    if (i % rowsPerLook === 0 && turns.isOver()) await turns.next();
+    if (i % rowsPerSlice === 0 && turns.isOver()) await turns.next();
     const at = i * ROW;
     const family = rows.family(row);
     const length = rows.length[row]!;

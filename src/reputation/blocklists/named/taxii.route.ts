@@ -49,7 +49,7 @@ const pageDefault = 1_000;
 const pageMax = 2_000;
 const objectsPerRead = 1_000;
 const expiryMs = 3 * dayMs;
-const rowsPerLook = 256;
+const rowsPerSlice = 256;
 const parameterMax = 4_000;
 /** Bodies that clients may send: none are taken. */
 const contentMax = 1_024;
@@ -343,7 +343,7 @@ async function makeBeginnings(rows: Rows, idAt: Stix['idAt'], turns: Turns): Pro
   const made = new Uint32Array(rowCount(rows));
   for (let row = 0; row < made.length; row++) {
     made[row] = beginningOf(idAt(rows, row * ROW));
-    if (row % rowsPerLook === 0 && turns.isOver()) await turns.next();
+    if (row % rowsPerSlice === 0 && turns.isOver()) await turns.next();
   }
   return made;
 }
@@ -425,7 +425,7 @@ async function pageOf(
   // The identity alone may fill the first page: all entries are behind the widest network.
   let last = '0.0.0.0/0';
   for (let at = firstAfter(rows, after), looked = 0; at < rows.length; at += ROW) {
-    if (++looked % rowsPerLook === 0 && turns.isOver()) await turns.next();
+    if (++looked % rowsPerSlice === 0 && turns.isOver()) await turns.next();
     if (ids !== undefined && !isAsked(at)) continue;
     // Only one that is there makes a further page: an empty one ends clients that trust in `more`.
     if (objects.length >= limit) return { objects, next: Buffer.from(last).toString('base64url') };

@@ -33,7 +33,7 @@ const renewedHours = 24;
 /** A hundredth of a core goes into looking for changes at most. */
 const restRatio = 100;
 const entriesPerStep = 250;
-const rowsPerLook = 64;
+const rowsPerSlice = 64;
 const all: readonly IndexPrefix[] = [
   { family: 4, words: new Uint32Array(4), length: 0 },
   { family: 6, words: new Uint32Array(4), length: 0 },
@@ -154,7 +154,7 @@ export function createChanges(options: {
       lines.push(rowLine(one, factsAt(added, next++)));
       return true;
     }
-    const isOver = () => list.count() % rowsPerLook === 0 && turns.isOver();
+    const isOver = () => list.count() % rowsPerSlice === 0 && turns.isOver();
     for (let row = 0; row < rowCount(rows); row++) {
       addressAt(rows, row, address);
       while (addNext(address)) if (isOver()) await turns.next();
@@ -170,7 +170,7 @@ export function createChanges(options: {
         list.add(address, facts);
         lines.push(rowLine(address, facts));
       } else list.copy(rows, row);
-      if (row % rowsPerLook === 0 && turns.isOver()) await turns.next();
+      if (row % rowsPerSlice === 0 && turns.isOver()) await turns.next();
     }
     while (addNext(undefined)) if (isOver()) await turns.next();
     restsUntilMs = clock.monotonicMs() + restRatio * turns.workedMs();
@@ -191,7 +191,7 @@ export function createChanges(options: {
     all: everything,
     forget,
     /** The last look was long enough ago for what it cost. */
-    mayLook: () => clock.monotonicMs() >= restsUntilMs,
+    mayCollect: () => clock.monotonicMs() >= restsUntilMs,
     waiting: () => waiting.size,
   };
 }

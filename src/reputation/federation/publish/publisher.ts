@@ -268,7 +268,7 @@ export function createPublisher(options: {
     // A clock that was set back holds nothing up.
     const isDue = age >= segmentMs || age < 0;
     const mayGo = isDue || age >= goneMs;
-    if (mayGo && changes.mayLook()) {
+    if (mayGo && changes.mayCollect()) {
       const found = await changes.find(held.rows, isDue, now);
       const bytes = Buffer.from(found.lines.join(''), 'latin1');
       if (bytes.length > segmentBytesMax) return beginAnew(read, keys, now, 0);

@@ -174,8 +174,8 @@ function needsAgreement(
 }
 
 /** One at a time: a snapshot may have a million rows. */
-const looksAhead = createSemaphore({ runningMax: 1, waitingMax: 1 });
-const lookMsMax = 60_000;
+const previews = createSemaphore({ runningMax: 1, waitingMax: 1 });
+const previewMsMax = 60_000;
 
 /** Reads the rows that would come, and compares them with what is here. @returns the reason, where nobody can tell */
 async function overlapOf(
@@ -183,7 +183,7 @@ async function overlapOf(
   reader: ReturnType<typeof openPeerReader>,
   head: FederationHead,
 ): Promise<Overlap | string> {
-  const done = await looksAhead
+  const done = await previews
     .run(() =>
       w.withMemory(async ({ peers }) => {
         const overlap = createOverlap(peers);
@@ -272,7 +272,7 @@ export const addPeer = operation({
     }
     const now = w.clock.now;
     const { signal } = call;
-    const deadlineMs = lookMsMax;
+    const deadlineMs = previewMsMax;
     const reader = openPeerReader({ url, allowPrivate, signer, now, signal, deadlineMs });
     // The first of two that add each other is a stranger to the second until that has added it.
     let unread: string | null = null;

@@ -54,7 +54,7 @@ export const detailsKept = 10_000;
 export const detailsSlack = 500;
 
 /** Addresses whose number of reports is remembered. One that is forgotten is read once more than needed. */
-const lookedMax = 65_536;
+const pastMax = 65_536;
 /** Reports of one commit; each takes three rows with it. */
 const rowsPerCommit = 200;
 const pageRows = 500;
@@ -131,11 +131,11 @@ export function createDetailsKeeper(
   run(crowded: readonly Crowded[], stop?: AbortSignal): Promise<number>;
 } {
   /** Reports of an address when it was last bounded, in the order of their last use. */
-  const looked = new Map<string, number>();
+  const past = new Map<string, number>();
 
   function note(name: string, reports: number): void {
-    looked.set(name, reports);
-    if (looked.size > lookedMax) looked.delete(looked.keys().next().value!);
+    past.set(name, reports);
+    if (past.size > pastMax) past.delete(past.keys().next().value!);
   }
 
   return {
@@ -144,8 +144,8 @@ export function createDetailsKeeper(
       for (const { family, words, reports } of crowded) {
         if (reports < kept + slack || stop?.aborted === true) continue;
         const name = formatIp(family, words);
-        const last = looked.get(name) ?? 0;
-        looked.delete(name);
+        const last = past.get(name) ?? 0;
+        past.delete(name);
         if (last > 0 && reports < last + slack) {
           // Fewer when some were taken back: those that come in their place count as more.
           note(name, Math.min(last, reports));

@@ -177,14 +177,16 @@ const typedInto = /^(?:text|email|tel|url|search|number|date|checkbox|radio)$/;
 export function withUnsavedButtons(markup: string): string {
   const forms = markup.match(wholeForm) ?? [];
   const main = forms.find((form) => attribute(form, 'method') === 'post' && isTypedInto(form));
-  const [looks] = markup.match(appearanceForm) ?? [];
-  if (main === undefined || looks === undefined) return markup;
+  const [appearance] = markup.match(appearanceForm) ?? [];
+  if (main === undefined || appearance === undefined) return markup;
   const id = attribute(main, 'id') ?? 'typed-form';
   const named =
     attribute(main, 'id') === undefined
       ? main.replace(firstTag, (tag) => `${tag.slice(0, -1)} id="${id}">`)
       : main;
-  const back = looks.match(tagsOf('input'))?.find((input) => attribute(input, 'name') === 'back');
+  const back = appearance
+    .match(tagsOf('input'))
+    ?.find((input) => attribute(input, 'name') === 'back');
   const about = new URLSearchParams({ of: attribute(main, 'action')?.split('?', 1)[0] ?? '' });
   if (back !== undefined) about.set('back', attribute(back, 'value') ?? '');
   const carryingButton = (button: string) => {
