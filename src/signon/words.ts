@@ -183,6 +183,10 @@ const signonEn = {
   },
   /** Back to the page of the form. */
   pageAgain: 'Reload the page',
+  gone: {
+    title: 'It’s no longer there',
+    text: 'It was removed before, perhaps in another tab. Nothing was changed now.',
+  },
   unsaved: {
     kept: 'This is not saved yet: your session had ended, or you confirmed it’s you too long ago. What you typed is back in its form, except passwords and codes. Check it and send it again.',
     nothing: 'Your last change was not saved because the session had ended. Please do it again.',
@@ -409,6 +413,10 @@ const signonFr: typeof signonEn = {
     other: 'Impossible de continuer',
   },
   pageAgain: 'Recharger la page',
+  gone: {
+    title: 'Cet élément n’existe plus',
+    text: 'Il a déjà été supprimé, peut-être dans un autre onglet. Rien n’a changé à l’instant.',
+  },
   unsaved: {
     kept: 'Ce n’est pas encore enregistré : la session était terminée, ou votre confirmation trop ancienne. Votre saisie est de nouveau dans le formulaire, sauf mots de passe et codes. Relisez-la et renvoyez-la.',
     nothing:

@@ -9,6 +9,7 @@ import type { SiteKeys } from '../../access/keys/site-keys.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Usage } from '../../access/quota/usage.ts';
 import type { Clock } from '../../core/clock.ts';
+import { statusOf } from '../../core/errors.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
@@ -28,7 +29,7 @@ import type { Profiles } from '../people/profile/profile-store.ts';
 import type { Review } from '../people/review.ts';
 import { isActive, unchanged } from '../people.ts';
 import type { Onwards, PageBuilder, RequestContext } from '../sessions/onward.route.ts';
-import { failureText } from '../sessions/parts.page.tsx';
+import { failureText, gonePage } from '../sessions/parts.page.tsx';
 import type { ChangeEvent } from '../sessions/security-log.ts';
 import type { Renewed, Session } from '../sessions/sessions.ts';
 import type { Consents } from '../sites/consents.ts';
@@ -188,7 +189,10 @@ export function createAccountArea(options: AccountAreaOptions) {
   function refuse(context: AccountRequest, section: AccountSection, failure: Failure): Reply {
     if (failure.error === 'reauthentication_required')
       return pageBuilder.go(context, confirmPath(section));
-    return pageBuilder.problem(context, failure);
+    const status = statusOf(failure.error);
+    if (status !== 404) return pageBuilder.problem(context, failure);
+    const render = (frame: PageFrame) => gonePage(frame, sectionPaths[section]);
+    return pageBuilder.show(context, render, { status, failure });
   }
 
   /** Asks before what one press must not end. */

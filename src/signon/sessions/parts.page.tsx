@@ -119,6 +119,26 @@ function failurePage(frame: PageFrame, failure: Failure): string {
   });
 }
 
+/** Renders the answer to a form about what is gone, such as a key that was revoked in another tab. */
+export function gonePage(frame: PageFrame, back: string): string {
+  const text = frameText(frame);
+  const { title, text: detail } = text.signon.gone;
+  return renderDocument(frame, {
+    title,
+    noindex: true,
+    isBare: true,
+    className: 'page-error',
+    body: (
+      <FailureBody title={title} detail={detail}>
+        <p>
+          <LinkButton label={text.error.goBack} href={back} />
+        </p>
+        {failureEnd(frame)}
+      </FailureBody>
+    ),
+  });
+}
+
 /** Renders the notice above a page whose form was not saved; `isKept`: it comes with what was typed. */
 export function unsavedNotice(language: Language, isKept: boolean): string {
   const { kept, nothing } = catalogueFor(language).signon.unsaved;

@@ -51,6 +51,9 @@ describe('data of a person', () => {
     }
     const gone = await browser.post('/account/sites/revoke', { client_id: 'shop.example' });
     assert.equal(doneWay(gone), '/account/sites?done=site_revoked');
+    const again = await browser.post('/account/sites/revoke', { client_id: 'shop.example' });
+    assert.equal(again.status, 404);
+    assert.match(again.body, /It’s no longer there.*<a [^>]*href="\/account\/sites"/s);
     const left = (await browser.get('/account/sites')).body;
     assert.doesNotMatch(left, /shop\.example/);
     assert.match(left, /news\.example/);

@@ -91,7 +91,9 @@ describe('keys of a person', () => {
     assert.equal(doneWay(gone), '/account/keys?done=key_revoked', gone.body);
     for (let i = 0; i < 12; i++) assert.equal(await check(first), 401);
     assert.equal(await check(second), 200);
-    assert.equal((await ada.post('/account/keys/revoke', { id: id!, sure: 'yes' })).status, 404);
+    const twice = await ada.post('/account/keys/revoke', { id: id!, sure: 'yes' });
+    assert.equal(twice.status, 404);
+    assert.match(twice.body, /It’s no longer there.*<a [^>]*href="\/account\/keys"/s);
     assert.equal((await ada.post('/account/keys/reveal', { id: id! })).status, 404);
   });
 
