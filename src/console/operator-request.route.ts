@@ -15,7 +15,7 @@ import { sessionForm, sessionPage } from '../web/guard/endpoint.ts';
 import type { AnyPageBuilder } from '../web/guard/page-builder.ts';
 import type { AnyRequestContext, SessionLike } from '../web/guard/request-context.ts';
 import type { Language } from '../web/language.ts';
-import { doneIn, doneMark } from '../web/page-tools.ts';
+import { doneIn, doneTag } from '../web/page-tools.ts';
 import {
   type ConsoleSection,
   type ConsoleView,
@@ -231,14 +231,14 @@ export function changeForm<Rows extends SectionActs['acts']>(
       const unsaved = { action: context.request.path, fields: typed, isQuiet: true };
       return again({ ...context, refused, unsaved }, form);
     }
-    return pageBuilder.go(context, withMark(back, context, clock.now(), done.value));
+    return pageBuilder.go(context, withDone(back, context, clock.now(), done.value));
   };
 }
 
 /** @param name of what was done */
-function withMark(back: string, { csrf }: OperatorRequest, now: number, name: string): string {
-  const mark = `done=${doneMark(csrf, doneName, now)}&did=${name}`;
-  return `${back}${back.includes('?') ? '&' : '?'}${mark}`;
+function withDone(back: string, { csrf }: OperatorRequest, now: number, name: string): string {
+  const added = `done=${doneTag(csrf, doneName, now)}&did=${name}`;
+  return `${back}${back.includes('?') ? '&' : '?'}${added}`;
 }
 
 export const undoEndpoint = sessionForm(undoPath, 'confirmed operator', {
@@ -260,7 +260,7 @@ export function undoRoute(parts: ConsoleParts): PlainRoute {
     const undone = await operations.undo(form.get('name') ?? '', by);
     await catchUp();
     return undone.ok
-      ? pageBuilder.go(context, withMark(back, context, clock.now(), undone.value))
+      ? pageBuilder.go(context, withDone(back, context, clock.now(), undone.value))
       : pageBuilder.problem(context, undone);
   });
 }

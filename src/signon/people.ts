@@ -1,5 +1,5 @@
 /**
- * A person: the account (src/access has its record), its credentials, and the mark of its deletion. One loader for
+ * A person: the account (src/access has its record), its credentials, and the tombstone of its deletion. One loader for
  * all of sign-on, with the versions that a change must check.
  */
 
@@ -169,7 +169,7 @@ export const { encode: encodeCredentials, decode: decodeCredentials } = record(2
 // when the deletion began can't leave anything. That is why `over` outlives the requests; it names a random id that
 // leads to nobody.
 
-type ErasureMark =
+type ErasureTombstone =
   | { readonly state: 'notify' | 'silent' | 'over' }
   | { readonly state: 'notice_due'; readonly email: string; readonly language: StoredLanguage };
 
@@ -191,28 +191,28 @@ export async function isErased(store: Pick<Store, 'get'>, accountId: string): Pr
   return (await store.get(erasureKey(accountId))) !== undefined;
 }
 
-export function markRow(accountId: string, mark: ErasureMark, clock: Clock): SetRow {
+export function tombstoneRow(accountId: string, tombstone: ErasureTombstone, clock: Clock): SetRow {
   const key = erasureKey(accountId);
-  const out = createWriter(64).u8(states.indexOf(mark.state));
-  switch (mark.state) {
+  const out = createWriter(64).u8(states.indexOf(tombstone.state));
+  switch (tombstone.state) {
     case 'notify':
     case 'silent':
       return { key, value: out.finish() };
     case 'over':
       return { key, value: out.finish(), expiresAt: Math.floor(clock.now()) + overLifeMs };
     case 'notice_due': {
-      const value = out.u8(languages.indexOf(mark.language)).text(mark.email).finish();
+      const value = out.u8(languages.indexOf(tombstone.language)).text(tombstone.email).finish();
       return { key, value, expiresAt: Math.floor(clock.now()) + deletionNoticeLifeMs };
     }
     default:
-      mark satisfies never;
+      tombstone satisfies never;
       throw new TypeError('no such state');
   }
 }
 
 /** Returns undefined for a damaged row. */
-export function readMark(value: Uint8Array): ErasureMark | undefined {
-  return decode<ErasureMark>(value, (input) => {
+export function readTombstone(value: Uint8Array): ErasureTombstone | undefined {
+  return decode<ErasureTombstone>(value, (input) => {
     const state = states[input.u8()];
     if (state === undefined) input.reject();
     if (state !== 'notice_due') return { state: state ?? 'over' };

@@ -207,24 +207,22 @@ export function pageHeaders(language: string, needs: SecurityNeeds = {}): Record
 // else can't make a page show it.
 
 /** A page shows the confirmation for this long. */
-const nearMsMax = minuteMs;
+const shownMs = minuteMs;
 
 /**
  * @param secret of the session (its form token) or of the browser, and the same when the page is shown
  * @param name of what was done; letters and `_`
  */
-export function doneMark(secret: string, name: string, atMs: number): string {
+export function doneTag(secret: string, name: string, atMs: number): string {
   const mac = createHmac('sha256', secret).update(`done ${name} ${atMs}`).digest('base64url');
   return `${name}.${atMs}.${mac}`;
 }
 
 /** Returns the name in a tag; undefined when it is missing, old, or made with another secret. */
-export function doneIn(secret: string, now: number, mark = ''): string | undefined {
-  const [, name = '', time = ''] = /^([a-z_]+)\.(\d+)\./.exec(mark) ?? [];
+export function doneIn(secret: string, now: number, tag = ''): string | undefined {
+  const [, name = '', time = ''] = /^([a-z_]+)\.(\d+)\./.exec(tag) ?? [];
   const atMs = Number.parseInt(time, 10);
   // Clocks of two nodes may differ a little, so it may be ahead of this one.
-  if (!(Math.abs(now - atMs) < nearMsMax)) return undefined;
-  return equalBytes(Buffer.from(mark), Buffer.from(doneMark(secret, name, atMs)))
-    ? name
-    : undefined;
+  if (!(Math.abs(now - atMs) < shownMs)) return undefined;
+  return equalBytes(Buffer.from(tag), Buffer.from(doneTag(secret, name, atMs))) ? name : undefined;
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderHead } from '../../src/http/answer/head.ts';
-import { requestIdMark } from '../../src/http/request/message.ts';
+import { requestIdPlaceholder } from '../../src/http/request/message.ts';
 import { openErrorBodies } from '../../src/http/request/request-id.ts';
 
 test("an error's body is made once for each head and is never that of another", () => {
@@ -13,13 +13,17 @@ test("an error's body is made once for each head and is never that of another", 
   assert.equal(Buffer.from(first).toString(), 'trop d’essais');
   assert.equal(bodies(head(), 'trop d’essais', 'b'), first);
   assert.equal(Buffer.from(bodies(head(), 'other', 'a')).toString(), 'other');
-  const marked = `(${requestIdMark}) d’essais ${requestIdMark}`;
+  const marked = `(${requestIdPlaceholder}) d’essais ${requestIdPlaceholder}`;
   for (const id of ['a', 'b', 'longer']) {
     const text = Buffer.from(bodies(head(), marked, id)).toString();
-    assert.equal(text, `(${id}) d’essais ${requestIdMark}`, 'only our own place is filled');
+    assert.equal(text, `(${id}) d’essais ${requestIdPlaceholder}`, 'only our own place is filled');
   }
   for (let i = 0; i < 200; i++) {
-    const own = bodies(renderHead(429, [['X-Number', String(i)]]), `${i}${requestIdMark}`, 'x');
+    const own = bodies(
+      renderHead(429, [['X-Number', String(i)]]),
+      `${i}${requestIdPlaceholder}`,
+      'x',
+    );
     assert.equal(Buffer.from(own).toString(), `${i}x`);
   }
 });

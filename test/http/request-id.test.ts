@@ -9,7 +9,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { createAccessLog, openAccessLog } from '../../src/http/answer/access-log.ts';
 import { renderHead } from '../../src/http/answer/head.ts';
 import { createForwarder, serveForwarded } from '../../src/http/forward.ts';
-import { requestIdMark } from '../../src/http/request/message.ts';
+import { requestIdPlaceholder } from '../../src/http/request/message.ts';
 import { traceOf } from '../../src/http/request/request-id.ts';
 import type { Route } from '../../src/http/router.ts';
 import { within } from '../support/server/server.ts';
@@ -42,7 +42,12 @@ const head = renderHead(200, [['Content-Type', 'text/plain']]);
 const routes: Route[] = [
   { kind: 'hot', method: 'GET', path: '/hot', handle: (request) => request.answer(head, 'ok') },
   { kind: 'plain', method: 'GET', path: '/id', handle: ({ id }) => said(200, id) },
-  { kind: 'plain', method: 'GET', path: '/bad', handle: () => said(422, `<${requestIdMark}>`) },
+  {
+    kind: 'plain',
+    method: 'GET',
+    path: '/bad',
+    handle: () => said(422, `<${requestIdPlaceholder}>`),
+  },
   { kind: 'plain', method: 'GET', path: '/file/:token', handle: () => said(200, 'ok') },
   { kind: 'plain', method: 'GET', path: '/ip/:address', handle: () => said(200, 'ok') },
 ];

@@ -8,7 +8,7 @@ import { it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { writeErasedFile } from '../../src/storage/backup/erased-file.ts';
-import { claimFolder, folderMark, knownFolders } from '../../src/storage/backup/folder.ts';
+import { claimFolder, folderMarker, knownFolders } from '../../src/storage/backup/folder.ts';
 import { restoreRows } from '../../src/storage/backup/restore.ts';
 import { makeBackup } from '../../src/storage/backup/write.ts';
 import { makeFileOnce } from '../../src/storage/files.ts';
@@ -124,7 +124,7 @@ it('a file that is made once, a list of deleted accounts, the mark of a folder',
     const place = { dataDir: `${root}/data`, folder: `${root}/backups` };
     const folder = await traced(root, () => claimFolder(place));
     assert.deepEqual(folder, [
-      ...[`sync /backups/${folderMark}.part`, `name /backups/${folderMark}`, 'sync /backups'],
+      ...[`sync /backups/${folderMarker}.part`, `name /backups/${folderMarker}`, 'sync /backups'],
       ...[`sync /data/${knownFolders}.part`, `name /data/${knownFolders}`, 'sync /data'],
     ]);
   }));

@@ -49,7 +49,7 @@ export function packing<Reading, Values extends PackedReading>(
 }
 
 /** Stands in the body of an error where the transport writes the id of the request. */
-export const requestIdMark = '{{request-id}}';
+export const requestIdPlaceholder = '{{request-id}}';
 
 /** Returns the fields that every log line about a request has. */
 export function logFieldsOf({ id, trace }: Pick<Request, 'id' | 'trace'>) {

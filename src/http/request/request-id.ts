@@ -5,7 +5,7 @@
 
 import type { Random } from '../../core/random.ts';
 import type { Head } from '../answer/head.ts';
-import { requestIdMark } from './message.ts';
+import { requestIdPlaceholder } from './message.ts';
 
 /** Nothing that a log, a page, JSON or a header would have to escape. */
 const sane = /^[0-9A-Za-z][0-9A-Za-z._:=+/@-]{0,127}$/;
@@ -46,11 +46,14 @@ export function openErrorBodies(): (head: Head, body: string, id: string) => Uin
   function partsOf(head: Head, body: string): readonly Uint8Array[] {
     const known = kept.get(head);
     if (known?.body === body) return known.parts;
-    const at = body.indexOf(requestIdMark);
+    const at = body.indexOf(requestIdPlaceholder);
     const parts =
       at < 0
         ? [Buffer.from(body)]
-        : [Buffer.from(body.slice(0, at)), Buffer.from(body.slice(at + requestIdMark.length))];
+        : [
+            Buffer.from(body.slice(0, at)),
+            Buffer.from(body.slice(at + requestIdPlaceholder.length)),
+          ];
     if (known !== undefined || kept.size < keptMax) kept.set(head, { body, parts });
     return parts;
   }

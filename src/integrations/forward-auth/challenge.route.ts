@@ -13,7 +13,7 @@ import {
   type Header,
   type Reply,
   type Request,
-  requestIdMark,
+  requestIdPlaceholder,
 } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
@@ -210,7 +210,12 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
 
   function blocked(request: Request): Reply {
     const language = languageOf(request);
-    const visit = { language, address: request.clientIp, atMs: clock.now(), id: requestIdMark };
+    const visit = {
+      language,
+      address: request.clientIp,
+      atMs: clock.now(),
+      id: requestIdPlaceholder,
+    };
     return {
       status: 403,
       headers: [...options.blocked.headers, noStore],

@@ -2,7 +2,7 @@
 
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import type { Store } from '../../storage/store.ts';
-import { createAnonymousReports, createRemovals, networkMarks } from './queue.ts';
+import { createAnonymousReports, createRemovals, networkTags } from './queue.ts';
 import { type RequestNeeds, requestRoutes } from './requests.route.ts';
 
 export function openRequests(
@@ -13,7 +13,7 @@ export function openRequests(
       ...needs,
       removals: createRemovals(needs),
       anonymousReports: createAnonymousReports(needs),
-      networkMark: networkMarks(deriveKey(needs.masterKey, 'networks of requests')),
+      networkTag: networkTags(deriveKey(needs.masterKey, 'networks of requests')),
     }),
   };
 }

@@ -39,26 +39,26 @@ export type AskerStanding = (typeof standings)[number];
 
 interface Asker {
   readonly standing: AskerStanding;
-  /** Mark of the client's network, see `networkMarks`. */
+  /** Mark of the client's network, see `networkTags`. */
   readonly network: Uint8Array;
 }
 
 const queueBounds = { max: 1_000, perNetworkMax: 20 } as const;
-const markBytes = 8;
-/** The mark of a row that is of a network of its own. */
-export const unknownNetwork: Uint8Array = new Uint8Array(markBytes);
+const tagBytes = 8;
+/** The tag of a row that is of a network of its own. */
+export const unknownNetwork: Uint8Array = new Uint8Array(tagBytes);
 const anyone: Asker = { standing: 'anyone', network: unknownNetwork };
 
 /** Fields of the asker at the end of a row. */
-const askerFields = { standing: oneOf<AskerStanding>(standings), network: fixed(markBytes) };
+const askerFields = { standing: oneOf<AskerStanding>(standings), network: fixed(tagBytes) };
 
-/** @param key of this service. @returns the mark of a client's network */
-export function networkMarks(key: Uint8Array): (clientIp: string) => Uint8Array {
+/** @param key of this service. @returns the tag of a client's network */
+export function networkTags(key: Uint8Array): (clientIp: string) => Uint8Array {
   return (clientIp) =>
     createHmac('sha256', key)
       .update(networksOf(textOfEmbedded(clientIp)).network)
       .digest()
-      .subarray(0, markBytes);
+      .subarray(0, tagBytes);
 }
 
 export function isBetter(standing: AskerStanding, than: AskerStanding): boolean {

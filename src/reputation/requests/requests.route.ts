@@ -146,7 +146,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
     const { categories: mask, comment } = said.value;
     const standing = isVerified(context) ? 'signed_in' : 'anyone';
-    const network = options.networkMark(clientIp);
+    const network = options.networkTag(clientIp);
     const done = await anonymousReports.add(
       ip,
       { categories: mask, comment },
@@ -186,7 +186,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     callers,
     check,
     clock,
-    networkMark,
+    networkTag,
     allowDocumentation,
   } = options;
 
@@ -198,7 +198,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
   function askerIn(context: PersonRequest, { ip }: Asked) {
     const clientIp = textOfEmbedded(context.request.clientIp);
     const origin = { fromAddress: clientIp === ip, signedIn: isVerified(context) };
-    return { origin, from: { standing: standingOf(origin), network: networkMark(clientIp) } };
+    return { origin, from: { standing: standingOf(origin), network: networkTag(clientIp) } };
   }
 
   async function show(context: PersonRequest, asked: Asked, reason = '', wrong?: Wrong) {
@@ -277,7 +277,7 @@ interface RequestPageOptions extends RequestNeeds {
   readonly removals: Removals;
   readonly anonymousReports: AnonymousReports;
   /** Returns the mark of a client's network (queue.ts). */
-  readonly networkMark: (clientIp: string) => Uint8Array;
+  readonly networkTag: (clientIp: string) => Uint8Array;
 }
 
 export interface Asked {

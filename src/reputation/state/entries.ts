@@ -66,8 +66,8 @@ import {
   createPageWriter,
   entryPages,
   hasVote,
-  pageMark,
   pageOf,
+  pageTag,
   readEntryRow,
 } from './entry-pages.ts';
 
@@ -402,7 +402,7 @@ export function createEntries(options: {
   }
 
   function loadPage(page: number, bytes: Uint8Array): boolean {
-    if (bytes.length > 0 && bytes[0] !== pageMark) return false;
+    if (bytes.length > 0 && bytes[0] !== pageTag) return false;
     for (let at = 1; at < bytes.length; ) {
       const next = readEntryRow(bytes, at, row);
       if (next < 0 || !isPrefix(row) || pageOf(row.family, row.words[0]!, row.words[1]!) !== page) {

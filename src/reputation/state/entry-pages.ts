@@ -97,7 +97,7 @@ export function createPageLists(entriesMax: number) {
 export type PageLists = ReturnType<typeof createPageLists>;
 
 /** First byte of a page in the present layout. */
-export const pageMark = 0xff;
+export const pageTag = 0xff;
 
 /** The fields of the row read last. One object, used again for each row. */
 interface EntryRow {
@@ -118,7 +118,7 @@ interface EntryRow {
 /** Least size of one contribution, bytes. */
 const contributionBytesMin = 13;
 /** First byte before a row that holds a ceiling without reports; no prefix begins so. */
-const heldMark = 0xf0;
+const heldTag = 0xf0;
 
 /** Returns true for contributions that carry a vote. */
 export function hasVote(tag: number): boolean {
@@ -182,7 +182,7 @@ function varintAt(bytes: Uint8Array, at: number): number {
 /** Reads the row that begins at `at`. @returns where the next begins, −1: it is not such a row */
 export function readEntryRow(bytes: Uint8Array, at: number, row: EntryRow): number {
   row.heldCeiling = 0;
-  if (bytes[at] === heldMark) {
+  if (bytes[at] === heldTag) {
     row.heldCeiling = bytes[at + 1]!;
     at += 2;
   }
@@ -265,9 +265,9 @@ export function createPageWriter() {
     /** @param held ceiling that is held without reports, 0 for none */
     prefix({ family, words, length: bits }: IndexPrefix, held: number): void {
       reserve();
-      if (length === 0) bytes[length++] = pageMark;
+      if (length === 0) bytes[length++] = pageTag;
       if (held !== 0) {
-        bytes[length++] = heldMark;
+        bytes[length++] = heldTag;
         bytes[length++] = held;
         reserve();
       }

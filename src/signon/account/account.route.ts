@@ -21,7 +21,7 @@ import { sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import type { ShowOptions } from '../../web/guard/page-builder.ts';
 import type { Language } from '../../web/language.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { doneIn, doneMark } from '../../web/page-tools.ts';
+import { doneIn, doneTag } from '../../web/page-tools.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { Signon } from '../open-signon.ts';
 import type { Avatars } from '../people/profile/avatars.ts';
@@ -226,7 +226,7 @@ export function createAccountArea(options: AccountAreaOptions) {
 
   /** @param context the one after the change: the tag is valid in its session alone */
   function donePath(context: AccountRequest, section: AccountSection, done: DoneName): string {
-    return `${sectionPaths[section]}?done=${doneMark(context.csrf, done, clock.now())}`;
+    return `${sectionPaths[section]}?done=${doneTag(context.csrf, done, clock.now())}`;
   }
 
   /**

@@ -48,8 +48,8 @@ export function openOutbox(options: {
   ): Promise<string | undefined> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const time = new Date(clock.now()).toISOString().replace(/[:.]/g, '-');
-    const second = account === undefined ? '' : `-${ownerMark(account)}`;
-    const name = `${ownerMark(owner)}-${time}-${randomToken(random, 4)}${second}.${extension}`;
+    const second = account === undefined ? '' : `-${ownerTag(account)}`;
+    const name = `${ownerTag(owner)}-${time}-${randomToken(random, 4)}${second}.${extension}`;
     // A program that watches the folder sees the file whole or not at all.
     const unfinished = join(folder, `.${name}`);
     await writeFile(unfinished, content, { mode: 0o600, flag: 'wx' });
@@ -104,9 +104,9 @@ export function openOutbox(options: {
         if (error.code === 'ENOENT') return [];
         throw error;
       });
-      const mark = ownerMark(owner);
+      const tag = ownerTag(owner);
       const theirs = names.filter(
-        (name) => name.replace(/^\./, '').startsWith(`${mark}-`) || name.includes(`-${mark}.`),
+        (name) => name.replace(/^\./, '').startsWith(`${tag}-`) || name.includes(`-${tag}.`),
       );
       for (const name of theirs) await remove(name);
       return theirs.length;
@@ -125,7 +125,7 @@ export function noDeletionNotice(log: Log): () => void {
 }
 
 /** Returns 16 hex digits. */
-function ownerMark(owner: string): string {
+function ownerTag(owner: string): string {
   return Buffer.from(sha256(`outbox ${owner}`))
     .toString('hex')
     .slice(0, 16);

@@ -6,7 +6,7 @@
  * by part what is kept for the person, in slices, and with the last commit the account and its
  * address: whoever holds the mailbox may register it again. `sendNotice` sends the deletion notice.
  *
- * Until it is sent or given up that mail waits in the mark of the deletion, which stands from the
+ * Until it is sent or given up that mail waits in the tombstone of the deletion, which stands from the
  * first commit on: whatever was cut short is taken up again (`createErasures`). A process that dies just
  * after it was sent sends it once more.
  *
@@ -43,7 +43,14 @@ import {
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import { pagesUnder, type RowCheck, type Store } from '../../storage/store.ts';
 import type { Delivery } from '../mail/mailer.ts';
-import { isErased, isVerified, markRow, openPeople, type Person, readMark } from '../people.ts';
+import {
+  isErased,
+  isVerified,
+  openPeople,
+  type Person,
+  readTombstone,
+  tombstoneRow,
+} from '../people.ts';
 import type { StoredLanguage } from '../visitor.ts';
 
 /** Sends a person the notice that the account is deleted. */
@@ -92,7 +99,7 @@ export function createDeletion(options: {
         set: [
           erasedRow(id, at),
           // No mail goes to an address that its claimant never confirmed.
-          markRow(id, { state: isVerified(now) ? 'notify' : 'silent' }, clock),
+          tombstoneRow(id, { state: isVerified(now) ? 'notify' : 'silent' }, clock),
           // The row must not expire: half-way it would leave the rest behind.
           accountRow(id, { ...account, disabled: true, pendingUntil: 0 }),
           { key: accountByEmailKey(account.email), value: Buffer.from(id) },
@@ -125,7 +132,7 @@ export function createDeletion(options: {
   async function marked(after: string | undefined, limit: number): Promise<string[]> {
     const from = after === undefined ? undefined : erasureKey(after);
     for await (const page of pagesUnder(store, erasurePrefix(), { after: from, limit })) {
-      const open = page.filter(({ value }) => readMark(value)?.state !== 'over');
+      const open = page.filter(({ value }) => readTombstone(value)?.state !== 'over');
       // The id is text, ended by a zero byte (see keys.ts).
       const ids = open.map(({ key }) => Buffer.from(key.subarray(1, -1)).toString('utf8'));
       if (ids.length > 0) return ids;
@@ -133,10 +140,10 @@ export function createDeletion(options: {
     return [];
   }
 
-  async function markOf(id: string) {
+  async function tombstoneOf(id: string) {
     const row = await store.get(erasureKey(id));
-    const mark = row && readMark(row.value);
-    return row && mark && { ...mark, version: row.version };
+    const tombstone = row && readTombstone(row.value);
+    return row && tombstone && { ...tombstone, version: row.version };
   }
 
   /** Revokes the keys in the journal and removes their rows with the sealed text, also of keys revoked before. */
@@ -171,14 +178,14 @@ export function createDeletion(options: {
     return remove(person);
   }
 
-  /** Removes the account and its address. Nothing but the mark is left. */
+  /** Removes the account and its address. Nothing but the tombstone is left. */
   async function remove(person: Person): Promise<Result<void>> {
     const { id, account, accountVersion, credentials } = person;
     const { email } = account;
     const nameRow = accountByEmailKey(account.email);
     const owner = await store.get(nameRow);
     const own = owner !== undefined && Buffer.from(owner.value).toString('utf8') === id;
-    const isNoticeDue = (await markOf(id))?.state === 'notify';
+    const isNoticeDue = (await tombstoneOf(id))?.state === 'notify';
     const { language } = credentials;
     const sendsNotice = isNoticeDue && deletionNotice !== undefined;
     const done = await commitOnce(store, {
@@ -187,7 +194,7 @@ export function createDeletion(options: {
         ...(own ? [{ key: nameRow, version: owner.version }] : []),
       ],
       set: [
-        markRow(
+        tombstoneRow(
           id,
           sendsNotice ? { state: 'notice_due', email, language } : { state: 'over' },
           clock,
@@ -212,20 +219,20 @@ export function createDeletion(options: {
    * `store_unavailable`: run it again.
    */
   async function sendNotice(id: string): Promise<Result<void>> {
-    const mark = await markOf(id);
-    if (mark === undefined || mark.state === 'over') return ok(undefined);
-    const check = [{ key: erasureKey(id), version: mark.version }];
-    if (mark.state === 'notice_due' && deletionNotice !== undefined) {
+    const tombstone = await tombstoneOf(id);
+    if (tombstone === undefined || tombstone.state === 'over') return ok(undefined);
+    const check = [{ key: erasureKey(id), version: tombstone.version }];
+    if (tombstone.state === 'notice_due' && deletionNotice !== undefined) {
       const own = noticeStore === undefined ? ok(undefined) : await commitOnce(store, { check });
       // Another process has sent the mail.
       if (own === 'lost') return ok(undefined);
       if (!own.ok) return own;
-      const how = await deletionNotice(mark.email, mark.language);
+      const how = await deletionNotice(tombstone.email, tombstone.language);
       if (how === 'not_now') return fail('store_unavailable', 'the mail waits');
     } else if ((await people.byId(id)) !== undefined) {
       return fail('store_unavailable', 'the account is not erased yet');
     }
-    const over = markRow(id, { state: 'over' }, clock);
+    const over = tombstoneRow(id, { state: 'over' }, clock);
     const done = await commitOnce(noticeStore ?? store, { check, set: [over] });
     // Another process has sent the mail.
     return done === 'lost' ? ok(undefined) : done;
@@ -287,16 +294,16 @@ export function createDeletion(options: {
 export type Deletion = ReturnType<typeof createDeletion>;
 
 // Deletions in the background of the server: the request that asks for one waits for its first
-// commit alone. The marks in the store are the queue, so what a stop or a crash cut short is taken
+// commit alone. The tombstones in the store are the queue, so what a stop or a crash cut short is taken
 // up by the next start, and nothing has to fit into memory.
 //
 // Accounts are erased one after the other, in slices that leave the event loop to others. The
 // deletion notice is sent meanwhile: a slow mail server must not keep the next person's data. What
-// fails is tried again after a while, for as long as the mark stands.
+// fails is tried again after a while, for as long as the tombstone stands.
 
 const retryMs = 10_000;
-const marksPage = 100;
-/** The limit of mails on their way; the next one waits in its mark. */
+const tombstonesPerPage = 100;
+/** The limit of mails on their way; the next one waits in its tombstone. */
 const sendingMax = 64;
 
 export function createErasures(options: {
@@ -367,9 +374,9 @@ export function createErasures(options: {
     else if (!closing) sending.set(id, sendNotice(id));
   }
 
-  async function eraseMarked(): Promise<void> {
+  async function erasePending(): Promise<void> {
     for (let after: string | undefined; !closing; ) {
-      const ids = await deletion.marked(after, marksPage);
+      const ids = await deletion.marked(after, tombstonesPerPage);
       if (ids.length === 0) return;
       for (const id of ids) {
         if (!closing && isMine() && !sending.has(id)) await erase(id);
@@ -381,7 +388,7 @@ export function createErasures(options: {
   async function run(): Promise<void> {
     while (again && !closing) {
       again = false;
-      await eraseMarked().catch((error: Error) => retryLater('', 'list', error.message));
+      await erasePending().catch((error: Error) => retryLater('', 'list', error.message));
     }
     running = undefined;
   }

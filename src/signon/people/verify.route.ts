@@ -13,7 +13,7 @@ import { type Failure, fail } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { sessionCall, sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import { jsonOf } from '../../web/guard/intake/form.ts';
-import { doneIn, doneMark } from '../../web/page-tools.ts';
+import { doneIn, doneTag } from '../../web/page-tools.ts';
 import { tooMany } from '../proofs/attempts.ts';
 import {
   onwardKept,
@@ -160,8 +160,8 @@ function resetRoutes({
       const done = await signon.recovery.reset({ token, password, visitor });
       if (done.ok) {
         const onward = onwardKept(done.value.onward);
-        const mark = doneMark(context.browserId, 'reset', clock.now());
-        return pageBuilder.go(context, onwardHref('/signin', onward, { done: mark }));
+        const tag = doneTag(context.browserId, 'reset', clock.now());
+        return pageBuilder.go(context, onwardHref('/signin', onward, { done: tag }));
       }
       if (done.error === 'weak_password') return show(context, token, failureText(language, done));
       if (done.error !== 'invalid_parameter') return pageBuilder.problem(context, done);
@@ -234,7 +234,7 @@ export function verifyRoutes(
 
   /** Returns a tag that is valid in this browser: a session may begin or end with what was done. */
   function markOf(context: RequestContext, name: string): string {
-    return doneMark(context.browserId, name, clock.now());
+    return doneTag(context.browserId, name, clock.now());
   }
 
   async function waitFor(context: RequestContext, token: string): Promise<number> {

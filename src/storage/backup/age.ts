@@ -28,7 +28,7 @@ type Bytes = AsyncIterable<Uint8Array>;
 
 /** 128 MiB of memory and some tenths of a second for each guess, as the base-2 logarithm of scrypt's N. */
 const workFactorDefault = 17;
-const ageMark = 'age-encryption.org/v1\n';
+const ageMagic = 'age-encryption.org/v1\n';
 /** Dozens of public keys fit. */
 export const ageHeaderBytesMax = 64 * 1024;
 const nonceBytes = 16;
@@ -75,8 +75,8 @@ export async function* seal(
 
 /** Returns what a file is sealed with; undefined if it is no file of age. @param head its first bytes */
 export function sealedWith(head: Buffer): SealedWith | undefined {
-  if (head.toString('latin1', 0, ageMark.length) !== ageMark) return undefined;
-  return head.toString('latin1', ageMark.length).startsWith('-> scrypt ')
+  if (head.toString('latin1', 0, ageMagic.length) !== ageMagic) return undefined;
+  return head.toString('latin1', ageMagic.length).startsWith('-> scrypt ')
     ? 'passphrase'
     : 'public key';
 }

@@ -171,7 +171,7 @@ export async function compareRows(
   );
 }
 
-export const backupMark = Buffer.from('portcullis backup 1\n');
+export const backupMagic = Buffer.from('portcullis backup 1\n');
 /** The largest rows of a page of a database and their keys, rounded up. */
 export const recordBytesMax = 16 * 1024 * 1024;
 export const recordKinds = { about: 1, rows: 2, end: 3 } as const;

@@ -11,7 +11,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { replaceFile } from '../files.ts';
 
 /** In the folder. */
-export const folderMark = '.portcullis-backups';
+export const folderMarker = '.portcullis-backups';
 const markText = 'Backups of Portcullis are kept here. Without this file none is written.\n';
 /** In the data directory: a line for each folder that was marked. */
 export const knownFolders = 'backup-folders';
@@ -25,7 +25,7 @@ export interface BackupFolder {
 
 /** Makes and marks it at the first time. @throws OperatorError when it vanished or can't be made */
 export async function claimFolder({ folder, dataDir }: BackupFolder): Promise<void> {
-  const mark = join(folder, folderMark);
+  const mark = join(folder, folderMarker);
   try {
     if (await isThere(mark)) return await remember({ folder, dataDir });
     if (await isVanished({ folder, dataDir })) throw vanished({ folder, dataDir });
@@ -42,12 +42,12 @@ export async function claimFolder({ folder, dataDir }: BackupFolder): Promise<vo
 /** Returns true if this folder was used before and its mark is missing now: a disk that is not mounted. */
 export async function isVanished({ folder, dataDir }: BackupFolder): Promise<boolean> {
   const known = await knownIn(dataDir);
-  return known.includes(folder) && !(await isThere(join(folder, folderMark)));
+  return known.includes(folder) && !(await isThere(join(folder, folderMarker)));
 }
 
 export function vanished({ folder, dataDir }: BackupFolder): OperatorError {
   return new OperatorError(
-    `the folder of backups ${folder} is not the one that was used before: its ${folderMark} is gone. Mount its disk ` +
+    `the folder of backups ${folder} is not the one that was used before: its ${folderMarker} is gone. Mount its disk ` +
       `again; to begin anew there, remove ${join(dataDir, knownFolders)}`,
   );
 }

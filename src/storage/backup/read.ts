@@ -15,7 +15,7 @@ import { ageHeaderBytesMax, type SealedWith, sealedWith, type Unsealing, unseal 
 import {
   type About,
   type BackupRow,
-  backupMark,
+  backupMagic,
   decodeAbout,
   decodeEnd,
   decodeRows,
@@ -39,13 +39,13 @@ export interface BackupSource extends Unsealing {
   readonly mustBeEncrypted?: boolean;
 }
 
-const gzipMark = Buffer.of(0x1f, 0x8b);
+const gzipMagic = Buffer.of(0x1f, 0x8b);
 /** One chunk of age at most, so that a fault is reported near its place. */
 const readBytes = 64 * 1024;
 
 /** Returns whether a file begins as a backup does. @param head its first bytes */
 export function isBackup(head: Buffer): boolean {
-  return head.subarray(0, gzipMark.length).equals(gzipMark) || sealedWith(head) !== undefined;
+  return head.subarray(0, gzipMagic.length).equals(gzipMagic) || sealedWith(head) !== undefined;
 }
 
 /**
@@ -69,7 +69,8 @@ export async function openBackup(source: BackupSource): Promise<OpenBackup> {
     const bytes = bytesOf(file);
     const packed = seal === undefined ? bytes : await unseal(bytes, start, stat.size, source);
     const input = readerOf(unpacked(packed));
-    if ((await input.take(backupMark.length))?.equals(backupMark) !== true) throw strangeFile(path);
+    if ((await input.take(backupMagic.length))?.equals(backupMagic) !== true)
+      throw strangeFile(path);
     const records = recordsOf(input);
     const first = await records.next();
     if (first.done === true) throw new OperatorError('the backup is cut short: it has no records');

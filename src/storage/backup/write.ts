@@ -26,7 +26,7 @@ import { openView } from '../lmdb/view.ts';
 import { isSealed, type Sealing, seal } from './age.ts';
 import {
   type About,
-  backupMark,
+  backupMagic,
   encodeJson,
   encodeRows,
   framed,
@@ -77,7 +77,7 @@ export async function writeBackup(
       digest.update(record);
       return framed(record);
     }
-    yield backupMark;
+    yield backupMagic;
     yield digested(encodeJson(recordKinds.about, about));
     for (const part of parts) {
       for await (const batch of source.read(part)) {

@@ -32,7 +32,7 @@ export type FileState =
   | { readonly kind: 'cut'; readonly pages: number; readonly expected: number };
 
 const headerBytes = 24;
-const fileMark = Buffer.from('dec0efbe02000000', 'hex');
+const fileMagic = Buffer.from('dec0efbe02000000', 'hex');
 const metaBytes = headerBytes + 136;
 const at = { pageSize: 24, freeRoot: 64, lastPage: 120, txn: 128 } as const;
 const flag = { branch: 1, leaf: 2 } as const;
@@ -185,7 +185,7 @@ function metaAt(descriptor: number, position: number): Meta | undefined {
   const page = Buffer.alloc(metaBytes);
   if (readSync(descriptor, page, 0, page.length, position) < page.length) return undefined;
   const meta = page.subarray(headerBytes);
-  if (!meta.subarray(0, fileMark.length).equals(fileMark)) return undefined;
+  if (!meta.subarray(0, fileMagic.length).equals(fileMagic)) return undefined;
   const pageSize = meta.readUInt32LE(at.pageSize);
   const lastPage = meta.readBigUInt64LE(at.lastPage);
   const isPossible = pageSize >= 512 && pageSize <= 65_536 && (pageSize & (pageSize - 1)) === 0;

@@ -3,7 +3,7 @@
  * body; what differs per request (language, links that exist, nonce) arrives in the frame.
  */
 
-import { requestIdMark } from '../../http/request/message.ts';
+import { requestIdPlaceholder } from '../../http/request/message.ts';
 import type { Assets } from '../assets.ts';
 import { GateDrawing } from '../components/chart.tsx';
 import {
@@ -616,7 +616,7 @@ export function failureEnd(frame: PageFrame, status?: number): Html {
       </p>
       <p class="field-hint">
         {status && `${error.status(status)} · `}
-        {error.request} <code>{requestIdMark}</code>
+        {error.request} <code>{requestIdPlaceholder}</code>
       </p>
     </>
   );

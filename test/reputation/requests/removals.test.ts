@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import {
   type AskerStanding,
   createRemovals,
-  networkMarks,
+  networkTags,
   readReason,
 } from '../../../src/reputation/requests/queue.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';
@@ -13,7 +13,7 @@ import { createMemoryStore } from '../../support/server/memory-store.ts';
 let nowMs = 1_000;
 const clock = { now: () => nowMs++, monotonicMs: () => 0 };
 const request = { reason: 'It was cleaned.', fromAddress: false, signedIn: false };
-const markOf = networkMarks(new Uint8Array(32).fill(3));
+const markOf = networkTags(new Uint8Array(32).fill(3));
 const from = (clientIp: string, standing: AskerStanding = 'anyone') => {
   return { standing, network: markOf(clientIp) };
 };

@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/core/clock.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { readIdentities } from '../../../src/storage/backup/age.ts';
-import { backupMark } from '../../../src/storage/backup/content.ts';
+import { backupMagic } from '../../../src/storage/backup/content.ts';
 import { checkBackup, restoreRows } from '../../../src/storage/backup/restore.ts';
 import { makeBackup } from '../../../src/storage/backup/write.ts';
 import { scratchKey, u32 } from '../../../src/storage/keys.ts';
@@ -99,7 +99,7 @@ it('whole, all kinds are right; the key is in the encrypted ones alone, and no t
     assert.equal(bytes.toString('latin1', 0, 22), 'age-encryption.org/v1\n');
   }
   const content = gunzipSync(plain);
-  assert.ok(content.subarray(0, backupMark.length).equals(backupMark));
+  assert.ok(content.subarray(0, backupMagic.length).equals(backupMagic));
   assert.ok(content.includes(secret));
 });
 
@@ -140,7 +140,7 @@ it('a file that was cut, or goes on, is found', async () => {
   await refused(Buffer.concat([plain, gzipSync('more')]), /damaged|cut short/);
   // Between two records, where nothing but the end tells.
   const content = gunzipSync(plain);
-  const first = backupMark.length + 4 + content.readUInt32BE(backupMark.length);
+  const first = backupMagic.length + 4 + content.readUInt32BE(backupMagic.length);
   await refused(gzipSync(content.subarray(0, first)), /cut short: its end is missing/);
   await refused(gzipSync(content.subarray(0, first + 2)), /cut short: its end is missing/);
   for (const bytes of [sealed, keyed]) {
@@ -184,14 +184,14 @@ it('parts that were swapped, repeated, left out or taken from another backup are
   }
   // Records of an unencrypted one, packed anew: the digest at the end is another one.
   const content = gunzipSync(plain);
-  const starts = [backupMark.length];
+  const starts = [backupMagic.length];
   while (starts.at(-1)! < content.length) {
     starts.push(starts.at(-1)! + 4 + content.readUInt32BE(starts.at(-1)!));
   }
   const records = starts.slice(1).map((end, n) => content.subarray(starts[n]!, end));
   assert.ok(records.length > 3, `${records.length} records`);
   const [about, entries, ...more] = records as [Buffer, Buffer, ...Buffer[]];
-  const packed = (of: Buffer[]) => gzipSync(Buffer.concat([backupMark, ...of]));
+  const packed = (of: Buffer[]) => gzipSync(Buffer.concat([backupMagic, ...of]));
   await check(packed(records));
   await refused(packed([about, ...more]), /do not add up/);
   await refused(packed([about, entries, entries, ...more]), /not in order|do not add up/);
@@ -236,7 +236,7 @@ it('a file that others made up is refused in one line and takes no memory', asyn
     );
   }
   const length = Buffer.of(0xff, 0xff, 0xff, 0xff);
-  await refused(gzipSync(Buffer.concat([backupMark, length])), /damaged: a record/);
+  await refused(gzipSync(Buffer.concat([backupMagic, length])), /damaged: a record/);
   await refused(gzipSync('something else'), /is not a backup of Portcullis/);
   await refused(gzipSync(Buffer.alloc(50_000_000)), /is not a backup of Portcullis/);
 });

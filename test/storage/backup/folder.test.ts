@@ -8,7 +8,7 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { refreshErasedFile } from '../../../src/storage/backup/erased.ts';
 import {
   claimFolder,
-  folderMark,
+  folderMarker,
   isVanished,
   knownFolders,
 } from '../../../src/storage/backup/folder.ts';
@@ -23,10 +23,10 @@ it('a folder is made and marked once; without its mark nothing is written there,
   assert.equal(await isVanished(place), false, 'never used');
   await claimFolder(place);
   await claimFolder(place);
-  assert.ok(existsSync(`${folder}/${folderMark}`));
+  assert.ok(existsSync(`${folder}/${folderMarker}`));
   assert.equal(readFileSync(`${dataDir}/${knownFolders}`, 'utf8'), `${folder}\n`);
   // An empty mount point, then none at all.
-  rmSync(`${folder}/${folderMark}`);
+  rmSync(`${folder}/${folderMarker}`);
   for (const isThere of [true, false]) {
     if (!isThere) rmSync(`${directory.path}/mnt`, { recursive: true });
     assert.equal(await isVanished(place), true);
@@ -43,7 +43,7 @@ it('a folder is made and marked once; without its mark nothing is written there,
   assert.equal(await isVanished(place), true);
   // The disk is back.
   mkdirSync(folder, { recursive: true });
-  writeFileSync(`${folder}/${folderMark}`, '');
+  writeFileSync(`${folder}/${folderMarker}`, '');
   await claimFolder(place);
   assert.equal(await isVanished(place), false);
   directory.remove();
@@ -87,7 +87,7 @@ it('the schedule tells of a folder that vanished, writes nothing, and goes on wh
   assert.equal(existsSync(folder), false);
   assert.equal(made, 0);
   mkdirSync(folder);
-  writeFileSync(`${folder}/${folderMark}`, '');
+  writeFileSync(`${folder}/${folderMarker}`, '');
   clock.advance(3_600_000);
   while (schedule.stats().done === 0) {
     await new Promise(setImmediate);

@@ -27,7 +27,7 @@ interface NameChange {
 }
 
 /** Stands for a folder in the table of names. */
-const folderMark = 0;
+const folderMarker = 0;
 
 export class Disk {
   readonly #root: string;
@@ -44,7 +44,7 @@ export class Disk {
   /** @param root the folder that was recorded; it is there and safe */
   constructor(root: string) {
     this.#root = root;
-    this.#safeNames.set(root, folderMark);
+    this.#safeNames.set(root, folderMarker);
   }
 
   apply({ kind, file, number, bytes }: Step): void {
@@ -62,7 +62,7 @@ export class Disk {
     else if (kind === 'T') this.#change(file, { order, at: number, bytes: undefined });
     else if (kind === 'B') this.#syncs.set(number, order);
     else if (kind === 'E') this.#sync(file, this.#syncs.get(number)!);
-    else if (kind === 'M') name(path, (names) => names.set(path, folderMark));
+    else if (kind === 'M') name(path, (names) => names.set(path, folderMarker));
     else if (kind === 'U') name(path, (names) => names.delete(path));
     else if (kind === 'L') {
       const linked = this.#names.get(path)!;
@@ -73,7 +73,7 @@ export class Disk {
       name(to, (names) => {
         names.delete(path);
         names.set(to, moved);
-        if (moved === folderMark) moveBelow(names, path, to);
+        if (moved === folderMarker) moveBelow(names, path, to);
       });
     } else if (kind !== 'A') throw new Error(`unknown record ${kind}`);
   }
@@ -89,7 +89,7 @@ export class Disk {
     }
     const written: string[] = [];
     for (const [path, file] of names) {
-      if (file === folderMark || !isReachable(names, path)) continue;
+      if (file === folderMarker || !isReachable(names, path)) continue;
       const to = join(folder, relative(this.#root, path));
       mkdirSync(dirname(to), { recursive: true });
       writeFileSync(to, this.#content(file, keeps), { mode: 0o600 });

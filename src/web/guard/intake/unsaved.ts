@@ -100,7 +100,7 @@ export function refillForm(markup: string, { action, fields }: Unsaved): string 
 }
 
 /** Stands before each field that has another value than its page gave it; no page has this character. */
-const changedMark = '\0';
+const changedFlag = '\0';
 
 /** Opens the folds around fields that are marked, and takes the marks away. */
 function withOpenFolds(markup: string): string {
@@ -109,7 +109,7 @@ function withOpenFolds(markup: string): string {
   pieces.forEach((piece, place) => {
     if (piece.startsWith('<details')) around.push(place);
     else if (piece === '</details>') around.pop();
-    else if (piece === changedMark) {
+    else if (piece === changedFlag) {
       pieces[place] = '';
       for (const one of around) {
         const fold = pieces[one]!;
@@ -133,13 +133,13 @@ function filled(form: string, valuesOf: (name: string) => readonly string[]): st
         const bare = input.replace(/ checked(="[^"]*")?(?=[\s/>])/, '');
         const isOn = values.includes(attribute(input, 'value') ?? 'on');
         const now = isOn ? bare.replace('<input', '<input checked') : bare;
-        return isOn === (bare !== input) ? now : changedMark + now;
+        return isOn === (bare !== input) ? now : changedFlag + now;
       }
       if (values[0] === undefined) return input;
       const bare = input.replace(/ value="[^"]*"/, '');
       const value = escaped(values[0]);
       const now = bare.replace('<input', () => `<input value="${value}"`);
-      return value === (/ value="([^"]*)"/.exec(input)?.[1] ?? '') ? now : changedMark + now;
+      return value === (/ value="([^"]*)"/.exec(input)?.[1] ?? '') ? now : changedFlag + now;
     })
     .replace(
       /(<textarea\b[^>]*>)(.*?)(<\/textarea>)/gs,
@@ -147,7 +147,7 @@ function filled(form: string, valuesOf: (name: string) => readonly string[]): st
         const [value] = valuesOf(attribute(start, 'name') ?? '');
         if (value === undefined) return all;
         const now = `${start}\n${escaped(value)}${end}`;
-        return escaped(value) === text.replace(/^\n/, '') ? now : changedMark + now;
+        return escaped(value) === text.replace(/^\n/, '') ? now : changedFlag + now;
       },
     )
     .replace(/(<select\b[^>]*>)(.*?)(<\/select>)/gs, (all, start: string, options: string, end) => {
@@ -162,7 +162,7 @@ function filled(form: string, valuesOf: (name: string) => readonly string[]): st
         return isChosen ? bare.replace('<option', '<option selected') : bare;
       });
       const isSame = attribute(wasChosen ?? '', 'value') === value;
-      return `${isSame ? '' : changedMark}${start}${chosen}${end}`;
+      return `${isSame ? '' : changedFlag}${start}${chosen}${end}`;
     });
 }
 

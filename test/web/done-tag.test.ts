@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { doneIn, doneMark } from '../../src/web/page-tools.ts';
+import { doneIn, doneTag } from '../../src/web/page-tools.ts';
 
 const now = 1_800_000_000_000;
-const mark = doneMark('token', 'key_revoked', now);
+const mark = doneTag('token', 'key_revoked', now);
 
 it('is good for who made it, for a minute', () => {
   for (const at of [now, now + 59_999, now - 59_999]) {
