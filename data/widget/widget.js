@@ -38,7 +38,7 @@
     play: ['Play', 'Lire'],
     replay: ['Play again', 'Réécouter'],
     heard: ['Heard so far', 'Déjà entendu'],
-    left: ['left', 'restant'],
+    left: ['left', 'restantes'],
   };
   // States that are shown as a row, with the second line and the button of each.
   const rows = new Map([

@@ -550,7 +550,8 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
       }),
     headers: (request) => captcha.visitors.greeting(request),
     answerIn(request, form, { workSuffices = false } = {}) {
-      if (!form.has('captcha_token') && !form.has('captcha_work')) {
+      // Where there is work alone, a browser that can't work sends the field as it was: empty.
+      if (!form.has('captcha_token') && (form.get('captcha_work') ?? '') === '') {
         return { judge: async () => 'none' };
       }
       const payment = captcha.visitors.take('captchaVerify', request);

@@ -300,7 +300,7 @@ export const fr: Catalogue = {
       noSound: 'Le son n’a pas pu être lu.',
       pause: 'Pause',
       move: 'Relancer',
-      left: 'restant',
+      left: 'restantes',
     },
   },
   person: {

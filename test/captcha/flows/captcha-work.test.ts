@@ -176,6 +176,8 @@ it('at a malicious address a sign-in asks strangers for a picture, and its owner
   const known = await limited(away);
   assert.match(known.body, /data-level="silent"/);
   assert.doesNotMatch(known.body, /captcha_token|captcha-image/);
+  const unscripted = await away.submit(known, '/signin', { ...fields, captcha_work: '' });
+  assert.doesNotMatch(unscripted.body, /Not right, or too late/, 'nothing was answered');
   const again = await away.submit(known, '/signin', { ...fields, captcha_work: 'x' });
   assert.doesNotMatch(again.body, /captcha-image/, 'work that fails opens no picture');
   const right = { email, password, captcha_work: await work() };

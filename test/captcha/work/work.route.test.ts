@@ -317,7 +317,7 @@ test('a form of ours takes the work or the picture; the picture counts where the
   const answered = { captcha_token: await fetched(), captcha_answer: 'wrong' };
   assert.equal(await judge({ ...answered, captcha_work: left }), 'wrong');
   assert.equal(await judge({ captcha_work: left }), 'right', 'not used up');
-  assert.equal(await judge({ captcha_work: '' }), 'wrong');
+  assert.equal(await judge({ captcha_work: '' }), 'none', 'without a script, where no picture is');
   const ofSite = await solvedOf(setup);
   assert.equal(await judge({ captcha_work: ofSite }), 'wrong', 'made for a site');
   const asked = await forms.start(request, true);
