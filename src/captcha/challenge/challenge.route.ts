@@ -550,7 +550,7 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
       }),
     headers: (request) => captcha.visitors.greeting(request),
     answerIn(request, form, { workSuffices = false } = {}) {
-      // Where there is work alone, a browser that can't work sends the field as it was: empty.
+      // A browser that can't work sends the field of a form without a picture as it was: empty.
       if (!form.has('captcha_token') && (form.get('captcha_work') ?? '') === '') {
         return { judge: async () => 'none' };
       }

@@ -146,6 +146,8 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
     });
 
     await asVisitor('in forced colours all of it can be seen', {}, async ({ page, problems }) => {
+      // A reload in the middle of a request would count as a failed one.
+      await pictureShown(page);
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ forcedColors: 'active', colorScheme });
         await page.reload();
