@@ -351,15 +351,19 @@ export function createBanStore(options: {
     return prefix.ok && isListableNetwork(prefix.value) && !isSpared(prefix.value);
   }
 
+  function rowsOf({ account, decisions }: Decided) {
+    return decisions.map((decision) => ({
+      key: agentBanKey(account, decision.value),
+      value: decisionRow.encode(decision),
+      expiresAt: decision.untilMs + endedMs,
+    }));
+  }
+
   /** @param decided as they are from now on; `event` is the journal's, which says so */
-  async function write({ account, decisions }: Decided, event: NewEvent): Promise<Result<void>> {
+  async function write(decided: Decided, event: NewEvent): Promise<Result<void>> {
     const done = await store.commit({
-      check: [{ key: erasureKey(account), version: null }],
-      set: decisions.map((decision) => ({
-        key: agentBanKey(account, decision.value),
-        value: decisionRow.encode(decision),
-        expiresAt: decision.untilMs + endedMs,
-      })),
+      check: [{ key: erasureKey(decided.account), version: null }],
+      set: rowsOf(decided),
       events: [event],
     });
     if (!done.ok) {
@@ -438,6 +442,10 @@ export function createBanStore(options: {
         await removeIdle();
       }
       return ok(meant.length);
+    },
+    /** Stores decisions that no agent made for the next start alone; while the store takes nothing, it knows none. */
+    async keep(decided: Decided): Promise<void> {
+      await store.commit({ set: rowsOf(decided) });
     },
     /** Brings the stored decisions into memory at a start, and removes rows that are idle. */
     async load(): Promise<void> {

@@ -198,7 +198,8 @@ export function liveRoute(options: LiveOptions): HotRoute {
         .join();
     if (covers === widthOf(family) || !hasHole(whole)) return textFor(formatNetwork(whole));
     // Clients keep what they are given: a network would block those in it that the operator vouches for.
-    return length === widthOf(family) ? textFor(formatIp(family, words)) : '';
+    const asked = { family, words, length };
+    return length === widthOf(family) || !hasHole(asked) ? textFor(formatNetwork(asked)) : '';
   }
 
   /** Somebody in it is never blocked, or there are too many to look at. */

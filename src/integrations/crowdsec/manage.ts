@@ -25,6 +25,7 @@ import {
   shownText,
   type Wanted,
 } from './decisions.ts';
+import type { Decided } from './events.ts';
 
 /** Each is three commits, one after the other, of one request. */
 export const managedMax = 100;
@@ -238,15 +239,16 @@ export function readDecisions(body: Uint8Array): readonly Wanted[] | string {
 
 /**
  * Keeps decisions that no agent made in memory, under a name of their own next to the accounts of agents, for
- * bouncers that ask for them. They are read when a bouncer asks, at most every `freshMs`. The store has none of them,
- * so a decision that is removed while no server runs ends at no client: each is sent with a limited life, and again
- * before it ends.
+ * bouncers that ask for them. They are read when a bouncer asks, at most every `freshMs`. Each is sent with a limited
+ * life, and again before it ends, since nobody may ask for the end of one that is removed.
  */
 export function createStandingDecisions(options: {
   /** No account has such a name. */
   readonly name: `(${string})`;
   /** All there are, by value. */
   readonly read: () => Promise<ReadonlyMap<string, DecisionFacts>>;
+  /** Stores what is told, so that its end is told after a restart, too; absent: what nobody heard the end of lapses. */
+  readonly keep?: (told: Decided) => Promise<void>;
   /** The decisions are read again after this time. */
   readonly freshMs: number;
   /** The life of a sent decision at most; it is sent again after half of it. */
@@ -254,7 +256,7 @@ export function createStandingDecisions(options: {
   readonly bans: Pick<Bans, 'add' | 'unban' | 'of'>;
   readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
 }) {
-  const { name, freshMs, lifeMs, bans, clock } = options;
+  const { name, freshMs, lifeMs, bans, clock, keep } = options;
   let readAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
@@ -270,6 +272,8 @@ export function createStandingDecisions(options: {
       if (one.untilMs > (now?.untilMs ?? 0) || now?.type !== one.type) gone.push([value, one]);
     }
     for (const some of slicesOf(gone)) {
+      const over = some.map((one) => ({ ...one, untilMs: atMs }));
+      await keep?.({ account: name, atMs, decisions: over });
       bans.unban({ account: name, atMs, decisions: some });
       if (turns.isOver()) await turns.next();
     }
@@ -283,6 +287,7 @@ export function createStandingDecisions(options: {
       if (!isSent && untilMs > atMs) added.push([value, { ...one, untilMs }]);
     }
     for (const some of slicesOf(added)) {
+      await keep?.({ account: name, atMs, decisions: some });
       bans.add({ account: name, atMs, decisions: some });
       if (turns.isOver()) await turns.next();
     }
@@ -319,12 +324,21 @@ export function mergeDecisions(
 ): OwnDecisions | undefined {
   if (other === undefined || own === undefined) return own ?? other;
   const ended = new Map<string, OwnDecision>(own.ended);
+  const active = new Map<string, OwnDecision>([...other.active, ...own.active]);
+  // What stands behind a decision that ended takes its place: it is told again, and not the end.
+  for (const [value, one] of own.ended) {
+    const next = own.active.has(value) ? undefined : other.active.get(value);
+    // Who has a ban must lose it before a captcha.
+    if (next === undefined || outweighs({ ...one, untilMs: 0 }, { ...next, untilMs: 0 })) continue;
+    ended.delete(value);
+    active.set(value, { ...next, position: Math.max(one.position, next.position) });
+  }
   // A client that has the account's own decision on a value must not lose it by the end of another.
   for (const [value, one] of other.ended) {
     if (!own.active.has(value) && !own.ended.has(value)) ended.set(value, one);
   }
   return {
-    active: new Map<string, OwnDecision>([...other.active, ...own.active]),
+    active,
     ended,
     lastPosition: Math.max(other.lastPosition, own.lastPosition),
   };

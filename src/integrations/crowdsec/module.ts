@@ -20,7 +20,7 @@ import { flagsOf, metaOf } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { ownEntriesList } from '../../index/trie/memory.ts';
 import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
-import { formatNetwork, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
+import { formatNetwork, type Prefix, parsePrefix, widthOf, withoutHoles } from '../../ip/prefix.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
@@ -83,6 +83,8 @@ export const crowdsecEndpoints: readonly Endpoint[] = [
 /** Entries of a whole list for a key that says nothing of it. */
 const entriesMaxDefault = 20_000;
 const entriesPerWalk = 1_024;
+/** A network with more allow rules in it is told by the stream alone. */
+const holesMax = 1_024;
 const spared = entryFlags.allowlisted | entryFlags.knownGood;
 
 export async function openCrowdsec(needs: {
@@ -184,7 +186,7 @@ export async function openCrowdsec(needs: {
     return !holdsAny(prefix, index, entryFlags.allowlisted);
   }
 
-  /** Returns what the operator banned by hand, but for networks that hold somebody who is never blocked. */
+  /** Returns what the operator banned by hand; of a network the pieces that hold nobody who is allowed. */
   async function manual(): Promise<readonly ByHand[]> {
     const found: ByHand[] = [];
     for (const entry of [...needs.manualEntries()]) {
@@ -197,9 +199,16 @@ export async function openCrowdsec(needs: {
       // An entry with a low score may lie in a network that the operator banned.
       const by = isByHand(entry) ? entry : decidedBy(whole);
       if (by === 0 || !isByHand(by)) continue;
-      if (!isListableNetwork(whole) || sparesAnyIn(whole, index)) continue;
-      if (!judge(whole.family, words, clock.now()).malicious) continue;
-      found.push([formatNetwork(whole), byOperator]);
+      if (!isListableNetwork(whole)) continue;
+      // The first address of a network may be allowed where the others are not.
+      const holes = allowedIn(whole, index);
+      if (holes.length === 0 && !judge(whole.family, words, clock.now()).malicious) continue;
+      if (holes.length > holesMax) continue;
+      // In the pieces of the list, which leaves out who is allowed.
+      for (const piece of withoutHoles(whole, holes)) {
+        found.push([formatNetwork(piece), byOperator]);
+        if (turns.isOver()) await turns.next();
+      }
     }
     return found;
   }
@@ -243,6 +252,7 @@ export async function openCrowdsec(needs: {
   const groups = createStandingDecisions({
     name: '(operator)',
     read: manager.groups,
+    keep: stored.keep,
     freshMs: 1_000,
     lifeMs: 2 * dayMs,
     bans,
@@ -328,6 +338,23 @@ export async function openCrowdsec(needs: {
       await uses.close();
     },
   };
+}
+
+/** Returns the allow rules around a network or in it, in order, up to `holesMax` and one more. */
+function allowedIn(prefix: Prefix, index: IpIndex): Prefix[] {
+  const holes: Prefix[] = [];
+  const note = (entry: number) => {
+    if ((flagsOf(metaOf(index.records, entry)) & entryFlags.allowlisted) === 0) return;
+    const { family, words, length } = index.prefixOf(entry)!;
+    const whole = new Uint32Array(4);
+    whole.set(words);
+    if (holes.length <= holesMax) holes.push({ family, words: whole, length });
+  };
+  for (let after: Prefix | undefined; holes.length <= holesMax; ) {
+    after = index.walk(prefix, note, { after, limit: entriesPerWalk });
+    if (after === undefined) break;
+  }
+  return holes;
 }
 
 /** Returns whether an allowlisted or known-good entry lies in a network or around it. */

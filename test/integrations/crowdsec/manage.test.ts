@@ -127,3 +127,22 @@ it('the end of another decision on a value takes none away that the account has 
   assert.deepEqual([...all!.ended.keys()], []);
   assert.deepEqual([...bans.of('(operator)')!.ended.keys()], ['JP'], 'others are told');
 });
+
+it('behind a decision of the account that ended the operator’s is told, and no end', async () => {
+  const { bans, rows, refresh } = openStanding(2 * dayMs);
+  rows.JP = Number.POSITIVE_INFINITY;
+  await refresh();
+  const mine = { ...byOperator, origin: 'crowdsec', value: 'JP', atMs: startMs } as const;
+  const decided = {
+    account: 'mine',
+    atMs: startMs,
+    decisions: [{ ...mine, untilMs: startMs + hourMs }],
+  };
+  bans.add(decided);
+  const since = bans.position();
+  bans.unban(decided);
+  const all = mergeDecisions(bans.of('mine'), await refresh(1_000));
+  assert.equal(all?.ended.has('JP'), false);
+  const told = all!.active.get('JP')!;
+  assert.deepEqual([told.origin, told.position > since], ['cscli', true]);
+});

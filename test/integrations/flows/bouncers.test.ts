@@ -424,6 +424,30 @@ it('who has what the operator says alone hears of an entry on the list, and of i
   assert.deepEqual(sorted(words), sorted([byHand, ofList]));
 });
 
+it('of an own network with somebody allowed the same pieces are told by each way', async () => {
+  await server.cliJson('entry', 'add', '45.56.0.0/28', '--score', '100');
+  await server.cliJson('allow', 'add', '45.56.0.5');
+  const pieces = sorted(['45.56.0.0/30', '45.56.0.4', '45.56.0.6/31', '45.56.0.8/29']);
+  const valuesOf = (rows: readonly Decision[]) =>
+    sorted(rows.map(({ value }) => value).filter((value) => value.startsWith('45.56.')));
+  await within(async () => {
+    const { new: told } = await stream('?startup=true&origins=cscli');
+    return String(valuesOf(told)) === String(pieces);
+  }, 'the pieces');
+  const asked = async (query: string) => {
+    const rows: Decision[] | null = JSON.parse((await get(`/v1/decisions?${query}`)).body);
+    return valuesOf(rows ?? []);
+  };
+  for (const way of ['', '&range=45.56.0.0/28&contains=false']) {
+    assert.deepEqual(await asked(`origins=cscli${way}`), pieces, way);
+  }
+  assert.deepEqual(await asked('range=45.56.0.8/29'), ['45.56.0.8/29']);
+  assert.deepEqual(await asked('ip=45.56.0.9'), ['45.56.0.9']);
+  assert.deepEqual(await asked('range=45.56.0.4/31'), []);
+  await server.cliJson('entry', 'remove', '45.56.0.0/28');
+  await server.cliJson('allow', 'remove', '45.56.0.5');
+});
+
 it('an address that is suspect has a captcha by a look-up and in the stream, where the operator set a score', async () => {
   const ask = async (query: string) =>
     JSON.parse((await get(`/v1/decisions?${query}`)).body) as Decision[] | null;
@@ -480,8 +504,16 @@ it('nothing is lost over a kill: who follows gets the list and what was removed'
     await other.poll('?startup=true');
     return !other.held.has('45.10.0.9');
   }, 'the rule');
+  const systems = async (query: string) => {
+    const { new: added, deleted } = await stream(`?scopes=as${query}`, { 'User-Agent': 'patient' });
+    return [added, deleted].map((rows) => rows.map(({ value }) => value));
+  };
+  await server.cliJson('entry', 'add', 'AS64500', '--score', '100');
+  assert.deepEqual(await systems('&startup=true'), [['64500'], []]);
+  await server.cliJson('entry', 'remove', 'AS64500');
   await server.kill();
   server = await start();
+  assert.deepEqual(await systems(''), [[], ['64500']], 'it would stay for two days');
   await seed('fourth', ['45.40.0.1']);
   await within(async () => {
     await client.poll();
