@@ -325,10 +325,10 @@ export function mergeDecisions(
   if (other === undefined || own === undefined) return own ?? other;
   const ended = new Map<string, OwnDecision>(own.ended);
   const active = new Map<string, OwnDecision>([...other.active, ...own.active]);
-  // What stands behind a decision that ended takes its place: it is told again, and not the end.
+  // Where another decision stands behind one that ended, it is told again in place of the end.
   for (const [value, one] of own.ended) {
     const next = own.active.has(value) ? undefined : other.active.get(value);
-    // Who has a ban must lose it before a captcha.
+    // A client that has a ban must lose it before it is sent the captcha.
     if (next === undefined || outweighs({ ...one, untilMs: 0 }, { ...next, untilMs: 0 })) continue;
     ended.delete(value);
     active.set(value, { ...next, position: Math.max(one.position, next.position) });
