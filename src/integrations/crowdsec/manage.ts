@@ -325,7 +325,7 @@ export function mergeDecisions(
   if (other === undefined || own === undefined) return own ?? other;
   const ended = new Map<string, OwnDecision>(own.ended);
   const active = new Map<string, OwnDecision>([...other.active, ...own.active]);
-  // Where another decision stands behind one that ended, it is told again in place of the end.
+  // The decision behind one that ended is told again, in place of the end.
   for (const [value, one] of own.ended) {
     const next = own.active.has(value) ? undefined : other.active.get(value);
     // A client that has a ban must lose it before it is sent the captcha.
