@@ -1,8 +1,8 @@
 /** All screens of the operators' console in one table, each with the part of the service that it shows. */
 
 import type { AuditLog } from '../access/audit-log.ts';
+import type { Language } from '../core/language.ts';
 import type { PlainRoute } from '../http/router.ts';
-import type { Language } from '../web/language.ts';
 import { type ConsoleInbox, inboxEndpoints, inboxScreens } from './inbox/inbox.route.ts';
 import type { ConsoleNames, ConsoleParts } from './operator-request.route.ts';
 import type { ConsoleView } from './parts.page.tsx';

@@ -7,6 +7,7 @@ import { isAccountId } from '../access/accounts/records.ts';
 import type { AuditLog } from '../access/audit-log.ts';
 import type { Clock } from '../core/clock.ts';
 import { type ErrorCode, sentenceFor } from '../core/errors.ts';
+import type { Language } from '../core/language.ts';
 import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import type { Reply } from '../http/request/message.ts';
 import type { Params } from '../http/request/query.ts';
@@ -14,7 +15,6 @@ import type { PlainRoute } from '../http/router.ts';
 import { sessionForm, sessionPage } from '../web/guard/endpoint.ts';
 import type { AnyPageBuilder } from '../web/guard/page-builder.ts';
 import type { AnyRequestContext, SessionLike } from '../web/guard/request-context.ts';
-import type { Language } from '../web/language.ts';
 import { doneIn, doneTag } from '../web/page-tools.ts';
 import {
   type ConsoleSection,

@@ -4,6 +4,8 @@
  * and docs/ERRORS.md lists it.
  */
 
+import type { Language } from './language.ts';
+
 interface ErrorRow {
   /** HTTP status (RFC 9110, 15). */
   readonly status: number;
@@ -273,7 +275,7 @@ export function statusOf(code: ErrorCode): number {
 }
 
 /** Returns the sentence for people. */
-export function sentenceFor(code: ErrorCode, language: 'en' | 'fr'): string {
+export function sentenceFor(code: ErrorCode, language: Language): string {
   return errors[code][language];
 }
 

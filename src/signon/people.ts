@@ -5,6 +5,7 @@
 
 import { type AccountRecord, decodeAccount, findAccountId } from '../access/accounts/records.ts';
 import type { Clock } from '../core/clock.ts';
+import { type Language, languages } from '../core/language.ts';
 import { readKnownAddress } from '../core/mail-address.ts';
 import { newToken, type Random } from '../core/random.ts';
 import { dayMs, hourMs } from '../core/time.ts';
@@ -22,7 +23,7 @@ import {
   varint,
 } from '../storage/record.ts';
 import type { RowCheck, SetRow, Store } from '../storage/store.ts';
-import { browserHash, languages, type StoredLanguage } from './visitor.ts';
+import { browserHash } from './visitor.ts';
 
 export type Credentials = Decoded<typeof decodeCredentials>;
 
@@ -171,7 +172,7 @@ export const { encode: encodeCredentials, decode: decodeCredentials } = record(2
 
 type ErasureTombstone =
   | { readonly state: 'notify' | 'silent' | 'over' }
-  | { readonly state: 'notice_due'; readonly email: string; readonly language: StoredLanguage };
+  | { readonly state: 'notice_due'; readonly email: string; readonly language: Language };
 
 /** A mail that could not be sent in a day is no news any more. */
 const deletionNoticeLifeMs = dayMs;

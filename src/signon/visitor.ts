@@ -3,31 +3,8 @@
  * nothing that identifies a device.
  */
 
+import type { Visitor } from '../contracts/visitor.ts';
 import { sha256 } from '../core/digest.ts';
-
-/** The order is on disk. */
-export const languages = ['en', 'fr'] as const;
-export type StoredLanguage = (typeof languages)[number];
-
-export interface Visitor {
-  /** The client's network, see `networksOf` in ip/networks.ts: IPv4 or an IPv6 /64. */
-  readonly network: string;
-  /** The client's IPv4 /24 or IPv6 /48, see there. */
-  readonly neighbourhood?: string | undefined;
-  /** The country of the client's address, `ZZ` when unknown. */
-  readonly country: string;
-  /** The header as it came; only `agentName` of it is kept. */
-  readonly userAgent: string;
-  /** The browser cookie (see `newToken`), if it came. */
-  readonly browser?: string | undefined;
-  /** The id of the browser, also before a sign-in; it follows from a cookie that this browser alone has. */
-  readonly browserId?: string | undefined;
-  /** The cookie of a browser that asked for a mailed link to sign in, if it came. */
-  readonly asked?: string | undefined;
-  /** The cookie of a trusted browser, if it came. */
-  readonly trusted?: string | undefined;
-  readonly language: StoredLanguage;
-}
 
 /** The visitor of an act of the operator has neither a browser nor a country. */
 export const operatorsClient: Visitor = {

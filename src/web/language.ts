@@ -3,13 +3,10 @@
  * fixed length and number of ranges, and a malformed range counts as absent.
  */
 
+import { type Language, languages } from '../core/language.ts';
 import { type Catalogue, en, fr } from './layout/words.ts';
 
 export type { Catalogue };
-
-/** First is the default. */
-export const languages = ['en', 'fr'] as const;
-export type Language = (typeof languages)[number];
 
 const catalogues: Record<Language, Catalogue> = { en, fr };
 

@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { logoName } from '../config/logo.ts';
 import { equalBytes } from '../core/digest.ts';
 import { sentenceFor } from '../core/errors.ts';
+import type { Language } from '../core/language.ts';
 import { minuteMs } from '../core/time.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/request/message.ts';
 import { type Assets, type Brand, loadAssets } from './assets.ts';
-import { catalogueFor, type Language, pickLanguage } from './language.ts';
+import { catalogueFor, pickLanguage } from './language.ts';
 import { type ErrorStatus, errorPage, type PageFrame, type SiteLinks } from './layout/layout.tsx';
 import type { RenderErrorPage } from './shape.ts';
 

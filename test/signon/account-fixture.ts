@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
+import type { Visitor } from '../../src/contracts/visitor.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import type { Log } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
@@ -14,7 +15,6 @@ import type { Mail } from '../../src/signon/mail/mail-format.ts';
 import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open-signon.ts';
 import type { Session } from '../../src/signon/sessions/sessions.ts';
 import type { SignedIn } from '../../src/signon/sessions/sign-in.ts';
-import type { Visitor } from '../../src/signon/visitor.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { value } from '../support/house/result.ts';

@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { runInNewContext } from 'node:vm';
+import { languages } from '../../src/core/language.ts';
 import { confirmPage } from '../../src/signon/account/confirm.page.tsx';
 import { createPasskeyPage, passkeyOutcome } from '../../src/signon/people/register.page.tsx';
 import { linkButtonPage } from '../../src/signon/people/verify.page.tsx';
 import { signInPage } from '../../src/signon/sessions/sign-in.page.tsx';
 import { catalogueFor } from '../../src/signon/words.ts';
 import { renderHtml } from '../../src/web/html.ts';
-import { languages } from '../../src/web/language.ts';
 
 const causes = new Map<object, string>([
   [{ name: 'InvalidStateError' }, 'known'],

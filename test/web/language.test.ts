@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Language } from '../../src/core/language.ts';
 import { ipPage } from '../../src/reputation/address/address.page.tsx';
 import { homePage } from '../../src/site/home/home.page.tsx';
 import { hostName, renderHtml } from '../../src/web/html.ts';
-import { catalogueFor, type Language, pickLanguage } from '../../src/web/language.ts';
+import { catalogueFor, pickLanguage } from '../../src/web/language.ts';
 import { formatFor } from '../../src/web/layout/format.ts';
 import { errorPage } from '../../src/web/layout/layout.tsx';
 import {

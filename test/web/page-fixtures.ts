@@ -1,10 +1,10 @@
 /** Data for the pages' tests: a frame over the real static files, and addresses of several kinds. */
 
+import type { Language } from '../../src/core/language.ts';
 import type { IpPageData } from '../../src/reputation/address/address.page.tsx';
 import { feeds } from '../../src/reputation/blocklists/catalog.ts';
 import type { FeedLabel, FeedsPageData } from '../../src/reputation/blocklists/feeds.page.tsx';
 import { type Assets, loadAssets } from '../../src/web/assets.ts';
-import type { Language } from '../../src/web/language.ts';
 import type { PageFrame } from '../../src/web/layout/layout.tsx';
 
 export const dayMs = 86_400_000;

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { frameText as captcha } from '../../src/captcha/words.ts';
 import { frameText as console } from '../../src/console/words.ts';
+import type { Language } from '../../src/core/language.ts';
 import { frameText as reputation } from '../../src/reputation/words.ts';
 import { consentEn, consentFr } from '../../src/signon/sites/words.ts';
 import { frameText as signon } from '../../src/signon/words.ts';
 import { frameText as site } from '../../src/site/words.ts';
-import type { Language } from '../../src/web/language.ts';
 
 /** Of a sentence; the pages of the console are read fast and often. */
 const wordsMax = 20;

@@ -6,6 +6,7 @@ import {
   auditCsvLine,
   auditJsonLine,
 } from '../../access/audit-log.ts';
+import type { Language } from '../../core/language.ts';
 import { fail, ok } from '../../core/result.ts';
 import { createTurns } from '../../core/scheduling.ts';
 import { geoFreshMs } from '../../geo/sources.ts';
@@ -13,7 +14,6 @@ import { createBodyWriter } from '../../http/answer/body-writer.ts';
 import type { Header, Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import type { Language } from '../../web/language.ts';
 import { noStore } from '../../web/shape.ts';
 import {
   type ConsoleNames,

@@ -6,8 +6,8 @@
 
 import { createHash } from 'node:crypto';
 import { type Accent, readAccent } from '../../core/accent.ts';
+import type { Language } from '../../core/language.ts';
 import { renderHtml } from '../../web/html.ts';
-import type { Language } from '../../web/language.ts';
 import { formatFor } from '../../web/layout/format.ts';
 
 const en = {

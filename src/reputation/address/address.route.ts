@@ -8,6 +8,7 @@
 import * as v from 'valibot';
 import type { Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { Language } from '../../core/language.ts';
 import { fail } from '../../core/result.ts';
 import type { Turns } from '../../core/scheduling.ts';
 import { count, dateTime, score } from '../../core/schema.ts';
@@ -57,7 +58,6 @@ import {
 import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
 import type { AnyRequestContext, SessionLike } from '../../web/guard/request-context.ts';
 import type { Html } from '../../web/html.ts';
-import type { Language } from '../../web/language.ts';
 import { dataOrPage, errorsOrPage } from '../../web/openapi.ts';
 import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts';
 import type { ReplyCache } from '../../web/reply-cache.ts';

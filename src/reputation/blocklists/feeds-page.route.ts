@@ -5,13 +5,13 @@
 
 import { createHash } from 'node:crypto';
 import { clientLimits } from '../../config/limits.ts';
+import type { Language } from '../../core/language.ts';
 import { providerAttribution } from '../../geo/sources.ts';
 import { conditionHeaders, negotiate, type Representation } from '../../http/answer/negotiate.ts';
 import type { Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { openPage } from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';
-import type { Language } from '../../web/language.ts';
 import { languageOf, type PageTools, pageRequestHeaders } from '../../web/page-tools.ts';
 import { feeds, variantName } from './catalog.ts';
 import { type FeedFigures, type FeedLabel, feedsPage } from './feeds.page.tsx';

@@ -1,13 +1,13 @@
 /** Mails that a command sends itself. It waits for them, since its process ends afterwards. */
 
 import type { OperationTools } from '../../contracts/operation.ts';
+import type { Language } from '../../core/language.ts';
 import { ok, type Result } from '../../core/result.ts';
 import { createInvitations, type Invitation, type Invitations } from '../people/invitations.ts';
 import { createLinks, pageLinks } from '../people/links.ts';
 import { createResetLinks, type ResetLinks } from '../people/recovery.ts';
 import { isErased, openPeople } from '../people.ts';
 import { createSecurityLog } from '../sessions/security-log.ts';
-import type { StoredLanguage } from '../visitor.ts';
 import { mailSender } from './mail-format.ts';
 import { createMailer, type Delivery, type MailTransport } from './mailer.ts';
 import { createNotices, type Notices } from './notices.ts';
@@ -64,7 +64,7 @@ export async function sendResetLink(
 export async function sendInvitation(
   tools: OperationTools & { readonly invite?: Invitations['invite'] },
   address: string,
-  language: StoredLanguage,
+  language: Language,
 ): Promise<Result<{ invitation: Invitation; sent: boolean }>> {
   if (tools.invite !== undefined) {
     const done = await tools.invite(address, language);

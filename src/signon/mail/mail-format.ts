@@ -6,11 +6,11 @@
 
 import { readLogo } from '../../config/logo.ts';
 import type { Accent } from '../../core/accent.ts';
-import type { StoredLanguage } from '../visitor.ts';
+import type { Language } from '../../core/language.ts';
 
 export interface Mail {
   readonly to: string;
-  readonly language: StoredLanguage;
+  readonly language: Language;
   readonly subject: string;
   readonly text: string;
   /** In the HTML twin, the words on the link. */
@@ -76,7 +76,7 @@ const entities: Readonly<Record<string, string>> = {
 };
 const escaped = (text: string) => text.replace(/[&<>"]/g, (found) => entities[found]!);
 
-const buttonLabels: Readonly<Record<StoredLanguage, string>> = {
+const buttonLabels: Readonly<Record<Language, string>> = {
   en: 'Open the page',
   fr: 'Ouvrir la page',
 };

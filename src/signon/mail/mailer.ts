@@ -11,9 +11,9 @@
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import type { DistributedLimits } from '../../access/quota/distributed-limits.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { Language } from '../../core/language.ts';
 import type { Log } from '../../core/log.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
-import type { StoredLanguage } from '../visitor.ts';
 import { type Mail, type MailSender, signature } from './mail-format.ts';
 import { type MailName, type MailValues, mailText } from './texts.ts';
 
@@ -57,7 +57,7 @@ export type Delivery = 'sent' | 'given_up' | 'not_now';
 /** @param account see `Mail` */
 type Asked<Name extends MailName> = [
   to: string,
-  language: StoredLanguage,
+  language: Language,
   name: Name,
   values: MailValues<Name>,
   account?: string,

@@ -6,8 +6,8 @@ import type { Config } from '../../config.ts';
 import { type OperationTools, operationsOn, refuse } from '../../contracts/operation.ts';
 import { choice, textOf } from '../../contracts/operation-parameters.ts';
 import { OperatorError } from '../../core/errors.ts';
+import { type Language, languages } from '../../core/language.ts';
 import { fail } from '../../core/result.ts';
-import { languages, type StoredLanguage } from '../visitor.ts';
 import { inspectTls, transportOf } from './command-mails.ts';
 import { mailSender, signature } from './mail-format.ts';
 import type { Mailer } from './mailer.ts';
@@ -36,7 +36,7 @@ async function sendByServer(
   { config }: Pick<OperationTools, 'config'>,
   mailer: Mailer,
   to: string,
-  language: StoredLanguage,
+  language: Language,
 ): Promise<void> {
   const ended = mailer.deliver(to, language, 'test', { link: `${config.baseUrl}/` });
   const late = new AbortController();

@@ -3,8 +3,8 @@
  * entries. A line holds at most 78 characters, links aside.
  */
 
+import type { Language } from '../../core/language.ts';
 import type { ChangeEvent } from '../sessions/security-log.ts';
-import type { StoredLanguage } from '../visitor.ts';
 
 export interface MailText {
   readonly subject: string;
@@ -66,7 +66,7 @@ const seenLabels = {
 } as const;
 
 /** An operator's act has no browser. */
-function linesOf(language: StoredLanguage, { agent, country, at }: Seen): string {
+function linesOf(language: Language, { agent, country, at }: Seen): string {
   const labels = seenLabels[language];
   const locale = language === 'en' ? 'en-GB' : 'fr-FR';
   const moment = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;
@@ -634,7 +634,7 @@ ${link}`,
   }),
 };
 
-export const mailCatalogues: Readonly<Record<StoredLanguage, MailCatalogue>> = { en, fr };
+export const mailCatalogues: Readonly<Record<Language, MailCatalogue>> = { en, fr };
 
 export type MailValues<Name extends MailName> = Parameters<MailCatalogue[Name]>[0];
 
@@ -644,7 +644,7 @@ export type MailValues<Name extends MailName> = Parameters<MailCatalogue[Name]>[
  * @param now milliseconds since 1970
  */
 export function mailText<Name extends MailName>(
-  language: StoredLanguage,
+  language: Language,
   name: Name,
   values: MailValues<Name>,
   sender: string,

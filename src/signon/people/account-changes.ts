@@ -12,6 +12,7 @@
  * bounded: over the bound a change is refused, and never made unseen.
  */
 
+import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
@@ -40,7 +41,6 @@ import {
   type Sessions,
 } from '../sessions/sessions.ts';
 import { signedOutNews } from '../sites/site-news.ts';
-import type { Visitor } from '../visitor.ts';
 
 /** The rows and credentials that one change writes, computed from the person as just loaded. */
 export interface Step<T> {

@@ -22,6 +22,7 @@ import { createKeyRecords, keysOfKeyRows, readKeyUse } from '../../access/keys/a
 import { scopeNames } from '../../access/keys/key-format.ts';
 import { dateText, type PersonalData } from '../../contracts/personal-data.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { Language } from '../../core/language.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -51,10 +52,9 @@ import {
   readTombstone,
   tombstoneRow,
 } from '../people.ts';
-import type { StoredLanguage } from '../visitor.ts';
 
 /** Sends a person the notice that the account is deleted. */
-export type DeletionNotice = (email: string, language: StoredLanguage) => Promise<Delivery>;
+export type DeletionNotice = (email: string, language: Language) => Promise<Delivery>;
 
 /** The rows of revoked keys that are removed in one commit. */
 const keyRowsMax = 200;

@@ -13,6 +13,7 @@
 
 import { accountRow } from '../../access/accounts/accounts.ts';
 import type { ClientLimits } from '../../access/quota/client-limits.ts';
+import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { readMailAddress } from '../../core/mail-address.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -25,7 +26,6 @@ import { formerAfter } from '../mail/notices.ts';
 import { isActive, type People } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Renewed, Session } from '../sessions/sessions.ts';
-import type { Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
 import { type Links, type PageLinks, unused } from './links.ts';
 import { isEvictable, placeAt } from './pending.ts';

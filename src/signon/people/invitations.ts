@@ -8,6 +8,7 @@
 
 import { type AccountRecord, decodeAccount } from '../../access/accounts/records.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { Language } from '../../core/language.ts';
 import { readKnownAddress, readMailAddress } from '../../core/mail-address.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
@@ -18,7 +19,7 @@ import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { isVerified, noCredentials, type People, unchanged } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
-import { operatorsClient, type StoredLanguage } from '../visitor.ts';
+import { operatorsClient } from '../visitor.ts';
 import { invitedAccounts, type Links, newInvitationData, type PageLinks } from './links.ts';
 import { evictionOf, pendingLifeMs, pendingRows } from './pending.ts';
 import type { RowCounter } from './row-counter.ts';
@@ -58,7 +59,7 @@ export function createInvitations(options: {
    * `invalid_parameter`; `conflict`: there is such an account; `capacity_exceeded`: too many invitations are
    * open; `client_limit_exceeded`: the address had its mails of this hour.
    */
-  async function invite(address: string, language: StoredLanguage): Promise<Result<Invitation>> {
+  async function invite(address: string, language: Language): Promise<Result<Invitation>> {
     const email = readMailAddress(address);
     if (email === undefined) {
       return fail('invalid_parameter', `'${address.slice(0, 80)}' is not a mail address`, 'email');

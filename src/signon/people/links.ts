@@ -9,6 +9,7 @@
  * Decoys (of addresses without an account, too) share a few rows and write over one another.
  */
 
+import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/digest.ts';
 import { hashOfToken, newToken, type Random } from '../../core/random.ts';
@@ -22,7 +23,7 @@ import {
   pendingPasskeyText,
   readPendingPasskey,
 } from '../proofs/factor-rows.ts';
-import { browserHash, type Visitor } from '../visitor.ts';
+import { browserHash } from '../visitor.ts';
 import { createRowCounter, type RowCounter, type RowCounterStats } from './row-counter.ts';
 
 export const linkLifeMs = {

@@ -28,6 +28,7 @@ import {
 } from '../../contracts/operation-parameters.ts';
 import { dateIn, dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
+import { languages } from '../../core/language.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail } from '../../core/result.ts';
@@ -43,7 +44,6 @@ import {
 import { createPasswords } from '../proofs/passwords.ts';
 import { createSessions } from '../sessions/sessions.ts';
 import { signedOutNews } from '../sites/site-news.ts';
-import { languages } from '../visitor.ts';
 import type { Deletion } from './deletion.ts';
 import { type Invitations, listInvitations, withdrawInvitation } from './invitations.ts';
 import { createOperator } from './operator.ts';

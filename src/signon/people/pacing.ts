@@ -10,9 +10,9 @@
  */
 
 import { type DistributedLimits, localLimits } from '../../access/quota/distributed-limits.ts';
+import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
-import type { Visitor } from '../visitor.ts';
 
 /** The registrations of a network in a day whose links work at once. */
 export const promptPerDay = 20;

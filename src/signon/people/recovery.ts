@@ -10,6 +10,7 @@
  */
 
 import { isAccountId } from '../../access/accounts/records.ts';
+import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress } from '../../core/mail-address.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -24,7 +25,7 @@ import { turnOf } from '../proofs/passwords.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Renewed, Session } from '../sessions/sessions.ts';
 import { signedOutNews } from '../sites/site-news.ts';
-import { operatorsClient, type Visitor } from '../visitor.ts';
+import { operatorsClient } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
 import {
   type FoundLink,

@@ -19,8 +19,10 @@ import { accountRow } from '../../access/accounts/accounts.ts';
 import { accountCreated } from '../../access/accounts/events.ts';
 import type { AccountRecord } from '../../access/accounts/records.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
+import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes } from '../../core/digest.ts';
+import type { Language } from '../../core/language.ts';
 import { domainOf, readMailAddress } from '../../core/mail-address.ts';
 import { hashOfToken, newToken, type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -54,7 +56,7 @@ import { normalisePassword, type Passwords, turnOf } from '../proofs/passwords.t
 import { createSealedTexts } from '../sealed-text.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Session, Sessions } from '../sessions/sessions.ts';
-import { agentName, browserHash, type StoredLanguage, type Visitor } from '../visitor.ts';
+import { agentName, browserHash } from '../visitor.ts';
 import {
   type AskedLink,
   type Chosen,
@@ -203,7 +205,7 @@ export function createRegistration(options: RegistrationOptions) {
   function mailLink(
     { token, isFull }: ReturnType<Links['make']>,
     { chosen, worksFrom }: AskedLink,
-    to: { readonly id: string; readonly email: string; readonly language: StoredLanguage },
+    to: { readonly id: string; readonly email: string; readonly language: Language },
   ): void {
     if (isFull) return;
     const values = {

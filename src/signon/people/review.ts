@@ -10,6 +10,7 @@
 
 import type { ApiKey, ApiKeys } from '../../access/keys/api-keys.ts';
 import type { SiteKey, SiteKeys } from '../../access/keys/site-keys.ts';
+import type { Visitor } from '../../contracts/visitor.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import {
   apiKeyByAccountPrefix,
@@ -24,7 +25,6 @@ import { passkeyKeysOf } from '../proofs/factor-rows.ts';
 import type { PasskeyInfo, Passkeys } from '../proofs/passkeys.ts';
 import type { Session } from '../sessions/sessions.ts';
 import type { ConnectedSite, Consents } from '../sites/consents.ts';
-import type { Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
 
 interface ReviewedWebhook {

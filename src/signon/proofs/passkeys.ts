@@ -4,6 +4,7 @@
  * factors at once.
  */
 
+import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce } from '../../storage/change.ts';
@@ -14,7 +15,6 @@ import { isActive, type People } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Session, Sessions } from '../sessions/sessions.ts';
 import type { SignedIn, SignIn } from '../sessions/sign-in.ts';
-import type { Visitor } from '../visitor.ts';
 import {
   type CeremonyPurpose,
   encodePasskey,

@@ -8,9 +8,9 @@
  */
 
 import { hash as argon2Hash, verify as argon2Verify } from '@node-rs/argon2';
+import type { Visitor } from '../../contracts/visitor.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { Visitor } from '../visitor.ts';
 
 export const passwordLength = { min: 8, max: 256 } as const;
 /** NFKC makes at most 18 characters of one: a bound before it keeps the work small. */

@@ -17,8 +17,10 @@ import {
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import { type DistributedLimits, localLimits } from '../../access/quota/distributed-limits.ts';
+import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes } from '../../core/digest.ts';
+import type { Language } from '../../core/language.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -31,7 +33,6 @@ import type { Store } from '../../storage/store.ts';
 import type { Outbox } from '../mail/outbox.ts';
 import { notErased } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
-import type { StoredLanguage, Visitor } from '../visitor.ts';
 
 const phoneLimits = {
   account: { max: 5, windowMs: dayMs },
@@ -61,7 +62,7 @@ const openCodes = record(1, {
   expiresAt: time,
 });
 
-const texts: Readonly<Record<StoredLanguage, (code: string, service: string) => string>> = {
+const texts: Readonly<Record<Language, (code: string, service: string) => string>> = {
   en: (code, service) => `${code} is your code for ${service}. It is valid for 10 minutes.`,
   fr: (code, service) => `${code} est votre code pour ${service}. Il est valable 10 minutes.`,
 };

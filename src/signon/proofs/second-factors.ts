@@ -10,6 +10,7 @@
 import { createHmac } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { deriveKey, type MasterKey, seal, open as unseal } from '../../access/keys/master-key.ts';
+import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/digest.ts';
 import type { Random } from '../../core/random.ts';
@@ -20,7 +21,6 @@ import type { Store } from '../../storage/store.ts';
 import type { AccountChanges, ChangeRequest } from '../people/account-changes.ts';
 import { notErased } from '../people.ts';
 import type { Session } from '../sessions/sessions.ts';
-import type { Visitor } from '../visitor.ts';
 import {
   encodeFactor,
   type Factor,

@@ -1,11 +1,11 @@
 /** The narrow page, and on it an expected failure in the reader's language. */
 
+import type { Language } from '../../core/language.ts';
 import type { Failure } from '../../core/result.ts';
 import { Notice } from '../../web/components/card.tsx';
 import { Hidden, LinkButton } from '../../web/components/form.tsx';
 import type { FailureWords } from '../../web/guard/page-builder.ts';
 import { type Html, renderHtml } from '../../web/html.ts';
-import type { Language } from '../../web/language.ts';
 import {
   FailureBody,
   failureEnd,

@@ -4,13 +4,14 @@
  * its verification makes them lasting. Never a token, an address or a full user agent.
  */
 
+import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { type Key, securityLogKey, securityLogPrefix } from '../../storage/keys.ts';
 import { type Decoded, oneOf, record, text } from '../../storage/record.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import { notErased } from '../people.ts';
-import { agentName, countryOf, type Visitor } from '../visitor.ts';
+import { agentName, countryOf } from '../visitor.ts';
 
 /** The order is on disk: add at the end only. */
 export const securityEvents = [

@@ -5,13 +5,13 @@
  */
 
 import { domainToUnicode } from 'node:url';
+import type { Language } from '../../core/language.ts';
 import { domainOf } from '../../core/mail-address.ts';
 import { Notice } from '../../web/components/card.tsx';
 import { Button, Form, Hidden, LinkButton } from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { classes, type Html } from '../../web/html.ts';
-import type { Language } from '../../web/language.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import {
   FailureBody,

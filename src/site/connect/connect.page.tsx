@@ -4,6 +4,7 @@
  * form, and the card is looked at again by a link.
  */
 
+import type { Language } from '../../core/language.ts';
 import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
 import {
   Button,
@@ -16,7 +17,6 @@ import {
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { type Html, safeHref } from '../../web/html.ts';
-import type { Language } from '../../web/language.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { docPath } from '../docs/library.ts';
 import { pluginPath } from '../kit/kit.route.ts';

@@ -6,10 +6,10 @@
  * Without a script the navigation is the list of all pages, and the search stays hidden.
  */
 
+import type { Language } from '../../core/language.ts';
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
-import type { Language } from '../../web/language.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { type Catalogue, catalogueFor, frameText } from '../words.ts';
 import {

@@ -1,13 +1,13 @@
 /** /docs: the documentation as pages, their Markdown twins, and the index of the search. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Language, languages } from '../../core/language.ts';
 import { once } from '../../core/preparation.ts';
 import { negotiate, type Representation } from '../../http/answer/negotiate.ts';
 import type { Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { type Endpoint, openPage } from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';
-import { type Language, languages } from '../../web/language.ts';
 import {
   errorReply,
   languageOf,

@@ -7,8 +7,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type Language, languages } from '../../core/language.ts';
 import { once, prepareInTurns } from '../../core/preparation.ts';
-import { type Language, languages } from '../../web/language.ts';
 import { type AfterSample, type Article, type Intro, introOf, parseArticle } from './markdown.tsx';
 import { tries, tryBox } from './try-box.tsx';
 

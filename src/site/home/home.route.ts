@@ -1,6 +1,7 @@
 /** The pages that need no sign-in: home, and the style, script and font behind all pages. */
 
 import type { Clock } from '../../core/clock.ts';
+import { languages } from '../../core/language.ts';
 import { fail } from '../../core/result.ts';
 import { daySeconds } from '../../core/time.ts';
 import { negotiate } from '../../http/answer/negotiate.ts';
@@ -21,7 +22,6 @@ import { type Guard, movedTo } from '../../web/guard/guard.ts';
 import { isOwnOrigin } from '../../web/guard/intake/form.ts';
 import { ownPath } from '../../web/guard/intake/unsaved.ts';
 import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
-import { languages } from '../../web/language.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
   errorReply,

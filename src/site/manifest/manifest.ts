@@ -8,6 +8,7 @@ import { readQuota, writeQuota } from '../../access/quota/points.ts';
 import { receiptLifeMs } from '../../captcha/receipts.ts';
 import { type ClientLimit, type ClientLimitName, clientLimits } from '../../config/limits.ts';
 import { captchaBounds } from '../../config.ts';
+import { languages } from '../../core/language.ts';
 import type { PaceLimit } from '../../http/limits/pace.ts';
 import {
   alertsEndpoint,
@@ -39,7 +40,6 @@ import { exchangeParameters, exchangePath } from '../../signon/sites/exchange.ro
 import { redirectUriCharsMax } from '../../signon/sites/redirect-uri.ts';
 import { scopeNames } from '../../signon/sites/scopes.ts';
 import { type Endpoint, limitsOf } from '../../web/guard/endpoint.ts';
-import { languages } from '../../web/language.ts';
 import type { Json, JsonMembers } from '../../web/openapi.ts';
 import { exchangeErrors } from '../../web/shape.ts';
 

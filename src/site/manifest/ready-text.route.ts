@@ -8,13 +8,13 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import * as v from 'valibot';
+import { type Language, languages } from '../../core/language.ts';
 import { once } from '../../core/preparation.ts';
 import { conditionHeaders, negotiate, type Representation } from '../../http/answer/negotiate.ts';
 import type { Header } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { type Endpoint, openFile } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
-import { type Language, languages } from '../../web/language.ts';
 import {
   answer,
   conditionFailed,

@@ -4,9 +4,9 @@
  * finished page, which then is for one browser.
  */
 
+import { type Language, languages } from '../../core/language.ts';
 import { conditionHeaders } from '../../http/answer/negotiate.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
-import { type Language, languages } from '../language.ts';
 import { withPersonMenu } from '../layout/layout.tsx';
 import { languageOf, type PageTools } from '../page-tools.ts';
 import { noStore } from '../shape.ts';

@@ -22,12 +22,12 @@
 
 import { equalBytes } from '../../core/digest.ts';
 import { statusOf } from '../../core/errors.ts';
+import type { Language } from '../../core/language.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
 import { daySeconds, hourSeconds } from '../../core/time.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import { type Caller, createRouter, type PlainRoute } from '../../http/router.ts';
-import type { Language } from '../language.ts';
 import type { PageFrame } from '../layout/layout.tsx';
 import type { PageNeeds, PageTools } from '../page-tools.ts';
 import { apiErrorBody, jsonType, noStore } from '../shape.ts';

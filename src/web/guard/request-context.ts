@@ -3,12 +3,13 @@
  * which token its forms are made. Read at each request; nothing is kept.
  */
 
+import type { Visitor } from '../../contracts/visitor.ts';
 import { sha256 } from '../../core/digest.ts';
+import type { Language } from '../../core/language.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import type { Failure } from '../../core/result.ts';
 import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
-import type { Language } from '../language.ts';
 import type { PageFrame } from '../layout/layout.tsx';
 import { languageOf, type PageTools } from '../page-tools.ts';
 import type { Callers } from './callers.ts';
@@ -42,25 +43,6 @@ export interface SessionLike {
  */
 export type ProofStrength = 'missing' | 'weak' | 'strong';
 
-/** Coarse facts about the client, as the request states them. */
-interface ClientFacts {
-  /** The client's network, see `clientOf` in ip/networks.ts. */
-  readonly network: string;
-  /** The country of the client's address, `ZZ` when unknown. */
-  readonly country: string;
-  /** The header as it came. */
-  readonly userAgent: string;
-  /** The browser cookie, if it came. */
-  readonly browser?: string | undefined;
-  /** Names a browser that has not signed in, too; follows from a cookie that it alone has. */
-  readonly browserId?: string | undefined;
-  /** The cookie of a browser that asked for a mailed link to sign in, if it came. */
-  readonly asked?: string | undefined;
-  /** The cookie of a browser that is trusted in place of the second factor, if it came. */
-  readonly trusted?: string | undefined;
-  readonly language: Language;
-}
-
 export interface AnyRequestContext<Session extends SessionLike = SessionLike> {
   /** Undefined without a live session. It may be unverified: routes say who may use them. */
   readonly session: Session | undefined;
@@ -73,7 +55,7 @@ export interface AnyRequestContext<Session extends SessionLike = SessionLike> {
   /** The page answers a form that was refused with this failure. */
   readonly refused?: Failure | undefined;
   readonly language: Language;
-  readonly visitor: ClientFacts;
+  readonly visitor: Visitor;
   readonly request: Request;
   /** The declaration of the page, which names the failures that it may be answered with. */
   readonly endpoint: SessionEndpoint;

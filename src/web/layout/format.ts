@@ -1,10 +1,10 @@
 /** Numbers, dates and country names as a reader of a language expects them. Dates are UTC and say so. */
 
 import { h } from 'preact';
+import { type Language, languages } from '../../core/language.ts';
 import { once, type Preparation } from '../../core/preparation.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import type { Html } from '../html.ts';
-import { type Language, languages } from '../language.ts';
 
 const locales: Record<Language, string> = { en: 'en-GB', fr: 'fr-FR' };
 

@@ -3,6 +3,7 @@
  * body; what differs per request (language, links that exist, nonce) arrives in the frame.
  */
 
+import { type Language, languages } from '../../core/language.ts';
 import { requestIdPlaceholder } from '../../http/request/message.ts';
 import type { Assets } from '../assets.ts';
 import { GateDrawing } from '../components/chart.tsx';
@@ -17,7 +18,7 @@ import {
 import { Icon, type IconName } from '../components/icon.tsx';
 import { Link, MailAddress } from '../components/link.tsx';
 import { classes, type Html, renderHtml } from '../html.ts';
-import { type Catalogue, catalogueFor, type Language, languages } from '../language.ts';
+import { type Catalogue, catalogueFor } from '../language.ts';
 import { formatFor } from './format.ts';
 
 type LinkName = keyof Catalogue['links'];

@@ -5,10 +5,10 @@ import { it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
+import type { Visitor } from '../../../src/contracts/visitor.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
-import type { Visitor } from '../../../src/signon/visitor.ts';
 import {
   addAuthenticator,
   layoutProblems,

@@ -7,8 +7,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser, Page } from 'playwright-core';
+import type { Visitor } from '../../../src/contracts/visitor.ts';
 import type { Session } from '../../../src/signon/sessions/sessions.ts';
-import type { Visitor } from '../../../src/signon/visitor.ts';
 import {
   addAuthenticator,
   axeProblems,

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { Visitor } from '../../../src/contracts/visitor.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import {
   chosenInFormPerDay,
@@ -9,7 +10,6 @@ import {
   delayMinutes,
   promptPerDay,
 } from '../../../src/signon/people/pacing.ts';
-import type { Visitor } from '../../../src/signon/visitor.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 

@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
+import type { Visitor } from '../../../src/contracts/visitor.ts';
 import { type PasswordRequest, signInLinksMax } from '../../../src/signon/sessions/sign-in.ts';
-import type { Visitor } from '../../../src/signon/visitor.ts';
 import { signonLinkPrefix } from '../../../src/storage/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { countStoreWork } from '../../support/signon/store-work.ts';

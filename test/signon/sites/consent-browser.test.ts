@@ -6,6 +6,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import type { Language } from '../../../src/core/language.ts';
 import {
   consentPage,
   endedFormPage,
@@ -13,7 +14,7 @@ import {
   refusalPage,
   verifyFirstPage,
 } from '../../../src/signon/sites/consent.page.tsx';
-import { type Language, pickLanguage } from '../../../src/web/language.ts';
+import { pickLanguage } from '../../../src/web/language.ts';
 import { pageHeaders } from '../../../src/web/page-tools.ts';
 import { checkPage, withBrowser } from '../../support/browser/browser.ts';
 import { testAssets, testFrame } from '../../web/page-fixtures.ts';

@@ -5,10 +5,10 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import type { Visitor } from '../../../src/contracts/visitor.ts';
 import { type Clock, systemClock } from '../../../src/core/clock.ts';
 import type { Signon } from '../../../src/signon/open-signon.ts';
 import type { Profiles } from '../../../src/signon/people/profile/profile-store.ts';
-import type { Visitor } from '../../../src/signon/visitor.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { value } from '../house/result.ts';
 import { filesOf } from '../server/data-files.ts';
