@@ -12,6 +12,7 @@
  * No row: it never had a key, or has left nothing worth keeping.
  */
 
+import type { CatchUpTo } from '../../contracts/memory.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
@@ -129,7 +130,7 @@ export function createSlotKeeper(options: {
   log: Log;
   access: Pick<AccessReducer, 'count' | 'used' | 'idOf' | 'account' | 'isIdle' | 'keyChanges'>;
   /** Resolves when the event is in `access`. */
-  catchUpTo: (seq: bigint) => Promise<void>;
+  catchUpTo: CatchUpTo;
   restMs?: number;
 }) {
   const { store, clock, random, log, access, catchUpTo, restMs = slotRestMs } = options;

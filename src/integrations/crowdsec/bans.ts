@@ -11,6 +11,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CatchUpTo, SlotOf } from '../../contracts/memory.ts';
 import type { Clock } from '../../core/clock.ts';
 import { every, type Run } from '../../core/every.ts';
 import { MaxByCountSet } from '../../core/fair-share.ts';
@@ -91,7 +92,7 @@ interface Account {
 
 /** Known once the journal was read. */
 interface BanSurroundings {
-  readonly slotOf: (account: string) => number | undefined;
+  readonly slotOf: SlotOf;
   /** True for a prefix that is never blocked. */
   readonly isSpared: (prefix: Prefix) => boolean;
   /** Grows with each change of the allowlist. */
@@ -340,8 +341,7 @@ export function createBanStore(options: {
   random: Random;
   bans: Pick<Bans, 'add' | 'of' | 'idleRows' | 'settle'>;
   isSpared: (prefix: Prefix) => boolean;
-  /** Resolves when the journal event is in memory. */
-  catchUpTo: (seq: bigint) => Promise<void>;
+  catchUpTo: CatchUpTo;
 }) {
   const { store, clock, random, bans, isSpared, catchUpTo } = options;
 

@@ -7,6 +7,7 @@ import { createKeyRecords } from '../../access/keys/api-keys.ts';
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Config } from '../../config.ts';
+import type { CatchUpTo, SlotOf } from '../../contracts/memory.ts';
 import { entryFlags, type Judge, type SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
@@ -120,15 +121,14 @@ export async function openCrowdsec(needs: {
       readonly max: number;
     }): Promise<readonly string[]>;
   };
-  readonly slotOf: (account: string) => number | undefined;
+  readonly slotOf: SlotOf;
   /** See `Reducer.allowChanges`. */
   readonly allowChanges: () => number;
   /** Acts of operators, for keys that may manage. */
   readonly operator: OperatorActs;
   /** Returns the account's id by its slot. */
   readonly accountOf: (slot: number) => string | undefined;
-  /** Resolves when the journal event is in memory. */
-  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly catchUpTo: CatchUpTo;
   readonly report: SendReports;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];

@@ -3,6 +3,7 @@
  * front ends (check.route.ts).
  */
 
+import type { CatchUpTo } from '../../contracts/memory.ts';
 import type { Clock } from '../../core/clock.ts';
 import { createSemaphore, type Turns } from '../../core/scheduling.ts';
 import type { GeoReader } from '../../geo/reader.ts';
@@ -51,8 +52,7 @@ export function openCheckReads(needs: {
   readonly hostnames: Hostnames;
   /** Returns the account's id by its slot. */
   readonly accountOf: (slot: number) => string | undefined;
-  /** Resolves when the journal event is in memory. */
-  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly catchUpTo: CatchUpTo;
   /** The beginning of links to other pages. */
   readonly secureUrl: string;
 }) {

@@ -3,6 +3,7 @@
  * that have expired, corrects the count of them, and stores the fill of the index.
  */
 
+import type { CatchUpTo } from '../../contracts/memory.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
@@ -29,7 +30,7 @@ export function createListKeeper(options: {
   /** Returns the fill after the last applied event. */
   fill: () => Fill;
   /** Resolves when the event is applied. */
-  catchUpTo: (seq: bigint) => Promise<void>;
+  catchUpTo: CatchUpTo;
 }) {
   const { store, clock, random, log, sources, fill, catchUpTo } = options;
   const ownEntries = createOwnEntries(options);

@@ -6,6 +6,7 @@
  * is in memory already is not written again. A group whose networks have no room is tried again each minute.
  */
 
+import type { CatchUpTo } from '../../contracts/memory.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { openLoneThread } from '../../core/lone-thread.ts';
@@ -64,7 +65,7 @@ export function createGroupKeeper(options: {
   readonly log: Log;
   readonly state: { readonly entries: Entries; readonly sources: Pick<Sources, 'list'> };
   /** Resolves when the event is applied. */
-  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly catchUpTo: CatchUpTo;
   /** Returns the networks of a group as sorted rows, each with this score. */
   readonly rowsOf: (group: NetworkGroup, score: number) => Promise<RowBatch>;
 }) {

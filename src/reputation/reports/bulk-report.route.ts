@@ -7,6 +7,7 @@
 
 import * as v from 'valibot';
 import type { SpotRefusal } from '../../access/keys/refused-keys.ts';
+import type { CatchUpTo } from '../../contracts/memory.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
 import { count, integer } from '../../core/schema.ts';
@@ -54,8 +55,7 @@ interface BulkReportOptions extends BulkSaveOptions {
   readonly check: Pick<Check, 'judge'>;
   /** Account id by slot. */
   readonly accountOf: (slot: number) => string | undefined;
-  /** Resolves when the journal event is in memory. */
-  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly catchUpTo: CatchUpTo;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
   readonly spotRefusal: SpotRefusal;

@@ -6,6 +6,7 @@
  * of rows; their text is bounded by the body.
  */
 
+import type { CatchUpTo } from '../../contracts/memory.ts';
 import type { AddressName, ReportInput, SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
@@ -326,8 +327,7 @@ function headline({ error, parameter }: Failure): string {
 interface AlertReportOptions extends BulkSaveOptions {
   readonly geo: GeoReader;
   readonly check: Pick<Check, 'judge'>;
-  /** Resolves when the journal event is in memory. */
-  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly catchUpTo: CatchUpTo;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
   /** Called with the error of each report that was not taken. */

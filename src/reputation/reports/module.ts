@@ -7,6 +7,7 @@ import { bitsFor } from '../../access/keys/key-format.ts';
 import type { SpotRefusal } from '../../access/keys/refused-keys.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
+import type { CatchUpTo, SlotOf } from '../../contracts/memory.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
@@ -64,11 +65,10 @@ export function openReports(needs: {
   /** Returns the account's id by its slot. */
   readonly accountOf: (slot: number) => string | undefined;
   /** Returns undefined before the account's first key. */
-  readonly slotOf: (account: string) => number | undefined;
+  readonly slotOf: SlotOf;
   /** Returns a number that no other holder of the slot has. */
   readonly generationOf: (slot: number) => number;
-  /** Resolves when the journal event is in memory. */
-  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly catchUpTo: CatchUpTo;
   /** Calls back with the addresses that have very many reports. */
   readonly onSurvey: Parameters<typeof startDetailsBound>[0];
   /** Canonical addresses of this server. */

@@ -4,6 +4,7 @@
  * way count too: a file has hundreds of them at a time.
  */
 
+import type { CatchUpTo } from '../../contracts/memory.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Entries } from '../state/entries.ts';
@@ -24,7 +25,7 @@ export function createReportAdmission(options: {
   newAddresses: (slot: number, at: number) => { limit: number; used: number };
   secondsLeftOfDay: (at: number) => number;
   /** Resolves when the event is counted among `newAddresses`; may reject when it never will be. */
-  catchUpTo: (seq: bigint) => Promise<void>;
+  catchUpTo: CatchUpTo;
 }) {
   const { entries, clock, newAddresses, secondsLeftOfDay, catchUpTo } = options;
   /** New addresses under way, of the accounts that have some. */

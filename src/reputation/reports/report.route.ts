@@ -7,6 +7,7 @@
 import * as v from 'valibot';
 import { bitsFor } from '../../access/keys/key-format.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
+import type { CatchUpTo } from '../../contracts/memory.ts';
 import type { ReportInput } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
@@ -58,8 +59,7 @@ interface ReportRouteOptions extends ReportReaderOptions {
   readonly reports: ReportStore;
   /** Account id by slot. */
   readonly accountOf: (slot: number) => string | undefined;
-  /** Resolves when the journal event is in memory. */
-  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly catchUpTo: CatchUpTo;
   /** Called with the error of each report that was not taken. */
   readonly onRefused: (reason: ErrorCode) => void;
 }

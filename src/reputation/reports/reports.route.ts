@@ -5,6 +5,7 @@
  */
 
 import * as v from 'valibot';
+import type { CatchUpTo } from '../../contracts/memory.ts';
 import type { Clock } from '../../core/clock.ts';
 import { isoSeconds } from '../../core/dates.ts';
 import { fail } from '../../core/result.ts';
@@ -160,8 +161,7 @@ interface ClearAddressOptions {
   readonly walks: Semaphore;
   /** Account id by slot. */
   readonly accountOf: (slot: number) => string | undefined;
-  /** Resolves when the journal event is in memory. */
-  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly catchUpTo: CatchUpTo;
 }
 
 const Cleared = v.strictObject({ numReportsDeleted: count });

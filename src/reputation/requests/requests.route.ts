@@ -1,6 +1,7 @@
 /** Two forms about one address, for visitors: a report by hand, and a request for removal. */
 
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
+import type { CatchUpTo } from '../../contracts/memory.ts';
 import type { Clock } from '../../core/clock.ts';
 import { statusOf } from '../../core/errors.ts';
 import { type Failure, fail } from '../../core/result.ts';
@@ -268,7 +269,7 @@ export interface RequestNeeds {
   /** Returns the slot of an account's first key; undefined: it has none. */
   readonly slotOf: (accountId: string) => number | undefined;
   readonly quotaGuard: Pick<QuotaGuard, 'spend'>;
-  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly catchUpTo: CatchUpTo;
   readonly allowDocumentation: boolean;
   readonly serverAddresses: readonly string[];
 }

@@ -14,6 +14,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../../config.ts';
+import type { CatchUpTo } from '../../../contracts/memory.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { every, type Loop, type Run } from '../../../core/every.ts';
@@ -92,7 +93,7 @@ interface PollOptions {
   readonly entries: Entries;
   readonly index: IpIndex;
   readonly policy: () => Policy;
-  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly catchUpTo: CatchUpTo;
   readonly allowPrivate: boolean;
   readonly clock: Clock;
   readonly random: Random;

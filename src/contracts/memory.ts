@@ -1,0 +1,7 @@
+/** What is asked of the memory of a running server, which follows the journal. */
+
+/** Resolves when the journal event is in memory. */
+export type CatchUpTo = (seq: bigint) => Promise<void>;
+
+/** Returns the account's slot in the shared tables; undefined: it has no key yet. */
+export type SlotOf = (account: string) => number | undefined;
