@@ -1,4 +1,4 @@
-/** What is asked of the memory of a running server, which follows the journal. */
+/** Types of what wings ask of a server’s memory, which follows the journal. */
 
 /** Resolves when the journal event is in memory. */
 export type CatchUpTo = (seq: bigint) => Promise<void>;
