@@ -448,7 +448,7 @@ function stepBody(step: ConnectStep, label: string, data: ConnectData, text: Cat
         <CodeBlock
           id={step.id}
           title={title}
-          label={label}
+          label={`${label}: ${title}`}
           code={markedCode(step.code)}
           text={text}
         />

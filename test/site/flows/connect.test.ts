@@ -44,6 +44,8 @@ describe('connect', () => {
       if (path.startsWith('/connect/')) assert.match(page.headers['cache-control']!, /no-store/);
       if (path.startsWith('/connect/')) assert.match(page.body, /<code id="/);
       assert.doesNotMatch(page.body, /127\.0\.0\.1:8080/, path);
+      const regions = [...page.body.matchAll(/role="region" aria-label="([^"]*)"/g)];
+      assert.equal(new Set(regions.map(([, name]) => name)).size, regions.length, path);
     }
     const french = await server.fetch('/connect/php', { headers: { 'Accept-Language': 'fr' } });
     assert.match(french.body, /Une clé est nécessaire/);
