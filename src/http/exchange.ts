@@ -21,17 +21,17 @@ interface ExchangeOptions {
   /** The client or a stop asks that this connection ends with the answer. */
   readonly shouldClose: () => boolean;
   /** True now and then: send this answer so that a client who doesn't read is noticed. */
-  readonly shouldProbe: () => boolean;
+  readonly shouldCheckReader: () => boolean;
   readonly shouldEnd: () => boolean;
   /** Status sent, or 0 if the client went first. */
   readonly onOver: (status: number) => void;
 }
 
 /** Time between the last byte that is read of a refused body and the end of its connection. */
-const lastLookMs = 250;
+const lastReadMs = 250;
 
-/** One in this many answers, with a body and without, is probed on average. */
-const probedEvery = 128;
+/** One in this many answers, with a body and without, is a check of the reader, on average. */
+const checkedEvery = 128;
 const endedEvery = 512;
 
 type State = 'open' | 'writing' | 'lingering' | 'over';
@@ -131,7 +131,7 @@ export class Exchange implements Caller {
     // Small bodies are copied by the library: they are not counted and wait for no reader.
     else if (
       body.length > this.#options.limits.copiedBodyBytesMax ||
-      (body.length > 0 && !this.#options.shouldClose() && this.#options.shouldProbe())
+      (body.length > 0 && !this.#options.shouldClose() && this.#options.shouldCheckReader())
     ) {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body;
       this.#wire.cork(() => this.#writeAsTaken(head, [bytes]));
@@ -195,7 +195,7 @@ export class Exchange implements Caller {
     else if (this.#discarded > this.#options.limits.drainBytesMax) {
       // A client that still sends is blocked, so it can read the answer before the reset.
       this.#wire.pause();
-      this.#cutOff(lastLookMs);
+      this.#cutOff(lastReadMs);
     }
   }
 
@@ -242,7 +242,7 @@ function isBodiless({ status }: Reply): boolean {
  * waits while that buffer holds anything. (That costs ten times as much, so not every one.) Which one is
  * drawn by lot: who could count would let another connection take it.
  */
-export function createProbe(every = probedEvery): () => boolean {
+export function createReaderCheck(every = checkedEvery): () => boolean {
   const drawn = () => 1 + Math.floor(Math.random() * 2 * every);
   let left = drawn();
   return () => {
@@ -257,7 +257,7 @@ export function createProbe(every = probedEvery): () => boolean {
  * 512 of them, on average, ends its connection (`endAfter`).
  */
 export function createEnd(): () => boolean {
-  return createProbe(endedEvery);
+  return createReaderCheck(endedEvery);
 }
 
 type Body = string | Uint8Array | readonly Uint8Array[];

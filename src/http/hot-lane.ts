@@ -22,7 +22,7 @@ export interface LaneOptions {
   readonly log: Log;
   readonly limits: HttpLimits;
   readonly isClosing: () => boolean;
-  readonly shouldProbe: () => boolean;
+  readonly shouldCheckReader: () => boolean;
   readonly shouldEnd: () => boolean;
   readonly onFinished?:
     | ((path: string, status: number, elapsedMs: number | undefined) => void)
@@ -55,7 +55,7 @@ export function createHotLane(options: HotLaneOptions) {
     limits,
     clientOf,
     isClosing,
-    shouldProbe,
+    shouldCheckReader,
     shouldEnd,
     onFinished,
     accessLog,
@@ -114,7 +114,7 @@ export function createHotLane(options: HotLaneOptions) {
     endBodiless(wire, close, shouldEnd);
   }
 
-  function probe(): void {
+  function checkReader(): void {
     wire.onAborted(noHandler);
     wire.writeStatus(head!);
     // A copy: what the client does not take at once waits, and the route may reuse its buffer.
@@ -172,7 +172,8 @@ export function createHotLane(options: HotLaneOptions) {
       const clientIp = accessLog === undefined ? '' : clientOf(wire).ip;
       // The library's own cork holds 16 KB of pipelined answers: uncorked, each piece of an
       // answer would be a packet of its own.
-      if (!isHead && body.length > 0 && !scan.wantsClose && !isClosing() && shouldProbe()) probe();
+      if (!isHead && body.length > 0 && !scan.wantsClose && !isClosing() && shouldCheckReader())
+        checkReader();
       else wire.cork(write);
       const elapsedMs = startMs === undefined ? undefined : performance.now() - startMs;
       onFinished?.(route.path, status, isTimed ? elapsedMs : undefined);

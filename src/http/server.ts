@@ -13,7 +13,7 @@ import { type Random, systemRandom } from '../core/random.ts';
 import type { AccessLog } from './answer/access-log.ts';
 import { fieldsOf } from './answer/head.ts';
 import { hasCookie, type Wire } from './answer/wire.ts';
-import { createEnd, createProbe } from './exchange.ts';
+import { createEnd, createReaderCheck } from './exchange.ts';
 import { createHotLane, type HotLane, type RequestBelow } from './hot-lane.ts';
 import { Admission } from './limits/admission.ts';
 import { defaultLimits, type HttpLimits } from './limits/limits.ts';
@@ -282,13 +282,13 @@ function openLanes(
   });
   const newId = () => newRequestId(random);
   const always = options.https === true ? [strictTransport] : [];
-  const [shouldProbe, shouldEnd] = [createProbe(), createEnd()];
+  const [shouldCheckReader, shouldEnd] = [createReaderCheck(), createEnd()];
   const shared = {
     limits,
     renderProblem,
     log,
     isClosing,
-    shouldProbe,
+    shouldCheckReader,
     shouldEnd,
     onFinished,
     accessLog,

@@ -87,7 +87,7 @@ export const pointRules = {
   /** Standing by record. */
   earned: { ageMs: 21 * dayMs, credit: 60, days: 10 },
   /** Each confirmed report allows this many more open votes. */
-  voicesPerConfirmation: 3,
+  votesPerConfirmation: 3,
   /** The numbers of open votes and of confirmations halve in this time. */
   budgetHalfLifeMs: 14 * dayMs,
   /** Withdrawn confirmations that are remembered; with so many, none earns anything more. */
@@ -263,7 +263,7 @@ export function budgetAt(
 ): { open: number; limit: number } {
   const elapsed = Math.max(0, at - standing.budgetAt);
   const left = 2 ** -(elapsed / pointRules.budgetHalfLifeMs);
-  const confirmed = pointRules.voicesPerConfirmation * standing.confirmations;
+  const confirmed = pointRules.votesPerConfirmation * standing.confirmations;
   return { open: standing.open * left, limit: base + confirmed * left };
 }
 

@@ -178,7 +178,7 @@ export class Admission {
   };
 
   #open(arrival: Arrival, slot: RequestSlot, route: Route | undefined): Exchange {
-    const { limits, clock, pace, isClosing, shouldProbe, shouldEnd } = this.#options;
+    const { limits, clock, pace, isClosing, shouldCheckReader, shouldEnd } = this.#options;
     const startMs = clock.monotonicMs();
     this.inFlight.enter();
     const exchange = new Exchange({
@@ -188,7 +188,7 @@ export class Admission {
       limits,
       render: (reply) => this.#render(reply, arrival),
       shouldClose: () => arrival.wantsClose || isClosing(),
-      shouldProbe,
+      shouldCheckReader,
       shouldEnd,
       onOver: (status) => {
         slot.leave();

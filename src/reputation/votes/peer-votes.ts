@@ -352,19 +352,19 @@ export function createPeerVotes(options: {
   /** Returns what peers say of an entry, and whether it counts; undefined where none says anything. */
   function describe(entry: number, lastReportedAt: number): PeersOnEntry | undefined {
     let [categories, lastSeen] = [0, 0];
-    let [isHeard, isRefused] = [false, false];
+    let [isCounted, isRefused] = [false, false];
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
       if (kindOf(c.tag[node]!) !== contributionKinds.peer) continue;
       categories |= c.detail[node]! & peerDetail.categories;
       lastSeen = Math.max(lastSeen, c.newest[node]!);
-      isHeard ||= voteOf(node).quarters > 0;
+      isCounted ||= voteOf(node).quarters > 0;
       isRefused ||= (c.detail[node]! & peerDetail.refused) !== 0;
     }
     if (lastSeen === 0) return undefined;
     count(scratch, entry, dayOf(newestOn(entry, lastReportedAt)));
     const { groups, quarters, anchors, networks } = scratch.count;
     const isAlone = groups === 1 && anchors + networks === 0;
-    const reason = reasonOf({ isHeard, isRefused, isAlone, hasVote: groups + anchors > 0 });
+    const reason = reasonOf({ isCounted, isRefused, isAlone, hasVote: groups + anchors > 0 });
     return { categories, lastSeen, groups, units: quarters / quartersPerUnit, reason };
   }
 
@@ -482,12 +482,12 @@ interface PeersOnEntry {
 }
 
 function reasonOf(of: {
-  readonly isHeard: boolean;
+  readonly isCounted: boolean;
   readonly isRefused: boolean;
   readonly isAlone: boolean;
   readonly hasVote: boolean;
 }): PeersOnEntry['reason'] {
-  if (!of.isHeard) return 'silent';
+  if (!of.isCounted) return 'silent';
   if (of.isRefused && (of.isAlone || !of.hasVote)) return 'no_budget';
   if (!of.hasVote) return 'no_vote';
   return of.isAlone ? 'alone' : undefined;
