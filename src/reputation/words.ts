@@ -37,6 +37,7 @@ const en = {
       own: 'a manual rule sets its score',
       lists: (count: number, name: string) =>
         count === 1 ? `the ${name} list holds it` : `${count} lists hold it`,
+      good: (name: string) => `the ${name} list names it as known good`,
       people: (count: number, formatted: string) =>
         count === 1 ? 'one person reported it' : `${formatted} people reported it`,
       one: (said: string) => `${said.charAt(0).toUpperCase()}${said.slice(1)}.`,
@@ -450,6 +451,7 @@ const fr: typeof en = {
       own: 'une règle manuelle fixe son score',
       lists: (count, name) =>
         count === 1 ? `la liste ${name} la contient` : `${count} listes la contiennent`,
+      good: (name) => `la liste ${name} la dit sûre`,
       people: (count, formatted) =>
         count === 1 ? 'une personne l’a signalée' : `${formatted} personnes l’ont signalée`,
       one: (said) => `${said.charAt(0).toUpperCase()}${said.slice(1)}.`,

@@ -511,6 +511,19 @@ function listNames({ evidence: { lists } }: IpPageData): string[] {
   return [...new Set(lists.filter(isByOthers).map(({ name }) => name))];
 }
 
+/** Returns what lists say against it, or else that one of known good addresses names it; undefined: nothing. */
+function listSentence(
+  { evidence }: IpPageData,
+  words: Catalogue['ip']['said'],
+): string | undefined {
+  const named = (isGood: boolean) =>
+    evidence.lists.filter((one) => isByOthers(one) && (one.kind === 'good') === isGood);
+  const holding = [...new Set(named(false).map(({ name }) => name))];
+  if (holding.length > 0) return words.lists(holding.length, holding[0]!);
+  const [praise] = named(true);
+  return praise && words.good(praise.name);
+}
+
 /** Says which lists hold it and who reported it, or that nobody does. */
 function saidBy({ data, text, format }: AddressScene): string {
   const words = text.ip.said;
@@ -518,7 +531,7 @@ function saidBy({ data, text, format }: AddressScene): string {
   const lists = listNames(data);
   const isOwn = given.lists.some(({ kind }) => kind === 'own');
   const people = Math.max(distinctReporters, reports > 0 ? 1 : 0);
-  const byLists = lists.length === 0 ? undefined : words.lists(lists.length, lists[0]!);
+  const byLists = listSentence(data, words);
   const byPeople = people === 0 ? undefined : words.people(people, format.number(people));
   const all = [isOwn ? words.own : undefined, byLists, byPeople].filter((one) => one !== undefined);
   const isRisen = given.networks.some(({ parts }) => parts !== undefined);

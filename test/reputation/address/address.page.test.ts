@@ -64,6 +64,19 @@ it('tells lists and reports apart, and never adds them up', () => {
   assert.match(alone, /<meta name="robots" content="noindex"/);
 });
 
+it('a list of known good addresses does not speak against one', () => {
+  const [list] = suspectAddress.evidence.lists;
+  const good = { ...list!, kind: 'good' as const, name: 'bundled', confidence: undefined };
+  const named = (lists: (typeof good | typeof list)[]) =>
+    page({
+      ...cleanAddress,
+      observed: true,
+      evidence: { ...cleanAddress.evidence, lists: lists.map((one) => one!) },
+    });
+  assert.match(named([good]), /The bundled list names it as known good\. Nobody has reported it\./);
+  assert.match(named([good, list]), /The a &lt;list> list holds it\. Nobody has reported it\./);
+});
+
 it('gives no number to what nobody has seen', () => {
   const unseen = page(cleanAddress);
   assert.match(unseen, /role="img" aria-label="Never seen"/);
