@@ -36,6 +36,7 @@ for (let i = 0; i < codes.length; i += codesAtATime) {
     }),
   );
 }
-process.stdout.write(`${JSON.stringify(won)}\n`);
+// An exit cuts off what the reader has not taken yet.
+await new Promise((resolve) => process.stdout.write(`${JSON.stringify(won)}\n`, resolve));
 await store.close();
 process.exit(0);

@@ -61,6 +61,7 @@ await Promise.all(
     }
   }),
 );
-process.stdout.write(`${JSON.stringify(won)}\n`);
+// An exit cuts off what the reader has not taken yet.
+await new Promise((resolve) => process.stdout.write(`${JSON.stringify(won)}\n`, resolve));
 await store.close();
 process.exit(0);
