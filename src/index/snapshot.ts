@@ -173,7 +173,7 @@ function stateOf(
 
 const MAGIC = Buffer.from('PCLINDEX', 'latin1');
 /** Raised with every change of layout.ts, records.ts, of the flags in a record or of this format. */
-const VERSION = 3;
+const VERSION = 4;
 const BYTE_ORDER = 0x0102_0304;
 const HEAD_BYTES = 32;
 const SECTION_HEAD_BYTES = 48;

@@ -35,6 +35,7 @@ import { category } from '../reports/report.ts';
 import {
   type Contributions,
   contributionKinds,
+  isOfLists,
   kindOf,
   refOf,
   unitsIn,
@@ -165,6 +166,8 @@ export function createEvidence(options: {
     const found: ListEvidence[] = [];
     for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
       const tag = contributions.tag[node]!;
+      // Those of reports are behind them, as many as accounts.
+      if (!isOfLists(tag)) break;
       if (kindOf(tag) === contributionKinds.own) found.push(ownEntry(node, nameOf(entry)));
       const kind = listKinds[kindOf(tag)];
       const source = kind && known.get(refOf(tag));

@@ -13,7 +13,9 @@
  *   vote  of reports: day and network of its vote (quorum.ts), 0: none; of peers: day of the vote, and
  *         day on which it was charged
  *
- * An entry's nodes are in the order in which they came: whoever reported first stands first.
+ * An entry's nodes of lists and rules, few, stand before those of reports and peers, which may be as many as there are
+ * accounts: what asks for lists alone goes no further. Of each sort they are in the order in which they came: whoever
+ * reported first stands first.
  *
  * Only the thread that applies the journal touches this. The arrays are reserved whole:
  * zero pages cost no memory until they are written.
@@ -190,17 +192,20 @@ export function createContributions(entriesMax: number, nodesMax: number) {
     return node;
   }
 
-  /** @returns a new node behind the entry's others, its words at 0, or 0 when the reservation is used up */
+  /** @returns a new node behind the entry's others of its sort, its words at 0, or 0 when the reservation is used up */
   function add(entry: number, newTag: number): number {
     const node = take(entry, newTag);
     if (node === 0) return 0;
-    next[node] = 0;
-    let last = heads[entry]!;
-    if (last === 0) heads[entry] = node;
-    else {
-      while (next[last] !== 0) last = next[last]!;
-      next[last] = node;
+    const isInFront = isOfLists(newTag);
+    let before = 0;
+    let after = heads[entry]!;
+    while (after !== 0 && !(isInFront && !isOfLists(tag[after]!))) {
+      before = after;
+      after = next[after]!;
     }
+    next[node] = after;
+    if (before === 0) heads[entry] = node;
+    else next[before] = node;
     return node;
   }
 
@@ -299,13 +304,23 @@ export interface ContributionsHandle {
   readonly listed: Uint32Array;
 }
 
-/** Accounts that report an entry are nodes as well, and there may be as many as accounts with keys. */
-const nodesRead = 65_536;
+/** Returns whether a list, a rule or the operator made a node: such an entry has at most one of each source. */
+export function isOfLists(tag: number): boolean {
+  const kind = kindOf(tag);
+  return !(
+    kind === contributionKinds.reports ||
+    kind === contributionKinds.peer ||
+    kind === contributionKinds.rise
+  );
+}
+
+/** More than an entry has of lists: a walk that a change leads elsewhere ends all the same. */
+const nodesRead = 4_096;
 
 /**
  * Reads which lists and own entry give an entry a score or more, in the order in which they came. Any thread may ask
  * while the journal is applied: a node that just went to another entry is passed over, and no walk is longer than
- * `nodesRead`.
+ * `nodesRead`. It ends at the first node of reports, however many there are.
  */
 export function readListsOf(
   { heads, owner, next, tag, listed }: ContributionsHandle,
@@ -317,6 +332,7 @@ export function readListsOf(
   for (let step = 0; node !== 0 && step < nodesRead; step++) {
     const kind = kindOf(tag[node]!);
     const isList = kind === contributionKinds.seed || kind === contributionKinds.own;
+    if (owner[node] === entry && !isOfLists(tag[node]!)) break;
     if (isList && owner[node] === entry && (listed[node]! & 0xff) >= score) {
       found.push(kind === contributionKinds.own ? ownEntriesList : refOf(tag[node]!));
     }

@@ -56,6 +56,7 @@ import {
   type Contributions,
   contributionKinds,
   createContributions,
+  isOfLists,
   kindOf,
   refOf,
 } from './contributions.ts';
@@ -428,9 +429,19 @@ export function createEntries(options: {
     }
     if (row.heldCeiling !== 0) hold(entry, row.heldCeiling);
     const words = row.contributionWords;
-    // The last first: each is put at the head, and the list must be in the order in which it was
-    // written. Evidence is summed in that order, and another one may round to another score.
+    if (!addNodes(entry, words, false) || !addNodes(entry, words, true)) return false;
+    publish(entry);
+    return true;
+  }
+
+  /**
+   * Adds the nodes of lists, or the others; in rows of before the two sorts are mixed. The last comes first: each is
+   * put at the head, and they must be in the order in which they were written. Evidence is summed in that order, and
+   * another one may round to another score.
+   */
+  function addNodes(entry: number, words: typeof row.contributionWords, ofLists: boolean): boolean {
     for (let word = 5 * (row.contributions - 1); word >= 0; word -= 5) {
+      if (isOfLists(words[word]!) !== ofLists) continue;
       const node = contributions.addFirst(entry, words[word]!);
       if (node === 0) return false;
       contributions.listed[node] = words[word + 1]!;
@@ -438,7 +449,6 @@ export function createEntries(options: {
       contributions.detail[node] = words[word + 3]!;
       if (words[word + 4] !== 0) contributions.vote[node] = words[word + 4]!;
     }
-    publish(entry);
     return true;
   }
 

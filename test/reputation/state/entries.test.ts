@@ -158,6 +158,9 @@ it('all lists, the own entry and reports that make an entry malicious are found,
       const isOwn = source === ownEntriesList;
       const tag = isOwn ? tagOf(contributionKinds.own, 0) : tagOf(contributionKinds.seed, source);
       const score = below(2) === 0 ? below(75) : 75 + below(26);
+      for (let more = below(3); more > 0; more--) {
+        contributions.add(entry, tagOf(contributionKinds.reports, below(65_536)));
+      }
       contributions.listed[contributions.add(entry, tag)] = score;
       if (score >= maliciousScore) wanted.add(source);
       if (score >= maliciousScore && !isOwn) isListed = true;
@@ -180,6 +183,47 @@ it('all lists, the own entry and reports that make an entry malicious are found,
     if (found.length > 2) several++;
   }
   assert.ok(several > 100, String(several));
+});
+
+it('what asks for lists passes over no report, also where rows of before had them mixed', () => {
+  const [written, read] = [openFold(), openFold()];
+  const order = ({ contributions: c }: Entries, entry: number) => {
+    const found: string[] = [];
+    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+      found.push(`${kindOf(c.tag[node]!)} ${c.tag[node]! & 0xff_ffff}`);
+    }
+    return found;
+  };
+  const { claim, contributions: c, section } = written.entries;
+  const words = Uint32Array.of(7, 0, 0, 0);
+  const entry = claim(4, words, 32);
+  const { reports, seed, allow, peer } = contributionKinds;
+  const came = [
+    [reports, 5],
+    [seed, 2],
+    [peer, 1],
+    [reports, 3],
+    [seed, 1],
+    [allow, 0],
+  ] as const;
+  const nodes = came.map(([kind, ref]) => c.add(entry, tagOf(kind, ref)));
+  const wanted = [
+    `${seed} 2`,
+    `${seed} 1`,
+    `${allow} 0`,
+    `${reports} 5`,
+    `${peer} 1`,
+    `${reports} 3`,
+  ];
+  assert.deepEqual(order(written.entries, entry), wanted);
+  // A program of before linked them as they came.
+  for (const [i, node] of nodes.entries()) c.next[node] = nodes[i + 1] ?? 0;
+  c.handle.heads[entry] = nodes[0]!;
+  for (let page = 0; page < section.pages; page++) {
+    const bytes = section.encode(page);
+    if (bytes.length > 0) assert.ok(read.entries.section.load(page, bytes));
+  }
+  assert.deepEqual(order(read.entries, read.entries.get(4, words, 32)), wanted);
 });
 
 it('pages come back as they were written', () => {
