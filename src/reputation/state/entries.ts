@@ -131,6 +131,29 @@ function sumOfStrengths(contributions: Contributions, entry: number, strongest: 
   return strongest + Math.log2(sum);
 }
 
+/**
+ * Adds the nodes of lists, or the others; in rows of before the two sorts are mixed. The last comes first: each is
+ * put at the head, and they must be in the order in which they were written. Evidence is summed in that order, and
+ * another one may round to another score.
+ */
+function addNodes(
+  contributions: Contributions,
+  entry: number,
+  { contributions: count, contributionWords: words }: ReturnType<typeof createEntryRow>,
+  ofLists: boolean,
+): boolean {
+  for (let word = 5 * (count - 1); word >= 0; word -= 5) {
+    if (isOfLists(words[word]!) !== ofLists) continue;
+    const node = contributions.addFirst(entry, words[word]!);
+    if (node === 0) return false;
+    contributions.listed[node] = words[word + 1]!;
+    contributions.newest[node] = words[word + 2]!;
+    contributions.detail[node] = words[word + 3]!;
+    if (words[word + 4] !== 0) contributions.vote[node] = words[word + 4]!;
+  }
+  return true;
+}
+
 function newerList({ listTimes }: Pick<IpIndex, 'listTimes'>, one: number, other: number): number {
   return one === 0 || listTimes[other]! >= listTimes[one]! ? other : one;
 }
@@ -428,27 +451,9 @@ export function createEntries(options: {
       setReporters(records, entry, row.reporters);
     }
     if (row.heldCeiling !== 0) hold(entry, row.heldCeiling);
-    const words = row.contributionWords;
-    if (!addNodes(entry, words, false) || !addNodes(entry, words, true)) return false;
+    const add = (ofLists: boolean) => addNodes(contributions, entry, row, ofLists);
+    if (!add(false) || !add(true)) return false;
     publish(entry);
-    return true;
-  }
-
-  /**
-   * Adds the nodes of lists, or the others; in rows of before the two sorts are mixed. The last comes first: each is
-   * put at the head, and they must be in the order in which they were written. Evidence is summed in that order, and
-   * another one may round to another score.
-   */
-  function addNodes(entry: number, words: typeof row.contributionWords, ofLists: boolean): boolean {
-    for (let word = 5 * (row.contributions - 1); word >= 0; word -= 5) {
-      if (isOfLists(words[word]!) !== ofLists) continue;
-      const node = contributions.addFirst(entry, words[word]!);
-      if (node === 0) return false;
-      contributions.listed[node] = words[word + 1]!;
-      contributions.newest[node] = words[word + 2]!;
-      contributions.detail[node] = words[word + 3]!;
-      if (words[word + 4] !== 0) contributions.vote[node] = words[word + 4]!;
-    }
     return true;
   }
 
