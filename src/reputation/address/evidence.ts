@@ -166,7 +166,7 @@ export function createEvidence(options: {
     const found: ListEvidence[] = [];
     for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
       const tag = contributions.tag[node]!;
-      // Those of reports are behind them, as many as accounts.
+      // Nodes of reports stand behind them, as many as accounts.
       if (!isOfLists(tag)) break;
       if (kindOf(tag) === contributionKinds.own) found.push(ownEntry(node, nameOf(entry)));
       const kind = listKinds[kindOf(tag)];

@@ -216,7 +216,7 @@ it('what asks for lists passes over no report, also where rows of before had the
     `${reports} 3`,
   ];
   assert.deepEqual(order(written.entries, entry), wanted);
-  // A program of before linked them as they came.
+  // An older program linked them as they came.
   for (const [i, node] of nodes.entries()) c.next[node] = nodes[i + 1] ?? 0;
   c.handle.heads[entry] = nodes[0]!;
   for (let page = 0; page < section.pages; page++) {
