@@ -52,7 +52,7 @@ const urlOf = (...protocols: string[]) =>
 const smtpParameters =
   /^(tls|name|pool|maxConnections|maxMessages|rateDelta|rateLimit|localAddress|authMethod|tls\.(rejectUnauthorized|servername|minVersion|ciphers))$/;
 
-const smtpUrl = v.pipe(
+export const smtpUrl = v.pipe(
   urlOf('smtp:', 'smtps:'),
   v.check((text) => !URL.canParse(text) || new URL(text).hostname !== '', 'must name a host'),
   v.check((text) => {

@@ -300,6 +300,7 @@ export async function openModules(
       siteKeys: signon.siteKeys,
       usage: access.usage,
       slotOf,
+      vouchedOf: signon.accounts.vouchedOf,
       noteKeyUses: access.noteKeyUses,
     }),
   );

@@ -7,9 +7,12 @@
 import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import * as v from 'valibot';
 import { createDirectory } from '../access/accounts/accounts.ts';
+import { smtpUrl } from '../config.ts';
 import { expect } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
+import { readMailAddress } from '../core/mail-address.ts';
 import { randomToken, systemRandom } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import { isLoopback } from '../ip/loopback.ts';
@@ -23,6 +26,8 @@ import { createOutput } from './shell/output.ts';
 import {
   type Answers,
   exposureFaults,
+  isPlainValue,
+  notPlain,
   settingsText,
   takeSettings,
   writeSettingsFile,
@@ -120,11 +125,7 @@ async function askAll(flags: InitFlags): Promise<{ answers: Answers; operator: s
       'Your mail address: ',
       readMail,
     );
-    const smtpUrl = await optional(
-      ask,
-      flags.smtpUrl,
-      'Mail server (smtps://user:password@host), empty for none yet: ',
-    );
+    const smtpUrl = await mailServer(ask, flags.smtpUrl);
     const registration = await answer(
       ask,
       flags.registration ?? (isAsking ? undefined : ''),
@@ -164,7 +165,10 @@ function openQuestions(): Questions {
     async next(question) {
       process.stderr.write(question);
       const { value, done } = await typed.next();
-      if (done === true) throw new OperatorError('stopped; nothing is written');
+      if (done === true) {
+        process.stderr.write('\n');
+        throw new OperatorError('stopped; nothing is written');
+      }
       return value;
     },
     close: () => lines.close(),
@@ -194,12 +198,18 @@ async function answer(
   }
 }
 
-async function optional(
-  ask: Questions | undefined,
-  given: string | undefined,
-  question: string,
-): Promise<string> {
-  return (given ?? (await ask?.next(question)) ?? '').trim();
+/** An option is judged with the other settings. What is typed is not repeated: it may hold a password. */
+async function mailServer(ask: Questions | undefined, given: string | undefined): Promise<string> {
+  if (given !== undefined || ask === undefined) return (given ?? '').trim();
+  for (;;) {
+    const text = (
+      await ask.next('Mail server (smtps://user:password@host), empty for none yet: ')
+    ).trim();
+    const read = v.safeParse(smtpUrl, text);
+    if (text === '' || (read.success && isPlainValue(text))) return text;
+    const [issue] = read.issues ?? [];
+    process.stderr.write(`The mail server ${issue?.message ?? notPlain}. Please try again.\n`);
+  }
 }
 
 const refused = (why: string) => fail('invalid_parameter', why);
@@ -219,8 +229,8 @@ function readRegistration(text: string): Result<string> {
   return text === 'open' || text === 'closed' ? ok(text) : refused('it is open or closed');
 }
 
-/** Judged in full when the account is made. */
 function readMail(text: string): Result<string> {
-  const isOne = /^[^@\s]+@[^@\s]+$/.test(text);
-  return isOne ? ok(text) : refused('it is no mail address such as you@example.com');
+  return readMailAddress(text) !== undefined
+    ? ok(text)
+    : refused('it is no mail address such as you@example.com');
 }

@@ -3,7 +3,7 @@
 import type { AuditLog } from '../access/audit-log.ts';
 import type { Language } from '../core/language.ts';
 import type { PlainRoute } from '../http/router.ts';
-import { type ConsoleInbox, inboxEndpoints, inboxScreens } from './inbox/inbox.route.ts';
+import { type ConsoleInbox, inboxEndpoints, inboxScreens, inboxShow } from './inbox/inbox.route.ts';
 import type { ConsoleNames, ConsoleParts } from './operator-request.route.ts';
 import type { ConsoleView } from './parts.page.tsx';
 import {
@@ -91,15 +91,16 @@ export function consoleRoutes(
   }
 
   const parts = { pageBuilder, clock, catchUp, scoreOf, audit, operations, categoryNames, waits };
+  const showInbox = inboxShow(parts, reads);
   const bar = openAddressBar(parts, reads.inbox);
   const routes = [
-    ...inboxScreens(parts, reads),
+    ...inboxScreens(parts, showInbox),
     systemScreen(parts, reads.service, reads.eventNames),
     ...checklistScreens(parts, reads.checklist),
     ...reportScreens(parts, reads),
     ...peopleScreens(parts, reads.people),
     ...siteScreens(parts, reads.sites),
-    ...addressScreens(parts, reads),
+    ...addressScreens({ ...parts, showInbox }, reads),
     ...auditScreens(parts, reads.names),
     bar.route,
   ];

@@ -48,6 +48,11 @@ export interface ConsoleParts {
   readonly categoryNames: (language: Language) => readonly string[];
 }
 
+/** For sections whose buttons stand in the inbox too. */
+export interface PartsWithInbox extends ConsoleParts {
+  readonly showInbox: (context: OperatorRequest, query: Params) => Promise<Reply>;
+}
+
 /** Tells screens who an account is. */
 export interface ConsoleNames {
   /** The mail address of an account; undefined when it is gone. */
@@ -190,10 +195,10 @@ export interface PreparedChange extends Partial<Pick<ConsoleAct, 'fields' | 'bef
 /**
  * Answers the form of a section: its field `do` names a row of the section's table of acts. The change stands
  * in the audit log before it begins: one that can't be recorded is not made.
- * @param again shows the section's page, here with a change that was refused
+ * @param again shows the section's page, here with a change that was refused; one that was pressed in the inbox stays there
  */
 export function changeForm<Rows extends SectionActs['acts']>(
-  { pageBuilder, operations, catchUp, clock }: ConsoleParts,
+  { pageBuilder, operations, catchUp, clock, showInbox }: ConsoleParts & Partial<PartsWithInbox>,
   { section, acts }: SectionActs<Rows>,
   again: (context: OperatorRequest, form: Params) => Reply | Promise<Reply>,
   prepare?: (
@@ -205,6 +210,7 @@ export function changeForm<Rows extends SectionActs['acts']>(
   return async (context: OperatorRequest, form: Params): Promise<Reply> => {
     const does = form.get('do') ?? '';
     const row = Object.hasOwn(acts, does) ? acts[does] : undefined;
+    const isFromInbox = form.get('from') === 'inbox';
     // No page of ours sends such a form.
     if (row === undefined) return pageBuilder.problem(context, fail('invalid_parameter'));
     const prepared = (await prepare?.(context, form, does)) ?? ok<PreparedChange>({});
@@ -212,7 +218,7 @@ export function changeForm<Rows extends SectionActs['acts']>(
     const {
       fields,
       before,
-      back = form.get('from') === 'inbox' ? consolePaths.inbox : consolePaths[section],
+      back = isFromInbox ? consolePaths.inbox : consolePaths[section],
     } = prepared.value;
     const done = await operations.run({
       act: row.act,
@@ -229,7 +235,8 @@ export function changeForm<Rows extends SectionActs['acts']>(
       const refused = field === undefined ? failure : { ...failure, parameter: field };
       const typed = form.names.map((name) => [name, form.get(name) ?? ''] as const);
       const unsaved = { action: context.request.path, fields: typed, isQuiet: true };
-      return again({ ...context, refused, unsaved }, form);
+      const show = isFromInbox ? (showInbox ?? again) : again;
+      return show({ ...context, refused, unsaved }, form);
     }
     return pageBuilder.go(context, withDone(back, context, clock.now(), done.value));
   };

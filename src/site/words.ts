@@ -333,6 +333,11 @@ const en = {
       operator: 'You run this server: vouch for an account, and its reports count in full.',
       link: 'Vouch for an account',
       member: 'Ask the operator to vouch for your account.',
+      vouched: {
+        member:
+          'The operator vouches for your account. Two such accounts, or one with a list, can block an address.',
+        staff: 'Your account is staff. One of its reports can block an address.',
+      },
       more: 'How scores work',
     },
     values: {
@@ -923,6 +928,12 @@ const fr: Words = {
         'Vous gérez ce serveur : portez-vous garant d’un compte, et ses signalements comptent pleinement.',
       link: 'Se porter garant d’un compte',
       member: 'Demandez à l’opérateur de se porter garant de votre compte.',
+      vouched: {
+        member:
+          'L’opérateur se porte garant de votre compte. Deux comptes garantis, ou un seul et une liste, peuvent bloquer une adresse.',
+        staff:
+          'Votre compte fait partie de l’équipe. Un seul de ses signalements peut bloquer une adresse.',
+      },
       more: 'Comment se calcule un score',
     },
     values: {

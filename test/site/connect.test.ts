@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import type { Vouched } from '../../src/access/quota/points.ts';
 import { connectPage } from '../../src/site/connect/connect.page.tsx';
 import {
   choiceNames,
@@ -150,6 +151,7 @@ it('the screens of what may ask by HTTP/1.0 say what to set, in both languages',
           docs: '/docs',
         },
         ...{ trustsLoopback: false, siteKey: undefined, isOperator: false, csrf: '', baseUrl: '' },
+        vouched: 'none',
       });
       return /proxy_http_version 1\.1[”\u{a0}\u{202f}]|ADMIN_LISTEN/u.test(page);
     });
@@ -195,7 +197,7 @@ it('each sample of nginx and HAProxy that asks this server does so by HTTP/1.1',
 
 it('an operator is led to where accounts are vouched for, and a plugin’s page to its archive', () => {
   const tools = createPageTools({ assets: openAssets(), links: siteLinks, https: false });
-  const pageOf = (name: string, isOperator: boolean) =>
+  const pageOf = (name: string, isOperator: boolean, vouched: Vouched = 'none') =>
     connectPage(tools.frame('en'), {
       ...{
         target: targets.find((one) => one.name === name)!,
@@ -204,10 +206,22 @@ it('an operator is led to where accounts are vouched for, and a plugin’s page 
         wrong: {},
       },
       ...{ watch: undefined, isOpen: true, docs: '/docs', trustsLoopback: false, isOperator },
+      vouched,
       ...{ siteKey: undefined, csrf: 'x', baseUrl: 'https://rep.example' },
     });
   assert.match(pageOf('fail2ban', true), /href="\/admin\/people"/);
   assert.doesNotMatch(pageOf('fail2ban', false), /\/admin\/people/);
   assert.doesNotMatch(pageOf('nginx', true), /\/admin\/people/);
+  const advice = /Ask the operator to vouch/;
+  assert.match(pageOf('fail2ban', false), advice);
+  for (const [vouched, says] of [
+    ['member', /The operator vouches for your account\./],
+    ['staff', /Your account is staff\./],
+  ] as const) {
+    const page = pageOf('fail2ban', false, vouched);
+    assert.match(page, says);
+    assert.doesNotMatch(page, advice);
+    assert.doesNotMatch(page, /A new account never blocks/);
+  }
   assert.match(pageOf('wordpress', false), /href="\/kit\/portcullis-sign-in\.zip"/);
 });

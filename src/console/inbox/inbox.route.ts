@@ -62,11 +62,11 @@ export function withFacts<T extends { readonly address: string }>(
   return Promise.all(rows.map(async (row) => ({ ...row, facts: await factsOf(row.address) })));
 }
 
-export function inboxScreens(parts: ConsoleParts, reads: InboxReads): PlainRoute[] {
+/** Returns what shows the inbox. */
+export function inboxShow(parts: ConsoleParts, reads: InboxReads) {
   const { pageBuilder, audit } = parts;
-  const at = inboxEndpoints;
 
-  async function show(context: OperatorRequest, query: Params): Promise<Reply> {
+  return async (context: OperatorRequest, query: Params): Promise<Reply> => {
     const [removals, anonymousReports, lists, allPeers, hasLists] = await Promise.all([
       reads.removals.list(),
       reads.anonymousReports.list(),
@@ -104,8 +104,16 @@ export function inboxScreens(parts: ConsoleParts, reads: InboxReads): PlainRoute
       recentEmails: await emailsOf(reads.names, words),
     };
     return pageBuilder.show(context, (frame) => inboxPage(frame, view));
-  }
+  };
+}
 
+/** @param show of `inboxShow` */
+export function inboxScreens(
+  parts: ConsoleParts,
+  show: ReturnType<typeof inboxShow>,
+): PlainRoute[] {
+  const { pageBuilder } = parts;
+  const at = inboxEndpoints;
   return [
     pageBuilder.page(at.show, show),
     pageBuilder.form(at.change, changeForm(parts, inboxActs, show)),

@@ -31,6 +31,7 @@ import {
   failureSentence,
   type OperatorRequest,
   type OperatorSession,
+  type PartsWithInbox,
   type PreparedChange,
   viewOf,
 } from '../operator-request.route.ts';
@@ -146,7 +147,7 @@ function pageOf<T>(rows: readonly T[], query: Params) {
   };
 }
 
-export function addressScreens(parts: ConsoleParts, reads: AddressReads): PlainRoute[] {
+export function addressScreens(parts: PartsWithInbox, reads: AddressReads): PlainRoute[] {
   const { pageBuilder } = parts;
 
   function screen<Shown extends object>(

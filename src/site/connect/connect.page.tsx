@@ -4,6 +4,7 @@
  * form, and the card is looked at again by a link.
  */
 
+import type { Vouched } from '../../access/quota/points.ts';
 import type { Language } from '../../core/language.ts';
 import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
 import {
@@ -79,6 +80,8 @@ export interface ConnectData {
   readonly siteKey: string | undefined;
   /** The reader may vouch for accounts. */
   readonly isOperator: boolean;
+  /** It says how far the operator vouches for the reader. */
+  readonly vouched: Vouched;
   readonly csrf: string;
   readonly baseUrl: string;
   /** Page of the documentation about its integration. */
@@ -645,18 +648,18 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
 }
 
 /** Says why a report of a new account does not block, where people ask it. */
-function vouchCard({ target, isOperator }: ConnectData, { vouch }: Words): Html | false {
+function vouchCard({ target, isOperator, vouched }: ConnectData, { vouch }: Words): Html | false {
   if (target.group !== 'report') return false;
   return (
     <Card title={vouch.title} icon="shield">
-      <p>{vouch.text}</p>
+      <p>{vouched === 'none' ? vouch.text : vouch.vouched[vouched]}</p>
       <p>
         {isOperator ? (
           <>
             {vouch.operator} <Link href="/admin/people">{vouch.link}</Link>
           </>
         ) : (
-          vouch.member
+          vouched === 'none' && vouch.member
         )}
       </p>
       <p>

@@ -7,6 +7,7 @@
 import type { RefusedKeys } from '../../access/keys/refused-keys.ts';
 import type { SiteKeys } from '../../access/keys/site-keys.ts';
 import type { Sighting, Sightings } from '../../access/marks.ts';
+import type { Vouched } from '../../access/quota/points.ts';
 import { once } from '../../core/preparation.ts';
 import { fail, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
@@ -133,6 +134,7 @@ interface ConnectOptions extends TargetFacts {
   };
   readonly siteKeys: Pick<SiteKeys, 'ofAccount' | 'create'>;
   readonly refusedKeys: Pick<RefusedKeys, 'of'>;
+  readonly vouchedOf: (accountId: string) => Promise<Vouched>;
   /** Requests with the keys of an account that were answered since the start; of use by differences. */
   readonly answeredOf: (accountId: string) => number;
   /** Returns whether the account's newest key with this scope was used. */
@@ -232,6 +234,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       trustsLoopback: options.trustsLoopback,
       siteKey: ownSiteKeys.at(-1)?.id,
       isOperator: isKnown && session.operator,
+      vouched: isKnown ? await options.vouchedOf(session.accountId) : 'none',
       csrf: context.csrf,
       baseUrl: options.baseUrl,
       docs: docsOf[target.integration],

@@ -113,7 +113,7 @@ for (const [name, changes, words] of [
   [
     'a mail address that no account can have',
     { operator: 'é@example.com', 'mail-from': operator },
-    /is not a mail address/,
+    /--operator é@example.com can't be used: it is no mail address/,
   ],
   ['a port that is none', { port: 'http' }, /setting PORT must be/],
   ['a value that needs quotes', { 'smtp-url': 'smtp://a b' }, /SMTP_URL can't stand/],

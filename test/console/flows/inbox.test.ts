@@ -107,6 +107,20 @@ for (const address of [host, host6]) {
   });
 }
 
+it('a press that is refused in the inbox stays there, one of a queue in the queue', async () => {
+  const address = '93.184.216.36';
+  await ask(address);
+  await press('removals', 'refuse', address);
+  for (const [from, isInbox] of [
+    ['inbox', true],
+    ['', false],
+  ] as const) {
+    const { body } = await ada.post('/admin/removals/change', { do: 'refuse', address, from });
+    assert.match(body, /Nothing waits for 93\.184\.216\.36\./);
+    assert.equal(body.includes('class="inbox-side"'), isInbox, from);
+  }
+});
+
 it('a vote that is put back has its network and its score', async () => {
   const address = '93.184.216.35';
   await server.cli('account', 'vouch', operator, '--member');
