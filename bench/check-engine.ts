@@ -61,7 +61,7 @@ export function createCheckEngine(entries: number): CheckEngine {
       keys: keyTable.handle,
       accounts: accounts.handle,
       quotas: createQuotaMemory(16),
-      contributions: createContributions(1, 1).handle,
+      contributions: createContributions(entries + 16, 1).handle,
       integrations: {
         counters: createIntegrationCounters(1).buffer,
         threads: 1,

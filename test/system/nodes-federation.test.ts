@@ -190,6 +190,11 @@ it('what a peer says, takes back and leaves when it is removed is the same in th
       const said = await Promise.all(nodes.map((one) => metric(one, 'portcullis_peer_rows')));
       return said.every((one) => one.get('peer="1"') === count);
     };
+    // Each start loads the list of known good names, behind the line that says where it listens.
+    await within(async () => {
+      const { isWhitelisted } = await node!.cliJson('check', '8.8.8.8');
+      return isWhitelisted === true;
+    }, 'the list of known good names');
     const seen = new Set<string>();
     async function proveSame(): Promise<void> {
       const [one, other] = await digests();

@@ -304,6 +304,8 @@ for (const threads of threadCounts) {
         const said = /codes of countries/;
         await assert.rejects(server.cliJson('feed', 'add', 'docs', '--country', bad), said, bad);
       }
+      const old = server.cliJson('feed', 'add', 'docs', '--max-age', '366d');
+      await assert.rejects(old, /a duration such as 24h, 90m or 7d, 365d at most/);
       await server.cliJson('feed', 'add', 'docs', '--country', 'AQ', '--max-age', '24h');
       const added = await server.cliJson('feed', 'add', 'high', '--minimum-score', '90');
       const { addresses } = added as { addresses: string[] };

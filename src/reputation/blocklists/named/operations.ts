@@ -124,7 +124,10 @@ export const addFeed = operation({
       schema: v.optional(
         v.pipe(
           v.string(),
-          v.check((text) => text === '' || durationMs(text) !== undefined, `It ${durationRule}.`),
+          v.check(
+            (text) => text === '' || durationMs(text) !== undefined,
+            `It ${durationRule}, 365d at most.`,
+          ),
         ),
       ),
       value: 'duration',
