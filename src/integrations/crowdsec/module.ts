@@ -13,7 +13,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Random } from '../../core/random.ts';
-import type { Turns } from '../../core/scheduling.ts';
+import type { Pace, Turns } from '../../core/scheduling.ts';
 import { dayMs, hourMs } from '../../core/time.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
@@ -201,7 +201,7 @@ export async function openCrowdsec(needs: {
       if (by === 0 || !isByHand(by)) continue;
       if (!isListableNetwork(whole)) continue;
       // The first address of a network may be allowed where the others are not.
-      const holes = allowedIn(whole, index);
+      const holes = await allowedIn(whole, index, turns);
       if (holes.length === 0 && !judge(whole.family, words, clock.now()).malicious) continue;
       if (holes.length > holesMax) continue;
       // In the pieces of the list, which leaves out who is allowed.
@@ -341,7 +341,7 @@ export async function openCrowdsec(needs: {
 }
 
 /** Returns the allow rules around a network or in it, in order, up to `holesMax` and one more. */
-function allowedIn(prefix: Prefix, index: IpIndex): Prefix[] {
+async function allowedIn(prefix: Prefix, index: IpIndex, turns: Pace): Promise<Prefix[]> {
   const holes: Prefix[] = [];
   const note = (entry: number) => {
     if ((flagsOf(metaOf(index.records, entry)) & entryFlags.allowlisted) === 0) return;
@@ -353,6 +353,7 @@ function allowedIn(prefix: Prefix, index: IpIndex): Prefix[] {
   for (let after: Prefix | undefined; holes.length <= holesMax; ) {
     after = index.walk(prefix, note, { after, limit: entriesPerWalk });
     if (after === undefined) break;
+    if (turns.isOver()) await turns.next();
   }
   return holes;
 }
