@@ -1,7 +1,8 @@
 /** `portcullis init` at a terminal: a wrong answer is told and asked for again, and loses none of the others. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { after, it } from 'node:test';
 import { hasTool } from '../support/house/tools.ts';
@@ -10,21 +11,30 @@ import { makeTempDir } from '../support/server/temp-dir.ts';
 const directory = makeTempDir('init-terminal');
 after(() => directory.remove());
 
-/** @param typed lines that are typed ahead */
-function initAtTerminal(name: string, typed: readonly string[]) {
+/**
+ * @param typed lines that are typed ahead
+ * @param stopAt the question at which Ctrl-C is pressed; before it the terminal would end the program itself
+ */
+async function initAtTerminal(name: string, typed: readonly string[], stopAt?: string) {
   const file = `${directory.path}/${name}.env`;
   const command = `bin/portcullis.js init ${file} --data-dir ${directory.path}/${name}`;
-  const { stdout, status } = spawnSync('script', ['-qec', command, '/dev/null'], {
-    input: typed.map((line) => `${line}\n`).join(''),
-    encoding: 'utf8',
-    timeout: 60_000,
-  });
-  return { file, said: stdout.replaceAll('\r', ''), status };
+  const terminal = spawn('script', ['-qec', command, '/dev/null'], { timeout: 60_000 });
+  terminal.stdin.write(typed.map((line) => `${line}\n`).join(''));
+  let said = '';
+  let isStopped = false;
+  for await (const chunk of terminal.stdout.setEncoding('utf8')) {
+    said += String(chunk).replaceAll('\r', '');
+    if (stopAt === undefined || isStopped || !said.includes(stopAt)) continue;
+    terminal.stdin.write('\x03');
+    isStopped = true;
+  }
+  if (terminal.exitCode === null) await once(terminal, 'exit');
+  return { file, said, status: terminal.exitCode };
 }
 
-it('each wrong answer is asked for again', (t) => {
+it('each wrong answer is asked for again', async (t) => {
   if (!hasTool(t, 'script')) return;
-  const { file, said, status } = initAtTerminal('good', [
+  const { file, said, status } = await initAtTerminal('good', [
     'id.example.com',
     'https://id.example.com',
     'é@example.com',
@@ -50,9 +60,13 @@ it('each wrong answer is asked for again', (t) => {
   assert.match(text, /\nREGISTRATION=open\n/);
 });
 
-it('nothing is written before the last answer', (t) => {
+it('nothing is written before the last answer', async (t) => {
   if (!hasTool(t, 'script')) return;
-  const { file, said, status } = initAtTerminal('stopped', ['https://id.example.com', '\x03']);
+  const { file, said, status } = await initAtTerminal(
+    'stopped',
+    ['https://id.example.com'],
+    'Your mail address: ',
+  );
   assert.equal(status, 1, said);
   assert.match(said, /\nportcullis: stopped; nothing is written\n/);
   assert.ok(!existsSync(file));
