@@ -10,7 +10,6 @@ import { createModuleHost, openIntegrationThreads, openModules } from './app/mod
 import { openExchange } from './app/nodes/module.ts';
 import { type OwnBackups, startOwnBackups } from './app/own-backups.ts';
 import { createPeerMails } from './app/peer-mails.ts';
-import type { State } from './app/state.ts';
 import { createFrontEnd, openFrontEndMemory } from './app/threads/front-end.ts';
 import { type Listening, listen } from './app/threads/threads.ts';
 import { startBudgetMails } from './app/vote-budgets.ts';
@@ -36,23 +35,9 @@ import { storedWebhooks } from './reputation/webhooks/webhook-store.ts';
 import { startSignon } from './signon/module.ts';
 import { claimDataDir, serverUse } from './storage/lmdb/claim.ts';
 import { storePath } from './storage/lmdb/presence.ts';
-import type { Store } from './storage/store.ts';
 import { formatPreparations } from './web/layout/format.ts';
 
-interface RunningServer {
-  /** The port that was really taken: PORT=0 asks for any. */
-  readonly port: number;
-  readonly store: Store;
-  readonly state: State;
-  /** Says at /readyz that the server is about to stop, and goes on serving. */
-  drain(): void;
-  /** Reopens the file of ACCESS_LOG by its name, after log rotation has moved the old one away. */
-  reopenAccessLog(): void;
-  /** Finishes what is in flight, writes the last checkpoint, gives everything back. */
-  close(): Promise<void>;
-}
-
-export async function startServer(dependencies: ServerDependencies): Promise<RunningServer> {
+export async function startServer(dependencies: ServerDependencies) {
   const closers = createClosers(dependencies.log);
   try {
     const timings = createTimings(dependencies.config.httpThreads + 1);
@@ -64,7 +49,7 @@ export async function startServer(dependencies: ServerDependencies): Promise<Run
   }
 }
 
-async function start(given: Opening): Promise<RunningServer> {
+async function start(given: Opening) {
   const { config, log, masterKey, demo = false, closers, timings, onMail } = given;
   const { release } = given.claim ?? claimDataDir(config.dataDir, serverUse);
   closers.add(release);
@@ -217,12 +202,22 @@ async function start(given: Opening): Promise<RunningServer> {
   const { host: name, httpThreads } = config;
   const facts = { host: name, port, threads: httpThreads, entries: index.size() };
   log.info(sockets.length === 0 ? facts : { ...facts, sockets: config.listenUnix }, 'listening');
+  /** Says at /readyz that the server is about to stop, and goes on serving. */
   function drain(): void {
     service.drain();
     threads.drain();
     endStreams();
     drainIntegrations();
   }
-  const close = closers.closeAll;
-  return { port, store, state, drain, reopenAccessLog: threads.reopen, close };
+  return {
+    /** The port that was really taken: PORT=0 asks for any. */
+    port,
+    store,
+    state,
+    drain,
+    /** Reopens the file of ACCESS_LOG by its name, after log rotation has moved the old one away. */
+    reopenAccessLog: threads.reopen,
+    /** Finishes what is in flight, writes the last checkpoint, gives everything back. */
+    close: closers.closeAll,
+  };
 }

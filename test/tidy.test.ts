@@ -147,7 +147,7 @@ test('no source is imported by tests and benches alone', () => {
 /** Figures that may fall and never rise: whoever brings one down writes the new one here. */
 const ratchets = {
   filesWithOneImporter: 20,
-  interfacesOfOneFactory: 33,
+  interfacesOfOneFactory: 24,
   commentsWithoutSubject: 0,
   linesOfOldWords: 0,
   typesByOmission: 8,

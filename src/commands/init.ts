@@ -152,17 +152,12 @@ async function askAll(flags: InitFlags): Promise<{ answers: Answers; operator: s
   }
 }
 
-interface Questions {
-  next(question: string): Promise<string>;
-  close(): void;
-}
-
 /** Lines that are typed ahead answer the questions that follow. */
-function openQuestions(): Questions {
+function openQuestions() {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   const typed = lines[Symbol.asyncIterator]();
   return {
-    async next(question) {
+    async next(question: string): Promise<string> {
       process.stderr.write(question);
       const { value, done } = await typed.next();
       if (done === true) {
@@ -174,6 +169,8 @@ function openQuestions(): Questions {
     close: () => lines.close(),
   };
 }
+
+type Questions = ReturnType<typeof openQuestions>;
 
 async function answer(
   ask: Questions | undefined,

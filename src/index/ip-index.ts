@@ -48,26 +48,6 @@ interface IndexStats {
   readonly reusedEntries: number;
 }
 
-export interface IpIndex extends IndexView {
-  /**
-   * The prefix's entry, made if it is new, or 0 when the index is full. `fill` runs for a new
-   * entry before any reader can find it; without it the record says "nothing known". It is never full because a
-   * reader holds something back, which is waited for: nodes of one journal must decide alike.
-   */
-  insert(prefix: IndexPrefix, fill?: (entry: number) => void): number;
-  /** Removes an entry; returns false when there was none. */
-  remove(prefix: IndexPrefix): boolean;
-  /** A handle for one more reading thread, or undefined when all 64 are taken. */
-  openReader(): ReaderHandle | undefined;
-  /** Frees the handle of a reader whose thread has ended, in whatever state it was. */
-  closeReader(handle: ReaderHandle): void;
-  /** Gives back all that no reader can see any more; also done along the way. */
-  settle(): void;
-  stats(): IndexStats;
-  /** Live memory and the private state, for snapshot.ts. */
-  image(): IndexImage;
-}
-
 /** Views of the used parts of the memory (not copies), and the state that is not in it. */
 interface IndexImage {
   readonly root: Uint8Array;
@@ -99,7 +79,7 @@ export function reserveMemory(options: IpIndexOptions): IndexMemory {
   return createMemory({ entriesMax, nodeBytesMax: nodeBytesMax - (nodeBytesMax % 16) });
 }
 
-export function createIpIndex(options: IpIndexOptions = {}): IpIndex {
+export function createIpIndex(options: IpIndexOptions = {}) {
   return openIpIndex(reserveMemory(options), options, undefined);
 }
 
@@ -108,7 +88,7 @@ export function openIpIndex(
   memory: IndexMemory,
   options: IpIndexOptions,
   state: IndexState | undefined,
-): IpIndex {
+) {
   const { control, records } = memory;
   const open = new Uint8Array(READERS_MAX);
   const epoch = writerEpoch(control, (reader) => open[reader] === 1);
@@ -141,8 +121,8 @@ export function openIpIndex(
     : createRetiredNodes(epoch, release);
   const nodesOf = createNodes(memory, arena);
   const tools = { memory, nodesOf, retired, epoch };
-  const place = createInsert(tools);
-  const displace = createRemove(tools);
+  const insertIntoTrie = createInsert(tools);
+  const removeFromTrie = createRemove(tools);
 
   function resize(by: number): void {
     size += by;
@@ -154,7 +134,7 @@ export function openIpIndex(
     if (isWalking) throw new Error('a walk must not change the index');
   }
 
-  return {
+  const view: IndexView = {
     ...createLookup(memory),
     records,
     listTimes: memory.listTimes,
@@ -171,7 +151,16 @@ export function openIpIndex(
       }
     },
     size: () => size,
-    insert(prefix, fill) {
+  };
+
+  return {
+    ...view,
+    /**
+     * Returns the prefix's entry, made if it is new, or 0 when the index is full. `fill` runs for a new
+     * entry before any reader can find it; without it the record says "nothing known". It is never full because a
+     * reader holds something back, which is waited for: nodes of one journal must decide alike.
+     */
+    insert(prefix: IndexPrefix, fill?: (entry: number) => void): number {
       checkChange(prefix);
       const existing = exactEntry(memory, prefix);
       if (existing !== 0) return existing;
@@ -179,35 +168,39 @@ export function openIpIndex(
       if (!entries.hasRoom() && !waitFor(entries.hasRoom)) return 0;
       const entry = entries.allocate(prefix);
       fill?.(entry);
-      place(prefix, entry);
+      insertIntoTrie(prefix, entry);
       resize(1);
-      retired.settle();
+      retired.drainSome();
       return entry;
     },
-    remove(prefix) {
+    /** Removes an entry; returns false when there was none. */
+    remove(prefix: IndexPrefix): boolean {
       checkChange(prefix);
       const entry = exactEntry(memory, prefix);
       if (entry === 0) return false;
       if (!hasRoom(CHANGE_WORDS_MAX)) throw new Error('no room for the copies of a removal');
-      displace(prefix, entry);
+      removeFromTrie(prefix, entry);
       retired.add(entry, 0);
       resize(-1);
-      retired.settle();
+      retired.drainSome();
       return true;
     },
-    openReader() {
+    /** Returns a handle for one more reading thread, or undefined when all 64 are taken. */
+    openReader(): ReaderHandle | undefined {
       const reader = open.indexOf(0);
       if (reader === -1) return undefined;
       clearReader(control, reader);
       open[reader] = 1;
       return { buffers: memory.buffers, reader };
     },
-    closeReader({ reader }) {
+    /** Frees the handle of a reader whose thread has ended, in whatever state it was. */
+    closeReader({ reader }: ReaderHandle): void {
       clearReader(control, reader);
       open[reader] = 0;
     },
-    settle: () => retired.drain(),
-    stats() {
+    /** Gives back all that no reader can see any more; also done along the way. */
+    reclaim: () => retired.drain(),
+    stats(): IndexStats {
       const keyBytes = entries.topKey() * KEY_WORDS * 4;
       const fixed = ROOT_WORDS * 4 + keyBytes;
       return {
@@ -221,7 +214,8 @@ export function openIpIndex(
         reusedEntries: entries.reused(),
       };
     },
-    image() {
+    /** Returns live memory and the private state, for snapshot.ts. */
+    image(): IndexImage {
       return {
         root: firstBytes(memory.root, ROOT_WORDS),
         nodes: firstBytes(memory.nodes, arena.topWords()),
@@ -252,6 +246,8 @@ export function openIpIndex(
     }
   }
 }
+
+export type IpIndex = ReturnType<typeof openIpIndex>;
 
 function firstBytes({ buffer, byteOffset }: Int32Array, words: number): Uint8Array {
   return new Uint8Array(buffer, byteOffset, words * 4);

@@ -40,7 +40,7 @@ export interface IndexView extends Lookup {
   size(): number;
 }
 
-export interface IpIndexReader extends IndexView, ReaderEpoch {}
+export type IpIndexReader = IndexView & ReaderEpoch;
 
 export function openIpIndexReader({ buffers, reader }: ReaderHandle): IpIndexReader {
   const memory = viewMemory(buffers);

@@ -173,7 +173,7 @@ export function clearRecord(records: Records, entry: number): void {
 
 // All IPv4 entries in the order of their numbers, read row by row: a tenth of the time of a walk over the
 // trie, for counts in which neither the order nor one entry more or less matters. An entry that was
-// removed is seen until its number is given back (`IpIndex.settle`), one that is being made may be missed.
+// removed is seen until its number is given back (`IpIndex.reclaim`), one that is being made may be missed.
 //
 // Nothing is looked up, so no reader's epoch is needed: a row is never unmapped, and each word of it is
 // read whole.

@@ -91,11 +91,11 @@ for (const { name, bytesMax, prefixes } of adversaries(20_000)) {
       if (index.get(prefix) === 0) seen.push(prefix);
       assert.ok(index.insert(prefix) > 0);
     }
-    index.settle();
+    index.reclaim();
     assert.ok(bytesPerEntry(index) <= bytesMax, `${bytesPerEntry(index)} bytes`);
     for (const prefix of seen) assert.equal(index.find(prefix.family, prefix.words) > 0, true);
     for (const prefix of seen) assert.ok(index.remove(prefix));
-    index.settle();
+    index.reclaim();
     assert.equal(index.size(), 0);
     const { liveBytes, waiting } = index.stats();
     const keyBytes = index.image().keys.byteLength - 24;
@@ -111,7 +111,7 @@ test('growing all nodes in step does not strand the blocks they leave', () => {
       index.insert(masked(4, [((net * 64_007) << 8) | host], 32));
     }
   }
-  index.settle();
+  index.reclaim();
   const { liveBytes, touchedBytes } = index.stats();
   assert.ok(
     touchedBytes - (1 << 20) < 1.6 * (liveBytes - (1 << 20)),

@@ -115,7 +115,7 @@ test('removing in another order takes every insertion back, to the last word', (
   for (const prefix of sample.shuffle([...prefixes.values()])) index.insert(prefix);
   assert.equal(index.size(), prefixes.size);
   for (const prefix of sample.shuffle([...prefixes.values()])) assert.ok(index.remove(prefix));
-  index.settle();
+  index.reclaim();
   const stats = index.stats();
   assert.equal(index.size(), 0);
   assert.equal(stats.waiting, 0);
@@ -184,7 +184,7 @@ test('a second insertion returns the same entry and leaves its record alone', ()
   assert.equal(index.remove(prefix), true);
   assert.equal(index.remove(prefix), false);
   assert.equal(index.prefixOf(entry) !== undefined, true, 'readable until it is released');
-  index.settle();
+  index.reclaim();
   assert.equal(index.prefixOf(entry), undefined);
   assert.equal(index.readPrefix(entry, new Uint32Array(4)), -1);
 });
@@ -280,16 +280,16 @@ test("a reader looks up only between enter and leave, and sees the owner's entri
   assert.equal(reader.get(prefix), entry);
   assert.equal(reader.size(), 1);
   index.remove(prefix);
-  index.settle();
+  index.reclaim();
   assert.equal(index.stats().waiting, 1, 'held back by the open request');
   reader.leave();
-  index.settle();
+  index.reclaim();
   assert.equal(index.stats().waiting, 0);
   reader.enter();
   index.insert(prefix);
   index.remove(prefix);
   index.closeReader(handle);
-  index.settle();
+  index.reclaim();
   assert.equal(index.stats().waiting, 0, 'a closed reader holds nothing back');
 });
 

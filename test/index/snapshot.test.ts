@@ -80,7 +80,7 @@ test('a loaded index goes on as the saved one would, and gives all memory back',
     prefixes.push(prefix);
   }
   for (const prefix of sample.shuffle(prefixes)) copy.remove(prefix);
-  copy.settle();
+  copy.reclaim();
   assert.equal(copy.size(), 0);
   const fresh = createIpIndex(options).stats();
   assert.equal(copy.stats().touchedBytes - copy.image().keys.byteLength + 24, fresh.touchedBytes);
@@ -202,7 +202,7 @@ test('room that a reader held back between entries is room again, and after a st
   while (used() + lineBytes <= nodeBytesMax - keptLines * lineBytes)
     assert.ok(index.insert(host(count++)) > 0);
   reader.leave();
-  index.settle();
+  index.reclaim();
   const path = join(directory, 'between');
   assert.ok((await saveSnapshot(index, path, () => ({ sequence: 1n }))).ok);
   const loaded = loadSnapshot(path, { ...options, nodeBytesMax });

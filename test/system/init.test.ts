@@ -1,10 +1,10 @@
 /** `portcullis init` at a terminal: a wrong answer is told and asked for again, and loses none of the others. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { after, it } from 'node:test';
+import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

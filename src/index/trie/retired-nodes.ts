@@ -31,7 +31,7 @@ export function createRetiredNodes(epoch: WriterEpoch, release: Release) {
     head = 0;
   }
 
-  /** Does the same at once, however little waits. */
+  /** Releases at once what no reader can see, however little waits. */
   function drain(): void {
     epoch.advance();
     const oldest = epoch.oldestInUse();
@@ -54,7 +54,7 @@ export function createRetiredNodes(epoch: WriterEpoch, release: Release) {
       count++;
     },
     /** Releases what no reader can see. Cheap when little waits. */
-    settle(): void {
+    drainSome(): void {
       if (count >= drainAt) drain();
     },
     drain,
@@ -79,7 +79,7 @@ export type RetiredNodes = ReturnType<typeof createRetiredNodes>;
 export function createUnsafeRetiredNodes(release: Release): RetiredNodes {
   return {
     add: release,
-    settle() {},
+    drainSome() {},
     drain() {},
     size: () => 0,
     items: () => new Int32Array(0),

@@ -228,18 +228,13 @@ interface TcpOptions {
   readonly responder: Responder;
   readonly within: <T>(work: () => T) => T;
   /** The connections of all listening addresses together, which share the limits. */
-  readonly connections: Connections;
+  readonly connections: ReturnType<typeof createConnections>;
   readonly limits?: TcpLimits;
 }
 
-/** Connections that are open, in all and of each client: an IPv4 address or an IPv6 /64. */
-interface Connections {
-  readonly open: Set<Socket>;
-  readonly byClient: Map<string, number>;
-}
-
-export function createConnections(): Connections {
-  return { open: new Set(), byClient: new Map() };
+/** Returns the set of open connections, in all and of each client: an IPv4 address or an IPv6 /64. */
+export function createConnections() {
+  return { open: new Set<Socket>(), byClient: new Map<string, number>() };
 }
 
 /** Resolves when it listens. */

@@ -53,7 +53,7 @@ const waitingMax = 1;
  * some seconds old. Requests meanwhile get the last map. The thread ends after a quiet minute.
  */
 export function openRadarMap(options: {
-  readonly index: Pick<IpIndex, 'openReader' | 'closeReader' | 'settle'>;
+  readonly index: Pick<IpIndex, 'openReader' | 'closeReader' | 'reclaim'>;
   readonly clock: Clock;
   /** Grows with everything that may change the map. */
   readonly position: () => bigint;
@@ -71,7 +71,7 @@ export function openRadarMap(options: {
     if (reader === undefined) return onFailure(new Error('no reader is left in the index'));
     const at = position();
     // Removed entries must not be counted any more.
-    index.settle();
+    index.reclaim();
     try {
       last = await thread.run({ reader, nowMs: clock.now() });
       drawnAt = at;

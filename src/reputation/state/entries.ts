@@ -41,7 +41,7 @@ import {
 } from '../../storage/journal/projection.ts';
 import { communityEvidence, entryScore, halfLivesAt, maliciousScore } from '../check/score.ts';
 import { createNetworkRise, risingLengths } from '../votes/network-rise.ts';
-import { createPeerVotes, type PeerVotesTable } from '../votes/peer-votes.ts';
+import { createPeerVotes } from '../votes/peer-votes.ts';
 import {
   bestCount,
   ceilingFor,
@@ -60,7 +60,7 @@ import {
   kindOf,
   refOf,
 } from './contributions.ts';
-import { createEntryDigest, type EntryDigest } from './entry-digest.ts';
+import { createEntryDigest } from './entry-digest.ts';
 import {
   createEntryRow,
   createPageLists,
@@ -71,47 +71,6 @@ import {
   pageTag,
   readEntryRow,
 } from './entry-pages.ts';
-
-export interface Entries {
-  readonly contributions: Contributions;
-  /** The votes of peers, and their budgets. */
-  readonly peers: PeerVotesTable;
-  /**
-   * Charges the votes of the entry's peers that lift its ceiling. It comes before `settle`. @param at the event's own
-   * time, ms
-   */
-  reviewPeers(entry: number, at: number): void;
-  /** Returns the entry of exactly this prefix, made if absent, and marks its page as changing. 0: the index is full. */
-  claim(family: 4 | 6, words: Uint32Array, length: number): number;
-  /** Returns true when a report of the address can be recorded after those that are under way. */
-  hasRoomFor(family: 4 | 6, words: Uint32Array): boolean;
-  /** Returns true while a peer's word may bring an address that nobody else names: a third is kept for ours. */
-  hasRoomForPeers(): boolean;
-  /** Returns the entry of exactly this prefix, 0 for none. */
-  get(family: 4 | 6, words: Uint32Array, length: number): number;
-  /** Marks the entry's page as changing. Must come before the change. */
-  touch(entry: number): void;
-  /**
-   * Publishes what the contributions add up to; removes an entry that has none. After a
-   * report no score is lower than before (`nowHalfLives`: of the report); after reports were taken
-   * back, nothing is held that was reached with them.
-   */
-  settle(entry: number, after?: SettleAfter): void;
-  /** Takes back what a network has risen to, once the policy says that none does. */
-  sink(node: number): void;
-  /** Updates the time of the newest manual entry, after one was removed. */
-  noteOwnTime(): void;
-  /** Adds up the votes of the 30 days up to the entry's last report. Returns the same object each time. */
-  voteCountOf(entry: number): Readonly<VoteCount>;
-  /** Returns the ceiling that the entry keeps though its quorum has lapsed, 0 for none. */
-  heldCeiling(entry: number): number;
-  readonly section: PageSection;
-  /** Present when `isDigested` was set. */
-  readonly digest: EntryDigest | undefined;
-  image(): ArrayImage;
-  /** Loads an image into an empty state, over an index from the same snapshot. @returns false when it is unusable */
-  restore(image: ArrayImage): boolean;
-}
 
 export type SettleAfter =
   | { readonly kind: 'report'; readonly nowHalfLives: number }
@@ -209,6 +168,24 @@ function setTurnedMeta(
   setMeta(records, entry, withTurn(meta, turnOf(former) + (isSame ? 0 : 1)));
 }
 
+/** Writes the contributions of an entry, as `readEntryRow` reads them. */
+function writeNodes(
+  page: ReturnType<typeof createPageWriter>,
+  { first, tag, listed, newest, detail, vote, next }: Contributions,
+  entry: number,
+): void {
+  let nodes = 0;
+  for (let n = first(entry); n !== 0; n = next[n]!) nodes++;
+  page.varint(nodes);
+  for (let n = first(entry); n !== 0; n = next[n]!) {
+    page.u32(tag[n]!);
+    page.u32(listed[n]!);
+    page.u32(newest[n]!);
+    page.varint(detail[n]!);
+    if (hasVote(tag[n]!)) page.u32(vote[n]!);
+  }
+}
+
 export function createEntries(options: {
   index: IpIndex;
   /** Largest entry number. */
@@ -223,7 +200,7 @@ export function createEntries(options: {
   isDigested?: boolean;
   /** Entries and contributions kept free for reports that are committed and not yet applied. */
   reserve?: number;
-}): Entries {
+}) {
   const { index, touchPage, policy } = options;
   const { records } = index;
   const contributions = createContributions(options.entriesMax, options.contributionsMax);
@@ -248,6 +225,7 @@ export function createEntries(options: {
   /** Used again for each row, so that a million of them are no work for the garbage collector. */
   const sought = { family: 4 as 4 | 6, words: row.words, length: 0 };
 
+  /** Returns the entry of exactly this prefix, made if absent, and marks its page as changing. 0: the index is full. */
   function claim(family: 4 | 6, words: Uint32Array, length: number): number {
     const page = pageOf(family, words[0]!, words[1]!);
     touchPage(page);
@@ -261,6 +239,7 @@ export function createEntries(options: {
     return entry;
   }
 
+  /** Returns true when a report of the address can be recorded after those that are under way. */
   function hasRoomFor(family: 4 | 6, words: Uint32Array): boolean {
     const reserve = options.reserve ?? reportsUnderWayMax;
     if (contributions.count() + reserve > options.contributionsMax) return false;
@@ -268,7 +247,8 @@ export function createEntries(options: {
     return index.get({ family, words, length: family === 4 ? 32 : 128 }) !== 0;
   }
 
-  function voteCountOf(entry: number): VoteCount {
+  /** Adds up the votes of the 30 days up to the entry's last report. Returns the same object each time. */
+  function voteCountOf(entry: number): Readonly<VoteCount> {
     peers.count(count, entry, dayOf(peers.newestOn(entry, lastReportedAtOf(records, entry))));
     return count.count;
   }
@@ -362,6 +342,7 @@ export function createEntries(options: {
     return list !== 0 && listTimes[list]! > setSecond ? list : ownEntriesList;
   }
 
+  /** Updates the time of the newest manual entry, after one was removed. */
   function noteOwnTime(): void {
     let newest = 0;
     for (const node of contributions.own) newest = Math.max(newest, contributions.newest[node]!);
@@ -396,7 +377,6 @@ export function createEntries(options: {
   }
 
   function encodePage(number: number): Uint8Array {
-    const { tag, listed, newest, detail, vote, next } = contributions;
     page.clear();
     pages.visit(number, (entry) => {
       const prefix = index.prefixOf(entry);
@@ -411,16 +391,7 @@ export function createEntries(options: {
         page.u32(lastReportedAtOf(records, entry));
         page.u8(held[entry]!);
       }
-      let nodes = 0;
-      for (let n = contributions.first(entry); n !== 0; n = next[n]!) nodes++;
-      page.varint(nodes);
-      for (let n = contributions.first(entry); n !== 0; n = next[n]!) {
-        page.u32(tag[n]!);
-        page.u32(listed[n]!);
-        page.u32(newest[n]!);
-        page.varint(detail[n]!);
-        if (hasVote(tag[n]!)) page.u32(vote[n]!);
-      }
+      writeNodes(page, contributions, entry);
     });
     return page.copy();
   }
@@ -457,35 +428,56 @@ export function createEntries(options: {
     return true;
   }
 
+  /** Marks the entry's page as changing. Must come before the change. */
   function touch(entry: number): void {
     touchPage(pages.page(entry));
     digest?.before(entry);
   }
 
+  const ofPages = { firstPage: 0, pages: entryPages };
+  const section: PageSection = { ...ofPages, encode: encodePage, load: loadPage };
   const rise = createNetworkRise({ index, contributions, claim, touch, publish, policy });
   return {
     contributions,
+    /** The votes of peers, and their budgets. */
     peers,
-    reviewPeers: (entry, at) => peers.review(entry, lastReportedAtOf(records, entry), at),
+    /**
+     * Charges the votes of the entry's peers that lift its ceiling. It comes before `settle`. @param at the event's own
+     * time, ms
+     */
+    reviewPeers: (entry: number, at: number) =>
+      peers.review(entry, lastReportedAtOf(records, entry), at),
     claim,
     hasRoomFor,
+    /** Returns true while a peer's word may bring an address that nobody else names: a third is kept for ours. */
     hasRoomForPeers: () => index.size() <= (2 / 3) * options.entriesMax,
-    get: (family, words, length) => index.get({ family, words, length }),
+    /** Returns the entry of exactly this prefix, 0 for none. */
+    get: (family: 4 | 6, words: Uint32Array, length: number) =>
+      index.get({ family, words, length }),
     touch,
+    /**
+     * Publishes what the contributions add up to; removes an entry that has none. After a
+     * report no score is lower than before (`nowHalfLives`: of the report); after reports were taken
+     * back, nothing is held that was reached with them.
+     */
     settle: rise.settle,
+    /** Takes back what a network has risen to, once the policy says that none does. */
     sink: rise.sink,
     noteOwnTime,
     voteCountOf,
-    heldCeiling: (entry) => held[entry]!,
+    /** Returns the ceiling that the entry keeps though its quorum has lapsed, 0 for none. */
+    heldCeiling: (entry: number) => held[entry]!,
+    /** Present when `isDigested` was set. */
     digest,
-    section: { firstPage: 0, pages: entryPages, encode: encodePage, load: loadPage },
-    image: () =>
+    section,
+    image: (): ArrayImage =>
       new Map([
         ...contributions.image(),
         ...pages.image(),
         ['held.ceilings', bytesOf(held.subarray(0, heldTop + 1))],
       ]),
-    restore(image) {
+    /** Loads an image into an empty state, over an index from the same snapshot. @returns false when it is unusable */
+    restore(image: ArrayImage): boolean {
       if (!restoreArray(image, 'held.ceilings', held)) return false;
       heldTop = image.get('held.ceilings')!.byteLength - 1;
       if (!contributions.restore(image)) return false;
@@ -494,3 +486,5 @@ export function createEntries(options: {
     },
   };
 }
+
+export type Entries = ReturnType<typeof createEntries>;

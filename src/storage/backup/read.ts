@@ -11,27 +11,15 @@ import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { OperatorError } from '../../core/errors.ts';
 import { dataFormat } from '../lmdb/format.ts';
-import { ageHeaderBytesMax, type SealedWith, sealedWith, type Unsealing, unseal } from './age.ts';
+import { ageHeaderBytesMax, sealedWith, type Unsealing, unseal } from './age.ts';
 import {
-  type About,
-  type BackupRow,
   backupMagic,
   decodeAbout,
   decodeEnd,
   decodeRows,
-  type Part,
   recordBytesMax,
   recordKinds,
 } from './content.ts';
-
-interface OpenBackup {
-  readonly about: About;
-  /** Undefined: it is not encrypted. */
-  readonly sealedWith: SealedWith | undefined;
-  /** Once. Ends only behind the last record. @throws OperatorError */
-  rows(): AsyncGenerator<{ readonly part: Part; readonly rows: readonly BackupRow[] }>;
-  close(): Promise<void>;
-}
 
 export interface BackupSource extends Unsealing {
   readonly path: string;
@@ -52,7 +40,7 @@ export function isBackup(head: Buffer): boolean {
  * @throws OperatorError when it is no backup, damaged at its begin, the key is wrong, or it is not encrypted
  *   and has to be
  */
-export async function openBackup(source: BackupSource): Promise<OpenBackup> {
+export async function openBackup(source: BackupSource) {
   const { path, mustBeEncrypted = false } = source;
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     throw new OperatorError(`the backup ${path} can't be read (${error.code})`);
@@ -87,7 +75,9 @@ export async function openBackup(source: BackupSource): Promise<OpenBackup> {
     }
     return {
       about,
+      /** Undefined: it is not encrypted. */
       sealedWith: seal,
+      /** To be called once. Ends only behind the last record. @throws OperatorError */
       rows: () => rowsOf(records, first.value),
       async close() {
         await input.close();

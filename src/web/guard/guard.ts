@@ -49,61 +49,6 @@ export interface KeyedCall {
   spend(units: number, detail?: (said: string) => string): Failure | undefined;
 }
 
-export interface Guard {
-  /** Guards `who: 'anyone'`: counts the declared limits, then asks the handler. */
-  open(
-    declared: Endpoint,
-    handle: (request: Request, caller: Caller) => Answer | Promise<Answer>,
-  ): PlainRoute;
-  /**
-   * For `who: 'api-key'` with the key in the header or the query.
-   * @param read the parameters, checked; asked when the key is good, before it pays
-   */
-  keyed<Asked>(
-    declared: Endpoint,
-    read: (params: Params, request: Request) => Result<Asked>,
-    handle: (asked: Asked, call: KeyedCall, caller: Caller) => Answer | Promise<Answer>,
-    /** Units of the whole request, taken at once or not at all; one when left out. */
-    unitsOf?: (asked: Asked) => number,
-  ): PlainRoute;
-  /** For `who: 'api-key'` with the key also among the fields of query and body. */
-  keyedFields<Reading>(
-    declared: Endpoint,
-    handle: (fields: Fields, call: KeyedCall, caller: Caller) => Answer | Promise<Answer>,
-    options?: {
-      /** Another name under which clients send the key. */
-      readonly keyField?: string;
-      /** Called for each refusal before the handler is called, and for its failures. */
-      readonly onRefused?: (failure: Failure) => void;
-      /** Requests whose fields were read where they arrived; the key is in the header. */
-      readonly readAhead?: {
-        readonly packing: Packing<Reading>;
-        handle(reading: Reading, call: KeyedCall): Answer | Promise<Answer>;
-      };
-    },
-  ): PlainRoute;
-  /**
-   * Unpacks the body, to no more than the endpoint's bound, and returns the result of `use`.
-   * `keyed` and `keyedFields` do it by themselves; an open endpoint does it when it knows its caller.
-   */
-  unpacked<T>(
-    declared: Endpoint,
-    request: Request,
-    use: (unpacked: Result<Request>) => T | Promise<T>,
-  ): T | Promise<T>;
-  failureReply(declared: Endpoint, failure: Failure, headers?: readonly Header[]): Reply;
-  /**
-   * Key and first units of a request whose key was found elsewhere, as in a streamed form.
-   * @param unitsOf asked when the key is good; one when left out
-   */
-  admit(
-    declared: Endpoint,
-    request: Request,
-    keyText: string | undefined,
-    unitsOf?: () => number,
-  ): { readonly call: KeyedCall } | { readonly failure: Failure; readonly headers: Header[] };
-}
-
 interface GuardOptions {
   readonly quotaGuard: QuotaGuard;
   readonly callers: Pick<Callers, 'take'>;
@@ -113,10 +58,14 @@ interface GuardOptions {
   readonly within?: <T>(work: () => T) => T;
 }
 
-export function createGuard(options: GuardOptions): Guard {
+export function createGuard(options: GuardOptions) {
   const { quotaGuard, callers, renderPage, log, within = (work) => work() } = options;
   const unpacking = createUnpacking();
 
+  /**
+   * Unpacks the body, to no more than the endpoint's bound, and returns the result of `use`.
+   * `keyed` and `keyedFields` do it by themselves; an open endpoint does it when it knows its caller.
+   */
   function unpacked<T>(
     declared: Endpoint,
     request: Request,
@@ -165,12 +114,16 @@ export function createGuard(options: GuardOptions): Guard {
     return undefined;
   }
 
+  /**
+   * Returns the call of a request whose key was found elsewhere, as in a streamed form, once it paid its first units.
+   * @param unitsOf asked when the key is good; one when left out
+   */
   function admit(
     declared: Endpoint,
     request: Request,
     keyText: string | undefined,
     unitsOf = () => 1,
-  ) {
+  ): { readonly call: KeyedCall } | { readonly failure: Failure; readonly headers: Header[] } {
     const { quota } = declared.cost!;
     const use = useOf(declared);
     const slot = quotaGuard.authenticate(keyText, bitsFor(use));
@@ -179,7 +132,7 @@ export function createGuard(options: GuardOptions): Guard {
       const failure = isOther
         ? fail('wrong_scope', wrongScopeDetail(keyUses[use][0]))
         : fail('unauthenticated');
-      return { failure, headers: [] as Header[] };
+      return { failure, headers: [] };
     }
     // No getter: one in an object literal is defined for each call, which costs half a microsecond.
     const call = { request, slot, spend, refused, headers: [] as Header[] };
@@ -214,7 +167,11 @@ export function createGuard(options: GuardOptions): Guard {
     failureReply,
     admit,
     unpacked,
-    open: (declared, handle) => ({
+    /** Guards `who: 'anyone'`: counts the declared limits, then asks the handler. */
+    open: (
+      declared: Endpoint,
+      handle: (request: Request, caller: Caller) => Answer | Promise<Answer>,
+    ): PlainRoute => ({
       kind: 'plain',
       ...routeFacts(declared),
       async handle(request, caller) {
@@ -223,7 +180,18 @@ export function createGuard(options: GuardOptions): Guard {
         return replyOf(declared, await handle(request, caller), [], request);
       },
     }),
-    keyed: (declared, read, handle, unitsOf, known = parametersOf(declared)) => ({
+    /**
+     * Guards `who: 'api-key'` with the key in the header or the query.
+     * @param read the parameters, checked; asked when the key is good, before it pays
+     * @param unitsOf units of the whole request, taken at once or not at all; one when left out
+     */
+    keyed: <Asked>(
+      declared: Endpoint,
+      read: (params: Params, request: Request) => Result<Asked>,
+      handle: (asked: Asked, call: KeyedCall, caller: Caller) => Answer | Promise<Answer>,
+      unitsOf?: (asked: Asked) => number,
+      known = parametersOf(declared),
+    ): PlainRoute => ({
       kind: 'plain',
       ...routeFacts(declared, ['key']),
       async handle(request, caller) {
@@ -253,7 +221,23 @@ export function createGuard(options: GuardOptions): Guard {
         return isKnown ? unpacked(declared, request, answerTo) : answerTo(ok(request));
       },
     }),
-    keyedFields(declared, handle, { keyField, onRefused, readAhead } = {}) {
+    /** Guards `who: 'api-key'` with the key also among the fields of query and body. */
+    keyedFields<Reading>(
+      declared: Endpoint,
+      handle: (fields: Fields, call: KeyedCall, caller: Caller) => Answer | Promise<Answer>,
+      options: {
+        /** Another name under which clients send the key. */
+        readonly keyField?: string;
+        /** Called for each refusal before the handler is called, and for its failures. */
+        readonly onRefused?: (failure: Failure) => void;
+        /** Requests whose fields were read where they arrived; the key is in the header. */
+        readonly readAhead?: {
+          readonly packing: Packing<Reading>;
+          handle(reading: Reading, call: KeyedCall): Answer | Promise<Answer>;
+        };
+      } = {},
+    ): PlainRoute {
+      const { keyField, onRefused, readAhead } = options;
       function refused(request: Request, failure: Failure, headers?: readonly Header[]): Reply {
         if (failure.error !== 'unauthenticated') onRefused?.(failure);
         return failureReply(declared, failure, headers, request);
@@ -290,6 +274,8 @@ export function createGuard(options: GuardOptions): Guard {
     },
   };
 }
+
+export type Guard = ReturnType<typeof createGuard>;
 
 /** Returns the use of a key that the endpoint asks for, where it costs a quota. */
 function useOf({ who, cost }: Endpoint): 'agent' | 'read' | 'write' {

@@ -520,17 +520,7 @@ function retryAfter({ retryAfterSeconds }: Failure): Header[] {
 // The address that shows the page of a request once more. The answer to a form may stand on a path that
 // nobody can open: then it is the nearest page above it. The query stays, for it says what the page is about.
 
-interface PageAddresses {
-  /** @param path of a page that can be opened, as declared */
-  add(path: string): void;
-  /** @param above the page that a form belongs to, where it is not the nearest one above its path */
-  of(
-    request: { readonly path: string; readonly param: string; readonly query: string },
-    above?: string,
-  ): string;
-}
-
-function createPageAddresses(): PageAddresses {
+function createPageAddresses() {
   const paths = new Set<string>();
   let router: ReturnType<typeof routerOf> | undefined;
 
@@ -540,11 +530,20 @@ function createPageAddresses(): PageAddresses {
   }
 
   return {
-    add(path) {
+    /** @param path of a page that can be opened, as declared */
+    add(path: string): void {
       paths.add(path);
       router = undefined;
     },
-    of({ path, param, query }, above) {
+    /** @param above the page that a form belongs to, where it is not the nearest one above its path */
+    of(
+      {
+        path,
+        param,
+        query,
+      }: { readonly path: string; readonly param: string; readonly query: string },
+      above?: string,
+    ): string {
       let page = path;
       if (!isPage(page) && above !== undefined) {
         return above.replace(/:\w+$/, encodeURIComponent(param));

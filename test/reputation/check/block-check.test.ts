@@ -195,7 +195,7 @@ describe('check of a block', () => {
           const i = 2 * Math.floor(random.next() * 4_000) + 1;
           if (!w.index.remove(prefix(text(i)))) host(i);
         }
-        w.index.settle();
+        w.index.reclaim();
       });
       const found = await w.find(network);
       assert.ok(found.ok);

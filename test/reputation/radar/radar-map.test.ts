@@ -131,7 +131,7 @@ describe('the map of an index', () => {
       });
     }
     for (let i = 0; i < prefixes.length; i += 7) index.remove(prefixes[i]!);
-    index.settle();
+    index.reclaim();
     const counted = countMap(records, nowMs);
     const entries = new Uint32Array(counted.entries.length);
     const covers = new Uint8Array(cellCount);
