@@ -426,16 +426,21 @@ interface ReportPart {
   readonly score: number;
 }
 
-const ageEnds: readonly (readonly [ReportAge, number])[] = [
-  ['day', dayMs],
-  ['week', 7 * dayMs],
-  ['month', 30 * dayMs],
-];
+/** The last age of a report of each kind but the last, ms. */
+const ageEnds = [dayMs, 7 * dayMs, 30 * dayMs] as const;
 
-function voteKindOf(units: number): VoteKind {
-  if (units >= unitsOf.staff) return 'staff';
-  if (units >= unitsOf.member) return 'member';
-  return units >= unitsOf.earned ? 'earned' : 'none';
+/** @returns its place in `voteKinds` */
+function voteKindOf(units: number): number {
+  if (units >= unitsOf.staff) return 0;
+  if (units >= unitsOf.member) return 1;
+  return units >= unitsOf.earned ? 2 : 3;
+}
+
+/** @returns its place in `reportAges` */
+function ageOf(ageMs: number): number {
+  if (ageMs <= ageEnds[0]) return 0;
+  if (ageMs <= ageEnds[1]) return 1;
+  return ageMs <= ageEnds[2] ? 2 : 3;
 }
 
 /**
@@ -450,32 +455,32 @@ export function partsOf(
   score: number,
   now: { readonly ms: number; readonly halfLives: number },
 ): ReportPart[] {
-  const parts = new Map<
-    string,
-    { voice: VoteKind; age: ReportAge; reporters: number; evidence: number }
-  >();
-  let whole = 0;
+  // An address may have as many reporters as there are accounts: a report costs no object and no text.
+  const ages = reportAges.length;
+  const reporters = new Uint32Array(voteKinds.length * ages);
+  const evidence = new Float64Array(reporters.length);
   for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
     if (kindOf(contributions.tag[node]!) !== contributionKinds.reports) continue;
-    const ageMs = now.ms - contributions.newest[node]! * 1_000;
-    const age = ageEnds.find(([, end]) => ageMs <= end)?.[0] ?? 'older';
     const voice = voteKindOf(unitsIn(contributions.detail[node]!));
-    const evidence = communityEvidence(contributions.strength[node]!, now.halfLives);
-    const key = `${voice} ${age}`;
-    const part = parts.get(key) ?? { voice, age, reporters: 0, evidence: 0 };
-    part.reporters++;
-    part.evidence += evidence;
-    whole += evidence;
-    parts.set(key, part);
+    const part = voice * ages + ageOf(now.ms - contributions.newest[node]! * 1_000);
+    reporters[part]!++;
+    evidence[part]! += communityEvidence(contributions.strength[node]!, now.halfLives);
   }
+  const whole = evidence.reduce((sum, one) => sum + one, 0);
   let before = 0;
-  return [...parts.values()]
-    .sort((a, b) => b.evidence - a.evidence)
-    .map(({ voice, age, reporters, evidence }) => {
+  return [...reporters.keys()]
+    .filter((part) => reporters[part]! > 0)
+    .sort((a, b) => evidence[b]! - evidence[a]!)
+    .map((part) => {
       // Rounded where parts meet, so that all of them are the whole.
       const from = Math.round((score * before) / (whole || 1));
-      before += evidence;
+      before += evidence[part]!;
       const to = Math.round((score * before) / (whole || 1));
-      return { voice, age, reporters, score: to - from };
+      return {
+        voice: voteKinds[Math.floor(part / ages)]!,
+        age: reportAges[part % ages]!,
+        reporters: reporters[part]!,
+        score: to - from,
+      };
     });
 }
