@@ -1875,6 +1875,8 @@ const consoleFr: ConsoleCatalogue = {
     'there is a source {} already: give another source': 'la liste {} existe déjà',
     'there are {} sources, which is the most': 'il y a déjà {} listes, le maximum',
     'there is a peer {} already': 'le pair {} existe déjà',
+    'the key is that of the peer {}: two names are one vote':
+      'c’est la clé du pair {} : deux noms, un seul vote',
     'there are {} peers, which is the most': 'il y a déjà {} pairs, le maximum',
     'it is not the line of a key': 'ce n’est pas une clé de pair',
     'it must be a whole number from {} to {}': 'indiquez un nombre entier de {} à {}',

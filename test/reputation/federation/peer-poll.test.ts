@@ -20,7 +20,11 @@ import {
   type FederationHead,
   writeHead,
 } from '../../../src/reputation/federation/document/head.ts';
-import { makeKey, type SigningKey } from '../../../src/reputation/federation/document/key.ts';
+import {
+  makeKey,
+  type SigningKey,
+  signingKey,
+} from '../../../src/reputation/federation/document/key.ts';
 import {
   chainAfter,
   chainStart,
@@ -843,6 +847,21 @@ it('hostile answers are cut off: bombs, endless bodies, other hosts, changed byt
   assert.deepEqual([(await w.poll()).failure, w.rows()], ['', 1]);
 });
 
+it('a peer that says when to come back is asked no sooner, an hour at most', async () => {
+  const { w, from } = await followed();
+  const waits = async (retryAfter: string) => {
+    from.answers((_, response) => {
+      response.writeHead(429, { 'retry-after': retryAfter }).end();
+      return true;
+    });
+    const { dueAt, failure } = await w.poll();
+    assert.match(failure, /answered 429/);
+    return Math.round((dueAt - w.clock.now()) / 60_000);
+  };
+  const [short, long, endless] = [await waits('1'), await waits('1800'), await waits('999999')];
+  assert.ok(short < 3 && long >= 30 && long < 35 && endless >= 60 && endless < 67);
+});
+
 it('a look that finds the same head asks for nothing more, and is written twice an hour', async () => {
   const { w, from } = await followed();
   const note = from.head();
@@ -1007,6 +1026,16 @@ it('a new peer has half of its weight for 14 days, then whole; peers of one host
   await w.poll();
   assert.equal(w.state.entries.peers.get(2)?.group, 1);
   assert.equal((await findPeer(w.store, 'c.example'))?.number, 2);
+});
+
+it('one key under two names is no second peer', async () => {
+  const { w, from } = await followed();
+  const twin = signingKey('c.example', from.key().seed);
+  const input = { url: 'http://127.0.0.2', key: twin.line, weight: 4, owner: '', isOwn: false };
+  const made = await addPeer(w.store, { ...input, budget: 0, ...old }, () => []);
+  assert.ok(!made.ok);
+  assert.match(made.detail ?? '', /the key is that of the peer b\.example/);
+  assert.equal((await listPeers(w.store)).length, 1);
 });
 
 it('a peer that is found to follow another one is its vote, until the operator knows better', async () => {

@@ -21,6 +21,8 @@ const lineShape = /^([^+\s]{1,255})\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/;
 const algorithm = 1;
 const idBytes = 4;
 const keyBytes = 32;
+/** Algorithm and key in base64, at the end of a line. */
+const keyChars = 44;
 const signatureBytes = 64;
 /** The DER of a private key ends with its 32 bytes. */
 const derBefore = Buffer.from('302e020100300506032b657004220420', 'hex');
@@ -61,6 +63,11 @@ export function parseKeyLine(text: string): FederationKey | undefined {
   const key = keyOf(found[1]!, body.subarray(1));
   // Another spelling of the same bytes is no key line either.
   return key.line === text ? key : undefined;
+}
+
+/** Returns whether two lines have one key: whoever holds it speaks under both names. */
+export function hasKeyOf(line: string, other: string): boolean {
+  return line.slice(-keyChars) === other.slice(-keyChars);
 }
 
 /** @param name as `isKeyName` takes it */

@@ -9,7 +9,8 @@
  * journal with their present ones: when a peer is no longer new, or its head has expired, an event says so to all
  * nodes.
  *
- * Bounds: two peers at a time, five minutes between polls, after failures up to an hour.
+ * Bounds: two peers at a time, five minutes between polls, after failures up to an hour; no sooner than a busy peer
+ * asks for.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -30,6 +31,7 @@ import { retryOnConflict } from '../../../storage/change.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
 import { LeaseLostError, type Maintenance } from '../../../storage/maintenance.ts';
 import type { NewEvent, SetRow, Store } from '../../../storage/store.ts';
+import { BusyServerError } from '../../lists/import/download.ts';
 import { contributionKinds, kindOf, refOf, tagOf } from '../../state/contributions.ts';
 import type { Entries } from '../../state/entries.ts';
 import {
@@ -227,6 +229,7 @@ export function createPeerPoller(options: PollOptions) {
   async function run(peer: StoredPeer): Promise<void> {
     let change: Partial<StoredPeer>;
     let waiting: HeldRows | undefined;
+    let askedMs = 0;
     try {
       const { waiting: held, ...refreshed } = await refresh(peer);
       change = { failures: 0, failure: '', ...refreshed };
@@ -236,6 +239,7 @@ export function createPeerPoller(options: PollOptions) {
       if (signal.aborted) return;
       if (!(error instanceof OperatorError))
         log.error({ err: error }, 'peers: a peer was not read');
+      if (error instanceof BusyServerError) askedMs = Math.min(retryMsMax, error.waitMs);
       const isStrange = error instanceof PeerFault && error.isStrangeKey;
       const failure =
         error instanceof OperatorError ? error.message : 'an unexpected error, which the log has';
@@ -256,7 +260,8 @@ export function createPeerPoller(options: PollOptions) {
       change.failures === 0
         ? everyMs
         : Math.min(retryMsMax, retryMsMin * 2 ** Math.min(6, change.failures! - 1));
-    const dueAt = change.dueAt ?? now + Math.round(pause * (1 - jitter + 2 * jitter * fraction()));
+    const waitMs = Math.max(askedMs, Math.round(pause * (1 - jitter + 2 * jitter * fraction())));
+    const dueAt = change.dueAt ?? now + waitMs;
     const isNoted = peer.dueAt !== 0 && now - peer.freshAt < notedMs;
     if (isNoted && isAsBefore(peer, change)) {
       unwritten.set(peer.number, { dueAt, stored: peer.dueAt });

@@ -33,7 +33,7 @@ import { escapeControls } from '../../lists/import/rows.ts';
 import { listSubscriptions } from '../../lists/subscriptions/subscriptions.ts';
 import { peerCleared, peerSet } from '../../state/events.ts';
 import { type FederationHead, faultOfHead, headFaults } from '../document/head.ts';
-import { type FederationKey, parseKeyLine } from '../document/key.ts';
+import { type FederationKey, hasKeyOf, parseKeyLine } from '../document/key.ts';
 import { addressAt, newAddress, rowCount } from '../document/rows.ts';
 import { chainStart } from '../document/segment.ts';
 import { signingKeyOf } from '../publish/stored.ts';
@@ -51,6 +51,7 @@ import {
   addPeer as addRow,
   changePeer,
   cursorRow,
+  faultOfKey,
   findPeer,
   isNew,
   isOver,
@@ -151,8 +152,11 @@ async function refuseSource(w: OperationTools, url: string, signal: AbortSignal)
 }
 
 /** A key of this server's name is its own, or one that it had or that a copy of it made. */
-function refuseOwn(signer: Pick<FederationKey, 'name'> | undefined, name: string): void {
-  if (signer?.name === name) {
+function refuseOwn(
+  signer: Pick<FederationKey, 'name' | 'line'> | undefined,
+  { name, line }: Pick<FederationKey, 'name' | 'line'>,
+): void {
+  if (signer !== undefined && (signer.name === name || hasKeyOf(signer.line, line))) {
     throw new OperatorError(`${name} is this server itself: its word would be its own come back`);
   }
 }
@@ -264,12 +268,11 @@ export const addPeer = operation({
     if (destination !== undefined) throw new OperatorError(destination);
     const signer = await signingKeyOf(w);
     const pinned = parseKeyLine(input.key)!;
-    refuseOwn(signer, pinned.name);
+    refuseOwn(signer, pinned);
     await refuseSource(w, url, call.signal);
     const known = await listPeers(w.store);
-    if (known.some((one) => nameOf(one) === pinned.name)) {
-      refuse(fail('conflict', `there is a peer ${pinned.name} already`));
-    }
+    const taken = faultOfKey(known, pinned.line);
+    if (taken !== undefined) refuse(fail('conflict', taken));
     const now = w.clock.now;
     const { signal } = call;
     const deadlineMs = previewMsMax;
@@ -640,11 +643,9 @@ export const rekeyPeer = operation({
   async run(w, { peer, key: line }) {
     const { number } = await peerNamed(w, peer);
     const others = (await listPeers(w.store)).filter((one) => one.number !== number);
-    const { name } = parseKeyLine(line)!;
-    refuseOwn(await signingKeyOf(w), name);
-    if (others.some((one) => nameOf(one) === name)) {
-      refuse(fail('conflict', `there is a peer ${name} already`));
-    }
+    refuseOwn(await signingKeyOf(w), parseKeyLine(line)!);
+    const taken = faultOfKey(others, line);
+    if (taken !== undefined) refuse(fail('conflict', taken));
     const none = {
       headSeq: 0,
       headChain: '',

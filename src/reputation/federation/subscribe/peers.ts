@@ -28,7 +28,7 @@ import { plainHost } from '../../lists/import/download.ts';
 import { type PeerTerms, peersMax } from '../../votes/peer-votes.ts';
 import type { Policy } from '../../votes/quorum.ts';
 import { budgetBaseOf } from '../../votes/votes.ts';
-import { type FederationKey, parseKeyLine } from '../document/key.ts';
+import { type FederationKey, hasKeyOf, parseKeyLine } from '../document/key.ts';
 
 /** Why new rows of a peer wait for the operator. */
 const holdReasons = [
@@ -160,6 +160,14 @@ export function cursorRow(peer: number, cursor: PeerCursor) {
   return { key: peerCursorKey(peer), value: cursors.encode(cursor) };
 }
 
+/** Returns why a key can't be that of one more peer: its name is there, or the key itself under another name. */
+export function faultOfKey(peers: readonly StoredPeer[], key: string): string | undefined {
+  const name = nameOf({ key });
+  if (peers.some((one) => nameOf(one) === name)) return `there is a peer ${name} already`;
+  const twin = peers.find((one) => hasKeyOf(one.key, key));
+  return twin && `the key is that of the peer ${nameOf(twin)}: two names are one vote`;
+}
+
 /** Adds a peer under the first free number. `conflict`: its name or its key is there. */
 export function addPeer(
   store: Store,
@@ -168,12 +176,10 @@ export function addPeer(
 ): Promise<Result<StoredPeer>> {
   return addWithin(store, [{ rows: 'peers' }], async (held) => {
     const peers = await listPeers(store);
-    const name = nameOf(input);
-    if (peers.some((one) => nameOf(one) === name || one.key === input.key)) {
-      return fail('conflict', `there is a peer ${name} already`);
-    }
-    const taken = new Set(peers.map(({ number }) => number));
-    const number = Array.from({ length: peersMax }, (_, i) => i + 1).find((n) => !taken.has(n));
+    const taken = faultOfKey(peers, input.key);
+    if (taken !== undefined) return fail('conflict', taken);
+    const numbers = new Set(peers.map(({ number }) => number));
+    const number = Array.from({ length: peersMax }, (_, i) => i + 1).find((n) => !numbers.has(n));
     if (number === undefined) {
       return fail('capacity_exceeded', `there are ${peersMax} peers, which is the most`);
     }
