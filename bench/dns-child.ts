@@ -24,7 +24,7 @@ async function startOurs(entries: number): Promise<number> {
     isAllowed: () => true,
     accountOf: () => -1,
     spend: () => false,
-    spotMark: () => {},
+    noteMark: () => {},
     rate: createResponseRate(1),
     clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
   });

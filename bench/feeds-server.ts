@@ -26,7 +26,7 @@ async function ours(): Promise<number> {
     routes: feedRoutes({
       publisher: { current: () => published, first: async () => published },
       guard: guardOf(),
-      spotMark: () => {},
+      noteMark: () => {},
     }),
     renderProblem: (problem) => ({ status: problem.status, headers: [], body: problem.code }),
     addresses: { hasProxies: false, isTrusted: () => false, normalise: (text) => text },

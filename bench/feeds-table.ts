@@ -18,7 +18,7 @@ import {
 import { collect } from '../src/reputation/blocklists/builder/collect.ts';
 import { entryScore, halfLivesAt } from '../src/reputation/check/score.ts';
 
-export const imprint = { homeUrl: 'https://reputation.example/feeds', licence: 'none' };
+export const operatorTexts = { homeUrl: 'https://reputation.example/feeds', licence: 'none' };
 
 export interface FeedTable {
   readonly index: IpIndex;
@@ -68,7 +68,7 @@ export function createBuilder({ index, geo: shared }: FeedTable): FeedBuilder {
       country: (ids) => geo.country(countryOf(ids)),
       provider: (ids) => geo.provider(providerOf(ids)),
     },
-    imprint,
+    operatorTexts,
     restored: undefined,
     entriesMax: 2_000_000,
   });

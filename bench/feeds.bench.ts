@@ -10,7 +10,7 @@ import { openFeedThread } from '../src/app/threads/feed-thread.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { packMeta, setMeta } from '../src/index/records.ts';
 import { path } from './feeds-server.ts';
-import { createBuilder, createFeedTable, type FeedTable, imprint } from './feeds-table.ts';
+import { createBuilder, createFeedTable, type FeedTable, operatorTexts } from './feeds-table.ts';
 import { watchPauses } from './pauses.ts';
 import { atLeast, atMost, type BenchRow, besidePeer, median } from './row.ts';
 import { cpuSecondsSince, forkServer, inTurns } from './work.ts';
@@ -89,7 +89,7 @@ async function cpuSeconds(work: () => Promise<unknown>): Promise<number> {
 /** Longest hold in each of several builds that make all anew: every score is another each time. */
 async function pausesOf(table: FeedTable, rounds: number): Promise<number[]> {
   const { records } = table.index;
-  const bounds = { imprint, rowsMax: 8_000_000, entriesMax: 2_000_000 };
+  const bounds = { operatorTexts, rowsMax: 8_000_000, entriesMax: 2_000_000 };
   const thread = openFeedThread({ ...table, ...bounds })(undefined);
   const pauses: number[] = [];
   for (let round = 0; round < rounds + 1; round++) {

@@ -114,7 +114,7 @@ export interface MarkSender {
  * Reports a mark that came with a request; a text that is no valid mark is ignored.
  * @param note why the request was refused, which its screen shows: ASCII; empty: it got its answer
  */
-export type SpotMark = (text: string | undefined, sender: MarkSender, note?: string) => void;
+export type NoteMark = (text: string | undefined, sender: MarkSender, note?: string) => void;
 
 export const boardPlaces = 64;
 export const networkPlaces = 4;
@@ -190,7 +190,7 @@ export function createSightingBoard(buffer = new SharedArrayBuffer(boardPlaces *
 }
 
 /** Opens the board for the calling thread. */
-export function createMarkSpotter(memory: MarkMemory, clock: Clock): SpotMark {
+export function createMarkNoter(memory: MarkMemory, clock: Clock): NoteMark {
   const marks = createMarks({ key: memory.key, clock });
   const board = createSightingBoard(memory.board);
   let last = '';

@@ -14,7 +14,7 @@ import { capacities } from '../config.ts';
 import { type ConsoleReads, consoleRoutes } from '../console/console.route.ts';
 import type { Span, Tile, VoteBudget } from '../console/inbox/inbox.page.tsx';
 import type { ConsoleInbox } from '../console/inbox/inbox.route.ts';
-import type { AddressFacts, LastReport } from '../console/inbox/needs.page.tsx';
+import type { AddressFacts, LastReport } from '../console/inbox/inbox-cards.page.tsx';
 import type { ConsoleParts } from '../console/operator-request.route.ts';
 import type { ConsolePeople, ConsoleSites } from '../console/people/people.route.ts';
 import type { BarFacts } from '../console/reputation/address-bar.page.tsx';

@@ -263,13 +263,13 @@ export function AddFold({ view, title, isOpen, children }: AddFoldOptions): Html
   );
 }
 
-interface MoreOptions {
+interface NextPageLinkOptions {
   readonly href: string | undefined;
   readonly label: string;
 }
 
 /** The link to the next page of a table; none behind the last one. */
-export function More({ href, label }: MoreOptions): Html {
+export function NextPageLink({ href, label }: NextPageLinkOptions): Html {
   return (
     href && (
       <p>

@@ -88,7 +88,7 @@ export interface NativeServer extends CheckedBuild {
 }
 
 /** The facts that the choice depends on; tests replace them. */
-export interface Surroundings {
+export interface PlatformFacts {
   readonly platform: string;
   readonly arch: string;
   /** Such as `v22.23.3`. */
@@ -121,19 +121,19 @@ export function loadNative(trustedSha256?: string): NativeServer {
     // The newer build reads it once, when the process loads it first: that must be the main thread,
     // because a worker's environment is a copy.
     processEnvironment().UWS_HTTP_MAX_HEADERS_SIZE = String(headBytesMax);
-    loaded = chooseNative(surroundings(), trustedSha256);
+    loaded = chooseNative(platformFacts(), trustedSha256);
   }
   return loaded;
 }
 
 /** Loads in another thread of the process what the first has checked, without hashing it again. */
 export function loadChecked(checked: CheckedBuild): NativeServer {
-  loaded ??= chooseChecked(surroundings(), checked);
+  loaded ??= chooseChecked(platformFacts(), checked);
   return loaded;
 }
 
 /** A file that was replaced meanwhile is looked at as at a start; it may be what it was before, too. */
-export function chooseChecked(at: Surroundings, checked: CheckedBuild): NativeServer {
+export function chooseChecked(at: PlatformFacts, checked: CheckedBuild): NativeServer {
   if (stampOf(checked.path) !== checked.stamp) return chooseNative(at, checked.sha256);
   return { ...checked, library: at.load(checked.id) as typeof Library };
 }
@@ -148,7 +148,7 @@ const headBytesMax = 16_384;
 
 let loaded: NativeServer | undefined;
 
-export function chooseNative(at: Surroundings, trustedSha256?: string): NativeServer {
+export function chooseNative(at: PlatformFacts, trustedSha256?: string): NativeServer {
   const file = `uws_${at.platform}_${at.arch}_${at.modules}.node`;
   const attempt = (name: PackageName, id: string) => tryBinary(at, name, file, id, trustedSha256);
   const newer = attempt('uWebSockets.js', 'uWebSockets.js');
@@ -165,7 +165,7 @@ export function chooseNative(at: Surroundings, trustedSha256?: string): NativeSe
 
 /** Loads a binary once its hash is known: loading it runs it. */
 function tryBinary(
-  at: Surroundings,
+  at: PlatformFacts,
   name: PackageName,
   file: string,
   id: string,
@@ -198,7 +198,7 @@ function tryBinary(
 }
 
 /** Returns the obstacle on this system and its remedy. */
-function adviceFor(at: Surroundings, problem: string): string {
+function adviceFor(at: PlatformFacts, problem: string): string {
   if (!newerModules.includes(at.modules)) return 'install Node 20, 22, 24 or 25';
   if (at.platform === 'linux') {
     const glibc = at.glibc();
@@ -219,7 +219,7 @@ function isTooOld(glibc: string): boolean {
   return major < glibcNeeded[0] || (major === glibcNeeded[0] && minor < glibcNeeded[1]);
 }
 
-function surroundings(): Surroundings {
+function platformFacts(): PlatformFacts {
   const require = createRequire(import.meta.url);
   return {
     platform: process.platform,

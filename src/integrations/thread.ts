@@ -6,7 +6,7 @@
 import { Worker } from 'node:worker_threads';
 import type { AccountsTable } from '../access/accounts/accounts-table.ts';
 import type { KeyTableReader } from '../access/keys/key-table.ts';
-import type { SpotMark } from '../access/marks.ts';
+import type { NoteMark } from '../access/marks.ts';
 import type { Quotas } from '../access/quota/quota.ts';
 import type { Judge } from '../contracts/reputation.ts';
 import type { Clock } from '../core/clock.ts';
@@ -58,7 +58,7 @@ export interface ThreadParts {
   readonly accounts: AccountsTable;
   readonly quotas: Quotas;
   readonly keys: KeyTableReader;
-  readonly spotMark: SpotMark;
+  readonly noteMark: NoteMark;
   /** The key that passes are signed with. */
   readonly passKey: Uint8Array;
   /** Runs a piece of work while the index may be read. */

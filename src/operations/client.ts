@@ -30,7 +30,7 @@ import {
   piecesOf,
   protocolVersion,
 } from './protocol.ts';
-import type { Ran } from './run-locally.ts';
+import type { RunOutcome } from './run-locally.ts';
 
 export interface Asking {
   /** Bytes that go along, such as a list. */
@@ -142,7 +142,7 @@ async function waitForNode(dataDir: string, seq: bigint): Promise<void> {
   }
 }
 
-async function runLocally(order: Order, asking: Asking): Promise<Ran> {
+async function runLocally(order: Order, asking: Asking): Promise<RunOutcome> {
   // Loaded here, because it brings most of the server with it.
   const { runLocally: run } = await import('./run-locally.ts');
   const { onBytes, onProgress } = asking;

@@ -9,7 +9,7 @@ import { createAudit } from './audit.ts';
 import { type Execution, execute, findOperation, type Order, readInput } from './execute.ts';
 import { makeDataDir, settings, type Workspace, withReading, withWorkspace } from './workspace.ts';
 
-export interface Ran {
+export interface RunOutcome {
   readonly output: unknown;
   /** The end of a shared journal that has grown meanwhile; undefined else. */
   readonly grownTo: bigint | undefined;
@@ -19,7 +19,7 @@ export interface Ran {
  * Opens the store of the settings, runs the operation, and closes it whatever happens.
  * @throws ClaimedError when another process has the directory
  */
-export async function runLocally(order: Order, call: OperationCall): Promise<Ran> {
+export async function runLocally(order: Order, call: OperationCall): Promise<RunOutcome> {
   const { isShared } = placeOfData();
   const operation = findOperation(order.operation);
   if (isShared) {

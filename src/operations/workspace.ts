@@ -21,7 +21,7 @@ import { readPrefix } from '../ip/operator-prefix.ts';
 import type { Memory, MemoryReading } from '../reputation/check/operations.ts';
 import type { ListTools } from '../reputation/lists/operations.ts';
 import type { VotesInMemory } from '../reputation/requests/queue.ts';
-import type { TakenBack } from '../reputation/votes/retract.ts';
+import type { RetractedReports } from '../reputation/votes/retract.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import type { Deletion } from '../signon/people/deletion.ts';
 import type { Invitations } from '../signon/people/invitations.ts';
@@ -42,7 +42,7 @@ interface StoreTools extends OperationTools {
   readonly profiles: Profiles;
   readonly readList: ListTools['readList'];
   readonly signInsOf: SiteTools['signInsOf'];
-  readonly retract: (account: string, since: number, penalty: boolean) => Promise<TakenBack>;
+  readonly retract: (account: string, since: number, penalty: boolean) => Promise<RetractedReports>;
   readonly withDeletion: <T>(run: (deletion: Deletion) => Promise<T>) => Promise<T>;
 }
 

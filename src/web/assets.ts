@@ -85,7 +85,7 @@ function hashedPath(name: string, hash: string): string {
   return `/static/${name.slice(0, -extension.length)}.${hash}${extension}`;
 }
 
-/** A body served under a path that stays when its content changes, with its compressed twins. */
+/** A body served under a path that stays when its content changes, with its compressed encodings. */
 export function encodeAsset(name: string, body: Buffer, cacheControl: string): Asset {
   const type = contentTypes[extname(name)];
   if (type === undefined) throw new Error(`file of unknown type: ${name}`);
@@ -135,7 +135,7 @@ function createAsset(
   const level = { level: 9 };
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
   const names = { gzip: `${hash}-gzip`, brotli: `${hash}-br` };
-  const twins = {
+  const encodings = {
     gzip: builtOr(
       names.gzip,
       () => gzipSync(body, level),
@@ -149,9 +149,9 @@ function createAsset(
   };
   return {
     ...base,
-    gzip: encodedBody(names.gzip, twins.gzip),
-    brotli: encodedBody(names.brotli, twins.brotli),
-    preparations: [twins.gzip.prepare, twins.brotli.prepare],
+    gzip: encodedBody(names.gzip, encodings.gzip),
+    brotli: encodedBody(names.brotli, encodings.brotli),
+    preparations: [encodings.gzip.prepare, encodings.brotli.prepare],
   };
 }
 

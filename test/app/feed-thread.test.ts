@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Worker } from 'node:worker_threads';
-import { createFeedTable, imprint } from '../../bench/feeds-table.ts';
+import { createFeedTable, operatorTexts } from '../../bench/feeds-table.ts';
 import { openFeedThread } from '../../src/app/threads/feed-thread.ts';
 
 /** A busy machine lets the thread hear late. */
@@ -15,7 +15,7 @@ test('is asked to end and never terminated: a compressor may be half made', asyn
   const table = createFeedTable(20_000);
   const open = openFeedThread({
     ...table,
-    imprint,
+    operatorTexts,
     rowsMax: 100_000,
     entriesMax: 100_000,
     endMsMax,

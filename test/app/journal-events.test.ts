@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { newAccount, writeFacts } from '../../src/access/accounts/account-row.ts';
 import { canRead, journalEvent, journalEvents } from '../../src/app/journal-events.ts';
-import type { InTurn } from '../../src/reputation/state/events.ts';
+import type { RowSequence } from '../../src/reputation/state/events.ts';
 import { eventVersions } from '../../src/storage/journal/define-event.ts';
 
 const hash = Uint8Array.from({ length: 32 }, (_, i) => i);
@@ -176,10 +176,10 @@ const golden: readonly (readonly [string, number, object, string])[] = [
   ['site.signed_in', 1, { site: 'shop.example.com' }, '1073686f702e6578616d706c652e636f6d'],
 ];
 
-const isPacked = (value: unknown): value is InTurn<object> =>
+const isPacked = (value: unknown): value is RowSequence<object> =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, 'at');
 
-const rowsOf = ({ length, at }: InTurn<object>) =>
+const rowsOf = ({ length, at }: RowSequence<object>) =>
   Array.from({ length }, (_, i) => structuredClone(at(i)));
 
 it('each event has the bytes that it had, and they say the same', () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { inboxActs } from '../../src/console/inbox/inbox.page.tsx';
-import { anonymousReportActs, removalActs } from '../../src/console/inbox/needs.page.tsx';
+import { anonymousReportActs, removalActs } from '../../src/console/inbox/inbox-cards.page.tsx';
 import { type ActRow, type SectionActs, typedFields } from '../../src/console/parts.page.tsx';
 import { personActs } from '../../src/console/people/people.page.tsx';
 import { siteActs } from '../../src/console/people/sites.page.tsx';

@@ -10,7 +10,7 @@ import {
   chooseChecked,
   chooseNative,
   loadNative,
-  type Surroundings,
+  type PlatformFacts,
 } from '../../src/http/native.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
@@ -22,7 +22,7 @@ const glibcProblem =
   'This version of uWS.js (v20.57.0) supports only Node.js versions 20, 22, 24 and 25.\n\n' +
   "Error: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by /x/y.node)";
 
-interface Machine extends Partial<Surroundings> {
+interface Machine extends Partial<PlatformFacts> {
   readonly libc?: string | undefined;
   /** Packages whose binary loads. */
   readonly loads?: readonly ('uWebSockets.js' | 'uws-older')[];
@@ -31,7 +31,7 @@ interface Machine extends Partial<Surroundings> {
 }
 
 function choose({ libc, loads = [], trusted, ...rest }: Machine) {
-  const at: Surroundings = {
+  const at: PlatformFacts = {
     platform: 'linux',
     arch: 'x64',
     nodeVersion: 'v20.20.2',
@@ -129,7 +129,7 @@ test('another thread loads what was checked without hashing it, and a file that 
   const trusted = createHash('sha256').update('trusted').digest('hex');
   writeFileSync(file, 'trusted');
   const loads: string[] = [];
-  const at: Surroundings = {
+  const at: PlatformFacts = {
     ...{ platform: 'linux', arch: 'x64', nodeVersion: 'v20.20.2', modules: '115' },
     glibc: () => '2.41',
     folderOf: () => folder.path,

@@ -115,7 +115,7 @@ it('the gate says no verdict when it can’t look: the server’s 500 is all the
     const counted: string[] = [];
     const [route] = gateRoutes({
       ...{ check: { judge }, clock, passes: { look: () => 'none' }, hasProxies: true },
-      spotMark: () => undefined,
+      noteMark: () => undefined,
       blocked: createBlockedPage({ baseUrl: '' }),
       count: (outcome: string) => counted.push(outcome),
     } as unknown as GateOptions);

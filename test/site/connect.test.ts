@@ -8,12 +8,12 @@ import type { Vouched } from '../../src/access/quota/points.ts';
 import { connectPage } from '../../src/site/connect/connect.page.tsx';
 import {
   choiceNames,
-  type Filling,
   families,
   filledIn,
   keyPlaceholder,
   openSamples,
   openTargets,
+  type SampleValues,
   scores,
 } from '../../src/site/connect/targets.ts';
 import { docsFolder } from '../../src/site/docs/library.ts';
@@ -30,13 +30,13 @@ const facts = {
   sample: openSamples(docsFolder),
 };
 const targets = openTargets(facts);
-const usual: Filling = { mark: undefined, score: 75, key: undefined };
+const usual: SampleValues = { mark: undefined, score: 75, key: undefined };
 
-function codeOf(name: string, filling: Partial<Filling> = {}): string {
+function codeOf(name: string, sampleValues: Partial<SampleValues> = {}): string {
   const target = targets.find((one) => one.name === name);
   assert.ok(target, name);
   return target
-    .steps({ ...usual, ...filling })
+    .steps({ ...usual, ...sampleValues })
     .map(({ code }) => code)
     .join('');
 }
@@ -143,7 +143,7 @@ it('the screens of what may ask by HTTP/1.0 say what to set, in both languages',
       const page = connectPage(tools.frame(language), {
         ...{
           target,
-          filling: usual,
+          sampleValues: usual,
           key: 'none',
           wrong: {},
           watch: undefined,
@@ -201,7 +201,7 @@ it('an operator is led to where accounts are vouched for, and a plugin’s page 
     connectPage(tools.frame('en'), {
       ...{
         target: targets.find((one) => one.name === name)!,
-        filling: usual,
+        sampleValues: usual,
         key: 'none',
         wrong: {},
       },

@@ -6,21 +6,21 @@
 import { Worker } from 'node:worker_threads';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { ReaderHandle } from '../../index/reader.ts';
-import type { Adopted, Built, Restored } from '../../reputation/blocklists/builder/build.ts';
-import type { Imprint } from '../../reputation/blocklists/pieces/lines.ts';
+import type { Built, Restored, StoredBuild } from '../../reputation/blocklists/builder/build.ts';
+import type { OperatorTexts } from '../../reputation/blocklists/pieces/lines.ts';
 import type { BuildThread } from '../../reputation/blocklists/publish.ts';
 
 export interface FeedThreadSetup {
   readonly reader: ReaderHandle;
   readonly geo: SharedArrayBuffer;
-  readonly imprint: Imprint;
+  readonly operatorTexts: OperatorTexts;
   readonly restored: Restored | undefined;
   readonly rowsMax: number;
   readonly entriesMax: number;
 }
 
 export type ToFeedThread =
-  | { readonly nowMs: number; readonly adopted?: Adopted }
+  | { readonly nowMs: number; readonly adopted?: StoredBuild }
   | { readonly end: true };
 export type FromFeedThread = { readonly built: Built | undefined } | { readonly failed: string };
 
@@ -34,7 +34,7 @@ const endMsMaxDefault = 6_000;
 export function openFeedThread(options: {
   index: IpIndex;
   geo: SharedArrayBuffer;
-  imprint: Imprint;
+  operatorTexts: OperatorTexts;
   rowsMax: number;
   entriesMax: number;
   endMsMax?: number;

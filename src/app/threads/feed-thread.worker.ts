@@ -38,7 +38,7 @@ const builder = createFeedBuilder({
     country: (ids) => geo.country(countryOf(ids)),
     provider: (ids) => geo.provider(providerOf(ids)),
   },
-  imprint: setup.imprint,
+  operatorTexts: setup.operatorTexts,
   restored: setup.restored,
   entriesMax: setup.entriesMax,
 });

@@ -8,7 +8,7 @@ import { createKeyCache } from '../../access/keys/key-cache.ts';
 import { openKeyTableReader } from '../../access/keys/key-table.ts';
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import { createRefusalSpotter } from '../../access/keys/refused-keys.ts';
-import { createMarkSpotter, type MarkMemory } from '../../access/marks.ts';
+import { createMarkNoter, type MarkMemory } from '../../access/marks.ts';
 import type { ClientLimits, LimitMemory } from '../../access/quota/client-limits.ts';
 import { createQuotaGuard, openQuotas } from '../../access/quota/quota.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
@@ -191,7 +191,7 @@ export function createFrontEnd(options: {
   });
   const count = counted.recorder('dovecot', thread);
   const bans = openBanReader(memory.bans);
-  const spotMark = createMarkSpotter(memory.marks, clock);
+  const noteMark = createMarkNoter(memory.marks, clock);
   const spotRefusal = createRefusalSpotter(memory.refusals, clock);
   const shares = createLoginFairShare(clock, Buffer.from(random.bytes(4)).readUInt32BE(0));
   return {
@@ -201,7 +201,7 @@ export function createFrontEnd(options: {
     geo,
     reports: { ...memory.reports, quotaGuard, check, geo, clock },
     guard,
-    spotMark,
+    noteMark,
     spotRefusal,
     /** Answered by front ends; all other routes belong to the main thread. */
     routes: [
@@ -244,7 +244,7 @@ export function createFrontEnd(options: {
         log,
         blocked: createBlockedPage({ baseUrl, siteName, accent }),
         hasProxies,
-        spotMark,
+        noteMark,
         count: counted.recorder('gate', thread),
       }),
       upRoute(),
@@ -303,11 +303,11 @@ function servedFiles(held: () => Served): Hook<Route> {
 /** Returns a hook for each feed: its answer is made as in the main thread. */
 function servedFeeds(
   held: () => Served,
-  { guard, spotMark }: Pick<FrontEnd, 'guard' | 'spotMark'>,
+  { guard, noteMark }: Pick<FrontEnd, 'guard' | 'noteMark'>,
 ): Hook<Route>[] {
   const current = () => held().feeds;
   const publisher = { current, first: async () => current() };
-  return feedRoutes({ publisher, guard, spotMark }).map((feed) => ({
+  return feedRoutes({ publisher, guard, noteMark }).map((feed) => ({
     name: `feed ${feed.path}`,
     appliesTo: ({ path }) => path === feed.path,
     onRequest: (request, caller) =>

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { openKeyTableReader } from '../../access/keys/key-table.ts';
-import { createMarkSpotter } from '../../access/marks.ts';
+import { createMarkNoter } from '../../access/marks.ts';
 import { openQuotas } from '../../access/quota/quota.ts';
 import { openSharedTime } from '../../core/clock.ts';
 import { createLog, type LogLevel } from '../../core/log.ts';
@@ -53,7 +53,7 @@ async function run({ name, memory, logLevel, listen, reader }: Setup): Promise<v
     accounts,
     quotas: openQuotas({ handle: memory.quotas, accounts, clock }),
     keys: openKeyTableReader(memory.keys),
-    spotMark: createMarkSpotter(memory.marks, clock),
+    noteMark: createMarkNoter(memory.marks, clock),
     passKey: memory.integrations.passKey,
     within: duringTurn(index),
   };

@@ -27,15 +27,15 @@ import { changeIn } from '../service/audit.page.tsx';
 import { type FirstStep, firstSteps, type StepsDone } from '../service/checklist.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 import {
-  AnonymousReportNeed,
+  AnonymousReportCard,
+  CardIcon,
   effect,
-  Need,
-  NeedSign,
-  RemovalNeed,
+  InboxCard,
+  RemovalCard,
   type WaitingAnonymousReport,
   type WaitingRemoval,
   type WithFacts,
-} from './needs.page.tsx';
+} from './inbox-cards.page.tsx';
 
 export const spans = ['24h', '7d', '30d'] as const;
 export type Span = (typeof spans)[number];
@@ -129,8 +129,8 @@ function needs(frame: PageFrame, view: InboxView): Html {
     );
   const { sections } = frameText(frame).console;
   const cards = [
-    ...removals.map((one) => <RemovalNeed frame={frame} view={view} one={one} />),
-    ...anonymousReports.map((one) => <AnonymousReportNeed frame={frame} view={view} one={one} />),
+    ...removals.map((one) => <RemovalCard frame={frame} view={view} one={one} />),
+    ...anonymousReports.map((one) => <AnonymousReportCard frame={frame} view={view} one={one} />),
     ...peers.map((one) => peerNeed(frame, view, one)),
     ...lists.map((one) => listNeed(frame, view, one)),
     ...budgets.map((one) => budgetNeed(frame, view, one)),
@@ -161,8 +161,8 @@ function peerNeed(frame: PageFrame, view: InboxView, peer: ShownPeer): Html {
   const decisions = decisionsFor(peer);
   const page = `${consolePaths.peers}?peer=${encodeURIComponent(name)}`;
   return (
-    <Need
-      mark={<NeedSign icon="shield" band="suspect" />}
+    <InboxCard
+      mark={<CardIcon icon="shield" band="suspect" />}
       title={
         <Link class="breaks" href={page}>
           {name}
@@ -191,7 +191,7 @@ function peerNeed(frame: PageFrame, view: InboxView, peer: ShownPeer): Html {
           <LinkButton label={text.open} href={page} className="button-small" />
         )}
       </div>
-    </Need>
+    </InboxCard>
   );
 }
 
@@ -212,8 +212,8 @@ function listNeed(frame: PageFrame, view: InboxView, list: FetchedList): Html {
     />
   );
   return (
-    <Need
-      mark={<NeedSign icon="list" band="suspect" />}
+    <InboxCard
+      mark={<CardIcon icon="list" band="suspect" />}
       title={isHeld ? text.listHeld(name) : text.listFailing(name)}
       kind={text.list}
       time={isHeld ? '' : text.tries(failures, format.number(failures))}
@@ -227,7 +227,7 @@ function listNeed(frame: PageFrame, view: InboxView, list: FetchedList): Html {
         {act('refresh', isHeld ? 'secondary' : 'primary')}
         {act('pause', 'secondary')}
       </div>
-    </Need>
+    </InboxCard>
   );
 }
 
@@ -236,8 +236,8 @@ function budgetNeed(frame: PageFrame, view: InboxView, budget: VoteBudget): Html
   const format = formatFor(frame.language);
   const { id, email, open, limit, limitOfMember } = budget;
   return (
-    <Need
-      mark={<NeedSign icon="person" band="low" />}
+    <InboxCard
+      mark={<CardIcon icon="person" band="low" />}
       title={
         <Link class="breaks" href={`/admin/people/${id}`}>
           {email}
@@ -263,7 +263,7 @@ function budgetNeed(frame: PageFrame, view: InboxView, budget: VoteBudget): Html
           kind="secondary"
         />
       </div>
-    </Need>
+    </InboxCard>
   );
 }
 

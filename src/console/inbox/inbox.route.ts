@@ -21,7 +21,7 @@ import { type FetchedList, needsDecision } from '../reputation/lists.page.tsx';
 import type { ShownPeer } from '../reputation/peers.page.tsx';
 import type { ConsoleChecklist } from '../service/service.route.ts';
 import { type InboxView, inboxActs, inboxPage, type Span, spans } from './inbox.page.tsx';
-import type { AddressFacts, WaitingAnonymousReport, WaitingRemoval } from './needs.page.tsx';
+import type { AddressFacts, WaitingAnonymousReport, WaitingRemoval } from './inbox-cards.page.tsx';
 
 export const inboxEndpoints = {
   show: consoleScreen('/admin'),

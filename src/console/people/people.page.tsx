@@ -17,7 +17,7 @@ import {
   inWords,
   isFormOpen,
   Listing,
-  More,
+  NextPageLink,
   sectionActs,
 } from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
@@ -105,7 +105,7 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
         </Folds>
         <FindForm action="/admin/people" label={text.part} submit={all.search} value={part} />
         <Listing icon="person" text={text} columns={columns} rows={rows} />
-        <More href={more} label={all.more} />
+        <NextPageLink href={more} label={all.more} />
       </>
     ),
   });

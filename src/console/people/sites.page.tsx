@@ -13,7 +13,7 @@ import {
   FindForm,
   isFormOpen,
   Listing,
-  More,
+  NextPageLink,
   sectionActs,
 } from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
@@ -135,7 +135,7 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
           columns={columns}
           rows={rows}
         />
-        <More href={more} label={all.more} />
+        <NextPageLink href={more} label={all.more} />
         {view.notices.length > 0 && <NoticeList frame={frame} view={view} />}
       </>
     ),

@@ -5,7 +5,7 @@ import { LinkButton } from '../../web/components/form.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { type AddressFacts, Evidence, effect } from '../inbox/needs.page.tsx';
+import { type AddressFacts, Evidence, effect } from '../inbox/inbox-cards.page.tsx';
 import {
   ActButton,
   ActForm,

@@ -6,12 +6,12 @@ import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
-  AnonymousReportNeed,
-  RemovalNeed,
+  AnonymousReportCard,
+  RemovalCard,
   type WaitingAnonymousReport,
   type WaitingRemoval,
   type WithFacts,
-} from '../inbox/needs.page.tsx';
+} from '../inbox/inbox-cards.page.tsx';
 import { type ConsoleView, consolePage, consolePaths } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
@@ -53,7 +53,7 @@ export function anonymousReportsPage(
   view: QueueView & { readonly anonymousReports: readonly WithFacts<WaitingAnonymousReport>[] },
 ): string {
   const cards = view.anonymousReports.map((one) => (
-    <AnonymousReportNeed frame={frame} view={view} one={one} />
+    <AnonymousReportCard frame={frame} view={view} one={one} />
   ));
   return queuePage(frame, view, 'tips', cards);
 }
@@ -62,6 +62,6 @@ export function removalsPage(
   frame: PageFrame,
   view: QueueView & { readonly removals: readonly WithFacts<WaitingRemoval>[] },
 ): string {
-  const cards = view.removals.map((one) => <RemovalNeed frame={frame} view={view} one={one} />);
+  const cards = view.removals.map((one) => <RemovalCard frame={frame} view={view} one={one} />);
   return queuePage(frame, view, 'removals', cards);
 }

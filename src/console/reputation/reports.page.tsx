@@ -12,7 +12,7 @@ import {
   FindForm,
   facts,
   Listing,
-  More,
+  NextPageLink,
   sectionActs,
 } from '../parts.page.tsx';
 import { frameText } from '../words.ts';
@@ -163,7 +163,7 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
         </p>
       )}
       <Listing icon="flag" text={text} columns={columns} rows={rows} />
-      <More href={more} label={all.more} />
+      <NextPageLink href={more} label={all.more} />
     </>
   );
 }

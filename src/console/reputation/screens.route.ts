@@ -20,7 +20,7 @@ import {
   removalActs,
   type WaitingAnonymousReport,
   type WaitingRemoval,
-} from '../inbox/needs.page.tsx';
+} from '../inbox/inbox-cards.page.tsx';
 import {
   type ConsoleNames,
   type ConsoleParts,

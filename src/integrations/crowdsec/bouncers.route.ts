@@ -35,7 +35,7 @@ import {
   liveEndpoint,
 } from './live.route.ts';
 import type { Poll, SettledPolls } from './settled-polls.ts';
-import { type ByHand, type DecisionStream, decisionsOf, nothingNew } from './stream.ts';
+import { type DecisionStream, decisionsOf, type ManualDecision, nothingNew } from './stream.ts';
 
 const headers = ['x-api-key', 'user-agent', 'accept-encoding'] as const;
 /** An agent with a hundred sources and all parsers says so much. */
@@ -152,7 +152,7 @@ interface BouncerRouteOptions {
     /** Some are read when somebody asks: no answer holds until the bans change. */
     readonly areRead: boolean;
   }>;
-  readonly manual: () => Promise<readonly ByHand[]>;
+  readonly manual: () => Promise<readonly ManualDecision[]>;
   readonly index: Pick<IndexView, 'listNames'>;
   /** Entries of a whole list for this key. */
   readonly entriesMaxOf: (keyId: string) => Promise<number>;

@@ -56,7 +56,12 @@ import {
   type OperatorActs,
 } from './manage.ts';
 import { openSettledPolls } from './settled-polls.ts';
-import { type ByHand, createDecisionStream, createListWords, type DecisionList } from './stream.ts';
+import {
+  createDecisionStream,
+  createListWords,
+  type DecisionList,
+  type ManualDecision,
+} from './stream.ts';
 
 export const crowdsecEndpoints: readonly Endpoint[] = [
   upEndpoint, // GET /health
@@ -187,8 +192,8 @@ export async function openCrowdsec(needs: {
   }
 
   /** Returns what the operator banned by hand; of a network the pieces that hold nobody who is allowed. */
-  async function manual(): Promise<readonly ByHand[]> {
-    const found: ByHand[] = [];
+  async function manual(): Promise<readonly ManualDecision[]> {
+    const found: ManualDecision[] = [];
     for (const entry of [...needs.manualEntries()]) {
       if (turns.isOver()) await turns.next();
       const prefix = index.prefixOf(entry);

@@ -320,7 +320,7 @@ export function createDecisionStream(options: {
   async function everything(asked: {
     readonly filter: Filter;
     readonly own: OwnDecisions | undefined;
-    readonly manual: readonly ByHand[];
+    readonly manual: readonly ManualDecision[];
     readonly entriesMax: number;
   }): Promise<readonly Uint8Array[] | undefined> {
     const { filter, own, manual, entriesMax } = asked;
@@ -435,7 +435,7 @@ async function compress(parts: readonly Uint8Array[]): Promise<readonly Uint8Arr
 // listed value stays when its ban ends and is sent again; a banned value stays when it leaves the list.
 
 /** The operator banned it by hand. */
-export type ByHand = readonly [value: string, attribution: DecisionAttribution];
+export type ManualDecision = readonly [value: string, attribution: DecisionAttribution];
 
 /** Writes those of an account's decisions that last and pass the filter, bans first. */
 async function renderOwn(
@@ -462,7 +462,7 @@ async function renderOwn(
  */
 export async function decisionsOf(
   own: Pick<OwnDecisions, 'active'> | undefined,
-  manual: readonly ByHand[],
+  manual: readonly ManualDecision[],
   filter: Filter,
   { nowMs, entriesMax }: { readonly nowMs: number; readonly entriesMax: number },
 ): Promise<readonly Uint8Array[]> {

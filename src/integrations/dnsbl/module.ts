@@ -84,7 +84,7 @@ export async function openDnsbl(needs: {
 
 /** Runs in the thread. */
 export async function runDnsbl(parts: ThreadParts, setup: DnsblSetup): Promise<RunningIntegration> {
-  const { index, judge, accounts, quotas, keys, clock, spotMark, within } = parts;
+  const { index, judge, accounts, quotas, keys, clock, noteMark, within } = parts;
   const { zone, nameServers, baseUrl } = setup;
   const allowed = setup.allow.map((text) => {
     const prefix = readPrefix(text);
@@ -108,7 +108,7 @@ export async function runDnsbl(parts: ThreadParts, setup: DnsblSetup): Promise<R
       return slot >= 0 && accounts.isDisabled(slot) ? -1 : slot;
     },
     spend: (slot) => quotas.take(slot, quotaKind.read, 1, clock.monotonicMs()),
-    spotMark,
+    noteMark,
     rate: createResponseRate(setup.seed),
   });
   const connections = createConnections();

@@ -4,7 +4,7 @@
  * clients without a filter would take for a listing.
  */
 
-import { markLength, type SpotMark } from '../../access/marks.ts';
+import { markLength, type NoteMark } from '../../access/marks.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { formatIp } from '../../ip/address.ts';
@@ -121,7 +121,7 @@ interface ResponderOptions {
   accountOf(label: string): number;
   /** Takes one read of the account. */
   spend(slot: number): boolean;
-  readonly spotMark: SpotMark;
+  readonly noteMark: NoteMark;
   readonly rate: ReturnType<typeof createResponseRate>;
   readonly counters: DnsCounters;
   readonly clock: { now(): number; monotonicMs(): number };
@@ -214,7 +214,7 @@ export function createResponder(options: ResponderOptions) {
 
   function spot(message: Uint8Array, peer: Peer, { markLabel }: Meaning, note: string): void {
     if (markLabel < 0) return;
-    options.spotMark(labelText(message, markLabel, markLength), peer, note);
+    options.noteMark(labelText(message, markLabel, markLength), peer, note);
   }
 
   function refuse(why: DnsOutcome): number {

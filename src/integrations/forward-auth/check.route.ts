@@ -31,7 +31,7 @@ import {
 } from './policy.ts';
 import { challengeHref } from './return-path.ts';
 
-export interface GateOptions extends Pick<DeciderOptions, 'check' | 'passes' | 'spotMark'> {
+export interface GateOptions extends Pick<DeciderOptions, 'check' | 'passes' | 'noteMark'> {
   readonly blocked: BlockedPage;
   /** True if TRUSTED_PROXIES names anybody; the advice in an error depends on it. */
   readonly hasProxies: boolean;

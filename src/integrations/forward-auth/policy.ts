@@ -7,7 +7,7 @@
  */
 
 import * as v from 'valibot';
-import { isMark, type MarkSender, type SpotMark } from '../../access/marks.ts';
+import { isMark, type MarkSender, type NoteMark } from '../../access/marks.ts';
 import type { Judge, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -128,7 +128,7 @@ export interface DeciderOptions {
   readonly passes: Pick<Passes, 'check'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly readParams: (text: string) => Result<GateParams>;
-  readonly spotMark: SpotMark;
+  readonly noteMark: NoteMark;
 }
 
 interface GateVisit {
@@ -154,7 +154,7 @@ const policiesMax = 256;
 const keptLengthMax = 256;
 
 export function createDecider(options: DeciderOptions) {
-  const { check, passes, clock, readParams, spotMark } = options;
+  const { check, passes, clock, readParams, noteMark } = options;
   const policies = new Map<string, GatePolicy>();
   return {
     /** @param text as the query of /gate/check has it, ASCII */
@@ -171,7 +171,7 @@ export function createDecider(options: DeciderOptions) {
     },
     decide(policy: GatePolicy, visit: GateVisit): GateDecision {
       const { family, words, cookies } = visit;
-      spotMark(policy.mark, visit);
+      noteMark(policy.mark, visit);
       const isKnown = family !== 0 && isListable(family, words);
       const found = isKnown ? check.judge(family, words, clock.now()) : undefined;
       const score = found?.score ?? 0;
@@ -189,6 +189,6 @@ export function createDecider(options: DeciderOptions) {
      * @param note the reason, as a screen of /connect reads it
      */
     refuse: ({ mark }: Pick<GatePolicy, 'mark'>, sender: MarkSender, note: string) =>
-      spotMark(mark, sender, note),
+      noteMark(mark, sender, note),
   };
 }

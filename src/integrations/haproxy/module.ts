@@ -89,12 +89,12 @@ export async function runHaproxy(
   parts: ThreadParts,
   setup: HaproxySetup,
 ): Promise<RunningIntegration> {
-  const { clock, log, judge, spotMark, within } = parts;
+  const { clock, log, judge, noteMark, within } = parts;
   const passes = createPasses({ key: parts.passKey, clock, random: systemRandom() });
   let warnedMs = Number.NEGATIVE_INFINITY;
   let isDraining = false;
   const agent = createAgent({
-    decider: createDecider({ check: { judge }, passes, clock, spotMark, readParams: parseQuery }),
+    decider: createDecider({ check: { judge }, passes, clock, noteMark, readParams: parseQuery }),
     count: createSpoeOutcomes(setup.outcomes).count,
     isDraining: () => isDraining,
     warn(reason) {

@@ -4,7 +4,7 @@
  */
 
 import * as v from 'valibot';
-import type { SpotMark } from '../../access/marks.ts';
+import type { NoteMark } from '../../access/marks.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { about, count, country, dateTime, digits, queryReader, score } from '../../core/schema.ts';
 import { type Encoded, negotiate, negotiatedHeaders } from '../../http/answer/negotiate.ts';
@@ -38,7 +38,7 @@ import type { FeedPublisher, Published } from './publish.ts';
 export interface FeedRoutesOptions {
   readonly publisher: Pick<FeedPublisher, 'current' | 'first'>;
   readonly guard: Guard;
-  readonly spotMark: SpotMark;
+  readonly noteMark: NoteMark;
 }
 
 /** A new list is there once a minute at most. */
@@ -151,7 +151,7 @@ const feedEndpointOf = new Map(
 const changesEndpoint = feedEndpoint('/feeds/changes.json', feedChangesDocs);
 export const feedEndpoints: readonly Endpoint[] = [...feedEndpointOf.values(), changesEndpoint];
 
-export function feedRoutes({ publisher, guard, spotMark }: FeedRoutesOptions): PlainRoute[] {
+export function feedRoutes({ publisher, guard, noteMark }: FeedRoutesOptions): PlainRoute[] {
   function route(
     declared: Endpoint,
     read: (request: Request, published: Published) => Answer,
@@ -168,7 +168,7 @@ export function feedRoutes({ publisher, guard, spotMark }: FeedRoutesOptions): P
         const reply = await open.handle(request, caller);
         if (reply.status === 429) {
           const query = parseQuery(request.query);
-          if (query.ok) spotIn(query.value, request, spotMark, 'quota');
+          if (query.ok) spotIn(query.value, request, noteMark, 'quota');
         }
         return reply;
       },
@@ -178,7 +178,7 @@ export function feedRoutes({ publisher, guard, spotMark }: FeedRoutesOptions): P
   return [
     ...feeds.map((feed) =>
       route(feedEndpointOf.get(feed.name)!, (request, published) =>
-        feedReply(feed, request, published, spotMark),
+        feedReply(feed, request, published, noteMark),
       ),
     ),
     route(changesEndpoint, (request, { changes }) => changesReply(request, changes)),
@@ -187,17 +187,17 @@ export function feedRoutes({ publisher, guard, spotMark }: FeedRoutesOptions): P
 
 const words = new Uint32Array(4);
 
-function spotIn(params: Params, { clientIp }: Request, spotMark: SpotMark, note: string): void {
+function spotIn(params: Params, { clientIp }: Request, noteMark: NoteMark, note: string): void {
   const mark = params.get('mark');
-  if (mark !== undefined) spotMark(mark, { family: parseIp(clientIp, words), words }, note);
+  if (mark !== undefined) noteMark(mark, { family: parseIp(clientIp, words), words }, note);
 }
 
-function feedReply(feed: Feed, request: Request, published: Published, spotMark: SpotMark): Answer {
+function feedReply(feed: Feed, request: Request, published: Published, noteMark: NoteMark): Answer {
   const query = parseQuery(request.query);
   if (!query.ok) return query;
   const choice = readChoice(feed, query.value);
   const note = choice.ok ? '' : `query ${choice.parameter ?? ''}`;
-  spotIn(query.value, request, spotMark, note);
+  spotIn(query.value, request, noteMark, note);
   if (!choice.ok) return choice;
   const file = published.files.get(variantName(feed, choice.value));
   if (file === undefined) throw new Error(`${feed.name} has a variant that is not built`);

@@ -21,7 +21,7 @@ import { namedFeedEndpoint, namedFeedRoute } from './named/named.route.ts';
 import { createNamedFeedCache } from './named/named-feeds.ts';
 import type { SelectSources } from './named/select.ts';
 import { taxiiEndpoints, taxiiRoutes } from './named/taxii.route.ts';
-import type { Imprint } from './pieces/lines.ts';
+import type { OperatorTexts } from './pieces/lines.ts';
 import {
   createFeedPublisher,
   decisionListOf,
@@ -54,7 +54,7 @@ export function openBlocklists(
     readonly geo: GeoReader;
     readonly config: Pick<Config, 'secureUrl' | 'feedLicence' | 'feedIntervalSeconds'>;
     readonly openThread: (bounds: {
-      readonly imprint: Imprint;
+      readonly operatorTexts: OperatorTexts;
       readonly rowsMax: number;
       readonly entriesMax: number;
     }) => FeedPublisherOptions['openThread'];
@@ -63,7 +63,7 @@ export function openBlocklists(
     readonly guard: Guard;
     readonly tools: PageTools;
     /** The guard counts, with those of front ends, the requests that come here before the first build. */
-    readonly frontEnd: Pick<FeedRoutesOptions, 'guard' | 'spotMark'>;
+    readonly frontEnd: Pick<FeedRoutesOptions, 'guard' | 'noteMark'>;
   },
 ) {
   const { config, state, geo, clock, guard, tools, frontEnd } = needs;
@@ -76,7 +76,7 @@ export function openBlocklists(
   const publisher = createFeedPublisher({
     ...needs,
     openThread: needs.openThread({
-      imprint: { homeUrl: feedsUrl, licence },
+      operatorTexts: { homeUrl: feedsUrl, licence },
       rowsMax: capacities.entries,
       entriesMax: capacities.feedEntries,
     }),
@@ -92,7 +92,7 @@ export function openBlocklists(
     ...state,
     ...state.entries,
     blacklist,
-    imprint: { homeUrl: feedsUrl, licence },
+    operatorTexts: { homeUrl: feedsUrl, licence },
     intervalMs: config.feedIntervalSeconds * 1_000,
   });
   const namedFeeds = createNamedFeedCache(needs);

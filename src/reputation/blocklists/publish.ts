@@ -26,7 +26,7 @@ import {
 } from '../../storage/keys.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import { pagesUnder, type Store } from '../../storage/store.ts';
-import type { Adopted, BuildStats, Built, FeedFile, Restored } from './builder/build.ts';
+import type { BuildStats, Built, FeedFile, Restored, StoredBuild } from './builder/build.ts';
 import { type Changes, decodeHead, encodeHead, type StoredStep } from './builder/history.ts';
 import { feeds, variantName } from './catalog.ts';
 
@@ -35,7 +35,7 @@ export interface BuildThread {
   /** Runs one build at a time. Rejects when the thread failed: it is of no more use then. */
   build(nowMs: number): Promise<Built | undefined>;
   /** As `FeedBuilder.adopt`. */
-  adopt(nowMs: number, from: Adopted): Promise<Built | undefined>;
+  adopt(nowMs: number, from: StoredBuild): Promise<Built | undefined>;
   close(): Promise<void>;
 }
 

@@ -103,9 +103,9 @@ export interface RadarMap {
   /** ms since 1970. */
   readonly at: number;
   /** The 256 /8s, row by row as the picture shows them. */
-  readonly squares: readonly Square[];
+  readonly squares: readonly MapCell[];
   /** The same in the order of addresses. */
-  readonly inOrder: readonly Square[];
+  readonly inOrder: readonly MapCell[];
 }
 
 interface RadarPageData {
@@ -162,14 +162,14 @@ function mapFigure(map: RadarMap, text: Catalogue, frame: PageFrame): Html {
         ))}
         <div class="radar-overlay" aria-hidden="true">
           {map.squares.map((square) => (
-            <Link href={square.href} tabindex={-1} title={squareLabel(square, text, frame)} />
+            <Link href={square.href} tabindex={-1} title={cellLabel(square, text, frame)} />
           ))}
         </div>
       </div>
       {legend(frame)}
       <details class="chart-table">
         <summary>{words.tableLabel}</summary>
-        {squareTable(map.inOrder, frame)}
+        {cellTable(map.inOrder, frame)}
       </details>
     </>
   );
@@ -404,7 +404,7 @@ export function radarPage(frame: PageFrame, data: RadarPageData): string {
 // A /8 or a /16 of the map: its 256 pieces as squares that lead further in, and as a table.
 
 /** A network of the map: how many entries of each level. */
-export interface Square {
+export interface MapCell {
   readonly network: string;
   readonly href: string;
   /** In the order of `levels`. */
@@ -418,7 +418,7 @@ interface ZoomPageData {
   /** Prefix length of its pieces. */
   readonly length: number;
   /** Row by row, as the picture shows them. */
-  readonly squares: readonly Square[];
+  readonly squares: readonly MapCell[];
   /** The network that it is a piece of; undefined: the whole map. */
   readonly above?: { readonly network: string; readonly href: string } | undefined;
   readonly isPart: boolean;
@@ -426,14 +426,14 @@ interface ZoomPageData {
 
 const totalOf = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 
-function squareLabel({ network, counts }: Square, text: Catalogue, frame: PageFrame): string {
+function cellLabel({ network, counts }: MapCell, text: Catalogue, frame: PageFrame): string {
   const { number } = formatFor(frame.language);
   const [known = 0, suspect = 0, malicious = 0] = counts;
   return text.radar.map.square(network, number(known), number(suspect), number(malicious));
 }
 
 /** Lists the entries of each network, the worst first. */
-function squareTable(squares: readonly Square[], frame: PageFrame): Html {
+function cellTable(squares: readonly MapCell[], frame: PageFrame): Html {
   const words = frameText(frame).radar.map;
   const { number } = formatFor(frame.language);
   const known = squares.filter(({ shown }) => shown > 0);
@@ -477,10 +477,10 @@ function legend(frame: PageFrame): Html {
 }
 
 /** The worst first: by the most malicious entries, then suspect ones, then all; equals by address. */
-function byHarm(squares: readonly Square[]): Square[] {
-  const order = ({ network }: Square) =>
+function byHarm(squares: readonly MapCell[]): MapCell[] {
+  const order = ({ network }: MapCell) =>
     network.split(/[./]/).reduce((value, part) => value * 256 + Number(part), 0);
-  const worse = (a: Square, b: Square) => {
+  const worse = (a: MapCell, b: MapCell) => {
     const [knownA = 0, suspectA = 0, maliciousA = 0] = a.counts;
     const [knownB = 0, suspectB = 0, maliciousB = 0] = b.counts;
     return maliciousB - maliciousA || suspectB - suspectA || knownB - knownA || order(a) - order(b);
@@ -489,7 +489,7 @@ function byHarm(squares: readonly Square[]): Square[] {
 }
 
 /** The same shades as the dots of the picture have. */
-function squareClass({ counts, shown }: Square): string | undefined {
+function cellClass({ counts, shown }: MapCell): string | undefined {
   if (shown === 0) return undefined;
   const count = counts[shown - 1] ?? 0;
   return `is-${levels[shown - 1]}${count >= 32 || count === 0 ? ' is-many' : count >= 4 ? ' is-some' : ''}`;
@@ -535,9 +535,9 @@ export function zoomPage(frame: PageFrame, data: ZoomPageData): string {
           >
             <ol class="radar-squares">
               {data.squares.map((square) => {
-                const label = squareLabel(square, text, frame);
+                const label = cellLabel(square, text, frame);
                 return (
-                  <li class={squareClass(square)}>
+                  <li class={cellClass(square)}>
                     <Link href={square.href} title={label} tabindex={-1}>
                       <span class="visually-hidden">{label}</span>
                     </Link>
@@ -552,7 +552,7 @@ export function zoomPage(frame: PageFrame, data: ZoomPageData): string {
             {isEmpty ? (
               <EmptyState icon="shield" text={words.empty} />
             ) : (
-              squareTable(byHarm(data.squares), frame)
+              cellTable(byHarm(data.squares), frame)
             )}
             {data.isPart && <p class="card-note">{words.part}</p>}
           </Card>

@@ -39,12 +39,12 @@ import {
 } from './map.ts';
 import {
   eventsPath,
+  type MapCell,
   mapPath,
   type RadarFigures,
   type RadarMap,
   radarNumbers,
   radarPage,
-  type Square,
   type WatchedReport,
   zoomPage,
 } from './radar.page.tsx';
@@ -173,7 +173,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
   /** The same for all who look at one map. */
   function mapOf(drawn: DrawnMap): RadarMap {
     if (shownMap?.of === drawn) return shownMap;
-    const inOrder = knownOfAll(drawn.counts).map((known) => squareOf(known, 8));
+    const inOrder = knownOfAll(drawn.counts).map((known) => cellOf(known, 8));
     const squares = [...rowsOf()].map((octet) => inOrder[octet]!);
     shownMap = { of: drawn, at: drawn.at, inOrder, squares };
     return shownMap;
@@ -302,11 +302,11 @@ function squaresOf(
   block: { readonly side: number; readonly at: number },
   known: readonly Known[],
   length: number,
-): Square[] {
-  return [...rowsOf(block)].map((number) => squareOf(known[number % known.length]!, length));
+): MapCell[] {
+  return [...rowsOf(block)].map((number) => cellOf(known[number % known.length]!, length));
 }
 
-function squareOf({ first, counts, shown }: Known, length: number): Square {
+function cellOf({ first, counts, shown }: Known, length: number): MapCell {
   const network = networkText(first, length);
   const [a, b] = network.split('.');
   const zoom = length === 8 ? `/radar/8/${a}` : `/radar/16/${a}.${b}`;

@@ -19,7 +19,7 @@ import { columnsOr } from '../../core/text-table.ts';
 import { formatIp } from '../../ip/address.ts';
 import { readEmbedded, textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { retractAll, type VotesInMemory } from '../requests/queue.ts';
-import { retractReport, retractReports, type TakenBack } from '../votes/retract.ts';
+import { type RetractedReports, retractReport, retractReports } from '../votes/retract.ts';
 import { categoriesOf } from './categories.ts';
 import { createOwnReports } from './store/account-reports.ts';
 import type { OwnReport, StoredReport } from './store/report-rows.ts';
@@ -219,7 +219,7 @@ export async function retract(
   account: string,
   since: number,
   penalty: boolean,
-): Promise<TakenBack> {
+): Promise<RetractedReports> {
   const reports = createReportStore(workspace);
   const pace = createTurns();
   const { store } = workspace;

@@ -129,12 +129,12 @@ export interface PeerRows {
   readonly peer: number;
   /** The peer's own number of what it published; 0 in a first load, which says nothing of who was first. */
   readonly seq: number;
-  readonly added: InTurn<PeerRow>;
-  readonly removed: InTurn<IndexPrefix>;
+  readonly added: RowSequence<PeerRow>;
+  readonly removed: RowSequence<IndexPrefix>;
 }
 
 /** An array, or rows that are packed: then each `at` gives the same object, and nothing of it may be kept. */
-export interface InTurn<T> {
+export interface RowSequence<T> {
   readonly length: number;
   at(i: number): T | undefined;
 }
@@ -538,7 +538,7 @@ function readPeerRows(input: Reader): PeerRows {
 }
 
 /** A million objects, each with words of its own, would be seconds of work for the garbage collector. */
-function packedRows(words: Uint32Array, lengths: Uint8Array): InTurn<PeerRow> {
+function packedRows(words: Uint32Array, lengths: Uint8Array): RowSequence<PeerRow> {
   const place = { family: 4 as 4 | 6, words: new Uint32Array(4), length: 0 };
   const row = { ...place, firstHour: 0, lastHour: 0, categories: 0 };
   return {

@@ -13,7 +13,7 @@ import { addressOf } from '../reports/store/report-rows.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
 import { tailAddresses } from '../reports/store/tails.ts';
 
-export interface TakenBack {
+export interface RetractedReports {
   readonly reports: number;
   readonly addresses: number;
 }
@@ -30,7 +30,7 @@ export async function retractReports(options: {
   /** True when each address costs trust. */
   penalty: boolean;
   pace: Pace;
-}): Promise<Result<TakenBack>> {
+}): Promise<Result<RetractedReports>> {
   const { store, reports, account, since, penalty, pace } = options;
   let removedReports = 0;
   let addresses = 0;

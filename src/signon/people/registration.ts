@@ -434,7 +434,7 @@ interface VerificationProof {
   readonly session?: Session | undefined;
 }
 
-export type LinkAsks = 'nothing' | 'password' | 'passkey' | 'choose' | 'invited' | 'later';
+export type LinkStep = 'nothing' | 'password' | 'passkey' | 'choose' | 'invited' | 'later';
 
 interface Opened {
   readonly link: FoundLink;
@@ -525,7 +525,7 @@ function createVerification(options: RegistrationOptions) {
    * Returns what the form of a link asks for. `nothing`: also for an expired link; `choose` and `invited`: a new
    * password or passkey; `later`: the link does not work yet.
    */
-  async function asks(token: string, visitor: Visitor): Promise<LinkAsks> {
+  async function asks(token: string, visitor: Visitor): Promise<LinkStep> {
     const found = await open(token);
     if (found === undefined) return 'nothing';
     const { chosen, worksFrom } = readLinkData(found.link);

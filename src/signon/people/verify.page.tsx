@@ -20,7 +20,7 @@ import {
   passkeyChoice,
   passkeyPress,
 } from './register.page.tsx';
-import type { LinkAsks } from './registration.ts';
+import type { LinkStep } from './registration.ts';
 
 /** The page of a person who is signed in and not verified: it sends another link. */
 export function unverifiedPage(
@@ -53,7 +53,7 @@ export function unverifiedPage(
 export function linkButtonPage(
   frame: PageFrame,
   data: LinkPageData & {
-    asks: LinkAsks;
+    asks: LinkStep;
     account: string;
     /** The time of `later`, ms since 1970. */
     worksFrom: number;

@@ -84,7 +84,7 @@ export const authorizeEndpoints = {
 };
 
 /** A request on its way to an answer. */
-interface Course {
+interface Flow {
   readonly context: RequestContext;
   readonly reading: AuthorizeReading;
   /** The query of the request (`requestQuery`). */
@@ -131,7 +131,7 @@ export function authorizeRoutes(options: {
   }
 
   /** Returns the person who is asked; undefined while a review or a second factor is due, which comes first. */
-  function askedOf(context: RequestContext): SignedInVisitor | undefined {
+  function signedInPerson(context: RequestContext): SignedInVisitor | undefined {
     const { session } = context;
     return session === undefined || session.reviewing || session.factorDue !== undefined
       ? undefined
@@ -139,7 +139,11 @@ export function authorizeRoutes(options: {
   }
 
   /** Continues a request by its id, if it is kept for this session or this browser. */
-  async function resume(context: RequestContext, id: string, hasChanged: boolean): Promise<Reply> {
+  async function continueKept(
+    context: RequestContext,
+    id: string,
+    hasChanged: boolean,
+  ): Promise<Reply> {
     for (const holder of [context.session?.id, context.browserId]) {
       const found = holder === undefined ? undefined : await transactions.find(id, holder);
       if (holder === undefined || found === undefined) continue;
@@ -147,45 +151,45 @@ export function authorizeRoutes(options: {
       const reading = { kind: 'request', request } as const;
       return follow({ context, reading, query, askedAt, kept: { id, holder }, hasChanged });
     }
-    return over(context);
+    return requestEnded(context);
   }
 
   /** @param nextHref where the same request starts again, if that is known */
-  function over(context: RequestContext, nextHref?: string): Reply {
+  function requestEnded(context: RequestContext, nextHref?: string): Reply {
     return pageBuilder.show(context, (frame) => endedFormPage(frame, nextHref), { status: 403 });
   }
 
-  async function follow(course: Course): Promise<Reply> {
-    const { context, reading, askedAt, kept } = course;
-    const who = askedOf(context);
+  async function follow(flow: Flow): Promise<Reply> {
+    const { context, reading, askedAt, kept } = flow;
+    const who = signedInPerson(context);
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const decision = await authorization.decide(reading, who, askedAt);
-      if (decision.next !== 'issue-code') return answer(course, decision);
+      if (decision.next !== 'issue-code') return answer(flow, decision);
       const issued = await authorization.issue(decision.request, who!, kept);
       if (issued.ok) return pageBuilder.go(context, issued.value);
-      if (issued.error === 'unknown_transaction') return over(context);
+      if (issued.error === 'unknown_transaction') return requestEnded(context);
     }
-    return cannotSave(course);
+    return nothingSaved(flow);
   }
 
-  function answer(course: Course, decision: Answerable): Reply | Promise<Reply> {
-    const { context } = course;
+  function answer(flow: Flow, decision: Answerable): Reply | Promise<Reply> {
+    const { context } = flow;
     switch (decision.next) {
       case 'refuse':
-        if (decision.error === 'site_not_open' && course.reading.kind === 'request') {
-          const { client } = course.reading.request;
-          const about = { client, signInHref: signInHref(course.query) };
+        if (decision.error === 'site_not_open' && flow.reading.kind === 'request') {
+          const { client } = flow.reading.request;
+          const about = { client, signInHref: signInHref(flow.query) };
           return pageBuilder.show(context, (frame) => notOpenPage(frame, about), { status: 403 });
         }
         return pageBuilder.show(context, (frame) => refusalPage(frame, decision), {
           status: decision.error.startsWith('site_') ? 403 : 400,
         });
       case 'sign-in':
-        return signIn(course);
+        return signIn(flow);
       case 'verify':
-        return verify(course);
+        return verify(flow);
       case 'consent':
-        return ask(course, decision.request);
+        return showConsent(flow, decision.request);
       case 'redirect-error':
         return pageBuilder.go(context, addressOf(context, decision));
       case 'name-target':
@@ -199,10 +203,10 @@ export function authorizeRoutes(options: {
   }
 
   /** Leads to the sign-in: a request that waits for this browser goes by its id, any other by its query. */
-  function signIn(course: Course): Reply | Promise<Reply> {
-    const { context, query, kept } = course;
+  function signIn(flow: Flow): Reply | Promise<Reply> {
+    const { context, query, kept } = flow;
     if (context.session?.factorDue !== undefined && !context.session.reviewing) {
-      return factorFirst(course, context.session);
+      return factorFirst(flow, context.session);
     }
     if (context.session?.reviewing) {
       const onward =
@@ -215,8 +219,8 @@ export function authorizeRoutes(options: {
   }
 
   /** Keeps the request for the session, which continues after the demanded second factor. */
-  async function factorFirst(course: Course, session: Session): Promise<Reply> {
-    const { context, query, askedAt, kept } = course;
+  async function factorFirst(flow: Flow, session: Session): Promise<Reply> {
+    const { context, query, askedAt, kept } = flow;
     const { id: sessionId, factorDue } = session;
     let id = kept?.id;
     if (kept === undefined || kept.holder !== sessionId) {
@@ -225,14 +229,14 @@ export function authorizeRoutes(options: {
           ? await transactions.begin({ query, askedAt }, sessionId)
           : await transactions.rebind(kept.id, kept.holder, sessionId);
       if (!held.ok)
-        return held.error === 'unknown_transaction' ? over(context) : cannotSave(course);
+        return held.error === 'unknown_transaction' ? requestEnded(context) : nothingSaved(flow);
       id = held.value;
     }
     const path = factorDue === 'weak' ? '/account/confirm' : enrolPath;
     return pageBuilder.go(context, onwardHref(path, { back: continueHref(id!) }));
   }
 
-  function verify({ context, query, kept }: Course): Reply {
+  function verify({ context, query, kept }: Flow): Reply {
     const { email } = context.session!;
     const onward = kept === undefined ? { request: { query, seal: '' } } : { continueId: kept.id };
     const againHref = onwardHref(verifyPath, onward);
@@ -253,18 +257,18 @@ export function authorizeRoutes(options: {
     );
   }
 
-  async function ask(course: Course, request: AuthorizationRequest): Promise<Reply> {
-    const { context, query, askedAt, kept } = course;
+  async function showConsent(flow: Flow, request: AuthorizationRequest): Promise<Reply> {
+    const { context, query, askedAt, kept } = flow;
     const session = context.session!;
     if (kept !== undefined && kept.holder !== session.id) {
       const moved = await transactions.rebind(kept.id, kept.holder, session.id);
       if (moved.ok) return pageBuilder.go(context, continueHref(moved.value));
       // The old id has ended: a page that is loaded again must ask for the new one.
-      return moved.error === 'unknown_transaction' ? over(context) : cannotSave(course);
+      return moved.error === 'unknown_transaction' ? requestEnded(context) : nothingSaved(flow);
     }
     const begun =
       kept === undefined ? await transactions.begin({ query, askedAt }, session.id) : undefined;
-    if (begun?.ok === false) return cannotSave(course);
+    if (begun?.ok === false) return nothingSaved(flow);
     const id = begun?.value ?? kept!.id;
     const data = {
       client: request.client,
@@ -273,7 +277,7 @@ export function authorizeRoutes(options: {
       email: session.email,
       lookAlike: await lookAlike(request.client, session),
       ...(await authorization.asked(request, signedInOf(session, context, baseUrl), id)),
-      hasChanged: course.hasChanged,
+      hasChanged: flow.hasChanged,
       // The address of the answer, should it be a page, can be loaded again.
       action: onwardHref(consentPath, { request: { query, seal: '' } }),
       id,
@@ -286,12 +290,12 @@ export function authorizeRoutes(options: {
   }
 
   /** Answers that nothing can be saved, to the site of a valid request: nothing is saved for any other. */
-  function cannotSave(course: Course): Reply | Promise<Reply> {
-    const { reading, context } = course;
+  function nothingSaved(flow: Flow): Reply | Promise<Reply> {
+    const { reading, context } = flow;
     if (reading.kind !== 'request') throw new TypeError('nothing was to be saved');
     const next = context.session?.verified === true ? 'redirect-error' : 'name-target';
     const error = 'temporarily_unavailable';
-    return answer(course, { next, target: reading.request, error, detail: '' });
+    return answer(flow, { next, target: reading.request, error, detail: '' });
   }
 
   function badQuery(context: RequestContext, { detail = '' }: Failure): Reply {
@@ -307,20 +311,20 @@ export function authorizeRoutes(options: {
   }
 
   async function consent(context: RequestContext, form: Params): Promise<Reply> {
-    const who = askedOf(context);
-    if (who === undefined) return formOver(context);
+    const who = signedInPerson(context);
+    if (who === undefined) return formEnded(context);
     const id = form.get('id') ?? '';
     switch (form.get('decision')) {
       case 'allow': {
         const names = form.all('scope');
-        return answered(
+        return redirectAfter(
           context,
           await authorization.allow(id, who, names, form.get('shown') ?? ''),
           id,
         );
       }
       case 'deny':
-        return answered(context, await authorization.deny(id, who), id);
+        return redirectAfter(context, await authorization.deny(id, who), id);
       case 'switch': {
         // Whoever signs in next in this browser may answer it, and the present one no more.
         const withdrawn = await transactions.withdraw(id, who.sessionId);
@@ -332,7 +336,7 @@ export function authorizeRoutes(options: {
     }
   }
 
-  function answered(context: RequestContext, address: Result<string>, id: string): Reply {
+  function redirectAfter(context: RequestContext, address: Result<string>, id: string): Reply {
     if (address.ok) return pageBuilder.go(context, address.value);
     // Its values are not what the page showed: the same form once more, with those of today.
     if (address.error === 'conflict')
@@ -342,28 +346,28 @@ export function authorizeRoutes(options: {
 
   function failed(context: RequestContext, failure: Failure): Reply {
     return failure.error === 'unknown_transaction'
-      ? formOver(context)
+      ? formEnded(context)
       : pageBuilder.problem(context, failure);
   }
 
-  function formOver(context: RequestContext): Reply {
+  function formEnded(context: RequestContext): Reply {
     const { query } = context.request;
-    return over(context, query === '' ? undefined : `${authorizePath}?${query}`);
+    return requestEnded(context, query === '' ? undefined : `${authorizePath}?${query}`);
   }
 
   return [
     pageBuilder.page(authorizeEndpoints.begin, begin, badQuery),
     pageBuilder.page(authorizeEndpoints.goOn, (context, query) =>
-      resume(context, query.get('id') ?? '', query.has('changed')),
+      continueKept(context, query.get('id') ?? '', query.has('changed')),
     ),
     pageBuilder.page(authorizeEndpoints.consentAgain, (context, query) =>
       query.has('client_id')
         ? pageBuilder.go(context, `${authorizePath}?${context.request.query}`)
-        : over(context),
+        : requestEnded(context),
     ),
     // The form may belong to an earlier session: whoever is signed in now is asked again.
     pageBuilder.form(authorizeEndpoints.consent, consent, ['scope'], (context, _form, failure) =>
-      failure.error === 'form_expired' ? formOver(context) : pageBuilder.problem(context, failure),
+      failure.error === 'form_expired' ? formEnded(context) : pageBuilder.problem(context, failure),
     ),
   ];
 }

@@ -26,11 +26,11 @@ import {
   type ChoiceName,
   type ConnectStep,
   type ConnectTarget,
-  type Filling,
   families,
   groupNames,
   type Integration,
   keyPlaceholder,
+  type SampleValues,
   scores,
   usualApp,
   usualBlock,
@@ -67,7 +67,7 @@ export interface ConnectWatch {
 
 export interface ConnectData {
   readonly target: ConnectTarget;
-  readonly filling: Filling;
+  readonly sampleValues: SampleValues;
   /** Values that are no choice, as they were typed: the samples have the usual ones. */
   readonly wrong: Readonly<Partial<Record<ChoiceName, string>>>;
   readonly key: KeyStanding;
@@ -92,28 +92,28 @@ function targetPath(name: string): string {
   return `${connectPath}/${name}`;
 }
 
-function shownValue(name: ChoiceName, filling: Filling): string {
+function shownValue(name: ChoiceName, sampleValues: SampleValues): string {
   switch (name) {
     case 'domain':
-      return filling.domain ?? '';
+      return sampleValues.domain ?? '';
     case 'app':
-      return filling.app ?? usualApp;
+      return sampleValues.app ?? usualApp;
     case 'challenge':
-      return String(filling.challenge ?? usualChallenge);
+      return String(sampleValues.challenge ?? usualChallenge);
     case 'block':
-      return String(filling.block ?? usualBlock);
+      return String(sampleValues.block ?? usualBlock);
     case 'score':
-      return String(filling.score);
+      return String(sampleValues.score);
     case 'family':
-      return filling.family ?? '';
+      return sampleValues.family ?? '';
   }
 }
 
 /** The screen again, with what was chosen. */
-function samePath({ target, filling }: ConnectData): string {
+function samePath({ target, sampleValues }: ConnectData): string {
   const query = new URLSearchParams();
   for (const name of target.choices) {
-    const value = shownValue(name, filling);
+    const value = shownValue(name, sampleValues);
     if (value !== '') query.set(name, value);
   }
   return query.size === 0 ? targetPath(target.name) : `${targetPath(target.name)}?${query}`;
@@ -257,11 +257,11 @@ export function connectIndexPage(
 
 function valueField(
   name: ChoiceName,
-  { filling, wrong }: Pick<ConnectData, 'filling' | 'wrong'>,
+  { sampleValues, wrong }: Pick<ConnectData, 'sampleValues' | 'wrong'>,
   { values }: Words,
 ): Html {
   const { label, hint } = values.fields[name];
-  const value = wrong[name] ?? shownValue(name, filling);
+  const value = wrong[name] ?? shownValue(name, sampleValues);
   const error = wrong[name] === undefined ? undefined : values.wrong[name];
   const id = `value-${name}`;
   switch (name) {
@@ -307,14 +307,14 @@ function valueField(
   }
 }
 
-function valuesStep({ target, filling, wrong }: ConnectData, text: Words): Html | false {
+function valuesStep({ target, sampleValues, wrong }: ConnectData, text: Words): Html | false {
   return (
     target.choices.length > 0 && (
       <li data-step="values">
         <h2>{text.values.title}</h2>
         <p>{text.values.text}</p>
         <form class="connect-values" method="get" action={safeHref(targetPath(target.name))}>
-          {target.choices.map((name) => valueField(name, { filling, wrong }, text))}
+          {target.choices.map((name) => valueField(name, { sampleValues, wrong }, text))}
           <div class="connect-fill">
             <Button label={text.values.fill} kind="secondary" />
           </div>
@@ -392,10 +392,10 @@ function aboutKey({ target, key }: ConnectData, text: Words): Html | false {
 /** The three values that the plugin asks for; a press makes those that are not there. */
 function pluginValues(data: ConnectData, text: Catalogue): Html {
   const { make } = text.connect;
-  const { siteKey, key, filling, target } = data;
+  const { siteKey, key, sampleValues, target } = data;
   const values = [
     ['plugin-address', make.address, data.baseUrl],
-    ['plugin-key', make.key, filling.key ?? keyPlaceholder],
+    ['plugin-key', make.key, sampleValues.key ?? keyPlaceholder],
     ['plugin-site-key', make.siteKey, siteKey ?? 'pcs_…'],
   ] as const;
   const isMissing = siteKey === undefined || key === 'none';
@@ -419,7 +419,7 @@ function stepBody(step: ConnectStep, label: string, data: ConnectData, text: Cat
   const { connect } = text;
   switch (step.says) {
     case 'openSite': {
-      const { domain } = data.filling;
+      const { domain } = data.sampleValues;
       const href = `http://${domain ?? usualDomain}/`;
       return (
         <p class="connect-open" hidden={domain === undefined}>
@@ -468,8 +468,8 @@ const isShown = ({ integration }: ConnectTarget) => {
 
 function stepList(data: ConnectData, text: Catalogue): Html {
   const { connect } = text;
-  const { target, filling, watch, trustsLoopback } = data;
-  const steps = target.steps({ ...filling, slot }).filter(isShown(target));
+  const { target, sampleValues, watch, trustsLoopback } = data;
+  const steps = target.steps({ ...sampleValues, slot }).filter(isShown(target));
   const isBad = watch?.hasArrived === false && watch.note?.name === 'untrusted';
   return (
     <ol class="connect-steps" id="steps" data-all={connect.showAll('{}')}>

@@ -33,10 +33,10 @@ import {
   type ChoiceName,
   type ConnectTarget,
   type choiceNames,
-  type Filling,
   families,
   type Integration,
   openTargets,
+  type SampleValues,
   scores,
   type TargetFacts,
   usualBlock,
@@ -227,7 +227,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     const data: ConnectData = {
       target,
       wrong,
-      filling: { ...chosen, mark, key: text },
+      sampleValues: { ...chosen, mark, key: text },
       key: standing,
       watch: await watchOf(context, target),
       isOpen: !isClosed(target.integration),
@@ -303,7 +303,7 @@ const domainShape =
   /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 const appShape = /^https?:\/\/(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?\/?$/i;
 
-type Chosen = Pick<Filling, 'domain' | 'app' | 'challenge' | 'block' | 'score' | 'family'>;
+type Chosen = Pick<SampleValues, 'domain' | 'app' | 'challenge' | 'block' | 'score' | 'family'>;
 
 /** Returns values that are no choice as they were typed; those that the screen does not ask for are not looked at. */
 function choiceOf(

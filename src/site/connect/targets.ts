@@ -38,7 +38,7 @@ export const families: readonly FamilyChoice[] = ['4', '6'];
 export const scores = [75, 85, 95] as const;
 export type Score = (typeof scores)[number];
 
-export interface Filling {
+export interface SampleValues {
   /** The screen knows the first request by it; undefined: the steps carry none. */
   readonly mark: string | undefined;
   /** Both if undefined. */
@@ -120,7 +120,7 @@ interface Part {
   /** One to three letters in place of a trademark. */
   readonly letters: string;
   readonly choices: readonly ChoiceName[];
-  steps(filling: Filling): readonly ConnectStep[];
+  steps(sampleValues: SampleValues): readonly ConnectStep[];
 }
 
 export interface ConnectTarget extends Part {
@@ -187,7 +187,7 @@ function feedTargets({ secureUrl }: TargetFacts): Part[] {
     title,
     letters,
     choices: ['family', 'score'] as const,
-    steps({ family, score, mark }: Filling) {
+    steps({ family, score, mark }: SampleValues) {
       const chosen = { family, mark, score: score === usualScore ? undefined : score };
       const recipes = recipesFor(`${secureUrl}/feeds`, chosen);
       const steps = (isAlone ? recipes[recipe] : [recipes.refresh[0]!, ...recipes[recipe]]).map(
@@ -213,7 +213,7 @@ function feedTargets({ secureUrl }: TargetFacts): Part[] {
 const plain = (_: ChoiceName, text: string) => text;
 
 /** Returns the pairs that put the chosen policy of the gate into a sample. */
-function policyPairs({ challenge, block, mark, slot = plain }: Filling): [string, string][] {
+function policyPairs({ challenge, block, mark, slot = plain }: SampleValues): [string, string][] {
   const from = slot('challenge', String(challenge ?? usualChallenge));
   const to = slot('block', String(block ?? usualBlock));
   const marked = mark === undefined ? '' : `&mark=${mark}`;
@@ -245,8 +245,8 @@ function gateTargets({ proxied, sample }: TargetFacts): Part[] {
     title,
     letters,
     choices: app === undefined ? ['challenge', 'block'] : ['domain', 'app', 'challenge', 'block'],
-    steps(filling) {
-      const { domain = usualDomain, app: to = usualApp, slot = plain } = filling;
+    steps(sampleValues) {
+      const { domain = usualDomain, app: to = usualApp, slot = plain } = sampleValues;
       const shown = app === 'host' ? to.replace(/^http:\/\//, '') : to;
       const own: [string, string][] =
         app === undefined
@@ -255,7 +255,11 @@ function gateTargets({ proxied, sample }: TargetFacts): Part[] {
               [usualDomain, slot('domain', domain)],
               [app === 'host' ? usualHost : usualApp, slot('app', shown)],
             ];
-      const pairs = [[sampleHost, proxied] as [string, string], ...own, ...policyPairs(filling)];
+      const pairs = [
+        [sampleHost, proxied] as [string, string],
+        ...own,
+        ...policyPairs(sampleValues),
+      ];
       return [
         file('saveServerBlock', `${name}-gate`, path, filledIn(sample('GATE.md', name), pairs)),
         trust(`${name}-trust`),
@@ -328,12 +332,12 @@ function haproxy({ proxied, spoe = sampleSpoe, sample }: TargetFacts): Part {
     title: 'HAProxy, live',
     letters: 'HA',
     choices: ['app', 'challenge', 'block'],
-    steps(filling) {
-      const { app = usualApp, slot = plain } = filling;
+    steps(sampleValues) {
+      const { app = usualApp, slot = plain } = sampleValues;
       return [
         file(
           ...(['saveFile', 'haproxy-spoe', '/etc/haproxy/portcullis.conf'] as const),
-          filledIn(sample('GATE.md', 'spoe'), policyPairs(filling)),
+          filledIn(sample('GATE.md', 'spoe'), policyPairs(sampleValues)),
         ),
         file(
           ...(['saveServerBlock', 'haproxy-site', '/etc/haproxy/haproxy.cfg'] as const),
@@ -457,7 +461,7 @@ function dovecotTargets({ secureUrl, sample }: TargetFacts): Part[] {
 /** The address is in a range for documentation, so it belongs to nobody. */
 const asked = '192.0.2.1';
 
-function setKey({ key = keyPlaceholder }: Filling): ConnectStep {
+function setKey({ key = keyPlaceholder }: SampleValues): ConnectStep {
   return { id: 'key', says: 'setKey', place: 'terminal', code: `export PORTCULLIS_KEY='${key}'\n` };
 }
 
@@ -478,14 +482,14 @@ function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
     title,
     letters,
     choices: test === undefined ? [] : ['score'],
-    steps: (filling) => {
+    steps: (sampleValues) => {
       const byScore: [string, string][] =
-        filling.score === usualScore || test === undefined
+        sampleValues.score === usualScore || test === undefined
           ? []
-          : [[test[0], test[1](filling.score)]];
+          : [[test[0], test[1](sampleValues.score)]];
       const code = filledIn(sample(guide, language), [['{secure_url}', secureUrl], ...byScore]);
       return [
-        setKey(filling),
+        setKey(sampleValues),
         file('saveFile', `${name}-code`, path, code),
         { id: `${name}-run`, says: 'ask', place: 'terminal', code: `${run}\n` },
       ];
@@ -543,8 +547,8 @@ action = %(action_)s
       title: 'Any script',
       letters: '{ }',
       choices: [],
-      steps: (filling) => [
-        setKey(filling),
+      steps: (sampleValues) => [
+        setKey(sampleValues),
         {
           id: 'script-report',
           says: 'report',
@@ -560,8 +564,8 @@ action = %(action_)s
       title: 'AbuseIPDB',
       letters: 'A→P',
       choices: [],
-      steps: (filling) => [
-        setKey(filling),
+      steps: (sampleValues) => [
+        setKey(sampleValues),
         {
           id: 'abuseipdb-url',
           says: 'changeUrl',
@@ -605,7 +609,7 @@ const sampleClient = 'example.com';
 
 function signOnTargets({ baseUrl, sample }: TargetFacts): Part[] {
   const guide = 'site/sign-in-button.md';
-  const fill = ({ domain = sampleClient, slot = plain }: Filling, code: string) =>
+  const fill = ({ domain = sampleClient, slot = plain }: SampleValues, code: string) =>
     filledIn(code, [
       ['{base_url}', baseUrl],
       [sampleClient, slot('domain', domain)],
@@ -622,8 +626,8 @@ function signOnTargets({ baseUrl, sample }: TargetFacts): Part[] {
       title: 'Node.js',
       letters: 'JS',
       choices: ['domain'],
-      steps: (filling) => [
-        file('begin', 'sign-in-code', 'sign-in.mjs', fill(filling, sample(guide, 'js'))),
+      steps: (sampleValues) => [
+        file('begin', 'sign-in-code', 'sign-in.mjs', fill(sampleValues, sample(guide, 'js'))),
         button('/login'),
         { id: 'sign-in-run', says: 'start', place: 'terminal', code: 'node sign-in.mjs\n' },
       ],
@@ -633,13 +637,13 @@ function signOnTargets({ baseUrl, sample }: TargetFacts): Part[] {
       title: 'PHP',
       letters: 'PHP',
       choices: ['domain'],
-      steps: (filling) => [
-        file('begin', 'sign-in-login', 'login.php', fill(filling, sample(guide, 'php'))),
+      steps: (sampleValues) => [
+        file('begin', 'sign-in-login', 'login.php', fill(sampleValues, sample(guide, 'php'))),
         file(
           'callback',
           'sign-in-callback',
           'callback.php',
-          fill(filling, sample(guide, 'php', 1)),
+          fill(sampleValues, sample(guide, 'php', 1)),
         ),
         button('/login.php'),
       ],
@@ -656,7 +660,7 @@ function captchaTargets({ baseUrl, secureUrl, sample }: TargetFacts): Part[] {
       title: 'Any form',
       letters: '< >',
       choices: [],
-      steps: (filling) => [
+      steps: (sampleValues) => [
         { id: 'captcha-key', says: 'siteKey', place: 'terminal', code: '' },
         {
           id: 'captcha-form',
@@ -664,7 +668,7 @@ function captchaTargets({ baseUrl, secureUrl, sample }: TargetFacts): Part[] {
           place: { file: 'HTML' },
           code: fill(sample('CAPTCHA.md', 'html')),
         },
-        setKey(filling),
+        setKey(sampleValues),
         {
           id: 'captcha-verify',
           says: 'verify',

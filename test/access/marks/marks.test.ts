@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import {
   boardPlaces,
-  createMarkSpotter,
+  createMarkNoter,
   createMarks,
   createSightingBoard,
   isMark,
@@ -66,7 +66,7 @@ it('a mark counts in its hour and the next one', () => {
 it('a thread tells of a mark once a second, of none that is forged, and a full board takes no more', () => {
   const clock = manualClock(startMs);
   const board = createSightingBoard();
-  const spot = createMarkSpotter({ key, board: board.buffer }, clock);
+  const spot = createMarkNoter({ key, board: board.buffer }, clock);
   const marks = createMarks({ key, clock });
   const [own] = marks.of('ada', 'nginx');
   const taken = () => board.take().map(({ sighting }) => hex(sighting));
@@ -90,7 +90,7 @@ it('a thread tells of a mark once a second, of none that is forged, and a full b
 it('a full board has a place for whoever comes from a network that fills none', () => {
   const clock = manualClock(startMs);
   const board = createSightingBoard();
-  const spot = createMarkSpotter({ key, board: board.buffer }, clock);
+  const spot = createMarkNoter({ key, board: board.buffer }, clock);
   const marks = createMarks({ key, clock });
   const mark = (reader: string) => marks.of(reader, 'nginx')[0];
   const floods: readonly (readonly [string, (i: number) => MarkSender, number])[] = [
@@ -118,7 +118,7 @@ it('one node’s sighting is seen on another that shares the store, by its reade
   const open = () => {
     const memory = { key, board: createSightingBoard().buffer };
     const sightings = startSightings({ memory, store, clock, log: { warn: assert.fail } });
-    return { sightings, spot: createMarkSpotter(memory, clock) };
+    return { sightings, spot: createMarkNoter(memory, clock) };
   };
   const [one, other] = [open(), open()];
   one.spot(one.sightings.markOf('ada', 'nginx'), ada);
@@ -143,7 +143,7 @@ function opened(t: TestContext, nodes = 1) {
     const memory = { key, board: createSightingBoard().buffer };
     const sightings = startSightings({ memory, store, clock, log: { warn: assert.fail } });
     t.after(sightings.close);
-    return { sightings, spot: createMarkSpotter(memory, clock) };
+    return { sightings, spot: createMarkNoter(memory, clock) };
   });
   async function round(): Promise<void> {
     t.mock.timers.tick(500);

@@ -15,7 +15,7 @@ function deciding(found: Pick<Verdict, 'score' | 'anonymousExit' | 'allowlisted'
     passes: { check: () => 'none' },
     clock: manualClock(1_800_000_000_000),
     readParams: parseQuery,
-    spotMark() {},
+    noteMark() {},
   });
   const read = decider.policyOf(policy);
   assert.ok(read.ok);
@@ -53,7 +53,7 @@ it('a mark in the policy is told of with each question, and changes no verdict',
     passes: { check: () => 'none' },
     clock: manualClock(0),
     readParams: parseQuery,
-    spotMark: (mark, { family }, note = '') => told.push([mark, family, note]),
+    noteMark: (mark, { family }, note = '') => told.push([mark, family, note]),
   });
   const mark = 'a1'.repeat(20);
   for (let round = 0; round < 2; round++) {
@@ -80,7 +80,7 @@ it('policies beyond those that are kept are read all the same', () => {
     passes: { check: () => 'none' },
     clock: manualClock(0),
     readParams: parseQuery,
-    spotMark() {},
+    noteMark() {},
   });
   for (let pass = 60; pass < 660; pass++) {
     const read = decider.policyOf(`pass=${pass}`);

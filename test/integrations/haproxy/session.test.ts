@@ -54,7 +54,7 @@ function open(options: { isGreeted?: boolean; isDraining?: boolean } = {}) {
     decider: createDecider({
       ...{ check: { judge }, passes, clock },
       readParams: parseQuery,
-      spotMark() {},
+      noteMark() {},
     }),
     count: (outcome) => counted.push(outcome),
     warn: (reason) => warned.push(reason),

@@ -83,7 +83,7 @@ async function world(bytesMax?: number) {
     },
     geo,
     clock,
-    imprint: { homeUrl: 'https://ip.example/feeds', licence: 'CC0' },
+    operatorTexts: { homeUrl: 'https://ip.example/feeds', licence: 'CC0' },
     intervalMs: 60_000,
     urgent: allowChanges,
     ...(bytesMax === undefined ? {} : { bytesMax }),

@@ -20,11 +20,12 @@ import {
   scoreTiers,
   variantName,
 } from '../catalog.ts';
-import { type FrameFacts, frames, type Imprint } from '../pieces/lines.ts';
+import { type FrameFacts, frames, type OperatorTexts } from '../pieces/lines.ts';
 import {
   bothTwins,
   createPiece,
   createPieceMaker,
+  type Encodings,
   encodingsVersion,
   hashOf,
   type KnownPiece,
@@ -34,12 +35,11 @@ import {
   nothingKnown,
   type Piece,
   type PieceMaker,
-  plainTwins,
+  plainEncodings,
   type Stitched,
   stitchBrotli,
   stitchGzip,
   stitchText,
-  type Twins,
 } from '../pieces/pieces.ts';
 import {
   createRecordRenderer,
@@ -78,7 +78,7 @@ import {
   splitFamilies,
 } from './rows.ts';
 
-const noTwins: Twins = { gzip: false, brotli: false };
+const noTwins: Encodings = { gzip: false, brotli: false };
 
 export const scoreMin: number = scoreTiers[0];
 
@@ -121,14 +121,14 @@ export interface BuildStats {
 }
 
 /** The stored result of another node's build. */
-export interface Adopted {
+export interface StoredBuild {
   readonly head: FeedHead;
   /** The steps after `head.floor`, oldest first. */
   readonly steps: readonly StoredStep[];
 }
 
 /** The stored state with which a builder begins. */
-export interface Restored extends Adopted {
+export interface Restored extends StoredBuild {
   /** In parts, as it is stored. */
   readonly base: readonly Uint8Array[];
 }
@@ -137,7 +137,7 @@ interface FeedBuilderOptions {
   /** Collects the rows with their scores at an hour. */
   readonly collect: (hourMs: number) => Promise<Collected>;
   readonly names: GeoNames;
-  readonly imprint: Imprint;
+  readonly operatorTexts: OperatorTexts;
   readonly restored: Restored | undefined;
   /** Entries of the blocklist, and exits, at most. */
   readonly entriesMax: number;
@@ -168,7 +168,7 @@ export function createFeedBuilder(options: FeedBuilderOptions) {
     const maker = createPieceMaker(pieces, sink, renderer);
     const made: FeedFile[] = [];
     const records: ContentRecord[] = [];
-    for (const content of await contentsOf(lists, maker, options.imprint)) {
+    for (const content of await contentsOf(lists, maker, options.operatorTexts)) {
       const name = variantName(content.feed, content.choice);
       const record = recordOf(name, content, contents.get(name), advanced.history, nowMs);
       const same = files.get(name);
@@ -196,7 +196,7 @@ export function createFeedBuilder(options: FeedBuilderOptions) {
    * Makes the same files as another node, with its versions and dates. Returns undefined when this
    * index gives others: it is of an earlier or a later moment, and nothing of this builder changed.
    */
-  async function adopt(nowMs: number, from: Adopted): Promise<Built | undefined> {
+  async function adopt(nowMs: number, from: StoredBuild): Promise<Built | undefined> {
     const collected = await options.collect(Math.floor(nowMs / hourMs) * hourMs);
     const lists = listsOf(collected, options.entriesMax);
     const adopted = historyOf(from);
@@ -204,7 +204,7 @@ export function createFeedBuilder(options: FeedBuilderOptions) {
     const theirs = new Map(from.head.contents.map((one) => [one.name, one]));
     const maker = createPieceMaker(pieces, sink, renderer);
     const wanted: { content: Content; record: ContentRecord }[] = [];
-    for (const content of await contentsOf(lists, maker, options.imprint)) {
+    for (const content of await contentsOf(lists, maker, options.operatorTexts)) {
       const name = variantName(content.feed, content.choice);
       const record = recordOf(name, content, theirs.get(name), adopted, nowMs);
       if (record !== theirs.get(name)) {
@@ -240,7 +240,7 @@ export function createFeedBuilder(options: FeedBuilderOptions) {
   return { build, adopt };
 }
 
-function historyOf({ head, steps: stored }: Adopted): History | undefined {
+function historyOf({ head, steps: stored }: StoredBuild): History | undefined {
   const { version, floor, baseVersion } = head;
   const steps = stored.map((step) => decodeStep(step.version, step.value));
   // Without one of them the list would be another.
@@ -375,7 +375,11 @@ function highest(rows: Rows, max: number): Rows {
   return kept;
 }
 
-async function contentsOf(lists: Lists, maker: PieceMaker, imprint: Imprint): Promise<Content[]> {
+async function contentsOf(
+  lists: Lists,
+  maker: PieceMaker,
+  operatorTexts: OperatorTexts,
+): Promise<Content[]> {
   const made: Content[] = [];
   let ofTier = lists.block;
   const byTier = new Map(
@@ -392,7 +396,7 @@ async function contentsOf(lists: Lists, maker: PieceMaker, imprint: Imprint): Pr
     for (const choice of choicesOf(feed)) {
       made.push(
         feed.kind === 'lines'
-          ? await linesContent(feed, choice, lists, listOf, maker, imprint)
+          ? await linesContent(feed, choice, lists, listOf, maker, operatorTexts)
           : await recordsContent(feed, choice, segments, maker),
       );
     }
@@ -459,10 +463,10 @@ function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split, bloc
  * have a gzip twin and no brotli one.
  * @param rowsInAll of the whole list
  */
-function twinsOf(feed: LinesFeed, choice: Choice, rowsInAll: number): Twins {
-  const twins = plainTwins(rowsInAll);
-  if (twins.brotli) return bothTwins;
-  return feed.style !== 'plain' || choice.aggregated ? noTwins : twins;
+function twinsOf(feed: LinesFeed, choice: Choice, rowsInAll: number): Encodings {
+  const encodings = plainEncodings(rowsInAll);
+  if (encodings.brotli) return bothTwins;
+  return feed.style !== 'plain' || choice.aggregated ? noTwins : encodings;
 }
 
 async function linesContent(
@@ -471,12 +475,12 @@ async function linesContent(
   lists: Lists,
   listOf: ListOf,
   maker: PieceMaker,
-  imprint: Imprint,
+  operatorTexts: OperatorTexts,
 ): Promise<Content> {
   const families = familiesOf(feed, choice);
   const counts = { 4: 0, 6: 0 };
   const list = feed.content === 'exits' ? lists.exits : lists.block;
-  const twins = twinsOf(feed, choice, rowCount(list));
+  const encodings = twinsOf(feed, choice, rowCount(list));
   const pieces: KnownPiece[][] = [];
   for (const family of families) {
     const rows = listOf(feed, choice, family);
@@ -484,7 +488,7 @@ async function linesContent(
     const { scoreMin: tier, limit, aggregated } = choice;
     const of = limit === undefined ? '' : choice.family;
     const name = `${feed.content} ${tier} ${limit} ${of} ${aggregated}`;
-    pieces.push(await maker.lines(name, rows, feed.style, family, twins));
+    pieces.push(await maker.lines(name, rows, feed.style, family, encodings));
   }
   function frame(changedAt: string, version: number): string[] {
     const isBlocklist = feed.content === 'blocklist';
@@ -496,7 +500,7 @@ async function linesContent(
       counts,
       scoreMin: isBlocklist ? choice.scoreMin : undefined,
       aggregated: choice.aggregated,
-      ...imprint,
+      ...operatorTexts,
     };
     const made = frames[feed.frame](facts);
     const texts = [made.head];
@@ -518,7 +522,7 @@ async function recordsContent(
 ): Promise<Content> {
   const families = familiesOf(feed, choice);
   const separator = await maker.text(separators[feed.style]);
-  const twins = listTwins(segments.reduce((sum, { rows }) => sum + rowCount(rows), 0));
+  const encodings = listTwins(segments.reduce((sum, { rows }) => sum + rowCount(rows), 0));
   const wanted = segments.filter(
     ({ score, family }) => score >= choice.scoreMin && families.includes(family),
   );
@@ -526,7 +530,7 @@ async function recordsContent(
   let entries = 0;
   for (const segment of wanted) {
     if (pieces.length > 0) pieces.push(separator);
-    pieces.push(...(await maker.records(segment, feed.style, twins)));
+    pieces.push(...(await maker.records(segment, feed.style, encodings)));
     entries += rowCount(segment.rows);
   }
   function frame(changedAt: string, version: number): string[] {

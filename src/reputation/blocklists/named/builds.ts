@@ -15,7 +15,7 @@ import { minuteMs } from '../../../core/time.ts';
 import { countryOf, type GeoReader, providerOf } from '../../../geo/reader.ts';
 import type { Rows } from '../builder/rows.ts';
 import { rowCount } from '../builder/rows.ts';
-import type { Imprint } from '../pieces/lines.ts';
+import type { OperatorTexts } from '../pieces/lines.ts';
 import { hashOf } from '../pieces/pieces.ts';
 import { sharedCopy } from '../pieces/text.ts';
 import type { Form, Selected } from './forms.ts';
@@ -73,7 +73,7 @@ export function createNamedBuilds(
   options: SelectSources & {
     readonly clock: Clock;
     readonly geo: GeoReader;
-    readonly imprint: Imprint;
+    readonly operatorTexts: OperatorTexts;
     /** Least time between two choices of one feed's entries. */
     readonly intervalMs: number;
     /** Grows with every change of the allowlist, which waits for no interval. */
@@ -82,7 +82,7 @@ export function createNamedBuilds(
     readonly bytesMax?: number;
   },
 ) {
-  const { clock, geo, imprint, intervalMs, bytesMax = bytesMaxDefault } = options;
+  const { clock, geo, operatorTexts, intervalMs, bytesMax = bytesMaxDefault } = options;
   const queue = createSemaphore({ runningMax: 1, waitingMax: 32 });
   const kept = new Map<string, Kept>();
   /** Until when a file that was let go for room is not made again: it would take more than its part of a core. */
@@ -171,7 +171,7 @@ export function createNamedBuilds(
       changedAt: isoSeconds(changedAtMs / 1_000),
       changedAtMs,
       state,
-      imprint,
+      operatorTexts,
     };
   }
 

@@ -7,8 +7,8 @@ import { feeds, type LinesFeed, type RecordsFeed } from '../catalog.ts';
 import {
   type FrameFacts,
   frames,
-  type Imprint,
   lineTexts,
+  type OperatorTexts,
   renderLines,
   type SetNames,
 } from '../pieces/lines.ts';
@@ -35,7 +35,7 @@ export interface Selected {
   readonly changedAtMs: number;
   /** Begins the hash of the rows: nodes that chose the same have the same. */
   readonly state: number;
-  readonly imprint: Imprint;
+  readonly operatorTexts: OperatorTexts;
 }
 
 export interface Form {
@@ -100,7 +100,7 @@ function linesForm(feed: LinesFeed): Form {
       scoreMin: selected.minimumScore,
       aggregated: selected.collapsed,
       sets,
-      ...selected.imprint,
+      ...selected.operatorTexts,
     };
     const frame = frames[feed.frame](facts);
     const sink = new TextSink();

@@ -12,11 +12,11 @@ import { plainOf, writeLines } from './vendors.ts';
 const json = 'application/json';
 const noRows = new Uint32Array();
 
-function mispEventId({ name, imprint }: Selected): string {
-  return idOf(`${imprint.homeUrl} event ${name}`);
+function mispEventId({ name, operatorTexts }: Selected): string {
+  return idOf(`${operatorTexts.homeUrl} event ${name}`);
 }
 
-function factsOf({ title, imprint, changedAt, changedAtMs }: Selected) {
+function factsOf({ title, operatorTexts, changedAt, changedAtMs }: Selected) {
   return {
     info: title,
     date: changedAt.slice(0, 10),
@@ -24,7 +24,10 @@ function factsOf({ title, imprint, changedAt, changedAtMs }: Selected) {
     analysis: '2',
     threat_level_id: '2',
     timestamp: String(changedAtMs / 1_000),
-    Orgc: { name: new URL(imprint.homeUrl).host, uuid: idOf(`${imprint.homeUrl} organisation`) },
+    Orgc: {
+      name: new URL(operatorTexts.homeUrl).host,
+      uuid: idOf(`${operatorTexts.homeUrl} organisation`),
+    },
     Tag: [{ name: 'tlp:clear', colour: '#ffffff' }],
   };
 }
@@ -53,7 +56,7 @@ const event: Form = {
   extension: 'misp/event',
   type: json,
   write(selected, _, turns) {
-    const { imprint } = selected;
+    const { operatorTexts } = selected;
     const facts = factsOf(selected);
     const { timestamp } = facts;
     const about = {
@@ -67,7 +70,7 @@ const event: Form = {
     return writeLines(parts, selected.rows, turns, (rows, at) => {
       const value = plainOf(rows, at);
       const attribute = {
-        uuid: idOf(`${imprint.homeUrl} attribute ${selected.name} ${value}`),
+        uuid: idOf(`${operatorTexts.homeUrl} attribute ${selected.name} ${value}`),
         type: 'ip-src',
         category: 'Network activity',
         value,

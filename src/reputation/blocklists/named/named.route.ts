@@ -1,7 +1,7 @@
 /** GET /feeds/*: the named feeds in each form, made when somebody asks. */
 
 import * as v from 'valibot';
-import type { SpotMark } from '../../../access/marks.ts';
+import type { NoteMark } from '../../../access/marks.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { digits, queryReader } from '../../../core/schema.ts';
 import { negotiate, negotiatedHeaders } from '../../../http/answer/negotiate.ts';
@@ -52,11 +52,11 @@ const gone = fail(
 export function namedFeedRoute(options: {
   readonly guard: Guard;
   readonly builds: NamedBuilds;
-  readonly spotMark: SpotMark;
+  readonly noteMark: NoteMark;
   /** Returns the feed of this name; undefined: there is none. */
   readonly find: (name: string) => Promise<NamedFeed | undefined>;
 }): PlainRoute {
-  const { guard, builds, spotMark } = options;
+  const { guard, builds, noteMark } = options;
   const words = new Uint32Array(4);
 
   async function reply(request: Request): Promise<Answer> {
@@ -81,7 +81,7 @@ export function namedFeedRoute(options: {
     const mark = query.value.get('mark');
     const note = unexpected === undefined ? '' : `query ${unexpected}`;
     if (mark !== undefined)
-      spotMark(mark, { family: parseIp(request.clientIp, words), words }, note);
+      noteMark(mark, { family: parseIp(request.clientIp, words), words }, note);
     if (unexpected !== undefined) {
       const detail = 'A named feed takes mark, nothing else: what it holds is part of its name.';
       return fail('invalid_parameter', detail, unexpected);

@@ -349,8 +349,8 @@ async function makeBeginnings(rows: Rows, idAt: Stix['idAt'], turns: Turns): Pro
 }
 
 /** Writes entries as indicators of STIX 2.1 (4.7), by an identity that stands for this server. */
-function stixOf({ imprint, name }: Selected, stampMs: number) {
-  const base = imprint.homeUrl.replace(/\/feeds$/, '');
+function stixOf({ operatorTexts, name }: Selected, stampMs: number) {
+  const base = operatorTexts.homeUrl.replace(/\/feeds$/, '');
   const stamp = new Date(stampMs).toISOString();
   const until = new Date(stampMs + expiryMs).toISOString();
   const spec_version = '2.1';

@@ -107,7 +107,7 @@ const routerScript: Form = {
   type: plainText,
   async write(selected, _, turns) {
     const list = setName(selected);
-    const url = `${selected.imprint.homeUrl}/${selected.name}.ros`;
+    const url = `${selected.operatorTexts.homeUrl}/${selected.name}.ros`;
     const mode = url.startsWith('https:') ? 'https check-certificate=yes' : 'http';
     const both = (line: string) =>
       ['ip', 'ipv6'].map((menu) => `  /${menu} firewall address-list ${line}`);
@@ -121,7 +121,7 @@ const routerScript: Form = {
     ];
     const text = [
       `# ${selected.title}, ${selected.changedAt}: loads the address list ${list} in parts, and swaps it in at the end.`,
-      `# Licence: ${selected.imprint.licence}`,
+      `# Licence: ${selected.operatorTexts.licence}`,
       ':do {',
       ...both(`remove [find list=${list}-next]`),
       ...(parts === 0 ? [] : loop),
@@ -208,7 +208,7 @@ const vendorForms: readonly Form[] = [
   lines(
     'intel',
     (selected) => {
-      const base = selected.imprint.homeUrl.replace(/\/feeds$/, '/ip/');
+      const base = selected.operatorTexts.homeUrl.replace(/\/feeds$/, '/ip/');
       return (rows, at) => {
         const type = isHost(rows, at) ? 'ADDR' : 'SUBNET';
         const said = `score ${scoreOf(rows, at)}, reports ${reportsOf(rows, at)}`;

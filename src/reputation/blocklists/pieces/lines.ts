@@ -103,13 +103,13 @@ export function renderLines(
 }
 
 /** The operator's texts in all feeds. */
-export interface Imprint {
+export interface OperatorTexts {
   readonly homeUrl: string;
   /** Terms under which the list may be used; one line. */
   readonly licence: string;
 }
 
-export interface FrameFacts extends Imprint {
+export interface FrameFacts extends OperatorTexts {
   /** The feed's content in a few words. */
   readonly title: string;
   /** ISO 8601. */

@@ -38,7 +38,7 @@ import { fixedText, sharedCopy, type TextSink, writeFixed } from './text.ts';
 
 export interface Piece {
   readonly text: Uint8Array;
-  /** Undefined: not worth its time, see `Twins`. */
+  /** Undefined: not worth its time, see `Encodings`. */
   readonly deflate: Uint8Array | undefined;
   readonly brotli: Uint8Array | undefined;
   /** CRC-32 of the text; of its beginning alone when there is no gzip twin to need it. */
@@ -46,7 +46,7 @@ export interface Piece {
 }
 
 /** Which encodings are made of a text. */
-export interface Twins {
+export interface Encodings {
   /** `letters`: by how often each character comes, without a search for what repeats. */
   readonly gzip: boolean | 'letters';
   readonly brotli: boolean;
@@ -73,12 +73,12 @@ const brotliHead = Uint8Array.of(0x6b, 0x00);
 const brotliEnd = Uint8Array.of(3);
 
 /** @param text in shared memory, if the piece is to cross threads without a copy */
-export async function createPiece(text: Uint8Array, twins: Twins): Promise<Piece> {
+export async function createPiece(text: Uint8Array, encodings: Encodings): Promise<Piece> {
   return {
     text,
-    deflate: twins.gzip === false ? undefined : deflateRun(text, twins.gzip === 'letters'),
-    brotli: twins.brotli ? await brotliRun(text) : undefined,
-    crc: crc32(twins.gzip !== false ? text : text.subarray(0, crcBytes)),
+    deflate: encodings.gzip === false ? undefined : deflateRun(text, encodings.gzip === 'letters'),
+    brotli: encodings.brotli ? await brotliRun(text) : undefined,
+    crc: crc32(encodings.gzip !== false ? text : text.subarray(0, crcBytes)),
   };
 }
 
@@ -583,7 +583,7 @@ export function hashOf(...parts: readonly (Uint8Array | Uint32Array)[]): Buffer 
   return hash.digest();
 }
 
-export const bothTwins: Twins = { gzip: true, brotli: true };
+export const bothTwins: Encodings = { gzip: true, brotli: true };
 /** Lists with more rows are large: their encodings are chosen with a build's cost in mind. */
 export const largeFrom = 200_000;
 
@@ -591,12 +591,12 @@ export const largeFrom = 200_000;
  * Leaves brotli out of large lists: it takes as long as gzip once more, for a twentieth fewer bytes. All parts of a
  * list, families and tiers, have the same: an encoding that one part lacks is of no use to the whole.
  */
-export function listTwins(rowsInAll: number): Twins {
+export function listTwins(rowsInAll: number): Encodings {
   return { gzip: true, brotli: rowsInAll <= largeFrom };
 }
 
 /** In plain lines hardly more repeats than characters: half of the time, for a fourteenth more bytes. */
-export function plainTwins(rowsInAll: number): Twins {
+export function plainEncodings(rowsInAll: number): Encodings {
   const { gzip, brotli } = listTwins(rowsInAll);
   return { gzip: brotli ? gzip : 'letters', brotli };
 }
@@ -626,7 +626,7 @@ function shownHash(rows: Rows): Buffer {
   return hashOf(shown);
 }
 
-function twinsText({ gzip, brotli }: Twins): string {
+function encodingsText({ gzip, brotli }: Encodings): string {
   return `${gzip === 'letters' ? 'l' : gzip ? 'g' : ''}${brotli ? 'b' : ''}`;
 }
 
@@ -654,13 +654,13 @@ export function createPieceMaker(known: KnownPieces, sink: TextSink, renderer: R
   async function runs(
     list: string,
     wanted: readonly Run[],
-    twins: Twins,
+    encodings: Encodings,
     byPrefix: boolean,
     render: (leaf: Rows, isFirst: boolean) => void,
     keyOf: (run: Run) => string,
   ): Promise<RunPiece[]> {
     const find = createFormerLeaves(known.lists.get(list) ?? [], byPrefix);
-    const deflate = twins.gzip === false ? undefined : deflaterOf(twins.gzip === 'letters');
+    const deflate = encodings.gzip === false ? undefined : deflaterOf(encodings.gzip === 'letters');
     const made: RunPiece[] = [];
     for (const run of wanted) {
       const key = keyOf(run);
@@ -673,7 +673,7 @@ export function createPieceMaker(known: KnownPieces, sink: TextSink, renderer: R
       }
       run.ends ??= leafEnds(run.rows);
       const fresh = renderRun(run.rows, run.ends, sink, find, render, deflate);
-      const brotli = twins.brotli ? await brotliRun(fresh.text) : undefined;
+      const brotli = encodings.brotli ? await brotliRun(fresh.text) : undefined;
       const piece = withHash(key, { ...fresh, brotli });
       used.pieces.set(key, piece);
       made.push(piece);
@@ -702,14 +702,14 @@ export function createPieceMaker(known: KnownPieces, sink: TextSink, renderer: R
     rows: Rows,
     style: LineStyle,
     family: 4 | 6,
-    twins: Twins,
+    encodings: Encodings,
   ): Promise<KnownPiece[]> {
-    const form = `${style} ${family} ${twinsText(twins)}`;
+    const form = `${style} ${family} ${encodingsText(encodings)}`;
     const texts = lineTexts(style, family);
     return runs(
       `${form} ${name}`,
       runsOnce(lineRuns, `lines ${family} ${name}`, rows, hasSamePrefixes, prefixHash),
-      twins,
+      encodings,
       true,
       (leaf) => renderLines(leaf, style, texts, sink),
       (run) => `${form} ${run.hash}`,
@@ -729,15 +729,15 @@ export function createPieceMaker(known: KnownPieces, sink: TextSink, renderer: R
   async function records(
     { rows, score, family }: Segment,
     style: RecordStyle,
-    twins: Twins,
+    encodings: Encodings,
   ): Promise<KnownPiece[]> {
     const separator = await text(separators[style]);
     const between = fixedText(separators[style]);
-    const form = `${style} ${twinsText(twins)}`;
+    const form = `${style} ${encodingsText(encodings)}`;
     const made = await runs(
       `${form} ${score} ${family}`,
       runsOnce(recordRuns, `records ${family} ${score}`, rows, isShownSame, shownHash),
-      twins,
+      encodings,
       false,
       (leaf, isFirst) => {
         if (!isFirst) sink.length = writeFixed(sink.reserve(between.bytes), sink.length, between);
@@ -751,10 +751,10 @@ export function createPieceMaker(known: KnownPieces, sink: TextSink, renderer: R
   /** Renders the list as lines, deflated. */
   async function base(rows: Rows): Promise<Uint8Array> {
     const { four, six } = splitFamilies(rows);
-    const twins = plainTwins(rowCount(rows));
+    const encodings = plainEncodings(rowCount(rows));
     const parts = [
-      ...(await lines('base', four, 'plain', 4, twins)),
-      ...(await lines('base', six, 'plain', 6, twins)),
+      ...(await lines('base', four, 'plain', 4, encodings)),
+      ...(await lines('base', six, 'plain', 6, encodings)),
     ];
     return Buffer.concat([...parts.map(({ deflate }) => deflate!), emptyLastBlock]);
   }

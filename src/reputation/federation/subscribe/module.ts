@@ -35,11 +35,11 @@ import { BusyServerError } from '../../lists/import/download.ts';
 import { contributionKinds, kindOf, refOf, tagOf } from '../../state/contributions.ts';
 import type { Entries } from '../../state/entries.ts';
 import {
-  type InTurn,
   peerCleared,
   peerRows,
   peerRowsPerEventMax,
   peerSet,
+  type RowSequence,
 } from '../../state/events.ts';
 import { networkOf, type PeerRow, type PeerTerms, peersMax } from '../../votes/peer-votes.ts';
 import type { Policy } from '../../votes/quorum.ts';
@@ -858,12 +858,12 @@ function joined(parts: readonly Uint32Array[]): Uint32Array {
   return whole;
 }
 
-function addressesAt(rows: Uint32Array, from: number, to: number): InTurn<AddressRef> {
+function addressesAt(rows: Uint32Array, from: number, to: number): RowSequence<AddressRef> {
   const place = newAddress();
   return { length: Math.max(0, to - from), at: (i) => addressAt(rows, from + i, place) };
 }
 
-function rowsAt(rows: Uint32Array, taken: Uint32Array): InTurn<PeerRow> {
+function rowsAt(rows: Uint32Array, taken: Uint32Array): RowSequence<PeerRow> {
   const row = { ...newAddress(), firstHour: 0, lastHour: 0, categories: 0 };
   return {
     length: taken.length,

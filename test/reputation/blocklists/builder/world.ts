@@ -83,7 +83,7 @@ export function createWorld(provider: (geo: number) => string = () => 'Example')
       createFeedBuilder({
         collect: (hourMs) => rowsAt(hourMs, 75),
         names: { country: () => 'FR', provider },
-        imprint: { homeUrl: 'https://x.example/feeds', licence: 'Free for all' },
+        operatorTexts: { homeUrl: 'https://x.example/feeds', licence: 'Free for all' },
         restored,
         entriesMax,
       }),

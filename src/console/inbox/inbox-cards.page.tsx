@@ -99,7 +99,7 @@ export const anonymousReportActs = sectionActs('tips', {
   remove: { act: 'tips remove', about: ['address'] },
 });
 
-interface NeedOptions {
+interface InboxCardOptions {
   /** Beside the title: the gate with the score, or a sign. */
   readonly mark: Html;
   readonly title: Html;
@@ -108,7 +108,7 @@ interface NeedOptions {
   readonly children: Html;
 }
 
-export function Need({ mark, title, kind, time, children }: NeedOptions): Html {
+export function InboxCard({ mark, title, kind, time, children }: InboxCardOptions): Html {
   return (
     <article class="need">
       <div class="need-mark">{mark}</div>
@@ -122,7 +122,7 @@ export function Need({ mark, title, kind, time, children }: NeedOptions): Html {
   );
 }
 
-export function NeedSign({
+export function CardIcon({
   icon,
   band,
 }: {
@@ -149,7 +149,7 @@ function ScoreMark({ facts, id }: { readonly facts: AddressFacts; readonly id: s
   );
 }
 
-function AddressNeed({
+function AddressCard({
   frame,
   id,
   kind,
@@ -157,7 +157,9 @@ function AddressNeed({
   said,
   about,
   facts,
-  children,
+  buttons,
+  lead,
+  view,
 }: {
   readonly frame: PageFrame;
   readonly id: string;
@@ -166,14 +168,15 @@ function AddressNeed({
   readonly said: string;
   readonly about: Html;
   readonly facts: AddressFacts;
-  /** Its buttons, and what its drawer begins with. */
-  readonly children: readonly [buttons: Html, lead: Html, view: ConsoleView];
+  readonly buttons: Html;
+  /** The drawer begins with it. */
+  readonly lead: Html;
+  readonly view: ConsoleView;
 }): Html {
   const text = frameText(frame).console.needs;
   const format = formatFor(frame.language);
-  const [buttons, lead, view] = children;
   return (
-    <Need
+    <InboxCard
       mark={<ScoreMark facts={facts} id={`gate-${id}`} />}
       title={
         <Link class="whole" href={`/ip/${facts.address}`}>
@@ -202,7 +205,7 @@ function AddressNeed({
           <Evidence frame={frame} facts={facts} view={view} />
         </div>
       </details>
-    </Need>
+    </InboxCard>
   );
 }
 
@@ -323,7 +326,7 @@ function NoEffect({
   );
 }
 
-export function RemovalNeed({
+export function RemovalCard({
   frame,
   view,
   one,
@@ -360,7 +363,7 @@ export function RemovalNeed({
   const format = formatFor(frame.language);
   const lowers = count > 0 && after.retracted < score;
   return (
-    <AddressNeed
+    <AddressCard
       frame={frame}
       id={`removal-${address}`}
       kind={text.removal}
@@ -368,8 +371,9 @@ export function RemovalNeed({
       said={one.reason}
       about={<span>{from}</span>}
       facts={facts}
-    >
-      {[
+      lead={<NoEffect frame={frame} facts={facts} />}
+      view={view}
+      buttons={
         <>
           {count > 0 &&
             third(
@@ -381,15 +385,13 @@ export function RemovalNeed({
             count > 0 && lowers,
           )}
           {act('refuse', count > 0 ? text.keepReports : text.refuse)}
-        </>,
-        <NoEffect frame={frame} facts={facts} />,
-        view,
-      ]}
-    </AddressNeed>
+        </>
+      }
+    />
   );
 }
 
-export function AnonymousReportNeed({
+export function AnonymousReportCard({
   frame,
   view,
   one,
@@ -402,7 +404,7 @@ export function AnonymousReportNeed({
   const { address, facts } = one;
   const { score, after } = facts;
   return (
-    <AddressNeed
+    <AddressCard
       frame={frame}
       id={`tip-${address}`}
       kind={text.anonymousReport}
@@ -412,8 +414,9 @@ export function AnonymousReportNeed({
         <Badge label={namesText([category], view.categoryNames)} />
       ))}
       facts={facts}
-    >
-      {[
+      lead={null}
+      view={view}
+      buttons={
         <>
           <LinkButton
             label={text.report}
@@ -437,10 +440,8 @@ export function AnonymousReportNeed({
             about={{ address }}
             label={text.dismiss}
           />
-        </>,
-        null,
-        view,
-      ]}
-    </AddressNeed>
+        </>
+      }
+    />
   );
 }
