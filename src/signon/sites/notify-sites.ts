@@ -30,6 +30,7 @@ import type { BlockedSites } from './site-list.ts';
 import {
   type DeliveryOutcome,
   deliveryRow,
+  hasTaken,
   placeOf,
   readNews,
   readSiteNotice,
@@ -215,6 +216,11 @@ export function createSiteNotifier(options: {
     }
     const isNone = outcome === 'private' || outcome === 'too_long' ? outcome : 'no_document';
     const notices = status === 200 ? (readSiteDocument(text, origin) ?? 'no_path') : isNone;
+    // Its document is away for a while: without one for good it would be a document that names no path.
+    if (notices === 'no_document' && (await hasTaken(store, notice))) {
+      await failedAt(notice, outcome);
+      return undefined;
+    }
     remember(origin, { notices, until: clock.monotonicMs() + documentLifeMs });
     return notices;
   }

@@ -146,6 +146,12 @@ const failuresMax = 0xffff;
 
 type SitePlace = Pick<SiteNotice, 'clientId' | 'origin'>;
 
+/** Returns whether the site took a notice in the last 90 days. */
+export async function hasTaken(store: Pick<Store, 'get'>, place: SitePlace): Promise<boolean> {
+  const row = await store.get(siteDeliveryKey(place.clientId, place.origin));
+  return ((row && deliveries.decode(row.value))?.deliveredAt ?? 0) > 0;
+}
+
 /** Returns the row that says what came of a try. */
 export async function deliveryRow(
   store: Pick<Store, 'get'>,

@@ -30,7 +30,7 @@ import {
   siteNoticeLifeMs,
   siteNoticeRow,
 } from '../../../src/signon/sites/site-news.ts';
-import { siteNewsPrefix, siteNoticePrefix } from '../../../src/storage/keys.ts';
+import { siteDeliveryPrefix, siteNewsPrefix, siteNoticePrefix } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import { value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
@@ -85,7 +85,7 @@ beforeEach(async () => {
   documents = 0;
   taken = [];
   blocked.clear();
-  for (const prefix of [siteNewsPrefix(), siteNoticePrefix()]) {
+  for (const prefix of [siteNewsPrefix(), siteNoticePrefix(), siteDeliveryPrefix()]) {
     const rows = await store.scan(prefix, { limit: 1_000 });
     await store.commit({ del: rows.map(({ key }) => key) });
   }
@@ -306,7 +306,7 @@ it('the operator sees what waits, the last delivery, and in which way a site fai
   await polls(notifierOf());
   assert.deepEqual(await shown('told'), [[0, 'refused', 0, 120_000]]);
   const answers: [string, Partial<{ allowPrivate: boolean }>, typeof onDocument][] = [
-    ['no_document', {}, (response) => response.writeHead(404).end()],
+    ['404', {}, (response) => response.writeHead(404).end()],
     ['no_path', {}, (response) => response.end('{}')],
     ['private', { allowPrivate: false }, (response) => response.end('{"notices":"/x"}')],
     ['too_long', {}, (response) => response.end(' '.repeat(5_000))],
@@ -333,11 +333,41 @@ it('a site without a document gets nothing, and is asked once in an hour', async
   }
   assert.deepEqual([documents, taken.length, await waiting()], [1, 0, 0]);
   assert.deepEqual(countsOf(notifier), { unwanted: 3 });
+  const { sites } = await listNotices(store, 'shop', createTurns());
+  assert.deepEqual(
+    sites.map(({ delivery }) => delivery?.outcome),
+    ['no_document'],
+  );
   clock.advance(3_600_000);
   onDocument = (response) => response.end('{"notices":"/later"}');
   await signOut('f1');
   await polls(notifier);
   assert.deepEqual([documents, taken[0]?.path], [2, '/later']);
+});
+
+it('a site that took notices and whose document is away for an hour gets what happened meanwhile', async () => {
+  await personAt('maria', [{}]);
+  const news = async () =>
+    assert.ok((await store.commit({ set: [signedOutNews('maria', clock.now())] })).ok);
+  await news();
+  await polls(notifierOf());
+  assert.equal(taken.length, 1);
+  for (const status of [403, 301, 404]) {
+    const notifier = notifierOf();
+    onDocument = (response) => response.writeHead(status, { location: '/away' }).end();
+    await news();
+    await polls(notifier);
+    assert.deepEqual([countsOf(notifier), await waiting()], [{ failed: 1 }, 1], String(status));
+    onDocument = (response) => response.end('{"notices":"/notices"}');
+    clock.advance(3_600_000);
+    await polls(notifier);
+    assert.deepEqual(countsOf(notifier), { failed: 1, delivered: 1 });
+  }
+  onDocument = (response) => response.end('{}');
+  await news();
+  const notifier = notifierOf();
+  await polls(notifier);
+  assert.deepEqual([countsOf(notifier), await waiting()], [{ unwanted: 1 }, 0]);
 });
 
 it('hostile documents lead nowhere, and long or endless answers are cut', async () => {
