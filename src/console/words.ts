@@ -409,7 +409,10 @@ const consoleEn = {
     },
     load: (rows: string) => `Load ${rowsOf(rows)}`,
     catalogue: 'Catalogue',
-    catalogueLede: 'Read the terms of a list before you switch it on.',
+    catalogueLede:
+      'Read the terms of a list before you switch it on. Sizes are rough until it is loaded.',
+    sizeAbout: (rows: string) => `about ${rowsOf(rows)}`,
+    sizeUnknown: 'Size known once loaded',
     terms: 'Terms',
     rowCount: (rows: string) => rowsOf(rows),
     falsePositives: {
@@ -1311,7 +1314,10 @@ const consoleFr: ConsoleCatalogue = {
     },
     load: (rows) => `Charger ${lignesDe(rows)}`,
     catalogue: 'Catalogue',
-    catalogueLede: 'Lisez les conditions d’une liste avant de l’activer.',
+    catalogueLede:
+      'Lisez les conditions d’une liste avant de l’activer. Sa taille est approximative jusqu’au chargement.',
+    sizeAbout: (rows) => `environ ${lignesDe(rows)}`,
+    sizeUnknown: 'Taille connue après chargement',
     terms: 'Conditions',
     rowCount: (rows) => lignesDe(rows),
     falsePositives: {

@@ -35,8 +35,8 @@ interface HotLaneOptions extends LaneOptions {
   /** Lines at the end of every head, see `fieldsOf`. */
   readonly fields: string;
   readonly clientOf: (wire: Wire) => ResolvedClient;
-  /** Makes the id of a request that fails; the others have none here, see docs/HTTP.md. */
-  readonly newId: () => string;
+  /** The id of a request, which a trusted proxy may have chosen. Most have none here, see docs/HTTP.md. */
+  readonly idOf: (wire: Wire) => string;
 }
 
 /** The method and path of a request to a route with `takesAllBelow`. */
@@ -54,6 +54,7 @@ export function createHotLane(options: HotLaneOptions) {
     scan,
     limits,
     clientOf,
+    idOf,
     isClosing,
     shouldCheckReader,
     shouldEnd,
@@ -70,6 +71,7 @@ export function createHotLane(options: HotLaneOptions) {
   let isHead = false;
   let below = nothingBelow;
   let isDeferred = false;
+  let id: string | undefined;
   let served = 0;
   const request: HotRequest = {
     get query() {
@@ -83,6 +85,7 @@ export function createHotLane(options: HotLaneOptions) {
     },
     values: scan.values,
     client: () => clientOf(wire),
+    id: requestId,
     fields,
     answer: say,
     answerBytes(replyStatus, replyHead, replyBody) {
@@ -95,9 +98,14 @@ export function createHotLane(options: HotLaneOptions) {
     },
   };
 
+  function requestId(): string {
+    id ??= idOf(wire);
+    return id;
+  }
+
   function say(replyHead: Head, replyBody: string | Uint8Array): void {
     status = statusOf(replyHead);
-    head = replyHead + fields;
+    head = (id === undefined ? replyHead : withRequestId(replyHead, id)) + fields;
     body = replyBody;
   }
 
@@ -121,15 +129,16 @@ export function createHotLane(options: HotLaneOptions) {
     sendWithBackpressure(wire, [Buffer.from(body as Uint8Array)], noHandler);
   }
 
-  function refuse(path: string, what: Problem, id: string): void {
+  function refuse(path: string, what: Problem): void {
+    const name = requestId();
     try {
       const reply = options.renderProblem(what, { method: 'GET', path, query });
       const plain = renderHead(reply.status, reply.headers);
       const text = bytesOf(reply.body ?? '').toString();
-      say(withRequestId(plain, id), errorBody(plain, text, id));
+      say(plain, errorBody(plain, text, name));
     } catch (error) {
-      options.log.error({ err: error, path, request: id }, 'a problem cannot be rendered');
-      say(withRequestId(renderHead(500, []), id), '');
+      options.log.error({ err: error, path, request: name }, 'a problem cannot be rendered');
+      say(renderHead(500, []), '');
     }
   }
 
@@ -137,15 +146,17 @@ export function createHotLane(options: HotLaneOptions) {
     try {
       if (query.length > limits.queryCharsMax && route.takesAllBelow !== true) {
         const why = problem('bad_request', 400, 'The query is too long.');
-        refuse(route.path, why, options.newId());
+        refuse(route.path, why);
       } else route.handle(request);
       if (head === undefined && !isDeferred)
         throw new Error('a hot route returned without an answer');
     } catch (error) {
       isDeferred = false;
-      const id = options.newId();
-      options.log.error({ err: error, path: route.path, request: id }, 'a hot route failed');
-      refuse(route.path, problem('internal', 500, 'The service failed to answer.'), id);
+      options.log.error(
+        { err: error, path: route.path, request: requestId() },
+        'a hot route failed',
+      );
+      refuse(route.path, problem('internal', 500, 'The service failed to answer.'));
     }
   }
 
@@ -164,6 +175,7 @@ export function createHotLane(options: HotLaneOptions) {
       below = asked;
       head = undefined;
       isDeferred = false;
+      id = undefined;
       const isTimed = ++served % timedEvery === 0;
       const startMs = isTimed || accessLog !== undefined ? performance.now() : undefined;
       handle(route);
@@ -185,7 +197,7 @@ export function createHotLane(options: HotLaneOptions) {
         query,
         status,
         ms: elapsedMs ?? 0,
-        id: undefined,
+        id,
         trace: undefined,
       });
       return true;

@@ -82,6 +82,8 @@ export interface HotRequest {
   readonly path: string;
   /** Costs over a microsecond; ask only when needed. */
   client(): ResolvedClient;
+  /** The request's id, made when it is first asked for: from then on `answer` sends it, and the access log has it. */
+  id(): string;
   /** Must be called once before the handler returns, or `defer`. The length of the body is added. */
   answer(head: Head, body: string | Uint8Array): void;
   /**

@@ -280,7 +280,6 @@ function openLanes(
     keepForwarded: addresses.hasProxies,
     maxHeaderBytes: limits.headerBytesMax,
   });
-  const newId = () => newRequestId(random);
   const always = options.https === true ? [strictTransport] : [];
   const [shouldCheckReader, shouldEnd] = [createReaderCheck(), createEnd()];
   const shared = {
@@ -316,9 +315,9 @@ function openLanes(
         addresses.hasProxies &&
         isValidRequestId(given) &&
         addresses.isTrusted(peerOf(wire));
-      return isTaken ? given : newId();
+      return isTaken ? given : newRequestId(random);
     };
-    const hot = createHotLane({ ...shared, scan, clientOf, newId, fields });
+    const hot = createHotLane({ ...shared, scan, clientOf, idOf, fields });
     return { router, scan, limits, admission, hot, clientOf, idOf };
   }
   const addressOf = (wire: Wire): string => {

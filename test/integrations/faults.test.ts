@@ -25,6 +25,7 @@ function saidBy(route: HotRoute, query: string): [string, string] | undefined {
     query,
     values: ['pcl_12345678secret'],
     client: () => ({ ip: visitor, standing: 'named' }),
+    id: () => 'id',
     answer(head, body) {
       said = [head.split('\r\n')[0]!, String(body)];
     },

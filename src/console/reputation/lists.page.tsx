@@ -74,6 +74,8 @@ export interface OfferedListFacts {
   readonly title: string;
   readonly terms: string;
   readonly falsePositives: keyof ConsoleCatalogue['lists']['falsePositives'];
+  /** Before it is loaded; absent where nobody knows. */
+  readonly rowsAbout?: number;
 }
 
 /** The output of the operation `source preview`. */
@@ -322,7 +324,7 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
       <h2 id="catalogue">{text.catalogue}</h2>
       <p class="source-note">{text.catalogueLede}</p>
       <ul class="offers">
-        {view.offers.map(({ name, title, terms, falsePositives }) => {
+        {view.offers.map(({ name, title, terms, falsePositives, rowsAbout }) => {
           const list = byName.get(name);
           const isOn = list !== undefined;
           return (
@@ -345,7 +347,9 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
               />
               <span class="offer-rows">
                 {list === undefined
-                  ? ''
+                  ? rowsAbout === undefined
+                    ? text.sizeUnknown
+                    : text.sizeAbout(format.number(rowsAbout))
                   : list.rows > 0
                     ? text.rowCount(format.number(list.rows))
                     : text.states[list.state]}

@@ -21,7 +21,7 @@ export interface Answered {
   /** The status sent, or 0 when the client left first. */
   readonly status: number;
   readonly ms: number;
-  /** The request's id; undefined for hot routes. */
+  /** The request's id; undefined for most of the hot routes. */
   readonly id: string | undefined;
   readonly trace: string | undefined;
 }

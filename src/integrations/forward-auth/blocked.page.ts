@@ -65,7 +65,7 @@ interface BlockedVisit {
   readonly address: string;
   readonly atMs: number;
   /** The request's id, or the mark that the transport puts it in for. */
-  readonly id?: string | undefined;
+  readonly id: string;
 }
 
 /** Makes the page for a service at `baseUrl`, where removal is asked for, with the operator's name and accent. */
@@ -99,7 +99,7 @@ export function createBlockedPage(options: {
         [text.address, address],
         [text.why, text.because],
         [text.time, formatFor(language).moment(atMs)],
-        ...(id === undefined ? [] : [[text.id, id]]),
+        [text.id, id],
       ];
       const rows = facts
         .map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`)

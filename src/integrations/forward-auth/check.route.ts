@@ -161,11 +161,11 @@ export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOp
   const words = new Uint32Array(4);
   let warnAtMs = 0;
 
-  function warn(why: string): void {
+  function warn(why: string, id: string): void {
     const nowMs = given.clock.monotonicMs();
     if (nowMs < warnAtMs) return;
     warnAtMs = nowMs + warnEveryMs;
-    log.warn({ fault: why }, 'gate: a request got no verdict');
+    log.warn({ fault: why, request: id }, 'gate: a request got no verdict');
   }
 
   function respond(request: HotRequest, asked: Asked): void {
@@ -175,6 +175,7 @@ export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOp
       count('bad_policy');
       const [, mark] = markIn.exec(asked.policy) ?? [];
       refuse({ mark }, nobody, `policy ${read.parameter ?? ''}`);
+      request.id();
       request.answer(badHead, apiErrorBody(422, read.detail ?? '', read.parameter));
       return;
     }
@@ -184,7 +185,7 @@ export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOp
     if (why !== undefined) {
       count('no_address');
       refuse(read.value, { family, words }, `${client.standing} ${client.ip}`);
-      warn(why);
+      warn(why, request.id());
       request.answer(badHead, apiErrorBody(422, why));
       return;
     }
@@ -204,12 +205,13 @@ export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOp
     } else toChallenge(request, asked, read.value, score);
   }
 
-  function block({ values, answer }: HotRequest, address: string, score: number): void {
+  function block({ values, answer, id: idOf }: HotRequest, address: string, score: number): void {
+    const id = idOf();
     if (values[1]?.includes('text/html') !== true) {
       answer(withNumber(blockHead, scoreField, score), blockBody);
       return;
     }
-    const visit = { language: pickLanguage(values[2]), address, atMs: clock.now() };
+    const visit = { language: pickLanguage(values[2]), address, atMs: clock.now(), id };
     answer(withNumber(blockPageHead, scoreField, score), blocked.render(visit));
   }
 

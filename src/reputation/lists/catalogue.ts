@@ -18,6 +18,8 @@ interface OfferedList {
   readonly terms: string;
   /** The share of its rows that did nothing, as its publishers and users say. */
   readonly falsePositives: 'fewest' | 'few' | 'some' | 'many';
+  /** How many rows it had about when this line was written; absent where that is not known. */
+  readonly rowsAbout?: number;
 }
 
 export const offeredLists: readonly OfferedList[] = [
@@ -30,6 +32,7 @@ export const offeredLists: readonly OfferedList[] = [
     every: '1d',
     terms: 'https://www.spamhaus.org/blocklists/drop-fair-use-policy/',
     falsePositives: 'fewest',
+    rowsAbout: 1_500,
   },
   {
     name: 'spamhaus-dropv6',
@@ -40,6 +43,7 @@ export const offeredLists: readonly OfferedList[] = [
     every: '1d',
     terms: 'https://www.spamhaus.org/blocklists/drop-fair-use-policy/',
     falsePositives: 'fewest',
+    rowsAbout: 80,
   },
   {
     name: 'spamhaus-asndrop',
@@ -60,6 +64,7 @@ export const offeredLists: readonly OfferedList[] = [
     every: '1d',
     terms: 'https://github.com/stamparm/ipsum',
     falsePositives: 'few',
+    rowsAbout: 120_000,
   },
   {
     name: 'firehol-level1',
@@ -70,6 +75,7 @@ export const offeredLists: readonly OfferedList[] = [
     every: '1d',
     terms: 'https://iplists.firehol.org/?ipset=firehol_level1',
     falsePositives: 'few',
+    rowsAbout: 4_000,
   },
   {
     name: 'firehol-level2',
@@ -100,6 +106,7 @@ export const offeredLists: readonly OfferedList[] = [
     every: '6h',
     terms: 'https://cinsscore.com/',
     falsePositives: 'few',
+    rowsAbout: 15_000,
   },
   {
     name: 'blocklist-de',
@@ -110,6 +117,7 @@ export const offeredLists: readonly OfferedList[] = [
     every: '6h',
     terms: 'https://www.blocklist.de/en/',
     falsePositives: 'some',
+    rowsAbout: 20_000,
   },
   {
     name: 'emerging-threats',
@@ -120,6 +128,7 @@ export const offeredLists: readonly OfferedList[] = [
     every: '1d',
     terms: 'https://rules.emergingthreats.net/',
     falsePositives: 'few',
+    rowsAbout: 500,
   },
   {
     name: 'dshield',
@@ -130,6 +139,7 @@ export const offeredLists: readonly OfferedList[] = [
     every: '6h',
     terms: 'https://www.dshield.org/xml.html',
     falsePositives: 'few',
+    rowsAbout: 20,
   },
   {
     name: 'tor-exits',
@@ -140,5 +150,6 @@ export const offeredLists: readonly OfferedList[] = [
     every: '6h',
     terms: 'https://check.torproject.org/',
     falsePositives: 'many',
+    rowsAbout: 1_200,
   },
 ];

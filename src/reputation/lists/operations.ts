@@ -432,8 +432,14 @@ export const listOffers = operation({
   lines: (offers) =>
     columnsOr(
       'there is no list',
-      ['list', 'on', 'every', 'terms'],
-      offers.map((one) => [one.name, one.isOn ? 'on' : '-', one.every, one.terms]),
+      ['list', 'on', 'rows about', 'every', 'terms'],
+      offers.map(({ name, isOn, rowsAbout = '-', every, terms }) => [
+        name,
+        isOn ? 'on' : '-',
+        String(rowsAbout),
+        every,
+        terms,
+      ]),
     ),
 });
 

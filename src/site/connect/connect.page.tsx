@@ -653,15 +653,13 @@ function vouchCard({ target, isOperator, vouched }: ConnectData, { vouch }: Word
   return (
     <Card title={vouch.title} icon="shield">
       <p>{vouched === 'none' ? vouch.text : vouch.vouched[vouched]}</p>
-      <p>
-        {isOperator ? (
-          <>
-            {vouch.operator} <Link href="/admin/people">{vouch.link}</Link>
-          </>
-        ) : (
-          vouched === 'none' && vouch.member
-        )}
-      </p>
+      {isOperator ? (
+        <p>
+          {vouch.operator} <Link href="/admin/people">{vouch.link}</Link>
+        </p>
+      ) : (
+        vouched === 'none' && <p>{vouch.member}</p>
+      )}
       <p>
         <Link href={docPath('scoring')}>{vouch.more}</Link>
       </p>

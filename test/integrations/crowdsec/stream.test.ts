@@ -113,7 +113,7 @@ it('a front end answers a poll that brings nothing new, until anything that it d
     const { key = keyText, agent = 'go', ip = '192.0.2.1', query = 'startup=false' } = over;
     let said = '';
     route.handle({
-      ...{ values: [key, agent], query, client: () => ({ ip }) },
+      ...{ values: [key, agent], query, client: () => ({ ip }), id: () => '' },
       answer: (_: unknown, body: string) => (said = body),
       defer: () => (said = 'main'),
     } as unknown as HotRequest);

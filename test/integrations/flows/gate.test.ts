@@ -103,6 +103,7 @@ it('what shows no page is told where the challenge is', async () => {
 it('the malicious are blocked, in words that they read', async () => {
   const json = await ask(blocked);
   assert.deepEqual([json.status, json.body], [403, '{"error":"blocked"}']);
+  assert.match(String(json.headers['x-request-id']), /^[0-9a-f]{16}$/);
   const english = await ask(blocked, 'mode=nginx', page);
   assert.equal(english.status, 403);
   assert.match(String(english.headers['content-type']), /^text\/html/);
@@ -116,6 +117,7 @@ it('the malicious are blocked, in words that they read', async () => {
       /^default-src 'none'; style-src 'sha256-/,
     );
     assert.match(body, /\/removal\?address=45\.11\.0\.7"/);
+    assert.ok(body.includes(`<dd>${headers['x-request-id']}</dd>`), 'the id that the answer has');
     assert.doesNotMatch(body, /<script|https:\/\/(?!localhost)/, 'nothing from elsewhere');
     assert.ok(!body.includes('blocked-list'), 'no list is named');
   }

@@ -213,7 +213,7 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
       get query() {
         return query;
       },
-      ...{ values, fields, client: () => ({ ip: '', standing: 'untrusted' }) },
+      ...{ values, fields, client: () => ({ ip: '', standing: 'untrusted' }), id: () => '' },
       answer(head, body) {
         said.status = statusOf(head);
         said.head = head + fields;

@@ -382,8 +382,9 @@ function fillV6(batch: RowBatch, i: number, { part, at }: RowPlace): void {
 /** Lines that are looked at, and how many of them have to agree. */
 const sampleMax = 200;
 const agreeing = 0.9;
-/** IPsum counts lists that hold an address: some thirty, the most first. */
+/** IPsum counts lists that hold an address: some thirty, the most first. In another order only counts are so low. */
 const listsMax = 40;
+const unsortedMax = 20;
 
 const counted = /^(\S+)[\t ]+([1-9]\d{0,2})$/;
 const dropLine = /^\S+\s*;\s*SBL\d+/;
@@ -423,14 +424,15 @@ function isEntry(text: string): boolean {
 
 /** Three rows at least, none with a higher count than the one before: a table of scores begins higher. */
 function isIpsum(rows: readonly string[]): boolean {
-  let last = listsMax;
-  if (rows.length < 3) return false;
-  for (const row of rows) {
+  const counts = rows.map((row) => {
     const [, address = '', count = ''] = counted.exec(row) ?? [];
-    if (address === '' || !isAddress(address) || Number(count) > last) return false;
-    last = Number(count);
-  }
-  return true;
+    return address !== '' && isAddress(address) ? Number(count) : Number.NaN;
+  });
+  if (counts.length < 3) return false;
+  return (
+    counts.every((count, i) => count <= (counts[i - 1] ?? listsMax)) ||
+    counts.every((count) => count <= unsortedMax)
+  );
 }
 
 function recogniseJson(text: string): ListFormatName | undefined {

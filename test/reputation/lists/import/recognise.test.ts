@@ -14,7 +14,11 @@ const address = (n: number) => `93.184.216.${n}`;
 const ipsum = `# IPsum Threat Intelligence Feed\n#\n${rows((n) => `${address(n)}\t${10 - Math.floor(n / 5)}`)}\n`;
 
 const lists: Readonly<Record<string, readonly string[]>> = {
-  ipsum: [ipsum, ipsum.replaceAll('\n', '\r\n')],
+  ipsum: [
+    ipsum,
+    ipsum.replaceAll('\n', '\r\n'),
+    rows((n) => `${address(n)}\t${1 + ((7 * n) % 11)}`),
+  ],
   plain: [
     rows(address),
     `# comment\n${rows((n) => `93.184.${n}.0/24`)}`,
@@ -29,6 +33,7 @@ const lists: Readonly<Record<string, readonly string[]>> = {
     `ip,score,comment\n${rows((n) => `${address(n)},${n},"a, b"`)}`,
     rows((n) => `${address(n)};90;ssh`),
     rows((n) => `${address(n)}\t${95 - n}`),
+    rows((n) => `${address(n)}\t${1 + ((37 * n) % 100)}`),
     'ip,score,text\n93.184.216.1,90,"a|b|c|d|e"\n93.184.216.2,80,a|b|c|d|e\n',
     rows((n) => `${address(n)},${n},a|b|c|d|${n}`),
   ],
