@@ -542,8 +542,8 @@ export const settingGroups = {
     },
     SITE_NAME: {
       rule: v.optional(oneLine(60)),
-      text: 'your name on pages and in mails',
-      unset: 'Portcullis; in mails, the host',
+      text: 'your name on pages, in mails and for passkeys',
+      unset: 'Portcullis; else the host',
     },
     SITE_CONTACT: {
       rule: v.optional(contact),

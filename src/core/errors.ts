@@ -192,6 +192,11 @@ export const errors = {
     en: 'The email address or the password is wrong.',
     fr: 'L’adresse e-mail ou le mot de passe est incorrect.',
   },
+  passkey_refused: {
+    status: 401,
+    en: 'This passkey was not accepted.',
+    fr: 'Cette clé d’accès n’a pas été acceptée.',
+  },
   too_many_attempts: {
     status: 429,
     en: 'There were too many attempts. Please wait before the next one.',
@@ -206,6 +211,11 @@ export const errors = {
     status: 422,
     en: 'This code is wrong, was used already, or has expired.',
     fr: 'Ce code est faux, a déjà servi ou a expiré.',
+  },
+  invalid_passkey: {
+    status: 422,
+    en: 'The new passkey was not accepted. Try again.',
+    fr: 'La nouvelle clé d’accès n’a pas été acceptée. Réessayez.',
   },
   weak_password: {
     status: 422,

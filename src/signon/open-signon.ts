@@ -172,13 +172,14 @@ export function openSignon(options: SignonOptions) {
   const base = { store, clock, random, log, masterKey, shares, people, profiles, links };
   const posting = { ...base, mailer, pages, securityLog };
   const changes = createAccountChanges({ ...posting, sessions, notices });
-  const secondFactors = createSecondFactors({ ...base, service, changes });
+  const name = config.siteName ?? service;
+  const secondFactors = createSecondFactors({ ...base, name, changes });
   const trustedBrowsers = createTrustedBrowsers({ ...base, isOn: config.trustedBrowsers === true });
   const proving = { secondFactors, trustedBrowsers, changes };
   const parts = { ...posting, passwords, newPasswords, sessions, attempts, ...proving };
   const signIn = createSignIn(parts);
   const library = openPasskeyLibrary();
-  const ceremonies = createPasskeyCeremonies({ ...base, baseUrl, library });
+  const ceremonies = createPasskeyCeremonies({ ...base, baseUrl, name, library });
   const { smsWebhookUrl, smsCountries: countries = ['*'], smsPerDay: perDay = 200 } = config;
   const sender =
     options.messageSender ??

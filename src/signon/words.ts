@@ -201,6 +201,7 @@ const signonEn = {
     unknown_transaction:
       'This form was already answered, or was open for too long. Start again from the site you came from.',
     sign_in_refused: 'The email address or the password is wrong.',
+    passkey_refused: 'This passkey was not accepted.',
     too_many_attempts: 'There were too many attempts. Wait a moment before the next one.',
     waitFor: (seconds: number) =>
       seconds < 90
@@ -209,6 +210,7 @@ const signonEn = {
     invalid_link:
       'This link was already used, has expired, or never existed. If you were invited, ask for a new invitation.',
     invalid_code: 'This code is wrong, already used, or expired.',
+    invalid_passkey: 'The new passkey was not accepted. Try again.',
     weak_password:
       'This password is easy to guess. Avoid your address, this service’s name, and a season or month with a year. Choose another one.',
     invalid_parameter: 'Something in the form isn’t right.',
@@ -432,6 +434,7 @@ const signonFr: typeof signonEn = {
     unknown_transaction:
       'Ce formulaire a déjà reçu sa réponse, ou il est resté ouvert trop longtemps. Recommencez depuis le site d’où vous venez.',
     sign_in_refused: 'L’adresse e-mail ou le mot de passe est incorrect.',
+    passkey_refused: 'Cette clé d’accès n’a pas été acceptée.',
     too_many_attempts: 'Il y a eu trop d’essais. Patientez un peu avant le prochain.',
     waitFor: (seconds) =>
       seconds < 90
@@ -440,6 +443,7 @@ const signonFr: typeof signonEn = {
     invalid_link:
       'Ce lien a déjà servi, a expiré ou n’a jamais existé. Si vous avez été invité, demandez une nouvelle invitation.',
     invalid_code: 'Ce code est incorrect, déjà utilisé ou expiré.',
+    invalid_passkey: 'La nouvelle clé d’accès n’a pas été acceptée. Réessayez.',
     weak_password:
       'Ce mot de passe est facile à deviner. Évitez votre adresse, le nom de ce service, et une saison ou un mois avec une année. Choisissez-en un autre.',
     invalid_parameter: 'Quelque chose ne va pas dans le formulaire.',

@@ -23,7 +23,7 @@ import { confirmPage, reviewPage } from './confirm.page.tsx';
 
 const proof = {
   handlerLimits: ['signInOwner'],
-  errors: ['sign_in_refused', 'invalid_code', 'reauthentication_required'],
+  errors: ['sign_in_refused', 'passkey_refused', 'invalid_code', 'reauthentication_required'],
 } as const;
 
 export const confirmEndpoints = {

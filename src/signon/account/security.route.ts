@@ -24,6 +24,7 @@ const totpPath = '/account/security/totp';
 /** The errors of `changes.make`, which asks for a proof as strong as the account's own. */
 const ofChange = ['reauthentication_required', 'too_many_attempts'] as const;
 const ofCode = { errors: [...ofChange, 'conflict', 'invalid_code'] } as const;
+const ofPasskey = { errors: [...ofChange, 'conflict', 'invalid_passkey'] } as const;
 
 export const securityEndpoints = {
   show: sessionPage(enrolPath, 'enrolling', { errors: ['store_unavailable'] }),
@@ -35,8 +36,8 @@ export const securityEndpoints = {
   enableTotp: sessionForm(`${totpPath}/enable`, 'enrolling', ofCode),
   renewCodes: sessionForm(`${totpPath}/renew`, 'verified', ofCode),
   disableTotp: sessionForm(`${totpPath}/disable`, 'verified', ofCode),
-  passkeyOptions: sessionCall('/account/security/passkeys/options', 'enrolling', ofCode),
-  addPasskey: sessionCall('/account/security/passkeys', 'enrolling', ofCode),
+  passkeyOptions: sessionCall('/account/security/passkeys/options', 'enrolling', ofPasskey),
+  addPasskey: sessionCall('/account/security/passkeys', 'enrolling', ofPasskey),
   removePasskey: sessionForm('/account/security/passkeys/remove', 'verified', {
     errors: [...ofChange, 'unknown_key'],
   }),

@@ -64,7 +64,7 @@ export const registerEndpoints = {
   registerPasskey: sessionForm(passkeyPath, 'anyone', {
     ...siteRequestOptions,
     limits: ['passkeyRegister'],
-    errors: [closedError, 'invalid_code', 'conflict', 'invalid_parameter'],
+    errors: [closedError, 'invalid_passkey', 'conflict', 'invalid_parameter'],
   }),
   judge: sessionCall('/register/password', 'anyone', {
     limits: ['newPassword'],
@@ -246,7 +246,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     const request = { visitor, response: jsonOf(form.get('passkey')), onward: onwardQuery(held) };
     const done = await signon.registration.registerPasskey(request);
     if (done.ok) return sent(context, held, done.value);
-    if (done.error !== 'invalid_code' && done.error !== 'conflict') {
+    if (done.error !== 'invalid_passkey' && done.error !== 'conflict') {
       return pageBuilder.problem(context, done);
     }
     const email = form.get('email')?.slice(0, emailLengthMax);

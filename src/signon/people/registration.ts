@@ -185,7 +185,7 @@ export function createRegistration(options: RegistrationOptions) {
   }
 
   /**
-   * Registers like `register`, the address that the options were asked for. `invalid_code` for every fault of the
+   * Registers like `register`, the address that the options were asked for. `invalid_passkey` for every fault of the
    * answer, `conflict` when the passkey is known already.
    */
   async function registerPasskey({
@@ -194,7 +194,7 @@ export function createRegistration(options: RegistrationOptions) {
     onward = '',
   }: PasskeyRegistrationRequest): Promise<Result<PersonPace>> {
     const made = await ceremonies.created(response, 'sign_up');
-    if (made === undefined) return fail('invalid_code', 'The passkey was not accepted.');
+    if (made === undefined) return fail('invalid_passkey');
     const passkey = newPasskey(made, visitor, clock.now());
     if ((await findPasskey(store, passkey.id)) !== undefined) return knownPasskey;
     const chosen = { passwordHash: '', passkey, onward };
@@ -571,7 +571,7 @@ function createVerification(options: RegistrationOptions) {
    * than the one that registered, `sign_in_refused` without the right password (five tries) or the
    * right passkey, `too_many_attempts`, `overloaded`. `conflict`: the passkey is an account's. Before
    * its time `too_many_attempts` with the wait. A link that asks for a choice takes it in any
-   * browser: `invalid_parameter`, `weak_password`, `invalid_code` (the passkey).
+   * browser: `invalid_parameter`, `weak_password`, `invalid_passkey`.
    */
   async function verify(
     token: string,
@@ -616,7 +616,7 @@ function createVerification(options: RegistrationOptions) {
   ) {
     const made = await ceremonies.created(given.passkey, 'sign_up');
     if (made === undefined || made.ceremony.account !== person.account.email) {
-      return fail('invalid_code', 'The passkey was not accepted.');
+      return fail('invalid_passkey');
     }
     const passkey = newPasskey(made, visitor, clock.now());
     return finish(token, visitor, given.session, { passkey });

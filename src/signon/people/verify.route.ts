@@ -206,7 +206,7 @@ const askedAgain: readonly ErrorCode[] = [
   'too_many_attempts',
   'weak_password',
   'invalid_parameter',
-  'invalid_code',
+  'invalid_passkey',
 ];
 
 export const verifyEndpoints = {
@@ -248,7 +248,7 @@ export function verifyRoutes(
     const isPasskey = asks === 'passkey' && failure?.error === 'sign_in_refused';
     const sentence = failure && failureText(context.language, failure);
     const shown = failure?.error === 'invalid_parameter' ? text.passwordLength : sentence;
-    const isMade = failure?.error === 'invalid_code';
+    const isMade = failure?.error === 'invalid_passkey';
     const refused = isMade ? text.createPasskey.refused : shown;
     const error = isPasskey ? text.verify.proveFailed : refused;
     const worksFrom = asks === 'later' ? await signon.registration.worksFrom(token) : 0;

@@ -173,6 +173,8 @@ export function createPasskeyCeremonies(options: {
   masterKey: MasterKey;
   /** The scheme, host and port: the only origin that is accepted. */
   baseUrl: string;
+  /** The operator's name, or the host: the browser shows it where a passkey is made. */
+  name: string;
   library: PasskeyLibrary;
 }) {
   const { store, clock, library } = options;
@@ -229,7 +231,7 @@ export function createPasskeyCeremonies(options: {
     const challenge = begin(ceremony);
     return asked(
       library.generateRegistrationOptions({
-        rpName: rpID,
+        rpName: options.name,
         rpID,
         userName,
         userID: Uint8Array.from(Buffer.from(ceremony.handle)),

@@ -71,7 +71,7 @@ export function createPasskeys(options: {
   }
 
   /**
-   * `invalid_code` for every fault of the answer; `conflict` when the passkey is known already; and the errors of
+   * `invalid_passkey` for every fault of the answer; `conflict` when the passkey is known already; and the errors of
    * `AccountChanges.make`. The token is for the session's new cookie.
    */
   async function register(
@@ -80,7 +80,7 @@ export function createPasskeys(options: {
     name: string,
     visitor: Visitor,
   ): Promise<Result<{ passkey: PasskeyInfo; token: string }>> {
-    const refused = fail('invalid_code', 'The passkey was not accepted.');
+    const refused = fail('invalid_passkey');
     if (!session.verified) return refused;
     const made = await ceremonies.created(response, 'register');
     if (made?.ceremony.account !== session.accountId) return refused;
@@ -127,7 +127,7 @@ export function createPasskeys(options: {
   }
 
   /**
-   * `sign_in_refused` for every fault, `review_required` while the review after a reset is due: the review asks whose
+   * `passkey_refused` for every fault, `review_required` while the review after a reset is due: the review asks whose
    * passkey it is.
    */
   async function signIn(response: unknown, visitor: Visitor): Promise<Result<SignedIn>> {
@@ -135,7 +135,7 @@ export function createPasskeys(options: {
     // Whoever got hold of an answer that was not sent yet has the challenge of another browser.
     const isOwn = proof?.began === '' || proof?.began === visitor.browserId;
     const person = isOwn && proof && (await people.byId(proof.account));
-    if (!person || !isActive(person)) return fail('sign_in_refused');
+    if (!person || !isActive(person)) return fail('passkey_refused');
     if (person.credentials.reviewSince !== 0) return fail('review_required');
     return options.signIn.proven(person, 'passkey', visitor);
   }
@@ -153,7 +153,7 @@ export function createPasskeys(options: {
     const person = await people.byId(session.accountId);
     const proof = await prove(response, 'reauthenticate');
     const own = proof?.account === session.accountId && proof.began === session.accountId;
-    if (!own || person === undefined) return fail('sign_in_refused');
+    if (!own || person === undefined) return fail('passkey_refused');
     const renewed = await sessions.renew(session, 'passkey', person.credentials.factors);
     if (!renewed.ok) return renewed;
     if (renewed.value === undefined) return fail('form_expired');

@@ -51,11 +51,11 @@ export function createSecondFactors(options: {
   clock: Clock;
   random: Random;
   masterKey: MasterKey;
-  /** The name that the authenticator shows with the mail address. */
-  service: string;
+  /** The operator's name, or the host: the authenticator shows it with the mail address. */
+  name: string;
   changes: Pick<AccountChanges, 'allows' | 'make'>;
 }) {
-  const { store, clock, random, masterKey, service, changes } = options;
+  const { store, clock, random, masterKey, name, changes } = options;
 
   const hash = backupCodeHash(masterKey);
   const backupHash = (accountId: string, code: string) => hash(accountId, spaceless(code));
@@ -82,7 +82,8 @@ export function createSecondFactors(options: {
 
   function totpOf(secret: string, email: string): TOTP {
     return new TOTP({
-      issuer: service,
+      // The key URI has a colon between the issuer and the account.
+      issuer: name.replaceAll(':', ''),
       label: email,
       secret: Secret.fromBase32(secret),
       algorithm: 'SHA1',

@@ -49,7 +49,10 @@ const linkPath = `${path}/link`;
 const linkSentPath = `${linkPath}/sent`;
 const needs = { formAction: 'unrestricted', connect: true } as const;
 
-const passkey = { limits: ['passkey'], errors: ['sign_in_refused', 'review_required'] } as const;
+const passkey = {
+  limits: ['passkey'],
+  errors: ['sign_in_refused', 'passkey_refused', 'review_required'],
+} as const;
 
 export const signInEndpoints = {
   ask: sessionPage(path, 'anyone', siteRequestOptions),

@@ -224,6 +224,7 @@ describe('security of a person', () => {
     assert.equal(added.status, 200, added.body);
     const repeated = await ada.call('/account/security/passkeys', { name: 'x', response });
     assert.equal(repeated.status, 422);
+    assert.match(repeated.body, /The new passkey was not accepted/);
     assert.match((await ada.get('/account/security')).body, /my &lt;phone>|my &lt;phone&gt;/);
 
     const old = await people.signIn(email, long);
@@ -232,7 +233,9 @@ describe('security of a person', () => {
     assert.equal((await old.call('/account/confirm/passkey', { response: proof })).status, 200);
     assert.match((await old.get('/account/security')).body, /security\/password/);
     for (const response of [proof, null, 7, {}, 'x', []]) {
-      assert.equal((await old.call('/account/confirm/passkey', { response })).status, 401);
+      const refused = await old.call('/account/confirm/passkey', { response });
+      assert.equal(refused.status, 401);
+      assert.match(refused.body, /This passkey was not accepted/);
     }
     const call = { response: proof, csrf: await bob.csrf() };
     assert.equal((await old.call('/account/confirm/passkey', call)).status, 403);

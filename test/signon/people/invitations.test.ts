@@ -55,10 +55,10 @@ it('or it makes a passkey, for this address alone', async () => {
   const token = await bench.tokenTo(email);
   const foreign = value(await registration.passkeyOptions('other@example.com'));
   const passkey = key().create(foreign);
-  assert.equal(errorOf(await registration.verify(token, visitor, { passkey })), 'invalid_code');
+  assert.equal(errorOf(await registration.verify(token, visitor, { passkey })), 'invalid_passkey');
   for (const bad of [null, {}, 'x', [], 7]) {
     const given = { passkey: bad };
-    assert.equal(errorOf(await registration.verify(token, visitor, given)), 'invalid_code');
+    assert.equal(errorOf(await registration.verify(token, visitor, given)), 'invalid_passkey');
   }
   const own = key();
   const { options, email: shown } = value(await registration.choiceOptions(token));

@@ -51,7 +51,7 @@ it('a passkey opens nothing before its link is used, and then it does; the journ
   assert.equal(await bench.store.lastSeq(), seq);
   const pending = (await people.byEmail(email))!;
   assert.notEqual(pending.account.pendingUntil, 0);
-  assert.equal(errorOf(await enter(key)), 'sign_in_refused');
+  assert.equal(errorOf(await enter(key)), 'passkey_refused');
   assert.deepEqual(await passkeys.list(pending.id), []);
   assert.equal(errorOf(await enterByPassword('')), 'sign_in_refused');
   assert.equal(errorOf(await enterByPassword(password)), 'sign_in_refused');
@@ -112,7 +112,7 @@ it('the owner of a registered address gets a mail, the one who asks the same ans
   assert.equal(bench.mails.at(-1)!.subject, 'You already have an account');
   assert.deepEqual(await bench.signon.people.byEmail(email), before);
   assert.deepEqual(await bench.signon.passkeys.list(id), []);
-  assert.equal(errorOf(await enter(key)), 'sign_in_refused');
+  assert.equal(errorOf(await enter(key)), 'passkey_refused');
 });
 
 it('a challenge takes one answer, from one side, within five minutes', async () => {
@@ -123,11 +123,14 @@ it('a challenge takes one answer, from one side, within five minutes', async () 
       (i % 2 ? bench.signon : bench.other).registration.registerPasskey({ response, visitor }),
     ),
   );
-  assert.deepEqual(results.map(errorOf).sort(), [...Array(39).fill('invalid_code'), 'none'].sort());
+  assert.deepEqual(
+    results.map(errorOf).sort(),
+    [...Array(39).fill('invalid_passkey'), 'none'].sort(),
+  );
   const late = newKey().create(await optionsFor());
   bench.clock.advance(ceremonyLifeMs);
   const refused = await registration.registerPasskey({ response: late, visitor });
-  assert.equal(errorOf(refused), 'invalid_code');
+  assert.equal(errorOf(refused), 'invalid_passkey');
 });
 
 it('another origin, site, ceremony, an unverified user and what is no answer are refused', async () => {
@@ -146,7 +149,7 @@ it('another origin, site, ceremony, an unverified user and what is no answer are
     { unverified: true },
   ];
   for (const fault of faults) {
-    assert.equal(await tryWith(fault), 'invalid_code', JSON.stringify(fault));
+    assert.equal(await tryWith(fault), 'invalid_passkey', JSON.stringify(fault));
   }
   const good = newKey().create(await optionsFor()) as Record<string, object>;
   const answers: unknown[] = [undefined, null, '', [], {}, 7, { ...good, id: 'x'.repeat(1e6) }];
@@ -154,7 +157,7 @@ it('another origin, site, ceremony, an unverified user and what is no answer are
   answers.push({ ...good, type: 'password' });
   for (const [i, response] of answers.entries()) {
     const done = await registration.registerPasskey({ response, visitor });
-    assert.equal(errorOf(done), 'invalid_code', `answer ${i}`);
+    assert.equal(errorOf(done), 'invalid_passkey', `answer ${i}`);
   }
   assert.equal(await people.byEmail(email), undefined);
 
@@ -164,9 +167,9 @@ it('another origin, site, ceremony, an unverified user and what is no answer are
   const session = (await bench.signon.sessions.find(value(await enter(key)).token))!;
   const asked = value(await passkeys.registrationOptions(session));
   const own = { response: newKey().create(asked), visitor };
-  assert.equal(errorOf(await registration.registerPasskey(own)), 'invalid_code');
+  assert.equal(errorOf(await registration.registerPasskey(own)), 'invalid_passkey');
   const mine = newKey().create(await optionsFor());
-  assert.equal(errorOf(await passkeys.register(session, mine, '', visitor)), 'invalid_code');
+  assert.equal(errorOf(await passkeys.register(session, mine, '', visitor)), 'invalid_passkey');
   // Nor is a passkey of one account made another's.
   email = `other-${email}`;
   const copied = { response: key.create(await optionsFor()), visitor };
@@ -235,7 +238,7 @@ it('a stranger who registered a passkey first gains nothing when the owner verif
   assert.equal(errorOf(pressed), 'sign_in_refused');
   const own = await register();
   const { accountId } = value(await registration.verify(await bench.tokenTo(email), visitor));
-  assert.equal(errorOf(await enter(stranger)), 'sign_in_refused');
+  assert.equal(errorOf(await enter(stranger)), 'passkey_refused');
   assert.equal(errorOf(await registration.verify(strangersLink, elsewhere)), 'invalid_link');
   assert.equal(errorOf(await registration.proofOptions(strangersLink)), 'invalid_link');
   assert.equal((await bench.signon.passkeys.list(accountId)).length, 1);
@@ -250,7 +253,7 @@ it('repeated with the other kind, the link that is opened decides', async () => 
   value(await registration.register({ email, password, visitor }));
   const { accountId } = value(await registration.verify(await bench.tokenTo(email), visitor));
   assert.ok((await enterByPassword(password)).ok);
-  assert.equal(errorOf(await enter(first)), 'sign_in_refused');
+  assert.equal(errorOf(await enter(first)), 'passkey_refused');
   assert.deepEqual(await passkeys.list(accountId), []);
 
   // A stranger's password and session first, then the owner's passkey.

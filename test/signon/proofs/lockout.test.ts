@@ -384,7 +384,7 @@ it('a million asked-for sign-ins by passkey leave no row, and each is answered o
   const clientDataJSON = Buffer.from(JSON.stringify({ challenge })).toString('base64url');
   const response = { clientDataJSON, authenticatorData: 'AA', signature: 'AA' };
   const answer = { id: 'AAAA', rawId: 'AAAA', type: 'public-key', response };
-  assert.equal(errorOf(await bench.signon.passkeys.signIn(answer, visitor)), 'sign_in_refused');
+  assert.equal(errorOf(await bench.signon.passkeys.signIn(answer, visitor)), 'passkey_refused');
   Object.assign(bench.store, { commit });
   assert.equal(seen.size, 300);
   assert.deepEqual(writes, []);

@@ -92,14 +92,14 @@ it('an answer counts once, within five minutes, for the ceremony it was asked in
   assert.equal(results.filter((r) => r.ok).length, 1);
   const late = key.get(value(await passkeys.signInOptions()));
   bench.clock.advance(ceremonyLifeMs);
-  assert.equal(errorOf(await passkeys.signIn(late, visitor)), 'sign_in_refused');
+  assert.equal(errorOf(await passkeys.signIn(late, visitor)), 'passkey_refused');
   const own = await session();
   const other = key.get(value(await passkeys.reauthenticationOptions(own)));
-  assert.equal(errorOf(await passkeys.signIn(other, visitor)), 'sign_in_refused');
+  assert.equal(errorOf(await passkeys.signIn(other, visitor)), 'passkey_refused');
   bench.clock.advance(yearMs);
   const future = key.get(value(await passkeys.signInOptions()));
   bench.clock.advance(-yearMs);
-  assert.equal(errorOf(await passkeys.signIn(future, visitor)), 'sign_in_refused');
+  assert.equal(errorOf(await passkeys.signIn(future, visitor)), 'passkey_refused');
 });
 
 it('an answer to the challenge of another browser signs nobody in', async () => {
@@ -108,7 +108,7 @@ it('an answer to the challenge of another browser signs nobody in', async () => 
   const answer = async () => key.get(value(await passkeys.signInOptions('one')));
   const by = (browserId?: string) => ({ ...visitor, browserId });
   for (const other of [by('two'), by('')]) {
-    assert.equal(errorOf(await passkeys.signIn(await answer(), other)), 'sign_in_refused');
+    assert.equal(errorOf(await passkeys.signIn(await answer(), other)), 'passkey_refused');
   }
   value(await passkeys.signIn(await answer(), by('one')));
 });
@@ -127,9 +127,9 @@ it('a wrong origin, site, challenge, type, signature, owner or an unverified use
     { userHandle: Buffer.from('somebody else').toString('base64url') },
   ];
   for (const fault of faults) {
-    assert.equal(errorOf(await signIn(key, fault)), 'sign_in_refused', JSON.stringify(fault));
+    assert.equal(errorOf(await signIn(key, fault)), 'passkey_refused', JSON.stringify(fault));
   }
-  assert.equal(errorOf(await signIn(createAuthenticator(random, origin))), 'sign_in_refused');
+  assert.equal(errorOf(await signIn(createAuthenticator(random, origin))), 'passkey_refused');
   value(await signIn(key));
 });
 
@@ -138,7 +138,7 @@ it('a copy whose counter is behind is refused', async () => {
   value(await signIn(key));
   value(await signIn(key));
   key.counter = 0;
-  assert.equal(errorOf(await signIn(key)), 'sign_in_refused');
+  assert.equal(errorOf(await signIn(key)), 'passkey_refused');
 });
 
 it('a session is fresh again after its own passkey, and not after another person’s', async () => {
@@ -158,7 +158,7 @@ it('a session is fresh again after its own passkey, and not after another person
   const others = await session();
   const answer = key.get(value(await passkeys.reauthenticationOptions(others)));
   const refused = await passkeys.reauthenticate(others, answer, visitor);
-  assert.equal(errorOf(refused), 'sign_in_refused');
+  assert.equal(errorOf(refused), 'passkey_refused');
 });
 
 it('a registration needs a fresh session of the one who asked, and a new key', async () => {
@@ -180,13 +180,13 @@ it('a registration needs a fresh session of the one who asked, and a new key', a
     const answer = createAuthenticator(random, origin).create(asked, fault);
     return errorOf(await passkeys.register(own, answer, '', visitor));
   };
-  assert.equal(await wrong({ origin: 'https://evil.example' }), 'invalid_code');
-  assert.equal(await wrong({ unverified: true }), 'invalid_code');
-  assert.equal(await wrong({ rpId: 'evil.example' }), 'invalid_code');
+  assert.equal(await wrong({ origin: 'https://evil.example' }), 'invalid_passkey');
+  assert.equal(await wrong({ unverified: true }), 'invalid_passkey');
+  assert.equal(await wrong({ rpId: 'evil.example' }), 'invalid_passkey');
   const asked = value(await passkeys.registrationOptions(own));
   const stranger = { ...own, accountId: 'somebody else' };
   const answer = createAuthenticator(random, origin).create(asked);
-  assert.equal(errorOf(await passkeys.register(stranger, answer, '', visitor)), 'invalid_code');
+  assert.equal(errorOf(await passkeys.register(stranger, answer, '', visitor)), 'invalid_passkey');
   assert.equal((await passkeys.list(id)).length, 1);
 });
 
@@ -217,8 +217,8 @@ it('hostile answers are refused whatever they are', async () => {
   ];
   for (const [i, answer] of answers.entries()) {
     const { passkeys } = bench.signon;
-    assert.equal(errorOf(await passkeys.signIn(answer, visitor)), 'sign_in_refused', `answer ${i}`);
-    assert.equal(errorOf(await passkeys.register(own, answer, '', visitor)), 'invalid_code');
+    assert.equal(errorOf(await passkeys.signIn(answer, visitor)), 'passkey_refused', `answer ${i}`);
+    assert.equal(errorOf(await passkeys.register(own, answer, '', visitor)), 'invalid_passkey');
   }
 });
 
@@ -241,7 +241,7 @@ it('a removed passkey opens nothing; there is a most; a disabled account stays o
   for (const text of ['', 'not there', 'x'.repeat(1e6)])
     assert.equal(errorOf(await passkeys.remove(own, text, visitor)), 'unknown_key');
   value(await passkeys.remove(own, key.id, visitor));
-  assert.equal(errorOf(await signIn(key)), 'sign_in_refused');
+  assert.equal(errorOf(await signIn(key)), 'passkey_refused');
   assert.equal((await passkeys.list(id)).length, passkeysMax - 1);
 });
 

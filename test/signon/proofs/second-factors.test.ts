@@ -194,3 +194,25 @@ it('whoever has the store alone can try no backup code', async () => {
   const foreign = backupCodeHash(masterKeyFromBytes(new Uint8Array(32).fill(8)));
   assert.notDeepEqual(foreign(id, known), own(id, known));
 });
+
+it('an authenticator and a browser that makes a passkey show the operator’s name, else the host', async () => {
+  const named = openBench('named-factors', {}, { siteName: 'Example: Sign-in' });
+  try {
+    for (const [side, name] of [
+      [bench, 'id.example.org'],
+      [named, 'Example Sign-in'],
+    ] as const) {
+      await side.person(email);
+      const own = await side.sessionOf(email);
+      const { uri } = value(await side.signon.secondFactors.begin(own));
+      assert.equal(new URL(uri).searchParams.get('issuer'), name);
+      const { rp } = value(await side.signon.passkeys.registrationOptions(own));
+      assert.deepEqual(rp, {
+        id: 'id.example.org',
+        name: side === named ? 'Example: Sign-in' : name,
+      });
+    }
+  } finally {
+    await named.close();
+  }
+});
