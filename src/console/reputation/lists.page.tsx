@@ -74,7 +74,7 @@ export interface OfferedListFacts {
   readonly title: string;
   readonly terms: string;
   readonly falsePositives: keyof ConsoleCatalogue['lists']['falsePositives'];
-  /** Before it is loaded; absent where nobody knows. */
+  /** The rough number of rows before it is loaded; absent where that is not known. */
   readonly rowsAbout?: number;
 }
 

@@ -18,7 +18,7 @@ interface OfferedList {
   readonly terms: string;
   /** The share of its rows that did nothing, as its publishers and users say. */
   readonly falsePositives: 'fewest' | 'few' | 'some' | 'many';
-  /** How many rows it had about when this line was written; absent where that is not known. */
+  /** The rough number of its rows, for who decides before loading it; absent where that is not known. */
   readonly rowsAbout?: number;
 }
 
