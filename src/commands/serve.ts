@@ -163,8 +163,9 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   const { store, state } = server;
   const loaded = state.sources.list().filter(({ list }) => list === 'good');
   const names = loaded.map(({ source }) => source);
-  await loadKnownGood({ store, clock, random, config }, names).catch((error: unknown) =>
-    log.warn({ err: error }, 'known-good list: not loaded'),
+  await loadKnownGood({ store, clock, random, config }, names).then(
+    () => log.debug('known-good list: loaded'),
+    (error: unknown) => log.warn({ err: error }, 'known-good list: not loaded'),
   );
   if (demoKeys !== undefined) {
     process.stdout.write(welcome({ config, port: server.port, keys: demoKeys, outboxName }));
