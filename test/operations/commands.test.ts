@@ -14,7 +14,14 @@ import { encodeJsonFrame, frameKinds, protocolVersion } from '../../src/operatio
 import { hasOtherUser, startAsOther } from '../support/house/other-user.ts';
 import { commandOf } from '../support/house/processes.ts';
 import { besideCommands, notBeside, openersOf } from '../support/server/beside-commands.ts';
-import { demoEmail, runCli, startCli, startTestServer, within } from '../support/server/server.ts';
+import {
+  demoEmail,
+  metric,
+  runCli,
+  startCli,
+  startTestServer,
+  within,
+} from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 import { rawControl } from './raw-control.ts';
 
@@ -166,6 +173,12 @@ const threadsOf = (): string[] => readdirSync(`/proc/${server.pid}/task`);
 /** Whether there is a thread beside these; one of these may end meanwhile. */
 const isMore = (idle: ReadonlySet<string>): boolean => threadsOf().some((id) => !idle.has(id));
 
+/** The command is connected, so it takes signals by itself, and a thread works for it: others may begin meanwhile. */
+async function isWorking(idle: ReadonlySet<string>): Promise<boolean> {
+  const used = await metric(server, 'portcullis_table_used');
+  return used.get('table="commands"') === 1 && isMore(idle);
+}
+
 it('Ctrl-C of a command ends its work in the server, and nothing of it is there', async () => {
   // The first one makes threads that stay.
   assert.equal((await server.cli('seed', list(10), '--format', 'plain', '--source', 'a')).code, 0);
@@ -175,7 +188,7 @@ it('Ctrl-C of a command ends its work in the server, and nothing of it is there'
     const command = startCli(seed, env);
     // Its list has no end, so it can't be done before.
     command.process.stdin!.write('22.0.0.1\n22.0.0.2\n');
-    await within(() => isMore(idle), 'the thread of the list');
+    await within(() => isWorking(idle), 'the thread of the list');
     command.process.kill(signal);
     assert.deepEqual(await command.ended, { code: 1, signal: null });
     assert.match(command.stderr(), /portcullis: it was cancelled\n$/);
@@ -189,7 +202,7 @@ it('a command that is killed ends its work in the server', async () => {
   const idle = await settledThreads();
   const command = startCli(['seed', '-', '--format', 'plain', '--source', 'cut'], env);
   command.process.stdin!.write('22.0.0.1\n');
-  await within(() => isMore(idle), 'the thread of the list');
+  await within(() => isWorking(idle), 'the thread of the list');
   command.process.kill('SIGKILL');
   await within(() => !isMore(idle), 'the end of the thread');
 });
@@ -199,7 +212,7 @@ it('a list that nobody reads on waits in its pipe, and memory stays', async () =
   const command = startCli(['seed', '-', '--format', 'plain', '--source', 'slow'], env);
   const input = command.process.stdin!;
   input.write('23.0.0.1\n');
-  await within(() => isMore(idle), 'the thread of the list');
+  await within(() => isWorking(idle), 'the thread of the list');
   server.child.process.kill('SIGSTOP');
   let taken = 0;
   try {
@@ -331,7 +344,7 @@ it('a server that stops ends the command with a clear line, and what was half do
   const idle = await settledThreads();
   const command = startCli(['seed', '-', '--format', 'plain', '--source', 'cut'], env);
   command.process.stdin!.write('24.0.0.1\n');
-  await within(() => isMore(idle), 'the thread of the list');
+  await within(() => isWorking(idle), 'the thread of the list');
   const stopping = server.stop();
   assert.deepEqual(await command.ended, { code: 1, signal: null });
   assert.match(
