@@ -77,6 +77,7 @@ export async function withBrowser<T>(run: (browser: Browser) => Promise<T>): Pro
         executablePath,
         args: launchArguments,
         chromiumSandbox: false,
+        timeout: patienceMs,
         env: {
           ...env,
           HOME: home,
@@ -93,7 +94,8 @@ export async function withBrowser<T>(run: (browser: Browser) => Promise<T>): Pro
       await browser.close();
     }
   } finally {
-    rmSync(home, { recursive: true, force: true });
+    // A process of the browser may be gone a moment after it.
+    rmSync(home, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

@@ -16,9 +16,20 @@ export function filesOf(folder: string): [path: string, content: Buffer][] {
   for (const name of existsSync(folder) ? readdirSync(folder, { recursive: true }) : []) {
     const path = join(folder, String(name));
     if (basename(path) === lockFile) continue;
-    if (statSync(path, { throwIfNoEntry: false })?.isFile()) files.push([path, readFileSync(path)]);
+    const content = contentOf(path);
+    if (content !== undefined) files.push([path, content]);
   }
   return files;
+}
+
+/** Undefined: it is no file, or gone. */
+function contentOf(path: string): Buffer | undefined {
+  try {
+    return statSync(path).isFile() ? readFileSync(path) : undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /** Files below a folder that hold this anywhere. */

@@ -111,6 +111,7 @@ export async function startPostgres(given: PostgresOptions = {}): Promise<TestPo
       `${name}=${value}`,
     ]);
     let errors = '';
+    let hasEnded = false;
     // A group of its own, so that Ctrl-C ends the test and not what its end needs.
     const child = spawn(postgresProgram, ['-D', data, '-k', directory.path, ...args], {
       ...options,
@@ -120,9 +121,13 @@ export async function startPostgres(given: PostgresOptions = {}): Promise<TestPo
     child.stderr.on('data', (chunk) => {
       errors = (errors + String(chunk)).slice(-10_000);
     });
+    // Behind its last word, which says why.
+    child.once('close', () => {
+      hasEnded = true;
+    });
     server = child;
     for (;;) {
-      if (child.exitCode !== null) {
+      if (hasEnded) {
         server = undefined;
         // A backend of a server that was killed holds it until it is gone too.
         if (!errors.includes('is still in use')) throw new Error(`postgres ended: ${errors}`);

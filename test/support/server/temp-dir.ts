@@ -18,6 +18,7 @@ export function makeTempDir(name: string, place: 'anywhere' | 'disk' = 'anywhere
   chmodSync(own, 0o755);
   const path = join(own, 'd');
   mkdirSync(path, { mode: 0o700 });
-  const remove = () => rmSync(own, { recursive: true, force: true });
+  // Who writes there is killed by then, and may not be gone yet.
+  const remove = () => rmSync(own, { recursive: true, force: true, maxRetries: 10 });
   return { path, remove, [Symbol.dispose]: remove };
 }
