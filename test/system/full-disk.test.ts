@@ -77,7 +77,7 @@ it('a full disk ends no command that needs a new file: each is refused in words,
     "$0" "$@" verify`;
   const command = ['unshare', '--mount', 'sh', '-ec', script, process.execPath, program] as const;
   try {
-    const done = spawnSync(command[0], command.slice(1), { encoding: 'utf8', timeout: 120_000 });
+    const done = spawnSync(command[0], command.slice(1), { encoding: 'utf8', timeout: 600_000 });
     const tried = done.stdout.match(/^\d+ pages, .*$/gm) ?? [];
     assert.equal(tried.length, 10, done.stdout + done.stderr);
     for (const line of tried) {

@@ -57,10 +57,16 @@ interface Started {
 
 const portsWith = (gatePort: number, behind: number) => ({ 8080: gatePort, 3000: behind });
 
+/** A machine that has much to do must not let anybody in. */
+const patient = (text: string) =>
+  text
+    .replace(/(proxy_(?:connect|read)_timeout) \ds;/g, '$1 60s;')
+    .replace(/(dial_timeout|response_header_timeout) \ds$/gm, '$1 60s');
+
 /** Another proxy in front says by its own protocol who a visitor is. */
 async function startNginx(name: string, gatePort: number, behind = appPort): Promise<Started> {
   const port = await freePort();
-  const site = sample('nginx', portsWith(gatePort, behind)).replace(
+  const site = patient(sample('nginx', portsWith(gatePort, behind))).replace(
     'listen 80;',
     `listen 127.0.0.1:${port} proxy_protocol;`,
   );
@@ -88,7 +94,7 @@ http {
 async function startCaddy(name: string, gatePort: number, behind = appPort): Promise<Started> {
   const port = await freePort();
   const inner = await freePort();
-  const site = sample('caddy', portsWith(gatePort, behind))
+  const site = patient(sample('caddy', portsWith(gatePort, behind)))
     .replaceAll(':2015', `:${inner}`)
     .replace('http://site.example', `http://:${port}`)
     .replaceAll('{remote_host}', '{header.Visitor}');

@@ -86,7 +86,7 @@ export interface Ran {
 }
 
 /** A sample that hangs is ended and fails by its status. */
-const runMsMax = 60_000;
+const runMsMax = 300_000;
 
 export function runCode(
   command: string,

@@ -125,7 +125,7 @@ function stepsOf(baseUrl: string) {
 }
 
 async function endOf(server: LineChild): Promise<void> {
-  const late = setTimeout(() => server.process.kill('SIGKILL'), 10_000);
+  const late = setTimeout(() => server.process.kill('SIGKILL'), 60_000);
   await server.ended;
   clearTimeout(late);
 }
