@@ -141,7 +141,7 @@ cat > $DIR/conf/main.cf
 chown -R postfix $DIR/lib
 LOG_LEVEL=debug DATA_DIR=$DIR/data PORT=8080 DNS_ZONE=${zone} DNS_LISTEN=127.0.0.1:53 $NODE $ENTRY serve --demo 2> $DIR/server.log >&2 &
 server=$!
-until grep -q 'dns: listening' $DIR/server.log; do sleep 0.2; kill -0 $server; done
+until grep -q 'dns: listening' $DIR/server.log && grep -q 'Stop with Ctrl-C' $DIR/server.log; do sleep 0.2; kill -0 $server; done
 postfix -c $DIR/conf start
 trap 'postfix -c $DIR/conf abort; kill $server; wait $server' EXIT
 for address in $ADDRESSES; do
@@ -294,7 +294,7 @@ it('rbldnsd over the same entries gives the same codes for whole addresses', asy
   );
   try {
     const codeOf = async (from: number, name: string, type: 'A' | 'TXT') => {
-      const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+      const resolver = new Resolver({ timeout: 5_000, tries: 4 });
       resolver.setServers([`127.0.0.1:${from}`]);
       const asked = type === 'A' ? resolver.resolve4(name) : resolver.resolveTxt(name);
       return await asked.then(

@@ -328,7 +328,7 @@ it('rbldnsd answers for who is on the list', async (context) => {
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text));
   try {
-    const resolver = new Resolver({ timeout: 1_000, tries: 2 });
+    const resolver = new Resolver({ timeout: 5_000, tries: 4 });
     resolver.setServers([`127.0.0.1:${port}`]);
     const ask = (name: string) =>
       resolver.resolve4(`${name}.bl.example.net`).then(

@@ -120,7 +120,7 @@ async function saidTo({ text, label }: { text: string; label: string }): Promise
   const headers = { 'X-Api-Key': text };
   const answers = nodes.map(async (node, n) => {
     const { status } = await node.fetch('/v1/decisions/stream?startup=true', { headers });
-    const resolver = new Resolver({ timeout: 2_000, tries: 1 });
+    const resolver = new Resolver({ timeout: 5_000, tries: 4 });
     resolver.setServers([`127.0.0.1:${dnsPorts[n]}`]);
     const found = await resolver.resolve4(`2.0.0.127.${label}.bl.test`).catch(({ code }) => code);
     return `${status} ${found}`;

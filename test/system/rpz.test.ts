@@ -67,7 +67,7 @@ it('unbound loads the policy, and names that lead to who is on the list are gone
   );
   const child = spawn('unbound', ['-d', '-c', config], { stdio: 'ignore' });
   try {
-    const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+    const resolver = new Resolver({ timeout: 5_000, tries: 4 });
     resolver.setServers([`127.0.0.1:${port}`]);
     let asked = 0;
     /** Each under a name of its own: nothing is answered from memory. */
