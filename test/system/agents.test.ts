@@ -94,6 +94,12 @@ function run(program: string, config: string): { child: ChildProcess; said: () =
   return { child, said: () => said };
 }
 
+/** What the bouncer's program was given, in whole lines. */
+function decisions(): { readonly action: string; readonly value: string }[] {
+  const lines = readFileSync(`${root}/decisions`, 'utf8').split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line));
+}
+
 /** Lines that tell of an error; the geo data that its parsers may use is not in the package. */
 function errorsIn(said: string): string[] {
   return said
@@ -133,11 +139,10 @@ it('what the agent reads in a log is reported and banned', async (context) => {
         const text = `Failed password for invalid user bob${++line} from ${attacker} port 4022 ssh2`;
         appendFileSync(`${root}/auth.log`, `${at} host sshd[12]: ${text}\n`);
       }
-      return readFileSync(`${root}/decisions`, 'utf8').includes(attacker);
+      return decisions().some(({ value }) => value === attacker);
     }, 'the ban');
-    const rows = readFileSync(`${root}/decisions`, 'utf8').trim().split('\n');
-    const row = rows.map((text) => JSON.parse(text)).find(({ value }) => value === attacker);
-    assert.equal(row.action, 'add', rows.join('\n'));
+    const row = decisions().find(({ value }) => value === attacker);
+    assert.equal(row?.action, 'add', JSON.stringify(decisions()));
     assert.deepEqual(errorsIn(agent.said()), [], 'the agent has nothing to complain of');
     const key = (await server.cliJson('key', 'create', email)).text;
     const check = await server.fetch(`/api/v2/check?ipAddress=${attacker}&verbose`, {
