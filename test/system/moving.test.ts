@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { plainKey } from '../../src/access/accounts/records.ts';
 import { newKeyRows } from '../../src/access/keys/api-keys.ts';
@@ -100,7 +101,8 @@ async function restore(file: string, env: Environment) {
 
 async function killed(file: string, env: Environment, when: () => Promise<boolean>): Promise<void> {
   const child = startCli(['restore', file, '--json'], env);
-  await within(async () => child.process.exitCode !== null || (await when()));
+  // Without a pause that grows: what is waited for is over soon.
+  while (child.process.exitCode === null && !(await when())) await delay(1);
   child.process.kill('SIGKILL');
   await child.ended;
 }
