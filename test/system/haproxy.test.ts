@@ -36,15 +36,16 @@ const start = (more: Readonly<Record<string, string>>) =>
   });
 let server: TestServer;
 let app: Server;
-let spoePort = '';
+let spoePort = 0;
 const running: ChildProcess[] = [];
 let errors = '';
 let ask: Ask;
 
 before(async () => {
-  server = await start({ SPOE_LISTEN: '127.0.0.1:0' });
-  const line = await server.child.errorLine((text) => text.includes('"msg":"spoe: listening"'));
-  spoePort = (JSON.parse(line) as { listen: string[] }).listen[0]!.split(':')[1]!;
+  // One that is listened on again after a kill: the kernel gives it to nobody meanwhile.
+  spoePort = await freePort();
+  server = await start({ SPOE_LISTEN: `127.0.0.1:${spoePort}` });
+  await server.child.errorLine((text) => text.includes('"msg":"spoe: listening"'));
   await seedVisitors(server, directory.path);
   const site = await startApp();
   app = site.server;
@@ -70,7 +71,7 @@ async function startHaproxy(
   behind: number,
   change = { spoe: (text: string) => text, global: '' },
 ): Promise<{ ask: Ask; port: number }> {
-  const ports = { 8080: server.port, 3000: behind, 9002: Number(spoePort) };
+  const ports = { 8080: server.port, 3000: behind, 9002: spoePort };
   const port = await freePort();
   const spoe = `${directory.path}/${name}-portcullis.conf`;
   // A machine that has much to do must not let anybody in.

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { answersIn, get, openConnection, type RawConnection, requestText } from '../../http/raw.ts';
+import { freePort } from '../../support/server/free-port.ts';
 import {
   answersByThread,
   type CliResult,
@@ -147,9 +148,10 @@ function flows(threads: number): void {
   it('starts after a kill -9, on the same directory and port', async () => {
     const directory = makeTempDir('kill');
     try {
-      await using server = await startTestServer({ threads, dataDir: directory.path });
+      // The kernel gives it to nobody while no server has it.
+      const env = { PORT: String(await freePort()) };
+      await using server = await startTestServer({ threads, dataDir: directory.path, env });
       assert.deepEqual(await server.kill(), { code: null, signal: 'SIGKILL' });
-      const env = { PORT: String(server.port) };
       await using again = await startTestServer({ threads, dataDir: directory.path, env });
       assert.equal(again.port, server.port);
       assert.equal((await again.check('192.0.2.75')).abuseConfidenceScore, 75);
