@@ -97,6 +97,7 @@ it('the command tells the person too, and leaves no file when there is no mail s
   await using server = await startTestServer({ threads: 1, env });
   assert.equal((await server.cli('account', 'create', email)).code, 0);
   assert.equal((await server.cli('account', 'delete', email)).code, 0);
+  await within(() => letters(smtp) > 0, 'the mail');
   assert.equal(letters(smtp), 1);
   await server.stop();
   const unsent = { threads: 1, env: { CLIENT_LIMITS: 'off' }, dataDir: server.dataDir };
