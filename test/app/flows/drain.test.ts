@@ -9,7 +9,7 @@ import { loadUntilNotReady } from '../../support/server/balanced-load.ts';
 import { startTestServer, within } from '../../support/server/server.ts';
 
 it('serves on while it says that it stops: no request of a balancer is lost', async () => {
-  const env = { DRAIN_MS: '3000' };
+  const env = { DRAIN_MS: '6000' };
   await using server = await startTestServer({ threads: 3, env });
   const load = loadUntilNotReady(server, { clients: 24 });
   await within(() => load.done() > 1_000, 'load');
