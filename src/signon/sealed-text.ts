@@ -12,16 +12,14 @@
  * under one key. The id is random and names the seal: code that accepts a seal only once stores the id after its use.
  */
 
-import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { deriveKey, type MasterKey } from '../access/keys/master-key.ts';
+import { decrypt, encrypt, nonceBytes, tagBytes } from '../core/cipher.ts';
 import type { Random } from '../core/random.ts';
 
 const version = 1;
 const idBytes = 16;
-const nonceBytes = 12;
-const tagBytes = 16;
 const bodyStart = 1 + idBytes + nonceBytes;
-const cipherName = 'aes-256-gcm';
 
 export interface Opened {
   readonly id: Uint8Array;
@@ -51,10 +49,7 @@ export function createSealedTexts(options: {
       const nonce = random.bytes(nonceBytes);
       const head = Buffer.concat([Uint8Array.of(version), id, nonce]);
       const key = keyFor(holder, id);
-      const cipher = createCipheriv(cipherName, key, nonce, { authTagLength: tagBytes });
-      cipher.setAAD(head);
-      const body = Buffer.concat([cipher.update(plain), cipher.final()]);
-      return Buffer.concat([head, body, cipher.getAuthTag()]).toString('base64url');
+      return Buffer.concat([head, encrypt(key, nonce, plain, head)]).toString('base64url');
     },
     /**
      * Returns undefined when it was altered, is another holder's, or no seal of this purpose; callers can't tell
@@ -68,17 +63,9 @@ export function createSealedTexts(options: {
       if (bytes.toString('base64url') !== text) return undefined;
       const id = bytes.subarray(1, 1 + idBytes);
       const nonce = bytes.subarray(1 + idBytes, bodyStart);
-      const tagStart = bytes.length - tagBytes;
-      const key = keyFor(holder, id);
-      const decipher = createDecipheriv(cipherName, key, nonce, { authTagLength: tagBytes });
-      decipher.setAAD(bytes.subarray(0, bodyStart));
-      decipher.setAuthTag(bytes.subarray(tagStart));
-      const start = decipher.update(bytes.subarray(bodyStart, tagStart));
-      try {
-        return { id, plain: Buffer.concat([start, decipher.final()]) };
-      } catch {
-        return undefined;
-      }
+      const head = bytes.subarray(0, bodyStart);
+      const plain = decrypt(keyFor(holder, id), nonce, bytes.subarray(bodyStart), head);
+      return plain === undefined ? undefined : { id, plain };
     },
   };
 }

@@ -3,9 +3,10 @@
  * A file is never overwritten: a lost master key makes every sealed key unreadable, for good.
  */
 
-import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
+import { createHash, hkdfSync } from 'node:crypto';
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { decrypt, encrypt, nonceBytes, tagBytes } from '../../core/cipher.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -26,9 +27,6 @@ import { makeFileOnce, openPlainFile } from '../../storage/files.ts';
 const version = 1;
 const keyIdLength = 4;
 const headerLength = 1 + keyIdLength;
-const nonceLength = 12;
-const tagLength = 16;
-const cipherName = 'aes-256-gcm';
 
 /** `context` binds the seal to its place, such as `<account id>/<key id>`. */
 export function seal(
@@ -38,40 +36,30 @@ export function seal(
   plaintext: string,
 ): Uint8Array {
   const header = Buffer.concat([Uint8Array.of(version), masterKey.id]);
-  const nonce = random.bytes(nonceLength);
-  const cipher = createCipheriv(cipherName, masterKey.secret, nonce, {
-    authTagLength: tagLength,
-  });
-  cipher.setAAD(authenticated(header, context));
-  const body = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
-  return Buffer.concat([header, nonce, body, cipher.getAuthTag()]);
+  const nonce = random.bytes(nonceBytes);
+  const bound = authenticated(header, context);
+  return Buffer.concat([
+    header,
+    nonce,
+    encrypt(masterKey.secret, nonce, Buffer.from(plaintext), bound),
+  ]);
 }
 
 /** The plaintext; `internal` when it was sealed under another master key, moved or altered. */
 export function open(masterKey: MasterKey, context: string, sealed: Uint8Array): Result<string> {
-  if (sealed.length < headerLength + nonceLength + tagLength || sealed[0] !== version) {
+  if (sealed.length < headerLength + nonceBytes + tagBytes || sealed[0] !== version) {
     return fail('internal', 'the sealed key has an unknown format');
   }
   const header = sealed.subarray(0, headerLength);
   if (Buffer.compare(header.subarray(1), masterKey.id) !== 0) {
     return fail('internal', 'the key was sealed under another master key');
   }
-  const bodyStart = headerLength + nonceLength;
-  const bodyEnd = sealed.length - tagLength;
-  const decipher = createDecipheriv(
-    cipherName,
-    masterKey.secret,
-    sealed.subarray(headerLength, bodyStart),
-    { authTagLength: tagLength },
-  );
-  decipher.setAAD(authenticated(header, context));
-  decipher.setAuthTag(sealed.subarray(bodyEnd));
-  const start = decipher.update(sealed.subarray(bodyStart, bodyEnd));
-  try {
-    return ok(Buffer.concat([start, decipher.final()]).toString('utf8'));
-  } catch {
-    return fail('internal', 'the sealed key was altered or belongs to another account');
-  }
+  const nonce = sealed.subarray(headerLength, headerLength + nonceBytes);
+  const text = sealed.subarray(headerLength + nonceBytes);
+  const plain = decrypt(masterKey.secret, nonce, text, authenticated(header, context));
+  return plain === undefined
+    ? fail('internal', 'the sealed key was altered or belongs to another account')
+    : ok(plain.toString('utf8'));
 }
 
 /** The header has a fixed length, so header and context can't run into one another. */

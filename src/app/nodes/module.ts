@@ -3,11 +3,12 @@
  * them, and counts.
  */
 
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { deriveKey } from '../../access/keys/master-key.ts';
 import { createExchange, type Party } from '../../access/quota/distributed-limits.ts';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
+import { decrypt, encrypt, nonceBytes } from '../../core/cipher.ts';
 import type { Clock } from '../../core/clock.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
@@ -20,33 +21,20 @@ import { nodeChallenges } from './node-challenges.ts';
 import { internalKeyPurpose } from './signed-messages.ts';
 
 const messageKeyPurpose = 'told 1';
-const cipherName = 'aes-256-gcm';
-const nonceBytes = 12;
-const tagBytes = 16;
 
 /** Seals messages between nodes under a key derived from the master key: the database learns nobody's address. */
 function sealedMessages(nodeMessages: NodeMessages, key: Uint8Array): NodeMessages {
   function opened(messages: NodeMessage): NodeMessage {
     const { bytes } = messages;
-    if (bytes === undefined || bytes.length < nonceBytes + tagBytes) {
-      return { ...messages, bytes: undefined };
-    }
-    const decipher = createDecipheriv(cipherName, key, bytes.subarray(0, nonceBytes));
-    decipher.setAuthTag(bytes.subarray(-tagBytes));
-    try {
-      const start = decipher.update(bytes.subarray(nonceBytes, -tagBytes));
-      return { ...messages, bytes: Buffer.concat([start, decipher.final()]) };
-    } catch {
-      return { ...messages, bytes: undefined };
-    }
+    if (bytes === undefined || bytes.length < nonceBytes) return { ...messages, bytes: undefined };
+    const nonce = bytes.subarray(0, nonceBytes);
+    return { ...messages, bytes: decrypt(key, nonce, bytes.subarray(nonceBytes)) };
   }
 
   return {
     send(seq, bytes) {
       const nonce = randomBytes(nonceBytes);
-      const cipher = createCipheriv(cipherName, key, nonce);
-      const body = [cipher.update(bytes), cipher.final()];
-      return nodeMessages.send(seq, Buffer.concat([nonce, ...body, cipher.getAuthTag()]));
+      return nodeMessages.send(seq, Buffer.concat([nonce, encrypt(key, nonce, bytes)]));
     },
     async receive(receivedUpTo) {
       const { messages, nodes } = await nodeMessages.receive(receivedUpTo);

@@ -9,6 +9,7 @@ import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { score } from '../../core/schema.ts';
+import { minuteMs } from '../../core/time.ts';
 import { type Head, numberField, renderHead, withNumber } from '../../http/answer/head.ts';
 import type { ResolvedClient } from '../../http/request/client-ip.ts';
 import type { Header } from '../../http/request/message.ts';
@@ -41,7 +42,7 @@ export interface GateOptions extends Pick<DeciderOptions, 'check' | 'passes' | '
 }
 
 /** A gate that can't judge keeps visitors out or lets them in by what its proxy does then: the log says so. */
-const warnEveryMs = 60_000;
+const warnEveryMs = minuteMs;
 
 /** In the order in which the handler reads them. */
 const headers = [

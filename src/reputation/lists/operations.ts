@@ -679,7 +679,7 @@ const previews = createSemaphore({ runningMax: 1, waitingMax: 1 });
 /** Rules beyond these are not compared with the list. */
 const rulesMax = 500;
 const clashesShown = 20;
-const bounds = { ...fetchBounds, fetchMsMax: 60_000, waitMsMax: 15_000 };
+const bounds = { ...fetchBounds, fetchMsMax: minuteMs, waitMsMax: 15_000 };
 
 export interface ListPreview {
   readonly url: string;

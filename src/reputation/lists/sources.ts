@@ -5,7 +5,7 @@
  * Numbers of sources are reused after they ended; generations tell the runs of a source apart.
  */
 
-import { dayMs } from '../../core/time.ts';
+import { dayMs, hourMs } from '../../core/time.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { writeListName } from '../../index/trie/memory.ts';
 import type { Reader, Writer } from '../../storage/codec.ts';
@@ -48,7 +48,7 @@ export function groupOfList({ source }: Pick<Source, 'source'>): string | undefi
 }
 
 /** A run under way keeps the source alive this long, so that it can't end in the middle of a load. */
-export const runMsMax = 60 * 60 * 1_000;
+export const runMsMax = hourMs;
 
 /**
  * @param touch called before anything changes, for the checkpoint

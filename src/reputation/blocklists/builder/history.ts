@@ -9,7 +9,7 @@
  * Bounds: 24 hours, and a number of steps and entries. If a step is too large there is none, and all clients reload.
  */
 
-import { dayMs } from '../../../core/time.ts';
+import { dayMs, hourMs } from '../../../core/time.ts';
 import { formatIp } from '../../../ip/address.ts';
 import { parsePrefix } from '../../../ip/prefix.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
@@ -34,7 +34,7 @@ export const historyLimits = {
   stepEntriesMax: 50_000,
   entriesMax: 200_000,
   /** The base is renewed when it is this old, or when the steps behind it hold this much. */
-  baseAgeMs: 12 * 60 * 60 * 1_000,
+  baseAgeMs: 12 * hourMs,
   baseLagEntries: 50_000,
 } as const;
 

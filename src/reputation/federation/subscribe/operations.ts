@@ -15,7 +15,7 @@ import { OperatorError } from '../../../core/errors.ts';
 import { fail } from '../../../core/result.ts';
 import { createSemaphore } from '../../../core/scheduling.ts';
 import { columnsOr, grouped } from '../../../core/text-table.ts';
-import { dayMs } from '../../../core/time.ts';
+import { dayMs, minuteMs } from '../../../core/time.ts';
 import { formatNetwork } from '../../../ip/prefix.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
 import { peerCursorKey } from '../../../storage/keys.ts';
@@ -179,7 +179,7 @@ function needsAgreement(
 
 /** One at a time: a snapshot may have a million rows. */
 const previews = createSemaphore({ runningMax: 1, waitingMax: 1 });
-const previewMsMax = 60_000;
+const previewMsMax = minuteMs;
 
 /** Reads the rows that would come, and compares them with what is here. @returns the reason, where nobody can tell */
 async function overlapOf(
