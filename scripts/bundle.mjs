@@ -58,6 +58,21 @@ const places = {
   },
 };
 
+/**
+ * Packages that a start loads are required, not imported: of one that is no ES module Node would read the whole text for
+ * what it exports, and compile the reader, which is a tenth of a start. One that is both is one file in place of many.
+ */
+const required = {
+  name: 'required',
+  setup({ onResolve, onLoad }) {
+    const [namespace, filter] = ['required', /^(@node-rs\/argon2|lmdb|piscina)$/];
+    onResolve({ filter, namespace: 'file' }, ({ path }) => ({ path, namespace }));
+    onLoad({ filter, namespace }, ({ path }) => ({
+      contents: `module.exports = require('${path}')`,
+    }));
+  },
+};
+
 /** Commands derive from operations: in the bundle from what was read of them now, so that none is loaded for it. */
 const describedCommands = join(compiled, 'operations/described.js');
 
@@ -93,7 +108,7 @@ export async function makeBundle() {
     minifyWhitespace: true,
     minifySyntax: true,
     lineLimit: 160,
-    plugins: [places],
+    plugins: [places, required],
     logLevel: 'warning',
   };
   const pathOf = (name) => join(compiled, name);

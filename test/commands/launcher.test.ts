@@ -1,8 +1,17 @@
-/** Which of the two builds `bin/portcullis.js` runs. */
+/** Which of the two builds `bin/portcullis.js` runs, and what the bundle leaves to Node. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { test } from 'node:test';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
@@ -44,4 +53,17 @@ test('the launcher takes the bundle unless the compiled files are newer', (t) =>
   const [status, , advice] = run();
   assert.equal(status, 1);
   assert.match(String(advice), /^portcullis: not built yet/);
+});
+
+test('the bundle imports no package: Node would read the text of one that is no ES module for what it exports', () => {
+  const files = readdirSync('dist/bundle', { recursive: true }).map(String);
+  const imported = files
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => readFileSync(`dist/bundle/${name}`, 'utf8'))
+    .flatMap((text) => [...text.matchAll(/(?:^|;)import[^;"()]*from ?"([@a-z][^:"]*)"/gm)])
+    .map(([, name]) => name!);
+  assert.deepEqual(
+    imported.filter((name) => !isBuiltin(name)),
+    [],
+  );
 });
