@@ -16,6 +16,7 @@ import type { Random } from '../core/random.ts';
 import { createTotals } from '../core/totals.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { PlainRoute } from '../http/router.ts';
+import { restoredKey } from '../storage/keys.ts';
 import type { Store } from '../storage/store.ts';
 import type { Callers } from '../web/guard/callers.ts';
 import type { Cookies } from '../web/guard/cookies.ts';
@@ -119,12 +120,16 @@ export async function openCaptcha(needs: {
     },
   });
   const { lifetimeMs } = captchaBounds;
+  // A restored store does not know what was used since its backup: what was signed before has another key.
+  const restored = (await store.get(restoredKey()))?.value;
+  const since = restored === undefined ? '' : ` ${Buffer.from(restored).toString('hex')}`;
+  const keyFor = (purpose: string) => deriveKey(masterKey, `${purpose}${since}`);
   const [workKey, workAnswerKey] = workKeyPurposes;
   const works = createWork({
     store,
     clock,
     random,
-    keys: [deriveKey(masterKey, workKey), deriveKey(masterKey, workAnswerKey)],
+    keys: [keyFor(workKey), keyFor(workAnswerKey)],
     lifetimeMs,
   });
   const levels = createLevels({ callers, geo: needs.geo, clock, limitsOn });
@@ -132,7 +137,7 @@ export async function openCaptcha(needs: {
     store,
     clock,
     random,
-    signingKey: deriveKey(masterKey, receiptKeyPurpose),
+    signingKey: keyFor(receiptKeyPurpose),
     site: siteKeys.find,
     allows: allowsHost,
     sitesOf: siteKeys.ofAccount,

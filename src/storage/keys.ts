@@ -238,6 +238,8 @@ export function readProjectionPageKey(key: Uint8Array) {
 export const ledgerKey = (table: string): Key => encodeKey(namespaces.ledger, text(table));
 export const feedsBehindKey = (): Key => ledgerKey('feeds_behind');
 export const federationBehindKey = (): Key => ledgerKey('federation_behind');
+/** Random bytes of the restore that made the store: what was signed before it for one use is good no more. */
+export const restoredKey = (): Key => ledgerKey('restored');
 
 /** 05 name 00: which node does a work that one does for all (nodes/lease.ts). */
 export const leaseKey = (name: string): Key => encodeKey(namespaces.lease, text(name));
@@ -453,6 +455,7 @@ export function readConsentTransactionKey(key: Uint8Array) {
 }
 
 /** 64 hash:32 — by the SHA-256 of the code. */
+export const authorizationCodePrefix = (): Key => encodeKey(namespaces.authorizationCode);
 export const authorizationCodeKey = (codeHash: Uint8Array): Key =>
   encodeKey(namespaces.authorizationCode, raw(codeHash));
 

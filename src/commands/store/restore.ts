@@ -15,6 +15,7 @@ import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
+import type { Random } from '../../core/random.ts';
 import { grouped } from '../../core/text-table.ts';
 import { createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/client.ts';
@@ -35,6 +36,7 @@ import { makeFileOnce, syncPath } from '../../storage/files.ts';
 import type { RewoundRows } from '../../storage/journal/define-event.ts';
 import { checkpointRowKey, checkpointSeqIn } from '../../storage/journal/projection.ts';
 import {
+  authorizationCodePrefix,
   federationBehindKey,
   federationPublicationKey,
   feedHeadKey,
@@ -42,6 +44,7 @@ import {
   journalRowKey,
   type Key,
   namespaces,
+  restoredKey,
 } from '../../storage/keys.ts';
 import { type LedgerTable, readLedger } from '../../storage/ledger.ts';
 import { claimDataDir, claimFile } from '../../storage/lmdb/claim.ts';
@@ -284,6 +287,7 @@ async function finish(
   try {
     await forget(store, dropped);
     await advanceFederationSeq(store);
+    await endOneUses(store, random);
     const command = { name: `restore ${about.seq}` };
     const audit = createAudit({ store, clock, random });
     const begun = await audit.begin(command, {}, operatorName());
@@ -433,6 +437,17 @@ async function advanceFeedVersions(store: Store): Promise<void> {
 async function advanceFederationSeq(store: Store): Promise<void> {
   if ((await store.get(federationPublicationKey())) === undefined) return;
   await write(store, { set: [{ key: federationBehindKey(), value: new Uint8Array() }] });
+}
+
+/**
+ * Ends authorization codes, and the receipts and work of a CAPTCHA that were signed before: the backup does not know
+ * which of them were used since.
+ */
+async function endOneUses(store: Store, random: Random): Promise<void> {
+  for await (const page of pagesUnder(store, authorizationCodePrefix())) {
+    await write(store, { del: page.map(({ key }) => key) });
+  }
+  await write(store, { set: [{ key: restoredKey(), value: random.bytes(16) }] });
 }
 
 async function write(store: Store, commit: Commit): Promise<void> {
