@@ -48,8 +48,6 @@ export async function startCluster(
       const given = { threads: 1, demo: false, dataDir, env: { ...env, ...own }, ...more };
       const node = await startTestServer(given);
       nodes.push(node);
-      // Events of its own come behind the line that says where it listens; memories are compared by the last one.
-      await node.child.errorLine((line) => line.includes('"msg":"known-good list: '));
       return node;
     },
     async [Symbol.asyncDispose]() {

@@ -121,12 +121,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   ];
   const child = startCommand(process.execPath, args, withPath(env));
   const late = setTimeout(() => child.process.kill('SIGKILL'), startMsMax);
-  const port = await listeningPort(child)
-    .finally(() => clearTimeout(late))
-    .catch((error) => {
-      directory?.remove();
-      throw error;
-    });
+  const port = await listeningPort(child).catch((error) => {
+    clearTimeout(late);
+    directory?.remove();
+    throw error;
+  });
   const baseUrl = `http://127.0.0.1:${port}`;
   let key = '';
   async function end(signal: NodeJS.Signals): Promise<Ended> {
@@ -178,6 +177,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   try {
     // The last line of the welcome, which comes when all of the demo is there.
     if (demo) await child.line((text) => text === 'Stop with Ctrl-C.');
+    // What each start loads comes behind the line with the port; without a line of it nobody can wait for it.
+    else if (env.LOG_LEVEL === 'debug') await child.errorLine((text) => isLoaded.test(text));
     const isNew = options.withKey === true && !demo;
     if (options.withKey || (demo && directory !== undefined))
       key = await plentifulKey(server, isNew);
@@ -186,8 +187,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   } catch (error) {
     await server[Symbol.asyncDispose]();
     throw error;
+  } finally {
+    clearTimeout(late);
   }
 }
+
+const isLoaded = /"msg":"known-good list: (not )?loaded"/;
 
 /** Then the metrics ask for a token. */
 function isBehindProxy(env: Environment | undefined): boolean {
