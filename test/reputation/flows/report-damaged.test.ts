@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forFile } from '../../support/server/for-file.ts';
-import { type Answer, startTestServer } from '../../support/server/server.ts';
+import { type Answer, startTestServer, within } from '../../support/server/server.ts';
 
 const form = 'application/x-www-form-urlencoded';
 const boundary = 'xyz';
@@ -146,14 +146,18 @@ describe('damaged reports', () => {
     const left = (answer: Answer) => Number(answer.headers['x-ratelimit-remaining']);
     const body = 'ip=127.0.0.1&categories=18,22&comment=SSH%20login%20attempts.';
     let before = Number.NaN;
-    for (let i = 0; i < 3; i++) {
+    // Writes of a minute ago, of the tests above, come back meanwhile: never does it cost more than one.
+    let costs = 0;
+    await within(async () => {
       const answer = await send(body);
       assert.equal(answer.status, 200, answer.body);
       const data = { ipAddress: '127.0.0.1', abuseConfidenceScore: 0 };
       assert.deepEqual(answer.json(), { data });
-      if (i > 0) assert.equal(left(answer), before - 1);
+      if (left(answer) === before - 1) costs += 1;
+      else assert.ok(!(left(answer) < before), `${left(answer)} of ${before}`);
       before = left(answer);
-    }
+      return costs === 2;
+    }, 'two of them that cost one each');
     assert.equal((await send('ip=::ffff:127.0.0.1&categories=18')).status, 200);
     const shown = await verbose('127.0.0.1');
     assert.deepEqual([shown.totalReports, shown.reports], [0, []]);
