@@ -14,7 +14,7 @@ import {
   Timeline,
 } from '../../web/components/chart.tsx';
 import { LinkButton } from '../../web/components/form.tsx';
-import { Icon } from '../../web/components/icon.tsx';
+import { Icon, type IconName } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
@@ -747,47 +747,33 @@ function checkCommand(url: string, address: string): string {
 function folds({ data, text }: AddressScene): Html {
   const words = text.ip.folds;
   const { checkUrl, reportUrl, address } = data;
+  const folded = (icon: IconName, label: string, content: Html) => (
+    <details>
+      <summary>
+        <Icon name={icon} />
+        {label}
+        <Icon name="chevron" />
+      </summary>
+      {content}
+    </details>
+  );
+  const curl = (id: string, code: string) => (
+    <CodeBlock id={id} title="curl" code={code} text={text} />
+  );
   return (
     <section class="folds">
-      <details>
-        <summary>
-          <Icon name="info" />
-          {words.meaning}
-          <Icon name="chevron" />
-        </summary>
-        <p class="card-note">{text.ip.meaningText}</p>
-        <ScoreScale text={text} score={isUnseen(data) ? undefined : data.score} />
-      </details>
-      {checkUrl !== undefined && (
-        <details>
-          <summary>
-            <Icon name="code" />
-            {words.check}
-            <Icon name="chevron" />
-          </summary>
-          <CodeBlock
-            id="check-line"
-            title="curl"
-            code={checkCommand(checkUrl, address)}
-            text={text}
-          />
-        </details>
+      {folded(
+        'info',
+        words.meaning,
+        <>
+          <p class="card-note">{text.ip.meaningText}</p>
+          <ScoreScale text={text} score={isUnseen(data) ? undefined : data.score} />
+        </>,
       )}
-      {reportUrl !== undefined && (
-        <details>
-          <summary>
-            <Icon name="flag" />
-            {words.report}
-            <Icon name="chevron" />
-          </summary>
-          <CodeBlock
-            id="report-line"
-            title="curl"
-            code={reportCommand(reportUrl, address)}
-            text={text}
-          />
-        </details>
-      )}
+      {checkUrl !== undefined &&
+        folded('code', words.check, curl('check-line', checkCommand(checkUrl, address)))}
+      {reportUrl !== undefined &&
+        folded('flag', words.report, curl('report-line', reportCommand(reportUrl, address)))}
     </section>
   );
 }

@@ -1,7 +1,7 @@
 /** The proof of identity once more: password (and code, with a second factor), or passkey; and the review after a reset. */
 
 import { Notice } from '../../web/components/card.tsx';
-import { Button, Field, Form, Hidden } from '../../web/components/form.tsx';
+import { Button, CodeField, Field, Form, Hidden } from '../../web/components/form.tsx';
 import { classes, type Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
@@ -103,15 +103,11 @@ function passwordForm(frame: PageFrame, view: ConfirmView): Html {
         required
       />
       {view.wantsCode && (
-        <Field
-          id="code"
-          name="code"
+        <CodeField
           label={text.code}
           hint={all.signon.secondFactor.hint}
-          autocomplete="one-time-code"
           required
           maxLength={codeCharsMax}
-          mono
         />
       )}
       <Submit label={text.submit} />

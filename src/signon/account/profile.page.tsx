@@ -4,7 +4,14 @@
  */
 
 import { Card, Fold, Folds } from '../../web/components/card.tsx';
-import { Button, Field, Form, SelectField, SwitchField } from '../../web/components/form.tsx';
+import {
+  Button,
+  CodeField,
+  Field,
+  Form,
+  SelectField,
+  SwitchField,
+} from '../../web/components/form.tsx';
 import { Link, MailAddress } from '../../web/components/link.tsx';
 import { Badge } from '../../web/components/table.tsx';
 import { classes, type Html } from '../../web/html.ts';
@@ -333,15 +340,11 @@ function phoneForms(text: AccountCatalogue['profile'], view: ProfilePageView): H
       </Form>
       {view.codeWanted && (
         <Form csrf={csrf} action="/account/phone/verify">
-          <Field
-            id="code"
-            name="code"
+          <CodeField
             label={text.phoneCode}
             hint={text.phoneCodeHint}
-            autocomplete="one-time-code"
             inputMode="numeric"
             maxLength={12}
-            mono
             {...error('code')}
           />
           <Submit label={text.phoneVerify} />

@@ -5,7 +5,14 @@
 
 import { create } from 'qrcode';
 import { Card, CodeBlock, Fold, Folds, Notice } from '../../web/components/card.tsx';
-import { ActionButton, Field, Form, Hidden, LinkButton } from '../../web/components/form.tsx';
+import {
+  ActionButton,
+  CodeField,
+  Field,
+  Form,
+  Hidden,
+  LinkButton,
+} from '../../web/components/form.tsx';
 import { Badge, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
@@ -382,16 +389,12 @@ export function enrolmentPage(frame: PageFrame, view: EnrolmentView): string {
           action={onwardHref('/account/security/totp/enable', { back: view.returnTo })}
         >
           {view.returnTo && <Hidden name="return" value={view.returnTo} />}
-          <Field
-            id="code"
-            name="code"
+          <CodeField
             label={text.totpCode}
             hint={text.totpCodeHint}
-            autocomplete="one-time-code"
             inputMode="numeric"
             maxLength={12}
             required
-            mono
             error={view.codeError ? text.totpCodeError : undefined}
           />
           <Submit label={text.totpEnable} />

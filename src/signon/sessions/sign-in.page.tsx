@@ -10,7 +10,7 @@ import {
 } from '../../web/components/challenge.tsx';
 import {
   Button,
-  Field,
+  CodeField,
   Form,
   Hidden,
   LinkButton,
@@ -185,15 +185,11 @@ export function secondFactorPage(frame: PageFrame, data: SecondFactorPageData): 
           <Form action={onwardHref('/signin/second-factor', data)} csrf={data.csrf}>
             {onwardFields(data)}
             <Hidden name="ticket" value={data.ticket} />
-            <Field
-              id="code"
-              name="code"
+            <CodeField
               label={words.code}
               hint={words.hint}
               required
               maxLength={codeLengthMax}
-              autocomplete="one-time-code"
-              mono
               error={data.error}
             />
             {data.offersTrust && (

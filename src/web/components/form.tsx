@@ -268,6 +268,13 @@ export function Field(options: FieldOptions): Html {
   );
 }
 
+/** The field of a code that was sent, or that an authenticator shows. */
+export function CodeField(
+  options: Pick<FieldOptions, 'label' | 'hint' | 'error' | 'inputMode' | 'maxLength' | 'required'>,
+): Html {
+  return <Field {...options} id="code" name="code" autocomplete="one-time-code" mono />;
+}
+
 type Tied = string | undefined;
 
 /**
