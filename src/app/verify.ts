@@ -10,6 +10,7 @@ import type { Clock } from '../core/clock.ts';
 import { fnv1a } from '../core/digest.ts';
 import { memoryFault } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
+import { counted } from '../core/text-table.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
 import { bitsOf } from '../index/prefix.ts';
 import type { IndexView } from '../index/reader.ts';
@@ -601,11 +602,11 @@ function verifyReports({ view, findings }: StateCheck, { index, refusals }: Stat
     const { family, words } = addressOf(address);
     const prefix = { family, words, length: bitsOf(family) };
     const entry = index.get(prefix);
-    const counted = entry === 0 ? 0 : reportsOf(index.records, entry);
-    left -= counted;
-    if (counted === rows) return;
-    const text = formatPrefix(prefix);
-    findings.add('reports', `${text} has ${rows} reports in the store, ${counted} in the index`);
+    const known = entry === 0 ? 0 : reportsOf(index.records, entry);
+    left -= known;
+    if (known === rows) return;
+    const has = `${formatPrefix(prefix)} has ${counted(rows, 'report')}`;
+    findings.add('reports', `${has} in the store, ${known} in the index`);
   }
   function settleWithTail(address: Buffer | undefined, rows: number): void {
     if (address === undefined) return;

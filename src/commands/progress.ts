@@ -6,7 +6,7 @@
 // @ts-expect-error The package brings no types; the part that is used is typed below.
 import untypedCliProgress from 'cli-progress';
 import type { Clock } from '../core/clock.ts';
-import { grouped } from '../core/text-table.ts';
+import { counted, grouped } from '../core/text-table.ts';
 import { hourSeconds } from '../core/time.ts';
 
 interface BarOptions {
@@ -202,7 +202,7 @@ export function progressText(
     const leftMs = (elapsedMs * (totalBytes - readBytes)) / readBytes;
     parts.push(`ETA ${duration(Math.ceil(leftMs / 1_000))}`);
   }
-  parts.push(`${grouped(rows)} ${rows === 1 ? 'row' : 'rows'}`);
+  parts.push(counted(rows, 'row'));
   if (badLines > 0) parts.push(`${grouped(badLines)} bad`);
   if (elapsedMs > 0) parts.push(`${grouped(Math.round((1_000 * rows) / elapsedMs))} rows/s`);
   return parts.join(', ');

@@ -1,9 +1,10 @@
 /** The sentences of the console, with those of every page. */
 
+import { isSingularInFrench } from '../core/language.ts';
 import { wordsOf } from '../web/language.ts';
 
 const rowsOf = (rows: string) => (rows === '1' ? '1 row' : `${rows} rows`);
-const lignesDe = (rows: string) => (/^[01]$/.test(rows) ? `${rows} ligne` : `${rows} lignes`);
+const lignesDe = (rows: string) => (isSingularInFrench(rows) ? `${rows} ligne` : `${rows} lignes`);
 
 const consoleEn = {
   navigation: 'Console',
@@ -892,7 +893,9 @@ const consoleEn = {
   },
   /** Sentences of the program, `{}` for what varies; one that is not here is shown as it is. */
   said: {
+    '{} report of {} taken back': '{} report of {} retracted',
     '{} reports of {} taken back': '{} reports of {} retracted',
+    '{} report taken back': '{} report retracted',
     '{} reports taken back': '{} reports retracted',
     mailed: 'email sent',
     'not mailed': 'email not sent',
@@ -1052,7 +1055,10 @@ const consoleFr: ConsoleCatalogue = {
     tries: (count, shown) => (count === 1 ? '1 échec' : `${shown} échecs`),
     rowsOf: (moment) => `Les lignes du ${moment} restent en vigueur.`,
     voteBudget: 'Budget de votes',
-    votes: (used, limit) => `${used} votes utilisés sur ${limit}`,
+    votes: (used, limit) =>
+      isSingularInFrench(used)
+        ? `${used} vote utilisé sur ${limit}`
+        : `${used} votes utilisés sur ${limit}`,
     budgetUsed: 'Ses prochains signalements ne serviront que d’indices.',
     vouch: 'Se porter garant du compte',
     itsReports: 'Voir ses signalements',
@@ -1140,8 +1146,8 @@ const consoleFr: ConsoleCatalogue = {
     ownRule: 'Votre règle manuelle',
     groupRule: (group) => `Votre règle manuelle pour ${group}`,
     setOn: (range, day) => `Pour ${range}, fixée le ${day}`,
-    reportCount: (count, shown) => (count === 1 ? '1 signalement' : `${shown} signalements`),
-    accountCount: (count, shown) => (count === 1 ? '1 compte' : `${shown} comptes`),
+    reportCount: (count, shown) => (count < 2 ? `${shown} signalement` : `${shown} signalements`),
+    accountCount: (count, shown) => (count < 2 ? `${shown} compte` : `${shown} comptes`),
     reportsBy: (reports, accounts) => `${reports} par ${accounts}`,
     reportsAlone: 'Un retrait ne supprime que cette ligne',
     knownGood: 'Adresse réputée sûre : les signalements ne comptent pas',
@@ -1659,7 +1665,10 @@ const consoleFr: ConsoleCatalogue = {
     lede: 'Nommez une partie de la liste de blocage. Les pare-feu la lisent sous /feeds/, dans tous les formats.',
     none: 'Aucune liste nommée pour l’instant.',
     caption: 'Listes nommées',
-    count: (count, most) => `${count} listes nommées sur ${most}.`,
+    count: (count, most) =>
+      isSingularInFrench(count)
+        ? `${count} liste nommée sur ${most}.`
+        : `${count} listes nommées sur ${most}.`,
     forms: 'Tous les formats d’une liste nommée',
     feed: 'Liste',
     takes: 'Contenu',
@@ -1922,12 +1931,20 @@ const consoleFr: ConsoleCatalogue = {
     'nothing waits for {}': 'rien n’attend pour {}',
     'there is no request for {}': 'il n’y a pas de demande pour {}',
     // These say how a change ended.
+    '{} report of 1 address taken back': '{} signalement de 1 adresse retiré',
+    '{} reports of 1 address taken back': '{} signalements de 1 adresse retirés',
     '{} reports of {} addresses taken back': '{} signalements de {} adresses retirés',
+    '{} report of {} by {} taken back': '{} signalement de {} par {} retiré',
+    '{} report of {} taken back': '{} signalement de {} retiré',
+    '{} report taken back': '{} signalement retiré',
+    '0 reports taken back': '0 signalement retiré',
     '{} reports taken back': '{} signalements retirés',
     '{} reports of {} by {} taken back': '{} signalements de {} par {} retirés',
     '{} reports of {} taken back': '{} signalements de {} retirés',
-    '{} reports put back': '{} signalements rétablis',
+    'waits again, {} report put back': 'à nouveau en attente, {} signalement rétabli',
     'waits again, {} reports put back': 'à nouveau en attente, {} signalements rétablis',
+    '{} report put back': '{} signalement rétabli',
+    '{} reports put back': '{} signalements rétablis',
     'waits again': 'à nouveau en attente',
     'checks {}, reports {}': 'vérifications {}, signalements {}',
     'as before': 'comme avant',

@@ -35,6 +35,11 @@ export function markdownTable(
   return [heads, rule, ...rows].map(line).join('\n');
 }
 
+/** `counted(1, 'row')` is `1 row`, `counted(1234, 'entry', 'entries')` is `1,234 entries`. */
+export function counted(count: number, one: string, more = `${one}s`): string {
+  return `${grouped(count)} ${count === 1 ? one : more}`;
+}
+
 /** 1234567 → 1,234,567 */
 export function grouped(count: number): string {
   return count.toLocaleString('en-US');

@@ -3,6 +3,7 @@
  * ones is what the other languages must have, so a missing sentence does not compile.
  */
 
+import { isSingularInFrench } from '../core/language.ts';
 import type { UsageType } from '../geo/usage.ts';
 import { wordsOf } from '../web/language.ts';
 import type { RecipeName } from './blocklists/recipes.ts';
@@ -130,7 +131,8 @@ const en = {
       by: (count: number, formatted: string) =>
         count === 1 ? 'by one person' : `by ${formatted} people`,
       network: 'Its network',
-      networkHosts: (hosts: string) => `${hosts} reported addresses`,
+      networkHosts: (hosts: string) =>
+        hosts === '1' ? '1 reported address' : `${hosts} reported addresses`,
       networkParts: (parts: number, all: number, ceiling: number) =>
         `in ${parts} of its ${all} parts · ${ceiling} at most`,
       networkWhole: 'Its reports count in full, not by half.',
@@ -535,10 +537,12 @@ const fr: typeof en = {
       own: 'Règle manuelle',
       ownSince: (since, end) =>
         end === undefined ? `Fixée ${since}` : `Fixée ${since} · jusqu’au ${end}`,
-      reports: (count, formatted) => (count === 1 ? '1 signalement' : `${formatted} signalements`),
+      reports: (count, formatted) =>
+        count < 2 ? `${formatted} signalement` : `${formatted} signalements`,
       by: (count, formatted) => (count === 1 ? 'par une personne' : `par ${formatted} personnes`),
       network: 'Son réseau',
-      networkHosts: (hosts) => `${hosts} adresses signalées`,
+      networkHosts: (hosts) =>
+        isSingularInFrench(hosts) ? `${hosts} adresse signalée` : `${hosts} adresses signalées`,
       networkParts: (parts, all, ceiling) =>
         `dans ${parts} de ses ${all} parties · ${ceiling} au plus`,
       networkWhole: 'Ses signalements comptent en entier, non pour moitié.',
@@ -589,7 +593,8 @@ const fr: typeof en = {
     network: {
       around: 'Voisines dans',
       all: 'Ouvrir le réseau',
-      seen: (network, count) => `${network} : ${count} adresses vues sur 256`,
+      seen: (network, count) =>
+        `${network} : ${count} ${count < 2 ? 'adresse vue' : 'adresses vues'} sur 256`,
       system: 'Système autonome',
       systemTitle: (number) => `Réseaux d’AS${number}`,
       noSystem: 'Aucun réseau de ce numéro n’est connu ici.',

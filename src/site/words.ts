@@ -446,7 +446,8 @@ const en = {
       gate: { waiting: 'Not protecting yet', failing: 'Not protecting yet', working: 'Protecting' },
       other: { waiting: 'Not connected yet', failing: 'Not connected yet', working: 'Connected' },
       waiting: 'Waiting for the first request.',
-      seenBefore: (n: number) => `${n} requests with your key in 24 hours. Waiting for the next.`,
+      seenBefore: (n: number) =>
+        `${n === 1 ? '1 request' : `${n} requests`} with your key in 24 hours. Waiting for the next.`,
       arrived: 'Your request arrived. It works.',
       late: 'This page has waited for an hour.',
       lookAgain: 'Check again',
@@ -1065,7 +1066,7 @@ const fr: Words = {
       },
       waiting: 'En attente de la première requête.',
       seenBefore: (n: number) =>
-        `${n} requêtes avec votre clé en 24 heures. En attente de la suivante.`,
+        `${n} ${n < 2 ? 'requête' : 'requêtes'} avec votre clé en 24 heures. En attente de la suivante.`,
       arrived: 'Votre requête est arrivée. Tout fonctionne.',
       late: 'Cette page attend depuis une heure.',
       lookAgain: 'Vérifier encore',

@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import type { Clock } from '../../core/clock.ts';
-import { grouped } from '../../core/text-table.ts';
+import { counted, grouped } from '../../core/text-table.ts';
 import { hostsText, hostUrls } from '../../storage/postgres/connection.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
 
@@ -124,7 +124,7 @@ async function inspectReplicas(replicaUrl: string, hosts: readonly Host[]): Prom
       return fault(about, `${name} is a standby of another database`, mend);
     }
     const behind = Math.max(0, Number(wanted.last_seq) - Number(journal.last_seq));
-    const found = `${name} is a standby, ${grouped(behind)} events behind`;
+    const found = `${name} is a standby, ${counted(behind, 'event')} behind`;
     return behind <= lagEventsMax
       ? fine(about, found)
       : advice(about, found, 'look at its disk and network: the primary is read meanwhile');

@@ -4,6 +4,7 @@ import { readLogo } from '../../config/logo.ts';
 import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { systemRandom } from '../../core/random.ts';
+import { counted } from '../../core/text-table.ts';
 import { loadNative } from '../../http/native.ts';
 import { settings } from '../../operations/workspace.ts';
 import type { Output } from '../shell/output.ts';
@@ -38,7 +39,7 @@ export async function doctor(output: Output, settingsFile?: string): Promise<voi
   const faults = findings.filter(({ state }) => state === 'mend').length;
   output.result({ ok: faults === 0, findings });
   if (faults === 0) return;
-  throw new OperatorError(`${faults} ${faults === 1 ? 'thing' : 'things'} to mend`);
+  throw new OperatorError(`${counted(faults, 'thing')} to mend`);
 }
 
 async function examine(settingsFile: string | undefined): Promise<Finding[]> {

@@ -6,7 +6,7 @@ import { type Config, capacities, usableMemory } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dateText } from '../../core/dates.ts';
 import type { Random } from '../../core/random.ts';
-import { grouped } from '../../core/text-table.ts';
+import { counted, grouped } from '../../core/text-table.ts';
 import { dayMs } from '../../core/time.ts';
 import { openMmdb } from '../../geo/mmdb.ts';
 import { dateOf, defaultSource, geoFreshMs } from '../../geo/sources.ts';
@@ -254,7 +254,7 @@ export function inspectFileSystem(what: string, path: string, config: Config): F
 }
 
 function ageText(madeAt: number, nowMs: number): string {
-  return `${dateText(madeAt)}, ${Math.floor((nowMs - madeAt) / dayMs)} days old`;
+  return `${dateText(madeAt)}, ${counted(Math.floor((nowMs - madeAt) / dayMs), 'day')} old`;
 }
 
 export function inspectGeo(config: Config, nowMs: number): Finding[] {

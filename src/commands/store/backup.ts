@@ -6,7 +6,7 @@ import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { createLog } from '../../core/log.ts';
 import { systemRandom } from '../../core/random.ts';
-import { grouped } from '../../core/text-table.ts';
+import { counted, grouped } from '../../core/text-table.ts';
 import { minuteMs } from '../../core/time.ts';
 import { runOperation } from '../../operations/client.ts';
 import { existingStore, readMasterKey } from '../../operations/workspace.ts';
@@ -41,7 +41,7 @@ export async function backup(target: string, flags: BackupFlags): Promise<void> 
     );
   }
   const made = await make(target);
-  const size = `${grouped(made.rows)} rows, ${grouped(made.bytes)} bytes, journal position ${made.seq}`;
+  const size = `${counted(made.rows, 'row')}, ${grouped(made.bytes)} bytes, journal position ${made.seq}`;
   const how = made.encrypted
     ? 'encrypted, with the master key'
     : 'not encrypted, without the master key';

@@ -5,7 +5,7 @@
 
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { columns, grouped } from '../../core/text-table.ts';
+import { columns, counted, grouped } from '../../core/text-table.ts';
 import { type Audit, createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/client.ts';
 import { checkMasterKey, openingOf, settings } from '../../operations/workspace.ts';
@@ -70,7 +70,7 @@ export async function showStatus(flags: { json?: boolean }): Promise<void> {
     checkpointSeq: Number(checkpointSeq),
     behind: Math.max(0, Number(lastSeq - appliedSeq)),
   }));
-  const events = `${grouped(Number(lastSeq))} events up to version ${eventVersion}, removed up to ${grouped(Number(prunedThrough))}`;
+  const events = `${counted(Number(lastSeq), 'event')} up to version ${eventVersion}, removed up to ${grouped(Number(prunedThrough))}`;
   output.line(`journal ${epoch}: ${events}`);
   const heads = [
     'node',

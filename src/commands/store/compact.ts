@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import { grouped } from '../../core/text-table.ts';
+import { counted, grouped } from '../../core/text-table.ts';
 import { existingStore, openingOf } from '../../operations/workspace.ts';
 import { ClaimedError, claimDataDir } from '../../storage/lmdb/claim.ts';
 import { compactStore } from '../../storage/lmdb/compact.ts';
@@ -38,7 +38,7 @@ export async function compactNow(flags: CompactFlags): Promise<void> {
   });
   const { bytesBefore, bytesAfter, rows } = done;
   output.line(
-    `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'} written anew, ${grouped(bytesBefore)} bytes before, ${grouped(bytesAfter)} after`,
+    `${counted(rows, 'row')} written anew, ${grouped(bytesBefore)} bytes before, ${grouped(bytesAfter)} after`,
   );
   output.result(done);
 }

@@ -10,7 +10,7 @@ import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { grouped } from '../../core/text-table.ts';
+import { counted } from '../../core/text-table.ts';
 import type { About } from '../../storage/backup/content.ts';
 import { erasedOf } from '../../storage/backup/erased.ts';
 import {
@@ -129,7 +129,7 @@ function isOf(list: ErasedFile, about: About): boolean {
 }
 
 function described({ ids, state, writtenAt, masterKeyId }: ErasedFile): string {
-  const count = `${grouped(ids.size)} ${ids.size === 1 ? 'account' : 'accounts'}`;
+  const count = counted(ids.size, 'account');
   if (writtenAt === undefined) return `${count}, not sealed`;
   const how =
     state === 'sealed' ? 'sealed' : `sealed under the master key ${masterKeyId}, unchecked`;

@@ -16,7 +16,7 @@ import type { Clock } from '../../core/clock.ts';
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
-import { grouped } from '../../core/text-table.ts';
+import { counted } from '../../core/text-table.ts';
 import { createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/client.ts';
 import { openingOf, readMasterKey } from '../../operations/workspace.ts';
@@ -336,16 +336,16 @@ function respond(
   const { deleted, erased, to, kinds } = done;
   const behind = to === undefined ? '' : `, taken back to ${to}`;
   output.line(
-    `restored: ${grouped(rows)} rows of ${dateText(about.createdAt)}, journal position ${about.seq}${behind}`,
+    `restored: ${counted(rows, 'row')} of ${dateText(about.createdAt)}, journal position ${about.seq}${behind}`,
   );
   output.line(
-    `compared: ${kinds.length} kinds of rows, with the same counts and SHA-256 on both sides`,
+    `compared: ${counted(kinds.length, 'kind')} of rows, with the same counts and SHA-256 on both sides`,
   );
   output.line(sealLine(checked));
   for (const line of erased.lines) output.line(`deleted accounts of ${line}`);
   output.line(
     erased.found
-      ? `${grouped(deleted)} accounts deleted since the backup were deleted again`
+      ? `${counted(deleted, 'account')} deleted since the backup ${deleted === 1 ? 'was' : 'were'} deleted again`
       : `no list of deleted accounts (${erasedFile}) lay beside ${file === '-' ? 'it' : dirname(resolve(file))} or was named by --erasures: accounts deleted since the backup are back`,
   );
   output.result({

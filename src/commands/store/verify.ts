@@ -8,7 +8,7 @@ import { systemClock } from '../../core/clock.ts';
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
-import { grouped } from '../../core/text-table.ts';
+import { counted } from '../../core/text-table.ts';
 import { runOperation } from '../../operations/client.ts';
 import { existingStore, readMasterKey } from '../../operations/workspace.ts';
 import type { About } from '../../storage/backup/content.ts';
@@ -35,7 +35,7 @@ export async function verify(flags: VerifyFlags): Promise<void> {
 async function verifyBackup(file: string, flags: VerifyFlags, output: Output): Promise<void> {
   const { config, random } = existingStore({ mayBeMissing: true, mayBeShared: true });
   const source = await sourceFor(resolve(file), config, flags);
-  const checked = await counted(output, (on) => checkBackup(source, on));
+  const checked = await withCount(output, (on) => checkBackup(source, on));
   const { about, encrypted, sealedWith, rows } = checked;
   const key = keyInside(about) ?? ownKey(about, config, random);
   const seal = key === undefined ? undefined : erasedSealOf(key);
@@ -43,7 +43,7 @@ async function verifyBackup(file: string, flags: VerifyFlags, output: Output): P
   const erased = await erasedSince({ ...place, source, about, seal, flags });
   const kind = encrypted ? 'encrypted' : 'not encrypted';
   output.line(
-    `the backup is whole: ${grouped(rows)} rows of ${dateText(about.createdAt)}, journal position ${about.seq}, ${kind}`,
+    `the backup is whole: ${counted(rows, 'row')} of ${dateText(about.createdAt)}, journal position ${about.seq}, ${kind}`,
   );
   output.line(sealLine(checked));
   for (const line of erased.lines) output.line(`deleted accounts of ${line}`);
@@ -68,7 +68,7 @@ function ownKey(about: About, config: Config, random: Random): MasterKey | undef
 }
 
 async function verifyStore(output: Output): Promise<void> {
-  const done = await counted(output, (onProgress) =>
+  const done = await withCount(output, (onProgress) =>
     runOperation(
       'verify',
       {},
@@ -78,17 +78,15 @@ async function verifyStore(output: Output): Promise<void> {
   const { lines: found, notes, count, seen, journalPosition } = done;
   for (const note of notes) output.line(`note: ${note}`);
   for (const line of found) output.line(`found: ${line}`);
-  const read = `${grouped(seen.entries)} rows and ${grouped(seen.events)} events`;
+  const read = `${counted(seen.entries, 'row')} and ${counted(seen.events, 'event')}`;
   output.result({ ok: count === 0, found, count, notes, ...seen, journalPosition });
   if (count > 0) {
-    throw new OperatorError(
-      `${grouped(count)} ${count === 1 ? 'fault' : 'faults'} in ${read}: restore a backup`,
-    );
+    throw new OperatorError(`${counted(count, 'fault')} in ${read}: restore a backup`);
   }
   output.line(`${read} are as they were written and agree`);
 }
 
-async function counted<T>(output: Output, run: (on: OnProgress) => Promise<T>): Promise<T> {
+async function withCount<T>(output: Output, run: (on: OnProgress) => Promise<T>): Promise<T> {
   const clock = systemClock();
   const shared = { stream: process.stderr, silent: output.json, label: 'verify', clock };
   let progress: Progress<number> | undefined;

@@ -4,7 +4,7 @@ import { queriesOn, type Reading } from '../../contracts/operation.ts';
 import { anyAddress, flag } from '../../contracts/operation-parameters.ts';
 import { dateText } from '../../core/dates.ts';
 import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
-import { columns, grouped } from '../../core/text-table.ts';
+import { columns, counted, grouped } from '../../core/text-table.ts';
 import { readEmbedded } from '../../ip/embedded-ipv4.ts';
 import { type Evidence, type EvidenceReader, whyJson } from '../address/evidence.ts';
 import type { ReportCounts } from '../counts/report-counts.ts';
@@ -151,16 +151,16 @@ function evidenceLines(evidence: Evidence): string[] {
       return `list ${name} names ${entry}: ${score}, ${times}`;
     }),
     ...reports.map(({ entry, score, reports: count, reporters, lastReportedAt }) => {
-      const who = `${grouped(count)} by ${grouped(reporters)} accounts`;
+      const who = `${grouped(count)} by ${counted(reporters, 'account')}`;
       return `reports of ${entry}: ${who}, the last ${dateText(lastReportedAt)}: ${score}`;
     }),
     ...networks.map(({ entry, score, ceiling, hosts, parts }) => {
       const where = parts === undefined ? '' : ` in ${parts} of its 16 parts`;
       const most = parts === undefined ? 'its reports count whole' : `at most ${ceiling}`;
-      return `network ${entry}: ${grouped(hosts)} reported hosts${where}: ${score}, ${most}`;
+      return `network ${entry}: ${counted(hosts, 'reported host')}${where}: ${score}, ${most}`;
     }),
     ...peers.map(({ entry, score, groups, units, lastSeenAt, reason }) => {
-      const votes = `${groups} groups of peers vote with ${units} units`;
+      const votes = `${counted(groups, 'group of peers votes', 'groups of peers vote')} with ${counted(units, 'unit')}`;
       const counts = reason === undefined ? 'counted' : `not counted: ${reason}`;
       return `peers name ${entry}: ${votes}, seen ${dateText(lastSeenAt)}: ${score}, ${counts}`;
     }),

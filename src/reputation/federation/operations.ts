@@ -5,7 +5,7 @@ import { expect, type OperationTools, operationsOn, refuse } from '../../contrac
 import { choice, flag } from '../../contracts/operation-parameters.ts';
 import { dateText } from '../../core/dates.ts';
 import { fail } from '../../core/result.ts';
-import { grouped } from '../../core/text-table.ts';
+import { counted, grouped } from '../../core/text-table.ts';
 import { dayMs } from '../../core/time.ts';
 import { federationPublicationKey, type Key } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
@@ -164,7 +164,7 @@ function startNotes(least: number, access: string): string[] {
     'your peers one poll later. Say so in your privacy notice.',
     least === 1
       ? 'FEDERATION_LEAST=1: one account is enough. A server of one sensor tells its peers in which hour it met whom.'
-      : `Behind each row are at least ${least} accounts, or one of your staff.`,
+      : `Behind each row: ${counted(least, 'account')} or more, or one of your staff.`,
     access === 'open'
       ? 'FEDERATION_ACCESS=open: everybody may read it.'
       : 'Your peers may read it, nobody else (FEDERATION_ACCESS).',
@@ -216,7 +216,7 @@ export const federationStatus = operation({
       : [
           `head       segment ${of.seq}, signed ${of.signedAt}`,
           `segments   ${grouped(of.segments)}`,
-          `snapshot   ${grouped(of.rowsOfSnapshot ?? 0)} rows, ${of.snapshotAt}`,
+          `snapshot   ${counted(of.rowsOfSnapshot ?? 0, 'row')}, ${of.snapshotAt}`,
         ]),
   ],
 });

@@ -23,7 +23,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { createSemaphore, createTurns } from '../../core/scheduling.ts';
 import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
 import { listNameOf, listNameShape } from '../../core/text.ts';
-import { columnsOr, grouped } from '../../core/text-table.ts';
+import { columnsOr, counted, grouped } from '../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
 import { systemSource } from '../../geo/sources.ts';
 import { contains, parsePrefix } from '../../ip/prefix.ts';
@@ -224,7 +224,7 @@ function loadedLines(loaded: LoadedList): string[] {
     [normalised, 'with host bits cleared'],
   ] as const;
   return [
-    `${loaded.source}: ${grouped(rows)} ${rows === 1 ? 'row' : 'rows'} loaded in ${loaded.seconds.toFixed(1)} s`,
+    `${loaded.source}: ${counted(rows, 'row')} loaded in ${loaded.seconds.toFixed(1)} s`,
     ...asides.filter(([count]) => count > 0).map(([count, what]) => `  ${grouped(count)} ${what}`),
     ...loaded.samples.map(
       ({ line, reason, text }) => `    line ${grouped(line)}: ${reason}: ${text}`,
@@ -503,7 +503,7 @@ export const previewSource = operation({
     return expect(await previewList(how, call.signal));
   },
   lines: ({ format, rows, bands, badLines, samples, leftOut, clashes }) => [
-    `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'}, ${grouped(bands.malicious)} would be blocked; nothing is loaded`,
+    `${counted(rows, 'row')}, ${grouped(bands.malicious)} would be blocked; nothing is loaded`,
     `  read as ${format}`,
     ...(badLines > 0 ? [`  lines that are no rows: ${grouped(badLines)}`] : []),
     ...samples.map(({ line, reason, text }) => `    line ${grouped(line)}: ${reason}: ${text}`),

@@ -56,6 +56,8 @@ export function radarNumbers(
   const lists = sources.list().filter(({ list }) => list !== 'good');
   const newest = Math.max(0, ...lists.map(({ refreshedAtMs }) => refreshedAtMs));
   const v6 = ofIpv4 === undefined ? undefined : Math.max(0, size - ofIpv4);
+  const reports = figures.reports.sum('quarter', now).reports;
+  const checks = Math.round(((minute?.checks ?? 0) / 60) * 10) / 10;
   return [
     { value: number(size), label: words.known, note: words.knownNote(known(v6), known(knownGood)) },
     {
@@ -64,13 +66,13 @@ export function radarNumbers(
       note: words.blockedNote(known(bands?.suspect)),
     },
     {
-      value: number(figures.reports.sum('quarter', now).reports),
-      label: words.reports,
+      value: number(reports),
+      label: words.reports(reports),
       note: words.reportsNote(number(figures.reports.sum('hour', now).reports)),
     },
     {
-      value: number(Math.round(((minute?.checks ?? 0) / 60) * 10) / 10),
-      label: words.checks,
+      value: number(checks),
+      label: words.checks(checks),
       note: words.checksNote(number(minute?.checks ?? 0)),
     },
     {

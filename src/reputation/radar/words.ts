@@ -1,5 +1,7 @@
 /** The sentences of the radar, English and French. */
 
+import { isSingularInFrench } from '../../core/language.ts';
+
 export const radarEn = {
   title: 'Radar',
   description: 'What this server sees: known addresses, and reports as they arrive.',
@@ -12,10 +14,11 @@ export const radarEn = {
     knownNote: (v6: string, good: string) => `${v6} of IPv6, ${good} known good`,
     blocked: 'of them malicious',
     blockedNote: (suspect: string) => `${suspect} suspect`,
-    reports: 'reports in 24 hours',
+    reports: (count: number): string =>
+      count === 1 ? 'report in 24 hours' : 'reports in 24 hours',
     reportsNote: (week: string) => `${week} in 7 days`,
     noneYet: 'none yet',
-    checks: 'checks a second',
+    checks: (count: number): string => (count === 1 ? 'check a second' : 'checks a second'),
     checksNote: (minute: string) => `${minute} in the last full minute`,
     lists: (count: number): string => (count === 1 ? 'list loaded' : 'lists loaded'),
     listsNote: (ago: string) => `the newest ${ago}`,
@@ -69,6 +72,9 @@ export const radarEn = {
   unknown: 'Unknown',
 };
 
+const agreed = (count: number | string, word: string) =>
+  `${count} ${isSingularInFrench(count) ? word : `${word}s`}`;
+
 export const radarFr: typeof radarEn = {
   title: 'Radar',
   description: 'Ce que voit ce serveur : les adresses connues et les derniers signalements.',
@@ -78,13 +84,14 @@ export const radarFr: typeof radarEn = {
   numbers: {
     label: 'En chiffres',
     known: 'adresses et réseaux connus',
-    knownNote: (v6, good) => `dont ${v6} en IPv6, ${good} réputés sûrs`,
+    knownNote: (v6, good) =>
+      `dont ${v6} en IPv6, ${good} ${isSingularInFrench(good) ? 'réputé sûr' : 'réputés sûrs'}`,
     blocked: 'malveillants parmi eux',
-    blockedNote: (suspect) => `${suspect} suspects`,
-    reports: 'signalements en 24 heures',
+    blockedNote: (suspect) => agreed(suspect, 'suspect'),
+    reports: (count) => (count < 2 ? 'signalement en 24 heures' : 'signalements en 24 heures'),
     reportsNote: (week) => `${week} en 7 jours`,
     noneYet: 'aucune encore',
-    checks: 'vérifications par seconde',
+    checks: (count) => (count < 2 ? 'vérification par seconde' : 'vérifications par seconde'),
     checksNote: (minute) => `${minute} dans la dernière minute entière`,
     lists: (count) => (count <= 1 ? 'liste chargée' : 'listes chargées'),
     listsNote: (ago) => `la plus récente ${ago}`,
@@ -97,7 +104,7 @@ export const radarFr: typeof radarEn = {
     legend: { known: 'connu', suspect: 'suspect', malicious: 'malveillant' },
     shades: 'couleur plus vive : plus d’adresses',
     square: (network, known, suspect, malicious) =>
-      `${network} : ${known} connus, ${suspect} suspects, ${malicious} malveillants`,
+      `${network} : ${agreed(known, 'connu')}, ${agreed(suspect, 'suspect')}, ${agreed(malicious, 'malveillant')}`,
     tableLabel: 'Afficher la carte en tableau',
     tableCaption: 'Entrées par réseau',
     columns: {
@@ -111,7 +118,7 @@ export const radarFr: typeof radarEn = {
     title: (network) => `Carte de ${network}`,
     heading: 'Carte de',
     lede: (length, known, malicious) =>
-      `256 carrés, un par /${length} : ${known} ${known === 1 ? 'connu' : 'connus'}, dont ${malicious} ${malicious <= 1 ? 'malveillant' : 'malveillants'}.`,
+      `256 carrés, un par /${length} : ${agreed(known, 'connu')}, dont ${agreed(malicious, 'malveillant')}.`,
     back: (to) => `Revenir à ${to}`,
     pieces: (length) => `Ses 256 réseaux en /${length}`,
     hint: 'Choisissez un carré pour agrandir. L’ordre est celui de la courbe de Hilbert.',

@@ -10,7 +10,7 @@ import {
   wholeNumber,
 } from '../../contracts/operation-parameters.ts';
 import { dateIn, dateText } from '../../core/dates.ts';
-import { columnsOr, grouped } from '../../core/text-table.ts';
+import { columnsOr, counted } from '../../core/text-table.ts';
 import { categoryFault, categoryMax, categoryNames } from '../reports/categories.ts';
 import {
   type AllowRule,
@@ -152,7 +152,7 @@ function namedWith(one: { readonly prefix: string; readonly networks?: number | 
   if (networks === null)
     return `${prefix} (its networks are not written yet; if that lasts, the log says why)`;
   if (networks === 0) return `${prefix} (no network in the geo tables)`;
-  return `${prefix} (${grouped(networks)} networks)`;
+  return `${prefix} (${counted(networks, 'network')})`;
 }
 
 const networksIn = ({ networks }: OwnEntry) => (networks === undefined ? {} : { networks });

@@ -15,7 +15,7 @@ import {
 import { dateIn, dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { createSemaphore, createTurns } from '../../core/scheduling.ts';
-import { columnsOr } from '../../core/text-table.ts';
+import { columnsOr, counted } from '../../core/text-table.ts';
 import { formatIp } from '../../ip/address.ts';
 import { readEmbedded, textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { retractAll, type VotesInMemory } from '../requests/queue.ts';
@@ -120,6 +120,10 @@ export const storedReports = v.pipe(
   ),
 );
 
+function reportsOf({ reports, addresses }: RetractedReports): string {
+  return `${counted(reports, 'report')} of ${counted(addresses, 'address', 'addresses')}`;
+}
+
 export const retractOperation = operation({
   name: 'report retract',
   purpose: "take back all that a report's account said of its address; it loses trust",
@@ -182,16 +186,16 @@ export const retractOperation = operation({
     },
   outcome: ({ ofAccount, ofReport, ofAddress }) =>
     ofAddress !== undefined
-      ? `${ofAddress.removed} reports of ${ofAddress.address} taken back`
+      ? `${counted(ofAddress.removed, 'report')} of ${ofAddress.address} taken back`
       : ofReport === undefined
-        ? `${ofAccount.reports} reports of ${ofAccount.addresses} addresses taken back`
-        : `${ofReport.removed} reports of ${ofReport.address} by ${ofReport.account} taken back`,
+        ? `${reportsOf(ofAccount)} taken back`
+        : `${counted(ofReport.removed, 'report')} of ${ofReport.address} by ${ofReport.account} taken back`,
   lines: ({ ofAccount, ofReport, ofAddress }) => [
     ofAddress !== undefined
-      ? `${ofAddress.removed} reports of ${ofAddress.address} are taken back`
+      ? `retracted ${counted(ofAddress.removed, 'report')} of ${ofAddress.address}`
       : ofReport === undefined
-        ? `${ofAccount.reports} reports of ${ofAccount.addresses} addresses by ${ofAccount.email} are taken back`
-        : `${ofReport.removed} reports of ${ofReport.address} by account ${ofReport.account} are taken back`,
+        ? `retracted ${reportsOf(ofAccount)} by ${ofAccount.email}`
+        : `retracted ${counted(ofReport.removed, 'report')} of ${ofReport.address} by account ${ofReport.account}`,
   ],
   json({ ofAccount, ofReport, ofAddress }) {
     if (ofAddress !== undefined) return { address: ofAddress.address, removed: ofAddress.removed };
@@ -210,7 +214,7 @@ export const restoreOperation = operation({
     expect(await restoreReports(w, readEmbedded(of), reports));
     return { address: of, restored: reports.length };
   },
-  outcome: ({ restored }) => `${restored} reports put back`,
+  outcome: ({ restored }) => `${counted(restored, 'report')} put back`,
 });
 
 /** Takes back what an account reported, as `account disable` and `report retract` do. */

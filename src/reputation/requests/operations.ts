@@ -5,7 +5,7 @@ import { expect, type OperationTools, operationsOn } from '../../contracts/opera
 import { address, flag, note, textOf } from '../../contracts/operation-parameters.ts';
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { columnsOr } from '../../core/text-table.ts';
+import { columnsOr, counted } from '../../core/text-table.ts';
 import { readEmbedded } from '../../ip/embedded-ipv4.ts';
 import { addEntry } from '../ranges/operations.ts';
 import { createAllowlist, createOwnEntries } from '../ranges/operator-ranges.ts';
@@ -72,8 +72,8 @@ export const acceptRemovalOf = operation({
       },
     },
   json: ({ address: of, removed, allowed }) => ({ address: of, removed, allowed }),
-  outcome: ({ removed }) => `${removed} reports taken back`,
-  lines: (done) => [`${done.removed} reports of ${done.address} are retracted`],
+  outcome: ({ removed }) => `${counted(removed, 'report')} taken back`,
+  lines: (done) => [`retracted ${counted(done.removed, 'report')} of ${done.address}`],
 });
 
 /** Leaves out the mark of the network. */
@@ -137,7 +137,7 @@ export const reopenRemoval = operation({
     expect(await createRemovals(w).add(of, { reason, ...from }, asker, at));
     return { address: of, restored: reports.length };
   },
-  outcome: ({ restored }) => `waits again, ${restored} reports put back`,
+  outcome: ({ restored }) => `waits again, ${counted(restored, 'report')} put back`,
   lines: (done) => [`the request for ${done.address} waits for a decision`],
 });
 

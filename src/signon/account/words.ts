@@ -4,6 +4,8 @@
  * English ones is what the other languages must have, so a missing sentence does not compile.
  */
 
+import { isSingularInFrench } from '../../core/language.ts';
+
 export const accountEn = {
   title: 'Your account',
   navigation: 'Your account',
@@ -179,8 +181,10 @@ export const accountEn = {
     left: (left: string) => `${left} left this minute`,
     notYet: 'They start with your first API key.',
     usageTitle: 'Last 24 hours',
-    usageReads: (total: string) => `${total} addresses checked in the last 24 hours`,
-    usageWrites: (total: string) => `${total} reports in the last 24 hours`,
+    usageReads: (total: string) =>
+      `${total === '1' ? '1 address' : `${total} addresses`} checked in the last 24 hours`,
+    usageWrites: (total: string) =>
+      `${total === '1' ? '1 report' : `${total} reports`} in the last 24 hours`,
     usageBar: (hour: string, count: string) => `${hour}: ${count}`,
     usageTop: (count: string) => `${count} in an hour`,
     usageHour: 'Hour (UTC)',
@@ -589,11 +593,14 @@ export const accountFr: AccountCatalogue = {
     outOf: (value) => `${value} sur 100`,
     reads: 'Vérifications par minute',
     writes: 'Signalements par minute',
-    left: (left) => `${left} encore possibles cette minute`,
+    left: (left) =>
+      `${left} encore ${isSingularInFrench(left) ? 'possible' : 'possibles'} cette minute`,
     notYet: 'Ils commencent avec votre première clé d’API.',
     usageTitle: 'Dernières 24 heures',
-    usageReads: (total) => `${total} adresses vérifiées ces dernières 24 heures`,
-    usageWrites: (total) => `${total} signalements ces dernières 24 heures`,
+    usageReads: (total) =>
+      `${total} ${isSingularInFrench(total) ? 'adresse vérifiée' : 'adresses vérifiées'} ces dernières 24 heures`,
+    usageWrites: (total) =>
+      `${total} ${isSingularInFrench(total) ? 'signalement' : 'signalements'} ces dernières 24 heures`,
     usageBar: (hour, count) => `${hour} : ${count}`,
     usageTop: (count) => `${count} en une heure`,
     usageHour: 'Heure (UTC)',
@@ -1059,7 +1066,8 @@ export const reviewEn = {
   siteKeyAnyHost: 'any host',
   siteFacts: (allowed: string, reads: string) => `Allowed ${allowed}. May read: ${reads}`,
   siteReadsNothing: 'nothing',
-  otherSites: (count: string) => `${count} more sites, taken together`,
+  otherSites: (count: string) =>
+    count === '1' ? '1 more site' : `${count} more sites, taken together`,
   webhookFacts: (created: string, watches: string) => `Created ${created}. Watches: ${watches}`,
   keep: 'Keep',
   remove: 'Remove',
@@ -1088,7 +1096,8 @@ export const reviewFr: ReviewCatalogue = {
   siteKeyAnyHost: 'tout hôte',
   siteFacts: (allowed, reads) => `Autorisé le ${allowed}. Peut lire : ${reads}`,
   siteReadsNothing: 'rien',
-  otherSites: (count) => `${count} autres sites, tous ensemble`,
+  otherSites: (count) =>
+    isSingularInFrench(count) ? `${count} autre site` : `${count} autres sites, tous ensemble`,
   webhookFacts: (created, watches) => `Créé le ${created}. Surveille : ${watches}`,
   keep: 'Garder',
   remove: 'Supprimer',

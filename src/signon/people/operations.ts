@@ -32,7 +32,7 @@ import { languages } from '../../core/language.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail } from '../../core/result.ts';
-import { columnsOr } from '../../core/text-table.ts';
+import { columnsOr, counted } from '../../core/text-table.ts';
 import { sendInvitation, sendResetLink, withNotices } from '../mail/command-mails.ts';
 import { openPeople } from '../people.ts';
 import {
@@ -271,7 +271,7 @@ export const disableAccount = operation({
     const reports =
       gone === undefined
         ? 'its reports stay (--abuse takes them back)'
-        : `${gone.reports} reports of ${gone.addresses} addresses are taken back`;
+        : `retracted ${counted(gone.reports, 'report')} of ${counted(gone.addresses, 'address', 'addresses')}`;
     return [`account ${email} is disabled; ${reports}`];
   },
   json: ({ account: changed }) => changed,
@@ -489,7 +489,7 @@ export const endSessions = operation({
   audit: 'required',
   async before(w, { email }) {
     const found = await w.accounts.find(email);
-    return found.ok ? `${(await sessionsOf(w).list(found.value.id)).length} sessions` : '';
+    return found.ok ? counted((await sessionsOf(w).list(found.value.id)).length, 'session') : '';
   },
   async run(w, { email }) {
     const { id, email: address } = expect(await w.accounts.find(email));

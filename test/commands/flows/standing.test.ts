@@ -132,12 +132,12 @@ it('account disable: reports stay; with --since or --abuse they are taken back',
 
   const since = new Date(Date.now() - 2 * dayMs).toISOString().slice(0, 10);
   const part = await server.cli('account', 'disable', thief, '--since', since);
-  assert.match(part.stdout, /; 1 reports of 1 addresses are taken back/);
+  assert.match(part.stdout, /; retracted 1 report of 1 address/);
   await within(async () => (await scoreOf(server, watcher, recent)) === 0, 'the later one is gone');
   assert.ok((await scoreOf(server, watcher, old)) > 0, 'the earlier one stays');
 
   const all = await server.cli('account', 'disable', thief, '--abuse');
-  assert.match(all.stdout, /; 1 reports of 1 addresses are taken back/);
+  assert.match(all.stdout, /; retracted 1 report of 1 address/);
   await within(async () => (await scoreOf(server, watcher, old)) === 0, 'all is gone');
 
   assert.equal((await server.cli('account', 'enable', thief)).code, 0);

@@ -101,7 +101,7 @@ describe('keys of a person', () => {
     const body = (await ada.get('/account/keys')).body;
     assert.match(body, /1,000/);
     assert.match(body, /0 of 100/);
-    assert.match(body, /\d+ addresses checked in the last 24 hours/);
+    assert.match(body, /\d+ address(?:es)? checked in the last 24 hours/);
     assert.match(body, /<svg class="chart-bars"/);
     const quiet = (await bob.get('/account/keys')).body;
     assert.doesNotMatch(quiet, /chart-bars/);

@@ -14,7 +14,7 @@ import { dateText } from '../../../core/dates.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { fail } from '../../../core/result.ts';
 import { createSemaphore } from '../../../core/scheduling.ts';
-import { columnsOr, grouped } from '../../../core/text-table.ts';
+import { columnsOr, counted, grouped } from '../../../core/text-table.ts';
 import { dayMs, minuteMs } from '../../../core/time.ts';
 import { formatNetwork } from '../../../ip/prefix.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
@@ -224,7 +224,7 @@ async function overlapOf(
 function overlapLines(overlap: Overlap): string[] {
   const { rows, reported, listed, good, goodExamples, resolvers, crowded } = overlap;
   return [
-    `  ${grouped(rows)} rows would come; your own reporters named ${grouped(reported)} of them, your lists and own entries ${grouped(listed)}`,
+    `  ${counted(rows, 'row')} would come; your own reporters named ${grouped(reported)} of them, your lists and own entries ${grouped(listed)}`,
     `  ${grouped(good)} are allowed, known good or special here and would change nothing${good === 0 ? '' : `: ${goodExamples.join(', ')}${good > goodExamples.length ? ' …' : ''}`}`,
     ...(resolvers === 0
       ? []
@@ -340,7 +340,7 @@ export const addPeer = operation({
     { own },
   ) => [
     unread === null
-      ? `${name}: ${grouped(rows)} rows in its snapshot, ${least} account${least === 1 ? '' : 's'} or more behind each, licence ${licence}`
+      ? `${name}: ${counted(rows, 'row')} in its snapshot, ${counted(least ?? 0, 'account')} or more behind each, licence ${licence}`
       : `${name}: not read yet: ${unread}`,
     ...(overlap === null ? [] : overlapLines(overlap)),
     ...(notCompared === null ? [] : [`  What is here of them can't be told: ${notCompared}`]),
@@ -501,7 +501,7 @@ function waitingText(of: ReturnType<typeof waitingOf>) {
 function figureLines(of: PeerFigures): string[] {
   return [
     `rows: ${grouped(of.rows)}, ${grouped(of.votes)} with a vote, ${grouped(of.confirmed)} confirmed by yours`,
-    `named by your reporters too: ${grouped(of.shared)}; the peer was first ${grouped(of.peerFirst)} times, yours ${grouped(of.oursFirst)}`,
+    `named by your reporters too: ${grouped(of.shared)}; the peer was first ${counted(of.peerFirst, 'time')}, yours ${grouped(of.oursFirst)}`,
     `of its rows score 50 or more: ${grouped(of.suspectWithout)} without it, ${grouped(of.suspect)} with it`,
     `of its rows score 75 or more: ${grouped(of.maliciousWithout)} without it, ${grouped(of.malicious)} with it`,
   ];
@@ -630,7 +630,7 @@ export const setPeer = operation({
   },
   outcome: ({ state }) => state,
   lines: ({ name, weight: heavy, owner: of, budget: votes, isIndependent, advisesAgree }) => [
-    `${name}: weight ${heavy}${of === null ? '' : `, owner ${of}`}${votes === null ? '' : `, ${grouped(votes)} votes`}${isIndependent ? ', independent' : ''}`,
+    `${name}: weight ${heavy}${of === null ? '' : `, owner ${of}`}${votes === null ? '' : `, ${counted(votes, 'vote')}`}${isIndependent ? ', independent' : ''}`,
     ...(advisesAgree ? [agreeAdvice] : []),
   ],
 });
