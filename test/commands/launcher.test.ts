@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { isBuiltin } from 'node:module';
+import { basename } from 'node:path';
 import { test } from 'node:test';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
@@ -55,15 +56,48 @@ test('the launcher takes the bundle unless the compiled files are newer', (t) =>
   assert.match(String(advice), /^portcullis: not built yet/);
 });
 
+/** The texts of the bundle by name, such as `chunks/2BSE4QRI.js`. */
+function bundleTexts(): Map<string, string> {
+  const names = readdirSync('dist/bundle', { recursive: true }).map(String);
+  return new Map(
+    names
+      .filter((name) => name.endsWith('.js'))
+      .map((name) => [name, readFileSync(`dist/bundle/${name}`, 'utf8')]),
+  );
+}
+
+/** What a text imports when it is loaded. */
+function importsOf(text: string): string[] {
+  return [...text.matchAll(/(?:^|;)import(?:[\w$*{},\s]*from)?\s*"([\w@./-]+)"/gm)].map(
+    ([, name]) => name!,
+  );
+}
+
 test('the bundle imports no package: Node would read the text of one that is no ES module for what it exports', () => {
-  const files = readdirSync('dist/bundle', { recursive: true }).map(String);
-  const imported = files
-    .filter((name) => name.endsWith('.js'))
-    .map((name) => readFileSync(`dist/bundle/${name}`, 'utf8'))
-    .flatMap((text) => [...text.matchAll(/(?:^|;)import[^;"()]*from ?"([@a-z][^:"]*)"/gm)])
-    .map(([, name]) => name!);
+  const imported = [...bundleTexts().values()].flatMap(importsOf);
   assert.deepEqual(
-    imported.filter((name) => !isBuiltin(name)),
+    imported.filter((name) => !name.startsWith('.') && !isBuiltin(name)),
+    [],
+  );
+});
+
+test('no start loads the library of mails', () => {
+  const texts = bundleTexts();
+  const holds = (part: string) =>
+    [...texts.keys()].filter((name) => texts.get(name)!.includes(part));
+  const started = new Set(
+    holds('/front-end.worker.js"').filter((name) => name.startsWith('chunks/')),
+  );
+  for (const name of started) {
+    for (const other of importsOf(texts.get(name)!)) {
+      if (other.startsWith('.')) started.add(`chunks/${basename(other)}`);
+    }
+  }
+  assert.ok(started.size > 10);
+  const mails = holds('https://nodemailer.com/').filter((name) => name.startsWith('chunks/'));
+  assert.ok(mails.length > 0);
+  assert.deepEqual(
+    mails.filter((name) => started.has(name)),
     [],
   );
 });

@@ -11,7 +11,6 @@
 
 import { mkdir, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTransport } from 'nodemailer';
 import type { Clock } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
 import type { Log } from '../../core/log.ts';
@@ -37,7 +36,6 @@ export function openOutbox(options: {
 }) {
   const { folder, from, sender = nameless, clock, random, log, isErased } = options;
   let files = 0;
-  const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
 
   /** Returns the file's name; undefined when its account is being deleted, and then no file is left. */
   async function write(
@@ -84,6 +82,13 @@ export function openOutbox(options: {
     table: { name: 'outbox_files', used: () => files, limit: filesMax },
     mail: {
       async send(mail) {
+        // Loaded by the first mail: most starts need none.
+        const { createTransport } = await import('nodemailer');
+        const composer = createTransport({
+          streamTransport: true,
+          buffer: true,
+          newline: 'windows',
+        });
         const { message } = await composer.sendMail(envelopeOf(mail, from, sender));
         const file = await write(mail.to, 'eml', message as Buffer, mail.account);
         if (file === undefined) return;

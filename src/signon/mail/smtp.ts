@@ -1,13 +1,13 @@
 /**
- * Mail over SMTP (nodemailer). Addresses are passed as objects, so nothing in one is parsed.
+ * Mail over SMTP (nodemailer, loaded by the first mail). Addresses are passed as objects, so nothing in one is parsed.
  *
  * Invariant: neither a password nor a mail goes to another machine without TLS, unless the URL says `tls=optional`.
  * Somebody between could else take STARTTLS out of what the server offers.
  */
 
 import { TLSSocket } from 'node:tls';
-import { createTransport } from 'nodemailer';
-import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import type { Transporter } from 'nodemailer';
+import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { isLoopback } from '../../ip/loopback.ts';
 import { envelopeOf, htmlOf, logoId, type Mail, type MailSender } from './mail-format.ts';
 import type { MailTransport } from './mailer.ts';
@@ -16,7 +16,7 @@ const timeoutMs = 20_000;
 
 /** Sends mails as text and as HTML: their reader chooses which one is shown. */
 export function smtpTransport(smtpUrl: string, from: string, sender: MailSender): MailTransport {
-  const transport = createTransport({
+  const options = {
     ...connectionOf(smtpUrl),
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
@@ -24,9 +24,12 @@ export function smtpTransport(smtpUrl: string, from: string, sender: MailSender)
     // A mail is text that was made here: it must never include a file or an address.
     disableFileAccess: true,
     disableUrlAccess: true,
-  });
+  };
+  let opened: Promise<Transporter> | undefined;
   return {
     async send(mail: Mail) {
+      opened ??= import('nodemailer').then(({ createTransport }) => createTransport(options));
+      const transport = await opened;
       const { logo } = sender;
       const attachments =
         logo === undefined
@@ -46,20 +49,22 @@ export function smtpTransport(smtpUrl: string, from: string, sender: MailSender)
       });
     },
     async close() {
-      transport.close();
+      (await opened)?.close();
     },
   };
 }
 
 /** Connects and signs in, sends nothing. */
 export async function checkSmtp(smtpUrl: string, waitMs: number): Promise<SmtpCheck> {
+  const { createTransport } = await import('nodemailer');
+  const { default: Connection } = await import('nodemailer/lib/smtp-connection');
   const times = { connectionTimeout: waitMs, greetingTimeout: waitMs, socketTimeout: waitMs };
   const transport = createTransport({ ...connectionOf(smtpUrl), ...times });
   // The options are those that the transport read from the URL, so that both connect in the same way.
   const { options } = transport.transporter as unknown as {
     options: SMTPConnection.Options & { readonly auth?: SMTPConnection.Credentials };
   };
-  const connection = new SMTPConnection({ ...options, ...times });
+  const connection = new Connection({ ...options, ...times });
   try {
     await new Promise<void>((resolve, reject) => {
       connection.once('error', reject);
