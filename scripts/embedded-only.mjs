@@ -8,6 +8,7 @@ export const embeddedOnly = {
   'commands/flows/init.test.ts': 'starts with the settings that init asks for',
   'commands/flows/mail.test.ts': 'reads the outbox, which a node does not have',
   'operations/kills.test.ts': 'kills beside backup and verify of the embedded store',
+  'commands/flows/restore-once.test.ts': 'restores into an embedded store',
   'commands/flows/backup-swapped.test.ts': 'restores into an embedded store, beside its own list',
   'commands/flows/permissions.test.ts': 'takes rights from the files of the embedded store',
   'operations/commands.test.ts': 'looks at the one process that has the embedded store open',

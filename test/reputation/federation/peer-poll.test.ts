@@ -65,6 +65,7 @@ import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { nowhere } from '../../support/reputation/geo.ts';
 import { batchOf } from '../../support/reputation/random-journal.ts';
+import { within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const [hourMs, dayMs] = [3_600_000, 86_400_000];
@@ -718,6 +719,22 @@ it('a peer that is paused counts nothing from the next moment, though its poll h
   assert.equal(w.score('45.1.1.1'), 0);
   answer();
   await polled;
+});
+
+it('peers that answer without end hold up others for half a minute', async () => {
+  const w = await subscriber();
+  const names = ['b.example', 'c.example', 'd.example'];
+  const peers = await Promise.all(names.map((name) => publisher(w.clock, name)));
+  const held: ServerResponse[] = [];
+  for (const from of peers.slice(0, 2)) from.answers((_, response) => held.push(response) > 0);
+  for (const from of peers) await w.add(from, old);
+  await w.look();
+  const isRead = async () => (await findPeer(w.store, 'd.example'))!.freshAt > 0;
+  assert.equal(await isRead(), false);
+  w.clock.advance(30_000);
+  await w.look();
+  await within(isRead, 'the third is read');
+  for (const response of held) response.destroy();
 });
 
 it('bytes that come too slowly for a poll end it', async () => {

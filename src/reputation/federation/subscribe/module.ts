@@ -9,7 +9,7 @@
  * journal with their present ones: when a peer is no longer new, or its head has expired, an event says so to all
  * nodes.
  *
- * Bounds: two peers at a time, five minutes between polls, after failures up to an hour; no sooner than a busy peer
+ * Bounds: two peers at a time, and two more that have taken long, so that they hold up no other; five minutes between polls, after failures up to an hour; no sooner than a busy peer
  * asks for.
  */
 
@@ -76,7 +76,10 @@ const retryMsMax = hourMs;
 const jitter = 0.1;
 /** A look that found nothing new is written so often: a durable write costs as much as the look. */
 const notedMs = 30 * minuteMs;
-const pollsMax = 2;
+const pollsMax = 4;
+/** Polls at a time that have not taken `slowMs` yet. */
+const quickPollsMax = 2;
+const slowMs = 30_000;
 const eventsPerCommit = 10;
 /** New rows of a day that are no surprise, however few there were before. */
 const newRowsMin = 500;
@@ -113,6 +116,8 @@ export function createPeerPoller(options: PollOptions) {
     if (!(error instanceof LeaseLostError)) log.warn({ err: error }, 'peers: not polled');
   });
   const { signal } = jobs;
+  /** The monotonic time at which each poll under way began, by the peer's number. */
+  const begun = new Map<number, number>();
   /** The day and the peers for which it is known who follows whom: a number may be given again. */
   let mirrorsOf = '';
 
@@ -348,7 +353,14 @@ export function createPeerPoller(options: PollOptions) {
     const due = peers
       .filter((one) => one.state === 'active' && isDue(dueAtOf(one), now))
       .sort((a, b) => a.dueAt - b.dueAt);
-    for (const peer of due) jobs.begin(peer.number, () => run(peer));
+    const isQuick = (at: number) => clock.monotonicMs() - at < slowMs;
+    for (const peer of due) {
+      const { number } = peer;
+      if ([...begun.values()].filter(isQuick).length >= quickPollsMax) break;
+      const ended = () => void begun.delete(number);
+      if (jobs.begin(number, () => run(peer).finally(ended)))
+        begun.set(number, clock.monotonicMs());
+    }
     return peers;
   }
 
