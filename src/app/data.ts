@@ -30,7 +30,13 @@ import type { Mail } from '../signon/mail/mail-format.ts';
 import { journalPollMs, queryPaceMs } from '../storage/journal/follower.ts';
 import type { Claim } from '../storage/lmdb/claim.ts';
 import { snapshotFile, storePath, watchPresence } from '../storage/lmdb/presence.ts';
-import { LeaseLostError, localMaintenance, startSweeper } from '../storage/maintenance.ts';
+import {
+  keepTrustedTime,
+  LeaseLostError,
+  localMaintenance,
+  startSweeper,
+  trustedTime,
+} from '../storage/maintenance.ts';
 import type { Membership } from '../storage/nodes/nodes.ts';
 import { openStoreOf } from '../storage/open.ts';
 import { type Store, seqBefore } from '../storage/store.ts';
@@ -99,11 +105,14 @@ export async function openData(opening: Opening) {
     onReplaced: onFatal,
   });
   closers.add(() => member?.leave());
-  const mayRemove = createLeapGuard(clock, (leadMs) =>
-    log.warn(
-      { aheadMs: Math.round(leadMs) },
-      'clock: it leapt forward, so nothing that expires is removed for an hour',
-    ),
+  const mayRemove = createLeapGuard(
+    clock,
+    (leadMs) =>
+      log.warn(
+        { aheadMs: Math.round(leadMs) },
+        'clock: it leapt forward, or the server was off, so nothing that expires is removed for an hour',
+      ),
+    await trustedTime(store),
   );
   const maintenance = { ...(member?.maintenance ?? localMaintenance(store)), mayRemove };
 
@@ -153,6 +162,8 @@ export async function openData(opening: Opening) {
   closers.add(startPruning(store, state, log, clock, member));
   const sweeper = startSweeper({ store: maintenance.store, mayRemove, log });
   closers.add(() => sweeper.stop());
+  const kept = keepTrustedTime(maintenance, clock, log);
+  closers.add(() => kept.stop());
   return {
     store,
     /** The first step of a stop, which must not wait for a database that is away. */

@@ -56,7 +56,12 @@ import {
   type ProjectionHeader,
   readCheckpointSeq,
 } from '../storage/journal/projection.ts';
-import { asMaintenance, localMaintenance, type Maintenance } from '../storage/maintenance.ts';
+import {
+  asMaintenance,
+  asRemoval,
+  localMaintenance,
+  type Maintenance,
+} from '../storage/maintenance.ts';
 import type { Store, StoreEvent } from '../storage/store.ts';
 import { createCounting, peersPage } from './counting.ts';
 import { createStateDigest, digestTables } from './digest.ts';
@@ -388,15 +393,19 @@ export async function openState(options: StateOptions) {
   }
 
   const housekeeping: (() => Promise<void>)[] = [];
-  /** Ends what is due now: lists that were not refreshed in time, keys replaced long enough ago. */
-  function housekeep(): Promise<void> {
-    return asMaintenance(maintenance, async () => {
+  /** Ends what is due now, lists that were not refreshed in time and keys replaced long enough ago, and does the rest. */
+  async function housekeep(): Promise<void> {
+    await asRemoval(maintenance, async () => {
       await lists.expire();
       const retired = await keyRecords.retire();
       if (retired > 0) log.info({ keys: retired }, 'replaced keys ended');
-      await reconcile();
+    });
+    await reconcile();
+    await asRemoval(maintenance, async () => {
       const released = await slots.release();
       if (released > 0) log.info({ slots: released }, 'slots: released');
+    });
+    await asMaintenance(maintenance, async () => {
       for (const work of housekeeping) await work();
     });
   }

@@ -52,9 +52,14 @@ const leapMsMin = hourMs;
  * Tells whether what has expired may be removed for good. A clock that leapt forward may be set back, and what was removed
  * meanwhile would be lost: so nothing is, until it has shown its new time for an hour.
  * @param onLeap called once a leap, with its milliseconds
+ * @param trustedMs the last time of this clock that was no leap, of a process before this one: the clock may have leapt since
  */
-export function createLeapGuard(clock: Clock, onLeap: (leadMs: number) => void): () => boolean {
-  let wallMs = clock.now();
+export function createLeapGuard(
+  clock: Clock,
+  onLeap: (leadMs: number) => void,
+  trustedMs = Number.POSITIVE_INFINITY,
+): () => boolean {
+  let wallMs = Math.min(trustedMs, clock.now());
   let seenMs = clock.monotonicMs();
   let held: { readonly sinceMs: number; readonly leadMs: number } | undefined;
   return () => {

@@ -100,6 +100,7 @@ export const namespaces = {
   lease: 0x05,
   counters: 0x06,
   bound: 0x07,
+  clock: 0x08,
   account: 0x10,
   accountByEmail: 0x11,
   apiKey: 0x12,
@@ -250,6 +251,9 @@ export const activityKey = (): Key => encodeKey(namespaces.counters);
 /** 07 rows-name 00 [account-id 00]: changed by each commit that adds a row under a bound (change.ts). */
 export const boundKey = (rows: string, accountId?: string): Key =>
   encodeKey(namespaces.bound, text(rows), ...given(accountId));
+
+/** 08: when what had expired could be removed last (maintenance.ts). */
+export const trustedTimeKey = (): Key => encodeKey(namespaces.clock);
 
 /** 10 account-id. */
 export const accountKey = (id: string): Key => encodeKey(namespaces.account, text(id));

@@ -5,8 +5,12 @@
  * commits names the lease under which it is made, and has no effect under another one.
  */
 
+import type { Clock } from '../core/clock.ts';
 import { every, type Run } from '../core/every.ts';
 import type { Log } from '../core/log.ts';
+import { minuteMs } from '../core/time.ts';
+import { createWriter, decode } from './codec.ts';
+import { trustedTimeKey } from './keys.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 
 export interface Maintenance {
@@ -29,17 +33,52 @@ export function localMaintenance(store: Store): Maintenance {
   return { isMine: () => true, isShared: false, store };
 }
 
-/** Removes what is due when that is this one's to do. What another node took over meanwhile ends in silence. */
+/** Works when that is this one's to do. What another node took over meanwhile ends in silence. */
 export async function asMaintenance(
-  maintenance: Pick<Maintenance, 'isMine' | 'mayRemove'>,
+  maintenance: Pick<Maintenance, 'isMine'>,
   work: () => Promise<unknown>,
 ): Promise<void> {
-  if (!maintenance.isMine() || maintenance.mayRemove?.() === false) return;
+  if (!maintenance.isMine()) return;
   try {
     await work();
   } catch (error) {
     if (!(error instanceof LeaseLostError)) throw error;
   }
+}
+
+/** The same for what removes because a time has come: not while the clock may be a wrong one. */
+export async function asRemoval(
+  maintenance: Pick<Maintenance, 'isMine' | 'mayRemove'>,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  if (maintenance.mayRemove?.() !== false) await asMaintenance(maintenance, work);
+}
+
+const trustedEveryMs = 10 * minuteMs;
+
+/** Returns the time at which what had expired could be removed last, in ms since 1970; undefined in a new store. */
+export async function trustedTime(store: Pick<Store, 'get'>): Promise<number | undefined> {
+  const row = await store.get(trustedTimeKey());
+  return row && decode(row.value, (input) => Number(input.u64()));
+}
+
+/**
+ * Keeps that time for the next start: a clock that leapt while the server was off is known by it. A clock that is not
+ * trusted yet writes nothing, so a start in that hour does not trust it either.
+ */
+export function keepTrustedTime(maintenance: Maintenance, clock: Clock, log: Log) {
+  const { store } = maintenance;
+  const write = () =>
+    asRemoval(maintenance, () => {
+      const value = createWriter()
+        .u64(BigInt(Math.trunc(clock.now())))
+        .finish();
+      return store.commit({ set: [{ key: trustedTimeKey(), value }] });
+    });
+  return every(trustedEveryMs, write, {
+    isImmediate: true,
+    onFailure: (err) => log.debug({ err }, 'clock: its time is not kept'),
+  });
 }
 
 interface SweeperOptions {

@@ -41,6 +41,7 @@ it('the encodings on disk stay what they are', () => {
     [keys.activityKey(), '06'],
     [keys.boundKey('tips'), '077469707300'],
     [keys.boundKey('webhooks', 'x'), '07776562686f6f6b73007800'],
+    [keys.trustedTimeKey(), '08'],
     [keys.accountKey('x1'), '10783100'],
     [keys.accountByEmailKey('a@b.example'), '116140622e6578616d706c6500'],
     [keys.apiKeyKey('k'), '126b00'],

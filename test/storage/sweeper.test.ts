@@ -4,8 +4,17 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createLeapGuard } from '../../src/core/clock.ts';
 import { hourMs } from '../../src/core/time.ts';
-import { asMaintenance, startSweeper } from '../../src/storage/maintenance.ts';
+import {
+  asMaintenance,
+  asRemoval,
+  keepTrustedTime,
+  localMaintenance,
+  startSweeper,
+  trustedTime,
+} from '../../src/storage/maintenance.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+import { open } from './lmdb-opener.ts';
 
 it('sweeps slice after slice until nothing is due, also after a failure, then stops', async () => {
   const { log, lines } = memoryLog();
@@ -77,9 +86,15 @@ it('a clock that leapt forward removes nothing for an hour, and nothing at all w
     await sweeper.run();
     await sweeper.stop();
     let isDone = false;
-    await asMaintenance({ isMine: () => true, mayRemove }, async () => {
+    const isMine = () => true;
+    await asRemoval({ isMine, mayRemove }, async () => {
       isDone = true;
     });
+    let works = false;
+    await asMaintenance({ isMine }, async () => {
+      works = true;
+    });
+    assert.ok(works, 'what removes nothing goes on');
     assert.equal(isDone, swept > before);
     return isDone;
   }
@@ -104,4 +119,32 @@ it('a clock that leapt forward removes nothing for an hour, and nothing at all w
   pass(24 * hourMs);
   assert.ok(await isRemoved(), 'a day that nobody looked');
   assert.deepEqual(leaps, [year, year, 2 * year]);
+});
+
+it('a start does not trust a clock that leapt before it, nor does the next one', async () => {
+  const directory = makeTempDir('trusted-time');
+  let wallMs = 1_750_000_000_000;
+  const clock = { now: () => wallMs, monotonicMs: () => 0 };
+  const store = await open(directory.path, clock);
+  /** Returns whether a process that starts now removes, and has it write its time. */
+  async function start(): Promise<boolean> {
+    const mayRemove = createLeapGuard(clock, () => undefined, await trustedTime(store));
+    const kept = keepTrustedTime({ ...localMaintenance(store), mayRemove }, clock, memoryLog().log);
+    await kept.run();
+    await kept.stop();
+    return mayRemove();
+  }
+  try {
+    assert.ok(await start(), 'a new store');
+    wallMs += 24 * 365 * hourMs;
+    assert.deepEqual([await start(), await start()], [false, false]);
+    wallMs -= 24 * 365 * hourMs;
+    assert.ok(await start(), 'set right');
+    wallMs += hourMs;
+    assert.ok(await start(), 'an hour off');
+    assert.equal(await trustedTime(store), wallMs);
+  } finally {
+    await store.close();
+    directory.remove();
+  }
 });

@@ -22,7 +22,7 @@ import { createSemaphore, createTurns, type Turns } from '../../core/scheduling.
 import { createTotals } from '../../core/totals.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import { formatIp } from '../../ip/address.ts';
-import { asMaintenance, type Maintenance } from '../../storage/maintenance.ts';
+import { asRemoval, type Maintenance } from '../../storage/maintenance.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
@@ -84,7 +84,7 @@ export function openReports(needs: {
     expiryMs,
     async ({ signal }) => {
       if (!maintenance.store.writeState().available) return;
-      await asMaintenance(maintenance, () => old.expire(signal));
+      await asRemoval(maintenance, () => old.expire(signal));
     },
     { onFailure: (err) => log.warn({ err }, 'reports: not expired, will retry') },
   );
