@@ -1078,9 +1078,9 @@ const consoleFr: ConsoleCatalogue = {
       },
       tls: { name: 'Passer en https', why: 'BASE_URL n’est pas en https.', act: 'Voir comment' },
       mail: {
-        name: 'Configurer l’e-mail',
+        name: 'Configurer l’envoi',
         why: 'Sans e-mail, pas de nouveau mot de passe.',
-        act: 'Configurer l’e-mail',
+        act: 'Configurer l’envoi',
       },
       backup: {
         name: 'Activer les sauvegardes',
@@ -1330,7 +1330,7 @@ const consoleFr: ConsoleCatalogue = {
       fewest: 'Très peu de faux positifs',
       few: 'Peu de faux positifs',
       some: 'Quelques faux positifs',
-      many: 'Touche aussi des visiteurs légitimes : demandez une preuve',
+      many: 'Humains aussi : vérifier, pas bloquer',
     },
     about: {
       'spamhaus-drop': 'Réseaux détournés. Gratuit ; source à citer.',

@@ -329,6 +329,7 @@ const en = {
     } as Readonly<Record<string, { title?: string; short?: string; text?: string; note?: string }>>,
     vouch: {
       title: 'Why is the score low?',
+      titleVouched: 'What your reports do',
       text: 'A new account never blocks an address alone. Its reports raise a score to 49 at most, until it earns trust or is vouched for.',
       operator: 'You run this server: vouch for an account, and its reports count in full.',
       link: 'Vouch for an account',
@@ -924,6 +925,7 @@ const fr: Words = {
     },
     vouch: {
       title: 'Pourquoi le score est-il bas ?',
+      titleVouched: 'L’effet de vos signalements',
       text: 'Un nouveau compte ne bloque jamais seul une adresse. Ses signalements mènent un score à 49 au plus, sans confiance acquise ni garant.',
       operator:
         'Vous gérez ce serveur : portez-vous garant d’un compte, et ses signalements comptent pleinement.',

@@ -123,6 +123,13 @@ test('a page declares and speaks its language', () => {
   assert.match(pages('fr')[1]!, /il y a 40 jours/);
 });
 
+test('the page of an error, which floods of refusals are answered with, stays small', () => {
+  for (const language of ['en', 'fr'] as const) {
+    const bytes = Buffer.byteLength(errorPage(testFrame(language), { status: 404 }));
+    assert.ok(bytes < 9_000, `${bytes} bytes`);
+  }
+});
+
 test('an address without reports stays out of search engines', () => {
   assert.match(ipPage(testFrame(), cleanAddress), /<meta name="robots" content="noindex"/);
   assert.doesNotMatch(ipPage(testFrame(), suspectAddress), /noindex/);

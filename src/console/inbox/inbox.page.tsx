@@ -392,7 +392,6 @@ function Spark({ series }: { readonly series: readonly number[] }): Html {
       viewBox={`0 0 ${sparkWidth} ${sparkHeight}`}
       preserveAspectRatio="none"
       aria-hidden="true"
-      focusable="false"
     >
       <path
         class="spark-area"

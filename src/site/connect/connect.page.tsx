@@ -651,7 +651,7 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
 function vouchCard({ target, isOperator, vouched }: ConnectData, { vouch }: Words): Html | false {
   if (target.group !== 'report') return false;
   return (
-    <Card title={vouch.title} icon="shield">
+    <Card title={vouched === 'none' ? vouch.title : vouch.titleVouched} icon="shield">
       <p>{vouched === 'none' ? vouch.text : vouch.vouched[vouched]}</p>
       {isOperator ? (
         <p>

@@ -233,7 +233,7 @@ export function ShareList({
         <li class={row.band && `band-${row.band}`}>
           <span class="shares-name">{row.name}</span>
           <span class="shares-value">{row.formatted}</span>
-          <svg class="shares-bar" width="100%" height="6" aria-hidden="true" focusable="false">
+          <svg class="shares-bar" width="100%" height="6" aria-hidden="true">
             <rect class="shares-track" width="100%" height="6" rx="3" />
             {row.value > 0 && (
               <rect
@@ -309,7 +309,7 @@ export function LineChart(given: LineChartOptions): Html {
         <ul class="chart-key" aria-hidden="true">
           {lines.map(({ name }, i) => (
             <li>
-              <svg width="24" height="8" viewBox="0 0 24 8" focusable="false">
+              <svg width="24" height="8" viewBox="0 0 24 8">
                 <path class={classes('line', i > 0 && 'is-second')} d="M0 4H24" />
               </svg>
               {name}
@@ -398,23 +398,21 @@ const horizontals = [-116, -90, -64, -38] as const;
 
 const opening = `M26 ${openingBottom}V78a58 58 0 0 1 116 0v${openingBottom - 78}z`;
 
+const bars = [
+  ...verticals.map((x) => `M${x}-200V-10`),
+  ...[...horizontals, -16].map((y) => `M18 ${y}H150`),
+].join('');
+const points = verticals.map((x) => `M${x - 5.5}-12h11L${x} 0z`).join('');
+/** Lines without length, whose round ends are dots. */
+const rivets = horizontals.flatMap((y) => verticals.map((x) => `M${x} ${y}h0`)).join('');
+
 /** The gate drawn upwards from its lowest points, which stand at y = 0. */
 function gate(): Html {
   return (
     <>
-      {verticals.map((x) => (
-        <line x1={x} x2={x} y1="-200" y2="-10" />
-      ))}
-      {horizontals.map((y) => (
-        <line x1="18" x2="150" y1={y} y2={y} />
-      ))}
-      <line x1="18" x2="150" y1="-16" y2="-16" />
-      {verticals.map((x) => (
-        <path class="gate-point" d={`M${x - 5.5} -12h11L${x} 0z`} />
-      ))}
-      {horizontals.flatMap((y) =>
-        verticals.map((x) => <circle class="gate-rivet" cx={x} cy={y} r="1.8" />),
-      )}
+      <path d={bars} />
+      <path class="gate-point" d={points} />
+      <path class="gate-rivet" d={rivets} />
     </>
   );
 }
@@ -441,7 +439,6 @@ export function GateDrawing({
       width={viewWidth}
       height={viewHeight}
       aria-hidden="true"
-      focusable="false"
     >
       <clipPath id={id}>
         <path d={opening} />
@@ -509,7 +506,7 @@ export function ScoreScale({
   const current = score === undefined ? undefined : scoreBand(score);
   return (
     <div class="scale">
-      <svg class="scale-bar" width="100%" height="22" aria-hidden="true" focusable="false">
+      <svg class="scale-bar" width="100%" height="22" aria-hidden="true">
         {scoreBands.map((band) => (
           <rect
             class={`band-${band}`}

@@ -476,14 +476,7 @@ export function Logo({ frame }: { readonly frame: PageFrame }): Html {
     return <img class="logo" src={frame.assets.url(frame.logo)} alt="" height="32" />;
   }
   return (
-    <svg
-      class="logo"
-      viewBox="0 0 32 32"
-      width="32"
-      height="32"
-      aria-hidden="true"
-      focusable="false"
-    >
+    <svg class="logo" viewBox="0 0 32 32" width="32" height="32" aria-hidden="true">
       <path
         class="logo-bars"
         fill="none"
