@@ -32,11 +32,18 @@ export function createHeartbeat(
 /**
  * Returns a full garbage collection, on purpose. V8 doesn't count shared buffers as memory of a thread: a
  * thread that makes little garbage would keep hundreds of megabytes of buffers nobody uses.
- * Costs a few milliseconds on a heap as small as a thread's here.
+ * Costs a few milliseconds on a heap as small as a thread's here. V8 is asked for it by the first one: a thread that
+ * starts later compiles Node's own modules anew, since the code of them that Node brings is of other flags.
  */
 export function openGarbageCollection(): () => void {
-  setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as () => void;
+  let collect: (() => void) | undefined;
+  return () => {
+    if (collect === undefined) {
+      setFlagsFromString('--expose-gc');
+      collect = runInNewContext('gc') as () => void;
+    }
+    collect();
+  };
 }
 
 /**
