@@ -1070,3 +1070,28 @@ it('a peer that is found to follow another one is its vote, until the operator k
   await w.poll();
   assert.equal(group(), 2);
 });
+
+it('who repeats another one is found, though some peer answers without end', async () => {
+  const w = await subscriber();
+  const names = ['b.example', 'c.example', 'd.example'];
+  const [first, mirror, slow] = await Promise.all(names.map((name) => publisher(w.clock, name)));
+  for (const from of [first!, mirror!, slow!]) await w.add(from, old);
+  // A peer's first rows don't count.
+  for (const from of [first!, mirror!]) from.says(['45.1.1.1']);
+  await w.poll();
+  const rows = Array.from({ length: 250 }, (_, i) => `45.2.${i}.1`);
+  for (const from of [first!, mirror!]) {
+    w.clock.advance(hourMs);
+    from.says(rows);
+    await w.poll();
+  }
+  const held: ServerResponse[] = [];
+  slow!.answers((_, response) => held.push(response) > 0);
+  await changePeer(w.store, 3, () => ({ dueAt: 0 }));
+  await w.look();
+  await within(() => held.length > 0, 'a poll hangs');
+  w.clock.advance(dayMs);
+  await w.look();
+  assert.equal((await findPeer(w.store, 'c.example'))?.follows, 1);
+  for (const response of held) response.destroy();
+});

@@ -345,7 +345,7 @@ export function createPeerPoller(options: PollOptions) {
       if (!peers.some((one) => one.number === number)) forget(number);
     }
     if (!options.isMine() || signal.aborted) return peers;
-    if (jobs.count() === 0) await findMirrors(peers);
+    await findMirrors(peers);
     // Beside a poll that takes long too: a peer that is paused counts nothing from now on.
     await publishTerms(peers);
     if (jobs.count() === 0) await notifyOperators(peers);
