@@ -124,6 +124,8 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
   const rows = createFeedRows(store, maintenance?.store ?? store, log);
   /** The row of the head that the thread's state agrees with; another node may write the next one. */
   let builtRow: number | undefined;
+  /** The marks of that state's list: bouncers are told by whom an entry is there, also when the thread ended since. */
+  let builtMarks: Uint8Array | undefined;
   /** The other nodes' work as it was last seen. */
   const others = {
     row: undefined as number | undefined,
@@ -240,7 +242,8 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
       if (isBehind) await rest();
       if (thread === undefined) {
         const { row, restored } = await rows.restore();
-        thread = options.openThread(restored);
+        const marks = row === builtRow ? builtMarks : undefined;
+        thread = options.openThread(restored && { ...restored, marks });
         builtRow = row;
       }
       const built = await thread.build(nowMs);
@@ -277,6 +280,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
 
   function serve(built: Built): void {
     const replaced = published?.stats;
+    builtMarks = built.marks;
     published = {
       files: new Map(built.files.map((file) => [file.name, file])),
       changes: built.changes,

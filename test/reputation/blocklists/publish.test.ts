@@ -27,6 +27,7 @@ function builtAt(version: number): Built {
     step: undefined,
     dropped: [],
     base: Uint8Array.of(3, 0),
+    marks: Uint8Array.of(version % 256),
     stats,
   };
 }
@@ -39,6 +40,7 @@ function world(t: TestContext, intervalMs = 60_000, isAsked = true) {
   const state = { position: 1n, urgent: 0, available: true, failing: false, hasRows: false };
   const builds: number[] = [];
   const threads = { opened: 0, closed: 0 };
+  const given: (Uint8Array | undefined)[] = [];
   const publisher = createFeedPublisher({
     store: {
       ...memory,
@@ -46,8 +48,9 @@ function world(t: TestContext, intervalMs = 60_000, isAsked = true) {
     },
     clock,
     log: memoryLog().log,
-    openThread: () => ({
+    openThread: (restored) => ({
       opened: ++threads.opened,
+      given: given.push(restored?.marks),
       async build(nowMs) {
         builds.push(clock.monotonicMs());
         if (state.failing) throw new Error('told to fail');
@@ -76,7 +79,7 @@ function world(t: TestContext, intervalMs = 60_000, isAsked = true) {
   t.after(() => publisher.stop());
   publisher.start();
   if (isAsked) void publisher.first(0);
-  return { publisher, memory, state, builds, threads, pass };
+  return { publisher, memory, state, builds, threads, given, pass };
 }
 
 test('nothing is built while nobody asks and there is nothing to list, and at once for who asks', async (t) => {
@@ -121,16 +124,22 @@ test('a change is built once in an interval, an urgent one at once, and the full
 });
 
 test('the building thread ends after half a quiet minute, and the next change starts another', async (t) => {
-  const { builds, state, threads, pass } = world(t);
+  const { builds, state, threads, given, pass, publisher } = world(t);
   await pass(29_000);
   assert.deepEqual([builds.length, threads], [1, { opened: 1, closed: 0 }]);
   await pass(2_000);
   assert.deepEqual([builds.length, threads], [1, { opened: 1, closed: 1 }]);
   await pass(120_000);
   assert.deepEqual(threads, { opened: 1, closed: 1 }, 'once');
+  const { version } = publisher.current()!.changes;
   state.position++;
   await pass(2_000);
   assert.deepEqual([builds.length, threads], [2, { opened: 2, closed: 1 }]);
+  assert.deepEqual(
+    given,
+    [undefined, Uint8Array.of(version % 256)],
+    'it knows by whom all is there',
+  );
 });
 
 test('changes that never end are waited for no longer than three seconds', async (t) => {

@@ -44,7 +44,7 @@ export function createMemoryStore(from?: ReadonlyMap<string, Uint8Array>): Memor
     rowsMax = Math.max(rowsMax, set.length + del.length);
     for (const { key, value } of set) entries.set(hex(key), Uint8Array.from(value));
     for (const key of del) entries.delete(hex(key));
-    return { ok: true, seq: 0n, duplicate: false, versions: [] };
+    return { ok: true, seq: 0n, duplicate: false, versions: set.map(() => 1) };
   }
 
   const store: MemoryStore = {

@@ -70,11 +70,13 @@ import {
   copyRow,
   filterRows,
   flagsOf,
+  marksOf,
   ROW,
   type Rows,
   rowCount,
   rowFlags,
   scoreOf,
+  setMarks,
   splitFamilies,
 } from './rows.ts';
 
@@ -107,6 +109,8 @@ export interface Built {
   readonly dropped: readonly number[];
   /** The list as of `head.baseVersion`, when it must be stored: its lines as text, compressed. */
   readonly base: Uint8Array | undefined;
+  /** The marks of the list, as `marksOf` gives them. */
+  readonly marks: Uint8Array;
   readonly stats: BuildStats;
 }
 
@@ -131,6 +135,8 @@ export interface StoredBuild {
 export interface Restored extends StoredBuild {
   /** In parts, as it is stored. */
   readonly base: readonly Uint8Array[];
+  /** The marks of the list, when this process made it; they are not stored. */
+  readonly marks?: Uint8Array | undefined;
 }
 
 interface FeedBuilderOptions {
@@ -234,7 +240,7 @@ export function createFeedBuilder(options: FeedBuilderOptions) {
     list = lists.block;
     pieces = used;
     files = new Map(made.map((file) => [file.name, file]));
-    return { files: made, stats: statsOf(lists, made) };
+    return { files: made, marks: marksOf(lists.block), stats: statsOf(lists, made) };
   }
 
   return { build, adopt };
@@ -262,6 +268,7 @@ function restore(from: Restored | undefined): { history: History; list: Rows } |
     text.toString('latin1'),
     history.steps.filter((step) => step.version > history.baseVersion),
   );
+  if (list !== undefined && from.marks !== undefined) setMarks(list, from.marks);
   return list && { history, list };
 }
 

@@ -69,12 +69,36 @@ export function turnOf(rows: Rows, at: number): number {
   return rows[at + INFO]! >>> 24;
 }
 
+/**
+ * Returns who makes each row malicious, and its turn, in a byte each: what a list that is made of its lines anew does
+ * not know. In shared memory, so that it is not copied from thread to thread.
+ */
+export function marksOf(rows: Rows): Uint8Array {
+  const marks = new Uint8Array(new SharedArrayBuffer(rowCount(rows)));
+  for (let i = 0; i < marks.length; i++) {
+    marks[i] = (flagsOf(rows, i * ROW) & byWhom) | (turnOf(rows, i * ROW) & turnMask);
+  }
+  return marks;
+}
+
+/** Writes the marks of the same rows into them; of others it writes nothing. */
+export function setMarks(rows: Rows, marks: Uint8Array): void {
+  if (marks.length !== rowCount(rows)) return;
+  for (const [i, mark] of marks.entries()) {
+    const at = i * ROW;
+    const flags = (flagsOf(rows, at) & ~byWhom) | (mark & byWhom);
+    rows[at + INFO] = packInfo(lengthOf(rows, at), scoreOf(rows, at), flags, mark & turnMask);
+  }
+}
+
 export function packInfo(length: number, score: number, flags: number, turn = 0): number {
   return (length | (score << 8) | (flags << 16) | (turn << 24)) >>> 0;
 }
 
 /** Tells who makes a row malicious, and since when: it changes no byte of a feed. */
 const byWhom = rowFlags.own | rowFlags.ownUnknown | rowFlags.listed | rowFlags.reported;
+/** Turns have the bits below those flags. */
+const turnMask = rowFlags.own - 1;
 
 /** Returns the packed info but for what changes no byte of a feed. */
 export function shownInfoOf(rows: Rows, at: number): number {

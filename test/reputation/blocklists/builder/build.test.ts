@@ -8,7 +8,7 @@ import { seededRandom } from '../../../../src/core/random.ts';
 import type { Built, FeedFile } from '../../../../src/reputation/blocklists/builder/build.ts';
 import { decodeStep } from '../../../../src/reputation/blocklists/builder/history.ts';
 import { choicesOf, feeds, variantName } from '../../../../src/reputation/blocklists/catalog.ts';
-import { createWorld, entriesIn, startMs, storedOf, textOf, type World } from './world.ts';
+import { createWorld, entriesIn, leftBy, startMs, storedOf, textOf, type World } from './world.ts';
 
 const minuteMs = 60_000;
 
@@ -223,6 +223,23 @@ describe('what stays the same', () => {
     assert.deepEqual(fingerprints(again!), fingerprints(first));
     assert.equal(again!.step, undefined);
     assert.equal(again!.head.version, first.head.version);
+  });
+
+  it('is not by whose word an entry is there: that is told behind a thread that ended, too', async () => {
+    const own = entryFlags.seeded;
+    const world = createWorld();
+    world.say('10.0.0.1', { score: 90, flags: own | entryFlags.listed });
+    world.say('10.0.0.2', { score: 90, flags: own | entryFlags.listed });
+    const first = await built(world);
+    // The list lets it go, and somebody else does not.
+    world.say('10.0.0.1', { score: 90, flags: own });
+    world.turn('10.0.0.2');
+    const next = await world.builder(leftBy(first)).build(startMs + minuteMs);
+    assert.equal(Buffer.from(next!.changes.added).toString(), '"10.0.0.1","10.0.0.2"');
+    const again = await world.builder(leftBy(first, next!)).build(startMs + 2 * minuteMs);
+    assert.equal(again!.step, undefined);
+    // Of another process nothing is known, and nothing told.
+    assert.equal((await world.builder(storedOf(first)).build(startMs + minuteMs))!.step, undefined);
   });
 
   it('is each byte, beside a build that has nothing of those before', async () => {

@@ -112,3 +112,9 @@ export function storedOf(...builds: readonly Built[]): Restored {
     .filter(({ version }) => version > head.floor);
   return { head, steps, base: [base] };
 }
+
+/** The same for the next thread of the process that made them. */
+export const leftBy = (...builds: readonly Built[]): Restored => ({
+  ...storedOf(...builds),
+  marks: builds.at(-1)!.marks,
+});
