@@ -12,8 +12,8 @@ export const readAudit = operation({
   name: 'audit',
   purpose: 'what operators changed by command and on the console: when, by whom, the result',
   parameters: lastDays,
-  run: async (w, { days }) =>
-    (await createAuditLog(w).list(sinceDays(w.clock.now(), days))).map((entry) => ({
+  run: async (tools, { days }) =>
+    (await createAuditLog(tools).list(sinceDays(tools.clock.now(), days))).map((entry) => ({
       ...entry,
       at: dateText(entry.at),
     })),

@@ -80,10 +80,10 @@ export function createActivityCounters(nowMs: number) {
       for (const { number, table } of used) table.encode(out.varint(number));
     }
     const { numbers, checks, p50, p99 } = day;
-    const used = [...numbers.keys()].filter((place) => numbers[place]! > 0);
+    const used = [...numbers.keys()].filter((slot) => numbers[slot]! > 0);
     out.varint(used.length);
-    for (const place of used) {
-      out.varint(numbers[place]!).varint(checks[place]!).f32(p50[place]!).f32(p99[place]!);
+    for (const slot of used) {
+      out.varint(numbers[slot]!).varint(checks[slot]!).f32(p50[slot]!).f32(p99[slot]!);
     }
   }
 
@@ -101,11 +101,11 @@ export function createActivityCounters(nowMs: number) {
     }
     for (let left = input.varint(); left > 0 && !input.failed(); left--) {
       const number = input.varint();
-      const place = number % minutesKept;
-      day.numbers[place] = number;
-      day.checks[place] = input.varint();
-      day.p50[place] = input.f32();
-      day.p99[place] = input.f32();
+      const slot = number % minutesKept;
+      day.numbers[slot] = number;
+      day.checks[slot] = input.varint();
+      day.p50[slot] = input.f32();
+      day.p99[slot] = input.f32();
     }
     return true;
   }
@@ -127,58 +127,59 @@ export function createActivityCounters(nowMs: number) {
     },
     addMinute({ startMs: at, checks, p50, p99 }: MinuteFigures): void {
       const number = Math.floor(at / minuteMs);
-      const place = number % minutesKept;
+      const slot = number % minutesKept;
       if (checks > 0) changes++;
       // A timer that is early or late may end two samples in one minute.
-      const isSame = day.numbers[place] === number;
-      day.numbers[place] = number;
-      day.checks[place] = checks + (isSame ? day.checks[place]! : 0);
+      const isSame = day.numbers[slot] === number;
+      day.numbers[slot] = number;
+      day.checks[slot] = checks + (isSame ? day.checks[slot]! : 0);
       if (isSame && p50 === undefined) return;
-      day.p50[place] = p50 ?? Number.NaN;
-      day.p99[place] = p99 ?? Number.NaN;
+      day.p50[slot] = p50 ?? Number.NaN;
+      day.p99[slot] = p99 ?? Number.NaN;
     },
     /** Returns the counts since the counting began, at `startMs`. */
     inAll: (): CounterBucket & { readonly all: readonly Counted[] } => ({
-      ...shown(startMs, all),
+      ...bucketOf(startMs, all),
       all: sumOf([all]),
     }),
-    /** All buckets of a period up to that of `nowMs`, the oldest first. */
+    /** Returns all buckets of a period up to that of `now`, the oldest first. */
     series(period: CountPeriod, now: number): readonly CounterBucket[] {
       const { ms, buckets } = countPeriods[period];
       const last = Math.floor(now / ms);
       return Array.from({ length: buckets }, (_, i) => {
         const number = last - buckets + 1 + i;
         const bucket = bucketAt(period, number);
-        return shown(number * ms, bucket.number === number ? bucket.table : undefined);
+        return bucketOf(number * ms, bucket.number === number ? bucket.table : undefined);
       });
     },
+    /** Returns the counts of a period up to `now`, the largest first. */
     sum(period: CountPeriod, now: number): readonly Counted[] {
       const { ms, buckets } = countPeriods[period];
       const last = Math.floor(now / ms);
       const isIn = ({ number }: Bucket) => number <= last && number > last - buckets;
       return sumOf(rings[period].filter(isIn).map(({ table }) => table));
     },
-    /** The day up to the minute before that of `nowMs`, the oldest first; those without a sample too. */
+    /** Returns the minutes of the day up to the one before that of `now`, the oldest first; those without a sample too. */
     minutes(now: number): readonly MinuteFigures[] {
       const last = Math.floor(now / minuteMs) - 1;
       return Array.from({ length: minutesKept }, (_, i) => {
         const number = last - minutesKept + 1 + i;
-        const place = number % minutesKept;
-        const isThere = day.numbers[place] === number;
+        const slot = number % minutesKept;
+        const isThere = day.numbers[slot] === number;
         const timed = (values: Float32Array) =>
-          isThere && !Number.isNaN(values[place]!) ? values[place] : undefined;
-        const checks = isThere ? day.checks[place]! : 0;
+          isThere && !Number.isNaN(values[slot]!) ? values[slot] : undefined;
+        const checks = isThere ? day.checks[slot]! : 0;
         return { startMs: number * minuteMs, checks, p50: timed(day.p50), p99: timed(day.p99) };
       });
     },
-    /** Counts what changed: a writer compares it. */
+    /** Returns a number that grows with each change: a writer compares it. */
     changes: (): number => changes,
     encode(): Uint8Array {
       const out = createWriter();
       write(out);
       return out.finish();
     },
-    /** Fills empty counters. False: the bytes are not an encoding of counters, and nothing was changed. */
+    /** Fills empty counters. @returns false for bytes that are not an encoding of counters: then nothing was changed */
     load(bytes: Uint8Array): boolean {
       const isRead = decode(bytes, read) === true;
       if (isRead) return true;
@@ -193,7 +194,7 @@ export function createActivityCounters(nowMs: number) {
 
 export type ActivityCounters = ReturnType<typeof createActivityCounters>;
 
-function shown(startMs: number, table: TopTable | undefined): CounterBucket {
+function bucketOf(startMs: number, table: TopTable | undefined): CounterBucket {
   return {
     startMs,
     of(name) {

@@ -24,9 +24,9 @@ import type { Maintenance } from '../storage/maintenance.ts';
 import type { State } from './state.ts';
 
 /** From here on an account will soon have no vote. */
-const nearShare = 0.8;
+const notifyFromShare = 0.8;
 /** Below it the account may be notified once more. */
-const againShare = 0.6;
+const rearmBelowShare = 0.6;
 export const budgetMailsMax = 100;
 const notifiedBudgetsMax = 4_096;
 const passMs = minuteMs;
@@ -66,7 +66,7 @@ export function budgetsNearLimit(state: Budgets, at: number): number {
   let near = 0;
   for (let slot = 0; slot < state.access.count(); slot++) {
     const use = budgetOf(state, slot, at);
-    if (use !== undefined && isAbove(use, nearShare)) near++;
+    if (use !== undefined && isAbove(use, notifyFromShare)) near++;
   }
   return near;
 }
@@ -85,20 +85,20 @@ export function startBudgetMails(options: {
   let remembered = 0;
 
   /** Accounts above the two shares. */
-  async function poll() {
+  async function findHeavyUsers() {
     const near: BudgetUse[] = [];
     const above = new Set<string>();
     for (let slot = 0; slot < state.access.count(); slot++) {
       if (slot % turnSlots === turnSlots - 1) await new Promise(setImmediate);
       const use = budgetOf(state, slot, clock.now());
-      if (use === undefined || !isAbove(use, againShare)) continue;
+      if (use === undefined || !isAbove(use, rearmBelowShare)) continue;
       above.add(nameOf(use.account));
-      if (isAbove(use, nearShare)) near.push(use);
+      if (isAbove(use, notifyFromShare)) near.push(use);
     }
     return { near, above };
   }
 
-  function write(notified: ReadonlySet<string>, version: number | null) {
+  function saveNotified(notified: ReadonlySet<string>, version: number | null) {
     const key = notifiedBudgetsKey();
     const value = Buffer.from([...notified].join(''), 'hex');
     return store.commit({ check: [{ key, version }], set: [{ key, value }] });
@@ -106,7 +106,7 @@ export function startBudgetMails(options: {
 
   async function pass(): Promise<number> {
     if (!store.writeState().available || !maintenance.isMine()) return 0;
-    const { near, above } = await poll();
+    const { near, above } = await findHeavyUsers();
     const row = await store.get(notifiedBudgetsKey());
     const before = row === undefined ? [] : namesIn(row.value);
     const notified = new Set(before.filter((name) => above.has(name)));
@@ -116,7 +116,7 @@ export function startBudgetMails(options: {
     for (const { account } of chosen) notified.add(nameOf(account));
     remembered = notified.size;
     if (chosen.length === 0 && notified.size === before.length) return 0;
-    const done = await write(notified, row?.version ?? null);
+    const done = await saveNotified(notified, row?.version ?? null);
     // Another process was first, or nothing can be written: the next pass tries again.
     if (!done.ok) return 0;
     let sent = 0;
@@ -132,7 +132,7 @@ export function startBudgetMails(options: {
     }
     // The queue is full, or the address had its mails of this hour: a later pass notifies it.
     for (const name of dropped) notified.delete(name);
-    if (dropped.length > 0) await write(notified, done.versions[0]!);
+    if (dropped.length > 0) await saveNotified(notified, done.versions[0]!);
     return sent;
   }
 

@@ -72,7 +72,7 @@ const RESERVED_WORDS = 1 << 16;
 const WAIT_MS_MAX = 30_000;
 const WAIT_STEP_MS = 1;
 
-/** Room that the options ask for; also the memory a snapshot is loaded into. */
+/** Reserves the memory that the options ask for; a snapshot is loaded into it, too. */
 export function reserveMemory(options: IpIndexOptions): IndexMemory {
   const entriesMax = options.entriesMax ?? ENTRIES_MAX_DEFAULT;
   const nodeBytesMax = options.nodeBytesMax ?? nodeBytesFor(entriesMax);
@@ -83,7 +83,7 @@ export function createIpIndex(options: IpIndexOptions = {}) {
   return openIpIndex(reserveMemory(options), options, undefined);
 }
 
-/** An index over memory that is empty, or that was filled to match `state`. */
+/** Opens an index over memory that is empty, or that was filled to match `state`. */
 export function openIpIndex(
   memory: IndexMemory,
   options: IpIndexOptions,

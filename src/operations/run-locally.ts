@@ -67,4 +67,5 @@ function whole(workspace: Workspace): Execution {
 }
 
 /** Operations that only read run without the master key: it is read for the audit log alone. */
-const auditOnce: Execution['withAudit'] = (run) => withWorkspace((w) => run(createAudit(w)));
+const auditOnce: Execution['withAudit'] = (run) =>
+  withWorkspace((tools) => run(createAudit(tools)));

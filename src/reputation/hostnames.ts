@@ -44,7 +44,7 @@ const keptMs = { least: 5 * minuteMs, most: 6 * hourMs, without: hourMs, failed:
 const timeoutMs = 2_000;
 /** Whoever runs a zone may answer late each time: no further name is asked about after this long. */
 const patienceMs = 5_000;
-const nothing: KnownHost = { names: [], crawler: undefined };
+const unknownHost: KnownHost = { names: [], crawler: undefined };
 
 /** @param servers addresses of resolvers, with or without a port; empty: those of the system */
 export function systemResolver(servers: readonly string[]): NameResolver {
@@ -69,7 +69,7 @@ export function createHostnames(options: {
   let asked = 0;
   let isClosed = false;
 
-  function takeTurn(): boolean {
+  function takeAllowance(): boolean {
     const now = clock.monotonicMs();
     const grown = ((now - countedAtMs) / 1_000) * askedPerSecond;
     allowance = Math.min(askedBurst, allowance + grown);
@@ -106,7 +106,7 @@ export function createHostnames(options: {
       const forMs = shown.length === 0 ? keptMs.without : Math.max(keptMs.least, ttlMs);
       return keep(text, { names: shown, crawler }, forMs);
     } catch (error) {
-      return keep(text, nothing, isAbsence(error) ? keptMs.without : keptMs.failed);
+      return keep(text, unknownHost, isAbsence(error) ? keptMs.without : keptMs.failed);
     } finally {
       asking.delete(text);
     }
@@ -115,14 +115,14 @@ export function createHostnames(options: {
   /** Asks, unless the answer is there or too much is asked. Resolves with what is known then. */
   async function ask(family: 4 | 6, given: Uint32Array): Promise<KnownHost> {
     const words = Uint32Array.from(given);
-    const own = replaceByEmbedded(family, words);
-    const text = formatIp(own, words);
+    const embedded = replaceByEmbedded(family, words);
+    const text = formatIp(embedded, words);
     const found = answers.get(text);
     if (found !== undefined && found.untilMs > clock.monotonicMs()) return found;
-    if (resolver === undefined || isClosed || !isPublic(own, words)) return nothing;
+    if (resolver === undefined || isClosed || !isPublic(embedded, words)) return unknownHost;
     const running = asking.get(text);
     if (running !== undefined) return running;
-    if (!takeTurn()) return nothing;
+    if (!takeAllowance()) return unknownHost;
     const answer = lookUp(resolver, text, words);
     asking.set(text, answer);
     return answer;
@@ -130,12 +130,12 @@ export function createHostnames(options: {
 
   /** Returns what is known now; where nothing is, it is asked for, and a later call has it. */
   function known(family: 4 | 6, given: Uint32Array): KnownHost {
-    if (resolver === undefined) return nothing;
+    if (resolver === undefined) return unknownHost;
     const words = Uint32Array.from(given);
     const found = answers.get(formatIp(replaceByEmbedded(family, words), words));
     if (found !== undefined && found.untilMs > clock.monotonicMs()) return found;
     void ask(family, given);
-    return nothing;
+    return unknownHost;
   }
 
   const tables: readonly BoundedTable[] =
@@ -236,7 +236,7 @@ const crawlers: readonly (readonly [crawler: string, ...names: string[]])[] = [
   ['Yahoo! Slurp', '.crawl.yahoo.net'],
 ];
 
-function isNamedSo(name: string, pattern: string): boolean {
+function matchesPattern(name: string, pattern: string): boolean {
   const [start = '', domain] = pattern.split('*');
   if (domain === undefined) return name.endsWith(pattern);
   // The star stands for a part of one label.
@@ -246,5 +246,5 @@ function isNamedSo(name: string, pattern: string): boolean {
 
 /** @param name confirmed, in lower case */
 export function crawlerOf(name: string): string | undefined {
-  return crawlers.find(([, ...patterns]) => patterns.some((one) => isNamedSo(name, one)))?.[0];
+  return crawlers.find(([, ...patterns]) => patterns.some((one) => matchesPattern(name, one)))?.[0];
 }

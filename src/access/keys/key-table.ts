@@ -139,7 +139,7 @@ function createWriter(handle: KeyTableHandle, layout: Layout) {
   }
 
   /** Puts a slot into the first cell of its run that holds no living key. */
-  function place(start: number, firstWord: number, slot: number): void {
+  function insertSlot(start: number, firstWord: number, slot: number): void {
     let cell = firstWord & mask;
     while (words[start + cell]! > 0) cell = (cell + 1) & mask;
     if (words[start + cell] === 0) cellsUsed++;
@@ -154,7 +154,7 @@ function createWriter(handle: KeyTableHandle, layout: Layout) {
     cellsUsed = 0;
     for (let i = 0; i < cellCount; i++) {
       const content = words[from + i]!;
-      if (content > 0) place(to, words[slotsAt + (content - 1) * slotWords]!, content - 1);
+      if (content > 0) insertSlot(to, words[slotsAt + (content - 1) * slotWords]!, content - 1);
     }
     Atomics.store(words, 0, (words[0]! + 1) | 0);
   }
@@ -183,7 +183,7 @@ function createWriter(handle: KeyTableHandle, layout: Layout) {
       Atomics.store(words, at + scopesWord, scopes);
       Atomics.store(words, at + usedWord, 0);
       Atomics.store(words, at + generationWord, words[at + generationWord]! + 1);
-      place(cellsAt(), hash.words[0]!, slot);
+      insertSlot(cellsAt(), hash.words[0]!, slot);
       size++;
       if (cellsUsed > cellCount >> 1) rebuild();
       return ok(undefined);

@@ -94,16 +94,16 @@ export const createKey = operation({
     },
   },
   audit: 'required',
-  async run(w, { email, name, scopes: asked, readPerMinute, writePerMinute }) {
+  async run(tools, { email, name, scopes: asked, readPerMinute, writePerMinute }) {
     if (name === undefined && asked !== undefined) {
       throw new OperatorError(
         '--scope goes with --name; a key without a name may check and report',
       );
     }
     const wanted = { name, scopes: asked ?? defaultScopes };
-    const made = expect(await w.apiKeys.create(email, wanted));
+    const made = expect(await tools.apiKeys.create(email, wanted));
     if (readPerMinute !== undefined || writePerMinute !== undefined) {
-      expect(await w.accounts.setQuotas(email, { readPerMinute, writePerMinute }));
+      expect(await tools.accounts.setQuotas(email, { readPerMinute, writePerMinute }));
     }
     return made;
   },
@@ -161,10 +161,10 @@ export const renameKey = operation({
     },
   },
   audit: 'required',
-  async run(w, { email, name, newName }) {
-    const { id } = expect(await w.accounts.find(email));
-    const found = (await w.apiKeys.list(id)).find((one) => one.name === name);
-    expect(await w.apiKeys.rename(id, found?.id ?? '', newName));
+  async run(tools, { email, name, newName }) {
+    const { id } = expect(await tools.accounts.find(email));
+    const found = (await tools.apiKeys.list(id)).find((one) => one.name === name);
+    expect(await tools.apiKeys.rename(id, found?.id ?? '', newName));
     return { id: found?.id, name: newName };
   },
   lines: ({ name }, { name: former }) => [`the key ${former} is called ${name} now`],
@@ -184,7 +184,7 @@ export const revokeKey = operation({
   },
   audit: 'required',
   before: async () => 'active',
-  run: async (w, { id }) => shownKey(expect(await w.apiKeys.revoke(id))),
+  run: async (tools, { id }) => shownKey(expect(await tools.apiKeys.revoke(id))),
   outcome: () => 'revoked',
   lines: ({ id, email }) => [`key ${id} of ${email} is revoked`],
 });
@@ -218,13 +218,13 @@ export const addBouncer = operation({
     },
   },
   audit: 'required',
-  async run(w, { email, name, limit, dns, agent, mail, manage }) {
+  async run(tools, { email, name, limit, dns, agent, mail, manage }) {
     if (Number(dns) + Number(agent) + Number(mail) + Number(manage) > 1) {
       throw new OperatorError('--dns, --agent, --mail and --manage do not go together');
     }
     const terms = { name, entriesMax: limit, label: dns };
     const scope: KeyScope = agent ? 'agent' : mail ? 'mail' : manage ? 'manage' : 'bouncer';
-    return expect(await w.apiKeys.create(email, { ...terms, scopes: [scope] }));
+    return expect(await tools.apiKeys.create(email, { ...terms, scopes: [scope] }));
   },
   lines: ({ text, label }) => [text, ...(label === undefined ? [] : [`DNS label: ${label}`])],
 });
@@ -240,14 +240,14 @@ export const listBouncers = operation({
       isArgument: true,
     },
   },
-  async run(w, { email }) {
+  async run(tools, { email }) {
     const keys =
       email === undefined
-        ? await w.apiKeys.allNamed()
-        : await w.apiKeys.list(expect(await w.accounts.find(email)).id);
+        ? await tools.apiKeys.allNamed()
+        : await tools.apiKeys.list(expect(await tools.accounts.find(email)).id);
     const emails = new Map<string, string>();
     for (const { account: id } of keys) {
-      const found = emails.has(id) ? undefined : await w.accounts.find(id);
+      const found = emails.has(id) ? undefined : await tools.accounts.find(id);
       if (found?.ok) emails.set(id, found.value.email);
     }
     return (
@@ -278,13 +278,13 @@ export const removeBouncer = operation({
   purpose: 'refuse the key of a bouncer from its next request on, for good',
   parameters: { email: account, name: listedName },
   audit: 'required',
-  async run(w, { email, name }) {
-    const { id, email: address } = expect(await w.accounts.find(email));
-    const key = (await w.apiKeys.list(id)).find((one) => one.name === name);
+  async run(tools, { email, name }) {
+    const { id, email: address } = expect(await tools.accounts.find(email));
+    const key = (await tools.apiKeys.list(id)).find((one) => one.name === name);
     if (key === undefined || name === '') {
       throw new OperatorError(`${address} has no key of that name`);
     }
-    expect(await w.apiKeys.revoke(key.id));
+    expect(await tools.apiKeys.revoke(key.id));
     return { id: key.id, name };
   },
   lines: ({ name }) => [`the key of ${name} is revoked`],
@@ -357,10 +357,12 @@ export const createSiteKey = operation({
     },
   },
   audit: 'required',
-  async run(w, { email, hosts, passClean, level }) {
-    const { id } = expect(await w.accounts.find(email));
+  async run(tools, { email, hosts, passClean, level }) {
+    const { id } = expect(await tools.accounts.find(email));
     return shownSiteKey(
-      expect(await createSiteKeys(w).create(id, hosts, { passesClean: passClean, least: level })),
+      expect(
+        await createSiteKeys(tools).create(id, hosts, { passesClean: passClean, least: level }),
+      ),
     );
   },
   lines: ({ id }) => [id],
@@ -385,13 +387,13 @@ export const setSiteKey = operation({
     },
   },
   audit: 'required',
-  async run(w, { id, passClean, level }) {
+  async run(tools, { id, passClean, level }) {
     if (passClean === undefined && level === undefined) {
       throw new OperatorError('say --pass-clean, --level, or both');
     }
     const passes = passClean === undefined ? {} : { passesClean: passClean === 'on' };
     const settings = level === undefined ? passes : { ...passes, least: level };
-    return shownSiteKey(expect(await createSiteKeys(w).set(id, settings)));
+    return shownSiteKey(expect(await createSiteKeys(tools).set(id, settings)));
   },
   outcome: puzzleOf,
   lines: (siteKey) => [`${siteKey.id}: ${puzzleOf(siteKey)}`],
@@ -401,7 +403,7 @@ export const listSiteKeys = operation({
   name: 'sitekey list',
   purpose: 'all site keys with their accounts and host names',
   parameters: {},
-  run: async (w) => (await createSiteKeys(w).list()).map(shownSiteKey),
+  run: async (tools) => (await createSiteKeys(tools).list()).map(shownSiteKey),
   lines: (siteKeys) =>
     columnsOr(
       'no site key was made yet',
@@ -422,7 +424,7 @@ export const revokeSiteKey = operation({
   parameters: { id: siteKeyId },
   audit: 'required',
   before: async () => 'active',
-  run: async (w, { id }) => shownSiteKey(expect(await createSiteKeys(w).revoke(id))),
+  run: async (tools, { id }) => shownSiteKey(expect(await createSiteKeys(tools).revoke(id))),
   outcome: () => 'revoked',
   lines: ({ id }) => [`site key ${id} is revoked`],
 });

@@ -1,4 +1,4 @@
-/** `portcullis verify`: is everything there that was written, and does it agree? Changes nothing. */
+/** `portcullis verify` tells whether everything is there that was written, and agrees. It changes nothing. */
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -35,9 +35,9 @@ export async function verify(flags: VerifyFlags): Promise<void> {
 async function verifyBackup(file: string, flags: VerifyFlags, output: Output): Promise<void> {
   const { config, random } = existingStore({ mayBeMissing: true, mayBeShared: true });
   const source = await sourceFor(resolve(file), config, flags);
-  const checked = await withCount(output, (on) => checkBackup(source, on));
+  const checked = await withProgress(output, (on) => checkBackup(source, on));
   const { about, encrypted, sealedWith, rows } = checked;
-  const key = keyInside(about) ?? ownKey(about, config, random);
+  const key = keyInside(about) ?? keyOfSettings(about, config, random);
   const seal = key === undefined ? undefined : erasedSealOf(key);
   const place = { file, dataDir: undefined, mayBeUnchecked: true };
   const erased = await erasedSince({ ...place, source, about, seal, flags });
@@ -60,15 +60,15 @@ async function verifyBackup(file: string, flags: VerifyFlags, output: Output): P
   });
 }
 
-/** The one of the settings, where the store of the backup is sealed with it. */
-function ownKey(about: About, config: Config, random: Random): MasterKey | undefined {
+/** Returns the key of the settings if the store of the backup is sealed with it. */
+function keyOfSettings(about: About, config: Config, random: Random): MasterKey | undefined {
   if (!existsSync(config.masterKeyFile ?? join(config.dataDir, 'master.key'))) return undefined;
   const key = readMasterKey(config, random, true);
   return Buffer.from(key.id).toString('hex') === about.masterKeyId ? key : undefined;
 }
 
 async function verifyStore(output: Output): Promise<void> {
-  const done = await withCount(output, (onProgress) =>
+  const done = await withProgress(output, (onProgress) =>
     runOperation(
       'verify',
       {},
@@ -86,7 +86,7 @@ async function verifyStore(output: Output): Promise<void> {
   output.line(`${read} are as they were written and agree`);
 }
 
-async function withCount<T>(output: Output, run: (on: OnProgress) => Promise<T>): Promise<T> {
+async function withProgress<T>(output: Output, run: (on: OnProgress) => Promise<T>): Promise<T> {
   const clock = systemClock();
   const shared = { stream: process.stderr, silent: output.json, label: 'verify', clock };
   let progress: Progress<number> | undefined;

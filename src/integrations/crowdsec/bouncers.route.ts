@@ -213,7 +213,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
     return text === undefined || slot < 0 ? undefined : { keyId: keyIdOf(text), slot };
   }
 
-  const seen = (request: Request) => ({
+  const clientFacts = (request: Request) => ({
     agent: firstHeader(request, 'user-agent') ?? '',
     address: request.clientIp,
   });
@@ -258,7 +258,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       if (request.method === 'HEAD') return replyOf([], false);
       const query = parseQuery(request.query);
       if (!query.ok) return fail('bad_request', badQuery);
-      const { agent, address } = seen(request);
+      const { agent, address } = clientFacts(request);
       const poll: Poll = {
         keyId,
         slot,
@@ -315,7 +315,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
         }
         const usage = readUsage(whole.value.body);
         if (!usage.ok) return usage;
-        if (keyId !== undefined) uses.note(keyId, { ...seen(request), ...usage.value });
+        if (keyId !== undefined) uses.note(keyId, { ...clientFacts(request), ...usage.value });
         return { status: 201, headers: [noStore] };
       });
     }),

@@ -31,8 +31,8 @@ const operation = operationsOn<FederationTools>();
 const rotationMs = 30 * dayMs;
 const rowsPerCommit = 100;
 
-async function keysOf(w: FederationTools) {
-  const found = await readKeys(w.store, w.masterKey, w.clock.now());
+async function keysOf(tools: FederationTools) {
+  const found = await readKeys(tools.store, tools.masterKey, tools.clock.now());
   return found && expect(found);
 }
 
@@ -49,10 +49,10 @@ export const showKey = operation({
     'the key of this server for its peers, made at the first time: one line to hand to their operators',
   parameters: {},
   audit: 'required',
-  async run(w) {
-    const name = nameOf(w);
-    const known = await keysOf(w);
-    const key = known?.key ?? expect(await writeKey(w, name, w.clock.now(), undefined));
+  async run(tools) {
+    const name = nameOf(tools);
+    const known = await keysOf(tools);
+    const key = known?.key ?? expect(await writeKey(tools, name, tools.clock.now(), undefined));
     return {
       line: key.line,
       isNew: known === undefined,
@@ -80,12 +80,12 @@ export const rotateKey = operation({
     },
   },
   audit: 'required',
-  async run(w, { revoke }) {
-    const known = await keysOf(w);
+  async run(tools, { revoke }) {
+    const known = await keysOf(tools);
     if (known === undefined)
       return refuse(fail('not_found', 'there is no key yet: federation key'));
-    const name = nameOf(w);
-    const now = w.clock.now();
+    const name = nameOf(tools);
+    const now = tools.clock.now();
     if (!revoke && known.former !== undefined) {
       const until = dateText(known.formerUntil);
       const detail = `the key before signs until ${until}: peers could lose the way. --revoke ends both`;
@@ -97,7 +97,7 @@ export const rotateKey = operation({
       );
     }
     const former = revoke ? undefined : { key: known.key, until: now + rotationMs };
-    const key = expect(await writeKey(w, name, now, former));
+    const key = expect(await writeKey(tools, name, now, former));
     return { line: key.line, isRevoked: revoke, bothUntil: former && dateText(former.until) };
   },
   outcome: ({ isRevoked }) => (isRevoked ? 'revoked' : 'rotated'),
@@ -123,25 +123,25 @@ export const publish = operation({
     },
   },
   audit: 'required',
-  async run(w, { state }) {
+  async run(tools, { state }) {
     const isOn = state === 'on';
-    if (isOn && (await keysOf(w)) === undefined) {
+    if (isOn && (await keysOf(tools)) === undefined) {
       refuse(fail('not_found', 'there is no key yet: federation key makes it'));
     }
-    const { publication, version } = await readPublication(w.store);
+    const { publication, version } = await readPublication(tools.store);
     if (publication.isOn !== isOn) {
       const { seq, chain, headAt } = publication;
       // The numbers go on, and a head is never older than one that somebody has.
       const next: Publication = { ...nothingPublished, isOn, seq, chain, headAt, oldest: seq + 1 };
       const key = federationPublicationKey();
-      const done = await w.store.commit({
+      const done = await tools.store.commit({
         check: [{ key, version }],
         set: [{ key, value: publications.encode(next) }],
       });
       if (!done.ok) refuse(fail('conflict', 'it was being changed at the same time: try again'));
     }
-    if (!isOn) await forgetAll(w.store);
-    const { federationLeast: least, federationAccess: access, feedLicence: licence } = w.config;
+    if (!isOn) await forgetAll(tools.store);
+    const { federationLeast: least, federationAccess: access, feedLicence: licence } = tools.config;
     return { isOn, least, access, licence };
   },
   outcome: ({ isOn }) => (isOn ? 'on' : 'off'),
@@ -189,9 +189,9 @@ export const federationStatus = operation({
   name: 'federation status',
   purpose: 'the key of this server, and what it publishes',
   parameters: {},
-  async run(w) {
-    const keys = await keysOf(w);
-    const { publication } = await readPublication(w.store);
+  async run(tools) {
+    const keys = await keysOf(tools);
+    const { publication } = await readPublication(tools.store);
     return {
       key: keys?.key.line ?? null,
       formerKeyUntil: keys?.former === undefined ? null : dateText(keys.formerUntil),
@@ -201,8 +201,8 @@ export const federationStatus = operation({
       rowsOfSnapshot: publication.snapshotAt === 0 ? null : publication.snapshotRows,
       snapshotAt: publication.snapshotAt === 0 ? null : dateText(publication.snapshotAt),
       signedAt: publication.head.length === 0 ? null : dateText(publication.headAt),
-      least: w.config.federationLeast,
-      access: w.config.federationAccess,
+      least: tools.config.federationLeast,
+      access: tools.config.federationAccess,
     };
   },
   lines: (of) => [

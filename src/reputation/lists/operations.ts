@@ -163,7 +163,7 @@ interface ListInput {
 
 /** Loads the list whose bytes come along. It is read to its end before anything is written. */
 async function load(
-  w: ListTools,
+  tools: ListTools,
   list: 'seed' | 'anon' | 'good',
   input: ListInput,
   kind: Pick<ListKind, 'format'> & Partial<ListKind>,
@@ -171,21 +171,21 @@ async function load(
 ) {
   const { label, source: name = listNameOf(label), hold: holdDays } = input;
   if (/^https?:\/\//i.test(label) && URL.canParse(label)) {
-    const peerHosts = await hostsOfPeers(w.store);
+    const peerHosts = await hostsOfPeers(tools.store);
     await openDestinations({ allowPrivate: true, peerHosts }).admit(new URL(label));
   }
-  const { clock } = w;
+  const { clock } = tools;
   const startMs = clock.monotonicMs();
   const { format, confidence: score = 0, service: of } = kind;
   const rules = { format, confidence: score, service: of };
-  const systems = systemSource(w.config.geoAsnMmdb);
+  const systems = systemSource(tools.config.geoAsnMmdb);
   const how = { ...rules, label, systems, allowDocumentation: input.documentation };
-  const { collected, stats } = await w.readList(how, call);
+  const { collected, stats } = await tools.readList(how, call);
   const total = collected.rows;
   call.progress({ verb: 'written', done: 0, total });
   const seq = expect(
     await loadList({
-      ...w,
+      ...tools,
       list,
       source: name,
       holdDays,
@@ -268,12 +268,12 @@ export const seedList = operation({
     documentation,
   },
   audit: 'required',
-  async run(w, input, call) {
+  async run(tools, input, call) {
     refuseMixed(input);
-    if (input.knownGood) return load(w, 'good', input, { ...input, confidence: 0 }, call);
+    if (input.knownGood) return load(tools, 'good', input, { ...input, confidence: 0 }, call);
     const score = input.confidence ?? confidenceDefault;
     const format = withPath(input.format, input.path);
-    return load(w, 'seed', input, { ...input, format, confidence: score }, call);
+    return load(tools, 'seed', input, { ...input, format, confidence: score }, call);
   },
   lines: loadedLines,
 });
@@ -283,7 +283,7 @@ export const loadAnonymous = operation({
   purpose: 'load a list of anonymous exits: Tor bulk list or exit-addresses',
   parameters: { label: listArgument, source, hold, documentation },
   audit: 'required',
-  run: (w, input, call) => load(w, 'anon', input, { format: 'anon' }, call),
+  run: (tools, input, call) => load(tools, 'anon', input, { format: 'anon' }, call),
   lines: loadedLines,
 });
 
@@ -292,7 +292,7 @@ export const loadKnownGoodList = operation({
   purpose: 'the same as seed --known-good --format plain',
   parameters: { label: listArgument, source, hold, documentation },
   audit: 'required',
-  run: (w, input, call) => load(w, 'good', input, { format: 'plain' }, call),
+  run: (tools, input, call) => load(tools, 'good', input, { format: 'plain' }, call),
   lines: loadedLines,
 });
 
@@ -342,9 +342,9 @@ interface SourceInput extends ListKind {
 }
 
 /** @throws OperatorError where they would cross the Internet for all to read */
-function credentialsFor(w: ListTools, url: URL, given: Parameters<typeof readCredentials>[0]) {
+function credentialsFor(tools: ListTools, url: URL, given: Parameters<typeof readCredentials>[0]) {
   const credentials = readCredentials(given);
-  if (credentials === undefined || url.protocol === 'https:' || w.config.sourceAllowPrivate) {
+  if (credentials === undefined || url.protocol === 'https:' || tools.config.sourceAllowPrivate) {
     return credentials;
   }
   throw new OperatorError('a header or a password is sent over https alone');
@@ -359,7 +359,7 @@ async function refuseFaulty({ store, config }: ListTools, url: URL): Promise<voi
 }
 
 /** Has the running server fetch a list from now on. */
-async function subscribe(w: ListTools, input: SourceInput) {
+async function subscribe(tools: ListTools, input: SourceInput) {
   refuseMixed(input);
   const url = new URL(input.url);
   url.hash = '';
@@ -367,7 +367,7 @@ async function subscribe(w: ListTools, input: SourceInput) {
   if (input.hold * dayMs < 2 * everyMs) {
     throw new OperatorError('--hold must be twice as long as --every, or longer');
   }
-  await refuseFaulty(w, url);
+  await refuseFaulty(tools, url);
   const terms = {
     name: input.source ?? listNameOf(url.href),
     url: url.href,
@@ -379,10 +379,10 @@ async function subscribe(w: ListTools, input: SourceInput) {
     service: input.service,
     everyMs,
   } as const;
-  const at = w.clock.now();
-  const credentials = credentialsFor(w, url, input);
-  const sealed = credentials && sealCredentials(w.masterKey, w.random, terms, credentials);
-  const row = expect(await addSubscription(w.store, terms, at, sealed));
+  const at = tools.clock.now();
+  const credentials = credentialsFor(tools, url, input);
+  const sealed = credentials && sealCredentials(tools.masterKey, tools.random, terms, credentials);
+  const row = expect(await addSubscription(tools.store, terms, at, sealed));
   return shownSource(row, at, sealed !== undefined);
 }
 
@@ -425,8 +425,8 @@ export const listOffers = operation({
   name: 'source offers',
   purpose: 'lists that you may switch on, each with its terms',
   parameters: {},
-  async run(w) {
-    const on = new Set((await listSubscriptions(w.store)).map(({ name }) => name));
+  async run(tools) {
+    const on = new Set((await listSubscriptions(tools.store)).map(({ name }) => name));
     return offeredLists.map((one) => ({ ...one, isOn: on.has(one.name) }));
   },
   lines: (offers) =>
@@ -456,7 +456,7 @@ export const switchOn = operation({
     },
   },
   audit: 'required',
-  async run(w, { name }) {
+  async run(tools, { name }) {
     const {
       url,
       format,
@@ -464,7 +464,7 @@ export const switchOn = operation({
       every,
     } = offeredLists.find((one) => one.name === name)!;
     const terms = { url, format, confidence: score, every, source: name, hold: 30 };
-    return subscribe(w, { ...terms, knownGood: false, documentation: false });
+    return subscribe(tools, { ...terms, knownGood: false, documentation: false });
   },
   undo: ({ name }) => ({ operation: 'source remove', input: { name } }),
   outcome: ({ state }) => state,
@@ -486,18 +486,22 @@ export const previewSource = operation({
     header,
     user,
   },
-  async run(w, { url, format, path: at, confidence: score = confidenceDefault, ...given }, call) {
-    const allowPrivate = w.config.sourceAllowPrivate;
-    await refuseFaulty(w, new URL(url));
-    const allowed = (await createAllowlist(w).list()).map(({ prefix }) => prefix);
+  async run(
+    tools,
+    { url, format, path: at, confidence: score = confidenceDefault, ...given },
+    call,
+  ) {
+    const allowPrivate = tools.config.sourceAllowPrivate;
+    await refuseFaulty(tools, new URL(url));
+    const allowed = (await createAllowlist(tools).list()).map(({ prefix }) => prefix);
     const how = {
       url: new URL(url).href,
       format: format === undefined && at === undefined ? 'auto' : withPath(format ?? 'json', at),
       confidence: score,
-      systems: systemSource(w.config.geoAsnMmdb),
-      credentials: credentialsFor(w, new URL(url), given),
+      systems: systemSource(tools.config.geoAsnMmdb),
+      credentials: credentialsFor(tools, new URL(url), given),
       allowPrivate,
-      peerHosts: await hostsOfPeers(w.store),
+      peerHosts: await hostsOfPeers(tools.store),
       allowed,
     } as const;
     return expect(await previewList(how, call.signal));
@@ -516,13 +520,13 @@ export const listSources = operation({
   name: 'source list',
   purpose: 'sources with their age, rows, last changes and failures',
   parameters: {},
-  async run(w) {
-    const now = w.clock.now();
+  async run(tools) {
+    const now = tools.clock.now();
     const asking = new Set<string>();
-    for await (const page of pagesUnder(w.store, sourceSecretPrefix())) {
+    for await (const page of pagesUnder(tools.store, sourceSecretPrefix())) {
       for (const { key } of page) asking.add(Buffer.from(key.subarray(1, -1)).toString('utf8'));
     }
-    return (await listSubscriptions(w.store)).map((row) =>
+    return (await listSubscriptions(tools.store)).map((row) =>
       shownSource(row, now, asking.has(row.name)),
     );
   },
@@ -574,10 +578,10 @@ function ageText(seconds: number | null): string {
 }
 
 async function stateOfSource(
-  w: OperationTools,
+  tools: OperationTools,
   { name }: { readonly name: string },
 ): Promise<string> {
-  const row = (await listSubscriptions(w.store)).find((one) => one.name === name);
+  const row = (await listSubscriptions(tools.store)).find((one) => one.name === name);
   return row === undefined ? '' : sourceState(row);
 }
 
@@ -588,9 +592,9 @@ function sourceOrder<const Order extends SourceOrder>(order: Order, purpose: str
     parameters: { name: listedName },
     audit: 'required',
     before: stateOfSource,
-    async run(w, { name }) {
-      const at = w.clock.now();
-      return shownSource(expect(await orderSource(w.store, name, order, at)), at);
+    async run(tools, { name }) {
+      const at = tools.clock.now();
+      return shownSource(expect(await orderSource(tools.store, name, order, at)), at);
     },
     undo: ({ name }) => {
       const back = order === 'pause' ? 'resume' : order === 'resume' ? 'pause' : undefined;
@@ -621,12 +625,12 @@ export const removeSource = operation({
   parameters: { name: listedName },
   audit: 'required',
   before: stateOfSource,
-  async run(w, { name }) {
-    const { store } = w;
+  async run(tools, { name }) {
+    const { store } = tools;
     const row = expect(await changeSubscription(store, name, () => ({ state: 'removing' })));
-    await retractRows(w, row);
+    await retractRows(tools, row);
     expect(await forgetSubscription(store, name));
-    return shownSource(row, w.clock.now());
+    return shownSource(row, tools.clock.now());
   },
   outcome: () => 'removed',
   lines: ({ name }) => [`${name}: it is fetched no more, and its rows are taken back`],

@@ -88,10 +88,10 @@ export const addEntry = operation({
     },
   },
   audit: 'required',
-  async run(w, { prefix, score, category = 0, note, until }) {
+  async run(tools, { prefix, score, category = 0, note, until }) {
     const endsAt = until === undefined ? 0 : dateIn(until)!;
     const terms = { score, category, note, endsAt };
-    const { former, ...set } = expect(await createOwnEntries(w).add(prefix, terms));
+    const { former, ...set } = expect(await createOwnEntries(tools).add(prefix, terms));
     const before = former && shownEntry({ ...former, prefix: set.prefix });
     return { ...shownEntry(set), before };
   },
@@ -109,7 +109,8 @@ export const removeEntry = operation({
   purpose: 'remove a manual rule',
   parameters: { prefix: { ...rangeOrGroup, help: 'as it was added' } },
   audit: 'required',
-  run: async (w, { prefix }) => shownEntry(expect(await createOwnEntries(w).remove(prefix))),
+  run: async (tools, { prefix }) =>
+    shownEntry(expect(await createOwnEntries(tools).remove(prefix))),
   undo: (entry) => ({ operation: 'entry add', input: entryInput(entry) }),
   outcome: (entry) => `${entry.prefix} removed`,
   lines: (entry) => [`the manual rule for ${entry.prefix} is removed`],
@@ -126,8 +127,8 @@ export const listEntries = operation({
       isArgument: true,
     },
   },
-  async run(w, { part }) {
-    const entries = await createOwnEntries(w).list(part.trim());
+  async run(tools, { part }) {
+    const entries = await createOwnEntries(tools).list(part.trim());
     return entries.map((entry) => ({ ...shownEntry(entry), ...networksIn(entry) }));
   },
   lines: (entries) =>
@@ -164,8 +165,8 @@ export const addRule = operation({
   purpose: 'put an address, a network, an autonomous system or a country on the allowlist',
   parameters: { prefix: rangeOrGroup, reason: { ...note, help: 'why; shown by list' } },
   audit: 'required',
-  async run(w, { prefix, reason }) {
-    const { former, ...rule } = expect(await createAllowlist(w).add(prefix, reason));
+  async run(tools, { prefix, reason }) {
+    const { former, ...rule } = expect(await createAllowlist(tools).add(prefix, reason));
     return { ...shownRule(rule), reasonBefore: former?.reason };
   },
   undo: ({ prefix, reasonBefore }) =>
@@ -182,7 +183,7 @@ export const removeRule = operation({
   purpose: 'take off the allowlist what was put on it',
   parameters: { prefix: { ...rangeOrGroup, help: 'as it was added' } },
   audit: 'required',
-  run: async (w, { prefix }) => shownRule(expect(await createAllowlist(w).remove(prefix))),
+  run: async (tools, { prefix }) => shownRule(expect(await createAllowlist(tools).remove(prefix))),
   undo: ({ prefix, reason }) => ({ operation: 'allow add', input: { prefix, reason } }),
   outcome: (rule) => `${rule.prefix} off`,
   lines: (rule) => [`${rule.prefix} is off the allowlist`],
@@ -192,8 +193,8 @@ export const listRules = operation({
   name: 'allow list',
   purpose: 'what is on the allowlist, since when, and why',
   parameters: {},
-  async run(w) {
-    const rules = await createAllowlist(w).list();
+  async run(tools) {
+    const rules = await createAllowlist(tools).list();
     return rules.map(shownRule);
   },
   lines: (rules) =>

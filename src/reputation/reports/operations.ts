@@ -62,19 +62,19 @@ export const listReports = operation({
       help: 'at most so many',
     },
   },
-  async run(w, { address: text, account: email, limit }) {
+  async run(tools, { address: text, account: email, limit }) {
     if ((text === undefined) === (email === undefined)) {
       throw new OperatorError('name either an address or --account <email>');
     }
     if (text !== undefined) {
       const { family, words } = readEmbedded(text);
-      const found = await createReportStore(w).list(family, words, 0, limit);
+      const found = await createReportStore(tools).list(family, words, 0, limit);
       return { of: text, by: false, reports: found.map(shownReport) };
     }
     // By the index that the account's own page reads; it is made where there is none.
-    const { id, email: of, createdAt } = expect(await w.accounts.find(email!));
+    const { id, email: of, createdAt } = expect(await tools.accounts.find(email!));
     const walks = createSemaphore({ runningMax: 1, waitingMax: 0 });
-    const own = createOwnReports({ ...w, walks, pace: () => createTurns() });
+    const own = createOwnReports({ ...tools, walks, pace: () => createTurns() });
     const found: OwnReport[] = [];
     let after: string | undefined;
     do {
@@ -155,7 +155,7 @@ export const retractOperation = operation({
     },
   },
   audit: 'required',
-  async run(w, { id, account: email, address: named, since }) {
+  async run(tools, { id, account: email, address: named, since }) {
     if ([id, email, named].filter((one) => one !== undefined).length !== 1) {
       throw new OperatorError('name the id of a report, --account <email> or --address <address>');
     }
@@ -164,19 +164,19 @@ export const retractOperation = operation({
     }
     if (named !== undefined) {
       const ofAddress = textOfEmbedded(named);
-      return { ofAddress: { address: ofAddress, ...expect(await retractAll(w, ofAddress)) } };
+      return { ofAddress: { address: ofAddress, ...expect(await retractAll(tools, ofAddress)) } };
     }
     if (email !== undefined) {
-      const found = expect(await w.accounts.find(email));
+      const found = expect(await tools.accounts.find(email));
       const from = since === undefined ? 0 : dateIn(since)!;
-      const gone = await retract(w, found.id, from, true);
+      const gone = await retract(tools, found.id, from, true);
       return { ofAccount: { email: found.email, account: found.id, ...gone } };
     }
     const {
       address: of,
       account: by,
       removed,
-    } = expect(await retractReport(createReportStore(w), id!));
+    } = expect(await retractReport(createReportStore(tools), id!));
     return { ofReport: { address: of, account: by, removed } };
   },
   undo: ({ ofAddress }) =>
@@ -210,8 +210,8 @@ export const restoreOperation = operation({
   name: 'report restore',
   parameters: { address, reports: { schema: storedReports } },
   audit: 'required',
-  async run(w, { address: of, reports }) {
-    expect(await restoreReports(w, readEmbedded(of), reports));
+  async run(tools, { address: of, reports }) {
+    expect(await restoreReports(tools, readEmbedded(of), reports));
     return { address: of, restored: reports.length };
   },
   outcome: ({ restored }) => `${counted(restored, 'report')} put back`,

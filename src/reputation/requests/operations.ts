@@ -29,8 +29,8 @@ export const listRemovals = operation({
   name: 'removals list',
   purpose: 'what is asked for, the oldest first',
   parameters: {},
-  run: async (w) =>
-    (await createRemovals(w).list()).map((one) => ({ ...one, at: dateText(one.at) })),
+  run: async (tools) =>
+    (await createRemovals(tools).list()).map((one) => ({ ...one, at: dateText(one.at) })),
   lines: (rows) =>
     columnsOr(
       'nobody asks for a removal',
@@ -57,8 +57,8 @@ export const acceptRemovalOf = operation({
     },
   },
   audit: 'required',
-  async run(w, { address: of, allow }) {
-    const accepted = expect(await acceptRemoval(w, of, allow));
+  async run(tools, { address: of, allow }) {
+    const accepted = expect(await acceptRemoval(tools, of, allow));
     const { removed, request, reports, isNewRule } = accepted;
     return { address: of, removed, allowed: allow, request: asked(request), reports, isNewRule };
   },
@@ -90,8 +90,8 @@ export const refuseRemoval = operation({
   purpose: 'keep the reports; the owner may ask again',
   parameters: { address },
   audit: 'required',
-  async run(w, { address: of }) {
-    return { address: of, request: asked(expect(await createRemovals(w).remove(of))) };
+  async run(tools, { address: of }) {
+    return { address: of, request: asked(expect(await createRemovals(tools).remove(of))) };
   },
   undo: ({ address: of, request }) => ({
     operation: 'removals reopen',
@@ -126,15 +126,15 @@ export const reopenRemoval = operation({
     },
   },
   audit: 'required',
-  async run(w, { address: of, reason, at, fromAddress, signedIn, disallow, reports = [] }) {
+  async run(tools, { address: of, reason, at, fromAddress, signedIn, disallow, reports = [] }) {
     if (disallow) {
-      const gone = await createAllowlist(w).remove(of);
+      const gone = await createAllowlist(tools).remove(of);
       if (!gone.ok && gone.error !== 'not_found') expect(gone);
     }
-    if (reports.length > 0) expect(await restoreReports(w, readEmbedded(of), reports));
+    if (reports.length > 0) expect(await restoreReports(tools, readEmbedded(of), reports));
     const from = { fromAddress, signedIn };
     const asker = { standing: standingOf(from), network: unknownNetwork };
-    expect(await createRemovals(w).add(of, { reason, ...from }, asker, at));
+    expect(await createRemovals(tools).add(of, { reason, ...from }, asker, at));
     return { address: of, restored: reports.length };
   },
   outcome: ({ restored }) => `waits again, ${counted(restored, 'report')} put back`,
@@ -146,8 +146,8 @@ export const listAnonymousReports = operation({
   purpose:
     'anonymous reports that wait, the oldest first; each counts for nothing until you decide',
   parameters: {},
-  run: async (w) =>
-    (await createAnonymousReports(w).list()).map(({ at, categories, ...report }) => ({
+  run: async (tools) =>
+    (await createAnonymousReports(tools).list()).map(({ at, categories, ...report }) => ({
       ...report,
       at: dateText(at),
       categories: categoriesOf(categories),
@@ -170,8 +170,11 @@ export const removeAnonymousReport = operation({
   purpose: 'dismiss an anonymous report',
   parameters: { address },
   audit: 'required',
-  async run(w, { address: of }) {
-    return { address: of, report: fieldsOf(expect(await createAnonymousReports(w).remove(of))) };
+  async run(tools, { address: of }) {
+    return {
+      address: of,
+      report: fieldsOf(expect(await createAnonymousReports(tools).remove(of))),
+    };
   },
   undo: ({ address: of, report }) => ({
     operation: 'tips reopen',
@@ -190,13 +193,13 @@ export const acceptAnonymousReport = operation({
     score: { ...addEntry.parameters.score, help: '1 to 100; from 75 on it is blocked' },
   },
   audit: 'required',
-  async run(w, { address: of, score }) {
-    const waiting = createAnonymousReports(w);
+  async run(tools, { address: of, score }) {
+    const waiting = createAnonymousReports(tools);
     const report = await waiting.find(of);
     if (report === undefined) throw new OperatorError(`nothing waits for ${of}`);
     const [category = 0] = categoriesOf(report.categories);
     const terms = { score, category, note: 'by an anonymous report', endsAt: 0 };
-    const { former, ...set } = expect(await createOwnEntries(w).add(of, terms));
+    const { former, ...set } = expect(await createOwnEntries(tools).add(of, terms));
     expect(await waiting.remove(of));
     return {
       address: of,
@@ -236,13 +239,13 @@ export const reopenAnonymousReport = operation({
     unset: { schema: flag, help: 'remove your manual rule for the address', kept: true },
   },
   audit: 'required',
-  async run(w, { address: of, categories, comment, at, unset }) {
+  async run(tools, { address: of, categories, comment, at, unset }) {
     if (unset) {
-      const gone = await createOwnEntries(w).remove(of);
+      const gone = await createOwnEntries(tools).remove(of);
       if (!gone.ok && gone.error !== 'not_found') expect(gone);
     }
     const mask = categories.reduce((bits, one) => bits | (1 << one), 0) >>> 0;
-    const waiting = createAnonymousReports(w);
+    const waiting = createAnonymousReports(tools);
     expect(await waiting.add(of, { categories: mask, comment }, undefined, at));
     return { address: of };
   },

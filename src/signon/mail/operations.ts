@@ -72,17 +72,23 @@ export const testMail = operation({
     },
   },
   audit: 'required',
-  async run(w, { to, language }, call) {
-    const { config } = w;
-    if (call.isOnConsole && w.mailer !== undefined) {
-      await sendByServer(w, w.mailer, to, language);
+  async run(tools, { to, language }, call) {
+    const { config } = tools;
+    if (call.isOnConsole && tools.mailer !== undefined) {
+      await sendByServer(tools, tools.mailer, to, language);
       return { to, language, by: byOf(config), tls: undefined, dataDir: config.dataDir };
     }
     // This opens a connection of its own, with the same TLS rules as the transport.
     const tls = config.smtpUrl === undefined ? undefined : await inspectTls(config.smtpUrl);
     const link = `${config.baseUrl}/`;
-    const text = mailText(language, 'test', { link }, signature(mailSender(config)), w.clock.now());
-    const transport = transportOf(w);
+    const text = mailText(
+      language,
+      'test',
+      { link },
+      signature(mailSender(config)),
+      tools.clock.now(),
+    );
+    const transport = transportOf(tools);
     try {
       await transport.send({ to, language, link, ...text });
     } catch (error) {

@@ -124,14 +124,14 @@ export const createAccount = operation({
     },
   },
   audit: 'required',
-  async run(w, { email, password, standing }) {
-    const vouched = standing === 'newcomer' ? 'none' : (standing ?? standingOf(w.config));
-    if (password === undefined) return shown(expect(await w.accounts.create(email, vouched)));
-    return withNewPasswords(w, async (newPasswords) => {
+  async run(tools, { email, password, standing }) {
+    const vouched = standing === 'newcomer' ? 'none' : (standing ?? standingOf(tools.config));
+    if (password === undefined) return shown(expect(await tools.accounts.create(email, vouched)));
+    return withNewPasswords(tools, async (newPasswords) => {
       // Judged before there is an account: a weak one makes none.
       expect(await newPasswords.accept(password, email));
-      const info = expect(await w.accounts.create(email, vouched));
-      expect(await createOperator(w).setFirstPassword(info.id, password, newPasswords));
+      const info = expect(await tools.accounts.create(email, vouched));
+      expect(await createOperator(tools).setFirstPassword(info.id, password, newPasswords));
       return shown(info);
     });
   },
@@ -149,8 +149,8 @@ export const listAccounts = operation({
       isArgument: true,
     },
   },
-  async run(w, { part }) {
-    const directory = createDirectory(w);
+  async run(tools, { part }) {
+    const directory = createDirectory(tools);
     const all: ListedAccount[] = [];
     for (let after: string | undefined; ; ) {
       const page = await directory.list({ part, after, limit: listedAtOnce });
@@ -180,13 +180,13 @@ export const showAccount = operation({
   name: 'account show',
   purpose: 'state, age, keys, plan and sessions of an account',
   parameters: { email: { ...account, help: 'email of the account, or its id' } },
-  async run(w, { email }) {
-    const found = expect(await w.accounts.find(email));
+  async run(tools, { email }) {
+    const found = expect(await tools.accounts.find(email));
     const { id } = found;
-    const siteKeys = (await createSiteKeys(w).ofAccount(id)).map((key) => key.id);
-    const plan = (await createProfiles(w).load(id))?.plan ?? 'free';
-    const sessions = (await sessionsOf(w).list(id)).length;
-    const standing = await w.accounts.vouchedOf(id);
+    const siteKeys = (await createSiteKeys(tools).ofAccount(id)).map((key) => key.id);
+    const plan = (await createProfiles(tools).load(id))?.plan ?? 'free';
+    const sessions = (await sessionsOf(tools).list(id)).length;
+    const standing = await tools.accounts.vouchedOf(id);
     return shown({ ...found, standing, plan, sessions, siteKeys });
   },
   lines: (one) => [
@@ -216,12 +216,14 @@ export const setRole = operation({
     },
   },
   audit: 'required',
-  before: async (w, { email }) => (await listedAccount(w, email))?.role ?? '',
-  run: (w, { email, role }, call) =>
-    warnIfNoOperatorLeft(w, call, async () =>
+  before: async (tools, { email }) => (await listedAccount(tools, email))?.role ?? '',
+  run: (tools, { email, role }, call) =>
+    warnIfNoOperatorLeft(tools, call, async () =>
       listed(
         expect(
-          await createDirectory(w).setRole(email, role, { keepsOne: call.isOnConsole === true }),
+          await createDirectory(tools).setRole(email, role, {
+            keepsOne: call.isOnConsole === true,
+          }),
         ),
       ),
     ),
@@ -229,9 +231,12 @@ export const setRole = operation({
   lines: (set) => [`account ${set.email} has the role ${set.role}`],
 });
 
-async function listedAccount(w: AccountTools, email: string): Promise<ListedAccount | undefined> {
-  const found = await w.accounts.find(email);
-  return found.ok ? createDirectory(w).find(found.value.id) : undefined;
+async function listedAccount(
+  tools: AccountTools,
+  email: string,
+): Promise<ListedAccount | undefined> {
+  const found = await tools.accounts.find(email);
+  return found.ok ? createDirectory(tools).find(found.value.id) : undefined;
 }
 
 export const disableAccount = operation({
@@ -251,19 +256,23 @@ export const disableAccount = operation({
     },
   },
   audit: 'required',
-  before: async (w, { email }) => (await listedAccount(w, email))?.state ?? '',
-  async run(w, { email, abuse, since }, call) {
-    const one = call.isOnConsole ? await listedAccount(w, email) : undefined;
+  before: async (tools, { email }) => (await listedAccount(tools, email))?.state ?? '',
+  async run(tools, { email, abuse, since }, call) {
+    const one = call.isOnConsole ? await listedAccount(tools, email) : undefined;
     if (one?.role === 'operator') {
       refuse(fail('conflict', `${one.email} is an operator: take the role away first`));
     }
-    const changed = await warnIfNoOperatorLeft(w, call, async () =>
-      expect(await w.accounts.setDisabled(email, true, (id) => [signedOutNews(id, w.clock.now())])),
+    const changed = await warnIfNoOperatorLeft(tools, call, async () =>
+      expect(
+        await tools.accounts.setDisabled(email, true, (id) => [
+          signedOutNews(id, tools.clock.now()),
+        ]),
+      ),
     );
     const isAbuse = abuse || since !== undefined;
     const from = since === undefined ? 0 : dateIn(since)!;
     // A report under way carries nothing any more, and is found by another round.
-    const gone = isAbuse ? await w.retract(changed.id, from, false) : undefined;
+    const gone = isAbuse ? await tools.retract(changed.id, from, false) : undefined;
     return { account: shown(changed), gone };
   },
   outcome: () => 'disabled',
@@ -282,8 +291,8 @@ export const enableAccount = operation({
   purpose: 'let a disabled account work again; what was taken back stays away',
   parameters: oneAccount,
   audit: 'required',
-  before: async (w, { email }) => (await listedAccount(w, email))?.state ?? '',
-  run: async (w, { email }) => shown(expect(await w.accounts.setDisabled(email, false))),
+  before: async (tools, { email }) => (await listedAccount(tools, email))?.state ?? '',
+  run: async (tools, { email }) => shown(expect(await tools.accounts.setDisabled(email, false))),
   outcome: () => 'enabled',
   lines: ({ email }) => [`account ${email} is enabled`],
 });
@@ -304,10 +313,10 @@ export const vouchAccount = operation({
     },
   },
   audit: 'required',
-  async run(w, { email, standing }) {
-    const { id } = expect(await w.accounts.find(email));
-    const before = await w.accounts.vouchedOf(id);
-    return { ...shown(expect(await w.accounts.vouch(email, standing))), before };
+  async run(tools, { email, standing }) {
+    const { id } = expect(await tools.accounts.find(email));
+    const before = await tools.accounts.vouchedOf(id);
+    return { ...shown(expect(await tools.accounts.vouch(email, standing))), before };
   },
   undo: ({ id, before }) => ({
     operation: 'account vouch',
@@ -333,12 +342,12 @@ export const setPlan = operation({
     },
   },
   audit: 'required',
-  async before(w, { email }) {
-    const found = await w.accounts.find(email);
-    return found.ok ? ((await w.profiles.load(found.value.id))?.plan ?? 'free') : '';
+  async before(tools, { email }) {
+    const found = await tools.accounts.find(email);
+    return found.ok ? ((await tools.profiles.load(found.value.id))?.plan ?? 'free') : '';
   },
-  async run(w, { email, plan }) {
-    const set = expect(await createOperator(w).setPlan(email, plan));
+  async run(tools, { email, plan }) {
+    const set = expect(await createOperator(tools).setPlan(email, plan));
     return { email: set.email, plan: set.plan };
   },
   outcome: ({ plan }) => plan,
@@ -350,8 +359,8 @@ export const verifyIdentity = operation({
   purpose: 'say that a proof of the birth date was seen: sites see age_verified',
   parameters: oneAccount,
   audit: 'required',
-  async run(w, { email }) {
-    const done = expect(await createOperator(w).verifyIdentity(email));
+  async run(tools, { email }) {
+    const done = expect(await createOperator(tools).verifyIdentity(email));
     return { email: done.email, birthdate: done.birthdate, ageVerified: true };
   },
   lines: ({ email, birthdate }) => [`account ${email}: birth date ${birthdate} is verified`],
@@ -363,9 +372,9 @@ export const resetFactor = operation({
     'switch off the second factor of somebody who lost it, or who has one that a thief set up',
   parameters: oneAccount,
   audit: 'required',
-  async run(w, { email }) {
-    const { value, sent } = await withNotices(w, async (notices) =>
-      expect(await createOperator(w).resetFactor(email, notices)),
+  async run(tools, { email }) {
+    const { value, sent } = await withNotices(tools, async (notices) =>
+      expect(await createOperator(tools).resetFactor(email, notices)),
     );
     return { ...value, sent };
   },
@@ -380,9 +389,9 @@ export const sendReset = operation({
   purpose: 'mail the owner a link for a new password; nobody else sees it',
   parameters: oneAccount,
   audit: 'required',
-  async run(w, { email }) {
-    const { id, email: address } = expect(await w.accounts.find(email));
-    const { sent } = expect(await sendResetLink(w, id));
+  async run(tools, { email }) {
+    const { id, email: address } = expect(await tools.accounts.find(email));
+    const { sent } = expect(await sendResetLink(tools, id));
     return { email: address, sent };
   },
   outcome: ({ sent }) => (sent ? 'mailed' : 'not mailed'),
@@ -412,8 +421,8 @@ export const inviteAccount = operation({
     },
   },
   audit: 'required',
-  async run(w, { email, language }) {
-    const { invitation, sent } = expect(await sendInvitation(w, email, language));
+  async run(tools, { email, language }) {
+    const { invitation, sent } = expect(await sendInvitation(tools, email, language));
     return { ...shownInvitation(invitation), sent };
   },
   outcome: ({ sent }) => (sent ? 'mailed' : 'not mailed'),
@@ -428,7 +437,7 @@ export const listInvited = operation({
   name: 'account invitations',
   purpose: 'addresses that are invited and have not answered',
   parameters: {},
-  run: async (w) => (await listInvitations(w.store)).map(shownInvitation),
+  run: async (tools) => (await listInvitations(tools.store)).map(shownInvitation),
   lines: (all) =>
     columnsOr(
       'nobody is invited',
@@ -442,8 +451,8 @@ export const withdraw = operation({
   purpose: 'take an invitation back: its links open nothing any more',
   parameters: oneAccount,
   audit: 'required',
-  run: async (w, { email }) =>
-    expect(await withdrawInvitation(w.store, openPeople(w.store), email)),
+  run: async (tools, { email }) =>
+    expect(await withdrawInvitation(tools.store, openPeople(tools.store), email)),
   outcome: () => 'withdrawn',
   lines: ({ email }) => [`the invitation of ${email} is withdrawn`],
 });
@@ -469,12 +478,12 @@ export const setQuotas = operation({
     },
   },
   audit: 'required',
-  async run(w, { email, ...quotas }) {
+  async run(tools, { email, ...quotas }) {
     const { readPerMinute, writePerMinute } = quotas;
     if (readPerMinute === undefined && writePerMinute === undefined) {
       throw new OperatorError('say --read-per-minute, --write-per-minute or both');
     }
-    const set = expect(await w.accounts.setQuotas(email, { readPerMinute, writePerMinute }));
+    const set = expect(await tools.accounts.setQuotas(email, { readPerMinute, writePerMinute }));
     return { email: set.email, readPerMinute, writePerMinute };
   },
   outcome: ({ readPerMinute = 'as before', writePerMinute = 'as before' }) =>
@@ -487,13 +496,13 @@ export const endSessions = operation({
   purpose: 'sign an account out everywhere',
   parameters: oneAccount,
   audit: 'required',
-  async before(w, { email }) {
-    const found = await w.accounts.find(email);
-    return found.ok ? counted((await sessionsOf(w).list(found.value.id)).length, 'session') : '';
+  async before(tools, { email }) {
+    const found = await tools.accounts.find(email);
+    return found.ok ? counted((await sessionsOf(tools).list(found.value.id)).length, 'session') : '';
   },
-  async run(w, { email }) {
-    const { id, email: address } = expect(await w.accounts.find(email));
-    expect(await sessionsOf(w).endAll(id));
+  async run(tools, { email }) {
+    const { id, email: address } = expect(await tools.accounts.find(email));
+    expect(await sessionsOf(tools).endAll(id));
     return { email: address };
   },
   outcome: () => 'none',
@@ -505,10 +514,10 @@ export const deleteAccount = operation({
   purpose: 'remove an account and all that is kept of the person; reports stay, nameless',
   parameters: oneAccount,
   audit: 'required',
-  async run(w, { email }, call) {
-    const found = expect(await w.accounts.find(email));
-    await warnIfNoOperatorLeft(w, call, () =>
-      w.withDeletion(async (deletion) => expect(await deletion.delete(found.id))),
+  async run(tools, { email }, call) {
+    const found = expect(await tools.accounts.find(email));
+    await warnIfNoOperatorLeft(tools, call, () =>
+      tools.withDeletion(async (deletion) => expect(await deletion.delete(found.id))),
     );
     return shown(found);
   },
@@ -522,9 +531,9 @@ export const exportAccount = operation({
   purpose: 'all that is kept of a person, as JSON, without secrets',
   parameters: oneAccount,
   audit: 'required',
-  async run(w, { email }) {
-    const found = expect(await w.accounts.find(email));
-    return w.withDeletion(async (deletion) => expect(await deletion.exportOf(found.id)));
+  async run(tools, { email }) {
+    const found = expect(await tools.accounts.find(email));
+    return tools.withDeletion(async (deletion) => expect(await deletion.exportOf(found.id)));
   },
   lines: (data) => [JSON.stringify(data, null, 2)],
 });

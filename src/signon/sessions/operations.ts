@@ -12,9 +12,9 @@ export const readSignInLog = operation({
   name: 'log sign-ins',
   purpose: 'sign-ins, failures, lock-outs and refusals with their addresses, 30 days',
   parameters: lastDays,
-  async run(w, { days }) {
+  async run(tools, { days }) {
     const entries = [];
-    for await (const entry of readSignIns(w.store, sinceDays(w.clock.now(), days))) {
+    for await (const entry of readSignIns(tools.store, sinceDays(tools.clock.now(), days))) {
       entries.push({ ...entry, at: dateText(entry.at) });
     }
     return entries;

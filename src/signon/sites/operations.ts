@@ -71,11 +71,11 @@ export const listSites = operation({
   parameters: {
     part: partOfDomain,
   },
-  async run(w, { part }) {
+  async run(tools, { part }) {
     const list = createSiteList({
-      ...w,
-      blocked: blockedSites(w),
-      signIns: w.signInsOf,
+      ...tools,
+      blocked: blockedSites(tools),
+      signIns: tools.signInsOf,
       pace: () => createTurns(),
     });
     const limit = Number.MAX_SAFE_INTEGER;
@@ -120,8 +120,8 @@ export const blockSite = operation({
   purpose: 'a domain gets no code and no profile, from the next request on',
   parameters: { domain: siteDomain },
   audit: 'required',
-  async run(w, { domain: name }) {
-    const done = expect(await blockedSites(w).block(name));
+  async run(tools, { domain: name }) {
+    const done = expect(await blockedSites(tools).block(name));
     return { domain: done.domain, blockedAt: dateText(done.blockedAt) };
   },
   undo: ({ domain: name }) => ({ operation: 'site unblock', input: { domain: name } }),
@@ -134,8 +134,8 @@ export const unblockSite = operation({
   purpose: 'let a blocked domain work again',
   parameters: { domain: { ...siteDomain, help: 'as it was blocked' } },
   audit: 'required',
-  async run(w, { domain: name }) {
-    const done = expect(await blockedSites(w).unblock(name));
+  async run(tools, { domain: name }) {
+    const done = expect(await blockedSites(tools).unblock(name));
     return { domain: done.domain };
   },
   undo: ({ domain: name }) => ({ operation: 'site block', input: { domain: name } }),
@@ -216,17 +216,17 @@ const group = {
 
 const listedGroups = (groups: readonly string[]) => groups.join(', ') || 'none';
 
-async function idOf(w: SiteTools, email: string) {
-  return expect(await w.accounts.find(email));
+async function idOf(tools: SiteTools, email: string) {
+  return expect(await tools.accounts.find(email));
 }
 
 /** The parts that both operations on a member have. */
 const ofMember = {
   parameters: { group, email: account },
   audit: 'required',
-  async before(w: SiteTools, { email }: { email: string }) {
-    const found = await w.accounts.find(email);
-    return found.ok ? listedGroups(await groupsOf(w.store, found.value.id)) : '';
+  async before(tools: SiteTools, { email }: { email: string }) {
+    const found = await tools.accounts.find(email);
+    return found.ok ? listedGroups(await groupsOf(tools.store, found.value.id)) : '';
   },
   outcome: ({ groups }: Membership) => listedGroups(groups),
   lines: ({ email, groups }: Membership) => [`account ${email} is in: ${listedGroups(groups)}`],
@@ -241,9 +241,9 @@ export const addMember = operation({
   name: 'group add',
   purpose: 'put an account into a group, which its first member makes',
   ...ofMember,
-  async run(w, { group: name, email }) {
-    const found = await idOf(w, email);
-    const groups = expect(await addToGroup(w.store, found.id, name));
+  async run(tools, { group: name, email }) {
+    const found = await idOf(tools, email);
+    const groups = expect(await addToGroup(tools.store, found.id, name));
     return { email: found.email, groups };
   },
 });
@@ -252,9 +252,9 @@ export const removeMember = operation({
   name: 'group remove',
   purpose: 'take an account out of a group; it holds at once, for codes too',
   ...ofMember,
-  async run(w, { group: name, email }) {
-    const found = await idOf(w, email);
-    const groups = expect(await removeFromGroup(w.store, found.id, name));
+  async run(tools, { group: name, email }) {
+    const found = await idOf(tools, email);
+    const groups = expect(await removeFromGroup(tools.store, found.id, name));
     return { email: found.email, groups };
   },
 });
@@ -323,9 +323,9 @@ export const setAccess = operation({
     const rule = (await listRules(store)).find((one) => one.domain === domain);
     return rule === undefined ? 'all' : rule.groups.join(', ') || 'all';
   },
-  async run(w, { domain, groups }) {
-    const { namesOver } = blockedSites(w);
-    const client = parseClientId(domain, clientRules(w.config));
+  async run(tools, { domain, groups }) {
+    const { namesOver } = blockedSites(tools);
+    const client = parseClientId(domain, clientRules(tools.config));
     if (!client.ok) refuse(fail('invalid_client_id', 'This is not the domain of a site.'));
     if (!namesOver(domain).includes(domain)) {
       refuse(fail('invalid_client_id', 'The name has too many labels: name one above it.'));
@@ -336,7 +336,9 @@ export const setAccess = operation({
       .filter((name) => name !== '');
     if (names.length === 0) refuse(fail('invalid_parameter', 'Say all, or the groups.', 'groups'));
     const isAll = names.length === 1 && names[0] === 'all';
-    return expect(await createSiteAccess(w.store, namesOver).restrict(domain, isAll ? [] : names));
+    return expect(
+      await createSiteAccess(tools.store, namesOver).restrict(domain, isAll ? [] : names),
+    );
   },
   outcome: ({ groups }) => groups.join(', ') || 'all',
   lines: ({ domain, groups }) => [

@@ -1,10 +1,12 @@
 /**
  * One connection to the primary, or to a replica, made when it is needed and again when it was lost.
  *
- * Invariants: a server in recovery is no primary and is passed over, and no other is where a replica is wanted; the hosts of the URL are tried in
- * turn, those that take writes first; no rejection of a pipelined query is left unhandled; no message names the password. What can't be read of an
- * answer, because its bytes were changed on the way, ends the connection and nothing else. A connection that is to
- * end does so within two seconds, whatever the other side does.
+ * Invariants:
+ * - The hosts of the URL are tried in turn, those that take writes first. A server in recovery is passed over where a
+ *   primary is wanted, and any other where a replica is.
+ * - No rejection of a pipelined query is left unhandled, and no message names the password.
+ * - An answer whose bytes were changed on the way ends the connection and nothing else.
+ * - A connection that is to end does so within two seconds, whatever the other side does.
  */
 
 import { createRequire } from 'node:module';

@@ -176,13 +176,13 @@ export const addFeed = operation({
     },
   },
   audit: 'required',
-  async run(w, input) {
+  async run(tools, input) {
     if (input.country !== undefined && input.exceptCountry !== undefined) {
       refuse(
         fail('invalid_parameter', '--country and --except-country do not go together', 'country'),
       );
     }
-    await refuseUnknownLists(w.store, itemsOf(input.list));
+    await refuseUnknownLists(tools.store, itemsOf(input.list));
     const countries = itemsOf(input.country ?? input.exceptCountry);
     const feed: NamedFeed = {
       name: input.name,
@@ -195,9 +195,9 @@ export const addFeed = operation({
       isExcept: input.exceptCountry !== undefined,
       collapsed: input.collapse,
       limit: input.limit,
-      addedAt: w.clock.now(),
+      addedAt: tools.clock.now(),
     };
-    return shownFeed(expect(await addNamedFeed(w.store, feed)), w.config.secureUrl);
+    return shownFeed(expect(await addNamedFeed(tools.store, feed)), tools.config.secureUrl);
   },
   undo: ({ name }) => ({ operation: 'feed remove', input: { name } }),
   outcome: ({ choice: what }) => what,
@@ -208,9 +208,9 @@ export const listFeeds = operation({
   name: 'feed list',
   purpose: 'the named feeds with what each of them takes',
   parameters: {},
-  async run(w) {
-    const feeds = await listNamedFeeds(w.store);
-    return feeds.map((feed) => shownFeed(feed, w.config.secureUrl));
+  async run(tools) {
+    const feeds = await listNamedFeeds(tools.store);
+    return feeds.map((feed) => shownFeed(feed, tools.config.secureUrl));
   },
   lines: (feeds) =>
     columnsOr(
@@ -220,8 +220,8 @@ export const listFeeds = operation({
     ),
 });
 
-async function feedOf(w: Pick<OperationTools, 'store'>, name: string): Promise<NamedFeed> {
-  const found = (await listNamedFeeds(w.store)).find((one) => one.name === name);
+async function feedOf(tools: Pick<OperationTools, 'store'>, name: string): Promise<NamedFeed> {
+  const found = (await listNamedFeeds(tools.store)).find((one) => one.name === name);
   return found ?? refuse(fail('not_found', `there is no named feed '${name}'`));
 }
 
@@ -229,7 +229,7 @@ export const showFeed = operation({
   name: 'feed show',
   purpose: 'a named feed with the addresses of its forms',
   parameters: { name: listedName },
-  run: async (w, { name }) => shownFeed(await feedOf(w, name), w.config.secureUrl),
+  run: async (tools, { name }) => shownFeed(await feedOf(tools, name), tools.config.secureUrl),
   lines: shownLines,
 });
 
@@ -238,8 +238,8 @@ export const removeFeed = operation({
   purpose: 'serve it no more: its readers get 404',
   parameters: { name: listedName },
   audit: 'required',
-  run: async (w, { name }) =>
-    shownFeed(expect(await removeNamedFeed(w.store, name)), w.config.secureUrl),
+  run: async (tools, { name }) =>
+    shownFeed(expect(await removeNamedFeed(tools.store, name)), tools.config.secureUrl),
   undo: ({ input }) => ({ operation: 'feed add', input }),
   outcome: () => 'removed',
   lines: ({ name }) => [`${name}: its readers get 404`],

@@ -117,10 +117,14 @@ async function peerNamed({ store }: Pick<OperationTools, 'store'>, name: string)
 }
 
 /** A source of lists and a peer are two kinds of words: the blocklist of a peer holds ours come back. */
-async function refuseSource(w: OperationTools, url: string, signal: AbortSignal): Promise<void> {
+async function refuseSource(
+  tools: OperationTools,
+  url: string,
+  signal: AbortSignal,
+): Promise<void> {
   const { host } = new URL(url);
   const peerHosts = [plainHost(new URL(url))];
-  const sources = (await listSubscriptions(w.store)).map((one) => ({
+  const sources = (await listSubscriptions(tools.store)).map((one) => ({
     name: one.name,
     isRead: one.state === 'active',
     url: new URL(one.url),
@@ -134,7 +138,10 @@ async function refuseSource(w: OperationTools, url: string, signal: AbortSignal)
     );
   }
   // One that says nothing now is refused when it is fetched.
-  const destinations = openDestinations({ allowPrivate: w.config.sourceAllowPrivate, peerHosts });
+  const destinations = openDestinations({
+    allowPrivate: tools.config.sourceAllowPrivate,
+    peerHosts,
+  });
   const asked = { signal, destinations, timeoutMs: sourceMsMax, deadlineMs: sourceMsMax };
   await Promise.all(
     sources
@@ -183,13 +190,13 @@ const previewMsMax = minuteMs;
 
 /** Reads the rows that would come, and compares them with what is here. @returns the reason, where nobody can tell */
 async function overlapOf(
-  w: PeerTools,
+  tools: PeerTools,
   reader: ReturnType<typeof openPeerReader>,
   head: FederationHead,
 ): Promise<Overlap | string> {
   const done = await previews
     .run(() =>
-      w.withMemory(async ({ peers }) => {
+      tools.withMemory(async ({ peers }) => {
         const overlap = createOverlap(peers);
         const place = newAddress();
         if (head.snapshot !== undefined) {
@@ -259,21 +266,21 @@ export const addPeer = operation({
     yes: { schema: flag, help: 'add it', kept: true },
   },
   audit: 'required',
-  async run(w, input, call) {
-    const { sourceAllowPrivate: allowPrivate } = w.config;
+  async run(tools, input, call) {
+    const { sourceAllowPrivate: allowPrivate } = tools.config;
     const fault = peerUrlFault(input.url, allowPrivate);
     if (fault !== undefined) throw new OperatorError(fault);
     const url = new URL(input.url).origin;
     const destination = await sourceFault(new URL(url), openDestinations({ allowPrivate }));
     if (destination !== undefined) throw new OperatorError(destination);
-    const signer = await signingKeyOf(w);
+    const signer = await signingKeyOf(tools);
     const pinned = parseKeyLine(input.key)!;
     refuseOwn(signer, pinned);
-    await refuseSource(w, url, call.signal);
-    const known = await listPeers(w.store);
+    await refuseSource(tools, url, call.signal);
+    const known = await listPeers(tools.store);
     const taken = faultOfKey(known, pinned.line);
     if (taken !== undefined) refuse(fail('conflict', taken));
-    const now = w.clock.now;
+    const now = tools.clock.now;
     const { signal } = call;
     const deadlineMs = previewMsMax;
     const reader = openPeerReader({ url, allowPrivate, signer, now, signal, deadlineMs });
@@ -297,13 +304,13 @@ export const addPeer = operation({
       least: head?.least ?? null,
       licence: head === undefined ? null : escapeControls(head.licence),
       unread,
-      advisesAgree: needsAgreement(w, [
+      advisesAgree: needsAgreement(tools, [
         ...known,
         { weight: 4 * Number(input.weight), isOwn: input.own },
       ]),
     };
     if (!input.yes) {
-      const overlap = head && (await overlapOf(w, reader, head));
+      const overlap = head && (await overlapOf(tools, reader, head));
       const isCompared = typeof overlap === 'object';
       const compared = {
         overlap: isCompared ? overlap : null,
@@ -313,7 +320,7 @@ export const addPeer = operation({
     }
     const added = expect(
       await addRow(
-        w.store,
+        tools.store,
         {
           url,
           key: input.key,
@@ -324,9 +331,9 @@ export const addPeer = operation({
           addedAt: now(),
         },
         (peer, all) => {
-          const policy = policyOf(w);
+          const policy = policyOf(tools);
           const terms = termsOf(all, policy, now()).get(peer.number)!;
-          return [peerSet.encode(createEventId(w.clock, w.random), terms)];
+          return [peerSet.encode(createEventId(tools.clock, tools.random), terms)];
         },
       ),
     );
@@ -362,12 +369,12 @@ export const listPeersNow = queries({
   name: 'peer list',
   purpose: 'peers with their state, weight and what waits',
   parameters: {},
-  async run(w) {
-    const now = w.clock.now();
-    const peers = await listPeers(w.store);
+  async run(tools) {
+    const now = tools.clock.now();
+    const peers = await listPeers(tools.store);
     return Promise.all(
       peers.map(async (peer) => {
-        return { ...shown(peer, now), ...waitingOf(await heldRowsOf(w.store, peer)) };
+        return { ...shown(peer, now), ...waitingOf(await heldRowsOf(tools.store, peer)) };
       }),
     );
   },
@@ -400,11 +407,11 @@ export const showPeer = queriesOn<MemoryReading>()({
   asksNode: true,
   purpose: 'what is known of a peer: its state, what waits, and what it is worth here',
   parameters: { peer: named },
-  async run(w, { peer: asked }, call) {
-    const peer = await peerNamed(w, asked);
-    const now = w.clock.now();
-    const waiting = await heldRowsOf(w.store, peer);
-    const counted = await w
+  async run(tools, { peer: asked }, call) {
+    const peer = await peerNamed(tools, asked);
+    const now = tools.clock.now();
+    const waiting = await heldRowsOf(tools.store, peer);
+    const counted = await tools
       .withMemory(async ({ peers }) => {
         const {
           open = 0,
@@ -518,10 +525,10 @@ function act<const Name extends string>(
     purpose,
     parameters: { peer: named },
     audit: 'required',
-    async run(w, { peer }) {
-      const { number } = await peerNamed(w, peer);
-      const now = w.clock.now();
-      return shown(expect(await changePeer(w.store, number, (one) => change(one, now))), now);
+    async run(tools, { peer }) {
+      const { number } = await peerNamed(tools, peer);
+      const now = tools.clock.now();
+      return shown(expect(await changePeer(tools.store, number, (one) => change(one, now))), now);
     },
     undo: ({ name: of }) =>
       back === undefined ? undefined : { operation: back, input: { peer: of } },
@@ -563,9 +570,12 @@ export const acceptPeer = operation({
     },
   },
   audit: 'required',
-  async run(w, { peer, shown: seen }) {
-    const found = await peerNamed(w, peer);
-    return shown(expect(await acceptHeld(w.store, found, faultOfDecision, seen)), w.clock.now());
+  async run(tools, { peer, shown: seen }) {
+    const found = await peerNamed(tools, peer);
+    return shown(
+      expect(await acceptHeld(tools.store, found, faultOfDecision, seen)),
+      tools.clock.now(),
+    );
   },
   outcome: () => 'accepted',
   lines: ({ name }) => [
@@ -578,14 +588,14 @@ export const dropHeld = operation({
   purpose: 'leave out the rows that were held, and go on behind them',
   parameters: { peer: named },
   audit: 'required',
-  async run(w, { peer }) {
-    const { number } = await peerNamed(w, peer);
-    const cursor = await readCursor(w.store, number);
+  async run(tools, { peer }) {
+    const { number } = await peerNamed(tools, peer);
+    const cursor = await readCursor(tools.store, number);
     if (cursor === undefined) refuse(fail('conflict', 'it was not read yet'));
     const { readSeq, readChain } = cursor!;
     const behind = { seq: readSeq, chain: readChain, readSeq, readChain };
     const done = await changePeer(
-      w.store,
+      tools.store,
       number,
       (one) =>
         faultOfDecision(one) ??
@@ -594,7 +604,7 @@ export const dropHeld = operation({
           : { held: 'none', dueAt: 0 }),
       { set: [cursorRow(number, behind)] },
     );
-    return shown(expect(done), w.clock.now());
+    return shown(expect(done), tools.clock.now());
   },
   outcome: () => 'dropped',
   lines: ({ name }) => [`${name}: what was held is left out`],
@@ -616,16 +626,16 @@ export const setPeer = operation({
     },
   },
   audit: 'required',
-  async run(w, { peer, weight: heavy, owner: of, budget: votes, independent }) {
-    const { number } = await peerNamed(w, peer);
-    const done = await changePeer(w.store, number, (one) => ({
+  async run(tools, { peer, weight: heavy, owner: of, budget: votes, independent }) {
+    const { number } = await peerNamed(tools, peer);
+    const done = await changePeer(tools.store, number, (one) => ({
       weight: heavy === undefined ? one.weight : 4 * Number(heavy),
       owner: of === undefined ? one.owner : ownerIn(of),
       budget: votes ?? one.budget,
       isIndependent: independent === undefined ? one.isIndependent : independent === 'yes',
     }));
-    const changed = shown(expect(done), w.clock.now());
-    const advisesAgree = heavy !== undefined && needsAgreement(w, await listPeers(w.store));
+    const changed = shown(expect(done), tools.clock.now());
+    const advisesAgree = heavy !== undefined && needsAgreement(tools, await listPeers(tools.store));
     return { ...changed, advisesAgree };
   },
   outcome: ({ state }) => state,
@@ -640,10 +650,10 @@ export const rekeyPeer = operation({
   purpose: 'pin a new key, and begin with what it publishes from the start',
   parameters: { peer: named, key },
   audit: 'required',
-  async run(w, { peer, key: line }) {
-    const { number } = await peerNamed(w, peer);
-    const others = (await listPeers(w.store)).filter((one) => one.number !== number);
-    refuseOwn(await signingKeyOf(w), parseKeyLine(line)!);
+  async run(tools, { peer, key: line }) {
+    const { number } = await peerNamed(tools, peer);
+    const others = (await listPeers(tools.store)).filter((one) => one.number !== number);
+    refuseOwn(await signingKeyOf(tools), parseKeyLine(line)!);
     const taken = faultOfKey(others, line);
     if (taken !== undefined) refuse(fail('conflict', taken));
     const none = {
@@ -655,12 +665,12 @@ export const rekeyPeer = operation({
       acceptedSeq: 0,
     };
     const done = await changePeer(
-      w.store,
+      tools.store,
       number,
       () => ({ ...none, key: line, held: 'none', failures: 0, failure: '', dueAt: 0 }),
       { del: [peerCursorKey(number)] },
     );
-    return shown(expect(done), w.clock.now());
+    return shown(expect(done), tools.clock.now());
   },
   outcome: () => 'pinned',
   lines: ({ name }) => [`${name}: the new key is pinned; it is read whole`],
@@ -671,11 +681,13 @@ export const removePeer = operation({
   purpose: 'take its word no more, as if it had never been',
   parameters: { peer: named },
   audit: 'required',
-  async run(w, { peer }) {
-    const found = await peerNamed(w, peer);
-    const event = peerCleared.encode(createEventId(w.clock, w.random), { peer: found.number });
-    expect(await removeRow(w.store, found.number, [event]));
-    return shown(found, w.clock.now());
+  async run(tools, { peer }) {
+    const found = await peerNamed(tools, peer);
+    const event = peerCleared.encode(createEventId(tools.clock, tools.random), {
+      peer: found.number,
+    });
+    expect(await removeRow(tools.store, found.number, [event]));
+    return shown(found, tools.clock.now());
   },
   outcome: () => 'removed',
   lines: ({ name }) => [`${name}: removed, and all that it said with it`],

@@ -165,8 +165,8 @@ export async function findSubscription(store: Store, name: string) {
 }
 
 /**
- * `conflict`: the name is taken.
- * @param sealed what the source asks for
+ * Adds a source. Fails with `conflict` when the name is taken.
+ * @param sealed the secret that the source asks for
  */
 export async function addSubscription(
   store: Store,
@@ -239,7 +239,7 @@ const orders = {
 
 export type SourceOrder = keyof typeof orders;
 
-/** `conflict` says why it can't be; `not_found`. */
+/** Carries out an order. Fails with `not_found`, or with `conflict`, which says why it can't be. */
 export function orderSource(
   store: Store,
   name: string,
@@ -251,7 +251,7 @@ export function orderSource(
 
 type SourceState = 'paused' | 'removing' | 'held' | 'failing' | 'new' | 'active';
 
-/** In one word: a paused list stays paused whatever came of it last. */
+/** Says in one word how the source does: a paused list stays paused whatever came of it last. */
 export function sourceState({ state, heldRows, failures, triedAt }: Subscription): SourceState {
   if (state !== 'active') return state;
   if (heldRows > 0) return 'held';
