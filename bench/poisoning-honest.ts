@@ -127,87 +127,60 @@ async function firstVisits(of: World, attackers: number, peers: Peers) {
   return { blocked: share(blocked), challenged: share(challenged), hours: times.median() };
 }
 
-type ByWorld = readonly [number, number, number];
+type ByWorld = readonly [far: number, alike: number, close: number];
 
-interface Peers {
-  readonly name: string;
-  readonly count: number;
-  readonly weight: number;
+/** Bounds, and the figures that the rules were chosen by, of another simulation with 60,000 attackers. */
+type Figures = readonly [bounds: ByWorld, meant: ByWorld];
+
+interface More {
   readonly isOwn?: boolean;
   /** Groups that must agree; absent: as it is. */
   readonly agree?: number;
   /** Between two polls; absent: as it is. */
   readonly pollMs?: number;
-  /** Least shares, far, alike and close. */
-  readonly blocked: ByWorld;
-  readonly challenged?: ByWorld;
+  /** Least shares of first visits that meet a challenge. */
+  readonly challenged?: Figures;
   /** Most median hours to the block. */
-  readonly hours?: ByWorld;
-  /** The figures that the rules were chosen by, of another simulation with 60,000 attackers. */
-  readonly meant?: {
-    readonly blocked: ByWorld;
-    readonly challenged?: ByWorld;
-    readonly hours?: ByWorld;
-  };
+  readonly hours?: Figures;
 }
 
-/** Without peers an attacker is blocked when its first visit is reported. */
-const hoursMost = { none: [6.5, 6.5, 6.5], five: [6.5, 6.2, 6], ten: [6.3, 5.7, 5.2] } as const;
-const alone: Peers = {
-  ...{ name: 'no peer', count: 0, weight: 1, blocked: [0, 0, 0], hours: hoursMost.none },
-  meant: { blocked: [0, 0, 0], hours: [9.8, 9.7, 10.4] },
-};
+/** @param blocked least shares of first visits */
+function peersOf(name: string, count: number, weight: number, blocked: Figures, more: More = {}) {
+  return { name, count, weight, blocked, ...more };
+}
 
-const choices: readonly Peers[] = [
-  {
-    ...{ name: '5 peers of 0.5', count: 5, weight: 0.5 },
-    ...{ blocked: [0.2, 2.5, 6], challenged: [2, 14, 28] },
-    meant: { blocked: [0.7, 4.8, 11], challenged: [4.2, 20, 37] },
-  },
-  {
-    ...{ name: '5 peers of 0.75', count: 5, weight: 0.75, blocked: [0.8, 5, 14] },
-    hours: hoursMost.five,
-    meant: { blocked: [1.8, 10.8, 22], hours: [9.6, 8.2, 6.5] },
-  },
-  {
-    ...{ name: '10 peers of 0.5', count: 10, weight: 0.5 },
-    ...{ blocked: [1.2, 10, 20], challenged: [5, 22, 42] },
-    meant: { blocked: [3.2, 17, 33], challenged: [7.9, 30, 53] },
-  },
-  {
-    ...{ name: '10 peers of 0.75', count: 10, weight: 0.75, blocked: [3, 14, 30] },
-    hours: hoursMost.ten,
-    meant: { blocked: [5, 23, 42], hours: [9.2, 5.9, 2.2] },
-  },
-  {
-    ...{ name: 'one own server', count: 1, weight: 1, isOwn: true, blocked: [2, 9, 18] },
-    meant: { blocked: [3, 13, 25] },
-  },
-  {
-    ...{ name: 'four own servers', count: 4, weight: 1, isOwn: true, blocked: [5, 22, 42] },
-    meant: { blocked: [8, 28, 50] },
-  },
+type Peers = ReturnType<typeof peersOf>;
+
+const none: ByWorld = [0, 0, 0];
+const inAlike = (least: number, meant: number): Figures => [
+  [0, least, 0],
+  [0, meant, 0],
 ];
+/** Without peers an attacker is blocked when its first visit is reported. */
+const alone = peersOf('no peer', 0, 1, [none, none], {
+  hours: [
+    [6.5, 6.5, 6.5],
+    [9.8, 9.7, 10.4],
+  ],
+});
 
-const ofThreeQuarters = { count: 5, weight: 0.75 } as const;
-const agreeOfMany: Peers = {
-  ...{ name: '10 peers of 0.75, FEDERATION_AGREE=4', count: 10, weight: 0.75, agree: 4 },
-  ...{ blocked: [0, 10, 22], meant: { blocked: [0, 17, 33] } },
-};
+// biome-ignore format: a table.
+const choices: readonly Peers[] = [
+  peersOf('5 peers of 0.5', 5, 0.5, [[0.2, 2.5, 6], [0.7, 4.8, 11]], { challenged: [[2, 14, 28], [4.2, 20, 37]] }),
+  peersOf('5 peers of 0.75', 5, 0.75, [[0.8, 5, 14], [1.8, 10.8, 22]], { hours: [[6.5, 6.2, 6], [9.6, 8.2, 6.5]] }),
+  peersOf('10 peers of 0.5', 10, 0.5, [[1.2, 10, 20], [3.2, 17, 33]], { challenged: [[5, 22, 42], [7.9, 30, 53]] }),
+  peersOf('10 peers of 0.75', 10, 0.75, [[3, 14, 30], [5, 23, 42]], { hours: [[6.3, 5.7, 5.2], [9.2, 5.9, 2.2]] }),
+  peersOf('one own server', 1, 1, [[2, 9, 18], [3, 13, 25]], { isOwn: true }),
+  peersOf('four own servers', 4, 1, [[5, 22, 42], [8, 28, 50]], { isOwn: true }),
+];
+// biome-ignore format: a table.
+const agreeOfMany = peersOf('10 peers of 0.75, FEDERATION_AGREE=4', 10, 0.75, [[0, 10, 22], [0, 17, 33]], { agree: 4 });
 /** In the world of alike servers alone. */
+// biome-ignore format: a table.
 const alikeChoices: readonly Peers[] = [
-  {
-    ...{ name: '5 peers of 0.75, polled each minute', ...ofThreeQuarters, pollMs: minuteMs },
-    ...{ blocked: [0, 5, 0], meant: { blocked: [0, 11.3, 0] } },
-  },
-  {
-    ...{ name: '5 peers of 0.75, polled each hour', ...ofThreeQuarters, pollMs: hourMs },
-    ...{ blocked: [0, 3, 0], meant: { blocked: [0, 7.5, 0] } },
-  },
-  {
-    ...{ name: '5 new peers of 0.75', count: 5, weight: 0.375, blocked: [0, 0, 0] },
-    ...{ challenged: [0, 13, 0], meant: { blocked: [0, 0, 0], challenged: [0, 19, 0] } },
-  },
+  peersOf('5 peers of 0.75, polled each minute', 5, 0.75, inAlike(5, 11.3), { pollMs: minuteMs }),
+  peersOf('5 peers of 0.75, polled each hour', 5, 0.75, inAlike(3, 7.5), { pollMs: hourMs }),
+  peersOf('5 new peers of 0.75', 5, 0.375, [none, none], { challenged: inAlike(13, 19) }),
 ];
 
 /** The accounts of a public server: two members, ten that have earned their standing, eight newcomers. */
@@ -218,26 +191,16 @@ const repeatsMax = 40;
 interface Repeats {
   readonly peers: number;
   readonly weight: number;
-  readonly least: ByWorld;
-  readonly meant: ByWorld;
-  /** Most median hours to the block, and those of when the rules were chosen. */
-  readonly hours: ByWorld;
-  readonly hoursMeant: ByWorld;
+  /** Least shares of repeat visits. */
+  readonly blocked: Figures;
+  readonly hours: Figures;
 }
 
+// biome-ignore format: a table.
 const repeats: readonly Repeats[] = [
-  {
-    ...{ peers: 0, weight: 1, least: [35, 35, 35], meant: [68, 65, 65] },
-    ...{ hours: [60, 60, 60], hoursMeant: [46, 50, 55] },
-  },
-  {
-    ...{ peers: 5, weight: 0.5, least: [37, 50, 58], meant: [71, 77, 85] },
-    ...{ hours: [50, 32, 22], hoursMeant: [39, 30, 20] },
-  },
-  {
-    ...{ peers: 5, weight: 0.75, least: [37, 52, 60], meant: [72, 79, 88] },
-    ...{ hours: [50, 28, 18], hoursMeant: [38, 27, 16] },
-  },
+  { peers: 0, weight: 1, blocked: [[35, 35, 35], [68, 65, 65]], hours: [[60, 60, 60], [46, 50, 55]] },
+  { peers: 5, weight: 0.5, blocked: [[37, 50, 58], [71, 77, 85]], hours: [[50, 32, 22], [39, 30, 20]] },
+  { peers: 5, weight: 0.75, blocked: [[37, 52, 60], [72, 79, 88]], hours: [[50, 28, 18], [38, 27, 16]] },
 ];
 
 /**
@@ -409,64 +372,59 @@ const refusals: readonly Refusal[] = [
   { world: 'close', seen: 0.1, budget: 333, weight: 0.5, most: 99 },
 ];
 
+/** Adds the figure that the rules were chosen by. */
+const withMeant = (row: BenchRow, peerValue: number): BenchRow => ({
+  ...row,
+  peer: 'when the rules were chosen',
+  peerValue,
+});
+
+/** @param i of the world */
+const least = (name: string, ours: number, [bounds, meant]: Figures, i: number) =>
+  withMeant(peersAtLeast(name, '%', ours, bounds[i]!), meant[i]!);
+const mostHours = (name: string, ours: number, [bounds, meant]: Figures, i: number) =>
+  withMeant(peersAtMost(name, 'hours', ours, bounds[i]!), meant[i]!);
+
 /** @param of.attackers that come to us in 30 days, @param of.many where budgets are counted */
 export async function honestRows(of: { attackers: number; many: number }): Promise<BenchRow[]> {
   const rows: BenchRow[] = [];
-  const beside = (value: number | undefined) =>
-    value === undefined ? {} : { peer: 'when the rules were chosen', peerValue: value };
   for (const [i, world] of worlds.entries()) {
     const more = { far: [], alike: [...alikeChoices, agreeOfMany], close: [agreeOfMany] };
     for (const peers of [alone, ...choices, ...more[world.name]]) {
       const met = await firstVisits(world, of.attackers, peers);
-      const name = `${peers.name}, ${world.name}: first visits`;
-      const { meant } = peers;
-      const row =
+      const where = `${peers.name}, ${world.name}`;
+      const { blocked, challenged, hours } = peers;
+      const name = `${where}: first visits blocked`;
+      rows.push(
         peers === alone
-          ? peersAtMost(`${name} blocked`, '%', met.blocked, 0)
-          : peersAtLeast(`${name} blocked`, '%', met.blocked, peers.blocked[i]!);
-      rows.push({ ...row, ...beside(meant?.blocked[i]) });
-      const { challenged, hours } = peers;
-      if (challenged !== undefined) {
-        rows.push({
-          ...peersAtLeast(`${name} at 50 or more`, '%', met.challenged, challenged[i]!),
-          ...beside(meant?.challenged?.[i]),
-        });
-      }
-      if (hours === undefined) continue;
-      const what = `${peers.name}, ${world.name}: median time to the block`;
-      rows.push({
-        ...peersAtMost(what, 'hours', met.hours, hours[i]!),
-        ...beside(meant?.hours?.[i]),
-      });
+          ? withMeant(peersAtMost(name, '%', met.blocked, 0), 0)
+          : least(name, met.blocked, blocked, i),
+      );
+      if (challenged !== undefined)
+        rows.push(least(`${where}: first visits at 50 or more`, met.challenged, challenged, i));
+      if (hours !== undefined)
+        rows.push(mostHours(`${where}: median time to the block`, met.hours, hours, i));
     }
   }
   for (const [i, world] of worlds.entries()) {
     for (const one of repeats) {
       const who = one.peers === 0 ? 'no peer' : `${one.peers} peers of ${one.weight}`;
-      const name = `${who}, ${world.name}, public: repeat visits blocked`;
-      const ours = await repeatVisits(world, of.attackers, one);
-      rows.push({
-        ...peersAtLeast(name, '%', ours.blocked, one.least[i]!),
-        ...beside(one.meant[i]!),
-      });
-      const time = `${who}, ${world.name}, public: median time to the block`;
-      rows.push({
-        ...peersAtMost(time, 'hours', ours.hours, one.hours[i]!),
-        ...beside(one.hoursMeant[i]!),
-      });
+      const where = `${who}, ${world.name}, public`;
+      const met = await repeatVisits(world, of.attackers, one);
+      rows.push(
+        least(`${where}: repeat visits blocked`, met.blocked, one.blocked, i),
+        mostHours(`${where}: median time to the block`, met.hours, one.hours, i),
+      );
     }
   }
-  for (const { servers, meant, ...least } of meshes) {
+  for (const { servers, meant, blocked, firstHand } of meshes) {
     const met = await mesh(servers, of.attackers);
     const name = `mesh of ${servers}, alike, 0.75`;
-    rows.push({
-      ...peersAtLeast(`${name}: first visits blocked`, '%', met.blocked, least.blocked),
-      ...beside(meant[0]),
-    });
-    rows.push({
-      ...peersAtLeast(`${name}: seen first-hand`, '%', met.firstHand, least.firstHand),
-      ...beside(meant[1]),
-    });
+    const seen = peersAtLeast(`${name}: seen first-hand`, '%', met.firstHand, firstHand);
+    rows.push(
+      withMeant(peersAtLeast(`${name}: first visits blocked`, '%', met.blocked, blocked), meant[0]),
+      withMeant(seen, meant[1]),
+    );
   }
   for (const one of refusals) {
     const { world, seen, budget, most, weight } = one;
