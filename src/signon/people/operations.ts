@@ -498,7 +498,9 @@ export const endSessions = operation({
   audit: 'required',
   async before(tools, { email }) {
     const found = await tools.accounts.find(email);
-    return found.ok ? counted((await sessionsOf(tools).list(found.value.id)).length, 'session') : '';
+    return found.ok
+      ? counted((await sessionsOf(tools).list(found.value.id)).length, 'session')
+      : '';
   },
   async run(tools, { email }) {
     const { id, email: address } = expect(await tools.accounts.find(email));
