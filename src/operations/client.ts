@@ -89,19 +89,28 @@ async function runOrder(order: Order, asking: Asking): Promise<unknown> {
       return (await runLocally(order, asking)).output;
     } catch (error) {
       const isLate = performance.now() - startMs > waitMsMax;
-      const isPassing =
-        socket === undefined ? await isClaimed(error) : error instanceof UngreetedError;
-      if (isLate || !isPassing) throw error;
+      const claim = socket === undefined ? await claimIn(error) : undefined;
+      const isPassing = claim !== undefined || error instanceof UngreetedError;
+      if (!isPassing) throw error;
+      if (isLate) throw claim?.isOfServer ? withoutSocket(dataDir) : error;
     }
     await sleep(pollMs);
   }
 }
 
-/** A server that starts, or another command, has the directory. */
-async function isClaimed(error: unknown): Promise<boolean> {
+/** A server that starts, or another command, has the directory. Undefined: it failed for another reason. */
+async function claimIn(error: unknown): Promise<{ readonly isOfServer: boolean } | undefined> {
   // Loaded after a failure here alone: a server answers most commands.
-  const { ClaimedError } = await import('../storage/lmdb/claim.ts');
-  return error instanceof ClaimedError;
+  const { ClaimedError, serverUse } = await import('../storage/lmdb/claim.ts');
+  if (!(error instanceof ClaimedError)) return undefined;
+  return { isOfServer: error.holder?.use === serverUse };
+}
+
+/** A server listens before it does anything else, and until it stops. */
+function withoutSocket(dataDir: string): OperatorError {
+  return new OperatorError(
+    `the server in ${dataDir} can't be reached: ${dataDir}/${controlSocket} is gone. Unless the server is stopping, start it anew`,
+  );
 }
 
 /** A server that ended, or began to, before it was asked anything: the same question may go to the next one. */

@@ -209,3 +209,11 @@ describe('the store is lost while it is served', () => {
     });
   }
 });
+
+it('a command says what to do when the socket of the server was removed', async () => {
+  await using server = await startTestServer({ threads: 1, demo: false });
+  rmSync(`${server.dataDir}/control.sock`);
+  const { code, stderr } = await runCli(['stats'], { DATA_DIR: server.dataDir });
+  assert.equal(code, 1);
+  assert.match(stderr, /control\.sock is gone\. .* start it anew$/m);
+});
