@@ -487,6 +487,9 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
     <Card title={words.result(data.found.length)} icon="search">
       {data.more && <p class="card-note">{words.more(data.found.length)}</p>}
       {bandBadges(data.found, text, format)}
+      <p>
+        <LinkButton label={words.csv} href={data.csvHref} kind="secondary" icon="download" />
+      </p>
       <Table
         caption={words.result(data.found.length)}
         stack
@@ -507,9 +510,6 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
           row.known === undefined ? none : format.number(row.known.reports),
         ])}
       />
-      <p>
-        <LinkButton label={words.csv} href={data.csvHref} kind="secondary" icon="download" />
-      </p>
     </Card>
   );
   return renderDocument(frame, {

@@ -355,11 +355,11 @@ const keyPaths: Partial<Record<Integration, string>> = {
 };
 
 /** Returns whether the steps hold a key of an account. */
-function needsKey({ integration }: ConnectTarget): boolean {
+export function needsKey({ integration }: ConnectTarget): boolean {
   return integration === 'api' || integration === 'plugin' || integration === 'captcha';
 }
 
-function aboutKey({ target, key }: ConnectData, text: Words): Html | false {
+function aboutKey({ target, key, csrf }: ConnectData, text: Words): Html | false {
   const keyPath = keyPaths[target.integration];
   if (keyPath !== undefined) {
     const words = target.integration === 'bouncer' ? text.bouncerKey : text.mailKey;
@@ -369,11 +369,21 @@ function aboutKey({ target, key }: ConnectData, text: Words): Html | false {
       </Notice>
     );
   }
-  if (!needsKey(target)) return false;
+  // The plugin's step makes its keys.
+  if (!needsKey(target) || (key === 'none' && target.integration === 'plugin')) return false;
+  if (key === 'none') {
+    return (
+      <Notice tone="info" title={text.keys.none.text}>
+        <Form csrf={csrf} action={makeKeysPath}>
+          <Hidden name="target" value={target.name} />
+          <Button label={text.keys.none.link} />
+        </Form>
+      </Notice>
+    );
+  }
   const to = {
     shown: undefined,
     hidden: `/account/confirm?return=${encodeURIComponent(targetPath(target.name))}`,
-    none: ownKeysPath,
     'unknown-reader': `/signin?return=${encodeURIComponent(targetPath(target.name))}`,
   }[key];
   return (

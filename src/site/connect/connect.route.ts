@@ -28,6 +28,7 @@ import {
   type KeyStanding,
   makeKeysPath,
   type NoteName,
+  needsKey,
 } from './connect.page.tsx';
 import {
   type ChoiceName,
@@ -285,13 +286,16 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     pageBuilder.page(targetEndpoint, show),
     pageBuilder.form(makeEndpoint, async (context, form) => {
       const target = targets().find(({ name }) => name === form.get('target'));
-      if (target?.integration !== 'plugin') return pageBuilder.problem(context, fail('not_found'));
+      if (target === undefined || !needsKey(target)) {
+        return pageBuilder.problem(context, fail('not_found'));
+      }
       const { accountId } = context.session;
       const { standing } = await keyOf(context);
-      const hasSiteKey = (await siteKeys.ofAccount(accountId)).length > 0;
+      const needsSiteKey =
+        target.integration === 'plugin' && (await siteKeys.ofAccount(accountId)).length === 0;
       const made = [
         ...(standing === 'none' ? [await keys.create(accountId)] : []),
-        ...(hasSiteKey ? [] : [await siteKeys.create(accountId, [])]),
+        ...(needsSiteKey ? [await siteKeys.create(accountId, [])] : []),
       ].find(({ ok }) => !ok);
       if (made !== undefined && !made.ok) return pageBuilder.problem(context, made);
       return pageBuilder.go(context, `${connectPath}/${target.name}`);

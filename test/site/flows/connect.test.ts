@@ -89,9 +89,12 @@ describe('connect', () => {
 
   it('a key is shown to its owner alone, with a fresh proof of identity', async () => {
     assert.match((await ada.get('/connect/php')).body, /You have no API key yet/);
-    const made = await ada.post('/account/keys/create');
-    key = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
+    assert.equal((await ada.post('/connect/values', { target: 'nginx' })).status, 404);
+    const made = await ada.post('/connect/values', { target: 'php' });
+    assert.equal(made.headers.location, '/connect/php');
     const own = await ada.get('/connect/php');
+    key = /pcl_[\w-]{20,}/.exec(own.body)![0];
+    assert.doesNotMatch((await ada.get('/account/keys')).body, /pcs_/, 'no site key beside it');
     assert.ok(own.body.includes(key));
     assert.match(own.body, /Nobody else sees this page/);
     assert.match(own.headers['cache-control']!, /no-store/);
