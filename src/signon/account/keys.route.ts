@@ -131,6 +131,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     const changed = await area.change(context, 'api_key_made');
     const also = { check: () => area.stands(context), set: changed.set };
     const made = await apiKeys.create(context.session.accountId, {}, also);
+    if (!made.ok) signon.changes.uncount(context.session.accountId, made.error);
     if (!made.ok && made.error === 'conflict') {
       return show(context, { status: 409, failed: frameText(context.frame).account.keys.two });
     }
@@ -163,6 +164,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     const also = { check: () => area.stands(context), set: changed.set };
     const made = await apiKeys.create(accountId, { name, scopes }, also);
     if (!made.ok) {
+      signon.changes.uncount(accountId, made.error);
       if (made.error === 'capacity_exceeded' && (await hasMostNamed(accountId))) {
         const failed = frameText(context.frame).automation.namedKeys.full;
         return show(context, { status: 409, failed });

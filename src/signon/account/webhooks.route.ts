@@ -58,6 +58,7 @@ export function webhookRoutes(area: AccountArea): PlainRoute[] {
       await changed.done();
       return show(context, {}, { secret: made.value.secret });
     }
+    signon.changes.uncount(accountId, made.error);
     const text = frameText(context.frame);
     const held = await webhooks.list(accountId);
     if (made.error === 'capacity_exceeded' && held.length >= webhooks.perAccountMax) {

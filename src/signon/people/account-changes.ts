@@ -14,6 +14,7 @@
 
 import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { ErrorCode } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { hourMs } from '../../core/time.ts';
@@ -129,6 +130,14 @@ export function createAccountChanges(options: {
     return undefined;
   }
 
+  /** Takes back what was counted last: that change was not made. One whose end is unknown stays counted. */
+  function uncount(accountId: string, error: ErrorCode): void {
+    const times = made.get(accountId);
+    if (times !== undefined && error !== 'store_unavailable') {
+      made.set(accountId, times.slice(0, -1));
+    }
+  }
+
   /**
    * Makes a change. `reauthentication_required`, `form_expired` (the session ended or was renewed meanwhile),
    * `too_many_attempts` (too many changes, with `retryAfterSeconds`), `store_unavailable`, and the errors of the
@@ -184,6 +193,7 @@ export function createAccountChanges(options: {
     needsPasskey,
     make,
     count,
+    uncount,
     /** Forgets the changes counted before a reset: they must not keep the owner from undoing them. */
     forgive(accountId: string): void {
       made.delete(accountId);

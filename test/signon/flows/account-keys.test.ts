@@ -210,6 +210,21 @@ describe('keys of a person', () => {
     assert.match(beyond.body, /role="alert"[\s\S]*You have reached the maximum of site keys/);
   });
 
+  it('counts no form with a slip among the changes of an hour', async () => {
+    const email = 'slips@example.org';
+    await people.register(email);
+    const person = await people.signIn(email);
+    const named = (name: string) =>
+      person.post('/account/keys/named/create', { name, check: 'on' });
+    const hook = { url: 'no address', watches: '192.0.2.1', threshold: '75' };
+    for (let n = 0; n < 16; n++) {
+      assert.equal((await named('two words')).status, 422);
+      assert.equal((await person.post('/account/webhooks/create', hook)).status, 422);
+    }
+    for (let n = 0; n < 30; n++) assert.equal((await named(`k${n}`)).status, 200);
+    assert.equal((await named('k30')).status, 429);
+  });
+
   it('makes and revokes site keys with host names', async () => {
     const wrong = await ada.post('/account/site-keys/create', {
       hosts: 'shop.example http://x/',
