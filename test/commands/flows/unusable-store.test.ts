@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, cpSync, lstatSync, readdirSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { hasOtherUser } from '../../support/house/other-user.ts';
@@ -65,14 +65,16 @@ it('files that this user may not read or write are refused in words', async (t) 
         const dataDir = `${whole}-one`;
         cpSync(whole, dataDir, { recursive: true });
         if (isRoot) giveAway(dataDir);
-        chmodSync(`${dataDir}/store/${file}`, mode);
+        // Of `.` the directory itself: its owner sets that back without the right to search in it.
+        const path = join(dataDir, 'store', file);
+        chmodSync(path, mode);
         for (const args of commands) {
           const what = `${file} ${mode.toString(8)}, ${args.join(' ')}`;
           const done = run(args, dataDir, { asOther: true });
           assertTold(done, what);
           assert.match(done.stdout + done.stderr, /can't be (read|written|opened|claimed)/, what);
         }
-        chmodSync(`${dataDir}/store/${file}`, 0o700);
+        chmodSync(path, 0o700);
         rmSync(dataDir, { recursive: true });
       }
     }
