@@ -54,7 +54,7 @@ import {
 } from '../test/support/captcha/sound-readers.ts';
 import { intelligibility } from '../test/support/captcha/sound-spectrum.ts';
 import { createTemplateReader } from '../test/support/captcha/templates.ts';
-import type { BenchRow } from './row.ts';
+import { atLeast, atMost, type BenchRow } from './row.ts';
 import { cpuSecondsSince, inParallel } from './work.ts';
 
 type Size = 'tiny' | 'full';
@@ -71,8 +71,11 @@ const sizes = {
 } as const;
 
 const easy: Acoustics = {
-  ...{ equaliserDb: 0, reflections: 0, babbleDb: 24 },
-  ...{ speeds: [0.86, 1.14], glide: 0 },
+  equaliserDb: 0,
+  reflections: 0,
+  babbleDb: 24,
+  speeds: [0.86, 1.14],
+  glide: 0,
 };
 
 function soundRows(size: Size, language: SpokenLanguage): BenchRow[] {
@@ -95,7 +98,6 @@ function soundRows(size: Size, language: SpokenLanguage): BenchRow[] {
     seeds(firstSeed, count).map((seed, i) => composeClip(from[i % from.length]!, seed, acoustics));
   const understood = (reader: SoundReader, list: readonly ReturnType<typeof composeClip>[]) =>
     list.filter(({ answer, sound }) => reader(sound) === answer).length;
-  const judged = (met: boolean) => (size === 'full' ? { ok: met } : {});
 
   const comparing = correlationReader(stock, isFrench);
   const matched = understood(comparing, clipsOf(own, usualAcoustics, 81_001, slowClips));
@@ -110,31 +112,20 @@ function soundRows(size: Size, language: SpokenLanguage): BenchRow[] {
   const easyRead = understood(trainedOn(easy, fewLessons), clipsOf(own, easy, 84_002, clips));
   const shares = heard.map(({ spoken, sound }) => intelligibility(spoken, sound));
   const share = shares.reduce((sum, v) => sum + v, 0) / shares.length;
+  const ofClips = (name: string, count: number, ours: number) => {
+    return { name: `${sound}${name}`, unit: `of ${count} clips`, ours };
+  };
+  const speech = { name: `${sound}: intelligibility for people (STOI)`, unit: 'of 1' };
+  const alike = ofClips(': correlation with the stock voices', slowClips, matched);
+  const stockRead = ', control: stock voices, no room, hardly any babble; correlation';
+  const trained = `: reader trained on ${learned} clips of ${voices} other starts`;
+  const easily = `, control: no room, hardly any babble; reader trained on ${fewLessons} such clips`;
   return [
-    {
-      name: `${sound}: correlation with the stock voices`,
-      ...{ unit: `of ${slowClips} clips`, ours: matched, goal: `≤ ${0.15 * slowClips}` },
-      ...judged(matched <= 0.15 * slowClips),
-    },
-    {
-      name: `${sound}, control: stock voices, no room, hardly any babble; correlation`,
-      ...{ unit: `of ${slowClips} clips`, ours: control, goal: `≥ ${0.8 * slowClips}` },
-      ...judged(control >= 0.8 * slowClips),
-    },
-    {
-      name: `${sound}: reader trained on ${learned} clips of ${voices} other starts`,
-      ...{ unit: `of ${clips} clips`, ours: read, goal: `≤ ${0.35 * clips}` },
-      ...judged(read <= 0.35 * clips),
-    },
-    {
-      name: `${sound}, control: no room, hardly any babble; reader trained on ${fewLessons} such clips`,
-      ...{ unit: `of ${clips} clips`, ours: easyRead },
-    },
-    {
-      name: `${sound}: intelligibility for people (STOI)`,
-      ...{ unit: 'of 1', ours: Math.round(share * 1_000) / 1_000, goal: '≥ 0.71' },
-      ...judged(share >= 0.71),
-    },
+    judged(size, alike, { most: 0.15 * slowClips }),
+    judged(size, ofClips(stockRead, slowClips, control), { least: 0.8 * slowClips }),
+    judged(size, ofClips(trained, clips, read), { most: 0.35 * clips }),
+    ofClips(easily, clips, easyRead),
+    judged(size, { ...speech, ours: Math.round(share * 1_000) / 1_000 }, { least: 0.71 }, share),
   ];
 }
 
@@ -249,10 +240,8 @@ function meansOfMany(
   const many = seeds(51_001, manyCounts[size]);
   let read = 0;
   for (const seed of many) read += wordsRead(mean, [soundChallenge('default', seed)], reader);
-  return {
-    ...{ name: 'means of many pictures', unit: `of ${many.length} words`, ours: read, goal: '≤ 0' },
-    ...(size === 'full' ? { ok: read === 0 } : {}),
-  };
+  const row = { name: 'means of many pictures', unit: `of ${many.length} words`, ours: read };
+  return judged(size, row, { most: 0 });
 }
 
 function hardRows(size: Size): BenchRow[] {
@@ -292,12 +281,13 @@ function eyeRows(
     const told = looks === 1 ? 'one look' : 'six looks';
     const often = pairs.filter((pair) => pair.share > 0.01);
     const named = often.map((pair) => `${pair.pair} ${(100 * pair.share).toFixed(1)}`).join(', ');
-    return {
+    const row = {
       name: `${level}: the letter that the eye most often takes for one other, ${told}`,
-      ...{ unit: 'of 1, of that letter', ours: share, goal: '≤ 0.01' },
+      unit: 'of 1, of that letter',
+      ours: share,
       note: `${often.length} pairs over 1 %${named && `: ${named}`}; ${list.length} words, ${surely(pairs[0])}`,
-      ...(size === 'full' ? { ok: share <= 0.01 } : {}),
     };
+    return judged(size, row, { most: 0.01 });
   }
   return [
     seen(`${level}: an eye, six looks of 160 ms`, goodEye, challenges, size, least.good),
@@ -344,9 +334,7 @@ function seen(
   const spent = msEach(start, challenges.length);
   const note = `${(100 * letters).toFixed(1)} % of the letters; ${spent}`;
   const row = { name, unit: `of ${challenges.length} words`, ours: words, note };
-  if (share === undefined) return row;
-  const least = share * challenges.length;
-  return { ...row, goal: `≥ ${least}`, ...(size === 'full' ? { ok: words >= least } : {}) };
+  return share === undefined ? row : judged(size, row, { least: share * challenges.length });
 }
 
 function msEach(start: NodeJS.CpuUsage, count: number): string {
@@ -358,8 +346,14 @@ function row(trial: Trial, reader: string, read: number, size: Size, note?: stri
   const count = challenges.length;
   const base = { name: `${name}; ${reader}`, unit: `of ${count} words`, ours: read };
   const noted = note === undefined ? base : { ...base, note };
-  if (most === undefined && least === undefined) return noted;
-  const goal = most === undefined ? `≥ ${least! * count}` : `≤ ${most * count}`;
-  const met = most === undefined ? read >= least! * count : read <= most * count;
-  return { ...noted, goal, ...(size === 'full' ? { ok: met } : {}) };
+  if (most !== undefined) return judged(size, noted, { most: most * count });
+  return least === undefined ? noted : judged(size, noted, { least: least * count });
+}
+
+type Bound = { readonly most: number } | { readonly least: number };
+
+/** Gives a row its goal; a tiny run is not judged. @param value the figure before it was rounded */
+function judged(size: Size, row: BenchRow, bound: Bound, value = row.ours): BenchRow {
+  const goal = 'most' in bound ? atMost(value, bound.most) : atLeast(value, bound.least);
+  return size === 'full' ? { ...row, ...goal } : { ...row, goal: goal.goal! };
 }
