@@ -29,7 +29,11 @@ export function workWith(keys: WorkKeys) {
 export async function solutionFor(keys: WorkKeys, clientIp: string): Promise<Solution> {
   const { client, network } = networksOf(clientIp);
   const made = await workWith(keys).make({
-    ...{ site: '', origin: '', action: '', score: 0, triesMax: 1 },
+    site: '',
+    origin: '',
+    action: '',
+    score: 0,
+    triesMax: 1,
     network: { narrow: client, wide: network },
   });
   if (!made.ok) throw new Error(made.error);

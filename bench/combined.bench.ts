@@ -70,8 +70,11 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
 async function open(dataDir: string, { entries }: Plan): Promise<Subject> {
   const [reporter] = await makeReporters(dataDir, 1);
   const env = {
-    ...{ LOG_LEVEL: 'info', CLIENT_LIMITS: 'off', TRUSTED_PROXIES: '127.0.0.0/8' },
-    ...{ CAPTCHA_THREADS: String(renderThreads), FEED_INTERVAL_SECONDS: '1' },
+    LOG_LEVEL: 'info',
+    CLIENT_LIMITS: 'off',
+    TRUSTED_PROXIES: '127.0.0.0/8',
+    CAPTCHA_THREADS: String(renderThreads),
+    FEED_INTERVAL_SECONDS: '1',
   };
   const server = await startTestServer({
     threads: 1,

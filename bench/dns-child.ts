@@ -17,7 +17,10 @@ async function startOurs(entries: number): Promise<number> {
   const { frontEnd } = createCheckEngine(entries);
   const counters = createDnsCounters();
   const responder = createResponder({
-    ...{ zone, nameServers: [], baseUrl: 'https://portcullis.example', counters },
+    zone,
+    nameServers: [],
+    baseUrl: 'https://portcullis.example',
+    counters,
     judge: frontEnd.check.judge,
     isListable: () => true,
     hasBelow: () => false,

@@ -75,7 +75,9 @@ export function writeCrowdsecSettings(folder: string, port: number): void {
   const settings = {
     common: { daemonize: false, log_media: 'stdout', log_level: 'error' },
     config_paths: {
-      ...{ config_dir: `${folder}/`, data_dir: `${folder}/data/`, hub_dir: `${folder}/hub/` },
+      config_dir: `${folder}/`,
+      data_dir: `${folder}/data/`,
+      hub_dir: `${folder}/hub/`,
       simulation_path: `${folder}/simulation.yaml`,
       index_path: `${folder}/hub/.index.json`,
       notification_dir: `${folder}/notifications/`,

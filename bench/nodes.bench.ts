@@ -82,8 +82,11 @@ async function open(
   const masterKey = join(directory, 'master.key');
   writeFileSync(masterKey, randomBytes(32).toString('hex'), { mode: 0o600 });
   const env: Environment = {
-    ...{ DATABASE_URL: urlOf(servers, name), MASTER_KEY_FILE: masterKey, LOG_LEVEL: 'info' },
-    ...{ CLIENT_LIMITS: 'off', SMTP_URL: 'smtp://127.0.0.1:9' },
+    DATABASE_URL: urlOf(servers, name),
+    MASTER_KEY_FILE: masterKey,
+    LOG_LEVEL: 'info',
+    CLIENT_LIMITS: 'off',
+    SMTP_URL: 'smtp://127.0.0.1:9',
   };
   const one = await startNode(directory, env, 'one');
   const two = await startNode(directory, env, 'two');

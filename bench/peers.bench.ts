@@ -143,7 +143,9 @@ async function checksBeside({ besideRows: rows, rounds, seconds }: Size): Promis
     const share = Math.round((100 * median(came.slice(-rounds))) / rows);
     return {
       ...loaded,
-      ...{ goal: `≤ ${checkGoal} × control`, ok: loaded.ratio <= checkGoal, p99: loaded.ours },
+      goal: `≤ ${checkGoal} × control`,
+      ok: loaded.ratio <= checkGoal,
+      p99: loaded.ours,
       note: `${checks.generator}, 64 connections, one thread; ${share} % of ${rows.toLocaleString('en-US')} rows had come when the checks ended; idle ${median(idle)} ms`,
     };
   } finally {
@@ -184,9 +186,15 @@ async function measure({ rows, heads }: Size, isWatched = false): Promise<Measur
     state.start();
     const poller = createPeerPoller({
       store,
-      ...{ isMine: () => true, entries: state.entries, index: state.index, policy: state.policy },
+      isMine: () => true,
+      entries: state.entries,
+      index: state.index,
+      policy: state.policy,
       catchUpTo: state.follower.catchUpTo,
-      ...{ allowPrivate: true, clock, random: seededRandom(2), log },
+      allowPrivate: true,
+      clock,
+      random: seededRandom(2),
+      log,
       signer: async () => undefined,
     });
     const terms = { weight: 4, owner: '', isOwn: false, budget: 0, addedAt: 1 };

@@ -117,7 +117,9 @@ function row(
   }
   const compared = besidePeer(name, 's', value, 'rbldnsd, ip4set', median(peer));
   return {
-    ...{ ...compared, goal, ok: compared.ratio <= ratioMax },
+    ...compared,
+    goal,
+    ok: compared.ratio <= ratioMax,
     note: 'the same hosts; dnsperf, 64 clients; every address is listed',
   };
 }
