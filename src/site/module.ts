@@ -44,7 +44,7 @@ export const siteEndpoints: readonly Endpoint[] = [
   staticEndpoint, // GET /static/*
   faviconEndpoint, // GET /favicon.ico
   appearanceEndpoint, // POST /looks
-  ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen, /connect/seen/:target, /connect/key, POST /connect/values
+  ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen, /connect/seen/:target, /connect/key, POST /connect/values/:target
   ...docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
   kitEndpoint, // GET /kit.zip

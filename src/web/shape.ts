@@ -204,7 +204,7 @@ export function createRenderProblem(options: {
 
   /** Returns the page that a GET of an address for forms alone is redirected to. */
   function formPageOf({ path, query }: RequestLine, backTo: string | undefined): string {
-    if (backTo !== undefined) return backTo;
+    if (backTo !== undefined) return backTo.replace(/:\w+$/, path.slice(path.lastIndexOf('/') + 1));
     const page = pageOf(path);
     if (page === undefined) return '/';
     return query === '' || !/^[\x21-\x7e]*$/.test(query) ? page : `${page}?${query}`;

@@ -7,14 +7,7 @@
 import type { Vouched } from '../../access/quota/points.ts';
 import type { Language } from '../../core/language.ts';
 import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
-import {
-  Button,
-  Field,
-  Form,
-  Hidden,
-  LinkButton,
-  SelectField,
-} from '../../web/components/form.tsx';
+import { Button, Field, Form, LinkButton, SelectField } from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { type Html, safeHref } from '../../web/html.ts';
@@ -39,7 +32,7 @@ import {
 } from './targets.ts';
 
 export const connectPath = '/connect';
-export const makeKeysPath = `${connectPath}/values`;
+export const makeKeysPath = (target: string) => `${connectPath}/values/${target}`;
 
 /** The page shows the reader's key, or says why not; `hidden`: the reader has to confirm first. */
 export type KeyStanding = 'shown' | 'hidden' | 'none' | 'unknown-reader';
@@ -374,8 +367,7 @@ function aboutKey({ target, key, csrf }: ConnectData, text: Words): Html | false
   if (key === 'none') {
     return (
       <Notice tone="info" title={text.keys.none.text}>
-        <Form csrf={csrf} action={makeKeysPath}>
-          <Hidden name="target" value={target.name} />
+        <Form csrf={csrf} action={makeKeysPath(target.name)}>
           <Button label={text.keys.none.link} />
         </Form>
       </Notice>
@@ -416,8 +408,7 @@ function pluginValues(data: ConnectData, text: Catalogue): Html {
         <CodeBlock {...{ id, title, text }} code={value} />
       ))}
       {isMissing && canMake && (
-        <Form csrf={data.csrf} action={makeKeysPath}>
-          <Hidden name="target" value={target.name} />
+        <Form csrf={data.csrf} action={makeKeysPath(target.name)}>
           <Button label={make.button} />
         </Form>
       )}

@@ -59,8 +59,8 @@ const targetEndpoint = sessionPage(`${connectPath}/:target`, 'anyone', {
   errors: ['invalid_parameter', 'store_unavailable'],
 });
 /** Makes the keys that a screen asks for and that its reader has not. */
-const makeEndpoint = sessionForm(makeKeysPath, 'confirmed', {
-  backTo: connectPath,
+const makeEndpoint = sessionForm(makeKeysPath(':target'), 'confirmed', {
+  backTo: `${connectPath}/:target`,
   errors: ['too_many_attempts', 'conflict', 'unknown_account', 'capacity_exceeded', 'not_found'],
 });
 
@@ -284,8 +284,8 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       return { status: 200, headers: [jsonType, noStore], body };
     }),
     pageBuilder.page(targetEndpoint, show),
-    pageBuilder.form(makeEndpoint, async (context, form) => {
-      const target = targets().find(({ name }) => name === form.get('target'));
+    pageBuilder.form(makeEndpoint, async (context) => {
+      const target = targets().find(({ name }) => name === context.request.param);
       if (target === undefined || !needsKey(target)) {
         return pageBuilder.problem(context, fail('not_found'));
       }

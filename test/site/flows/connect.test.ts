@@ -89,8 +89,12 @@ describe('connect', () => {
 
   it('a key is shown to its owner alone, with a fresh proof of identity', async () => {
     assert.match((await ada.get('/connect/php')).body, /You have no API key yet/);
-    assert.equal((await ada.post('/connect/values', { target: 'nginx' })).status, 404);
-    const made = await ada.post('/connect/values', { target: 'php' });
+    assert.equal((await ada.post('/connect/values/nginx')).status, 404);
+    const late = await (await people.signIn(email, 20 * 60_000)).post('/connect/values/php');
+    assert.equal(late.headers.location, '/account/confirm?return=%2Fconnect%2Fphp');
+    const opened = await server.fetch('/connect/values/php');
+    assert.equal(opened.headers.location, '/connect/php');
+    const made = await ada.post('/connect/values/php');
     assert.equal(made.headers.location, '/connect/php');
     const own = await ada.get('/connect/php');
     key = /pcl_[\w-]{20,}/.exec(own.body)![0];
@@ -194,12 +198,12 @@ describe('connect', () => {
     const eve = await people.signIn('eve@mail.example');
     const before = (await eve.get('/connect/wordpress')).body;
     assert.match(before, /Create my keys/);
-    const stranger = await server.fetch('/connect/values', { method: 'POST' });
+    const stranger = await server.fetch('/connect/values/wordpress', { method: 'POST' });
     assert.match(stranger.headers.location!, /^\/signin/);
-    for (const target of ['nope', 'nginx', '']) {
-      assert.equal((await eve.post('/connect/values', { target })).status, 404, target);
+    for (const target of ['nope', 'nginx']) {
+      assert.equal((await eve.post(`/connect/values/${target}`)).status, 404, target);
     }
-    const made = await eve.post('/connect/values', { target: 'wordpress' });
+    const made = await eve.post('/connect/values/wordpress');
     assert.equal(made.status, 303);
     assert.equal(made.headers.location, '/connect/wordpress');
     const { body } = await eve.get('/connect/wordpress');
