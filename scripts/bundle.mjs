@@ -60,12 +60,12 @@ const places = {
 
 /**
  * Packages that a start loads are required, not imported: of one that is no ES module Node would read the whole text for
- * what it exports, and compile the reader, which is a tenth of a start. One that is both is one file in place of many.
+ * what it exports, and compile the reader, which is a tenth of a start.
  */
 const required = {
   name: 'required',
   setup({ onResolve, onLoad }) {
-    const [namespace, filter] = ['required', /^(@node-rs\/argon2|lmdb|piscina)$/];
+    const [namespace, filter] = ['required', /^(@node-rs\/argon2|piscina)$/];
     onResolve({ filter, namespace: 'file' }, ({ path }) => ({ path, namespace }));
     onLoad({ filter, namespace }, ({ path }) => ({
       contents: `module.exports = require('${path}')`,

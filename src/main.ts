@@ -194,8 +194,9 @@ async function start(given: Opening) {
   }
   modules.startFeeds();
   closers.add(
-    prepareInTurns([...formatPreparations, ...modules.preparations, shareAssets], (error) =>
-      log.error({ err: error }, 'start: not all is ready'),
+    prepareInTurns(
+      [...formatPreparations, ...modules.preparations, ...signon.preparations, shareAssets],
+      (error) => log.error({ err: error }, 'start: not all is ready'),
     ),
   );
   closers.add(data.beginStop);

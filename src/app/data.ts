@@ -34,8 +34,8 @@ import {
   keepTrustedTime,
   LeaseLostError,
   localMaintenance,
+  readTrustedTime,
   startSweeper,
-  trustedTime,
 } from '../storage/maintenance.ts';
 import type { Membership } from '../storage/nodes/nodes.ts';
 import { openStoreOf } from '../storage/open.ts';
@@ -105,6 +105,7 @@ export async function openData(opening: Opening) {
     onReplaced: onFatal,
   });
   closers.add(() => member?.leave());
+  const before = await readTrustedTime(store);
   const mayRemove = createLeapGuard(
     clock,
     (leadMs) =>
@@ -112,7 +113,8 @@ export async function openData(opening: Opening) {
         { aheadMs: Math.round(leadMs) },
         'clock: it leapt forward, or the server was off, so nothing that expires is removed for an hour',
       ),
-    await trustedTime(store),
+    before?.trustedMs,
+    before?.waitedMs,
   );
   const maintenance = { ...(member?.maintenance ?? localMaintenance(store)), mayRemove };
 
@@ -162,7 +164,7 @@ export async function openData(opening: Opening) {
   closers.add(startPruning(store, state, log, clock, member));
   const sweeper = startSweeper({ store: maintenance.store, mayRemove, log });
   closers.add(() => sweeper.stop());
-  const kept = keepTrustedTime(maintenance, clock, log);
+  const kept = keepTrustedTime(maintenance, { clock, log, before });
   closers.add(() => kept.stop());
   return {
     store,

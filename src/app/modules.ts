@@ -295,6 +295,7 @@ export async function openModules(
       radar: radarMode === 'public' ? radar.numbers : undefined,
       exampleAddresses: opening.exampleAddresses ?? [],
       apiKeys: signon.apiKeys,
+      makeKey: (request) => signon.makeKey(request, catchUp),
       sightings: access.sightings,
       refusedKeys: access.refusedKeys,
       siteKeys: signon.siteKeys,

@@ -53,25 +53,30 @@ const leapMsMin = hourMs;
  * meanwhile would be lost: so nothing is, until it has shown its new time for an hour.
  * @param onLeap called once a leap, with its milliseconds
  * @param trustedMs the last time of this clock that was no leap, of a process before this one: the clock may have leapt since
+ * @param waitedMs how much of the hour such processes have waited since
  */
 export function createLeapGuard(
   clock: Clock,
   onLeap: (leadMs: number) => void,
   trustedMs = Number.POSITIVE_INFINITY,
+  waitedMs = 0,
 ): () => boolean {
   let wallMs = Math.min(trustedMs, clock.now());
   let seenMs = clock.monotonicMs();
+  let waitedBeforeMs = waitedMs;
   let held: { readonly sinceMs: number; readonly leadMs: number } | undefined;
   return () => {
     const nowMs = clock.monotonicMs();
     const leadMs = clock.now() - wallMs - (nowMs - seenMs);
     if (leadMs > leapMsMin) {
       if (held === undefined || leadMs - held.leadMs > leapMsMin) {
-        held = { sinceMs: nowMs, leadMs };
+        held = { sinceMs: nowMs - waitedBeforeMs, leadMs };
         onLeap(leadMs);
       }
+      waitedBeforeMs = 0;
       if (nowMs - held.sinceMs < hourMs) return false;
     }
+    waitedBeforeMs = 0;
     held = undefined;
     wallMs = clock.now();
     seenMs = nowMs;

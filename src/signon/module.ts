@@ -29,7 +29,9 @@ import type { Guard } from '../web/guard/guard.ts';
 import type { Mail } from './mail/mail-format.ts';
 import { mailsWaitingMax } from './mail/mailer.ts';
 import { outboxRoute } from './mail/outbox.route.ts';
+import { loadMailLibrary } from './mail/smtp.ts';
 import { openSignon } from './open-signon.ts';
+import type { ChangeRequest } from './people/account-changes.ts';
 import type { Pacing } from './people/pacing.ts';
 import { createAvatarImages, createAvatars } from './people/profile/avatars.ts';
 import { createReview } from './people/review.ts';
@@ -181,6 +183,19 @@ async function start(options: SignonNeeds, closers: Closers) {
       registerMetrics(metrics, unauthenticatedRows, signon.pacing);
       registerNoticeMetrics(metrics, siteNotices.outcomes);
     },
+    /** Makes a key of the API without a name, as the page of keys does. */
+    async makeKey(
+      request: Pick<ChangeRequest, 'session' | 'visitor'>,
+      catchUp: () => Promise<void>,
+    ) {
+      const made = await changes.makeOwn(request, 'api_key_made', (also) =>
+        apiKeys.create(request.session.accountId, {}, also),
+      );
+      if (made.ok) await catchUp();
+      return made;
+    },
+    /** Work for when the server listens. */
+    preparations: config.smtpUrl === undefined ? [] : [loadMailLibrary],
     close: closers.closeAll,
   };
 }

@@ -21,7 +21,7 @@ import type { Endpoint } from '../web/guard/endpoint.ts';
 import type { Guard } from '../web/guard/guard.ts';
 import type { PageTools } from '../web/page-tools.ts';
 import { connectScreens } from './connect/connect.page.tsx';
-import { connectEndpoints, connectRoutes } from './connect/connect.route.ts';
+import { type ConnectOptions, connectEndpoints, connectRoutes } from './connect/connect.route.ts';
 import { openSamples, openTargets, type TargetFacts } from './connect/targets.ts';
 import { docsEndpoints } from './docs/docs.route.ts';
 import { docsFolder } from './docs/library.ts';
@@ -44,7 +44,7 @@ export const siteEndpoints: readonly Endpoint[] = [
   staticEndpoint, // GET /static/*
   faviconEndpoint, // GET /favicon.ico
   appearanceEndpoint, // POST /looks
-  ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen, /connect/seen/:target, /connect/key, POST /connect/values/:target
+  ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen, /connect/seen/:target, /connect/key, POST /connect/:target
   ...docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
   kitEndpoint, // GET /kit.zip
@@ -67,6 +67,7 @@ export function openSite(needs: {
   /** Shown under the address box of the home page. */
   readonly exampleAddresses: readonly string[];
   readonly apiKeys: ApiKeys;
+  readonly makeKey: ConnectOptions['keys']['create'];
   readonly sightings: Sightings;
   readonly refusedKeys: RefusedKeys;
   readonly siteKeys: SiteKeys;
@@ -124,7 +125,7 @@ export function openSite(needs: {
     ...connectRoutes({
       pageBuilder,
       ...facts,
-      keys: apiKeys,
+      keys: { list: apiKeys.list, reveal: apiKeys.reveal, create: needs.makeKey },
       siteKeys: needs.siteKeys,
       refusedKeys: needs.refusedKeys,
       sightings: needs.sightings,

@@ -56,24 +56,49 @@ export async function asRemoval(
 
 const trustedEveryMs = 10 * minuteMs;
 
-/** Returns the time at which what had expired could be removed last, in ms since 1970; undefined in a new store. */
-export async function trustedTime(store: Pick<Store, 'get'>): Promise<number | undefined> {
+/** When what had expired could be removed last, and for how long processes have waited since to trust their clock. */
+interface TrustedTime {
+  /** Ms since 1970. */
+  readonly trustedMs: number;
+  readonly waitedMs: number;
+}
+
+/** Returns undefined in a new store. */
+export async function readTrustedTime(store: Pick<Store, 'get'>): Promise<TrustedTime | undefined> {
   const row = await store.get(trustedTimeKey());
-  return row && decode(row.value, (input) => Number(input.u64()));
+  return (
+    row &&
+    decode(row.value, (input) => ({
+      trustedMs: Number(input.u64()),
+      waitedMs: Number(input.u64()),
+    }))
+  );
 }
 
 /**
  * Keeps that time for the next start: a clock that leapt while the server was off is known by it. A clock that is not
- * trusted yet writes nothing, so a start in that hour does not trust it either.
+ * trusted yet leaves the time as it is and adds what it has waited, so that starts in a row come to an end of it.
  */
-export function keepTrustedTime(maintenance: Maintenance, clock: Clock, log: Log) {
-  const { store } = maintenance;
+export function keepTrustedTime(
+  maintenance: Maintenance,
+  { clock, log, before }: { clock: Clock; log: Log; before: TrustedTime | undefined },
+) {
+  let known = before;
+  let seenMs = clock.monotonicMs();
   const write = () =>
-    asRemoval(maintenance, () => {
+    asMaintenance(maintenance, () => {
+      const nowMs = clock.monotonicMs();
+      const waitedMs = (known?.waitedMs ?? 0) + nowMs - seenMs;
+      seenMs = nowMs;
+      known =
+        known === undefined || maintenance.mayRemove?.() !== false
+          ? { trustedMs: clock.now(), waitedMs: 0 }
+          : { ...known, waitedMs };
       const value = createWriter()
-        .u64(BigInt(Math.trunc(clock.now())))
+        .u64(BigInt(Math.trunc(known.trustedMs)))
+        .u64(BigInt(Math.trunc(known.waitedMs)))
         .finish();
-      return store.commit({ set: [{ key: trustedTimeKey(), value }] });
+      return maintenance.store.commit({ set: [{ key: trustedTimeKey(), value }] });
     });
   return every(trustedEveryMs, write, {
     isImmediate: true,

@@ -73,11 +73,12 @@ function importsOf(text: string): string[] {
   );
 }
 
-test('the bundle imports no package: Node would read the text of one that is no ES module for what it exports', () => {
+test('the bundle imports no package that is no ES module: Node would read its text for what it exports', () => {
   const imported = [...bundleTexts().values()].flatMap(importsOf);
   assert.deepEqual(
-    imported.filter((name) => !name.startsWith('.') && !isBuiltin(name)),
-    [],
+    [...new Set(imported.filter((name) => !name.startsWith('.') && !isBuiltin(name)))],
+    // It has both forms; the other one can't be loaded below a folder with a # in its name.
+    ['lmdb'],
   );
 });
 

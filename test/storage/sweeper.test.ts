@@ -9,8 +9,8 @@ import {
   asRemoval,
   keepTrustedTime,
   localMaintenance,
+  readTrustedTime,
   startSweeper,
-  trustedTime,
 } from '../../src/storage/maintenance.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
@@ -121,28 +121,42 @@ it('a clock that leapt forward removes nothing for an hour, and nothing at all w
   assert.deepEqual(leaps, [year, year, 2 * year]);
 });
 
-it('a start does not trust a clock that leapt before it, nor does the next one', async () => {
+it('starts do not trust a clock that leapt before them, until they have waited an hour in all', async () => {
   const directory = makeTempDir('trusted-time');
   let wallMs = 1_750_000_000_000;
-  const clock = { now: () => wallMs, monotonicMs: () => 0 };
+  let ranMs = 0;
+  const clock = { now: () => wallMs + ranMs, monotonicMs: () => ranMs };
   const store = await open(directory.path, clock);
-  /** Returns whether a process that starts now removes, and has it write its time. */
-  async function start(): Promise<boolean> {
-    const mayRemove = createLeapGuard(clock, () => undefined, await trustedTime(store));
-    const kept = keepTrustedTime({ ...localMaintenance(store), mayRemove }, clock, memoryLog().log);
+  /** Returns whether a process that runs for so long from now on removes at its end. */
+  async function run(forMs: number): Promise<boolean> {
+    const before = await readTrustedTime(store);
+    const mayRemove = createLeapGuard(clock, () => undefined, before?.trustedMs, before?.waitedMs);
+    const maintenance = { ...localMaintenance(store), mayRemove };
+    const kept = keepTrustedTime(maintenance, { clock, log: memoryLog().log, before });
+    await kept.run();
+    ranMs += forMs;
     await kept.run();
     await kept.stop();
     return mayRemove();
   }
+  const year = 24 * 365 * hourMs;
   try {
-    assert.ok(await start(), 'a new store');
-    wallMs += 24 * 365 * hourMs;
-    assert.deepEqual([await start(), await start()], [false, false]);
-    wallMs -= 24 * 365 * hourMs;
-    assert.ok(await start(), 'set right');
+    assert.ok(await run(0), 'a new store');
+    wallMs += year;
+    assert.deepEqual([await run(0), await run(0)], [false, false]);
+    wallMs -= year;
+    assert.ok(await run(0), 'set right');
     wallMs += hourMs;
-    assert.ok(await start(), 'an hour off');
-    assert.equal(await trustedTime(store), wallMs);
+    assert.ok(await run(0), 'an hour off');
+    assert.deepEqual(await readTrustedTime(store), { trustedMs: clock.now(), waitedMs: 0 });
+    wallMs += year;
+    const twentyMinutes = hourMs / 3;
+    assert.deepEqual(
+      [await run(twentyMinutes), await run(twentyMinutes), await run(twentyMinutes)],
+      [false, false, true],
+    );
+    wallMs += year;
+    assert.ok(!(await run(twentyMinutes)), 'it leapt once more');
   } finally {
     await store.close();
     directory.remove();

@@ -54,6 +54,7 @@ export class HeaderScan {
     this.contentLength = 0;
     this.chunked = false;
     this.wantsClose = false;
+    this.requestId = undefined;
     for (let i = 0; i < wanted.length; i++) this.values[i] = undefined;
     if (this.#keepForwarded) {
       this.forwarding.xForwardedFor.length = 0;
@@ -61,7 +62,6 @@ export class HeaderScan {
     }
     if (!keepLines) return;
     this.lines = {};
-    this.requestId = undefined;
     this.traceparent = undefined;
     this.contentEncoding = undefined;
   }
@@ -88,7 +88,7 @@ export class HeaderScan {
         }
         break;
       case 12:
-        if (this.#keepLines && name === 'x-request-id') {
+        if ((this.#keepLines || this.#keepForwarded) && name === 'x-request-id') {
           this.requestId = this.requestId === undefined ? value : '';
         }
         break;

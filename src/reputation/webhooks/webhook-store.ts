@@ -159,14 +159,14 @@ export function createWebhooks(options: {
     const isUrl = wanted.url.length <= urlCharsMax && URL.canParse(wanted.url);
     if (!isUrl) return { ...fail('invalid_parameter'), parameter: 'url' };
     const url = new URL(wanted.url);
-    const fault = await options.faultOf(url);
-    if (fault !== undefined) return { ...fail('invalid_parameter', fault), parameter: 'url' };
     const { threshold } = wanted;
     if (!Number.isInteger(threshold) || threshold < 1 || threshold > 100) {
       return { ...fail('invalid_parameter'), parameter: 'threshold' };
     }
     const watches = readWatches(wanted.watches);
     if (watches === undefined) return { ...fail('invalid_parameter'), parameter: 'watches' };
+    const fault = await options.faultOf(url);
+    if (fault !== undefined) return { ...fail('invalid_parameter', fault), parameter: 'url' };
     const role = await roleOf(store, account);
     const id = randomToken(random, 9);
     const secret = `whsec_${Buffer.from(random.bytes(32)).toString('base64')}`;

@@ -11,12 +11,12 @@ import type { Usage } from '../../access/quota/usage.ts';
 import type { Clock } from '../../core/clock.ts';
 import { statusOf } from '../../core/errors.ts';
 import type { Language } from '../../core/language.ts';
-import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import { type Failure, fail, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { CommitAddition } from '../../storage/change.ts';
-import type { RowCheck, SetRow } from '../../storage/store.ts';
+import type { SetRow } from '../../storage/store.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import type { ShowOptions } from '../../web/guard/page-builder.ts';
@@ -27,7 +27,6 @@ import type { Signon } from '../open-signon.ts';
 import type { Avatars } from '../people/profile/avatars.ts';
 import type { Profiles } from '../people/profile/profile-store.ts';
 import type { Review } from '../people/review.ts';
-import { isActive, unchanged } from '../people.ts';
 import type { Onwards, PageBuilder, RequestContext } from '../sessions/onward.route.ts';
 import { failureText, gonePage } from '../sessions/parts.page.tsx';
 import type { ChangeEvent } from '../sessions/security-log.ts';
@@ -247,18 +246,7 @@ export function createAccountArea(options: AccountAreaOptions) {
     };
   }
 
-  /**
-   * Returns the checks for the commit of such a change: the account is active, and nothing that the session rests on
-   * was changed since the request came. Other changes of the account do not hinder it.
-   */
-  async function stands({ session }: AccountRequest): Promise<Result<readonly RowCheck[]>> {
-    const person = await signon.people.byId(session.accountId);
-    const { epoch, factors } = session.person.credentials;
-    const isSame = person?.credentials.epoch === epoch && person.credentials.factors === factors;
-    return isSame && isActive(person) ? ok(unchanged(person)) : fail('form_expired');
-  }
-
-  return { ...options, profileOf, show, refuse, ask, back, donePath, change, stands };
+  return { ...options, profileOf, show, refuse, ask, back, donePath, change };
 }
 
 export type AccountArea = ReturnType<typeof createAccountArea>;

@@ -126,17 +126,13 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
   }
 
   async function create(context: AccountRequest): Promise<Reply> {
-    const tooOften = signon.changes.count(context.session.accountId);
-    if (tooOften !== undefined) return area.refuse(context, 'keys', tooOften);
-    const changed = await area.change(context, 'api_key_made');
-    const also = { check: () => area.stands(context), set: changed.set };
-    const made = await apiKeys.create(context.session.accountId, {}, also);
-    if (!made.ok) signon.changes.uncount(context.session.accountId, made.error);
+    const made = await signon.changes.makeOwn(context, 'api_key_made', (also) =>
+      apiKeys.create(context.session.accountId, {}, also),
+    );
     if (!made.ok && made.error === 'conflict') {
       return show(context, { status: 409, failed: frameText(context.frame).account.keys.two });
     }
     if (!made.ok) return area.refuse(context, 'keys', made);
-    await changed.done();
     await area.catchUp();
     return show(context, {}, { shown: made.value });
   }
@@ -156,15 +152,12 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
 
   async function createNamed(context: AccountRequest, form: Params): Promise<Reply> {
     const { accountId } = context.session;
-    const tooOften = signon.changes.count(accountId);
-    if (tooOften !== undefined) return area.refuse(context, 'keys', tooOften);
     const name = (form.get('name') ?? '').slice(0, typedCharsMax);
     const scopes = offeredScopes.filter((scope) => form.get(scope) === 'on');
-    const changed = await area.change(context, 'api_key_made');
-    const also = { check: () => area.stands(context), set: changed.set };
-    const made = await apiKeys.create(accountId, { name, scopes }, also);
+    const made = await signon.changes.makeOwn(context, 'api_key_made', (also) =>
+      apiKeys.create(accountId, { name, scopes }, also),
+    );
     if (!made.ok) {
-      signon.changes.uncount(accountId, made.error);
       if (made.error === 'capacity_exceeded' && (await hasMostNamed(accountId))) {
         const failed = frameText(context.frame).automation.namedKeys.full;
         return show(context, { status: 409, failed });
@@ -182,7 +175,6 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
       };
       return show(context, change, { typed: { name, scopes, fault } });
     }
-    await changed.done();
     await area.catchUp();
     const { id, text } = made.value;
     return show(context, {}, { shown: { id, text, isOnce: true } });

@@ -39,26 +39,24 @@ export function webhookRoutes(area: AccountArea): PlainRoute[] {
 
   async function create(context: AccountRequest, form: Params): Promise<Reply> {
     const { accountId } = context.session;
-    const tooOften = signon.changes.count(accountId);
-    if (tooOften !== undefined) return area.refuse(context, 'webhooks', tooOften);
     const typed = {
       url: (form.get('url') ?? '').trim().slice(0, typedCharsMax),
       watches: (form.get('watches') ?? '').slice(0, typedCharsMax),
       threshold: (form.get('threshold') ?? '').slice(0, 10),
     };
-    const changed = await area.change(context, 'webhook_made');
     const wanted = {
       url: typed.url,
       threshold: /^\d{1,3}$/.test(typed.threshold) ? Number(typed.threshold) : 0,
       watches: typed.watches.split(/[\s,]+/).filter((text) => text !== ''),
     };
-    const also = { check: () => area.stands(context), set: changed.set };
-    const made = await webhooks.create(accountId, wanted, also);
-    if (made.ok) {
-      await changed.done();
-      return show(context, {}, { secret: made.value.secret });
-    }
-    signon.changes.uncount(accountId, made.error);
+    const made = await signon.changes.makeOwn(
+      context,
+      'webhook_made',
+      (also) => webhooks.create(accountId, wanted, also),
+      // Its host was looked up.
+      ({ parameter, detail }) => parameter === 'url' && detail !== undefined,
+    );
+    if (made.ok) return show(context, {}, { secret: made.value.secret });
     const text = frameText(context.frame);
     const held = await webhooks.list(accountId);
     if (made.error === 'capacity_exceeded' && held.length >= webhooks.perAccountMax) {

@@ -14,6 +14,9 @@ import type { MailTransport } from './mailer.ts';
 
 const timeoutMs = 20_000;
 
+/** Also called once a server that sends mails listens: its files may be replaced before the first one. */
+export const loadMailLibrary = () => import('nodemailer');
+
 /** Sends mails as text and as HTML: their reader chooses which one is shown. */
 export function smtpTransport(smtpUrl: string, from: string, sender: MailSender): MailTransport {
   const options = {
@@ -25,11 +28,11 @@ export function smtpTransport(smtpUrl: string, from: string, sender: MailSender)
     disableFileAccess: true,
     disableUrlAccess: true,
   };
-  let opened: Promise<Transporter> | undefined;
+  let transporter: Transporter | undefined;
   return {
     async send(mail: Mail) {
-      opened ??= import('nodemailer').then(({ createTransport }) => createTransport(options));
-      const transport = await opened;
+      const { createTransport } = await loadMailLibrary();
+      transporter ??= createTransport(options);
       const { logo } = sender;
       const attachments =
         logo === undefined
@@ -42,21 +45,21 @@ export function smtpTransport(smtpUrl: string, from: string, sender: MailSender)
                 contentType: 'image/png',
               },
             ];
-      await transport.sendMail({
+      await transporter.sendMail({
         ...envelopeOf(mail, from, sender),
         html: htmlOf(mail, sender),
         attachments,
       });
     },
     async close() {
-      (await opened)?.close();
+      transporter?.close();
     },
   };
 }
 
 /** Connects and signs in, sends nothing. */
 export async function checkSmtp(smtpUrl: string, waitMs: number): Promise<SmtpCheck> {
-  const { createTransport } = await import('nodemailer');
+  const { createTransport } = await loadMailLibrary();
   const { default: Connection } = await import('nodemailer/lib/smtp-connection');
   const times = { connectionTimeout: waitMs, greetingTimeout: waitMs, socketTimeout: waitMs };
   const transport = createTransport({ ...connectionOf(smtpUrl), ...times });

@@ -18,7 +18,12 @@ import type { ErrorCode } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { hourMs } from '../../core/time.ts';
-import { type Change, commitOnce, retryOnConflict } from '../../storage/change.ts';
+import {
+  type Change,
+  type CommitAddition,
+  commitOnce,
+  retryOnConflict,
+} from '../../storage/change.ts';
 import type { Key } from '../../storage/keys.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import type { Notices } from '../mail/notices.ts';
@@ -87,7 +92,7 @@ export function createAccountChanges(options: {
   random: Random;
   people: Pick<People, 'byId'>;
   sessions: Pick<Sessions, 'transfer'>;
-  securityLog: Pick<SecurityLog, 'entry'>;
+  securityLog: Pick<SecurityLog, 'entry' | 'add'>;
   notices: Pick<Notices, 'about'>;
 }) {
   const { store, clock, random, people, sessions, securityLog, notices } = options;
@@ -118,7 +123,7 @@ export function createAccountChanges(options: {
     return !(await needsPasskey(session.accountId));
   }
 
-  /** Counts a change that is not made by `make`, such as of an API key. Returns undefined if it may be made. */
+  /** Counts a change. Returns undefined if it may be made. */
   function count(accountId: string): Failure | undefined {
     const { max, windowMs } = accountChangeLimit;
     const now = clock.monotonicMs();
@@ -187,13 +192,54 @@ export function createAccountChanges(options: {
     });
   }
 
+  /**
+   * Returns the checks for the commit of a change that is made elsewhere than by `make`: the account is active, and
+   * nothing that the session rests on was changed since the request came. Other changes of the account do not hinder it.
+   */
+  async function stands({
+    accountId,
+    person: seen,
+  }: Session): Promise<Result<readonly RowCheck[]>> {
+    const person = await people.byId(accountId);
+    const { epoch, factors } = seen.credentials;
+    const isSame = person?.credentials.epoch === epoch && person.credentials.factors === factors;
+    return isSame && isActive(person) ? ok(unchanged(person)) : fail('form_expired');
+  }
+
+  /**
+   * Makes what acts in an account's name and has rows of its own, an API key or a webhook: counted, and in one commit
+   * with its mails. A failure counts only if it `isDear`, or if its end is unknown.
+   * @param write commits it with the checks and rows that it is given
+   */
+  async function makeOwn<T>(
+    { session, visitor }: { readonly session: Session; readonly visitor: Visitor },
+    event: ChangeEvent,
+    write: (also: CommitAddition) => Promise<Result<T>>,
+    isDear: (failure: Failure) => boolean = () => false,
+  ): Promise<Result<T>> {
+    const { accountId } = session;
+    const tooOften = count(accountId);
+    if (tooOften !== undefined) return tooOften;
+    // The account is read again for its addresses as they are now.
+    const person = (await people.byId(accountId)) ?? session.person;
+    const notice = notices.about(person, event, visitor);
+    const done = await write({ check: () => stands(session), set: notice.set });
+    if (!done.ok) {
+      if (!isDear(done)) uncount(accountId, done.error);
+      return done;
+    }
+    notice.send();
+    await securityLog.add(accountId, event, visitor);
+    return done;
+  }
+
   return {
     allows,
     strengthOf,
     needsPasskey,
     make,
-    count,
-    uncount,
+    makeOwn,
+    stands,
     /** Forgets the changes counted before a reset: they must not keep the owner from undoing them. */
     forgive(accountId: string): void {
       made.delete(accountId);

@@ -217,7 +217,7 @@ export function createSiteNotifier(options: {
     const isNone = outcome === 'private' || outcome === 'too_long' ? outcome : 'no_document';
     const notices = status === 200 ? (readSiteDocument(text, origin) ?? 'no_path') : isNone;
     // Its document is away for a while: without one for good it would be a document that names no path.
-    if (notices === 'no_document' && (await hasTaken(store, notice))) {
+    if (notices === 'no_document' && (await hasTaken(store, notice, clock.now()))) {
       await failedAt(notice, outcome);
       return undefined;
     }

@@ -147,9 +147,13 @@ const failuresMax = 0xffff;
 type SitePlace = Pick<SiteNotice, 'clientId' | 'origin'>;
 
 /** Returns whether the site took a notice in the last 90 days. */
-export async function hasTaken(store: Pick<Store, 'get'>, place: SitePlace): Promise<boolean> {
+export async function hasTaken(
+  store: Pick<Store, 'get'>,
+  place: SitePlace,
+  nowMs: number,
+): Promise<boolean> {
   const row = await store.get(siteDeliveryKey(place.clientId, place.origin));
-  return ((row && deliveries.decode(row.value))?.deliveredAt ?? 0) > 0;
+  return ((row && deliveries.decode(row.value))?.deliveredAt ?? 0) > nowMs - deliveryLifeMs;
 }
 
 /** Returns the row that says what came of a try. */

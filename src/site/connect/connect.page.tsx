@@ -32,7 +32,6 @@ import {
 } from './targets.ts';
 
 export const connectPath = '/connect';
-export const makeKeysPath = (target: string) => `${connectPath}/values/${target}`;
 
 /** The page shows the reader's key, or says why not; `hidden`: the reader has to confirm first. */
 export type KeyStanding = 'shown' | 'hidden' | 'none' | 'unknown-reader';
@@ -81,7 +80,7 @@ export interface ConnectData {
   readonly docs: string;
 }
 
-function targetPath(name: string): string {
+export function targetPath(name: string): string {
   return `${connectPath}/${name}`;
 }
 
@@ -367,7 +366,7 @@ function aboutKey({ target, key, csrf }: ConnectData, text: Words): Html | false
   if (key === 'none') {
     return (
       <Notice tone="info" title={text.keys.none.text}>
-        <Form csrf={csrf} action={makeKeysPath(target.name)}>
+        <Form csrf={csrf} action={targetPath(target.name)}>
           <Button label={text.keys.none.link} />
         </Form>
       </Notice>
@@ -408,7 +407,7 @@ function pluginValues(data: ConnectData, text: Catalogue): Html {
         <CodeBlock {...{ id, title, text }} code={value} />
       ))}
       {isMissing && canMake && (
-        <Form csrf={data.csrf} action={makeKeysPath(target.name)}>
+        <Form csrf={data.csrf} action={targetPath(target.name)}>
           <Button label={make.button} />
         </Form>
       )}

@@ -14,6 +14,7 @@ import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { PageBuilder, RequestContext } from '../../signon/sessions/onward.route.ts';
+import type { Session } from '../../signon/sessions/sessions.ts';
 import { type Endpoint, sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { docPath } from '../docs/library.ts';
@@ -26,9 +27,9 @@ import {
   connectPage,
   connectPath,
   type KeyStanding,
-  makeKeysPath,
   type NoteName,
   needsKey,
+  targetPath,
 } from './connect.page.tsx';
 import {
   type ChoiceName,
@@ -55,12 +56,11 @@ const screenEndpoint = {
 } as const;
 /** For the requests that a page of the documentation sends. */
 const keyEndpoint = sessionPage(`${connectPath}/key`, 'anyone', { errors: ['store_unavailable'] });
-const targetEndpoint = sessionPage(`${connectPath}/:target`, 'anyone', {
+const targetEndpoint = sessionPage(targetPath(':target'), 'anyone', {
   errors: ['invalid_parameter', 'store_unavailable'],
 });
 /** Makes the keys that a screen asks for and that its reader has not. */
-const makeEndpoint = sessionForm(makeKeysPath(':target'), 'confirmed', {
-  backTo: `${connectPath}/:target`,
+const makeEndpoint = sessionForm(targetPath(':target'), 'confirmed', {
   errors: ['too_many_attempts', 'conflict', 'unknown_account', 'capacity_exceeded', 'not_found'],
 });
 
@@ -122,7 +122,7 @@ function noteOf(sighting: Sighting | undefined): ConnectNote | undefined {
   return { name: sighting.reason as NoteName, about: sighting.about };
 }
 
-interface ConnectOptions extends TargetFacts {
+export interface ConnectOptions extends TargetFacts {
   readonly pageBuilder: PageBuilder;
   readonly keys: {
     list(accountId: string): Promise<readonly { readonly id: string; readonly name: string }[]>;
@@ -131,7 +131,8 @@ interface ConnectOptions extends TargetFacts {
       accountId: string,
       keyId: string,
     ): Promise<{ readonly ok: true; readonly value: string } | { readonly ok: false }>;
-    create(accountId: string): Promise<Result<unknown>>;
+    /** Makes a key for the reader, as the page of keys does: with its mails, and within its limit. */
+    create(context: RequestContext & { readonly session: Session }): Promise<Result<unknown>>;
   };
   readonly siteKeys: Pick<SiteKeys, 'ofAccount' | 'create'>;
   readonly refusedKeys: Pick<RefusedKeys, 'of'>;
@@ -285,7 +286,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     }),
     pageBuilder.page(targetEndpoint, show),
     pageBuilder.form(makeEndpoint, async (context) => {
-      const target = targets().find(({ name }) => name === context.request.param);
+      const target = targetOf(context);
       if (target === undefined || !needsKey(target)) {
         return pageBuilder.problem(context, fail('not_found'));
       }
@@ -294,11 +295,11 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       const needsSiteKey =
         target.integration === 'plugin' && (await siteKeys.ofAccount(accountId)).length === 0;
       const made = [
-        ...(standing === 'none' ? [await keys.create(accountId)] : []),
+        ...(standing === 'none' ? [await keys.create(context)] : []),
         ...(needsSiteKey ? [await siteKeys.create(accountId, [])] : []),
       ].find(({ ok }) => !ok);
       if (made !== undefined && !made.ok) return pageBuilder.problem(context, made);
-      return pageBuilder.go(context, `${connectPath}/${target.name}`);
+      return pageBuilder.go(context, targetPath(target.name));
     }),
   ];
 }

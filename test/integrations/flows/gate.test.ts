@@ -103,7 +103,12 @@ it('what shows no page is told where the challenge is', async () => {
 it('the malicious are blocked, in words that they read', async () => {
   const json = await ask(blocked);
   assert.deepEqual([json.status, json.body], [403, '{"error":"blocked"}']);
-  assert.match(String(json.headers['x-request-id']), /^[0-9a-f]{16}$/);
+  const idOf = async (headers = {}) => (await ask(blocked, '', headers)).headers['x-request-id'];
+  for (let n = 0; n < 8; n++) {
+    await server.fetch('/docs/gate', { headers: { 'X-Request-Id': 'of-another-request' } });
+    assert.match(String(await idOf()), /^[0-9a-f]{16}$/);
+  }
+  assert.equal(await idOf({ 'X-Request-Id': 'of-the-proxy' }), 'of-the-proxy');
   const english = await ask(blocked, 'mode=nginx', page);
   assert.equal(english.status, 403);
   assert.match(String(english.headers['content-type']), /^text\/html/);

@@ -225,6 +225,17 @@ describe('keys of a person', () => {
     assert.equal((await named('k30')).status, 429);
   });
 
+  it('counts each form whose host was looked up', async () => {
+    const email = 'hosts@example.org';
+    await people.register(email);
+    const person = await people.signIn(email);
+    const hook = { url: 'https://127.0.0.1/', watches: '192.0.2.1', threshold: '75' };
+    const make = async (change = {}) =>
+      (await person.post('/account/webhooks/create', { ...hook, ...change })).status;
+    for (let n = 0; n < 30; n++) assert.equal(await make(), 422);
+    assert.equal(await make(), 429);
+  });
+
   it('makes and revokes site keys with host names', async () => {
     const wrong = await ada.post('/account/site-keys/create', {
       hosts: 'shop.example http://x/',

@@ -83,20 +83,19 @@ describe('connect', () => {
       body,
       /challenge=<mark data-value="challenge">30<\/mark>&amp;block=<mark data-value="block">60</,
     );
-    const post = await server.fetch('/connect/opnsense', { method: 'POST' });
+    const post = await server.fetch('/connect', { method: 'POST' });
     assert.equal(post.status, 405);
   });
 
   it('a key is shown to its owner alone, with a fresh proof of identity', async () => {
     assert.match((await ada.get('/connect/php')).body, /You have no API key yet/);
-    assert.equal((await ada.post('/connect/values/nginx')).status, 404);
-    const late = await (await people.signIn(email, 20 * 60_000)).post('/connect/values/php');
+    assert.equal((await ada.post('/connect/nginx')).status, 404);
+    const late = await (await people.signIn(email, 20 * 60_000)).post('/connect/php');
     assert.equal(late.headers.location, '/account/confirm?return=%2Fconnect%2Fphp');
-    const opened = await server.fetch('/connect/values/php');
-    assert.equal(opened.headers.location, '/connect/php');
-    const made = await ada.post('/connect/values/php');
+    const made = await ada.post('/connect/php');
     assert.equal(made.headers.location, '/connect/php');
     const own = await ada.get('/connect/php');
+    assert.match((await ada.get('/account/security')).body, /API key/, 'it is told as any other');
     key = /pcl_[\w-]{20,}/.exec(own.body)![0];
     assert.doesNotMatch((await ada.get('/account/keys')).body, /pcs_/, 'no site key beside it');
     assert.ok(own.body.includes(key));
@@ -198,12 +197,12 @@ describe('connect', () => {
     const eve = await people.signIn('eve@mail.example');
     const before = (await eve.get('/connect/wordpress')).body;
     assert.match(before, /Create my keys/);
-    const stranger = await server.fetch('/connect/values/wordpress', { method: 'POST' });
+    const stranger = await server.fetch('/connect/wordpress', { method: 'POST' });
     assert.match(stranger.headers.location!, /^\/signin/);
     for (const target of ['nope', 'nginx']) {
-      assert.equal((await eve.post(`/connect/values/${target}`)).status, 404, target);
+      assert.equal((await eve.post(`/connect/${target}`)).status, 404, target);
     }
-    const made = await eve.post('/connect/values/wordpress');
+    const made = await eve.post('/connect/wordpress');
     assert.equal(made.status, 303);
     assert.equal(made.headers.location, '/connect/wordpress');
     const { body } = await eve.get('/connect/wordpress');
