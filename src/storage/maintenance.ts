@@ -56,7 +56,7 @@ export async function asRemoval(
 
 const trustedEveryMs = 10 * minuteMs;
 
-/** When what had expired could be removed last, and for how long processes have waited since to trust their clock. */
+/** The last time that a clock was trusted, and for how long processes have waited since to trust theirs. */
 interface TrustedTime {
   /** Ms since 1970. */
   readonly trustedMs: number;
