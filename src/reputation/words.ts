@@ -51,7 +51,7 @@ const en = {
     },
     notes: {
       allowlisted: 'The allowlist wins over every list and report.',
-      knownGood: 'Known good: this stops reports, not lists.',
+      knownGood: 'Reports don’t count for a known-good address. A list still does.',
       reportedInRange: 'The reports are about other addresses in its range.',
     },
     badges: {
@@ -150,18 +150,22 @@ const en = {
       noReports: 'No reports.',
       noLists: 'On no list.',
       votes: {
-        staff: (_count: number, formatted: string) => `${formatted} staff`,
-        member: (_count: number, formatted: string) => `${formatted} trusted`,
-        earned: (_count: number, formatted: string) => `${formatted} with a good record`,
-        none: (_count: number, formatted: string) => `${formatted} new`,
+        staff: (count: number, formatted: string) =>
+          count === 1 ? '1 staff account' : `${formatted} staff accounts`,
+        member: (count: number, formatted: string) =>
+          count === 1 ? '1 trusted account' : `${formatted} trusted accounts`,
+        earned: (count: number, formatted: string) =>
+          count === 1 ? '1 account with a good record' : `${formatted} accounts with a good record`,
+        none: (count: number, formatted: string) =>
+          count === 1 ? '1 new account' : `${formatted} new accounts`,
       },
       ages: {
         day: 'last 24 h',
         week: 'last week',
         month: 'last 30 days',
-        older: 'older',
+        older: 'earlier',
       },
-      part: (who: string, age: string, score: number) => `${who}, ${age} (+${score})`,
+      part: (who: string, age: string, score: number) => `${who}, ${age}: +${score}`,
       decided: (range: string) => `The score is that of ${range}.`,
       highest: 'The highest value wins.',
       fallsBelow: (day: string) => `Without new reports it falls below 75 on ${day}.`,
@@ -268,7 +272,7 @@ const en = {
         'Your account has no API key yet. With one, your report counts at once. Without one, the operator reads it first.',
       makeKey: 'Create a key',
       noAccount:
-        'Without an account, your report is anonymous. The operator reads it and decides. Your name and address are not stored.',
+        'Without an account, your report is anonymous. The operator reads it and decides. Neither your name nor your own IP address is stored.',
       signIn: 'Sign in instead',
       anonymousHint:
         'Log lines help most. Only the operator reads it, and it is deleted after 90 days.',
@@ -465,7 +469,8 @@ const fr: typeof en = {
     },
     notes: {
       allowlisted: 'La liste blanche l’emporte sur les listes et les signalements.',
-      knownGood: 'Réputée sûre : cela arrête les signalements, pas les listes.',
+      knownGood:
+        'Pour une adresse réputée sûre, les signalements ne comptent pas. Une liste compte.',
       reportedInRange: 'Les signalements visent d’autres adresses de sa plage.',
     },
     badges: {
@@ -560,18 +565,22 @@ const fr: typeof en = {
       noReports: 'Aucun signalement.',
       noLists: 'Sur aucune liste.',
       votes: {
-        staff: (_count, formatted) => `${formatted} de l’équipe`,
-        member: (_count, formatted) => `${formatted} de confiance`,
-        earned: (count, formatted) => (count === 1 ? '1 éprouvé' : `${formatted} éprouvés`),
-        none: (count, formatted) => (count === 1 ? '1 nouveau' : `${formatted} nouveaux`),
+        staff: (count, formatted) =>
+          count === 1 ? '1 compte de l’équipe' : `${formatted} comptes de l’équipe`,
+        member: (count, formatted) =>
+          count === 1 ? '1 compte de confiance' : `${formatted} comptes de confiance`,
+        earned: (count, formatted) =>
+          count === 1 ? '1 compte éprouvé' : `${formatted} comptes éprouvés`,
+        none: (count, formatted) =>
+          count === 1 ? '1 nouveau compte' : `${formatted} nouveaux comptes`,
       },
       ages: {
-        day: 'depuis 24 h',
-        week: 'depuis une semaine',
-        month: 'depuis 30 jours',
-        older: 'plus ancien',
+        day: 'dernières 24 h',
+        week: 'dernière semaine',
+        month: '30 derniers jours',
+        older: 'plus tôt',
       },
-      part: (who, age, score) => `${who}, ${age} (+${score})`,
+      part: (who, age, score) => `${who}, ${age} : +${score}`,
       decided: (range) => `Le score est celui de ${range}.`,
       highest: 'La valeur la plus haute l’emporte.',
       fallsBelow: (day) => `Sans nouveau signalement, il passe sous 75 le ${day}.`,
@@ -678,7 +687,7 @@ const fr: typeof en = {
         'Votre compte n’a pas encore de clé d’API. Avec une clé, votre signalement compte aussitôt. Sans clé, l’opérateur le lit d’abord.',
       makeKey: 'Créer une clé',
       noAccount:
-        'Sans compte, votre signalement est anonyme. L’opérateur le lit et décide. Ni votre nom ni votre adresse ne sont conservés.',
+        'Sans compte, votre signalement est anonyme. L’opérateur le lit et décide. Ni votre nom ni votre propre adresse IP ne sont conservés.',
       signIn: 'Plutôt se connecter',
       anonymousHint:
         'Des lignes de journal aident le plus. Seul l’opérateur le lit, et il est effacé après 90 jours.',

@@ -5,6 +5,16 @@ import { hourMs, minuteMs } from '../core/time.ts';
 import { costText, type Endpoint } from '../web/guard/endpoint.ts';
 import { wordsOf } from '../web/language.ts';
 
+/** Of one target, in place of those of its integration. */
+export interface OwnWords {
+  readonly title?: string;
+  /** Of its page, where “Connect” and the title make no sentence. */
+  readonly heading?: string;
+  readonly short?: string;
+  readonly text?: string;
+  readonly note?: string;
+}
+
 const en = {
   docs: {
     pages: 'Pages of the documentation',
@@ -229,7 +239,10 @@ const en = {
   },
   connect: {
     title: 'What do you want to connect?',
-    lede: 'Pick what you run. Your address and key are already filled in.',
+    lede: {
+      known: 'Pick what you run. Your address and key are already filled in.',
+      unknown: 'Pick what you run. The address is already filled in. Sign in for your key, too.',
+    },
     description: 'Firewalls, proxies, mail servers, sites and forms, each in a few steps.',
     pageTitle: (name: string) => `Connect ${name}`,
     crumb: 'Connect',
@@ -275,7 +288,7 @@ const en = {
       bouncer: {
         short: 'fetches decisions',
         text: 'Fetches decisions as from a CrowdSec local API, with its own key.',
-        note: 'Decisions start at score 75 and carry no score. The worst come first, up to the key’s limit.',
+        note: 'The bouncer blocks from score 75 on, the worst first, up to the key’s limit. Decisions don’t show the score.',
       },
       policy: {
         short: 'asks at each login',
@@ -315,6 +328,7 @@ const en = {
         note: 'fail2ban sends reports only. It asks no questions, so it never slows a visitor down.',
       },
       script: {
+        heading: 'Report from any script',
         short: 'one curl line',
         text: 'Reports one address from any script.',
         note: 'The same address counts once in 15 minutes.',
@@ -324,9 +338,11 @@ const en = {
         text: 'Tools written for the AbuseIPDB v2 API work here unchanged.',
         note: 'Requests and answers have the same fields. Scores come from this server’s own lists and reports.',
       },
-      'wordpress-forms': { short: 'in the same plugin' },
-      'sign-in-php': { short: 'button and callback' },
-    } as Readonly<Record<string, { title?: string; short?: string; text?: string; note?: string }>>,
+      'wordpress-forms': { heading: 'Protect WordPress forms', short: 'in the same plugin' },
+      captcha: { heading: 'Protect any form' },
+      'sign-in-node': { heading: 'Sign in with Node.js' },
+      'sign-in-php': { heading: 'Sign in with PHP', short: 'button and callback' },
+    } as Readonly<Record<string, OwnWords>>,
     vouch: {
       title: 'Why is the score low?',
       titleVouched: 'What your reports do',
@@ -581,7 +597,7 @@ export const frenchCosts: Readonly<Record<string, string>> = {
   'for each address': 'par adresse',
   'for each 100 rows begun': 'par centaine de lignes entamée',
   'for each 10 decisions begun': 'par dizaine de décisions entamée',
-  'for each 10 own entries begun': 'par dizaine de règles manuelles entamée',
+  'for each 10 manual rules begun': 'par dizaine de règles manuelles entamée',
   'for each 100 alerts or decisions begun': 'par centaine d’alertes ou de décisions entamée',
   'for each 1,000 rows, at least one': 'par millier de lignes, au moins une',
   'for each 1,000 objects, at least one': 'par millier d’objets, au moins une',
@@ -820,7 +836,11 @@ const fr: Words = {
   },
   connect: {
     title: 'Que voulez-vous intégrer ?',
-    lede: 'Choisissez votre outil. Votre adresse et votre clé sont déjà renseignées.',
+    lede: {
+      known: 'Choisissez votre outil. Votre adresse et votre clé sont déjà renseignées.',
+      unknown:
+        'Choisissez votre outil. L’adresse est déjà renseignée. Connectez-vous pour que la clé le soit aussi.',
+    },
     description: 'Pare-feu, proxys, messagerie, sites et formulaires, en quelques étapes.',
     pageTitle: (name: string) => `Intégrer ${name}`,
     crumb: 'Intégrer',
@@ -866,7 +886,7 @@ const fr: Words = {
       bouncer: {
         short: 'lit les décisions',
         text: 'Lit les décisions comme d’une API locale de CrowdSec, avec sa propre clé.',
-        note: 'Les décisions commencent au score 75 et n’ont pas de score. Les pires viennent d’abord, jusqu’à la limite de la clé.',
+        note: 'Le bouncer bloque dès le score 75, les pires d’abord, jusqu’à la limite de la clé. Les décisions n’indiquent pas le score.',
       },
       policy: {
         short: 'interroge à chaque connexion',
@@ -906,7 +926,8 @@ const fr: Words = {
         note: 'fail2ban n’envoie que des signalements. Il ne ralentit jamais un visiteur.',
       },
       script: {
-        title: 'Tout script',
+        title: 'Script',
+        heading: 'Signaler depuis un script',
         short: 'une ligne curl',
         text: 'Signale une adresse depuis n’importe quel script.',
         note: 'La même adresse compte une fois en 15 minutes.',
@@ -916,12 +937,17 @@ const fr: Words = {
         text: 'Les outils écrits pour l’API AbuseIPDB v2 fonctionnent ici tels quels.',
         note: 'Requêtes et réponses ont les mêmes champs. Les scores viennent des listes et signalements de ce serveur.',
       },
-      'wordpress-forms': { title: 'Formulaires WordPress', short: 'dans la même extension' },
-      captcha: { title: 'Tout formulaire' },
+      'wordpress-forms': {
+        title: 'Formulaires WordPress',
+        heading: 'Protéger les formulaires WordPress',
+        short: 'dans la même extension',
+      },
+      captcha: { title: 'Formulaire', heading: 'Protéger un formulaire' },
       haproxy: { title: 'HAProxy, direct' },
       'haproxy-list': { title: 'HAProxy, liste' },
       'crowdsec-firewall': { title: 'CrowdSec, pare-feu' },
-      'sign-in-php': { short: 'bouton et retour' },
+      'sign-in-node': { heading: 'Se connecter avec Node.js' },
+      'sign-in-php': { heading: 'Se connecter avec PHP', short: 'bouton et retour' },
     },
     vouch: {
       title: 'Pourquoi le score est-il bas ?',

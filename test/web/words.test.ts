@@ -16,8 +16,8 @@ const consoleWordsMax = 14;
 
 /** Phrases that were here once, and what is meant now (CONTRIBUTING.md). */
 const banned: Record<Language, RegExp> = {
-  en: /wants to know you|knows you again|password forgotten|look into your mailbox|as the device|show that you are a person|who cannot see motion|one more press|why the score ends here|the highest of these|by the rules of today|without a voice|almost nothing, speaks|who has an address asks|goes through every score|each for what it is for alone|this one time|works on no imitation|so answers a server|that did not work|all that is known of it|\bnot told\b|e-mail address|\bmail address|what you can do|keys with a name|\bgo on$/i,
-  fr: /entrées propres|\bindications\b|souhaite vous connaître|le compte marche|comme l’appareil|montrez que vous êtes une personne|\bsurnom\b|courriel|adresse électronique|exploitant|réputées? saines?|ce que vous pouvez faire/iu,
+  en: /wants to know you|knows you again|password forgotten|look into your mailbox|as the device|show that you are a person|who cannot see motion|one more press|why the score ends here|the highest of these|by the rules of today|without a voice|almost nothing, speaks|who has an address asks|goes through every score|each for what it is for alone|this one time|works on no imitation|so answers a server|that did not work|all that is known of it|\bnot told\b|e-mail address|\bmail address|what you can do|keys with a name|\bown entr|stops reports, not lists|connect any|\bgo on$/i,
+  fr: /entrées propres|\bindications\b|souhaite vous connaître|le compte marche|comme l’appareil|montrez que vous êtes une personne|\bsurnom\b|courriel|adresse électronique|exploitant|réputées? saines?|ce que vous pouvez faire|pas les listes|la réussite dépose|intégrer tout/iu,
 };
 
 function sentences(node: unknown, path: string): [string, string][] {

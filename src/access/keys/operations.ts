@@ -213,7 +213,7 @@ export const addBouncer = operation({
     },
     manage: {
       schema: flag,
-      help: 'make a key that sets and ends own entries and reads the allowlist, as an operator does',
+      help: 'make a key that sets and ends manual rules and reads the allowlist, as an operator does',
       kept: true,
     },
   },

@@ -196,7 +196,7 @@ const taking = {
   shape: 'bouncer',
   thread: 'main',
   headers,
-  cost: { quota: 'write', more: 'for each 10 own entries begun' },
+  cost: { quota: 'write', more: 'for each 10 manual rules begun' },
   // Clients send none.
   body: { types: ['json'], bytesMax: 1_024 },
   errors: ['store_unavailable'],
@@ -288,7 +288,7 @@ export const decideEndpoint = endpoint({
   docs: {
     id: 'manageDecide',
     tag,
-    summary: 'Sets own entries of the operator, by a key that may manage.',
+    summary: 'Sets manual rules of the operator, by a key that may manage.',
     description: 'The key comes in `X-Api-Key`, or its token as bearer.',
     requestBody: jsonBody(sentDecisions),
     answers: { 201: jsonAnswer('For each decision its id.', v.array(v.string())), 401: refused },

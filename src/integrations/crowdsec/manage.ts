@@ -131,7 +131,7 @@ export function createManager(options: {
     async ban(wanted: readonly Wanted[], by: ManagedBy): Promise<Result<void>> {
       if (wanted.length > managedMax) return tooManyManaged;
       if (wanted.some(({ type }) => type !== 'ban')) {
-        return fail('bad_request', 'an own entry is a ban: type captcha is for agents');
+        return fail('bad_request', 'a manual rule is a ban: type captcha is for agents');
       }
       return oneAtATime(async () => {
         const standing = new Map<string, Pick<OwnDecision, 'type' | 'untilMs'>>(await entries());
@@ -154,7 +154,7 @@ export function createManager(options: {
       if (meant.length > managedMax) {
         return fail(
           'bad_request',
-          `${meant.length} own entries are meant, of which a request ends ${managedMax} at most`,
+          `${meant.length} manual rules are meant, of which a request ends ${managedMax} at most`,
         );
       }
       return ok(meant.map(([, { prefix }]) => prefix));

@@ -16,7 +16,7 @@ const en = {
     wrong: 'Not right, or too late. Here is a new challenge.',
     whyTitle: 'Why am I asked?',
     why: 'Abuse came from networks like yours.',
-    cookie: 'Passing sets a cookie of this site, for a day at most.',
+    cookie: 'Once you pass, this site sets a cookie for a day at most.',
   },
 };
 
@@ -29,7 +29,7 @@ const fr: typeof en = {
     wrong: 'Réponse fausse, ou trop tardive. Voici un nouveau défi.',
     whyTitle: 'Pourquoi cette question ?',
     why: 'Des abus sont venus de réseaux comme le vôtre.',
-    cookie: 'La réussite dépose un cookie de ce site, pour un jour au plus.',
+    cookie: 'Ensuite, ce site dépose un cookie, pour un jour au plus.',
   },
 };
 

@@ -190,8 +190,8 @@ function listRow(list: ListEvidence, scene: AddressScene): ShareRow {
         <span class="fact-note">{note}</span>
       </>
     ),
-    value: confidence ?? 0,
-    formatted: confidence === undefined ? '–' : String(confidence),
+    value: confidence,
+    formatted: confidence === undefined ? '' : String(confidence),
     note: (
       <>
         {entryLink(entry, scene)}
@@ -304,7 +304,7 @@ function evidence(scene: AddressScene): Html {
           ...reports.map((said) => reportRow(said, scene)),
           ...networks.map((risen) => networkRow(risen, scene)),
           ...peers.map((said) => peerRow(said, scene)),
-        ].map((row) => ({ ...row, band: scoreBand(row.value) }))}
+        ].map((row) => ({ ...row, band: scoreBand(row.value ?? 0) }))}
         whole={100}
       />
       {reports.length === 0 && <p class="card-note">{words.noReports}</p>}
@@ -524,6 +524,14 @@ function listSentence(
   return praise && words.good(praise.name);
 }
 
+/** Returns true when the sentence of the verdict says that it is known good, and by which list. */
+function isPraised({ evidence: { lists } }: IpPageData): boolean {
+  return (
+    lists.some(({ kind }) => kind === 'good') &&
+    lists.every((one) => one.kind === 'good' || !isByOthers(one))
+  );
+}
+
 /** Says which lists hold it and who reported it, or that nobody does. */
 function saidBy({ data, text, format }: AddressScene): string {
   const words = text.ip.said;
@@ -543,7 +551,7 @@ function saidBy({ data, text, format }: AddressScene): string {
 function notes({ data, text }: AddressScene): string[] {
   return [
     data.allowlisted && data.evidence.lists.length + data.reports > 0 && text.ip.notes.allowlisted,
-    isKnownGood(data) && text.ip.notes.knownGood,
+    isKnownGood(data) && data.score > 0 && text.ip.notes.knownGood,
     data.reports > 0 && !hasReports(data) && text.ip.notes.reportedInRange,
   ].filter((note) => note !== false);
 }
@@ -656,7 +664,7 @@ function facts(scene: AddressScene): Html {
 function badges({ data, text }: AddressScene): Html {
   const labels = [
     data.allowlisted && text.ip.badges.allowlisted,
-    isKnownGood(data) && text.ip.badges.knownGood,
+    isKnownGood(data) && !isPraised(data) && text.ip.badges.knownGood,
   ].filter((label) => label !== false);
   if (labels.length === 0 && !data.anonymousExit) return false;
   return (

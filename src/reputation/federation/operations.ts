@@ -157,7 +157,7 @@ function startNotes(least: number, access: string): string[] {
     'What goes out: addresses whose own reports come to 75 with a vote of staff or a member among them; with',
     'each the hours of its first and last report, its categories, a power of 2 of its reports, and how many of',
     'your staff, members and accounts reported it (3 is three or more). Nothing else: no comments, ports, names,',
-    'sensors, lists, own entries or tips.',
+    'sensors, lists, manual rules or tips.',
     'Addresses are personal data. You publish them on the ground of your and your peers’ legitimate interest in',
     'secure networks (GDPR, recital 49), and each server is a controller of its own. A row ends 30 days after',
     'its last report, a segment after 14 days. A removal that you accept is told in five minutes, and is with',

@@ -14,7 +14,7 @@ import { type Html, safeHref } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { docPath } from '../docs/library.ts';
 import { pluginPath } from '../kit/kit.route.ts';
-import { type Catalogue, catalogueFor, frameText } from '../words.ts';
+import { type Catalogue, catalogueFor, frameText, type OwnWords } from '../words.ts';
 import {
   type ChoiceName,
   type ConnectStep,
@@ -112,7 +112,6 @@ function samePath({ target, sampleValues }: ConnectData): string {
 }
 
 type Words = Catalogue['connect'];
-type OwnWords = NonNullable<Words['own'][string]>;
 
 function ownWords({ name }: ConnectTarget, { own }: Words): OwnWords {
   return Object.hasOwn(own, name) ? (own[name] ?? {}) : {};
@@ -122,12 +121,16 @@ function titleOf(target: ConnectTarget, text: Words): string {
   return ownWords(target, text).title ?? target.title;
 }
 
+function headingOf(target: ConnectTarget, text: Words): string {
+  return ownWords(target, text).heading ?? text.pageTitle(titleOf(target, text));
+}
+
 /** Returns the screens as the search of the documentation finds them, in the reader's language. */
 export function connectScreens(targets: readonly ConnectTarget[], language: Language) {
   const { connect: text } = catalogueFor(language);
   return targets.map((target) => ({
     href: targetPath(target.name),
-    title: text.pageTitle(titleOf(target, text)),
+    title: headingOf(target, text),
     text: ownWords(target, text).text ?? text.integrations[target.integration].text,
   }));
 }
@@ -192,7 +195,7 @@ export function connectIndexPage(
           <div class="connect-head">
             <div>
               <h1>{text.title}</h1>
-              <p class="muted">{text.lede}</p>
+              <p class="muted">{text.lede[frame.person === undefined ? 'unknown' : 'known']}</p>
             </div>
             <div class="connect-filter" id="filter" hidden>
               <label class="visually-hidden" for="find-target">
@@ -673,13 +676,13 @@ export function connectPage(frame: PageFrame, data: ConnectData): string {
   const { target, isOpen } = data;
   const integration = connect.integrations[target.integration];
   const own = ownWords(target, connect);
-  const title = own.title ?? target.title;
+  const heading = headingOf(target, connect);
   const lede = own.text ?? integration.text;
   const oldHttp = Object.entries(connect.oldHttp).find(([name]) => name === target.name)?.[1];
   return renderDocument(
     { ...frame, current: 'connect' },
     {
-      title: connect.pageTitle(title),
+      title: heading,
       description: lede,
       className: 'page-connect',
       script: 'connect.js',
@@ -687,14 +690,14 @@ export function connectPage(frame: PageFrame, data: ConnectData): string {
         <div class={`wrap connect tone-${target.group}`}>
           <p class="crumbs">
             <Link href={connectPath}>{connect.crumb}</Link> <span aria-hidden="true">›</span>{' '}
-            <span>{title}</span>
+            <span>{titleOf(target, connect)}</span>
           </p>
           <div class="connect-title">
             <span class="arch" aria-hidden="true">
               {target.letters}
             </span>
             <div>
-              <h1>{connect.pageTitle(title)}</h1>
+              <h1>{heading}</h1>
               <p class="muted">{lede}</p>
             </div>
           </div>

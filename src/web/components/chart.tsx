@@ -212,7 +212,8 @@ export interface ShareRow {
   readonly name: Html;
   /** A line below the name. */
   readonly note?: Html | undefined;
-  readonly value: number;
+  /** Undefined: there is none to show, and no bar. */
+  readonly value: number | undefined;
   readonly formatted: string;
   /** The colour of the bar. */
   readonly band?: ScoreBand | undefined;
@@ -226,24 +227,26 @@ export function ShareList({
   readonly rows: readonly ShareRow[];
   readonly whole?: number | undefined;
 }): Html {
-  const largest = whole ?? Math.max(1, ...rows.map((row) => row.value));
+  const largest = whole ?? Math.max(1, ...rows.map((row) => row.value ?? 0));
   return (
     <ul class="shares">
       {rows.map((row) => (
         <li class={row.band && `band-${row.band}`}>
           <span class="shares-name">{row.name}</span>
           <span class="shares-value">{row.formatted}</span>
-          <svg class="shares-bar" width="100%" height="6" aria-hidden="true">
-            <rect class="shares-track" width="100%" height="6" rx="3" />
-            {row.value > 0 && (
-              <rect
-                class="shares-fill"
-                width={`${Math.max(2, Math.round((row.value / largest) * 100))}%`}
-                height="6"
-                rx="3"
-              />
-            )}
-          </svg>
+          {row.value !== undefined && (
+            <svg class="shares-bar" width="100%" height="6" aria-hidden="true">
+              <rect class="shares-track" width="100%" height="6" rx="3" />
+              {row.value > 0 && (
+                <rect
+                  class="shares-fill"
+                  width={`${Math.max(2, Math.round((row.value / largest) * 100))}%`}
+                  height="6"
+                  rx="3"
+                />
+              )}
+            </svg>
+          )}
           {row.note !== undefined && <span class="fact-note shares-note">{row.note}</span>}
         </li>
       ))}

@@ -148,7 +148,7 @@ const faults: readonly [name: string, change: (tables: Tables) => void, found: R
   [
     'an own entry without an event',
     (tables) => void tables.entries.removeSync(rowOf(tables, namespaces.ownEntry).key),
-    /the operator has 0 own entries in the store, 1 in the index/,
+    /the operator has 0 manual rules in the store, 1 in the index/,
   ],
   [
     'a part of the feeds that is gone',

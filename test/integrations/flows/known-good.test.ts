@@ -48,7 +48,7 @@ it('reports of a service have no effect anywhere, lists have everywhere, also af
       }
       await proveAgreement(server, keys, wanted);
       const page = await server.fetch(`/ip/${reportedGood}`);
-      for (const words of ['Known good', 'Content network', 'edge-ranges', '45.20.0.0/24']) {
+      for (const words of ['as known good', 'Content network', 'edge-ranges', '45.20.0.0/24']) {
         assert.ok(page.body.includes(words), words);
       }
       const french = await server.fetch(`/ip/${reportedGood}`, {

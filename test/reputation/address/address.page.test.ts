@@ -86,7 +86,7 @@ it('gives no number to what nobody has seen', () => {
 
 it('says why a known-good address is malicious all the same', () => {
   const both = page({ ...maliciousAddress, why: { by: 'knownGood' } });
-  assert.match(both, /Known good: this stops reports, not lists\./);
+  assert.match(both, /Reports don’t count for a known-good address\. A list still does\./);
   assert.match(both, /No effect: the address is known good\./);
 });
 
@@ -124,6 +124,9 @@ it('folds a long comment, masked before it is cut', () => {
 });
 
 it('says whose reports of what age give how much', () => {
-  assert.match(page(suspectAddress), /1 trusted, last 24 h \(\+30\) · 2 new, older \(\+14\)/);
-  assert.match(page(suspectAddress, 'fr'), /1 de confiance, depuis 24 h \(\+30\)/);
+  assert.match(
+    page(suspectAddress),
+    /1 trusted account, last 24 h: \+30 · 2 new accounts, earlier: \+14/,
+  );
+  assert.match(page(suspectAddress, 'fr'), /1 compte de confiance, dernières 24 h : \+30/);
 });

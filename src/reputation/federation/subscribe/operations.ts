@@ -231,7 +231,7 @@ async function overlapOf(
 function overlapLines(overlap: Overlap): string[] {
   const { rows, reported, listed, good, goodExamples, resolvers, crowded } = overlap;
   return [
-    `  ${counted(rows, 'row')} would come; your own reporters named ${grouped(reported)} of them, your lists and own entries ${grouped(listed)}`,
+    `  ${counted(rows, 'row')} would come; your own reporters named ${grouped(reported)} of them, your lists and manual rules ${grouped(listed)}`,
     `  ${grouped(good)} are allowed, known good or special here and would change nothing${good === 0 ? '' : `: ${goodExamples.join(', ')}${good > goodExamples.length ? ' …' : ''}`}`,
     ...(resolvers === 0
       ? []
