@@ -5,10 +5,10 @@ import { hourMs, minuteMs } from '../core/time.ts';
 import { costText, type Endpoint } from '../web/guard/endpoint.ts';
 import { wordsOf } from '../web/language.ts';
 
-/** Of one target, in place of those of its integration. */
+/** The words of one target stand in place of those of its integration. */
 export interface OwnWords {
   readonly title?: string;
-  /** Of its page, where “Connect” and the title make no sentence. */
+  /** The heading of its page, where “Connect” and the title make no sentence. */
   readonly heading?: string;
   readonly short?: string;
   readonly text?: string;
