@@ -330,16 +330,23 @@ const slot = (name: ChoiceName, text: string) =>
 /** Returns the code with its chosen values as marked text. */
 function markedCode(code: string): Html {
   return code.split(slotOpen).map((part, i) => {
-    if (i === 0) return part;
+    if (i === 0) return withStarts(part);
     const [name = '', rest = ''] = part.split(slotMiddle);
     const [value = '', after = ''] = rest.split(slotClose);
     return (
       <>
         <mark data-value={name}>{value}</mark>
-        {after}
+        {withStarts(after)}
       </>
     );
   });
+}
+
+/** Sets apart the indentation of a line with a long first word: broken between them, it would show an empty line. */
+function withStarts(code: string): Html {
+  return code
+    .split(/(?<=\n)([ \t]+\S{16,})/)
+    .map((part, i) => (i % 2 === 1 ? <span class="code-start">{part}</span> : part));
 }
 
 /** A key for one thing alone is made there; signing in, if needed, leads there too. */

@@ -6,6 +6,31 @@ import { checkPage, openContext, watchPage, withBrowser } from '../../support/br
 import { startTestServer, within } from '../../support/server/server.ts';
 import { openPeopleOf } from '../../support/signon/person.ts';
 
+/** Buttons that leave their block, and lines that are broken behind their indentation: an empty one would be shown. */
+const codeProblems = `[...document.querySelectorAll('.code')].flatMap((block) => {
+  const edge = block.getBoundingClientRect().right;
+  const button = block.querySelector('.code-copy');
+  const found = button.getBoundingClientRect().right > edge ? ['button of ' + button.dataset.copy] : [];
+  const texts = document.createTreeWalker(block.querySelector('code'), NodeFilter.SHOW_TEXT);
+  const topOf = (text, at) => {
+    const range = document.createRange();
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    return range.getBoundingClientRect().top;
+  };
+  let before = '\\n';
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    for (const { index, 0: start } of text.data.matchAll(/(?<=^|\\n)[ \\t]+(?=\\S)/g)) {
+      if (index === 0 && !before.endsWith('\\n')) continue;
+      const word = index + start.length;
+      if (topOf(text, index) !== topOf(text, word)) found.push('line of ' + text.data.slice(word));
+    }
+    before = text.data;
+  }
+  return found;
+})`;
+
 it('the screens are in order, and a first request shows', { timeout: 600_000 }, async () => {
   await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
   await using people = openPeopleOf(server);
@@ -28,6 +53,17 @@ it('the screens are in order, and a first request shows', { timeout: 600_000 }, 
       widths: [390, 1440],
       session: { cookies },
     });
+
+    for (const locale of ['en-GB', 'fr-FR']) {
+      const narrow = await openContext(browser, { locale, viewport: { width: 390, height: 900 } });
+      await narrow.addCookies(cookies);
+      const page = await narrow.newPage();
+      for (const name of ['fail2ban', 'postfix', 'rspamd', 'traefik', 'crowdsec-firewall']) {
+        await page.goto(at(`/connect/${name}`));
+        assert.deepEqual(await page.evaluate(codeProblems), [], `${locale} ${name}`);
+      }
+      await narrow.close();
+    }
 
     const context = await openContext(browser);
     await context.addCookies(cookies);
