@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import { endpoints } from '../../src/app/modules.ts';
 import { type InboxView, inboxPage } from '../../src/console/inbox/inbox.page.tsx';
 import type { ShownPeer } from '../../src/console/reputation/peers.page.tsx';
+import { checklistPage } from '../../src/console/service/checklist.page.tsx';
 import { formFieldsOf } from '../../src/contracts/operation.ts';
 import { operations } from '../../src/operations/catalog.ts';
 import { testFrame } from '../web/page-fixtures.ts';
@@ -94,6 +95,29 @@ it('a telephone shows three cards, and the others at a press that says how many 
   assert.equal(folded!.split('</details>')[0]!.split('<article').length - 1, 6);
   assert.match(folded!, /^<summary[^>]*><span class="when-closed">Show all 9</);
   assert.doesNotMatch(inboxPage(testFrame('en'), { ...view, lists: lists(3) }), /needs-more/);
+});
+
+it('says what the figures are compared with where one is compared', () => {
+  const tiles = (before: number) => {
+    const one = { name: 'checks', count: 3, before, series: [1, 2] } as const;
+    return inboxPage(testFrame('en'), {
+      ...view,
+      tiles: [one, { ...one, name: 'reports', before: 0 }],
+    });
+  };
+  assert.match(tiles(2), /\+50 %[\s\S]*Compared with the previous 24 hours\./);
+  assert.doesNotMatch(tiles(0), /Compared with/);
+});
+
+it('counts the steps that are done as the page of set-up does', () => {
+  const checklist = checklistPage(testFrame('en'), {
+    ...view,
+    ...{ newestBackupAt: undefined, geoMadeAt: 1, isGeoFresh: false, address: 'ada@mail.example' },
+  });
+  for (const html of [inboxPage(testFrame('en'), view), checklist]) {
+    assert.deepEqual(html.match(/\d of \d done(?=<)/g), ['1 of 6 done']);
+  }
+  assert.match(checklist, /over two months old/);
 });
 
 it('an account near the end of its votes has a card, with what vouching gives it', () => {

@@ -347,7 +347,7 @@ function figures(frame: PageFrame, view: InboxView): Html {
           </Link>
         ))}
       </div>
-      <p class="source-note">{text.compared[span]}</p>
+      {tiles.some(({ before }) => before > 0) && <p class="source-note">{text.compared[span]}</p>}
       <h2>{text.recent}</h2>
       {recent.length === 0 && <p class="source-note">{text.noRecent}</p>}
       <ul class="recent">

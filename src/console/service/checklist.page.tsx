@@ -63,7 +63,7 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
   const { inbox } = frameText(frame).console;
   const known = (Object.keys(ways) as FirstStep[]).filter((step) => step in view.steps);
   const backupNote = backup && <p class="card-note">{backup}</p>;
-  const taken = known.map((step) => {
+  const told = known.map((step) => {
     const way = ways[step];
     const how =
       typeof way === 'string' ? (
@@ -77,19 +77,8 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
       );
     return { isDone: view.steps[step] === true, what: text.steps[step], how };
   });
-  const geo = (
-    <>
-      <code class="breaks">GEO_COUNTRY_MMDB, GEO_ASN_MMDB</code>
-      <span class="source-note fact-below">{text.ways.geo}</span>
-      {geoMadeAt > 0 && (
-        <p class="card-note">{text.geoOf(format.day(geoMadeAt), format.ago(geoMadeAt, now))}</p>
-      )}
-    </>
-  );
   // A step that is left to do comes first.
-  const steps = [...taken, { isDone: isGeoFresh, what: text.geo, how: geo }].toSorted(
-    (a, b) => Number(a.isDone) - Number(b.isDone),
-  );
+  const steps = told.toSorted((a, b) => Number(a.isDone) - Number(b.isDone));
   const done = steps.filter(({ isDone }) => isDone).length;
   const progress = inbox.progress(format.number(done), format.number(steps.length));
   const rows = steps.map(({ isDone, what, how }) => [
@@ -108,6 +97,15 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
           <span>{progress}</span>
         </p>
         <Table caption={text.caption} columns={columns} rows={rows} stack />
+        {/* No step of set-up: it comes back every two months. The inbox counts the same steps. */}
+        <Card title={text.geo} aside={!isGeoFresh && <Badge label={text.geoOld} tone="suspect" />}>
+          {geoMadeAt > 0 && (
+            <p class="card-note">{text.geoOf(format.day(geoMadeAt), format.ago(geoMadeAt, now))}</p>
+          )}
+          <p class="card-note">
+            <code class="breaks">GEO_COUNTRY_MMDB, GEO_ASN_MMDB</code> {text.ways.geo}
+          </p>
+        </Card>
         <Card title={text.testTitle}>
           <p class="card-note breaks">{text.testHint(address)}</p>
           <ActButton
