@@ -215,7 +215,7 @@ const en = {
       verdicts: 'By verdict',
     },
     curve: {
-      since: (day: string) => `Since ${day}`,
+      since: (day: string) => `Known since ${day}`,
       score: 'Score',
       reports: 'Reports per day',
       blockFrom: (score: number) => `Block from ${score}`,
@@ -630,7 +630,7 @@ const fr: typeof en = {
       verdicts: 'Par verdict',
     },
     curve: {
-      since: (day) => `Depuis le ${day}`,
+      since: (day) => `Connue depuis le ${day}`,
       score: 'Score',
       reports: 'Signalements par jour',
       blockFrom: (score) => `Bloquer dès ${score}`,

@@ -342,8 +342,13 @@ function history(scene: AddressScene): Html {
   const first = days.findIndex(isKnown);
   if (first < 0) return false;
   const shown = days.slice(Math.min(first, days.length - daysShownMin));
-  const said = ({ score }: (typeof days)[number]) =>
-    score === undefined ? '–' : score.isPart ? words.part(score.score) : `${score.score}`;
+  // Days before the first are there for the shape alone: nothing is known of them.
+  const isShape = ({ day }: (typeof days)[number]) => day < days[first]!.day;
+  const said = (one: (typeof days)[number]) => {
+    if (one.score === undefined) return '–';
+    if (isShape(one)) return words.part(0);
+    return one.score.isPart ? words.part(one.score.score) : `${one.score.score}`;
+  };
   const total = shown.reduce((sum, { count }) => sum + count, 0);
   const highest = Math.max(...shown.map(({ score }) => score?.score ?? 0));
   return (
@@ -360,7 +365,7 @@ function history(scene: AddressScene): Html {
         days={shown.map((one) => ({
           label: format.day(one.day),
           short: format.shortDay(one.day),
-          score: isKnown(one) || one.day >= days[first]!.day ? one.score?.score : undefined,
+          score: isShape(one) ? undefined : one.score?.score,
           scoreText: said(one),
           count: one.count,
           countText: format.number(one.count),

@@ -126,6 +126,8 @@ interface TimelineOptions {
 }
 
 const timeline = { left: 34, right: 610, top: 18, bottom: 190, bars: 66 } as const;
+/** Reports of a day that a bar of full height stands for at least: one alone is low. */
+const fullBarMin = 10;
 
 /** One picture of the score as steps, and of the counts of each day as bars. */
 export function Timeline({ days, mark, summary, tableLabel, columns }: TimelineOptions): Html {
@@ -133,9 +135,13 @@ export function Timeline({ days, mark, summary, tableLabel, columns }: TimelineO
   const pitch = (right - left) / days.length;
   const yOf = (score: number) => Math.round(bottom - (score / 100) * (bottom - top));
   const xOf = (day: number) => Math.round((left + day * pitch) * 10) / 10;
-  const most = Math.max(1, ...days.map(({ count }) => count));
+  const most = Math.max(...days.map(({ count }) => count));
+  const full = Math.max(fullBarMin, most);
+  const heightOf = (count: number) =>
+    count === 0 ? 0 : Math.max(4, Math.round((count / full) * bars));
   const width = Math.max(2, Math.min(14, Math.round(pitch * 0.6)));
   const from = days.findIndex(({ score }) => score !== undefined);
+  const busiest = days.findIndex(({ count }) => count > 0 && count === most);
   const steps = days
     .slice(Math.max(0, from))
     .map(
@@ -153,7 +159,7 @@ export function Timeline({ days, mark, summary, tableLabel, columns }: TimelineO
         />
         {from >= 0 && <path class="timeline-area" d={`${steps}V${bottom}H${xOf(from)}z`} />}
         {days.map(({ count, label, countText }, i) => {
-          const height = count === 0 ? 0 : Math.max(4, Math.round((count / most) * bars));
+          const height = heightOf(count);
           return (
             height > 0 && (
               <rect
@@ -176,6 +182,17 @@ export function Timeline({ days, mark, summary, tableLabel, columns }: TimelineO
           {mark.label}
         </text>
         {from >= 0 && <path class="timeline-score" d={steps} />}
+        {busiest >= 0 && (
+          // The bars have no axis: the highest says what it stands for.
+          <text
+            class="timeline-most"
+            x={Math.min(xOf(busiest + 0.5), right - 12)}
+            y={bottom - heightOf(most) - 5}
+            text-anchor="middle"
+          >
+            {days[busiest]!.countText}
+          </text>
+        )}
         {[0, 50, 100].map((score) => (
           <text x={left - 8} y={yOf(score) + 4} text-anchor="end">
             {score}

@@ -106,6 +106,26 @@ it('begins the timeline where knowledge begins', () => {
   assert.doesNotMatch(page(cleanAddress), /timeline/);
 });
 
+it('days before the first one that is known are drawn, and no score is said of them', () => {
+  const [day] = suspectAddress.reportsPerDay.slice(-1);
+  const young = page({
+    ...suspectAddress,
+    reportsPerDay: suspectAddress.reportsPerDay
+      .map((one) => ({ ...one, count: 0 }))
+      .with(-1, { ...day!, count: 1 }),
+    scorePerDay: suspectAddress
+      .scorePerDay!.map(() => ({ score: 0, isPart: false }))
+      .with(-1, { score: 49, isPart: false }),
+  });
+  const [, rows = ''] = /<svg class="timeline".*?<tbody>(.*?)<\/tbody>/s.exec(young) ?? [];
+  const scores = [...rows.matchAll(/<tr>.*?<td[^>]*>(.*?)<\/td>/gs)].map(([, score]) => score);
+  assert.deepEqual(scores, [...Array(7).fill('unknown'), '49']);
+  // One report is no third of the picture, whose axis is that of the score.
+  const [, height] = /class="timeline-bar"[^>]* height="(\d+)"/.exec(young)!;
+  assert.ok(Number(height) < 10, height);
+  assert.match(young, /class="timeline-most"[^>]*>1</);
+});
+
 it('folds a long comment, masked before it is cut', () => {
   const address = '45.148.10.77';
   // The beginning of the comment ends in the middle of the address.
