@@ -683,6 +683,7 @@ export function systemRoute(options: PageOptions & { readonly systems: Systems }
       number,
       name: found.name,
       ranges: found.ranges.length,
+      ...firstNetworks(found.ranges),
       ...survey,
       isPart: survey.isPart || found.isPart,
       attribution: { ...providerAttribution, madeAt: options.geoMadeAt },
@@ -701,6 +702,17 @@ export function systemRoute(options: PageOptions & { readonly systems: Systems }
     ...routeFacts(systemEndpoint),
     handle: async (request) => withVary(await answer(request)),
   };
+}
+
+const networksMax = 200;
+
+function firstNetworks(ranges: readonly IpRange[]) {
+  const networks: string[] = [];
+  for (const prefix of prefixesOf(ranges)) {
+    if (networks.length === networksMax) return { networks, hasMoreNetworks: true };
+    networks.push(formatPrefix(prefix));
+  }
+  return { networks, hasMoreNetworks: false };
 }
 
 function* prefixesOf(ranges: readonly IpRange[]): Generator<Prefix> {

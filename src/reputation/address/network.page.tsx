@@ -184,6 +184,15 @@ function fact(label: string, value: Html): Html {
   );
 }
 
+function systemLink({ network, provider }: NetworkPageData): Html {
+  const [first] = network.split('/');
+  return (
+    <Link href={`/as/${first}`}>
+      <bdi>{provider}</bdi>
+    </Link>
+  );
+}
+
 function facts(data: NetworkPageData, text: Catalogue, format: Format): Html {
   const words = text.ip.network;
   const { whole } = data;
@@ -192,10 +201,10 @@ function facts(data: NetworkPageData, text: Catalogue, format: Format): Html {
       <dl class="facts">
         {fact(
           text.ip.facts.provider,
-          data.provider === '' ? text.ip.facts.unknown : <bdi>{data.provider}</bdi>,
+          data.provider === '' ? text.ip.facts.unknown : systemLink(data),
         )}
         {fact(text.ip.facts.country, format.country(data.countryCode) ?? text.ip.facts.unknown)}
-        {fact(words.entries, format.number(data.entries))}
+        {data.entries > 0 && fact(words.entries, format.number(data.entries))}
         {whole !== undefined &&
           fact(
             words.whole,
@@ -238,28 +247,28 @@ export function worstAddressesTable(
   );
 }
 
-interface Paged {
-  readonly worst: Survey['worst'];
+interface Paged extends Pick<Survey, 'worst' | 'entries' | 'bands'> {
   readonly page: number;
   readonly pages: number;
 }
 
 function worstCard(
-  { worst, page, pages }: Paged,
+  { worst, entries, bands, page, pages }: Paged,
   path: string,
   text: Catalogue,
   format: Format,
 ): Html {
   const words = text.ip.network;
+  const title = bands.clean === entries ? words.seenAddresses : words.worst;
   return (
     <Card
-      title={words.worst}
+      title={title}
       aside={pages > 1 && <span class="card-aside">{words.page(page, pages)}</span>}
     >
       {worst.length === 0 ? (
         <EmptyState icon="flag" text={words.none} />
       ) : (
-        worstAddressesTable(worst, words.worst, text, format)
+        worstAddressesTable(worst, title, text, format)
       )}
       {pages > 1 && (
         <p class="acts">
@@ -286,18 +295,21 @@ function worstCard(
 }
 
 /** Counts the entries by verdict, the worst first. */
-function verdictsCard({ bands }: Survey, text: Catalogue, format: Format): Html {
+function verdicts({ bands, entries }: Survey, text: Catalogue, format: Format): Html {
+  if (entries === 0) return false;
+  const found = scoreBands.toReversed().filter((band) => bands[band] > 0);
   return (
-    <Card title={text.ip.network.verdicts}>
+    <div>
+      <h3 class="small-title">{text.ip.network.verdicts}</h3>
       <ShareList
-        rows={scoreBands.toReversed().map((band) => ({
+        rows={found.map((band) => ({
           name: text.score.words[band],
           value: bands[band],
           formatted: format.number(bands[band]),
           band,
         }))}
       />
-    </Card>
+    </div>
   );
 }
 
@@ -305,6 +317,7 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
   const text = frameText(frame);
   const words = text.ip.network;
   const format = formatFor(frame.language);
+  const worst = worstCard(data, `/ip/${data.network}`, text, format);
   return renderDocument(frame, {
     title: words.title(data.network),
     noindex: true,
@@ -312,20 +325,34 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
     className: 'page-network',
     body: (
       <div class="wrap stack">
+        {data.provider !== '' && (
+          <nav class="trail" aria-label={words.trail}>
+            <ol>
+              <li>{systemLink(data)}</li>
+              <li class="mono" aria-current="page">
+                {data.network}
+              </li>
+            </ol>
+          </nav>
+        )}
         <h1>
           <span class="eyebrow">{words.heading}</span>{' '}
           <span class="address mono">{data.network}</span>
         </h1>
         {data.special !== undefined && <p>{words.special(data.special.name, data.special.rfc)}</p>}
-        <div class="columns">
-          <Card title={words.known}>{facts(data, text, format)}</Card>
-          {verdictsCard(data, text, format)}
-        </div>
         <div class="columns is-top">
-          {data.cells !== undefined && (
+          <div class="stack">
+            <Card title={words.known}>
+              {facts(data, text, format)}
+              {verdicts(data, text, format)}
+            </Card>
+            {data.cells !== undefined && worst}
+          </div>
+          {data.cells === undefined ? (
+            worst
+          ) : (
             <Card title={words.map}>{addressGrid(data.cells, data.network, text)}</Card>
           )}
-          {worstCard(data, `/ip/${data.network}`, text, format)}
         </div>
       </div>
     ),
@@ -366,7 +393,43 @@ export interface SystemPageData extends Survey {
   readonly pages: number;
   /** Number of ranges that it announces, by the table. */
   readonly ranges: number;
+  /** The first of its networks, and whether it has more. */
+  readonly networks: readonly string[];
+  readonly hasMoreNetworks: boolean;
   readonly attribution: Attribution;
+}
+
+const networksShown = 20;
+
+/** Lists its networks, each with a link to its page. */
+function networksCard(data: SystemPageData, text: Catalogue, format: Format): Html {
+  const words = text.ip.network;
+  const list = (names: readonly string[]) => (
+    <ul class="network-list">
+      {names.map((name) => (
+        <li>
+          <Link class="mono" href={`/ip/${name}`}>
+            {name}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+  const more = data.networks.slice(networksShown);
+  return (
+    <Card title={words.networks}>
+      {list(data.networks.slice(0, networksShown))}
+      {more.length > 0 && (
+        <details>
+          <summary>{words.networksMore(format.number(more.length))}</summary>
+          {list(more)}
+        </details>
+      )}
+      {data.hasMoreNetworks && (
+        <p class="card-note">{words.networksCut(format.number(data.networks.length))}</p>
+      )}
+    </Card>
+  );
 }
 
 export function systemPage(frame: PageFrame, data: SystemPageData): string {
@@ -375,7 +438,7 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
   const format = formatFor(frame.language);
   const { name, attribution } = data;
   return renderDocument(frame, {
-    title: words.systemTitle(data.number),
+    title: [`AS${data.number}`, name].filter(Boolean).join(' · '),
     noindex: true,
     lookedUp: `AS${data.number}`,
     className: 'page-network',
@@ -383,30 +446,35 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
       <div class="wrap stack">
         <h1>
           <span class="eyebrow">{words.system}</span>{' '}
-          <span class="address mono">AS{data.number}</span>
+          <span class="address">
+            <span class="mono">AS{data.number}</span>
+            {name && (
+              <>
+                {' · '}
+                <bdi>{name}</bdi>
+              </>
+            )}
+          </span>
         </h1>
         {name === undefined ? (
           <section class="card">
             <EmptyState icon="flag" text={words.noSystem} />
           </section>
         ) : (
-          <>
-            <div class="columns">
+          <div class="columns is-top">
+            <div class="stack">
               <Card title={words.known}>
                 <dl class="facts">
-                  {fact(
-                    text.ip.facts.provider,
-                    name === '' ? text.ip.facts.unknown : <bdi>{name}</bdi>,
-                  )}
                   {fact(words.ranges, format.number(data.ranges))}
                   {fact(words.entries, format.number(data.entries))}
                 </dl>
                 {data.isPart && <p class="card-note">{words.part(format.number(data.entries))}</p>}
+                {verdicts(data, text, format)}
               </Card>
-              {verdictsCard(data, text, format)}
+              {worstCard(data, `/as/${data.number}`, text, format)}
             </div>
-            {worstCard(data, `/as/${data.number}`, text, format)}
-          </>
+            {networksCard(data, text, format)}
+          </div>
         )}
         {attributionLine(attribution, text, format)}
       </div>

@@ -281,7 +281,9 @@ describe('pages', () => {
     assert.equal((await page('/as/2606:4700::1')).headers.location, '/as/13335');
     const html = await page('/as/13335');
     assertPage(html, 200);
-    assert.match(html.body, /Cloudflare, Inc\./);
+    assert.match(html.body, /<title>AS13335 · Cloudflare, Inc\. /);
+    assert.match(html.body, />Its networks<.*href="\/ip\/1\.1\.1\.0\/24"/s);
+    assert.match(html.body, />Known addresses</);
     const json = await page('/as/13335', { Accept: 'application/json' });
     const { data } = json.json() as { data: Record<string, unknown> };
     assert.deepEqual([data.asn, data.isp], [13_335, 'Cloudflare, Inc.']);
