@@ -152,9 +152,9 @@ const palettes: Readonly<Record<MapTheme, readonly string[]>> = {
   ],
   dark: [
     ...['0f1922', '0a1219'],
-    ...['3a6ba0', '5b8fc6', '8fbdea'],
-    ...['80601f', 'b88930', 'f0c469'],
-    ...['a94849', 'd0625d', 'ff9a92'],
+    ...['5b8fc6', '82b3e6', 'bbdcfc'],
+    ...['b88930', 'dfae49', 'fbdc96'],
+    ...['d0625d', 'f0837c', 'ffbdb7'],
   ],
 };
 

@@ -112,12 +112,17 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
   const make = (
     <Form csrf={csrf} action="/account/keys/create">
       <p class="card-note">{keys.length === 0 ? null : text.rotateHint}</p>
-      <Submit label={keys.length === 0 ? text.create : text.rotate} icon="key" />
+      <Submit
+        label={keys.length === 0 ? text.create : text.rotate}
+        icon="key"
+        kind={keys.length === 0 ? 'primary' : 'secondary'}
+      />
     </Form>
   );
   const { columns } = text;
   return (
     <Card title={text.keyTitle} icon="key">
+      <p class="card-note">{text.keyText}</p>
       {keys.length === 0 ? (
         <p>{text.none}</p>
       ) : (

@@ -66,9 +66,9 @@ export function profilePage(frame: PageFrame, view: ProfilePageView): string {
     lede: text.profile.lede,
     body: (
       <>
+        {view.overview && overviewCard(frame, view.overview)}
         {personForm(frame, text, view)}
         <Folds>
-          {view.overview && overviewFold(frame, view.overview)}
           {pictureFold(text, view)}
           {emailFold(text, view)}
           {phoneFold(text, view)}
@@ -420,17 +420,12 @@ function stepsOf(seen: Overview): Step[] {
   return steps;
 }
 
-function overviewFold(frame: PageFrame, seen: Overview): Html {
+function overviewCard(frame: PageFrame, seen: Overview): Html {
   const account = frameText(frame).account;
   const { overview: text } = account;
   const steps = stepsOf(seen);
   return (
-    <Fold
-      title={text.title}
-      icon="chart"
-      aside={isStrong(seen) ? text.strong : text.weak}
-      open={steps.length > 0}
-    >
+    <Card title={text.title} icon="chart">
       <Facts facts={factsOf(account, formatFor(frame.language), seen)} />
       {steps.length > 0 && (
         <div>
@@ -444,7 +439,7 @@ function overviewFold(frame: PageFrame, seen: Overview): Html {
           </ul>
         </div>
       )}
-    </Fold>
+    </Card>
   );
 }
 
@@ -455,15 +450,22 @@ function factsOf({ overview: text, sections }: AccountCatalogue, format: Format,
     name: <Link href={sectionPaths[section]}>{sections[section]}</Link>,
     value: `${value} `,
     note,
-    isWide: true,
   });
   return [
     fact(
       'keys',
-      format.number(seen.keys),
-      text.use(format.number(seen.reads), format.number(seen.writes)),
+      seen.keys === 0 ? text.none.keys : format.number(seen.keys),
+      seen.keys === 0
+        ? text.noKeys
+        : seen.reads + seen.writes === 0
+          ? text.unused
+          : text.use(format.number(seen.reads), format.number(seen.writes)),
     ),
-    fact('sites', format.number(seen.sites), text.sites),
+    fact(
+      'sites',
+      seen.sites === 0 ? text.none.sites : format.number(seen.sites),
+      seen.sites === 0 ? text.noSites : text.sites,
+    ),
     fact(
       'security',
       isStrong(seen) ? text.strong : text.weak,

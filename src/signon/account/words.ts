@@ -57,10 +57,18 @@ export const accountEn = {
   },
   overview: {
     title: 'At a glance',
+    none: { keys: 'None', sites: 'None' },
+    noKeys: 'Programs need one to check addresses and to report.',
+    unused: 'Not used in the last 24 hours.',
     use: (reads: string, writes: string) => `In 24 hours: checks ${reads}, reports ${writes}.`,
     sites: 'They can read parts of your profile.',
+    noSites: 'You haven’t signed in anywhere with this account yet.',
     proofs: (passkeys: string, secondFactor: boolean, sessions: string) =>
-      `Passkeys: ${passkeys}. Second factor: ${secondFactor ? 'on' : 'off'}. Open sessions: ${sessions}.`,
+      [
+        passkeys === '0' ? 'No passkey' : passkeys === '1' ? '1 passkey' : `${passkeys} passkeys`,
+        secondFactor ? 'a second factor' : 'no second factor',
+        sessions === '1' ? '1 open session.' : `${sessions} open sessions.`,
+      ].join(', '),
     strong: 'Protected',
     weak: 'Password only',
     next: 'Next steps',
@@ -150,12 +158,13 @@ export const accountEn = {
     },
   },
   keys: {
-    lede: 'Firewalls, agents and scripts use your key to check addresses and report abuse.',
+    lede: 'The API key is for all your tools, a named key for one device, a site key for the CAPTCHA.',
+    keyText: 'It checks addresses, reports abuse and redeems CAPTCHA receipts.',
     keyTitle: 'API key',
     none: 'You have no API key yet.',
     create: 'Create a key',
     rotate: 'Replace the key',
-    rotateHint: 'You get a second key now. The old one works for another 24 hours.',
+    rotateHint: 'A replacement is a second key at once. The old one works for another 24 hours.',
     two: 'Two keys work right now. Revoke one before you create another.',
     reveal: 'Show the key',
     revoke: 'Revoke key',
@@ -194,7 +203,8 @@ export const accountEn = {
     usageSum: (reads: string, writes: string) => `checks ${reads}, reports ${writes}`,
     usageSince: (moment: string) => `Counted since ${moment}.`,
     siteTitle: 'Site keys for the CAPTCHA',
-    siteText: 'A site key is public and goes into your pages. Your API key redeems its receipts.',
+    siteText:
+      'A site key shows the CAPTCHA in your pages and is public. Your API key redeems its receipts.',
     siteNone: 'You have no site key yet.',
     siteFull: 'You have reached the maximum of site keys. Revoke one first.',
     siteHosts: 'Host names',
@@ -467,10 +477,22 @@ export const accountFr: AccountCatalogue = {
   },
   overview: {
     title: 'En un coup d’œil',
+    none: { keys: 'Aucune', sites: 'Aucun' },
+    noKeys: 'Il en faut une aux programmes pour vérifier des adresses et signaler.',
+    unused: 'Aucune utilisation en 24 heures.',
     use: (reads, writes) => `En 24 heures : vérifications ${reads}, signalements ${writes}.`,
     sites: 'Ils peuvent lire des parties de votre profil.',
+    noSites: 'Vous ne vous êtes encore connecté nulle part avec ce compte.',
     proofs: (passkeys, secondFactor, sessions) =>
-      `Clés d’accès : ${passkeys}. Second facteur : ${secondFactor ? 'activé' : 'désactivé'}. Sessions ouvertes : ${sessions}.`,
+      [
+        passkeys === '0'
+          ? 'Aucune clé d’accès'
+          : passkeys === '1'
+            ? '1 clé d’accès'
+            : `${passkeys} clés d’accès`,
+        secondFactor ? 'un second facteur' : 'aucun second facteur',
+        sessions === '1' ? '1 session ouverte.' : `${sessions} sessions ouvertes.`,
+      ].join(', '),
     strong: 'Protégé',
     weak: 'Mot de passe seul',
     next: 'Prochaines étapes',
@@ -563,7 +585,8 @@ export const accountFr: AccountCatalogue = {
     },
   },
   keys: {
-    lede: 'Pare-feu et scripts s’en servent pour vérifier des adresses et signaler des abus.',
+    lede: 'La clé d’API sert à tous vos outils, une clé nommée à un appareil, une clé de site au CAPTCHA.',
+    keyText: 'Elle vérifie des adresses, signale des abus et valide les reçus du CAPTCHA.',
     keyTitle: 'Clé d’API',
     none: 'Vous n’avez pas encore de clé d’API.',
     create: 'Créer une clé',

@@ -24,23 +24,24 @@ describe('keys of a person', () => {
 
   const glance = async (who: OwnBrowser) => {
     const { body } = await who.get('/account');
-    return /<h2>At a glance<\/h2>[\s\S]*?<\/details>/.exec(body)?.[0] ?? '';
+    return /At a glance<\/span><\/h2>[\s\S]*?<\/section>/.exec(body)?.[0] ?? '';
   };
   const keysIn = (part: string) =>
-    /href="\/account\/keys">API keys<\/a><\/dt>\s*<dd>(\d+)/.exec(part)?.[1];
+    /href="\/account\/keys">API keys<\/a><\/dt>\s*<dd>(\d+|None)/.exec(part)?.[1];
 
   it('is told on the landing page what the account has, and what to do next', async () => {
     const eve = await people
       .register('eve@example.org')
       .then(() => people.signIn('eve@example.org'));
     const first = await glance(eve);
-    assert.equal(keysIn(first), '0', first);
-    assert.match(first, /checks 0, reports 0/);
-    assert.match(first, /Passkeys: 0\. Second factor: off\. Open sessions: 1/);
+    assert.equal(keysIn(first), 'None', first);
+    assert.doesNotMatch(first, /checks 0/);
+    assert.match(first, /No passkey, no second factor, 1 open session\./);
     assert.match(first, /Add a passkey or a second factor/);
     assert.match(first, /Create an API key to check/);
 
     const key = shownKey((await eve.post('/account/keys/create')).body)!;
+    assert.match(await glance(eve), /Not used in the last 24 hours/);
     for (let i = 0; i < 3; i++) assert.equal(await check(key), 200);
     const then = await glance(eve);
     assert.equal(keysIn(then), '1', then);
