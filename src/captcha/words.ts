@@ -72,7 +72,7 @@ const fr: typeof en = {
       'Le widget ajoute un défi à votre formulaire. Une fois résolu, il laisse un reçu que votre serveur échange. Vous n’avez jamais à faire confiance au navigateur.',
     widgetTitle: '1. Le formulaire',
     widgetText:
-      'Un script de moins de 6 Ko, et un élément avec votre clé de site. La clé est publique et appartient à votre compte.',
+      'Un script de moins de 6 ko, et un élément avec votre clé de site. La clé est publique et appartient à votre compte.',
     widgetCode: 'Dans votre page',
     widgetTry: 'Essayer le widget ici',
     widgetDone: 'Le widget a créé un reçu. La commande de votre serveur le contient maintenant.',

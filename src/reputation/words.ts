@@ -25,6 +25,7 @@ const en = {
     description: (address: string, score: number, word: string) =>
       `${address} has an abuse score of ${score} of 100 (${word}).`,
     trail: 'Network of this address',
+    bundled: 'bundled',
     advice: {
       knownGood: 'Let it in.',
       unseen: 'No reason to block it.',
@@ -448,6 +449,7 @@ const fr: typeof en = {
     description: (address, score, word) =>
       `${address} a un score d’abus de ${score} sur 100 (${word}).`,
     trail: 'Réseau de cette adresse',
+    bundled: 'intégrée',
     advice: {
       knownGood: 'Laissez passer.',
       unseen: 'Aucune raison de la bloquer.',

@@ -324,7 +324,7 @@ const signonFr: typeof signonEn = {
   },
   verify: {
     title: 'Confirmez votre adresse e-mail',
-    text: 'Un dernier clic pour confirmer : des programmes ouvrent aussi les liens des e-mails.',
+    text: 'Un dernier clic pour confirmer : des programmes ouvrent aussi les liens des messages.',
     otherBrowser:
       'Ce n’est pas le navigateur de l’inscription. Saisissez le mot de passe choisi là-bas. Ce n’était pas vous ? Fermez cette page, et personne n’aura le compte. Inscrivez-vous ensuite avec votre propre mot de passe.',
     otherBrowserPasskey:

@@ -946,6 +946,7 @@ const fr: Words = {
       haproxy: { title: 'HAProxy, direct' },
       'haproxy-list': { title: 'HAProxy, liste' },
       'crowdsec-firewall': { title: 'CrowdSec, pare-feu' },
+      'crowdsec-custom': { title: 'CrowdSec, script' },
       'sign-in-node': { heading: 'Se connecter avec Node.js' },
       'sign-in-php': { heading: 'Se connecter avec PHP', short: 'bouton et retour' },
     },

@@ -27,6 +27,13 @@ export function hostName(name: string): Html {
   return h('span', { class: 'host' }, labels);
 }
 
+/** Returns a text whose words with a hyphen, such as `TEST-NET-2`, stay on one line. */
+export function unbroken(text: string): Html {
+  return text
+    .split(/([^\s()]+-[^\s()]+)/)
+    .map((part, i) => (i % 2 === 0 ? part : h('span', { class: 'unbroken' }, part)));
+}
+
 /** Class attribute from parts; false parts drop out. */
 export function classes(...parts: (string | false | undefined)[]): string {
   return parts.filter((part) => part).join(' ');

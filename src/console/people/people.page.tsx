@@ -225,7 +225,7 @@ export function personPage(
           [people.state, stateBadge(people, person.state)],
           [people.role, people.roles[person.role]],
           [text.standing, people.standings[person.standing]],
-          [text.trust, trust === undefined ? all.none : format.number(trust)],
+          [text.trust, trust === undefined ? all.noTrust : format.number(trust)],
           [text.reads, quota('reads')],
           [text.writes, quota('writes')],
           [text.sessions, format.number(person.sessions)],
@@ -367,11 +367,7 @@ function keyFolds(frame: PageFrame, view: ConsoleView & { readonly person: Perso
     revoke('revoke-site', key.id),
   ]);
   const keysFold = (title: string, caption: string, titles: string[], rows: Cells) => (
-    <Fold
-      title={title}
-      icon="key"
-      aside={rows.length === 0 ? all.none : format.number(rows.length)}
-    >
+    <Fold title={title} icon="key" aside={format.number(rows.length)}>
       {rows.length === 0 ? (
         <p>{caption === text.keysCaption ? text.noKeys : text.noSiteKeys}</p>
       ) : (

@@ -96,7 +96,7 @@ export function reportsPage(frame: PageFrame, view: ReportsView): string {
 function reporterCard(frame: PageFrame, view: ReportsView, by: ReporterFacts): Html {
   const all = frameText(frame).console;
   const format = formatFor(frame.language);
-  const trust = by.trust === undefined ? all.none : format.number(by.trust);
+  const trust = by.trust === undefined ? all.noTrust : format.number(by.trust);
   return (
     <Card title={by.email} icon="person">
       {facts([

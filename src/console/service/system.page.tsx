@@ -255,10 +255,7 @@ export function systemPage(frame: PageFrame, view: SystemView): string {
           <Fold
             open={failures > 0}
             aside={
-              <Badge
-                label={failures === 0 ? all.none : format.number(failures)}
-                tone={failures === 0 ? 'clean' : 'suspect'}
-              />
+              <Badge label={format.number(failures)} tone={failures === 0 ? 'clean' : 'suspect'} />
             }
             title={text.errors}
           >

@@ -17,7 +17,7 @@ import { LinkButton } from '../../web/components/form.tsx';
 import { Icon, type IconName } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge } from '../../web/components/table.tsx';
-import type { Html } from '../../web/html.ts';
+import { type Html, unbroken } from '../../web/html.ts';
 import { type Format, formatFor, machineTime } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 
@@ -176,7 +176,7 @@ function listNote({ kind, since, loadedAt, endsAt }: ListEvidence, scene: Addres
 
 function listRow(list: ListEvidence, scene: AddressScene): ShareRow {
   const { text } = scene;
-  const { name, kind, category, confidence, entry, group } = list;
+  const { kind, category, confidence, entry, group } = list;
   const note =
     kind === 'own'
       ? (group ?? (category && text.categories[category - 1]))
@@ -185,7 +185,7 @@ function listRow(list: ListEvidence, scene: AddressScene): ShareRow {
     name: (
       <>
         <strong>
-          <bdi>{kind === 'own' ? text.ip.evidence.own : name}</bdi>
+          <bdi>{kind === 'own' ? text.ip.evidence.own : shownName(list, text)}</bdi>
         </strong>{' '}
         <span class="fact-note">{note}</span>
       </>
@@ -511,22 +511,25 @@ function isByOthers({ kind }: ListEvidence): boolean {
   return kind !== 'own' && kind !== 'allow';
 }
 
+/** The list that the server brings along has no name of its own. */
+function shownName({ kind, name }: ListEvidence, text: Catalogue): string {
+  return kind === 'good' && name === 'bundled' ? text.ip.bundled : name;
+}
+
 /** A list may hold it for two reasons: its name counts once. */
-function listNames({ evidence: { lists } }: IpPageData): string[] {
-  return [...new Set(lists.filter(isByOthers).map(({ name }) => name))];
+function listNames({ evidence: { lists } }: IpPageData, text: Catalogue): string[] {
+  return [...new Set(lists.filter(isByOthers).map((one) => shownName(one, text)))];
 }
 
 /** Returns what lists say against it, or else that one of known good addresses names it; undefined: nothing. */
-function listSentence(
-  { evidence }: IpPageData,
-  words: Catalogue['ip']['said'],
-): string | undefined {
+function listSentence({ evidence }: IpPageData, text: Catalogue): string | undefined {
+  const words = text.ip.said;
   const named = (isGood: boolean) =>
     evidence.lists.filter((one) => isByOthers(one) && (one.kind === 'good') === isGood);
   const holding = [...new Set(named(false).map(({ name }) => name))];
   if (holding.length > 0) return words.lists(holding.length, holding[0]!);
   const [praise] = named(true);
-  return praise && words.good(praise.name);
+  return praise && words.good(shownName(praise, text));
 }
 
 /** Returns true when the sentence of the verdict says that it is known good, and by which list. */
@@ -541,10 +544,10 @@ function isPraised({ evidence: { lists } }: IpPageData): boolean {
 function saidBy({ data, text, format }: AddressScene): string {
   const words = text.ip.said;
   const { evidence: given, reports, distinctReporters } = data;
-  const lists = listNames(data);
+  const lists = listNames(data, text);
   const isOwn = given.lists.some(({ kind }) => kind === 'own');
   const people = Math.max(distinctReporters, reports > 0 ? 1 : 0);
-  const byLists = listSentence(data, words);
+  const byLists = listSentence(data, text);
   const byPeople = people === 0 ? undefined : words.people(people, format.number(people));
   const all = [isOwn ? words.own : undefined, byLists, byPeople].filter((one) => one !== undefined);
   const isRisen = given.networks.some(({ parts }) => parts !== undefined);
@@ -587,7 +590,7 @@ function fact(label: string, value: Html, note?: Html): Html {
 function usage({ data, text }: AddressScene): Html {
   const words = text.ip;
   const { knownAs, crawler, special, evidence: given } = data;
-  if (special !== undefined) return fact(words.facts.usage, special.name, special.rfc);
+  if (special !== undefined) return fact(words.facts.usage, unbroken(special.name), special.rfc);
   if (crawler !== undefined) return fact(words.facts.usage, crawler, words.crawlerByName);
   if (knownAs !== undefined) {
     return fact(words.facts.usage, knownAs.name, words.knownAs[knownAs.kind]);
@@ -621,7 +624,7 @@ function facts(scene: AddressScene): Html {
   const words = text.ip.facts;
   const country = format.country(data.countryCode);
   const lists = data.evidence.lists.filter(isByOthers);
-  const names = listNames(data);
+  const names = listNames(data, text);
   const times = (given: readonly (number | undefined)[]) => given.filter((at) => at !== undefined);
   const first = times([data.firstReportedAt, ...lists.map(({ since }) => since)]);
   const last = times([data.lastReportedAt, ...lists.map(({ loadedAt }) => loadedAt)]);

@@ -9,7 +9,7 @@ import { ShareList } from '../../web/components/chart.tsx';
 import { Button, LinkButton } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge, Table } from '../../web/components/table.tsx';
-import type { Html } from '../../web/html.ts';
+import { type Html, unbroken } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { type Catalogue, frameText } from '../words.ts';
@@ -339,7 +339,9 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
           <span class="eyebrow">{words.heading}</span>{' '}
           <span class="address mono">{data.network}</span>
         </h1>
-        {data.special !== undefined && <p>{words.special(data.special.name, data.special.rfc)}</p>}
+        {data.special !== undefined && (
+          <p>{unbroken(words.special(data.special.name, data.special.rfc))}</p>
+        )}
         <div class="columns is-top">
           <div class="stack">
             <Card title={words.known}>

@@ -241,7 +241,10 @@ describe('pages', () => {
     assert.match(html.body, /class="is-unseen"><a [^>]*title="198\.51\.100\.9: never seen"/);
     assert.match(html.body, /class="band-malicious"><a [^>]*title="198\.51\.100\.7: Malicious 99"/);
     const home = (await page('/ip/10.1.2.0/24')).body;
-    assert.match(home, /This is a special network: Private-Use \(RFC 1918\)/);
+    assert.match(
+      home,
+      /This is a special network: <span class="unbroken">Private-Use<\/span> \(RFC 1918\)/,
+    );
     assert.equal(home.match(/<li class="is-special"><a class="grid-cell"/g)?.length, 256);
     assert.doesNotMatch((await page('/ip/10.0.0.0/6')).body, /special network/);
     const json = await page('/ip/198.51.100.0/24', { Accept: 'application/json' });
@@ -322,7 +325,7 @@ describe('pages', () => {
   it('does not call clean what nobody has seen, and says what a special address is', async () => {
     assert.match((await page('/ip/8.8.4.77')).body, /Never seen/);
     const own = (await page('/ip/10.0.0.1')).body;
-    assert.match(own, /Private-Use<small>RFC 1918</);
+    assert.match(own, /Private-Use<\/span><small>RFC 1918</);
     assert.doesNotMatch(own, /id="report-line"/);
   });
 

@@ -74,6 +74,10 @@ it('a list of known good addresses does not speak against one', () => {
       evidence: { ...cleanAddress.evidence, lists: lists.map((one) => one!) },
     });
   assert.match(named([good]), /The bundled list names it as known good\. Nobody has reported it\./);
+  const evidence = { ...cleanAddress.evidence, lists: [good] };
+  const french = page({ ...cleanAddress, observed: true, evidence }, 'fr');
+  assert.match(french, /La liste intégrée la dit sûre\./);
+  assert.doesNotMatch(french, /bundled/);
   assert.match(named([good, list]), /The a &lt;list> list holds it\. Nobody has reported it\./);
 });
 
