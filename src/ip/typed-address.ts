@@ -68,6 +68,8 @@ interface Pasted {
   readonly found: readonly Prefix[];
   /** There are more than were asked for. */
   readonly more: boolean;
+  /** The number of lines that hold none, empty ones left out; of those that were read. */
+  readonly otherLines: number;
 }
 
 /** Dots and colons as people write them so that nobody clicks. */
@@ -80,16 +82,22 @@ const candidate =
 export function addressesIn(text: string, max: number): Pasted {
   const plain = plainCharacters(text).replace(harmless, (mark) => (mark.includes(':') ? ':' : '.'));
   const found = new Map<string, Prefix>();
-  for (const [word] of plain.matchAll(candidate)) {
-    // A colon behind it is of the sentence; what follows a slash may be a path.
-    const trimmed = word.replace(/([^:]):(?=\/|$)/, '$1');
-    let prefix = parsePrefix(trimmed, 'mask');
-    if (!prefix.ok) prefix = parsePrefix(trimmed.split('/')[0]!);
-    if (!prefix.ok) continue;
-    const name = formatPrefix(prefix.value);
-    if (found.has(name)) continue;
-    if (found.size === max) return { found: [...found.values()], more: true };
-    found.set(name, prefix.value);
+  let otherLines = 0;
+  for (const line of plain.split('\n')) {
+    let holdsOne = line.trim() === '';
+    for (const [word] of line.matchAll(candidate)) {
+      // A colon behind it is of the sentence; what follows a slash may be a path.
+      const trimmed = word.replace(/([^:]):(?=\/|$)/, '$1');
+      let prefix = parsePrefix(trimmed, 'mask');
+      if (!prefix.ok) prefix = parsePrefix(trimmed.split('/')[0]!);
+      if (!prefix.ok) continue;
+      holdsOne = true;
+      const name = formatPrefix(prefix.value);
+      if (found.has(name)) continue;
+      if (found.size === max) return { found: [...found.values()], more: true, otherLines };
+      found.set(name, prefix.value);
+    }
+    if (!holdsOne) otherLines++;
   }
-  return { found: [...found.values()], more: false };
+  return { found: [...found.values()], more: false, otherLines };
 }

@@ -179,6 +179,10 @@ const en = {
       miss: 'This text contains no IP address.',
       result: (count: number) => (count === 1 ? '1 address' : `${count} addresses`),
       more: (count: number) => `The text has more: here are the first ${count}.`,
+      otherLines: (count: number, formatted: string) =>
+        count === 1
+          ? '1 line holds no address and is left out.'
+          : `${formatted} lines hold no address and are left out.`,
       csv: 'Download as CSV',
       network: 'Network',
       columns: { address: 'Address', score: 'Score' },
@@ -250,6 +254,8 @@ const en = {
     dataOf: (day: string) => `data of ${day}`,
   },
   requests: {
+    toAddress: 'Open the address’s page',
+    automatic: 'Report automatically',
     removal: {
       title: 'Request removal',
       lede: 'This is my address',
@@ -283,7 +289,7 @@ const en = {
         'Log lines help most. Only the operator reads it, and it is deleted after 90 days.',
       challengeWrong: 'Not right, or too late. Here is a new challenge.',
       submitAnonymous: 'Send the report',
-      sent: 'Thank you. The operator will read it.',
+      sent: 'Thank you. The operator will read it and decides if it counts. Then the address’s page shows it.',
       full: 'Too many reports are waiting. Try again in a few days.',
     },
   },
@@ -599,6 +605,10 @@ const fr: typeof en = {
       miss: 'Ce texte ne contient aucune adresse IP.',
       result: (count) => (count < 2 ? `${count} adresse` : `${count} adresses`),
       more: (count) => `Seules les ${count} premières sont affichées : le texte en contient plus.`,
+      otherLines: (count, formatted) =>
+        count < 2
+          ? `${formatted} ligne sans adresse est laissée de côté.`
+          : `${formatted} lignes sans adresse sont laissées de côté.`,
       csv: 'Télécharger en CSV',
       network: 'Réseau',
       columns: { address: 'Adresse', score: 'Score' },
@@ -670,6 +680,8 @@ const fr: typeof en = {
     dataOf: (day) => `données du ${day}`,
   },
   requests: {
+    toAddress: 'Ouvrir la page de l’adresse',
+    automatic: 'Signaler automatiquement',
     removal: {
       title: 'Demander le retrait',
       lede: 'C’est mon adresse',
@@ -703,7 +715,7 @@ const fr: typeof en = {
         'Des lignes de journal aident le plus. Seul l’opérateur le lit, et il est effacé après 90 jours.',
       challengeWrong: 'Réponse fausse, ou trop tardive. Voici un nouveau défi.',
       submitAnonymous: 'Envoyer le signalement',
-      sent: 'Merci. L’opérateur le lira.',
+      sent: 'Merci. L’opérateur le lira et décidera s’il compte. La page de l’adresse le montrera alors.',
       full: 'Trop de signalements sont en attente. Réessayez dans quelques jours.',
     },
   },

@@ -65,6 +65,10 @@ test('stops at the number that was asked for, and says so', () => {
   assert.equal(found.length, max);
   assert.equal(more, true);
   assert.equal(addressesIn(text, 12).more, false);
+  assert.equal(
+    addressesIn('192.0.2.1\n\nnothing 1.2.3\r\n192.0.2.1 again\nrubbish', 9).otherLines,
+    2,
+  );
 });
 
 test('every address is found between other words, however it is written', () => {

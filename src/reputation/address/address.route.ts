@@ -766,7 +766,7 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
   function find(request: Request): Reply {
     const query = parseQuery(request.query, { charsMax: queryCharsMax });
     const text = query.ok ? (query.value.get('address') ?? '').slice(0, textCharsMax) : '';
-    const { found, more } = addressesIn(text, foundMax);
+    const { found, more, otherLines } = addressesIn(text, foundMax);
     const [first] = found;
     if (first !== undefined && found.length === 1) {
       return movedTo(`/ip/${formatNetwork(first)}`);
@@ -793,6 +793,7 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
         foundMax,
         found: rows,
         more,
+        otherLines,
         isMiss,
         csvHref: `/ip?format=csv&address=${rows.map(({ name }) => name).join('+')}`,
       }),

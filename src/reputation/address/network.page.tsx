@@ -509,6 +509,8 @@ interface FindPageData {
   readonly found: readonly FoundAddress[];
   /** Not all that the text has. */
   readonly more: boolean;
+  /** The number of lines without one. */
+  readonly otherLines: number;
   /** Something was sent and holds no address. */
   readonly isMiss: boolean;
   readonly csvHref: string;
@@ -530,22 +532,37 @@ function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
   );
 }
 
-function bandBadges(found: readonly FoundAddress[], text: Catalogue, format: Format): Html {
-  const scores = found.flatMap(({ known }) =>
-    known?.cell.kind === 'seen' ? known.cell.score : [],
-  );
-  const counts = scoreBands
-    .toReversed()
-    .map((band) => ({ band, count: scores.filter((score) => scoreBand(score) === band).length }))
-    .filter(({ count }) => count > 0);
+const otherKinds = ['good', 'allowed', 'special', 'unseen'] as const;
+
+/** Counts the rows by what is said of them; the numbers add up to that of the rows. */
+function countBadges(found: readonly FoundAddress[], text: Catalogue, format: Format): Html {
+  const { cells } = text.ip.network;
+  const is = (kind: AddressCell['kind']) =>
+    found.filter(({ known }) => known?.cell.kind === kind).map(({ known }) => known!.cell.score);
+  const seen = is('seen');
+  const counts = [
+    ...scoreBands.toReversed().map((band) => ({
+      label: text.score.words[band],
+      tone: band,
+      count: seen.filter((score) => scoreBand(score) === band).length,
+    })),
+    ...otherKinds.map((kind) => ({
+      label: `${cells[kind].charAt(0).toUpperCase()}${cells[kind].slice(1)}`,
+      tone: 'neutral' as const,
+      count: is(kind).length,
+    })),
+    {
+      label: text.ip.find.network,
+      tone: 'neutral' as const,
+      count: found.filter(({ known }) => known === undefined).length,
+    },
+  ].filter(({ count }) => count > 0);
   return (
-    counts.length > 0 && (
-      <p class="badges">
-        {counts.map(({ band, count }) => (
-          <Badge label={`${text.score.words[band]} · ${format.number(count)}`} tone={band} />
-        ))}
-      </p>
-    )
+    <p class="badges">
+      {counts.map(({ label, tone, count }) => (
+        <Badge label={`${label} · ${format.number(count)}`} tone={tone} />
+      ))}
+    </p>
   );
 }
 
@@ -556,7 +573,10 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
   const result = data.found.length > 0 && (
     <Card title={words.result(data.found.length)} icon="search">
       {data.more && <p class="card-note">{words.more(data.found.length)}</p>}
-      {bandBadges(data.found, text, format)}
+      {data.otherLines > 0 && (
+        <p class="card-note">{words.otherLines(data.otherLines, format.number(data.otherLines))}</p>
+      )}
+      {countBadges(data.found, text, format)}
       <p>
         <LinkButton label={words.csv} href={data.csvHref} kind="secondary" icon="download" />
       </p>

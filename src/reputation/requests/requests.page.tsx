@@ -69,6 +69,19 @@ function aboutAddress(frame: PageFrame, address: string, title: string, body: Ht
   });
 }
 
+/** Says how it ended, and leads on. */
+function whatNext(frame: PageFrame, address: string, said: Html, more?: Html): Html {
+  return (
+    <>
+      {said}
+      <p class="form-actions">
+        <LinkButton label={frameText(frame).requests.toAddress} href={`/ip/${address}`} />
+        {more}
+      </p>
+    </>
+  );
+}
+
 interface RemovalPageData {
   readonly address: string;
   readonly csrf: string;
@@ -92,11 +105,16 @@ export function removalPage(frame: PageFrame, data: RemovalPageData): string {
       frame,
       address,
       words.title,
-      <Notice tone="success">{words.open(when)}</Notice>,
+      whatNext(frame, address, <Notice tone="success">{words.open(when)}</Notice>),
     );
   }
   if (data.isOver === true) {
-    return aboutAddress(frame, address, words.title, <Notice tone="info">{words.nothing}</Notice>);
+    return aboutAddress(
+      frame,
+      address,
+      words.title,
+      whatNext(frame, address, <Notice tone="info">{words.nothing}</Notice>),
+    );
   }
   const body = (
     <Form action="/removal" csrf={data.csrf}>
@@ -159,11 +177,12 @@ function wayToCount(frame: PageFrame, { account, address }: ReportPageData): Htm
   const words = frameText(frame).requests.report;
   const link =
     account === 'keyless' ? (
-      <LinkButton label={words.makeKey} href="/account/keys" />
+      <LinkButton label={words.makeKey} href="/account/keys" kind="secondary" />
     ) : (
       <LinkButton
         label={words.signIn}
         href={`/signin?return=${encodeURIComponent(`/report?address=${address}`)}`}
+        kind="secondary"
       />
     );
   return (
@@ -205,8 +224,16 @@ export function reportPage(frame: PageFrame, data: ReportPageData): string {
   const words = frameText(frame).requests.report;
   const { address, account, failure, challenge, categories = [], comment = '' } = data;
   if (data.isSent === true) {
+    const { connect } = frame.links;
+    const automatic = connect && (
+      <LinkButton
+        label={frameText(frame).requests.automatic}
+        href={`${connect}/fail2ban`}
+        kind="secondary"
+      />
+    );
     const thanks = <Notice tone="success">{words.sent}</Notice>;
-    return aboutAddress(frame, address, words.title, thanks);
+    return aboutAddress(frame, address, words.title, whatNext(frame, address, thanks, automatic));
   }
   const noCategory = failure?.parameter === 'categories';
   const isFull = account !== 'keyed' && failure?.error === 'capacity_exceeded';

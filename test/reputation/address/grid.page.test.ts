@@ -71,8 +71,38 @@ it('a row of a pasted address marks what is not known of it, which a phone leave
     { name: '192.0.2.8', href: '/ip/192.0.2.8', known },
     { name: '192.0.2.9', href: '/ip/192.0.2.9', known: { ...known, provider: 'A' } },
   ];
-  const asked = { text: '', foundMax: 300, found, more: false, isMiss: false, csvHref: '/ip' };
+  const asked = {
+    text: '',
+    foundMax: 300,
+    found,
+    more: false,
+    otherLines: 0,
+    isMiss: false,
+    csvHref: '/ip',
+  };
   const rows = findPage(testFrame(), asked).split('<tr role="row">').slice(2);
   const unknown = rows.map((row) => row.match(/<td[^>]*><span class="is-unknown">/g)?.length ?? 0);
   assert.deepEqual(unknown, [2, 1], rows.join('\n'));
+});
+
+it('counts pasted rows so that the numbers add up, and says how many lines hold none', () => {
+  const row = (cell: AddressCell) => ({
+    name: '192.0.2.8',
+    href: '/ip/192.0.2.8',
+    known: { cell, countryCode: '', provider: '', reports: 0, listReports: 0 },
+  });
+  const found = [
+    ...(cells as AddressCell[]).slice(0, 20).map(row),
+    { name: '192.0.2.0/24', href: '/ip/192.0.2.0/24' },
+  ];
+  const asked = { text: '', foundMax: 300, more: false, isMiss: false, csvHref: '/ip' };
+  const shown = findPage(testFrame(), { ...asked, found, otherLines: 2 });
+  const [badges = ''] = /<p class="badges">.*?<\/p>/s.exec(shown) ?? [];
+  const counts = [...badges.matchAll(/· (\d+)</g)].map(([, count]) => Number(count));
+  assert.equal(
+    counts.reduce((sum, count) => sum + count, 0),
+    21,
+    badges,
+  );
+  assert.match(shown, /2 lines hold no address and are left out\./);
 });

@@ -95,6 +95,8 @@ it('a report without an account is a tip that changes nothing, and a page tells 
   const sent = await solves(stranger, '/report', address, said);
   assert.equal(sent.status, 200, sent.body.slice(0, 500));
   assert.match(sent.body, /The operator will read it/);
+  assert.match(sent.body, /Open the address’s page/);
+  assert.match(sent.body, /href="\/connect\/fail2ban"/);
   // The first one stays.
   const again = await solves(stranger, '/report', address, 'categories=4&comment=others');
   assert.equal(again.status, 200);
