@@ -246,6 +246,7 @@ const en = {
     folds: {
       meaning: 'What scores mean',
       check: 'Check with curl',
+      counts: 'In the answer, totalReports also counts the lists that hold the address.',
       report: 'Report with curl',
     },
     reportAction: 'Report this address',
@@ -672,6 +673,7 @@ const fr: typeof en = {
     folds: {
       meaning: 'Ce que signifient les scores',
       check: 'Vérifier avec curl',
+      counts: 'Dans la réponse, totalReports compte aussi les listes qui contiennent l’adresse.',
       report: 'Signaler avec curl',
     },
     reportAction: 'Signaler cette adresse',

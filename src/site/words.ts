@@ -586,6 +586,7 @@ const en = {
     apiTitle: 'Ask from code',
     apiText: 'AbuseIPDB clients work here: change the URL and the key.',
     apiAnswer: 'The answer, in part',
+    apiReports: 'In the answer, totalReports also counts the lists that hold the address.',
     scoreTitle: 'What a score means',
   },
 };
@@ -1218,6 +1219,7 @@ const fr: Words = {
     apiTitle: 'Interroger depuis votre code',
     apiText: 'Les clients d’AbuseIPDB fonctionnent ici : changez l’URL et la clé.',
     apiAnswer: 'Extrait de la réponse',
+    apiReports: 'Dans la réponse, totalReports compte aussi les listes qui contiennent l’adresse.',
     scoreTitle: 'Ce que signifie un score',
   },
 };

@@ -787,7 +787,14 @@ function folds({ data, text }: AddressScene): Html {
         </>,
       )}
       {checkUrl !== undefined &&
-        folded('code', words.check, curl('check-line', checkCommand(checkUrl, address)))}
+        folded(
+          'code',
+          words.check,
+          <>
+            {curl('check-line', checkCommand(checkUrl, address))}
+            {data.listReports > 0 && <p class="card-note">{words.counts}</p>}
+          </>,
+        )}
       {reportUrl !== undefined &&
         folded('flag', words.report, curl('report-line', reportCommand(reportUrl, address)))}
     </section>

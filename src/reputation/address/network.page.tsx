@@ -522,7 +522,8 @@ const none = <span class="is-unknown">–</span>;
 function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
   if (known === undefined) return text.ip.find.network;
   const { kind, score } = known.cell;
-  const hasScore = kind === 'seen' || score > 0;
+  // As on its own page: what is known good or allowed has a score, which is 0.
+  const hasScore = (kind !== 'unseen' && kind !== 'special') || score > 0;
   const band = hasScore ? scoreBand(score) : 'none';
   const word = kind === 'seen' ? text.score.words[scoreBand(score)] : text.ip.network.cells[kind];
   return (

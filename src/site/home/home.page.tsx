@@ -150,6 +150,7 @@ function oneLineAway(
           <div class="section-intro">
             <h2>{text.home.apiTitle}</h2>
             <p>{text.home.apiText}</p>
+            <p>{text.home.apiReports}</p>
           </div>
           <CodeBlock id="curl-line" title="curl" code={curlLine(secureUrl, address)} text={text} />
         </div>

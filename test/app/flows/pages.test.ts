@@ -207,7 +207,8 @@ describe('pages', () => {
       ['state', 'observed', 'not observed', 'known good', 'private or reserved'],
     );
     const told = (await page(`/ip?address=${kinds}`)).body;
-    for (const word of ['never seen', 'known good', 'private or reserved']) {
+    assert.match(told, /band-clean">0 <span class="fact-note">known good</);
+    for (const word of ['never seen', 'private or reserved']) {
       assert.match(
         told,
         new RegExp(`band-none"><span class="is-unknown">–</span> <span class="fact-note">${word}<`),

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ipPage } from '../../../src/reputation/address/address.page.tsx';
+import { findPage } from '../../../src/reputation/address/network.page.tsx';
 import {
   cleanAddress,
   maliciousAddress,
@@ -62,6 +63,23 @@ it('tells lists and reports apart, and never adds them up', () => {
   assert.match(alone, /La liste a &lt;list> la contient\. Personne ne l’a signalée\./);
   assert.match(alone, /<dt>Signalements<\/dt><dd>0<small>en un an</);
   assert.match(alone, /<meta name="robots" content="noindex"/);
+});
+
+it('says where totalReports of the API is more than the reports that it shows', () => {
+  const checkUrl = 'https://ip.example/api/v2/check';
+  const told = /In the answer, totalReports also counts the lists that hold the address\./;
+  assert.match(page({ ...cleanAddress, checkUrl, listReports: 1 }), told);
+  assert.doesNotMatch(page({ ...cleanAddress, checkUrl }), told);
+});
+
+it('what is known good has the score of its page in a pasted list: 0', () => {
+  const cell = { kind: 'good' as const, score: 0 };
+  const place = { countryCode: 'US', provider: 'Google LLC' };
+  const known = { cell, ...place, reports: 0, listReports: 0 };
+  const rows = [{ name: '8.8.8.8', href: '/ip/8.8.8.8', known }];
+  const asked = { text: '8.8.8.8', foundMax: 100, more: false, isMiss: false, otherLines: 0 };
+  const html = findPage(testFrame('en'), { ...asked, found: rows, csvHref: '/ip?format=csv' });
+  assert.match(html, /<span class="score-cell band-clean">0 <span class="fact-note">known good</);
 });
 
 it('a list of known good addresses does not speak against one', () => {
