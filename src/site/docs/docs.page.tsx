@@ -91,13 +91,14 @@ function pageList(data: DocsPageData, language: Language, text: Catalogue): Html
         <ul aria-labelledby={`docs-${group}`}>
           {members.map((page) => {
             const shown = textFor(page, language);
+            const french = language === 'fr' ? page.frenchTitle : undefined;
             return (
-              <li lang={shown.language}>
+              <li lang={french === undefined ? shown.language : language}>
                 <Link
                   href={docPath(page.slug)}
                   aria-current={page.slug === data.page.slug ? 'page' : undefined}
                 >
-                  {shown.intro.title}
+                  {french ?? shown.intro.title}
                 </Link>
               </li>
             );

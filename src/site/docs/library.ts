@@ -17,6 +17,8 @@ interface DocFile {
   readonly file: string;
   /** The same page in French, heading by heading. Without one, French readers get the English text. */
   readonly french?: string;
+  /** Names a page without French text in the navigation of French readers; without it, the English title does. */
+  readonly frenchTitle?: string;
   readonly group: 'start' | 'signOn' | 'reputation';
   /** Sections that are lines to open: of a page in which readers look something up, or of one behind its first section. */
   readonly folded?: 'all' | 'behind the first';
@@ -38,21 +40,56 @@ const files = [
     group: 'signOn',
     folded: 'behind the first',
   },
-  { slug: 'oauth-libraries', file: 'site/oauth-libraries.md', group: 'signOn', folded: 'all' },
-  { slug: 'sign-on', file: 'SIGNON.md', group: 'signOn', folded: 'all' },
+  {
+    slug: 'oauth-libraries',
+    file: 'site/oauth-libraries.md',
+    frenchTitle: 'Bibliothèques OAuth',
+    group: 'signOn',
+    folded: 'all',
+  },
+  {
+    slug: 'sign-on',
+    file: 'SIGNON.md',
+    frenchTitle: 'Connexion unique',
+    group: 'signOn',
+    folded: 'all',
+  },
   {
     slug: 'ask-about-an-address',
     file: 'site/ask-about-an-address.md',
     french: 'site/fr/ask-about-an-address.md',
     group: 'reputation',
   },
-  { slug: 'ip-api', file: 'API.md', group: 'reputation', folded: 'all' },
-  { slug: 'high-rates', file: 'site/high-rates.md', group: 'reputation', folded: 'all' },
-  { slug: 'scoring', file: 'SCORING.md', group: 'reputation', folded: 'all' },
-  { slug: 'gate', file: 'GATE.md', group: 'reputation' },
-  { slug: 'feeds', file: 'FEEDS.md', group: 'reputation', folded: 'all' },
+  { slug: 'ip-api', file: 'API.md', frenchTitle: 'API IP', group: 'reputation', folded: 'all' },
+  {
+    slug: 'high-rates',
+    file: 'site/high-rates.md',
+    frenchTitle: 'Très hauts débits',
+    group: 'reputation',
+    folded: 'all',
+  },
+  {
+    slug: 'scoring',
+    file: 'SCORING.md',
+    frenchTitle: 'Où un score s’arrête, et pourquoi',
+    group: 'reputation',
+    folded: 'all',
+  },
+  { slug: 'gate', file: 'GATE.md', frenchTitle: 'Porte', group: 'reputation' },
+  {
+    slug: 'feeds',
+    file: 'FEEDS.md',
+    frenchTitle: 'Listes de blocage',
+    group: 'reputation',
+    folded: 'all',
+  },
   { slug: 'bouncers', file: 'BOUNCERS.md', group: 'reputation', folded: 'all' },
-  { slug: 'dns-block-list', file: 'DNSBL.md', group: 'reputation' },
+  {
+    slug: 'dns-block-list',
+    file: 'DNSBL.md',
+    frenchTitle: 'Liste de blocage DNS',
+    group: 'reputation',
+  },
   { slug: 'dovecot', file: 'DOVECOT.md', group: 'reputation' },
   { slug: 'webhooks', file: 'WEBHOOKS.md', group: 'reputation' },
   { slug: 'captcha', file: 'CAPTCHA.md', group: 'reputation', folded: 'all' },
@@ -84,6 +121,7 @@ export interface DocPage {
   readonly english: DocText;
   /** Undefined: there is no translation. */
   readonly french: DocText | undefined;
+  readonly frenchTitle: string | undefined;
 }
 
 /** Returns the page's text for a reader of this language: English where there is no translation. */
@@ -169,7 +207,8 @@ export function loadDocs(
     const folded = 'folded' in one ? one.folded : undefined;
     const english = textOf(slug, file, 'en');
     const french = 'french' in one ? textOf(slug, one.french, 'fr', english) : undefined;
-    return { slug, group, folded, english, french };
+    const frenchTitle = 'frenchTitle' in one ? one.frenchTitle : undefined;
+    return { slug, group, folded, english, french, frenchTitle };
   });
   return pages;
 }
