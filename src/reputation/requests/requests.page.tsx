@@ -196,25 +196,25 @@ function wayToCount(frame: PageFrame, { account, address }: ReportPageData): Htm
 function categoryChoice(frame: PageFrame, chosen: readonly string[], isMissing: boolean): Html {
   const text = frameText(frame);
   const words = text.requests.report;
+  const named = text.categories
+    .map((name, i) => ({ name, number: String(i + 1) }))
+    .sort((a, b) => a.name.localeCompare(b.name, frame.language));
   return (
     <fieldset class={isMissing ? 'category-choice has-error' : 'category-choice'}>
       <legend>{words.categories}</legend>
       {isMissing && <p class="field-error">{words.noCategory}</p>}
       <div class="category-grid">
-        {text.categories.map((name, i) => {
-          const number = String(i + 1);
-          return (
-            <label>
-              <input
-                type="checkbox"
-                name="categories"
-                value={number}
-                checked={chosen.includes(number)}
-              />{' '}
-              <span>{name}</span>
-            </label>
-          );
-        })}
+        {named.map(({ name, number }) => (
+          <label>
+            <input
+              type="checkbox"
+              name="categories"
+              value={number}
+              checked={chosen.includes(number)}
+            />{' '}
+            <span>{name}</span>
+          </label>
+        ))}
       </div>
     </fieldset>
   );
