@@ -20,7 +20,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     // And the number that the page's own script asks for.
     /^(GET|POST) \/admin(\/[\w/:-]+)?$/,
     /^GET \/connect(\/seen(\/:target)?|\/key|\/:target)?$/,
-    /^POST \/connect\/values\/:target$/,
+    /^POST \/connect\/:target$/,
     /^(GET|POST) \/(signin|signout|register|verify|recover|reset|authorize\.php|account|goodbye)(\/|$)/,
   ],
   'text for firewalls, people and programs': [
