@@ -23,9 +23,9 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 function textOf(markup: string): string {
-  // Chosen values are marked.
+  // Chosen values are marked, and long starts of lines set apart.
   return markup
-    .replace(/<\/?mark[^>]*>/g, '')
+    .replace(/<\/?(?:mark|span)\b[^>]*>/g, '')
     .replace(/&(quot|amp|lt|gt|#39);/g, (_, name: string) => entities[name]!);
 }
 
