@@ -239,7 +239,6 @@ export function createAccountChanges(options: {
     needsPasskey,
     make,
     makeOwn,
-    stands,
     /** Forgets the changes counted before a reset: they must not keep the owner from undoing them. */
     forgive(accountId: string): void {
       made.delete(accountId);
