@@ -10,7 +10,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
-import { createTurns } from '../core/scheduling.ts';
+import { createScheduler } from '../core/scheduling.ts';
 import { dayMs, hourMs } from '../core/time.ts';
 import { createWriter, decode } from '../storage/codec.ts';
 import { auditKey, auditPrefix, type Key } from '../storage/keys.ts';
@@ -98,14 +98,14 @@ export function createAuditLog(options: { store: Store; clock: Clock; random: Ra
         else if (at < until) begun.push({ at, row });
       }
     }
-    const turns = createTurns();
+    const scheduler = createScheduler();
     const entries: AuditEntry[] = [];
     for (const { at, row } of begun) {
       const end = ended.get(row.id);
       const { user, before, address } = row;
       const { command, after } = end ?? row;
       entries.push({ at, user, command, before, after, address, result: resultOf(end?.kind) });
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
     }
     return entries;
   }

@@ -26,7 +26,7 @@ import type { ConsoleChecklist } from '../console/service/service.route.ts';
 import type { ServiceFacts } from '../console/service/system.page.tsx';
 import type { BoundedTables } from '../core/bounded-tables.ts';
 import { fail, ok } from '../core/result.ts';
-import { createTurns } from '../core/scheduling.ts';
+import { createScheduler } from '../core/scheduling.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
 import { unknownProvider } from '../geo/reader.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
@@ -293,7 +293,7 @@ function inboxOf(
     const policy = state.policy();
     const limitOfMember = budgetBaseOf('member', policy);
     const used: VoteBudget[] = [];
-    const turns = createTurns();
+    const scheduler = createScheduler();
     for (let slot = 0; slot < access.count(); slot++) {
       const id = access.idOf(slot);
       if (id === undefined) continue;
@@ -302,7 +302,7 @@ function inboxOf(
         const { open, limit } = access.reporters.budget(slot, budgetBaseOf(rank, policy), now);
         if (open >= budgetShare * limit) used.push({ id, email: id, open, limit, limitOfMember });
       }
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
     }
     const fullest = used.sort((a, b) => b.open / b.limit - a.open / a.limit);
     const named = fullest
@@ -594,7 +594,7 @@ function sitesOf({
     store,
     clock,
     blocked,
-    pace: () => createTurns(),
+    scheduler: () => createScheduler(),
     signIns: async (nowMs) => state.counting.signIns.sums(nowMs),
   });
   return {
@@ -602,7 +602,7 @@ function sitesOf({
       const [page, groups, notices] = await Promise.all([
         list.page(asked),
         listGroups(store),
-        listNotices(store, asked.part, createTurns()),
+        listNotices(store, asked.part, createScheduler()),
       ]);
       return {
         ...page,

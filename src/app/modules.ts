@@ -10,7 +10,7 @@ import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Closers } from '../core/closers.ts';
 import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
-import { createTurns } from '../core/scheduling.ts';
+import { createScheduler } from '../core/scheduling.ts';
 import { openSystems } from '../geo/systems/systems.ts';
 import { type Route, unknownPath } from '../http/router.ts';
 import type { IntegrationCounters } from '../integrations/counters.ts';
@@ -159,7 +159,7 @@ export async function openModules(
   const { catchUpTo } = state.follower;
   const { serverAddresses } = memory.reports;
   const ground = { store, maintenance, clock, random, log, masterKey, config, serverAddresses };
-  const turns = createTurns(clock.monotonicMs);
+  const scheduler = createScheduler(clock.monotonicMs);
   const slotOf = (account: string) => standingOf(account)?.slot;
   const catchUp = async () => catchUpTo(await store.lastSeq());
   /** Yields the entries that the operator made by hand. */
@@ -218,7 +218,7 @@ export async function openModules(
   const radar = host.add(
     openRadar({
       ...ground,
-      turns,
+      scheduler,
       index,
       check,
       geo,
@@ -235,7 +235,7 @@ export async function openModules(
   const reporting = host.add(
     openReports({
       ...reported,
-      turns,
+      scheduler,
       guard,
       accountOf,
       entries: state.entries,
@@ -248,7 +248,7 @@ export async function openModules(
   const { reports } = reporting;
   const known = { evidence: parts.evidence, hostnames: parts.hostnames, reports };
   const { secureUrl } = config;
-  const reads = { ...known, check, index, geo, clock, turns, secureUrl };
+  const reads = { ...known, check, index, geo, clock, scheduler, secureUrl };
   host.add(openCheckReads({ ...reads, guard, accountOf, catchUpTo }));
   const systems = openSystems({
     clock,
@@ -328,7 +328,7 @@ export async function openModules(
       quotaGuard,
       guard,
       callers: createCallers({ limits: access.frontEndLimits, check, clock }),
-      turns,
+      scheduler,
       index,
       judge: check.judge,
       maliciousBy: (entry) =>

@@ -1,8 +1,8 @@
 /**
- * Cooperative scheduling of long work: it runs in slices, so that other work of the event loop gets its turn after a
- * few milliseconds. The work asks from time to time whether its turn is over, and if so awaits the next one.
+ * Cooperative scheduling of long work: it runs in slices of a few milliseconds and yields between them, so that other
+ * work of the event loop is not held up: `if (scheduler.shouldYield()) await scheduler.yield()`.
  *
- * Jobs that share one `Turns` get one slice for all of them per turn of the loop. (Callbacks of `setImmediate` that
+ * Jobs that share one scheduler get one slice for all of them per turn of the loop. (Callbacks of `setImmediate` that
  * wait together run together: a hundred jobs that each yield on their own would still hold the loop for a hundred
  * slices.)
  *
@@ -14,40 +14,40 @@
 import type { BoundedTable } from './bounded-tables.ts';
 import { fail, ok, type Result } from './result.ts';
 
-export type Turns = ReturnType<typeof createTurns>;
+export type SliceScheduler = ReturnType<typeof createScheduler>;
 
-/** The part of `Turns` that sliced work uses. `next` may reject to stop the work. */
-export type Pace = Pick<Turns, 'next' | 'isOver'>;
+/** The part of `SliceScheduler` that work in slices uses. `yield` may reject to stop the work. */
+export type Scheduler = Pick<SliceScheduler, 'yield' | 'shouldYield'>;
 
-/** Length of one turn. It leaves room below the 10 ms for which the loop may be held at most. */
-const turnMs = 3;
+/** Length of one slice. It leaves room below the 10 ms for which the loop may be held at most. */
+const sliceMs = 3;
 
-/** A job of the background rests so many times as long as its turn was, up to a bound: a stop waits for it. */
+/** A job of the background rests so many times as long as its slice was, up to a bound: a stop waits for it. */
 const restShare = 4;
 const restMsMax = 200;
 
 /**
- * The first turn begins at once. @param nowMs a clock that never goes back
- * @param isRestful the thread rests after each turn, which leaves processors and their caches to others
+ * The first slice begins at once. @param nowMs a clock that never goes back
+ * @param isRestful the thread rests after each slice, which leaves processors and their caches to others
  */
-export function createTurns(nowMs: () => number = () => performance.now(), isRestful = false) {
+export function createScheduler(nowMs: () => number = () => performance.now(), isRestful = false) {
   const waiting: (() => void)[] = [];
   let startMs = nowMs();
   let beforeMs = 0;
   let isBegun = false;
 
-  function give(): void {
+  function resumeNext(): void {
     startMs = nowMs();
     waiting.shift()?.();
-    if (waiting.length > 0) setImmediate(give);
+    if (waiting.length > 0) setImmediate(resumeNext);
   }
 
   return {
     /**
-     * Begins the turn of a job that arrived on its own, such as a request. The first one in a turn of the loop gets
+     * Begins the slice of a job that arrived on its own, such as a request. The first one in a turn of the loop gets
      * the whole slice unless others wait; later ones share it.
      */
-    begin(): void {
+    beginSlice(): void {
       if (isBegun || waiting.length > 0) return;
       isBegun = true;
       startMs = nowMs();
@@ -55,25 +55,28 @@ export function createTurns(nowMs: () => number = () => performance.now(), isRes
         isBegun = false;
       });
     },
-    /** Resolves when it is this job's turn. First come, first served. */
-    next(): Promise<void> {
+    /** Resolves when this job's next slice begins. First come, first served. */
+    yield(): Promise<void> {
       const lastedMs = nowMs() - startMs;
       beforeMs += lastedMs;
       return new Promise((resolve) => {
         if (waiting.push(resolve) > 1) return;
-        if (isRestful) setTimeout(give, Math.min(restMsMax, restShare * lastedMs));
-        else setImmediate(give);
+        if (isRestful) setTimeout(resumeNext, Math.min(restMsMax, restShare * lastedMs));
+        else setImmediate(resumeNext);
       });
     },
     /**
-     * Returns true when the turn that was given last has lasted long enough: ask for the next one. Costs a
-     * tenth of a microsecond: in a tight loop, ask once in many rounds.
+     * Returns true when the slice that began last has lasted long enough. Costs a tenth of a microsecond: in a tight
+     * loop, ask once in many rounds.
      */
-    isOver: () => nowMs() - startMs >= turnMs,
-    /** Returns the milliseconds within turns, without those between; only right for a single job. */
+    shouldYield: () => nowMs() - startMs >= sliceMs,
+    /** Returns the milliseconds within slices, without those between; only right for a single job. */
     workedMs: () => beforeMs + nowMs() - startMs,
   };
 }
+
+/** Returns the scheduler of a long job of the background, which rests between its slices. */
+export const backgroundScheduler = (): SliceScheduler => createScheduler(undefined, true);
 
 export function createSemaphore(options: { runningMax: number; waitingMax: number }) {
   const { runningMax, waitingMax } = options;
@@ -110,9 +113,6 @@ export function createSemaphore(options: { runningMax: number; waitingMax: numbe
 }
 
 export type Semaphore = ReturnType<typeof createSemaphore>;
-
-/** Returns the turns of a long job of the background, which rests between them. */
-export const restfulTurns = (): Turns => createTurns(undefined, true);
 
 /**
  * Runs jobs in the background: at most one for each key, and a limited number at a time. A job that finds no place is

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fail } from '../../src/core/result.ts';
-import { createTurns } from '../../src/core/scheduling.ts';
+import { createScheduler } from '../../src/core/scheduling.ts';
 import { readParts, readPartsInto } from '../../src/http/request/body.ts';
 
 const type = 'multipart/form-data; boundary=b';
-const turns = createTurns();
+const scheduler = createScheduler();
 
 function part(head: string, data: string): string {
   return `--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n${data}\r\n`;
@@ -44,7 +44,7 @@ async function read(
         };
       },
     },
-    turns,
+    scheduler,
   );
   return { seen, status: result.ok ? 'ok' : result.error };
 }
@@ -179,9 +179,9 @@ test('a long chunk is taken in pieces, so that nothing waits for the whole of it
     { contentType: type, isFile, fileBytesMax: 200_000, partsMax: 1 },
     { field: () => undefined, file: () => taken },
     {
-      ...turns,
-      isOver: () => true,
-      async next() {
+      ...scheduler,
+      shouldYield: () => true,
+      async yield() {
         counted.turns++;
       },
     },

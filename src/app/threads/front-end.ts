@@ -18,7 +18,7 @@ import type { Accent } from '../../core/accent.ts';
 import { type Clock, shareTime } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { systemRandom } from '../../core/random.ts';
-import { createTurns } from '../../core/scheduling.ts';
+import { createScheduler } from '../../core/scheduling.ts';
 import { createHeartbeat } from '../../core/threads.ts';
 import { createGeoFragments, openGeoReader } from '../../geo/reader.ts';
 import { negotiate } from '../../http/answer/negotiate.ts';
@@ -210,7 +210,7 @@ export function createFrontEnd(options: {
         guard,
         many: openManyChecks({ check, index, geo }),
         clock,
-        turns: createTurns(),
+        scheduler: createScheduler(),
         ...(options.within === undefined ? {} : { within: options.within }),
       }),
       liveRoute({

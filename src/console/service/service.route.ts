@@ -8,7 +8,7 @@ import {
 } from '../../access/audit-log.ts';
 import type { Language } from '../../core/language.ts';
 import { fail, ok } from '../../core/result.ts';
-import { createTurns } from '../../core/scheduling.ts';
+import { createScheduler } from '../../core/scheduling.ts';
 import { geoFreshMs } from '../../geo/sources.ts';
 import { createBodyWriter } from '../../http/answer/body-writer.ts';
 import type { Header, Reply } from '../../http/request/message.ts';
@@ -128,7 +128,7 @@ export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRou
 
   /** Returns the newest entries with this text in any of their facts; it reads no further back than for these. */
   async function found(part: string): Promise<AuditEntry[]> {
-    const turns = createTurns();
+    const scheduler = createScheduler();
     const wanted = part.toLowerCase();
     const entries: AuditEntry[] = [];
     for (let before: number | undefined; ; ) {
@@ -138,7 +138,7 @@ export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRou
         const facts = [user, address, command, old, after, result].join('\n');
         if (facts.toLowerCase().includes(wanted)) entries.push(entry);
         if (entries.length === foundMax) return entries;
-        if (turns.isOver()) await turns.next();
+        if (scheduler.shouldYield()) await scheduler.yield();
       }
       if (page.next === undefined) return entries;
       before = page.next;
@@ -158,11 +158,11 @@ export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRou
     ];
     const isCsv = kind === 'csv';
     const out = createBodyWriter();
-    const turns = createTurns();
+    const scheduler = createScheduler();
     if (isCsv) out.add(auditCsvHead);
     for (const entry of entries) {
       out.add(isCsv ? auditCsvLine(entry) : auditJsonLine(entry));
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
     }
     return { status: 200, headers, body: await out.finish() };
   }

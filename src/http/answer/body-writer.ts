@@ -3,7 +3,7 @@
  * shared memory: another thread that sends them gets them without a copy.
  */
 
-import { createTurns } from '../../core/scheduling.ts';
+import { createScheduler } from '../../core/scheduling.ts';
 
 const pieceCharsMax = 64 * 1024;
 
@@ -29,12 +29,12 @@ export function createBodyWriter() {
     async finish(): Promise<Uint8Array> {
       encode();
       const body = new Uint8Array(new SharedArrayBuffer(bytes));
-      const turns = createTurns();
+      const scheduler = createScheduler();
       let at = 0;
       for (const piece of pieces) {
         body.set(piece, at);
         at += piece.length;
-        if (turns.isOver()) await turns.next();
+        if (scheduler.shouldYield()) await scheduler.yield();
       }
       return body;
     },

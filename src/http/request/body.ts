@@ -5,7 +5,7 @@
 
 import { Busboy } from '@fastify/busboy';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import { createTurns, type Turns } from '../../core/scheduling.ts';
+import { createScheduler, type SliceScheduler } from '../../core/scheduling.ts';
 import { decodeUtf8, repairUtf8 } from '../../core/text.ts';
 import { type Params, parseQuery, type QueryRules } from './query.ts';
 
@@ -149,14 +149,14 @@ export async function readParts(
 }
 
 /**
- * @param turns bounds the work of one turn of the event loop, with that of others; else it begins at once
+ * @param scheduler bounds the work of one turn of the event loop, with that of others; else it begins at once
  * Rejects when the body does: the client has left.
  */
 export async function readPartsInto(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   rules: MultipartRules,
   sink: FormSink,
-  turns: Turns | undefined = undefined,
+  scheduler: SliceScheduler | undefined = undefined,
 ): Promise<Result<void>> {
   const { contentType } = rules;
   if (contentType === undefined || mediaType(contentType) !== 'multipart') {
@@ -164,14 +164,14 @@ export async function readPartsInto(
   }
   const form = openForm(contentType, rules, sink);
   if (form === undefined) return malformed;
-  const pace = turns ?? createTurns();
-  await turns?.next();
+  const slices = scheduler ?? createScheduler();
+  await scheduler?.yield();
   for await (const chunk of body) {
     for (let at = 0; at < chunk.length; at += pieceBytes) {
       await form.write(chunk.subarray(at, at + pieceBytes));
       const refusal = form.refusal();
       if (refusal !== undefined) return refusal;
-      if (pace.isOver()) await pace.next();
+      if (slices.shouldYield()) await slices.yield();
     }
   }
   await form.end();

@@ -10,7 +10,7 @@ import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { ReportInput, SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import type { Turns } from '../../core/scheduling.ts';
+import type { SliceScheduler } from '../../core/scheduling.ts';
 import { dateTime, optionalText, text } from '../../core/schema.ts';
 import { parseJsonObject } from '../../http/request/body.ts';
 import type { Request } from '../../http/request/message.ts';
@@ -301,7 +301,7 @@ interface AgentRouteOptions {
   readonly callers: Pick<Callers, 'take'>;
   readonly agents: AgentCallers;
   readonly clock: Clock;
-  readonly turns: Turns;
+  readonly scheduler: SliceScheduler;
   readonly tokens: AgentTokens;
   /** Account id by slot. */
   readonly accountOf: (slot: number) => string | undefined;
@@ -413,7 +413,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
 
   async function taken(request: Request, keyText: string, call: KeyedCall): Promise<Answer> {
     const refuse = (failure: Failure) => guard.failureReply(alertsEndpoint, failure, call.headers);
-    const read = await readAlerts(request.body, options.turns);
+    const read = await readAlerts(request.body, options.scheduler);
     if (read === undefined) {
       return refuse(
         fail(

@@ -10,7 +10,7 @@
  */
 
 import * as v from 'valibot';
-import type { Pace } from '../../core/scheduling.ts';
+import type { Scheduler } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
 import type { Prefix } from '../../ip/prefix.ts';
 import {
@@ -188,7 +188,10 @@ const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Undefined: no array of alerts, more than `alertsMax`, or a member of a wrong type. */
-export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] | undefined> {
+export async function readAlerts(
+  body: Uint8Array,
+  scheduler: Scheduler,
+): Promise<Alert[] | undefined> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const alerts: Alert[] = [];
   /** The brackets that are open at this place, the outermost first: one character for each level. */
@@ -272,7 +275,7 @@ export async function readAlerts(body: Uint8Array, pace: Pace): Promise<Alert[] 
   for (let at = bytes.subarray(0, 3).equals(byteOrderMark) ? 3 : 0; at < bytes.length; ) {
     if (at - looked >= bytesPerSlice) {
       looked = at;
-      if (pace.isOver()) await pace.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
     }
     const byte = bytes[at]!;
     if (byte === 0x20 || (byte >= 0x09 && byte <= 0x0d)) {

@@ -17,7 +17,7 @@ import { every, type Run } from '../../core/every.ts';
 import { MaxByCountSet } from '../../core/fair-share.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createTurns } from '../../core/scheduling.ts';
+import { createScheduler } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
 import { type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import { commitOnce } from '../../storage/change.ts';
@@ -397,12 +397,12 @@ export function createBanStore(options: {
      * what a decision that stands outweighs. `unauthenticated`: the account is being deleted.
      */
     async save(account: string, given: readonly Wanted[]): Promise<Result<void>> {
-      const turns = createTurns();
+      const scheduler = createScheduler();
       const atMs = Math.floor(clock.now());
       const own = bans.of(account);
       const decisions = new Map<string, Decision>();
       for (const { value, type, durationMs, origin, scenario } of given) {
-        if (turns.isOver()) await turns.next();
+        if (scheduler.shouldYield()) await scheduler.yield();
         const decision = { value, type, atMs, untilMs: atMs + durationMs, origin, scenario };
         const before = decisions.get(value);
         if (!outweighs(decision, before) || !outweighs(decision, own?.active.get(value))) continue;

@@ -5,7 +5,7 @@
  * decided: an agent, the operator by hand, a list or reports. Some clients delete only what matches both.
  */
 
-import { createTurns } from '../../core/scheduling.ts';
+import { createScheduler } from '../../core/scheduling.ts';
 import { dayMs, hourMs, hourSeconds, minuteMs } from '../../core/time.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { listName, ownEntriesList } from '../../index/trie/memory.ts';
@@ -450,13 +450,13 @@ export async function renderDecisions(
     durationOf = (_value: string): string => (isGone ? over : lifetime),
   } = {},
 ): Promise<Uint8Array[]> {
-  const turns = createTurns();
+  const scheduler = createScheduler();
   const pieces: Uint8Array[] = [];
   let text = '';
   let rows = 0;
   let seen = 0;
   for (const value of values) {
-    if (++seen % rowsPerSlice === 0 && turns.isOver()) await turns.next();
+    if (++seen % rowsPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
     const all = attributionOf(value);
     if (all.length === 0) continue;
     if (rows >= entriesMax) break;

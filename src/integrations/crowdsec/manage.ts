@@ -8,7 +8,7 @@ import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { dateText } from '../../core/dates.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import { createTurns } from '../../core/scheduling.ts';
+import { createScheduler } from '../../core/scheduling.ts';
 import type { Store } from '../../storage/store.ts';
 import { alertDecision, decisionIn } from './alerts.ts';
 import type { Bans } from './bans.ts';
@@ -87,10 +87,10 @@ export function createManager(options: {
   async function entries(
     from: readonly OperatorEntry[] | undefined = undefined,
   ): Promise<Map<string, OwnDecision & { readonly prefix: string }>> {
-    const turns = createTurns();
+    const scheduler = createScheduler();
     const found = new Map<string, OwnDecision & { readonly prefix: string }>();
     for (const { prefix, score, setAt, endsAt } of from ?? (await operator.ownEntries())) {
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
       const value = canonicalValue(prefix);
       if (score < operator.maliciousScore || value === undefined) continue;
       const untilMs = endsAt === 0 ? Number.POSITIVE_INFINITY : endsAt;
@@ -174,11 +174,11 @@ export function createManager(options: {
     },
     /** Writes the allowlist as the local API has its lists; with its rules where they are asked for. */
     async allowlist(name: string, withContent: boolean): Promise<string> {
-      const turns = createTurns();
+      const scheduler = createScheduler();
       const items: string[] = [];
       let updatedAt = 0;
       for (const { prefix, reason, addedAt } of await operator.allowRules()) {
-        if (turns.isOver()) await turns.next();
+        if (scheduler.shouldYield()) await scheduler.yield();
         updatedAt = Math.max(updatedAt, addedAt);
         if (!withContent) continue;
         const created_at = new Date(addedAt).toISOString();
@@ -261,13 +261,13 @@ export function createStandingDecisions(options: {
   let reading: Promise<void> | undefined;
 
   async function read(): Promise<void> {
-    const turns = createTurns();
+    const scheduler = createScheduler();
     const wanted = await options.read();
     const atMs = clock.now();
     const known = [...(bans.of(name)?.active ?? [])];
     const gone: Row[] = [];
     for (const [value, one] of known) {
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
       const now = wanted.get(value);
       if (one.untilMs > (now?.untilMs ?? 0) || now?.type !== one.type) gone.push([value, one]);
     }
@@ -275,12 +275,12 @@ export function createStandingDecisions(options: {
       const over = some.map((one) => ({ ...one, untilMs: atMs }));
       await keep?.({ account: name, atMs, decisions: over });
       bans.unban({ account: name, atMs, decisions: some });
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
     }
     const left = bans.of(name)?.active;
     const added: Row[] = [];
     for (const [value, one] of wanted) {
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
       const sentUntilMs = left?.get(value)?.untilMs ?? 0;
       const isSent = sentUntilMs === one.untilMs || sentUntilMs - atMs > lifeMs / 2;
       const untilMs = Math.min(one.untilMs, atMs + lifeMs);
@@ -289,7 +289,7 @@ export function createStandingDecisions(options: {
     for (const some of slicesOf(added)) {
       await keep?.({ account: name, atMs, decisions: some });
       bans.add({ account: name, atMs, decisions: some });
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
     }
     readAtMs = clock.monotonicMs();
   }

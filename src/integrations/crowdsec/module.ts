@@ -13,7 +13,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Random } from '../../core/random.ts';
-import type { Pace, Turns } from '../../core/scheduling.ts';
+import type { Scheduler, SliceScheduler } from '../../core/scheduling.ts';
 import { dayMs, hourMs } from '../../core/time.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
@@ -96,7 +96,7 @@ const spared = entryFlags.allowlisted | entryFlags.knownGood;
 export async function openCrowdsec(needs: {
   readonly store: Store;
   readonly clock: Clock;
-  readonly turns: Turns;
+  readonly scheduler: SliceScheduler;
   readonly guard: Guard;
   readonly quotaGuard: QuotaGuard;
   readonly random: Random;
@@ -139,7 +139,7 @@ export async function openCrowdsec(needs: {
   readonly serverAddresses: readonly string[];
 }) {
   const { store, clock, random, log, quotaGuard, callers, index, judge, bans } = needs;
-  const { accountOf, maliciousBy, turns } = needs;
+  const { accountOf, maliciousBy, scheduler } = needs;
   const attributionOf = attributionsOf(index, maliciousBy);
   const listWords = createListWords({
     all: () => allAttributions(index),
@@ -195,7 +195,7 @@ export async function openCrowdsec(needs: {
   async function manual(): Promise<readonly ManualDecision[]> {
     const found: ManualDecision[] = [];
     for (const entry of [...needs.manualEntries()]) {
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
       const prefix = index.prefixOf(entry);
       if (prefix === undefined) continue;
       const words = new Uint32Array(4);
@@ -206,13 +206,13 @@ export async function openCrowdsec(needs: {
       if (by === 0 || !isByHand(by)) continue;
       if (!isListableNetwork(whole)) continue;
       // The first address of a network may be allowed where the others are not.
-      const holes = await allowedIn(whole, index, turns);
+      const holes = await allowedIn(whole, index, scheduler);
       if (holes.length === 0 && !judge(whole.family, words, clock.now()).malicious) continue;
       if (holes.length > holesMax) continue;
       // In the pieces of the list, which leaves out who is allowed.
       for (const piece of withoutHoles(whole, holes)) {
         found.push([formatNetwork(piece), byOperator]);
-        if (turns.isOver()) await turns.next();
+        if (scheduler.shouldYield()) await scheduler.yield();
       }
     }
     return found;
@@ -271,7 +271,7 @@ export async function openCrowdsec(needs: {
     const asked = { from: captchaFrom, below, max: banBounds.perAccountMax };
     const atMs = clock.now();
     for (const value of await needs.blocklist.between(asked)) {
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
       const prefix = parsePrefix(value);
       if (!prefix.ok || !isListableNetwork(prefix.value) || isSpared(prefix.value)) continue;
       found.set(value, { ...byScore, atMs, untilMs: Number.POSITIVE_INFINITY });
@@ -346,7 +346,7 @@ export async function openCrowdsec(needs: {
 }
 
 /** Returns the allow rules around a network or in it, in order, up to `holesMax` and one more. */
-async function allowedIn(prefix: Prefix, index: IpIndex, turns: Pace): Promise<Prefix[]> {
+async function allowedIn(prefix: Prefix, index: IpIndex, scheduler: Scheduler): Promise<Prefix[]> {
   const holes: Prefix[] = [];
   const note = (entry: number) => {
     if ((flagsOf(metaOf(index.records, entry)) & entryFlags.allowlisted) === 0) return;
@@ -358,7 +358,7 @@ async function allowedIn(prefix: Prefix, index: IpIndex, turns: Pace): Promise<P
   for (let after: Prefix | undefined; holes.length <= holesMax; ) {
     after = index.walk(prefix, note, { after, limit: entriesPerWalk });
     if (after === undefined) break;
-    if (turns.isOver()) await turns.next();
+    if (scheduler.shouldYield()) await scheduler.yield();
   }
   return holes;
 }

@@ -9,7 +9,7 @@
 import { createGzip } from 'node:zlib';
 import type { Clock } from '../../core/clock.ts';
 import { CountsByKey } from '../../core/fair-share.ts';
-import { createTurns } from '../../core/scheduling.ts';
+import { createScheduler } from '../../core/scheduling.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
 import {
   banMatches,
@@ -526,10 +526,10 @@ async function ownValues(
 
 /** Returns those of them that are meant; others get their turn meanwhile. */
 async function chosen<T>(from: Iterable<T>, isMeant: (one: T) => boolean): Promise<T[]> {
-  const turns = createTurns();
+  const scheduler = createScheduler();
   const found: T[] = [];
   for (const one of from) {
-    if (turns.isOver()) await turns.next();
+    if (scheduler.shouldYield()) await scheduler.yield();
     if (isMeant(one)) found.push(one);
   }
   return found;
@@ -653,10 +653,10 @@ async function whatIsReleased(
   if (![...own.active.values()].some(({ type }) => type === 'captcha')) {
     return { removed, released };
   }
-  const turns = createTurns();
+  const scheduler = createScheduler();
   const values: string[] = [];
   for (const value of removed) {
-    if (turns.isOver()) await turns.next();
+    if (scheduler.shouldYield()) await scheduler.yield();
     values.push(value);
     if (own.active.get(value)?.type === 'captcha') released.add(value);
   }

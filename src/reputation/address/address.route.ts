@@ -10,7 +10,7 @@ import type { Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Language } from '../../core/language.ts';
 import { fail } from '../../core/result.ts';
-import type { Turns } from '../../core/scheduling.ts';
+import type { SliceScheduler } from '../../core/scheduling.ts';
 import { count, dateTime, score } from '../../core/schema.ts';
 import { dayMs } from '../../core/time.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
@@ -107,7 +107,7 @@ interface NetworkNeeds extends PageNeeds {
   readonly index: IpIndex;
   /** Milliseconds since 1970: when the tables of countries and networks were made; 0: unknown. */
   readonly geoMadeAt: number;
-  readonly turns: Turns;
+  readonly scheduler: SliceScheduler;
 }
 
 /** The pages have these in common. */

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Verdict } from '../../contracts/reputation.ts';
-import type { Turns } from '../../core/scheduling.ts';
+import type { SliceScheduler } from '../../core/scheduling.ts';
 import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { IpFamily } from '../../ip/address.ts';
@@ -101,14 +101,14 @@ interface SurveyOptions {
   readonly index: Pick<IpIndex, 'walk' | 'prefixOf'>;
   readonly check: Pick<Check, 'judge'>;
   readonly clock: { now(): number };
-  readonly turns: Turns;
+  readonly scheduler: SliceScheduler;
 }
 
 /** @param networks must not overlap, or entries count twice; @param worstMax how many are named */
 export async function surveyOf(
   networks: Iterable<Prefix>,
   worstMax: number,
-  { index, check, clock, turns }: SurveyOptions,
+  { index, check, clock, scheduler }: SurveyOptions,
 ): Promise<Survey> {
   const worst: KnownEntry[] = [];
   let entries = 0;
@@ -128,7 +128,7 @@ export async function surveyOf(
       listReports: verdict.listReports,
     });
   }
-  await turns.next();
+  await scheduler.yield();
   for (const network of networks) {
     let position: ReturnType<IpIndex['walk']>;
     do {
@@ -138,7 +138,7 @@ export async function surveyOf(
       if (worst.length > worstMax) {
         worst.sort((a, b) => b.score - a.score || b.reports - a.reports).splice(worstMax);
       }
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
     } while (position !== undefined);
   }
   worst.sort((a, b) => b.score - a.score || b.reports - a.reports);

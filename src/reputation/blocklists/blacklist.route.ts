@@ -10,7 +10,7 @@
 import * as v from 'valibot';
 import { isoSeconds } from '../../core/dates.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createTurns, type Semaphore } from '../../core/scheduling.ts';
+import { createScheduler, type Semaphore } from '../../core/scheduling.ts';
 import {
   about,
   between,
@@ -265,11 +265,11 @@ async function inSlices(
   isWanted: () => boolean,
 ): Promise<Uint8Array> {
   const out = createBodyWriter();
-  const turns = createTurns();
+  const scheduler = createScheduler();
   out.add(start);
   for (let i = 0; i < selected.length; i++) {
-    if (i % rowsPerSlice === 0 && turns.isOver()) {
-      await turns.next();
+    if (i % rowsPerSlice === 0 && scheduler.shouldYield()) {
+      await scheduler.yield();
       if (!isWanted()) break;
     }
     out.add(render(selected[i]!));

@@ -13,7 +13,7 @@
 
 import { entryFlags } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
-import { createTurns, type Turns } from '../../core/scheduling.ts';
+import { createScheduler, type SliceScheduler } from '../../core/scheduling.ts';
 import { minuteMs } from '../../core/time.ts';
 import { countryOf, type GeoReader } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
@@ -116,14 +116,14 @@ const digits = 65_536;
  * Row numbers by score, then last report, both descending; equal rows stay in address order.
  * A radix sort (least significant digit first): its passes can stop anywhere to let others run.
  */
-async function orderRows(rows: BlacklistRows, turns: Turns): Promise<Uint32Array> {
+async function orderRows(rows: BlacklistRows, scheduler: SliceScheduler): Promise<Uint32Array> {
   const count = rows.count();
   const { score, lastReportedAt } = rows;
   let order = new Uint32Array(count);
   let spare = new Uint32Array(count);
   for (let i = 0; i < count; i++) {
     order[i] = i;
-    if (i % rowsPerSortSlice === 0 && turns.isOver()) await turns.next();
+    if (i % rowsPerSortSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
   }
   const passes: ((row: number) => number)[] = [
     (row) => lastReportedAt[row]! & 0xffff,
@@ -131,7 +131,7 @@ async function orderRows(rows: BlacklistRows, turns: Turns): Promise<Uint32Array
     (row) => score[row]!,
   ];
   for (const digitOf of passes) {
-    await sortByDigit(order, spare, digitOf, turns);
+    await sortByDigit(order, spare, digitOf, scheduler);
     [order, spare] = [spare, order];
   }
   return order;
@@ -142,12 +142,12 @@ async function sortByDigit(
   from: Uint32Array,
   to: Uint32Array,
   digitOf: (row: number) => number,
-  turns: Turns,
+  scheduler: SliceScheduler,
 ): Promise<void> {
   const places = new Uint32Array(digits);
   for (let i = 0; i < from.length; i++) {
     places[digitOf(from[i]!)]! += 1;
-    if (i % rowsPerSortSlice === 0 && turns.isOver()) await turns.next();
+    if (i % rowsPerSortSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
   }
   let place = 0;
   for (let digit = digits - 1; digit >= 0; digit--) {
@@ -160,7 +160,7 @@ async function sortByDigit(
     const digit = digitOf(row);
     to[places[digit]!] = row;
     places[digit]! += 1;
-    if (i % rowsPerSortSlice === 0 && turns.isOver()) await turns.next();
+    if (i % rowsPerSortSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
   }
 }
 
@@ -227,31 +227,31 @@ const everything: readonly Prefix[] = [
 async function buildBlacklist(
   sources: BlacklistSources,
   nowMs: number,
-  turns: Turns,
+  scheduler: SliceScheduler,
 ): Promise<BuiltBlacklist> {
   const { index, bounds = buildBounds } = sources;
   const rows = createBlacklistRows(index.size() + bounds.spareRows);
   const draft: Draft = { rows, bounds, leftOut: 0 };
   for (const family of everything) {
     const holed: Above[] = [];
-    await walkInSlices(index, family, turns, createVisit(sources, draft, holed, nowMs));
+    await walkInSlices(index, family, scheduler, createVisit(sources, draft, holed, nowMs));
     for (const network of holed) {
-      await split(sources, draft, network, turns);
+      await split(sources, draft, network, scheduler);
     }
   }
-  return { rows, order: await orderRows(rows, turns), leftOut: draft.leftOut };
+  return { rows, order: await orderRows(rows, scheduler), leftOut: draft.leftOut };
 }
 
 async function walkInSlices(
   index: IpIndex,
   within: Prefix,
-  turns: Turns,
+  scheduler: SliceScheduler,
   visit: (entry: number) => void,
 ): Promise<void> {
   let after: Prefix | undefined;
   do {
     after = index.walk(within, visit, { after, limit: entriesPerSlice });
-    if (turns.isOver()) await turns.next();
+    if (scheduler.shouldYield()) await scheduler.yield();
   } while (after !== undefined);
 }
 
@@ -325,7 +325,7 @@ async function split(
   { index, geo }: BlacklistSources,
   draft: Draft,
   network: Above,
-  turns: Turns,
+  scheduler: SliceScheduler,
 ): Promise<void> {
   const { prefix, score, row, holes } = network;
   const lastReportedAt = draft.rows.lastReportedAt[row]!;
@@ -339,8 +339,8 @@ async function split(
   const covering = new Int32Array(COVERING_MAX);
   let pieces = 0;
   for (const { family, words, length } of withoutHoles(prefix, holes)) {
-    if (++pieces % piecesPerSlice === 0 && turns.isOver()) {
-      await turns.next();
+    if (++pieces % piecesPerSlice === 0 && scheduler.shouldYield()) {
+      await scheduler.yield();
       // The index may have given its number to another entry meanwhile.
       entry = index.get(prefix);
     }
@@ -408,9 +408,9 @@ export function createBlacklist(
     const startedAtMs = clock.monotonicMs();
     const allowChanges = options.allowChanges();
     const generatedAt = clock.now();
-    const turns = createTurns(clock.monotonicMs);
-    const built = await buildBlacklist(options, generatedAt, turns);
-    const workedMs = turns.workedMs();
+    const scheduler = createScheduler(clock.monotonicMs);
+    const built = await buildBlacklist(options, generatedAt, scheduler);
+    const workedMs = scheduler.workedMs();
     kept = { snapshot: { ...built, generatedAt }, startedAtMs, workedMs, allowChanges };
     lastLeftOut = built.leftOut;
     // The memory is freed after a while, since nobody may ask again. There is one timer in all: a timer each would
@@ -459,11 +459,11 @@ export async function selectRows(
   filter: BlacklistFilter,
 ): Promise<Uint32Array> {
   const { confidenceMinimum, ipVersion, countries } = filter;
-  const turns = createTurns();
+  const scheduler = createScheduler();
   const selected = new Uint32Array(Math.min(filter.limit, order.length));
   let count = 0;
   for (let i = 0; i < order.length && count < selected.length; i++) {
-    if (i % rowsPerSlice === 0 && turns.isOver()) await turns.next();
+    if (i % rowsPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
     const row = order[i]!;
     // Sorted by score: nothing behind this passes.
     if (rows.score[row]! < confidenceMinimum) break;
@@ -479,14 +479,15 @@ export async function selectBetween(
   { rows, order }: BlacklistSnapshot,
   asked: { readonly from: number; readonly below: number; readonly max: number },
 ): Promise<string[]> {
-  const turns = createTurns();
+  const scheduler = createScheduler();
   const selected: string[] = [];
   for (let i = 0; i < order.length && selected.length < asked.max; i++) {
-    if (i % rowsPerSortSlice === 0 && turns.isOver()) await turns.next();
+    if (i % rowsPerSortSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
     const row = order[i]!;
     if (rows.score[row]! < asked.from) break;
     if (rows.score[row]! >= asked.below) continue;
-    if (selected.push(rows.text(row)) % piecesPerSlice === 0 && turns.isOver()) await turns.next();
+    if (selected.push(rows.text(row)) % piecesPerSlice === 0 && scheduler.shouldYield())
+      await scheduler.yield();
   }
   return selected;
 }

@@ -9,7 +9,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { Turns } from '../../core/scheduling.ts';
+import type { SliceScheduler } from '../../core/scheduling.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { firstReportedAtOf, lastReportedAtOf, reportsOf } from '../../index/records.ts';
 import { type Prefix, widthOf } from '../../ip/prefix.ts';
@@ -54,9 +54,9 @@ export function createBlockCheck(options: {
   check: Check;
   reports: ReportStore;
   clock: Clock;
-  turns: Turns;
+  scheduler: SliceScheduler;
 }) {
-  const { index, check, reports, clock, turns } = options;
+  const { index, check, reports, clock, scheduler } = options;
   const { records } = index;
 
   /** Returns the host behind an entry, if it was reported in time. */
@@ -79,7 +79,7 @@ export function createBlockCheck(options: {
     const sinceSeconds = Math.ceil(rules.since / 1_000);
     let walked = 0;
     let position: ReturnType<IpIndex['walk']>;
-    await turns.next();
+    await scheduler.yield();
     for (;;) {
       position = index.walk(
         network,
@@ -98,7 +98,7 @@ export function createBlockCheck(options: {
   }
 
   async function yieldToOthers(): Promise<void> {
-    if (turns.isOver()) await turns.next();
+    if (scheduler.shouldYield()) await scheduler.yield();
   }
 
   /**

@@ -9,7 +9,7 @@ import * as v from 'valibot';
 import type { Clock } from '../../core/clock.ts';
 import { isoSeconds } from '../../core/dates.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import type { Semaphore, Turns } from '../../core/scheduling.ts';
+import type { Semaphore, SliceScheduler } from '../../core/scheduling.ts';
 import {
   about,
   count,
@@ -87,13 +87,13 @@ interface CheckBlockOptions {
   readonly blockCheck: BlockCheck;
   readonly geo: GeoReader;
   readonly clock: Clock;
-  readonly turns: Turns;
+  readonly scheduler: SliceScheduler;
   /** Bounds the walks that run at a time. */
   readonly walks: Semaphore;
 }
 
 export function checkBlockRoute(options: CheckBlockOptions): PlainRoute {
-  const { guard, blockCheck, geo, clock, turns, walks } = options;
+  const { guard, blockCheck, geo, clock, scheduler, walks } = options;
 
   async function answerOf(
     { network, maxAgeDays }: Asked,
@@ -122,7 +122,7 @@ export function checkBlockRoute(options: CheckBlockOptions): PlainRoute {
     const start = JSON.stringify({ networkAddress, netmask, minAddress, maxAddress }).slice(0, -1);
     let rows = '';
     for (const [i, host] of hosts.entries()) {
-      if (i % rowsPerSlice === 0 && turns.isOver()) await turns.next();
+      if (i % rowsPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
       rows += (i === 0 ? '' : ',') + rowOf(network.family, host);
     }
     // The size is a whole number of up to 25 digits: written here, where no `number` rounds it.

@@ -12,7 +12,7 @@ import * as v from 'valibot';
 import type { Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { Turns } from '../../core/scheduling.ts';
+import type { SliceScheduler } from '../../core/scheduling.ts';
 import { about, option, text } from '../../core/schema.ts';
 import { decodeUtf8 } from '../../core/text.ts';
 import { mediaType } from '../../http/request/body.ts';
@@ -123,11 +123,11 @@ export function checkBulkRoute(options: {
   many: ManyChecks;
   clock: Clock;
   /** Shared by all bulks of the thread. */
-  turns: Pick<Turns, 'begin' | 'isOver' | 'next'>;
+  scheduler: SliceScheduler;
   /** Around each look at the index. */
   within?: <T>(work: () => T) => T;
 }): PlainRoute {
-  const { guard, many, clock, turns, within = (work) => work() } = options;
+  const { guard, many, clock, scheduler, within = (work) => work() } = options;
 
   /**
    * Does the addresses a block at a time, at once as far as a turn of the event loop goes. It ends early when
@@ -139,11 +139,11 @@ export function checkBulkRoute(options: {
     block: (from: number, inBlock: number) => void,
   ): Promise<void> {
     let isWanted: (() => boolean) | undefined;
-    turns.begin();
+    scheduler.beginSlice();
     for (let from = 0; from < count; from += blockAddresses) {
-      if (from > 0 && turns.isOver()) {
+      if (from > 0 && scheduler.shouldYield()) {
         isWanted ??= awaitedTest(caller);
-        await turns.next();
+        await scheduler.yield();
         if (!isWanted()) return;
       }
       within(() => block(from, Math.min(blockAddresses, count - from)));

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import { createTurns, type Semaphore } from '../../core/scheduling.ts';
+import { createScheduler, type Semaphore } from '../../core/scheduling.ts';
 import { queryReader } from '../../core/schema.ts';
 import { type BodyWriter, createBodyWriter } from '../../http/answer/body-writer.ts';
 import type { Header, Reply } from '../../http/request/message.ts';
@@ -120,11 +120,11 @@ async function addReports(
   { reports }: ReportHistory,
   isWanted: () => boolean,
 ): Promise<void> {
-  const turns = createTurns();
+  const scheduler = createScheduler();
   out.add(',"reports":[');
   for (const [i, report] of reports.entries()) {
-    if (i % 16 === 0 && turns.isOver()) {
-      await turns.next();
+    if (i % 16 === 0 && scheduler.shouldYield()) {
+      await scheduler.yield();
       if (!isWanted()) break;
     }
     out.add(`${i === 0 ? '' : ','}${reportJson(report)}`);

@@ -5,7 +5,7 @@
 
 import type { CatchUpTo } from '../../contracts/memory.ts';
 import type { Clock } from '../../core/clock.ts';
-import { createSemaphore, type Turns } from '../../core/scheduling.ts';
+import { createSemaphore, type SliceScheduler } from '../../core/scheduling.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
@@ -42,7 +42,7 @@ export const checkEndpoints: readonly Endpoint[] = [
 
 export function openCheckReads(needs: {
   readonly clock: Clock;
-  readonly turns: Turns;
+  readonly scheduler: SliceScheduler;
   readonly guard: Guard;
   readonly check: Check;
   readonly index: IpIndex;

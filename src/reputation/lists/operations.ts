@@ -20,7 +20,7 @@ import {
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createSemaphore, createTurns } from '../../core/scheduling.ts';
+import { createScheduler, createSemaphore } from '../../core/scheduling.ts';
 import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
 import { listNameOf, listNameShape } from '../../core/text.ts';
 import { columnsOr, counted, grouped } from '../../core/text-table.ts';
@@ -748,7 +748,7 @@ async function clashesOf(
     return read.ok ? [{ text, ...read.value }] : [];
   });
   const found = new Set<string>();
-  const turns = createTurns();
+  const scheduler = createScheduler();
   const words = new Uint32Array(4);
   for (const batch of rules.length === 0 ? [] : batches) {
     for (let i = 0; i < batch.count; i++) {
@@ -758,7 +758,7 @@ async function clashesOf(
         const touches = contains(rule, row.family, words) || contains(row, rule.family, rule.words);
         if (touches && found.size < clashesShown) found.add(rule.text);
       }
-      if (i % 64 === 0 && turns.isOver()) await turns.next();
+      if (i % 64 === 0 && scheduler.shouldYield()) await scheduler.yield();
     }
   }
   return [...found];

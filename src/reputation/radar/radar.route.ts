@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { fail } from '../../core/result.ts';
-import type { Pace, Turns } from '../../core/scheduling.ts';
+import type { Scheduler, SliceScheduler } from '../../core/scheduling.ts';
 import { countryOf, type GeoReader } from '../../geo/reader.ts';
 import { forwardingHeaders } from '../../http/request/client-ip.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
@@ -150,7 +150,7 @@ export interface RadarNeeds {
   readonly figures: RadarFigures;
   readonly sources: Pick<Sources, 'list'>;
   readonly clock: Clock;
-  readonly turns: Turns;
+  readonly scheduler: SliceScheduler;
 }
 
 interface RadarOptions extends RadarNeeds {
@@ -207,7 +207,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
     const newest = await latest.read();
     const map = drawn && mapOf(drawn);
     // Counting and rendering are two turns.
-    await options.turns.next();
+    await options.scheduler.yield();
     const render = (frame: PageFrame) =>
       radarPage(frame, {
         now,
@@ -363,13 +363,13 @@ async function knownOfSixteenth(
   cell: number,
   options: {
     readonly index: Pick<IpIndex, 'walk' | 'records' | 'readPrefix'>;
-    readonly turns: Pace;
+    readonly scheduler: Scheduler;
     readonly nowMs: number;
     /** Score of an entry that holds all of it; undefined: none does. */
     readonly whole: number | undefined;
   },
 ): Promise<{ readonly known: Known[]; readonly isPart: boolean }> {
-  const { index, turns, nowMs, whole } = options;
+  const { index, scheduler, nowMs, whole } = options;
   const now = halfLivesAt(nowMs);
   const counts = Array.from({ length: pieces }, () => levels.map(() => 0));
   const shown = new Uint8Array(pieces).fill(whole === undefined ? 0 : 1 + levelOf(whole));
@@ -389,11 +389,11 @@ async function knownOfSixteenth(
     const end = piece + (length < 24 ? 1 << (24 - length) : 1);
     for (let at = piece; at < end; at++) shown[at] = Math.max(shown[at]!, 1 + level);
   };
-  await turns.next();
+  await scheduler.yield();
   let after: ReturnType<IpIndex['walk']>;
   do {
     after = index.walk(within, visit, { after, limit: entriesPerStep });
-    if (after !== undefined && turns.isOver()) await turns.next();
+    if (after !== undefined && scheduler.shouldYield()) await scheduler.yield();
   } while (after !== undefined && seen < entriesMax);
   const known = counts.map((of, i) => ({
     first: ((cell << 16) | (i << 8)) >>> 0,

@@ -11,7 +11,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { openLoneThread } from '../../core/lone-thread.ts';
 import type { Random } from '../../core/random.ts';
-import { createTurns } from '../../core/scheduling.ts';
+import { createScheduler } from '../../core/scheduling.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
 import { type NetworkGroup, parseNetworkGroup } from '../../geo/network-groups.ts';
 import type { GeoSource } from '../../geo/sources.ts';
@@ -107,9 +107,9 @@ export function createGroupKeeper(options: {
     if (row.rows !== rows.count || !endsAsWanted(source, endsAt)) return false;
     const { contributions, get } = state.entries;
     const tag = tagOf(contributionKinds[list], source.number);
-    const turns = createTurns();
+    const scheduler = createScheduler();
     for (let i = 0; i < rows.count; i++) {
-      if (i % rowsPerSlice === 0 && turns.isOver()) await turns.next();
+      if (i % rowsPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
       const words = rows.words.subarray(4 * i, 4 * i + 4);
       const entry = get(rows.families[i] === 4 ? 4 : 6, words, rows.lengths[i]!);
       const node = entry === 0 ? 0 : contributions.find(entry, tag);

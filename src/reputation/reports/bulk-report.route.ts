@@ -222,7 +222,7 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
         return found.file.push;
       },
     };
-    return readPartsInto(body, rules, sink, options.turns);
+    return readPartsInto(body, rules, sink, options.scheduler);
   }
 
   async function save(

@@ -11,7 +11,7 @@ import type { AddressName, ReportInput, SendReports } from '../../contracts/repu
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import type { Turns } from '../../core/scheduling.ts';
+import type { SliceScheduler } from '../../core/scheduling.ts';
 import { decodeUtf8, repairUtf8 } from '../../core/text.ts';
 import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import type { Check } from '../check/check.ts';
@@ -223,7 +223,7 @@ interface BulkOutcome {
 export interface BulkSaveOptions {
   readonly reports: ReportStore;
   readonly clock: Clock;
-  readonly turns: Turns;
+  readonly scheduler: SliceScheduler;
   readonly allowDocumentation: boolean;
   /** Called with the error of each row that was not saved. */
   readonly onRefused: (reason: ErrorCode) => void;
@@ -246,7 +246,7 @@ async function saveReports(
   ownAddresses: ReadonlySet<string>,
   options: BulkSaveOptions,
 ): Promise<(Result<Saved> | undefined)[]> {
-  const { reports, clock, turns, allowDocumentation } = options;
+  const { reports, clock, scheduler, allowDocumentation } = options;
   let isStoreDown = false;
 
   async function saveRow(input: ReportInput, rules: ReportRules): Promise<Result<Saved>> {
@@ -271,7 +271,7 @@ async function saveReports(
   const batches: ReturnType<typeof startBatch>[] = [];
   for (let at = 0; at < rows.length; at += rowsPerBatch) {
     await batches[batches.length - batchesInFlight];
-    await turns.next();
+    await scheduler.yield();
     batches.push(startBatch(at));
   }
   return (await Promise.all(batches)).flat();
@@ -290,7 +290,7 @@ export async function saveBulk(
   let saved = 0;
   let seq = 0n;
   for (const [i, row] of rows.entries()) {
-    if (i % rowsPerBatch === 0 && options.turns.isOver()) await options.turns.next();
+    if (i % rowsPerBatch === 0 && options.scheduler.shouldYield()) await options.scheduler.yield();
     const result = results[i];
     if ('error' in row) {
       invalid.push(row);

@@ -18,7 +18,7 @@ import type { Metrics } from '../../core/metrics.ts';
 import type { Preparation } from '../../core/preparation.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok } from '../../core/result.ts';
-import { createSemaphore, createTurns, type Turns } from '../../core/scheduling.ts';
+import { createScheduler, createSemaphore, type SliceScheduler } from '../../core/scheduling.ts';
 import { createTotals } from '../../core/totals.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import { formatIp } from '../../ip/address.ts';
@@ -54,7 +54,7 @@ export function openReports(needs: {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly turns: Turns;
+  readonly scheduler: SliceScheduler;
   readonly guard: Guard;
   readonly quotaGuard: QuotaGuard;
   readonly check: Check;
@@ -93,7 +93,7 @@ export function openReports(needs: {
   const taking = { ...needs, reports, onRefused: refused.count };
   const walks = createSemaphore(walksMax);
   const tables: BoundedTable[] = [walks.table('own_report_walks'), ...reports.tables];
-  const own = createOwnReports({ ...needs, walks, pace: () => createTurns() });
+  const own = createOwnReports({ ...needs, walks, scheduler: () => createScheduler() });
 
   async function find(account: string, id: string) {
     const found = await reports.find(id);

@@ -14,7 +14,7 @@ import {
 } from '../../contracts/operation-parameters.ts';
 import { dateIn, dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { createSemaphore, createTurns } from '../../core/scheduling.ts';
+import { createScheduler, createSemaphore } from '../../core/scheduling.ts';
 import { columnsOr, counted } from '../../core/text-table.ts';
 import { formatIp } from '../../ip/address.ts';
 import { readEmbedded, textOfEmbedded } from '../../ip/embedded-ipv4.ts';
@@ -74,7 +74,7 @@ export const listReports = operation({
     // By the index that the account's own page reads; it is made where there is none.
     const { id, email: of, createdAt } = expect(await tools.accounts.find(email!));
     const walks = createSemaphore({ runningMax: 1, waitingMax: 0 });
-    const own = createOwnReports({ ...tools, walks, pace: () => createTurns() });
+    const own = createOwnReports({ ...tools, walks, scheduler: () => createScheduler() });
     const found: OwnReport[] = [];
     let after: string | undefined;
     do {
@@ -225,7 +225,7 @@ export async function retract(
   penalty: boolean,
 ): Promise<RetractedReports> {
   const reports = createReportStore(workspace);
-  const pace = createTurns();
+  const scheduler = createScheduler();
   const { store } = workspace;
-  return expect(await retractReports({ store, reports, account, since, penalty, pace }));
+  return expect(await retractReports({ store, reports, account, since, penalty, scheduler }));
 }

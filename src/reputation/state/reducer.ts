@@ -10,7 +10,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createTurns } from '../../core/scheduling.ts';
+import { createScheduler } from '../../core/scheduling.ts';
 import type { IndexPrefix } from '../../index/prefix.ts';
 import type { Reader, Writer } from '../../storage/codec.ts';
 import { halfLivesAt } from '../check/score.ts';
@@ -159,17 +159,17 @@ export function createReducer(options: {
     const tag = tagOf(contributionKinds[list], sourceNumber);
     const { owner, tag: tags, listed } = contributions;
     // A slice's duration has no influence on the result: no other event comes in between.
-    const turns = createTurns();
+    const scheduler = createScheduler();
     let removed = 0;
-    await turns.next();
+    await scheduler.yield();
     for (let node = 1; node <= contributions.highest(); node++) {
-      if (node % nodesPerSlice === 0 && turns.isOver()) await turns.next();
+      if (node % nodesPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
       const entry = owner[node]!;
       if (entry === 0 || tags[node] !== tag || listed[node]! >>> 8 === keep) continue;
       entries.touch(entry);
       contributions.remove(node);
       entries.settle(entry);
-      if (++removed % removalsPerSlice === 0 && turns.isOver()) await turns.next();
+      if (++removed % removalsPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
     }
   }
 
@@ -192,9 +192,9 @@ export function createReducer(options: {
   async function changePolicy(next: Policy): Promise<void> {
     policy.set(next);
     const { owner, tag: tags } = contributions;
-    const turns = createTurns();
+    const scheduler = createScheduler();
     for (let node = 1; node <= contributions.highest(); node++) {
-      if (node % nodesPerSlice === 0 && turns.isOver()) await turns.next();
+      if (node % nodesPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
       const entry = owner[node]!;
       if (entry === 0) continue;
       if (kindOf(tags[node]!) === contributionKinds.rise && !next.isRising) entries.sink(node);
@@ -282,9 +282,9 @@ function createPeerReducer(options: {
   async function forEachOf(peer: number, change: (entry: number, node: number) => void) {
     const tag = tagOf(contributionKinds.peer, peer);
     const { owner, tag: tags } = contributions;
-    const turns = createTurns();
+    const scheduler = createScheduler();
     for (let node = 1; node <= contributions.highest(); node++) {
-      if (node % nodesPerSlice === 0 && turns.isOver()) await turns.next();
+      if (node % nodesPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
       const entry = owner[node]!;
       if (entry === 0 || tags[node] !== tag) continue;
       entries.touch(entry);

@@ -5,7 +5,7 @@
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { Pace } from '../../core/scheduling.ts';
+import type { Scheduler } from '../../core/scheduling.ts';
 import { formatIp } from '../../ip/address.ts';
 import type { Store } from '../../storage/store.ts';
 import { reportsOfAccount } from '../reports/store/account-reports.ts';
@@ -29,14 +29,14 @@ export async function retractReports(options: {
   since: number;
   /** True when each address costs trust. */
   penalty: boolean;
-  pace: Pace;
+  scheduler: Scheduler;
 }): Promise<Result<RetractedReports>> {
-  const { store, reports, account, since, penalty, pace } = options;
+  const { store, reports, account, since, penalty, scheduler } = options;
   let removedReports = 0;
   let addresses = 0;
   for (let round = 0; round < roundsMax; round++) {
     const before = addresses;
-    for await (const { family, words } of addressesOf(store, account, since, pace)) {
+    for await (const { family, words } of addressesOf(store, account, since, scheduler)) {
       const gone = await reports.withdraw(account, family, words, penalty, since);
       if (!gone.ok) return fail(gone.error, gone.detail);
       // The row was read before its report was withdrawn with an earlier one of the same address.
@@ -50,13 +50,13 @@ export async function retractReports(options: {
 }
 
 /** Yields the addresses that the account may have reported since then, some of them more than once. */
-async function* addressesOf(store: Store, account: string, since: number, pace: Pace) {
-  for await (const report of reportsOfAccount(store, account, pace)) {
+async function* addressesOf(store: Store, account: string, since: number, scheduler: Scheduler) {
+  for await (const report of reportsOfAccount(store, account, scheduler)) {
     if (report.reportedAt >= since) yield report;
   }
   for await (const page of tailAddresses(store, account)) {
     for (const address of page) yield addressOf(address);
-    if (pace.isOver()) await pace.next();
+    if (scheduler.shouldYield()) await scheduler.yield();
   }
 }
 

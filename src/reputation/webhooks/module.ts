@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import { every, type Run } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
-import { createTurns } from '../../core/scheduling.ts';
+import { createScheduler } from '../../core/scheduling.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import type { Store } from '../../storage/store.ts';
@@ -39,7 +39,12 @@ export function openWebhooks(needs: {
   const { maintenance, log } = needs;
   const destinations = openDestinations({ allowPrivate: needs.allowPrivateTargets });
   const hooks = createWebhooks({ ...needs, faultOf: (url) => sourceFault(url, destinations) });
-  const runner = createWebhookRunner({ ...needs, hooks, destinations, turns: createTurns() });
+  const runner = createWebhookRunner({
+    ...needs,
+    hooks,
+    destinations,
+    scheduler: createScheduler(),
+  });
   async function poll({ wait }: Run): Promise<void> {
     const begunMs = performance.now();
     try {

@@ -12,7 +12,7 @@ import { createHmac } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { requestOnce } from '../../core/outgoing.ts';
 import type { Random } from '../../core/random.ts';
-import { createJobs, type Turns } from '../../core/scheduling.ts';
+import { createJobs, type SliceScheduler } from '../../core/scheduling.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
@@ -50,9 +50,9 @@ export function createWebhookRunner(options: {
   isActive: (account: string) => Promise<boolean>;
   clock: Clock;
   random: Random;
-  turns: Turns;
+  scheduler: SliceScheduler;
 }) {
-  const { hooks, maintenance, index, check, destinations, clock, random, turns } = options;
+  const { hooks, maintenance, index, check, destinations, clock, random, scheduler } = options;
   const jobs = createJobs<string>(deliveriesMax, () => {
     // The outcome is unknown when it fails: the event is sent once more.
   });
@@ -77,7 +77,7 @@ export function createWebhookRunner(options: {
         },
         { after, limit: entriesPerStep },
       );
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
     } while (after !== undefined);
     return worst;
   }
@@ -86,7 +86,7 @@ export function createWebhookRunner(options: {
   async function watch(hook: StoredWebhook, seen: Map<string, number>): Promise<void> {
     for (const { prefix } of hook.watches) {
       if (seen.has(prefix)) continue;
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
       const network = parsePrefix(prefix);
       if (network.ok) seen.set(prefix, await scoreOf(network.value));
     }

@@ -26,7 +26,7 @@ import type { Language } from '../../core/language.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createTurns, type Pace } from '../../core/scheduling.ts';
+import { createScheduler, type Scheduler } from '../../core/scheduling.ts';
 import { type ErasedList, erasedRow } from '../../storage/backup/erased.ts';
 import { boundKeysOf, commitOnce, retryOnConflict } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
@@ -162,15 +162,15 @@ export function createDeletion(options: {
   }
 
   /** Removes the data, after `begin`. `unknown_account`: it is gone already; `store_unavailable`: run it again. */
-  async function erase(id: string, pace: Pace): Promise<Result<void>> {
+  async function erase(id: string, scheduler: Scheduler): Promise<Result<void>> {
     const person = await people.byId(id);
     if (person === undefined) return fail('unknown_account');
     const keysGone = await removeKeys(id);
     if (!keysGone.ok) return keysGone;
     for (const part of data) {
       try {
-        if (pace.isOver()) await pace.next();
-        await part.erase(id, person.account.email, pace);
+        if (scheduler.shouldYield()) await scheduler.yield();
+        await part.erase(id, person.account.email, scheduler);
       } catch (error) {
         return fail('store_unavailable', `${part.name}: ${(error as Error).message}`);
       }
@@ -247,7 +247,7 @@ export function createDeletion(options: {
     async delete(id: string): Promise<Result<void>> {
       const begun = await begin(id);
       if (!begun.ok) return begun;
-      const erased = await erase(id, createTurns());
+      const erased = await erase(id, createScheduler());
       return erased.ok ? sendNotice(id) : erased;
     },
     /** Returns everything that is kept about the person, without secrets. */
@@ -255,7 +255,7 @@ export function createDeletion(options: {
       const person = await people.byId(accountId);
       if (person === undefined) return fail('unknown_account');
       const { account, credentials } = person;
-      const pace = createTurns();
+      const scheduler = createScheduler();
       const parts: Record<string, unknown> = {
         account: {
           email: account.email,
@@ -285,7 +285,7 @@ export function createDeletion(options: {
       }
       parts.apiKeys = own;
       for (const part of data)
-        parts[part.name] = await part.exportOf(accountId, account.email, pace);
+        parts[part.name] = await part.exportOf(accountId, account.email, scheduler);
       return ok(parts);
     },
   };
@@ -315,7 +315,7 @@ export function createErasures(options: {
 }) {
   const { deletion, log } = options;
   const { isMine = () => true, isShared = false } = options.maintenance ?? {};
-  const turns = createTurns();
+  const slices = createScheduler();
   const sending = new Map<string, Promise<void>>();
   let heldBack = false;
   let running: Promise<void> | undefined;
@@ -323,10 +323,10 @@ export function createErasures(options: {
   let closing = false;
   let timer: NodeJS.Timeout | undefined;
 
-  const pace: Pace = {
-    isOver: () => closing || turns.isOver(),
-    async next() {
-      await turns.next();
+  const scheduler: Scheduler = {
+    shouldYield: () => closing || slices.shouldYield(),
+    async yield() {
+      await slices.yield();
       if (closing) throw new Error('the server stops');
       if (!isMine()) throw new LeaseLostError('another node erases now');
     },
@@ -364,7 +364,7 @@ export function createErasures(options: {
 
   async function erase(id: string): Promise<void> {
     try {
-      const erased = await deletion.erase(id, pace);
+      const erased = await deletion.erase(id, scheduler);
       if (!isDone(erased)) return retryLater(id, 'erase', erased.ok ? undefined : erased.detail);
       if (erased.ok) log.info({ account: id }, 'deletion: done');
     } catch (error) {

@@ -4,7 +4,7 @@ import { createSiteKeys, type SiteKeys } from '../../access/keys/site-keys.ts';
 import { dateText, type PersonalData } from '../../contracts/personal-data.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
-import type { Pace } from '../../core/scheduling.ts';
+import type { Scheduler } from '../../core/scheduling.ts';
 import { createReader } from '../../storage/codec.ts';
 import {
   accountGroupsKey,
@@ -153,24 +153,28 @@ function securityLogData(securityLog: SecurityLog): PersonalData {
 /** Open links, codes, waiting mails, and files of the outbox. The export has none of them. */
 function messageData(store: Store, outbox: Pick<Outbox, 'forget'>): PersonalData {
   /** Rows of this kind have random keys, so all are read. */
-  async function eraseAmong(prefix: Key, isOwn: (value: Uint8Array) => boolean, pace: Pace) {
+  async function eraseAmong(
+    prefix: Key,
+    isOwn: (value: Uint8Array) => boolean,
+    scheduler: Scheduler,
+  ) {
     for await (const page of pagesUnder(store, prefix, { limit: pageRows })) {
       const own = page.filter(({ value }) => isOwn(value)).map(({ key }) => key);
       if (own.length > 0) await deleteRows(store, own);
-      if (pace.isOver()) await pace.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
     }
   }
 
   return {
     name: 'messages',
     exportOf: async () => undefined,
-    async erase(accountId, email, pace) {
+    async erase(accountId, email, scheduler) {
       await deleteRows(store, [phoneCodeKey(accountId)]);
       const isOwnLink = (value: Uint8Array) => linkAccountOf(createReader(value)) === accountId;
-      await eraseAmong(signonLinkPrefix(), isOwnLink, pace);
-      await eraseAmong(noticePrefix(accountId), () => true, pace);
+      await eraseAmong(signonLinkPrefix(), isOwnLink, scheduler);
+      await eraseAmong(noticePrefix(accountId), () => true, scheduler);
       // These are the decisions of its agents, for its bouncers alone.
-      await eraseAmong(agentBanPrefix(accountId), () => true, pace);
+      await eraseAmong(agentBanPrefix(accountId), () => true, scheduler);
       await outbox.forget(email);
       await outbox.forget(accountId);
     },

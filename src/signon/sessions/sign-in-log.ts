@@ -201,17 +201,17 @@ export async function* readSignIns(store: Store, since: number): AsyncGenerator<
 export function signInLogData(store: Store): PersonalData {
   return {
     name: 'signInLog',
-    async exportOf(accountId, _email, pace) {
+    async exportOf(accountId, _email, scheduler) {
       const own = [];
       for await (const entry of readSignIns(store, 0)) {
-        if (pace.isOver()) await pace.next();
+        if (scheduler.shouldYield()) await scheduler.yield();
         if (entry.account !== accountId) continue;
         const { at, event, address } = entry;
         own.push({ at: new Date(at).toISOString(), event, address });
       }
       return own;
     },
-    async erase(accountId, _email, pace) {
+    async erase(accountId, _email, scheduler) {
       let del: Key[] = [];
       async function flush(): Promise<void> {
         if (del.length === 0) return;
@@ -219,7 +219,7 @@ export function signInLogData(store: Store): PersonalData {
         del = [];
       }
       for await (const page of pagesUnder(store, signInLogPrefix())) {
-        if (pace.isOver()) await pace.next();
+        if (scheduler.shouldYield()) await scheduler.yield();
         for (const { key, value } of page) {
           if (decodeEntry(key, value)?.account === accountId) del.push(key);
         }

@@ -10,7 +10,7 @@
 
 import { decodeAccount } from '../../access/accounts/records.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createTurns } from '../../core/scheduling.ts';
+import { createScheduler } from '../../core/scheduling.ts';
 import { type Change, commitOnce, retryOnConflict } from '../../storage/change.ts';
 import {
   accountGroupsKey,
@@ -141,10 +141,10 @@ export async function listRules(
 
 export async function listGroups(store: Store): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
-  const turns = createTurns();
+  const scheduler = createScheduler();
   for await (const page of pagesUnder(store, accountGroupsPrefix())) {
     for (const { key, value } of page) {
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
       const [account = ''] = readTexts(key);
       for (const group of memberships.decode(value)?.groups ?? []) {
         const members = found.get(group);

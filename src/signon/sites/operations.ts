@@ -7,7 +7,7 @@ import { expect, type OperationTools, operationsOn, refuse } from '../../contrac
 import { account, shortText, textOf } from '../../contracts/operation-parameters.ts';
 import { dateText } from '../../core/dates.ts';
 import { fail } from '../../core/result.ts';
-import { createTurns } from '../../core/scheduling.ts';
+import { createScheduler } from '../../core/scheduling.ts';
 import { columnsOr } from '../../core/text-table.ts';
 import type { Store } from '../../storage/store.ts';
 import { createClientSuffixes, parseClientId } from './client-id.ts';
@@ -76,7 +76,7 @@ export const listSites = operation({
       ...tools,
       blocked: blockedSites(tools),
       signIns: tools.signInsOf,
-      pace: () => createTurns(),
+      scheduler: () => createScheduler(),
     });
     const limit = Number.MAX_SAFE_INTEGER;
     const { sites, isCut } = await list.page({ part: part.trim().toLowerCase(), skip: 0, limit });
@@ -169,7 +169,7 @@ export const siteNotices = operation({
     part: partOfDomain,
   },
   async run({ store }, { part }) {
-    const { sites, isCut } = await listNotices(store, part.trim().toLowerCase(), createTurns());
+    const { sites, isCut } = await listNotices(store, part.trim().toLowerCase(), createScheduler());
     return {
       isCut,
       sites: sites.map(({ clientId: domain, origin, waiting, since, delivery }) => ({
@@ -264,10 +264,10 @@ const lookUpsAtOnce = 100;
 /** Returns the mail addresses of accounts, and the id of one without. */
 async function emailsOf(store: Store, ids: readonly string[]): Promise<string[]> {
   const found: string[] = [];
-  const turns = createTurns();
+  const scheduler = createScheduler();
   for (let from = 0; from < ids.length; from += lookUpsAtOnce) {
     // An embedded store answers at once.
-    if (turns.isOver()) await turns.next();
+    if (scheduler.shouldYield()) await scheduler.yield();
     const some = ids.slice(from, from + lookUpsAtOnce);
     found.push(
       ...(await Promise.all(some.map(async (id) => (await accountEmail(store, id)) ?? id))),

@@ -7,7 +7,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { Pace } from '../../core/scheduling.ts';
+import type { Scheduler } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
 import { commitOnce, retryOnConflict, written } from '../../storage/change.ts';
 import {
@@ -175,7 +175,7 @@ export function createSiteList(options: {
   store: Store;
   clock: Clock;
   blocked: Pick<BlockedSites, 'list' | 'namesOver'>;
-  pace: () => Pace;
+  scheduler: () => Scheduler;
   /** Returns the sums of each site that has some; undefined: they are not known here. */
   signIns: (nowMs: number) => Promise<ReadonlyMap<string, SignInSums> | undefined>;
   /** The limit of sites that are counted. */
@@ -185,17 +185,21 @@ export function createSiteList(options: {
   let kept: Count | undefined;
   let counting: Promise<Count> | undefined;
 
-  async function each(prefix: Key, pace: Pace, visit: (entry: Entry) => void): Promise<void> {
+  async function each(
+    prefix: Key,
+    scheduler: Scheduler,
+    visit: (entry: Entry) => void,
+  ): Promise<void> {
     for await (const page of pagesUnder(store, prefix)) {
       for (const entry of page) {
-        if (pace.isOver()) await pace.next();
+        if (scheduler.shouldYield()) await scheduler.yield();
         visit(entry);
       }
     }
   }
 
   async function count(): Promise<Count> {
-    const pace = options.pace();
+    const scheduler = options.scheduler();
     const startedAt = clock.now();
     const useBySite = new Map<
       string,
@@ -204,7 +208,7 @@ export function createSiteList(options: {
     let isCut = false;
     let before = '';
     // Rows of an account at a site lie side by side, one for each address that it is sent to.
-    await each(consentPrefix(), pace, ({ key }) => {
+    await each(consentPrefix(), scheduler, ({ key }) => {
       const [account, clientId = ''] = readTexts(key);
       const one = `${account} ${clientId}`;
       if (one === before) return;
@@ -222,7 +226,7 @@ export function createSiteList(options: {
       if (use.at > startedAt - dayMs) uses.day++;
       if (use.at > startedAt - 7 * dayMs) uses.week++;
     }
-    await each(consentUsePrefix(), pace, ({ key, value }) => {
+    await each(consentUsePrefix(), scheduler, ({ key, value }) => {
       const [account, clientId = ''] = readTexts(key);
       const one = `${account} ${clientId}`;
       const at = readConsentUse(value)?.at ?? 0;

@@ -6,7 +6,7 @@
  */
 
 import { type Random, randomToken } from '../../core/random.ts';
-import type { Pace } from '../../core/scheduling.ts';
+import type { Scheduler } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
 import {
   type Key,
@@ -192,7 +192,7 @@ const waitingMax = 100_000;
 export async function listNotices(
   store: Pick<Store, 'scan'>,
   part: string,
-  pace: Pace,
+  scheduler: Scheduler,
 ): Promise<{ readonly sites: readonly ListedNotices[]; readonly isCut: boolean }> {
   const sites = new Map<string, Writable<ListedNotices>>();
   let [isCut, waited] = [false, 0];
@@ -212,7 +212,7 @@ export async function listNotices(
       const [clientId = '', origin = ''] = readTexts(key);
       const site = siteOf({ clientId, origin });
       if (site !== undefined) site.delivery = deliveries.decode(value);
-      if (pace.isOver()) await pace.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
     }
   }
   waiting: for await (const page of pagesUnder(store, siteNoticePrefix())) {
@@ -225,14 +225,14 @@ export async function listNotices(
         site.waiting++;
         site.since = Math.min(site.since ?? notice!.at, notice!.at);
       }
-      if (pace.isOver()) await pace.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
     }
   }
   const sorted: ListedNotices[] = [];
   const all = [...sites.values()];
   // Each part is sorted in a turn of its own.
   for (const isFailing of [true, false]) {
-    await pace.next();
+    await scheduler.yield();
     sorted.push(
       ...all
         .filter((site) => (site.delivery?.failures ?? 0) > 0 === isFailing)

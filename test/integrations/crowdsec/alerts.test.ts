@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { createTurns } from '../../../src/core/scheduling.ts';
+import { createScheduler } from '../../../src/core/scheduling.ts';
 import {
   type Alert,
   alertsMax,
@@ -12,7 +12,7 @@ import {
 } from '../../../src/integrations/crowdsec/alerts.ts';
 
 function read(text: string | Uint8Array): Promise<Alert[] | undefined> {
-  return readAlerts(Buffer.from(text), createTurns());
+  return readAlerts(Buffer.from(text), createScheduler());
 }
 
 /** As the agent of Debian 12 writes it; the log lines behind it are shortened. */

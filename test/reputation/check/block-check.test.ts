@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import type { Turns } from '../../../src/core/scheduling.ts';
+import type { SliceScheduler } from '../../../src/core/scheduling.ts';
 import { packMeta, setMeta, setReportedAt, setReports } from '../../../src/index/records.ts';
 import { type Prefix, parsePrefix } from '../../../src/ip/prefix.ts';
 import { createBlockCheck, hostsMax } from '../../../src/reputation/check/block-check.ts';
@@ -36,13 +36,13 @@ function world(entriesMax = 20_000) {
   let slices = 0;
   let betweenSlices = (): void => {};
   /** Each look at the clock finds the turn over. */
-  const turns: Turns = {
-    async next() {
+  const scheduler: SliceScheduler = {
+    async yield() {
       slices++;
       betweenSlices();
     },
-    begin() {},
-    isOver: () => true,
+    beginSlice() {},
+    shouldYield: () => true,
     workedMs: () => 0,
   };
   const inStore = new Map<number, number>();
@@ -58,7 +58,7 @@ function world(entriesMax = 20_000) {
     check,
     reports: reports as ReportStore,
     clock: manualClock(now),
-    turns,
+    scheduler,
   });
   return {
     index,

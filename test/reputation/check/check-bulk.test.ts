@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { manualClock } from '../../../src/core/clock.ts';
 import type { ok } from '../../../src/core/result.ts';
-import { createTurns } from '../../../src/core/scheduling.ts';
+import { createScheduler } from '../../../src/core/scheduling.ts';
 import type { Request } from '../../../src/http/request/message.ts';
 import { parseQuery } from '../../../src/http/request/query.ts';
 import type { Caller } from '../../../src/http/router.ts';
@@ -132,7 +132,7 @@ it('lines are bound as a plain reader trims them, in any script', () => {
 function slowBulk() {
   const clock = manualClock(0);
   const counted = { blocks: 0, looks: 0, turns: 0 };
-  const turns = createTurns(clock.monotonicMs);
+  const scheduler = createScheduler(clock.monotonicMs);
   const many = {
     families: new Uint8Array(64),
     readBlock(count: number, read: (n: number, words: Uint32Array) => 0 | 4 | 6) {
@@ -154,11 +154,11 @@ function slowBulk() {
     guard: guard as unknown as Guard,
     many: many as unknown as ManyChecks,
     clock,
-    turns: {
-      ...turns,
-      next() {
+    scheduler: {
+      ...scheduler,
+      yield() {
         counted.turns++;
-        return turns.next();
+        return scheduler.yield();
       },
     },
     within(work) {

@@ -69,7 +69,12 @@ it('a block is walked in its turn', async () => {
     guard: guardOf({ quotaGuard }),
     geo: {} as BlockOptions['geo'],
     clock: manualClock(0),
-    turns: { begin() {}, next: async () => {}, isOver: () => false, workedMs: () => 0 },
+    scheduler: {
+      beginSlice() {},
+      yield: async () => {},
+      shouldYield: () => false,
+      workedMs: () => 0,
+    },
     walks: createSemaphore({ runningMax: 1, waitingMax: 1 }),
     blockCheck: {
       async find() {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { fail, ok } from '../../../src/core/result.ts';
-import { createTurns } from '../../../src/core/scheduling.ts';
+import { createScheduler } from '../../../src/core/scheduling.ts';
 import type { GeoReader } from '../../../src/geo/reader.ts';
 import type { Check } from '../../../src/reputation/check/check.ts';
 import { bulkReportRoute } from '../../../src/reputation/reports/bulk-report.route.ts';
@@ -50,7 +50,7 @@ function world(options: WorldOptions = {}) {
     check: { judge: () => ({ anonymousExit: false }) } as unknown as Check,
     clock,
     tables: { add: () => {} },
-    turns: createTurns(clock.monotonicMs),
+    scheduler: createScheduler(clock.monotonicMs),
     reports: reports as ReportStore,
     accountOf: () => 'a',
     catchUpTo,

@@ -36,7 +36,7 @@ const dayMs = 86_400_000;
 const kept = 5;
 const start = Date.UTC(2026, 0, 1, 7);
 const accounts = ['a0', 'a1', 'a2'];
-const pace = { isOver: () => false, next: async () => undefined };
+const scheduler = { shouldYield: () => false, yield: async () => undefined };
 const directory = makeTempDir('details');
 let clock = manualClock(start);
 const shared = { now: () => clock.now(), monotonicMs: () => clock.monotonicMs() };
@@ -302,10 +302,10 @@ test('an account takes back what it said of an address where no detail is left',
     ['b2'],
   );
   const taken = await retractReports({
-    ...{ store, reports, account: 'b1', since: clock.now() - 3 * dayMs, penalty: true, pace },
+    ...{ store, reports, account: 'b1', since: clock.now() - 3 * dayMs, penalty: true, scheduler },
   });
   assert.deepEqual(taken.ok && taken.value, { reports: 2, addresses: 1 }, 'whole days alone');
-  const all = { store, reports, account: 'b1', since: 0, penalty: true, pace };
+  const all = { store, reports, account: 'b1', since: 0, penalty: true, scheduler };
   const rest = await retractReports(all);
   assert.deepEqual(rest.ok && rest.value, { reports: 2, addresses: 1 });
 });

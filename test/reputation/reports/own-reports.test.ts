@@ -5,7 +5,7 @@ import { after, it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { createSemaphore, createTurns } from '../../../src/core/scheduling.ts';
+import { createScheduler, createSemaphore } from '../../../src/core/scheduling.ts';
 import {
   blankComments,
   createOwnReports,
@@ -39,7 +39,7 @@ const wordsOf = (n: number) => new Uint32Array([n, 0, 0, 0]);
 const store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
 const reports = createReportStore({ store, clock, random });
 const walks = createSemaphore({ runningMax: 1, waitingMax: 10 });
-const own = createOwnReports({ store, clock, walks, pace: () => createTurns() });
+const own = createOwnReports({ store, clock, walks, scheduler: () => createScheduler() });
 
 after(async () => {
   await store.close();
@@ -145,7 +145,7 @@ it('an account that goes, and its export, read no reports of others', async () =
   const found = async () => {
     read.rows = 0;
     const words: number[] = [];
-    const own = reportsOfAccount(counting, one.id, createTurns());
+    const own = reportsOfAccount(counting, one.id, createScheduler());
     for await (const report of own) words.push(report.words[0]!);
     return words.sort();
   };
@@ -157,7 +157,7 @@ it('an account that goes, and its export, read no reports of others', async () =
   assert.deepEqual(await found(), [2_000, 2_001]);
   assert.ok(read.rows < 5, `${read.rows} rows`);
   read.rows = 0;
-  assert.equal(await blankComments(counting, one.id, createTurns()), 2);
+  assert.equal(await blankComments(counting, one.id, createScheduler()), 2);
   assert.ok(read.rows < 5, `${read.rows} rows`);
 });
 
@@ -166,7 +166,12 @@ it('where nobody had reported when the server first started, no account is walke
   const empty = openLmdbStore({ path: own.path, clock, log: createLog('silent') });
   try {
     const walks = createSemaphore({ runningMax: 1, waitingMax: 10 });
-    const fresh = createOwnReports({ store: empty, clock, walks, pace: () => createTurns() });
+    const fresh = createOwnReports({
+      store: empty,
+      clock,
+      walks,
+      scheduler: () => createScheduler(),
+    });
     await fresh.begin();
     const made = createReportStore({ store: empty, clock, random });
     const facts = { categories: 1 << 18, comment: '', reportedAt: clock.now() };

@@ -8,7 +8,7 @@ import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { createTurns } from '../../../src/core/scheduling.ts';
+import { createScheduler } from '../../../src/core/scheduling.ts';
 import { openDestinations } from '../../../src/reputation/lists/import/download.ts';
 import { createWebhookRunner, triesMax } from '../../../src/reputation/webhooks/runner.ts';
 import {
@@ -60,7 +60,7 @@ function runnerOf({
   onJudged = () => {},
 } = {}) {
   return createWebhookRunner({
-    ...{ hooks, clock, random, turns: createTurns() },
+    ...{ hooks, clock, random, scheduler: createScheduler() },
     maintenance: { store, isMine: () => isMine, isShared: true },
     index: { walk: () => undefined, prefixOf: () => undefined },
     check: {

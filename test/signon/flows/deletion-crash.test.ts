@@ -15,7 +15,7 @@ import { type SmtpStub, startSmtp } from '../../support/signon/smtp-stub.ts';
 
 const manyReports = 8_000;
 const email = 'zenobia@palmyra.example';
-const noPace = { isOver: () => false, next: async () => {} };
+const neverYields = { shouldYield: () => false, yield: async () => {} };
 
 async function reportMuch({ store }: People, account: string): Promise<void> {
   const clock = systemClock();
@@ -35,7 +35,7 @@ async function reportMuch({ store }: People, account: string): Promise<void> {
 
 async function commentsOf({ store }: People, account: string): Promise<number> {
   let count = 0;
-  for await (const { comment } of reportsOfAccount(store, account, noPace)) {
+  for await (const { comment } of reportsOfAccount(store, account, neverYields)) {
     if (comment !== '') count++;
   }
   return count;

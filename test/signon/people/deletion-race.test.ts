@@ -13,7 +13,7 @@ import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { createSiteKeys } from '../../../src/access/keys/site-keys.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
-import { createTurns } from '../../../src/core/scheduling.ts';
+import { createScheduler } from '../../../src/core/scheduling.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { reportPersonalData } from '../../../src/reputation/reports/store/account-reports.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
@@ -271,7 +271,7 @@ for (const stage of ['closed', 'gone'] as const) {
       await new Promise((resolve) => setTimeout(resolve, 20));
       if (stage === 'closed') {
         const written = await rowsOf(world, person);
-        value(await deletion.erase(id, createTurns()));
+        value(await deletion.erase(id, createScheduler()));
         assert.ok(written.length > 0, 'the search finds what is there');
       }
       for (const row of await rowsOf(world, person)) left.push(`${name}: ${row}`);

@@ -8,7 +8,7 @@ import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { createTurns } from '../../../src/core/scheduling.ts';
+import { createScheduler } from '../../../src/core/scheduling.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { reportPersonalData } from '../../../src/reputation/reports/store/account-reports.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
@@ -217,7 +217,7 @@ it('once it has begun, what strangers do to the account is not written down any 
   value(await signon.deletion.begin(id));
   await stranger();
   assert.equal(await left(), before + 2);
-  value(await signon.deletion.erase(id, createTurns()));
+  value(await signon.deletion.erase(id, createScheduler()));
   await signon.securityLog.add(id, 'sign_in_failed', visitor);
   assert.equal(await left(), 0);
   await bench.close();

@@ -24,7 +24,7 @@ import { within } from '../../support/server/server.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 const email = 'person@example.org';
-const noPace = { isOver: () => false, next: async () => {} };
+const neverYields = { shouldYield: () => false, yield: async () => {} };
 
 it('the first commit is waited for, the rest follows, and a mail in their language tells', async () => {
   const bench = openBench('erasures');
@@ -305,7 +305,7 @@ it('20,000 reports and 2,000 consents go in slices, and a stop in the middle los
   const deletion = createDeletion({ ...tools, data });
   async function comments(): Promise<number> {
     let count = 0;
-    for await (const { comment } of reportsOfAccount(bench.store, id, noPace)) {
+    for await (const { comment } of reportsOfAccount(bench.store, id, neverYields)) {
       if (comment !== '') count++;
     }
     return count;
@@ -376,6 +376,6 @@ it('a node that lost its lease erases nothing and sends no farewell, and the nex
     return createDeletion({
       ...{ store, clock: bench.clock, random: seededRandom(1), data: [] },
       deletionNotice: async () => 'not_now',
-    }).erase(id, noPace);
+    }).erase(id, neverYields);
   }
 });

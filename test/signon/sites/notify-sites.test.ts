@@ -12,7 +12,7 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
-import { createTurns } from '../../../src/core/scheduling.ts';
+import { createScheduler } from '../../../src/core/scheduling.ts';
 import { openDestinations } from '../../../src/reputation/lists/import/download.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
@@ -279,14 +279,16 @@ it('what nobody took in three days is given up', async () => {
 
 it('the operator sees what waits, the last delivery, and in which way a site fails', async () => {
   const shown = async (part = '') =>
-    (await listNotices(store, part, createTurns())).sites.map(({ waiting: count, delivery }) => [
-      ...[
-        count,
-        delivery?.outcome,
-        delivery?.failures,
-        delivery && clock.now() - delivery.deliveredAt,
+    (await listNotices(store, part, createScheduler())).sites.map(
+      ({ waiting: count, delivery }) => [
+        ...[
+          count,
+          delivery?.outcome,
+          delivery?.failures,
+          delivery && clock.now() - delivery.deliveredAt,
+        ],
       ],
-    ]);
+    );
   const client = 'told.example';
   await personAt('t1', [{ client }]);
   await personAt('t2', [{ client }]);
@@ -333,7 +335,7 @@ it('a site without a document gets nothing, and is asked once in an hour', async
   }
   assert.deepEqual([documents, taken.length, await waiting()], [1, 0, 0]);
   assert.deepEqual(countsOf(notifier), { unwanted: 3 });
-  const { sites } = await listNotices(store, 'shop', createTurns());
+  const { sites } = await listNotices(store, 'shop', createScheduler());
   assert.deepEqual(
     sites.map(({ delivery }) => delivery?.outcome),
     ['no_document'],

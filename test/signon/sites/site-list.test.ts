@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTurns } from '../../../src/core/scheduling.ts';
+import { createScheduler } from '../../../src/core/scheduling.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { createSiteList } from '../../../src/signon/sites/site-list.ts';
 import { value } from '../../support/house/result.ts';
@@ -16,11 +16,11 @@ const signIns = async () => new Map([['shop.example', { today: 2, week: 5, month
 
 function listOf(signon: Signon, max?: number) {
   const { blocked } = signon.authorization;
-  const pace = () => createTurns();
+  const scheduler = () => createScheduler();
   return createSiteList({
     ...signon,
     blocked,
-    pace,
+    scheduler,
     signIns,
     ...(max === undefined ? {} : { max }),
   });

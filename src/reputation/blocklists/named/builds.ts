@@ -10,7 +10,7 @@ import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { isoSeconds } from '../../../core/dates.ts';
 import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
-import { createSemaphore, createTurns, type Turns } from '../../../core/scheduling.ts';
+import { createScheduler, createSemaphore, type SliceScheduler } from '../../../core/scheduling.ts';
 import { minuteMs } from '../../../core/time.ts';
 import { countryOf, type GeoReader, providerOf } from '../../../geo/reader.ts';
 import type { Rows } from '../builder/rows.ts';
@@ -176,11 +176,11 @@ export function createNamedBuilds(
   }
 
   async function write(one: Kept, form: Form): Promise<NamedFile> {
-    const turns = createTurns();
-    const body = await form.write(one.selected, names, turns);
+    const scheduler = createScheduler();
+    const body = await form.write(one.selected, names, scheduler);
     const packed =
       body.length < gzipFrom ? undefined : sharedCopy(await compress(body, gzipParams));
-    const digest = await digestOf(body, turns);
+    const digest = await digestOf(body, scheduler);
     const etag = (encoding: string) =>
       `"${hashOf(digest, Buffer.from(encoding)).toString('base64url').slice(0, 22)}"`;
     const file: NamedFile = {
@@ -191,7 +191,7 @@ export function createNamedBuilds(
       identity: { body, etag: etag('') },
       gzip: packed && { body: packed, etag: etag(`gzip ${process.versions.zlib}`) },
     };
-    const costMs = turns.workedMs();
+    const costMs = scheduler.workedMs();
     totals.ms += costMs;
     const bytes = body.length + (packed?.length ?? 0);
     one.files.set(form.extension, { file, bytes, costMs, madeAtMs: clock.monotonicMs() });
@@ -267,11 +267,11 @@ function placeOf({ name, addedAt }: NamedFeed, extension: string): string {
 /** A megabyte is hashed in a millisecond; some forms have twenty. */
 const bytesPerSlice = 1_048_576;
 
-async function digestOf(body: Uint8Array, turns: Turns): Promise<Buffer> {
+async function digestOf(body: Uint8Array, scheduler: SliceScheduler): Promise<Buffer> {
   const hash = createHash('sha256');
   for (let at = 0; at < body.length; at += bytesPerSlice) {
     hash.update(body.subarray(at, at + bytesPerSlice));
-    if (turns.isOver()) await turns.next();
+    if (scheduler.shouldYield()) await scheduler.yield();
   }
   return hash.digest();
 }

@@ -1,7 +1,7 @@
 /** The forms in which a named feed is served: its file's extension, what it may hold, and how it is written. */
 
 import { createHash } from 'node:crypto';
-import type { Turns } from '../../../core/scheduling.ts';
+import type { SliceScheduler } from '../../../core/scheduling.ts';
 import { aggregate, ROW, type Rows, rowCount, splitFamilies } from '../builder/rows.ts';
 import { feeds, type LinesFeed, type RecordsFeed } from '../catalog.ts';
 import {
@@ -43,7 +43,11 @@ export interface Form {
   readonly extension: string;
   readonly type: string;
   /** Writes the feed; asks for another turn now and then. */
-  readonly write: (selected: Selected, names: GeoNames, turns: Turns) => Promise<Uint8Array>;
+  readonly write: (
+    selected: Selected,
+    names: GeoNames,
+    scheduler: SliceScheduler,
+  ) => Promise<Uint8Array>;
 }
 
 const rowsPerSlice = 2_048;
@@ -55,12 +59,12 @@ export function put(sink: TextSink, text: string): void {
 
 export async function inSlices(
   rows: Rows,
-  turns: Turns,
+  scheduler: SliceScheduler,
   write: (part: Rows, isFirst: boolean) => void,
 ): Promise<void> {
   for (let at = 0; at < rows.length; at += rowsPerSlice * ROW) {
     write(rows.subarray(at, at + rowsPerSlice * ROW), at === 0);
-    if (turns.isOver()) await turns.next();
+    if (scheduler.shouldYield()) await scheduler.yield();
   }
 }
 
@@ -86,7 +90,11 @@ function setsOf(name: string): SetNames {
 }
 
 function linesForm(feed: LinesFeed): Form {
-  async function write(selected: Selected, _: GeoNames, turns: Turns): Promise<Uint8Array> {
+  async function write(
+    selected: Selected,
+    _: GeoNames,
+    scheduler: SliceScheduler,
+  ): Promise<Uint8Array> {
     const { families, style } = feed;
     const { four, six } = splitFamilies(shownRows(selected, selected.rows));
     const rows = { 4: four, 6: six };
@@ -108,7 +116,7 @@ function linesForm(feed: LinesFeed): Form {
     for (const family of families) {
       put(sink, frame.before(family));
       const texts = lineTexts(style, family, sets);
-      await inSlices(rows[family], turns, (part) => renderLines(part, style, texts, sink));
+      await inSlices(rows[family], scheduler, (part) => renderLines(part, style, texts, sink));
       put(sink, frame.behind(family));
     }
     put(sink, frame.foot);
@@ -118,7 +126,11 @@ function linesForm(feed: LinesFeed): Form {
 }
 
 function recordsForm({ name, style, type }: RecordsFeed): Form {
-  async function write(selected: Selected, names: GeoNames, turns: Turns): Promise<Uint8Array> {
+  async function write(
+    selected: Selected,
+    names: GeoNames,
+    scheduler: SliceScheduler,
+  ): Promise<Uint8Array> {
     const { rows, minimumScore: scoreMin, changedAt, changedAtMs: version } = selected;
     const renderer = createRecordRenderer(names);
     const facts = { changedAt, version, count: rowCount(rows), scoreMin };
@@ -127,7 +139,7 @@ function recordsForm({ name, style, type }: RecordsFeed): Form {
     put(sink, head);
     const segments = segmentsByScore(rows, splitFamilies(rows).four.length, scoreMin);
     for (const [i, segment] of segments.entries()) {
-      await inSlices(segment.rows, turns, (part, isFirst) => {
+      await inSlices(segment.rows, scheduler, (part, isFirst) => {
         if (i > 0 || !isFirst) put(sink, separators[style]);
         renderer.render(part, style, sink);
       });

@@ -35,18 +35,18 @@ function factsOf({ title, operatorTexts, changedAt, changedAtMs }: Selected) {
 const manifest: Form = {
   extension: 'misp/manifest.json',
   type: json,
-  write: (selected, _, turns) => {
+  write: (selected, _, scheduler) => {
     const head = JSON.stringify({ [mispEventId(selected)]: factsOf(selected) });
-    return writeLines({ head }, noRows, turns, () => '');
+    return writeLines({ head }, noRows, scheduler, () => '');
   },
 };
 
 const hashes: Form = {
   extension: 'misp/hashes.csv',
   type: 'text/csv; charset=utf-8',
-  write(selected, _, turns) {
+  write(selected, _, scheduler) {
     const id = mispEventId(selected);
-    return writeLines({}, selected.rows, turns, (rows, at) => {
+    return writeLines({}, selected.rows, scheduler, (rows, at) => {
       return `${createHash('md5').update(plainOf(rows, at)).digest('hex')},${id}\n`;
     });
   },
@@ -55,7 +55,7 @@ const hashes: Form = {
 const event: Form = {
   extension: 'misp/event',
   type: json,
-  write(selected, _, turns) {
+  write(selected, _, scheduler) {
     const { operatorTexts } = selected;
     const facts = factsOf(selected);
     const { timestamp } = facts;
@@ -67,7 +67,7 @@ const event: Form = {
     };
     const open = JSON.stringify({ Event: about }).slice(0, -2);
     const parts = { head: `${open},"Attribute":[`, between: ',', foot: '\n]}}\n' };
-    return writeLines(parts, selected.rows, turns, (rows, at) => {
+    return writeLines(parts, selected.rows, scheduler, (rows, at) => {
       const value = plainOf(rows, at);
       const attribute = {
         uuid: idOf(`${operatorTexts.homeUrl} attribute ${selected.name} ${value}`),

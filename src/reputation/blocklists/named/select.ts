@@ -4,7 +4,7 @@
  */
 
 import { entryFlags } from '../../../contracts/reputation.ts';
-import { createTurns, type Turns } from '../../../core/scheduling.ts';
+import { createScheduler, type SliceScheduler } from '../../../core/scheduling.ts';
 import type { GeoReader } from '../../../geo/reader.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import { flagsOf, lastReportedAtOf, metaOf, reportsOf } from '../../../index/records.ts';
@@ -46,7 +46,7 @@ export async function selectFeed(
 ): Promise<{ readonly rows: Rows; readonly workedMs: number; readonly readMs: number }> {
   const { index, contributions, geo } = from;
   const snapshot = await from.blacklist.snapshot();
-  const turns = createTurns();
+  const scheduler = createScheduler();
   const { rows, order, generatedAt } = snapshot;
   const oldestMs = feed.maxAgeMs === 0 ? 0 : generatedAt - feed.maxAgeMs;
   const isCountry = countryChoice(feed, geo);
@@ -128,10 +128,10 @@ export async function selectFeed(
       if (count < chosen.length && (is === true || (is !== false && (await is))))
         chosen[count++] = row;
     }
-    if (turns.isOver()) await turns.next();
+    if (scheduler.shouldYield()) await scheduler.yield();
   }
-  const packed = await packedRows(from, snapshot, chosen.subarray(0, count).sort(), turns);
-  return { rows: inOrder(packed), workedMs: turns.workedMs(), readMs: scanMs * reads };
+  const packed = await packedRows(from, snapshot, chosen.subarray(0, count).sort(), scheduler);
+  return { rows: inOrder(packed), workedMs: scheduler.workedMs(), readMs: scanMs * reads };
 }
 
 function countryChoice(
@@ -175,14 +175,14 @@ async function packedRows(
   { index, geo }: SelectSources,
   { rows }: BlacklistSnapshot,
   chosen: Uint32Array,
-  turns: Turns,
+  scheduler: SliceScheduler,
 ): Promise<Rows> {
   const { records } = index;
   const packed = new Uint32Array(chosen.length * ROW);
   const words = new Uint32Array(4);
   const covering = new Int32Array(COVERING_MAX);
   for (const [i, row] of chosen.entries()) {
-    if (i % rowsPerSlice === 0 && turns.isOver()) await turns.next();
+    if (i % rowsPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
     const at = i * ROW;
     const family = rows.family(row);
     const length = rows.length[row]!;

@@ -9,7 +9,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import { statusOf } from '../../../core/errors.ts';
 import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
-import { createTurns, type Turns } from '../../../core/scheduling.ts';
+import { createScheduler, type SliceScheduler } from '../../../core/scheduling.ts';
 import { dayMs } from '../../../core/time.ts';
 import {
   firstHeader,
@@ -85,7 +85,7 @@ export function taxiiRoutes(options: TaxiiOptions): PlainRoute[] {
   const { guard, clock, builds, secureUrl } = options;
   const rootUrl = `${secureUrl}/taxii2/feeds/`;
   /** Bounds all requests together: they hold the loop for one turn, however many there are. */
-  const turns = createTurns();
+  const scheduler = createScheduler();
   const collectionId = ({ name }: NamedFeed) => idOf(`${secureUrl} collection ${name}`);
 
   function collection(feed: NamedFeed) {
@@ -130,7 +130,7 @@ export function taxiiRoutes(options: TaxiiOptions): PlainRoute[] {
     if (!made.ok) return made;
     const stampMs = Math.max(made.value.changedAtMs, Math.floor(clock.now() / dayMs) * dayMs);
     const stix = stixOf(made.value, stampMs);
-    const page = await pageOf(made.value.rows, stix, asked.value, turns);
+    const page = await pageOf(made.value.rows, stix, asked.value, scheduler);
     if (objectId !== undefined && page.objects.length === 0) {
       return fail('not_found', 'There is no such object.');
     }
@@ -339,11 +339,15 @@ function beginningOf(id: string): number {
   return Number.parseInt(id.slice(idKind.length, idKind.length + 8), 16);
 }
 
-async function makeBeginnings(rows: Rows, idAt: Stix['idAt'], turns: Turns): Promise<Uint32Array> {
+async function makeBeginnings(
+  rows: Rows,
+  idAt: Stix['idAt'],
+  scheduler: SliceScheduler,
+): Promise<Uint32Array> {
   const made = new Uint32Array(rowCount(rows));
   for (let row = 0; row < made.length; row++) {
     made[row] = beginningOf(idAt(rows, row * ROW));
-    if (row % rowsPerSlice === 0 && turns.isOver()) await turns.next();
+    if (row % rowsPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
   }
   return made;
 }
@@ -372,8 +376,8 @@ function stixOf({ operatorTexts, name }: Selected, stampMs: number) {
     identity,
     idAt,
     /** Returns the number that the id of each entry begins with, made once for a state of a feed. */
-    beginnings(rows: Rows, turns: Turns): Promise<Uint32Array> {
-      const known = beginningsOf.get(rows) ?? makeBeginnings(rows, idAt, turns);
+    beginnings(rows: Rows, scheduler: SliceScheduler): Promise<Uint32Array> {
+      const known = beginningsOf.get(rows) ?? makeBeginnings(rows, idAt, scheduler);
       beginningsOf.set(rows, known);
       return known;
     },
@@ -409,7 +413,7 @@ async function pageOf(
   rows: Rows,
   stix: Stix,
   { limit, after, addedAfterMs, ids, types, isVersion, isKnown }: Asked,
-  turns: Turns,
+  scheduler: SliceScheduler,
 ): Promise<{ readonly objects: readonly StixObject[]; readonly next: string | undefined }> {
   const objects: StixObject[] = [];
   if (!isKnown || stix.stampMs <= addedAfterMs) return { objects, next: undefined };
@@ -418,14 +422,14 @@ async function pageOf(
   if (after === undefined && isWanted(stix.identity)) objects.push(stix.identity);
   const hasIndicators = types?.has('indicator') !== false && isVersion(stix.stampMs);
   if (!hasIndicators) return { objects, next: undefined };
-  const beginnings = ids && (await stix.beginnings(rows, turns));
+  const beginnings = ids && (await stix.beginnings(rows, scheduler));
   const wanted = new Set([...(ids ?? [])].map(beginningOf));
   const isAsked = (at: number) =>
     wanted.has(beginnings![at / ROW]!) && ids!.has(stix.idAt(rows, at));
   // The identity alone may fill the first page: all entries are behind the widest network.
   let last = '0.0.0.0/0';
   for (let at = firstAfter(rows, after), looked = 0; at < rows.length; at += ROW) {
-    if (++looked % rowsPerSlice === 0 && turns.isOver()) await turns.next();
+    if (++looked % rowsPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
     if (ids !== undefined && !isAsked(at)) continue;
     // Only one that is there makes a further page: an empty one ends clients that trust in `more`.
     if (objects.length >= limit) return { objects, next: Buffer.from(last).toString('base64url') };

@@ -3,7 +3,7 @@
  * comments of its own gets none.
  */
 
-import type { Turns } from '../../../core/scheduling.ts';
+import type { SliceScheduler } from '../../../core/scheduling.ts';
 import { formatIp } from '../../../ip/address.ts';
 import {
   familyOf,
@@ -45,13 +45,13 @@ export function plainOf(rows: Rows, at: number): string {
 export async function writeLines(
   parts: { readonly head?: string; readonly between?: string; readonly foot?: string },
   rows: Rows,
-  turns: Turns,
+  scheduler: SliceScheduler,
   lineOf: (rows: Rows, at: number) => string,
 ): Promise<Uint8Array> {
   const { head = '', between = '', foot = '' } = parts;
   const sink = new TextSink();
   put(sink, head);
-  await inSlices(rows, turns, (part, isFirst) => {
+  await inSlices(rows, scheduler, (part, isFirst) => {
     let text = '';
     for (let at = 0; at < part.length; at += ROW) {
       text += `${isFirst && at === 0 ? '' : between}${lineOf(part, at)}`;
@@ -80,10 +80,10 @@ function wafForm(family: 4 | 6): Form {
   return {
     extension: `waf${family}`,
     type: jsonText,
-    write(selected, _, turns) {
+    write(selected, _, scheduler) {
       const { four, six } = splitFamilies(selected.rows);
       const rows = shownRows(selected, worstOf(family === 4 ? four : six, wafEntriesMax));
-      return writeLines({ head: '[', between: ',', foot: '\n]\n' }, rows, turns, (part, at) => {
+      return writeLines({ head: '[', between: ',', foot: '\n]\n' }, rows, scheduler, (part, at) => {
         return `\n"${cidrOf(part, at)}"`;
       });
     },
@@ -105,7 +105,7 @@ function routerParts(selected: Selected): number {
 const routerScript: Form = {
   extension: 'ros',
   type: plainText,
-  async write(selected, _, turns) {
+  async write(selected, _, scheduler) {
     const list = setName(selected);
     const url = `${selected.operatorTexts.homeUrl}/${selected.name}.ros`;
     const mode = url.startsWith('https:') ? 'https check-certificate=yes' : 'http';
@@ -133,7 +133,7 @@ const routerScript: Form = {
       '}',
       '',
     ];
-    return writeLines({ head: text.join('\n') }, new Uint32Array(), turns, () => '');
+    return writeLines({ head: text.join('\n') }, new Uint32Array(), scheduler, () => '');
   },
 };
 
@@ -143,11 +143,11 @@ export function routerPart(selected: Selected, number: number): Form | undefined
   return {
     extension: `ros part ${number}`,
     type: plainText,
-    write(of, _, turns) {
+    write(of, _, scheduler) {
       const from = (number - 1) * routerPartEntries * ROW;
       const rows = shownRows(of, of.rows).subarray(from, from + routerPartEntries * ROW);
       const list = `${setName(of)}-next`;
-      return writeLines({}, rows, turns, (part, at) => {
+      return writeLines({}, rows, scheduler, (part, at) => {
         const menu = familyOf(part, at) === 4 ? 'ip' : 'ipv6';
         return `/${menu} firewall address-list add list=${list} address=${plainOf(part, at)}\n`;
       });
@@ -164,11 +164,11 @@ const lines = (
 ): Form => ({
   extension,
   type: plainText,
-  write: (selected, _, turns) =>
+  write: (selected, _, scheduler) =>
     writeLines(
       { head: head(selected) },
       isEach ? selected.rows : shownRows(selected, selected.rows),
-      turns,
+      scheduler,
       lineOf(selected),
     ),
 });
@@ -196,11 +196,11 @@ const vendorForms: readonly Form[] = [
   {
     extension: 'iprep-categories',
     type: plainText,
-    write: (selected, _, turns) =>
+    write: (selected, _, scheduler) =>
       writeLines(
         { head: `1,${setName(selected)},${selected.title}\n` },
         new Uint32Array(),
-        turns,
+        scheduler,
         () => '',
       ),
   },

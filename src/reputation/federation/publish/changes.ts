@@ -6,7 +6,7 @@
 
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
-import { createTurns } from '../../../core/scheduling.ts';
+import { createScheduler } from '../../../core/scheduling.ts';
 import { minuteMs } from '../../../core/time.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import type { IndexPrefix } from '../../../index/prefix.ts';
@@ -89,7 +89,7 @@ export function createChanges(options: {
 
   /** Walks all entries for rows that are not out yet, in their order. */
   async function newRows(rows: Uint32Array, now: number, mayWait: boolean): Promise<Uint32Array> {
-    const turns = createTurns();
+    const scheduler = createScheduler();
     const found = createRowList();
     const out = newAddress();
     const room = snapshotRowsMax - rowCount(rows);
@@ -124,7 +124,7 @@ export function createChanges(options: {
           const facts = await whole(address, counted);
           if (facts !== undefined) found.add(address, facts);
         }
-        if (turns.isOver()) await turns.next();
+        if (scheduler.shouldYield()) await scheduler.yield();
       } while (after !== undefined);
     }
     for (const [place, until] of waiting) if (until + waitMsMax < now) waiting.delete(place);
@@ -136,7 +136,7 @@ export function createChanges(options: {
    * @param isDue new rows and renewed ones go out too, not only those that go
    */
   async function find(rows: Uint32Array, isDue: boolean, now: number): Promise<FoundChanges> {
-    const turns = createTurns();
+    const scheduler = createScheduler();
     const at = position();
     const isNews = isDue && (at !== walkedTo || waiting.size > 0);
     const added = isNews ? await newRows(rows, now, true) : new Uint32Array();
@@ -154,10 +154,10 @@ export function createChanges(options: {
       lines.push(rowLine(one, factsAt(added, next++)));
       return true;
     }
-    const isOver = () => list.count() % rowsPerSlice === 0 && turns.isOver();
+    const isOver = () => list.count() % rowsPerSlice === 0 && scheduler.shouldYield();
     for (let row = 0; row < rowCount(rows); row++) {
       addressAt(rows, row, address);
-      while (addNext(address)) if (isOver()) await turns.next();
+      while (addNext(address)) if (isOver()) await scheduler.yield();
       const counted = selection.judgeOut(address, now);
       const before = rows[row * ROW + 6]!;
       if (counted === undefined) lines.push(deletionLine(address));
@@ -170,10 +170,10 @@ export function createChanges(options: {
         list.add(address, facts);
         lines.push(rowLine(address, facts));
       } else list.copy(rows, row);
-      if (row % rowsPerSlice === 0 && turns.isOver()) await turns.next();
+      if (row % rowsPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
     }
-    while (addNext(undefined)) if (isOver()) await turns.next();
-    restsUntilMs = clock.monotonicMs() + restRatio * turns.workedMs();
+    while (addNext(undefined)) if (isOver()) await scheduler.yield();
+    restsUntilMs = clock.monotonicMs() + restRatio * scheduler.workedMs();
     return { rows: list.finish(), lines };
   }
 

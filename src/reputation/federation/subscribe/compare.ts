@@ -4,7 +4,7 @@
  */
 
 import { entryFlags } from '../../../contracts/reputation.ts';
-import { createSemaphore, createTurns, type Pace } from '../../../core/scheduling.ts';
+import { createScheduler, createSemaphore, type Scheduler } from '../../../core/scheduling.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import {
   ceilingOf,
@@ -60,11 +60,11 @@ export async function stepInSlices(
   count: number,
   step: (i: number) => void,
   signal?: AbortSignal,
-  turns: Pace = createTurns(),
+  scheduler: Scheduler = createScheduler(),
 ): Promise<void> {
   for (let i = 0; i < count; i++) {
-    if (i % rowsPerSlice === 0 && turns.isOver()) {
-      await turns.next();
+    if (i % rowsPerSlice === 0 && scheduler.shouldYield()) {
+      await scheduler.yield();
       signal?.throwIfAborted();
     }
     step(i);

@@ -7,7 +7,7 @@
  */
 
 import { OperatorError } from '../../../core/errors.ts';
-import { createTurns, type Pace } from '../../../core/scheduling.ts';
+import { createScheduler, type Scheduler } from '../../../core/scheduling.ts';
 import { minuteMs } from '../../../core/time.ts';
 import { type Destinations, type Download, openDestinations } from '../../lists/import/download.ts';
 import { openList } from '../../lists/import/open-list.ts';
@@ -60,8 +60,8 @@ export interface FetchOptions {
   readonly signal?: AbortSignal;
   /** Bound on all reading together, ms; absent: that of a poll. */
   readonly deadlineMs?: number;
-  /** Turns in which the answers are read; absent: one right after the other. */
-  readonly turns?: Pace;
+  /** Bounds the slices in which the answers are read; absent: one right after the other. */
+  readonly scheduler?: Scheduler;
   /** Absent: as the system resolves names. */
   readonly destinations?: Destinations;
 }
@@ -92,7 +92,7 @@ export function peerUrlFault(text: string, allowPrivate: boolean): string | unde
 export function openPeerReader(options: FetchOptions) {
   const { allowPrivate, signer, now } = options;
   const base = new URL(options.url);
-  const { deadlineMs = pollMsMax, turns = createTurns() } = options;
+  const { deadlineMs = pollMsMax, scheduler = createScheduler() } = options;
   const deadline = AbortSignal.timeout(deadlineMs);
   const signals = options.signal === undefined ? [deadline] : [deadline, options.signal];
   const signal = AbortSignal.any(signals);
@@ -125,7 +125,7 @@ export function openPeerReader(options: FetchOptions) {
       try {
         for await (const chunk of opened.chunks) {
           onChunk(chunk);
-          if (turns.isOver()) await turns.next();
+          if (scheduler.shouldYield()) await scheduler.yield();
         }
       } finally {
         await opened.close();
@@ -184,7 +184,7 @@ export function openPeerReader(options: FetchOptions) {
       if (bytes > pollBytesMax) return undefined;
       for (const one of batch) {
         chain = chainAfter(chain, one.bytes);
-        const read = await segmentOf(one, chain, turns);
+        const read = await segmentOf(one, chain, scheduler);
         rows += rowCount(read.added) + rowCount(read.removed);
         if (rows > snapshotRowsMax) return undefined;
         found.push(read);
@@ -232,14 +232,14 @@ export function openPeerReader(options: FetchOptions) {
   return { head, segments, snapshot };
 }
 
-async function segmentOf({ seq, bytes }: NumberedSegment, chain: string, turns: Pace) {
+async function segmentOf({ seq, bytes }: NumberedSegment, chain: string, scheduler: Scheduler) {
   const [added, removed] = [createRowList(), createRowList()];
   const reader = createSegmentReader({
     kind: 'segment',
     onRow: (row) => (row.isGone ? removed : added).add(row, row),
   });
   for (let from = 0; from < bytes.length; from += pieceBytes) {
-    if (turns.isOver()) await turns.next();
+    if (scheduler.shouldYield()) await scheduler.yield();
     if (reader.push(bytes.subarray(from, from + pieceBytes)) !== undefined) break;
   }
   const fault = reader.end();

@@ -23,7 +23,7 @@ import type { Log } from '../../../core/log.ts';
 import type { Metrics } from '../../../core/metrics.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok } from '../../../core/result.ts';
-import { createJobs, restfulTurns } from '../../../core/scheduling.ts';
+import { backgroundScheduler, createJobs } from '../../../core/scheduling.ts';
 import { dayMs, hourMs, hourSeconds, lastHour32, minuteMs } from '../../../core/time.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import { formatNetwork } from '../../../ip/prefix.ts';
@@ -168,7 +168,7 @@ export function createPeerPoller(options: PollOptions) {
       signer,
       now: clock.now,
       signal,
-      turns: restfulTurns(),
+      scheduler: backgroundScheduler(),
       ...(destinations === undefined ? {} : { destinations }),
     });
   }
@@ -373,7 +373,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
   const judge = createJudge(options, signal);
   const newEventId = () => createEventId(clock, random);
   const inSlices = (count: number, step: (i: number) => void) =>
-    stepInSlices(count, step, signal, restfulTurns());
+    stepInSlices(count, step, signal, backgroundScheduler());
 
   async function commit(events: readonly NewEvent[]) {
     const done = await store.commit({ events: [...events] });
@@ -521,7 +521,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     let events: NewEvent[] = [];
     const removed = await saidOf(number, change.removed);
     const [size, less] = [peerRowsPerEventMax, rowCount(removed)];
-    const turns = restfulTurns();
+    const scheduler = backgroundScheduler();
     for (let from = 0; from < less + taken.length; from += size) {
       const gone = addressesAt(removed, from, Math.min(less, from + size));
       const first = Math.max(0, from - less);
@@ -532,7 +532,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
         await commitFor(peer, events);
         events = [];
       }
-      if (turns.isOver()) await turns.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
       signal.throwIfAborted();
     }
     await commitFor(peer, events, [cursorRow(number, cursor)]);
@@ -589,7 +589,7 @@ export function createJudge(
   const flagsAt = createFlags({ entries, index });
   const place = newAddress();
   const inSlices = (count: number, step: (i: number) => void) =>
-    stepInSlices(count, step, signal, restfulTurns());
+    stepInSlices(count, step, signal, backgroundScheduler());
 
   /** Judges new rows. @param isAccepted the operator takes them as they are, or they are the first ones */
   async function judge(

@@ -16,7 +16,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log.ts';
 import type { Random } from '../../../core/random.ts';
 import { ok, type Result } from '../../../core/result.ts';
-import { createJobs, createTurns } from '../../../core/scheduling.ts';
+import { createJobs, createScheduler } from '../../../core/scheduling.ts';
 import { dayMs, hourMs, minuteMs } from '../../../core/time.ts';
 import type { GeoSource } from '../../../geo/sources.ts';
 import { LeaseLostError } from '../../../storage/maintenance.ts';
@@ -268,10 +268,10 @@ export async function countKnownRows(
   const tag = tagOf(contributionKinds[list], former.number);
   const words = new Uint32Array(4);
   let known = 0;
-  const turns = createTurns();
+  const scheduler = createScheduler();
   for (const batch of batches) {
     for (let i = 0; i < batch.count; i++) {
-      if (i % rowsPerSlice === 0 && turns.isOver()) await turns.next();
+      if (i % rowsPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
       for (let word = 0; word < 4; word++) words[word] = batch.words[4 * i + word]!;
       const entry = entries.get(batch.families[i] === 4 ? 4 : 6, words, batch.lengths[i]!);
       if (entry !== 0 && entries.contributions.find(entry, tag) !== 0) known += 1;

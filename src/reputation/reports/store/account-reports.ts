@@ -8,7 +8,7 @@
 import { dateText, type PersonalData } from '../../../contracts/personal-data.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import type { Pace, Semaphore } from '../../../core/scheduling.ts';
+import type { Scheduler, Semaphore } from '../../../core/scheduling.ts';
 import { dayMs } from '../../../core/time.ts';
 import { formatIp } from '../../../ip/address.ts';
 import {
@@ -130,25 +130,33 @@ interface Found {
 export async function* reportsOfAccount(
   store: Store,
   account: string,
-  pace: Pace,
+  scheduler: Scheduler,
 ): AsyncGenerator<OwnReport> {
-  for await (const { report } of find(store, account, pace)) yield report;
+  for await (const { report } of find(store, account, scheduler)) yield report;
 }
 
 /** Does the same without the index. */
-async function* allReportsOf(store: Store, account: string, pace: Pace): AsyncGenerator<OwnReport> {
-  for await (const { report } of walk(store, account, pace)) yield report;
+async function* allReportsOf(
+  store: Store,
+  account: string,
+  scheduler: Scheduler,
+): AsyncGenerator<OwnReport> {
+  for await (const { report } of walk(store, account, scheduler)) yield report;
 }
 
 /** Blanks an account's comments; safe to run again. @returns their number. @throws when the store can't be written */
-export async function blankComments(store: Store, account: string, pace: Pace): Promise<number> {
+export async function blankComments(
+  store: Store,
+  account: string,
+  scheduler: Scheduler,
+): Promise<number> {
   let blanked = 0;
   let batch: Found[] = [];
   async function blankBatch(): Promise<void> {
     if (batch.length > 0) blanked += await blankAll(store, batch);
     batch = [];
   }
-  for await (const found of find(store, account, pace)) {
+  for await (const found of find(store, account, scheduler)) {
     if (found.report.comment === '') continue;
     batch.push(found);
     if (batch.length >= blankRows) await blankBatch();
@@ -188,12 +196,12 @@ async function blank(store: Store, found: Found): Promise<boolean> {
   throw new Error('a comment could not be removed');
 }
 
-async function* find(store: Store, account: string, pace: Pace): AsyncGenerator<Found> {
-  if (!(await isIndexed(store, account))) yield* walk(store, account, pace);
+async function* find(store: Store, account: string, scheduler: Scheduler): AsyncGenerator<Found> {
+  if (!(await isIndexed(store, account))) yield* walk(store, account, scheduler);
   else {
     for await (const page of indexPages(store, account)) {
       for (const row of page) {
-        if (pace.isOver()) await pace.next();
+        if (scheduler.shouldYield()) await scheduler.yield();
         const found = await read(store, reportKeyIn(row), row.value);
         if (found?.report.account === account) yield found;
       }
@@ -201,10 +209,10 @@ async function* find(store: Store, account: string, pace: Pace): AsyncGenerator<
   }
 }
 
-async function* walk(store: Store, account: string, pace: Pace): AsyncGenerator<Found> {
+async function* walk(store: Store, account: string, scheduler: Scheduler): AsyncGenerator<Found> {
   for await (const page of pagesUnder(store, reportByIdPrefix())) {
     for (const { key: idKey, value } of page) {
-      if (pace.isOver()) await pace.next();
+      if (scheduler.shouldYield()) await scheduler.yield();
       const owner = decodeIdRow(value);
       if (owner?.account !== account) continue;
       const id = Buffer.from(idKey.subarray(1));
@@ -233,7 +241,7 @@ export function createOwnReports(options: {
   clock: Clock;
   /** Bounds the walks that run at a time. */
   walks: Pick<Semaphore, 'run'>;
-  pace: () => Pace;
+  scheduler: () => Scheduler;
 }) {
   const { store, clock, walks } = options;
 
@@ -246,7 +254,7 @@ export function createOwnReports(options: {
       rows = [];
       return set.length === 0 || (await store.commit({ check, set })).ok;
     }
-    for await (const report of allReportsOf(store, id, options.pace())) {
+    for await (const report of allReportsOf(store, id, options.scheduler())) {
       rows.push(report);
       if (rows.length >= rowsMax && !(await write())) return false;
     }
@@ -329,9 +337,9 @@ export async function removeOwnReportsIndex(store: Store, account: string): Prom
 export function reportPersonalData(store: Store): PersonalData {
   return {
     name: 'reports',
-    async exportOf(accountId, _email, pace) {
+    async exportOf(accountId, _email, scheduler) {
       const reports: unknown[] = [];
-      for await (const report of reportsOfAccount(store, accountId, pace)) {
+      for await (const report of reportsOfAccount(store, accountId, scheduler)) {
         const { id, reportedAt, categories, comment, family, words } = report;
         const address = formatIp(family, words);
         const numbers = Array.from({ length: 32 }, (_, n) => n).filter(
@@ -351,12 +359,12 @@ export function reportPersonalData(store: Store): PersonalData {
             reportsByDay: Object.fromEntries(days),
           });
         }
-        if (pace.isOver()) await pace.next();
+        if (scheduler.shouldYield()) await scheduler.yield();
       }
       return reports;
     },
-    async erase(accountId, _email, pace) {
-      await blankComments(store, accountId, pace);
+    async erase(accountId, _email, scheduler) {
+      await blankComments(store, accountId, scheduler);
       await removeOwnReportsIndex(store, accountId);
     },
   };

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../src/core/clock.ts';
-import { createTurns } from '../../src/core/scheduling.ts';
+import { createScheduler } from '../../src/core/scheduling.ts';
 
-test('of all jobs that wait, one gets each turn of the loop, first come first served', async () => {
-  const turns = createTurns(manualClock(0).monotonicMs);
+test('of all jobs that wait, one gets a slice in each turn of the loop, first come first served', async () => {
+  const scheduler = createScheduler(manualClock(0).monotonicMs);
   let loopTurns = 0;
   let isOver = false;
   const count = (): void => {
@@ -17,7 +17,7 @@ test('of all jobs that wait, one gets each turn of the loop, first come first se
   const given: { job: number; loopTurn: number }[] = [];
   async function work(job: number): Promise<void> {
     for (let slice = 0; slice < 3; slice++) {
-      await turns.next();
+      await scheduler.yield();
       given.push({ job, loopTurn: loopTurns });
     }
   }
@@ -30,41 +30,41 @@ test('of all jobs that wait, one gets each turn of the loop, first come first se
   assert.equal(new Set(given.map(({ loopTurn }) => loopTurn)).size, given.length);
 });
 
-test('a turn is over after some milliseconds of the clock that was passed in', async () => {
+test('a slice is over after some milliseconds of the clock that was passed in', async () => {
   const clock = manualClock(0);
-  const turns = createTurns(clock.monotonicMs);
-  await turns.next();
-  assert.equal(turns.isOver(), false);
+  const scheduler = createScheduler(clock.monotonicMs);
+  await scheduler.yield();
+  assert.equal(scheduler.shouldYield(), false);
   clock.advance(2);
-  assert.equal(turns.isOver(), false);
+  assert.equal(scheduler.shouldYield(), false);
   clock.advance(1);
-  assert.equal(turns.isOver(), true);
-  await turns.next();
-  assert.equal(turns.isOver(), false);
+  assert.equal(scheduler.shouldYield(), true);
+  await scheduler.yield();
+  assert.equal(scheduler.shouldYield(), false);
 });
 
-test('the time between the turns of a job is not counted as its work', async () => {
+test('the time between the slices of a job is not counted as its work', async () => {
   const clock = manualClock(0);
-  const turns = createTurns(clock.monotonicMs);
+  const scheduler = createScheduler(clock.monotonicMs);
   clock.advance(3);
-  const next = turns.next();
+  const next = scheduler.yield();
   clock.advance(100);
   await next;
   clock.advance(2);
-  assert.equal(turns.workedMs(), 5);
+  assert.equal(scheduler.workedMs(), 5);
 });
 
-test('a job that rests gets its turn after four times the last one, and after 200 ms at most', async (t) => {
+test('a job that rests gets its slice after four times the last one, and after 200 ms at most', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const clock = manualClock(0);
-  const turns = createTurns(clock.monotonicMs, true);
+  const scheduler = createScheduler(clock.monotonicMs, true);
   for (const [workedMs, restMs] of [
     [3, 12],
     [1_000, 200],
   ] as const) {
     let isGiven = false;
     clock.advance(workedMs);
-    const next = turns.next().then(() => {
+    const next = scheduler.yield().then(() => {
       isGiven = true;
     });
     t.mock.timers.tick(restMs - 1);
@@ -77,20 +77,20 @@ test('a job that rests gets its turn after four times the last one, and after 20
 
 test('of jobs that begin by themselves the first in a turn of the loop begins the turn, unless others wait', async () => {
   const clock = manualClock(0);
-  const turns = createTurns(clock.monotonicMs);
+  const scheduler = createScheduler(clock.monotonicMs);
   clock.advance(5);
-  turns.begin();
-  assert.equal(turns.isOver(), false);
+  scheduler.beginSlice();
+  assert.equal(scheduler.shouldYield(), false);
   clock.advance(3);
-  turns.begin();
-  assert.equal(turns.isOver(), true);
+  scheduler.beginSlice();
+  assert.equal(scheduler.shouldYield(), true);
   await new Promise(setImmediate);
-  turns.begin();
-  assert.equal(turns.isOver(), false);
+  scheduler.beginSlice();
+  assert.equal(scheduler.shouldYield(), false);
   await new Promise(setImmediate);
   clock.advance(3);
-  const next = turns.next();
-  turns.begin();
-  assert.equal(turns.isOver(), true);
+  const next = scheduler.yield();
+  scheduler.beginSlice();
+  assert.equal(scheduler.shouldYield(), true);
   await next;
 });
