@@ -535,7 +535,10 @@ export const settingGroups = {
     SMTP_URL: { rule: v.optional(smtpUrl), text: 'where mails go', unset: '`DATA_DIR/outbox`' },
     MAIL_FROM: {
       rule: v.optional(
-        v.pipe(v.string(), v.regex(/^[^\s<>"]{1,64}@[^\s<>"]{1,253}$/, 'must be a mail address')),
+        v.pipe(
+          v.string(),
+          v.check((text) => readMailAddress(text) !== undefined, 'must be a mail address'),
+        ),
         'portcullis@localhost',
       ),
       text: 'who mails come from',
@@ -773,6 +776,10 @@ const schema = v.object(
 export interface Judges {
   /** Tells an address or prefix from other text; TRUSTED_PROXIES must hold nothing else, but for `unix`. */
   readonly isPrefix: (text: string) => boolean;
+  /** Tells a prefix that no list may name, because it covers too much. */
+  readonly isTooWide: (prefix: string) => boolean;
+  /** Tells a country that has telephone numbers from other two letters. */
+  readonly isPhoneCountry: (code: string) => boolean;
   /** Returns the fault of a suffix of CLIENT_SUFFIXES, in words that follow it; undefined: none. */
   readonly suffixFault: (suffix: string) => string | undefined;
   /** Tells an address with its port that one can listen on from other text. */
@@ -784,7 +791,7 @@ export interface Judges {
  */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
-  { isPrefix, suffixFault, isEndpoint }: Judges,
+  { isPrefix, isTooWide, isPhoneCountry, suffixFault, isEndpoint }: Judges,
 ): Config {
   refuseRemoved(environment);
   const texts = Object.fromEntries(
@@ -803,6 +810,14 @@ export function readConfig(
     const unexpected = s[name].find((text) => !isWord(text) && !isPrefix(text));
     if (unexpected === undefined) continue;
     throw settingError(name, `holds '${quoted(unexpected)}', not an address or prefix`);
+  }
+  const wide = s.KNOWN_GOOD.find(isTooWide);
+  if (wide !== undefined) {
+    throw settingError('KNOWN_GOOD', `holds '${quoted(wide)}', which covers too much`);
+  }
+  const strange = s.SMS_COUNTRIES.find((code) => code !== '*' && !isPhoneCountry(code));
+  if (strange !== undefined) {
+    throw settingError('SMS_COUNTRIES', `holds '${strange}', no country of ISO 3166-1`);
   }
   for (const suffix of s.CLIENT_SUFFIXES) {
     const fault = suffixFault(suffix);

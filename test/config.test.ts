@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { it } from 'node:test';
+import { isSupportedCountry } from 'libphonenumber-js/max';
 import { settingsDocument } from '../src/commands/reference.ts';
 import {
   entriesThatFit,
@@ -16,11 +17,17 @@ import { readAccent } from '../src/core/accent.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { readEndpoint } from '../src/integrations/thread.ts';
 import { parsePrefix } from '../src/ip/prefix.ts';
+import { isPrefixTooWide } from '../src/reputation/lists/import/rows.ts';
 import { suffixFault } from '../src/signon/sites/client-id.ts';
 
 const isPrefix = (text: string) => parsePrefix(text).ok;
 const isEndpoint = (text: string) => readEndpoint(text) !== undefined;
-const judges = { isPrefix, suffixFault, isEndpoint };
+const isTooWide = (text: string) => {
+  const prefix = parsePrefix(text);
+  return prefix.ok && isPrefixTooWide(prefix.value);
+};
+const isPhoneCountry = isSupportedCountry;
+const judges = { isPrefix, isTooWide, isPhoneCountry, suffixFault, isEndpoint };
 const ageKey = 'age18q77hyk0ut0xqrpf7z9z6cscg9ujp7qdkdy8uq6ucgzc6v462ylswacmsz';
 const read = (environment: Record<string, string | undefined>) => readConfig(environment, judges);
 
@@ -147,7 +154,10 @@ const settings: Record<SettingName, { good: [string, unknown][]; bad: string[] }
   },
   MAIL_FROM: {
     good: [['p@example.org', 'p@example.org']],
-    bad: ['p', 'P <p@example.org>', 'p@a\r\nBcc: b@c'],
+    bad: [
+      ...['p', 'P <p@example.org>', 'p@a\r\nBcc: b@c', 'a@b,c@d', 'a@b@c', 'p@example..org'],
+      'p@[192.0.2.1]',
+    ],
   },
   SITE_NAME: {
     good: [
@@ -212,7 +222,7 @@ const settings: Record<SettingName, { good: [string, unknown][]; bad: string[] }
       ['FR, BE', ['FR', 'BE']],
       ['*', ['*']],
     ],
-    bad: ['fr', 'FRA', 'FR;BE', 'FR,*', 'FR,', 'all', 'FR\nBE'],
+    bad: ['UK', 'FR,XX', 'fr', 'FRA', 'FR;BE', 'FR,*', 'FR,', 'all', 'FR\nBE'],
   },
   BACKUP_FOLDER: { good: [['/b', '/b']], bad: ['\0'] },
   BACKUP_EVERY: {
@@ -301,7 +311,7 @@ const settings: Record<SettingName, { good: [string, unknown][]; bad: string[] }
   },
   KNOWN_GOOD: {
     good: [['192.0.2.1, 2001:db8::/32', ['192.0.2.1', '2001:db8::/32']]],
-    bad: ['10.0.0.1/8', 'resolver', 'a\nb'],
+    bad: ['10.0.0.1/8', 'resolver', 'a\nb', '0.0.0.0/0', '192.0.2.1,8.0.0.0/7', '2000::/3'],
   },
   DNS_ZONE: {
     good: [

@@ -5,6 +5,7 @@
 
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { isSupportedCountry } from 'libphonenumber-js/max';
 import { type Accounts, createAccounts } from '../access/accounts/accounts.ts';
 import { type ApiKeys, createApiKeys } from '../access/keys/api-keys.ts';
 import { loadMasterKey, type MasterKey } from '../access/keys/master-key.ts';
@@ -19,6 +20,7 @@ import { type Random, systemRandom } from '../core/random.ts';
 import { readEndpoint } from '../integrations/thread.ts';
 import { readPrefix } from '../ip/operator-prefix.ts';
 import type { Memory, MemoryReading } from '../reputation/check/operations.ts';
+import { isPrefixTooWide } from '../reputation/lists/import/rows.ts';
 import type { ListTools } from '../reputation/lists/operations.ts';
 import type { VotesInMemory } from '../reputation/requests/queue.ts';
 import type { RetractedReports } from '../reputation/votes/retract.ts';
@@ -53,9 +55,16 @@ export interface Workspace extends StoreTools, MemoryReading, VotesInMemory {
   readonly mailer?: Mailer;
 }
 
+function isTextTooWide(text: string): boolean {
+  const prefix = readPrefix(text);
+  return prefix.ok && isPrefixTooWide(prefix.value);
+}
+
 export function settings(): Config {
   const config = readConfig(processEnvironment(), {
     isPrefix: (text) => readPrefix(text).ok,
+    isTooWide: isTextTooWide,
+    isPhoneCountry: isSupportedCountry,
     suffixFault,
     isEndpoint: (text) => readEndpoint(text) !== undefined,
   });

@@ -29,7 +29,13 @@ import { memoryLog } from '../support/server/memory-log.ts';
 import { runCli, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
-const judges = { isPrefix: () => true, suffixFault: () => undefined, isEndpoint: () => true };
+const judges = {
+  isPrefix: () => true,
+  isTooWide: () => false,
+  isPhoneCountry: () => true,
+  suffixFault: () => undefined,
+  isEndpoint: () => true,
+};
 
 it('a sign-on that fails while it opens leaves no timer behind', async (t) => {
   const directory = makeTempDir('half-open');

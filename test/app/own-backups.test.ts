@@ -11,7 +11,13 @@ import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 /** No setting is given that they would judge, and the defaults are good. */
-const judges = { isPrefix: () => true, suffixFault: () => undefined, isEndpoint: () => true };
+const judges = {
+  isPrefix: () => true,
+  isTooWide: () => false,
+  isPhoneCountry: () => true,
+  suffixFault: () => undefined,
+  isEndpoint: () => true,
+};
 
 it('a backup whose process does not start is told of and ends nothing', async () => {
   const directory = makeTempDir('own-backups');

@@ -74,6 +74,8 @@ function send(message: FromThread): void {
 }
 
 async function run(setup: ThreadSetup): Promise<void> {
+  let close = () => {};
+  dieCleanly(() => close(), setup);
   const clock = openSharedTime(setup.memory.time);
   const log = createLog(setup.logLevel as LogLevel);
   const reader = openIpIndexReader(setup.reader);
@@ -138,7 +140,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     },
   });
   createThreadGauges(setup.threads, setup.gauges).write(setup.thread, server.taken);
-  dieCleanly(server, setup);
+  close = server.closeNow;
   const collectGarbage = openGarbageCollection();
   const follow = openAccepting(server);
   parentPort?.on('message', (message: ToThread) => {
@@ -184,9 +186,10 @@ function end(setup: ThreadSetup): void {
   parentPort?.close();
 }
 
-function dieCleanly(server: HttpServer, setup: ThreadSetup): void {
+/** @param close closes the server, once it is open */
+function dieCleanly(close: () => void, setup: ThreadSetup): void {
   function die(error: unknown): void {
-    server.closeNow();
+    close();
     const isForOperator = error instanceof OperatorError;
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     send({ failed: isForOperator ? error.message : text, isForOperator });

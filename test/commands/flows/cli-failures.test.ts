@@ -196,6 +196,13 @@ it('tells that the data directory is no use', async () => {
   await assertRefused(['serve'], /damaged/, { DATA_DIR: at('damaged'), PORT: '0' });
 });
 
+it('a log of accesses that can’t be written stops the start in one line', async () => {
+  const own = { DATA_DIR: at('no-log'), PORT: '0', LOG_LEVEL: 'error' };
+  for (const place of [directory.path, at('file/log')]) {
+    await assertRefused(['serve'], /ACCESS_LOG/, { ...own, ACCESS_LOG: place });
+  }
+});
+
 it('refuses a master key that others may read, or that is none', async () => {
   const keyFile = at('master.key');
   writeFileSync(keyFile, 'short', { mode: 0o600 });

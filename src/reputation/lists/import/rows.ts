@@ -262,7 +262,7 @@ function coversSpecialUse(prefix: Prefix): boolean {
 }
 
 /** A large part of IPv4 is too much in the form of a translator, too. */
-function isPrefixTooWide(prefix: Prefix): boolean {
+export function isPrefixTooWide(prefix: Prefix): boolean {
   const bits = embeddedBits(prefix);
   return prefix.length < prefixLengthMin[prefix.family] || (bits >= 0 && bits < prefixLengthMin[4]);
 }
