@@ -43,7 +43,10 @@ it('every change stands on one page, newest first, until two years are over', as
   assert.deepEqual(
     { command: command.slice(0, 6), before, after, address },
     {
-      ...{ command: 'change', before: 'a', after: 'b', address: '::1' },
+      command: 'change',
+      before: 'a',
+      after: 'b',
+      address: '::1',
     },
   );
   clock.advance(auditKeptMs);

@@ -48,7 +48,10 @@ it('a sign-on that fails while it opens leaves no timer behind', async (t) => {
     const starting = startSignon({
       store: { ...store, scan: () => Promise.reject(new Error('the disk is gone')) },
       maintenance: localMaintenance(store),
-      ...{ clock, random: seededRandom(1), log, demo: false },
+      clock,
+      random: seededRandom(1),
+      log,
+      demo: false,
       personalData: () => [],
       webhooks: storedWebhooks(store),
       destinations: openDestinations({ allowPrivate: false }),

@@ -37,7 +37,13 @@ async function openNode(node: number) {
   const tickets = createTickets({ clock, random, node });
   const own = createChallenges({ pool, tickets, random, ...smallBounds });
   const listener = await openInternalListener({
-    ...{ host: '127.0.0.1', port: 0, node, key, clock, log, challenges: own },
+    host: '127.0.0.1',
+    port: 0,
+    node,
+    key,
+    clock,
+    log,
+    challenges: own,
   });
   const urlOf = async (other: number) => urls.get(other);
   const all = nodeChallenges({ own, node, key, clock, log, urlOf });
@@ -203,7 +209,14 @@ it('who connects and says nothing is sent away sooner than Node looks', async ()
   const tickets = createTickets({ clock, random, node: 6 });
   const own = createChallenges({ pool: knownPool().pool, tickets, random, ...smallBounds });
   const listener = await openInternalListener({
-    ...{ host: '127.0.0.1', port: 0, node: 6, key, clock, log, challenges: own, requestMsMax },
+    host: '127.0.0.1',
+    port: 0,
+    node: 6,
+    key,
+    clock,
+    log,
+    challenges: own,
+    requestMsMax,
   });
   const bare = createServer({ requestTimeout: requestMsMax, headersTimeout: requestMsMax });
   bare.listen(0, '127.0.0.1');

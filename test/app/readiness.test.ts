@@ -17,12 +17,10 @@ import { memoryLog } from '../support/server/memory-log.ts';
 async function readyzOf(readiness: () => Promise<Readiness>) {
   const urls = { baseUrl: 'http://localhost', secureUrl: 'http://localhost' };
   const routes = serviceRoutes({
-    ...{
-      guard: guardOf(),
-      assets: { url: String, brand: {} },
-      endpoints: [],
-      clock: systemClock(),
-    },
+    guard: guardOf(),
+    assets: { url: String, brand: {} },
+    endpoints: [],
+    clock: systemClock(),
     metrics: createMetrics(),
     readiness,
     config: { ...urls, metricsToken: undefined, host: '', trustedProxies: [] },
@@ -48,7 +46,11 @@ it('a server whose follower has failed is not ready, and says how far behind it 
     failWith = resolve;
   });
   const follower = createFollower({
-    ...{ store, clock, from: 0n, log: memoryLog().log, onFailure: failWith },
+    store,
+    clock,
+    from: 0n,
+    log: memoryLog().log,
+    onFailure: failWith,
     pollMs: 1,
     apply({ seq }) {
       if (seq === 2n) throw new Error('an event that nobody understands');

@@ -21,7 +21,12 @@ function open(store = createMemoryStore()) {
   const timings = createTimings(2);
   const refused = new Map<string, number>();
   const sampling = startSampling({
-    ...{ activity, statuses, counters, timings, clock, log: createLog('silent') },
+    activity,
+    statuses,
+    counters,
+    timings,
+    clock,
+    log: createLog('silent'),
     store: { ...store, writeState: () => ({ available: true, fatal: false, detail: '' }) },
     others: () => refused,
   });

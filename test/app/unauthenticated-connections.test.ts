@@ -22,11 +22,19 @@ const { log, lines } = memoryLog();
 const key = Buffer.alloc(32, 7);
 const random = seededRandom(1);
 const challenges = createChallenges({
-  ...{ pool: knownPool().pool, tickets: createTickets({ clock, random, node: 1 }), random },
+  pool: knownPool().pool,
+  tickets: createTickets({ clock, random, node: 1 }),
+  random,
   ...smallBounds,
 });
 const listener = await openInternalListener({
-  ...{ host: '127.0.0.1', port: 0, node: 1, key, clock, log, challenges },
+  host: '127.0.0.1',
+  port: 0,
+  node: 1,
+  key,
+  clock,
+  log,
+  challenges,
 });
 const port = Number(new URL(listener.url).port);
 const [strangers] = listener.tables;

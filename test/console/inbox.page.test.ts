@@ -11,12 +11,22 @@ import { operations } from '../../src/operations/catalog.ts';
 import { testFrame } from '../web/page-fixtures.ts';
 
 const list = {
-  ...{ name: 'ipsum', from: 'lists.example/ipsum.txt', rows: 120_430, added: 3, removed: 1 },
-  ...{ freshAt: Date.UTC(2026, 10, 25, 8), failures: 3, failure: 'HTTP 503 <b>', heldRows: 0 },
+  name: 'ipsum',
+  from: 'lists.example/ipsum.txt',
+  rows: 120_430,
+  added: 3,
+  removed: 1,
+  freshAt: Date.UTC(2026, 10, 25, 8),
+  failures: 3,
+  failure: 'HTTP 503 <b>',
+  heldRows: 0,
   state: 'failing' as const,
 };
 const budget = {
-  ...{ id: 'nJ3x0cF8kq2W5yT7sQ1bVw', email: 'ada@mail.example', open: 96.4, limit: 100.9 },
+  id: 'nJ3x0cF8kq2W5yT7sQ1bVw',
+  email: 'ada@mail.example',
+  open: 96.4,
+  limit: 100.9,
   limitOfMember: 1_000,
 };
 const view: InboxView = {
@@ -112,7 +122,10 @@ it('says what the figures are compared with where one is compared', () => {
 it('counts the steps that are done as the page of set-up does', () => {
   const checklist = checklistPage(testFrame('en'), {
     ...view,
-    ...{ newestBackupAt: undefined, geoMadeAt: 1, isGeoFresh: false, address: 'ada@mail.example' },
+    newestBackupAt: undefined,
+    geoMadeAt: 1,
+    isGeoFresh: false,
+    address: 'ada@mail.example',
   });
   for (const html of [inboxPage(testFrame('en'), view), checklist]) {
     assert.deepEqual(html.match(/\d of \d done(?=<)/g), ['1 of 6 done']);
@@ -132,13 +145,32 @@ it('an account near the end of its votes has a card, with what vouching gives it
 
 it('a peer whose rows wait has a card with examples, and one of a strange key leads to its page', () => {
   const peer: ShownPeer = {
-    ...{ name: 'b.example', url: 'https://b.example', state: 'held', held: 'many new rows' },
+    name: 'b.example',
+    url: 'https://b.example',
+    state: 'held',
+    held: 'many new rows',
     counts: true,
-    ...{ weight: 1, isNew: false, isOwn: false, follows: '', rows: 9, open: 0, budget: 500 },
-    ...{ refused: 0, confirmed: 0, knownGood: 0, freshAt: 0, headEndsAt: 0, failure: '' },
-    ...{ heldRows: 1_501, heldExamples: ['45.1.1.1', '2a10::/64'], owner: '', ownBudget: 0 },
-    ...{ heldHash: '0a1b2c3d4e5f', hasChanged: false },
-    ...{ isIndependent: false, key: 'b.example+1+A' },
+    weight: 1,
+    isNew: false,
+    isOwn: false,
+    follows: '',
+    rows: 9,
+    open: 0,
+    budget: 500,
+    refused: 0,
+    confirmed: 0,
+    knownGood: 0,
+    freshAt: 0,
+    headEndsAt: 0,
+    failure: '',
+    heldRows: 1_501,
+    heldExamples: ['45.1.1.1', '2a10::/64'],
+    owner: '',
+    ownBudget: 0,
+    heldHash: '0a1b2c3d4e5f',
+    hasChanged: false,
+    isIndependent: false,
+    key: 'b.example+1+A',
   };
   const [card, ...others] = cardsOf('en', { peers: [peer] });
   assert.deepEqual(others, []);

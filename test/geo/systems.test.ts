@@ -158,7 +158,9 @@ test('the file is read for the first question alone, and after a fault not for e
   let builds = 0;
   let isBroken = true;
   const systems = openSystems({
-    ...{ asnMmdbPath: '/nowhere', clock, onFailure: () => undefined },
+    asnMmdbPath: '/nowhere',
+    clock,
+    onFailure: () => undefined,
     build: async () => {
       builds++;
       if (isBroken) throw new Error('cannot be read');

@@ -14,7 +14,13 @@ import type { PlainRoute } from '../../src/http/router.ts';
 import { ask, startServer } from './raw.ts';
 
 const packed = (body: Uint8Array, coding = 'gzip', clientIp = '192.0.2.1'): Request => ({
-  ...{ method: 'POST', path: '/', param: '', query: '', clientIp, id: 'x', body },
+  method: 'POST',
+  path: '/',
+  param: '',
+  query: '',
+  clientIp,
+  id: 'x',
+  body,
   headers: { 'content-encoding': [coding] },
 });
 
@@ -121,7 +127,11 @@ test('packed bodies that are worked on hold no more memory than others may', asy
 });
 
 const route = (path: string, takesGzip: boolean): PlainRoute => ({
-  ...{ kind: 'plain', method: 'POST', path, bodyBytesMax: 100, takesGzip },
+  kind: 'plain',
+  method: 'POST',
+  path,
+  bodyBytesMax: 100,
+  takesGzip,
   handle: () => ({ status: 200, headers: [] }),
 });
 

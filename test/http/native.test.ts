@@ -130,7 +130,10 @@ test('another thread loads what was checked without hashing it, and a file that 
   writeFileSync(file, 'trusted');
   const loads: string[] = [];
   const at: PlatformFacts = {
-    ...{ platform: 'linux', arch: 'x64', nodeVersion: 'v20.20.2', modules: '115' },
+    platform: 'linux',
+    arch: 'x64',
+    nodeVersion: 'v20.20.2',
+    modules: '115',
     glibc: () => '2.41',
     folderOf: () => folder.path,
     load: (id) => loads.push(id),

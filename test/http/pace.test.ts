@@ -22,14 +22,20 @@ async function paced() {
   const clock = manualClock(0);
   let handled = 0;
   const page: PlainRoute = {
-    ...{ kind: 'plain', method: 'GET', path: '/page' },
+    kind: 'plain',
+    method: 'GET',
+    path: '/page',
     handle: () => {
       handled++;
       return { status: 200, headers: [], body: 'a page' };
     },
   };
   const keyed: PlainRoute = {
-    ...{ kind: 'plain', method: 'GET', path: '/keyed', who: 'api-key', headers: ['key'] },
+    kind: 'plain',
+    method: 'GET',
+    path: '/keyed',
+    who: 'api-key',
+    headers: ['key'],
     handle: ({ headers }) => ({ status: headers.key?.[0] === 'good' ? 200 : 401, headers: [] }),
   };
   const probe: PlainRoute = { ...page, path: '/probe', isProbe: true };
@@ -43,7 +49,10 @@ async function paced() {
     (await ask(server.port, from(...request)))[0]?.status;
   return {
     ...server,
-    ...{ clock, from, statusOf, handled: () => handled },
+    clock,
+    from,
+    statusOf,
+    handled: () => handled,
   };
 }
 

@@ -142,7 +142,10 @@ test('who lets most bodies wait gives up the oldest of them, with an answer', as
   await using running = await startServer(routes([]), {
     addresses: behindProxy,
     limits: {
-      ...{ ...anyRate, waitingMax: 12, waitingPerClientMax: 8, waitingPerNetworkMax: 10 },
+      ...anyRate,
+      waitingMax: 12,
+      waitingPerClientMax: 8,
+      waitingPerNetworkMax: 10,
       drainTimeoutMs: 20,
     },
   });

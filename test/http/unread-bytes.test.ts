@@ -77,7 +77,9 @@ const own = () => new Uint8Array(new SharedArrayBuffer(large));
 const bodies = { list: () => [own()], feed: () => feed, page: () => text, own };
 const routes = Object.entries(bodies).map(
   ([name, body]): Route => ({
-    ...{ kind: 'plain', method: 'GET', path: `/${name}` },
+    kind: 'plain',
+    method: 'GET',
+    path: `/${name}`,
     handle: () => ({ status: 200, headers: [], body: body() }),
   }),
 );

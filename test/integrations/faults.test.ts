@@ -57,15 +57,16 @@ function live(more: object) {
     knownGood: false,
   };
   const options = {
-    ...{ quotaGuard: { authenticate: () => 3 }, check: { judge: () => verdict }, clock },
-    ...{ index: indexOf({}), maliciousBy: () => [0] },
-    ...{
-      captchaFrom: 0,
-      spares: () => false,
-      bans: { endOf: () => 0, lengthBelow: () => -1 },
-      isSpent: () => false,
-      spotRefusal: () => {},
-    },
+    quotaGuard: { authenticate: () => 3 },
+    check: { judge: () => verdict },
+    clock,
+    index: indexOf({}),
+    maliciousBy: () => [0],
+    captchaFrom: 0,
+    spares: () => false,
+    bans: { endOf: () => 0, lengthBelow: () => -1 },
+    isSpent: () => false,
+    spotRefusal: () => {},
     count: (outcome: string) => counted.push(outcome),
     log: { error: (_: object, text: string) => logged.push(text) },
     ...more,
@@ -115,7 +116,10 @@ it('the gate says no verdict when it can’t look: the server’s 500 is all the
   const gate = (judge: () => object) => {
     const counted: string[] = [];
     const [route] = gateRoutes({
-      ...{ check: { judge }, clock, passes: { look: () => 'none' }, hasProxies: true },
+      check: { judge },
+      clock,
+      passes: { look: () => 'none' },
+      hasProxies: true,
       noteMark: () => undefined,
       blocked: createBlockedPage({ baseUrl: '' }),
       count: (outcome: string) => counted.push(outcome),

@@ -15,8 +15,11 @@ import { makeTempDir } from '../support/server/temp-dir.ts';
 function queryFor({ client, redirect, scopes, state, codeChallenge }: AuthorizationRequest) {
   const pkce = { code_challenge: codeChallenge, code_challenge_method: 'S256' };
   return queryOf({
-    ...{ client_id: client.id, redirect_uri: redirect.text, response_type: 'code' },
-    ...{ scope: scopes.join(' '), state },
+    client_id: client.id,
+    redirect_uri: redirect.text,
+    response_type: 'code',
+    scope: scopes.join(' '),
+    state,
     ...(codeChallenge === undefined ? {} : pkce),
   });
 }

@@ -168,7 +168,10 @@ test('who waits for a mail keeps one row, whatever is asked for and how often', 
   assert.equal(await transactions.find(first!, 'b1'), undefined, 'the newest has the place');
   assert.equal((await transactions.find(other!, 'b1'))?.request.state, 's2');
   assert.deepEqual(transactions.waiting(), {
-    ...{ kind: 'waiting_request', rows: 1, max: waitingMax, refused: 0 },
+    kind: 'waiting_request',
+    rows: 1,
+    max: waitingMax,
+    refused: 0,
   });
 });
 

@@ -46,7 +46,10 @@ it('no step names a host, a zone or a blank of the docs', () => {
     for (const family of [undefined, ...families]) {
       for (const score of scores) {
         const steps = target.steps({
-          ...{ family, score, mark: 'a'.repeat(40), key: 'pcl_own' },
+          family,
+          score,
+          mark: 'a'.repeat(40),
+          key: 'pcl_own',
         });
         assert.ok(steps.length > 0, target.name);
         assert.equal(new Set(steps.map(({ id }) => id)).size, steps.length, target.name);
@@ -141,16 +144,18 @@ it('the screens of what may ask by HTTP/1.0 say what to set, in both languages',
   for (const language of ['en', 'fr'] as const) {
     const saying = targets.filter((target) => {
       const page = connectPage(tools.frame(language), {
-        ...{
-          target,
-          sampleValues: usual,
-          key: 'none',
-          wrong: {},
-          watch: undefined,
-          isOpen: true,
-          docs: '/docs',
-        },
-        ...{ trustsLoopback: false, siteKey: undefined, isOperator: false, csrf: '', baseUrl: '' },
+        target,
+        sampleValues: usual,
+        key: 'none',
+        wrong: {},
+        watch: undefined,
+        isOpen: true,
+        docs: '/docs',
+        trustsLoopback: false,
+        siteKey: undefined,
+        isOperator: false,
+        csrf: '',
+        baseUrl: '',
         vouched: 'none',
       });
       return /proxy_http_version 1\.1[”\u{a0}\u{202f}]|ADMIN_LISTEN/u.test(page);
@@ -199,15 +204,19 @@ it('an operator is led to where accounts are vouched for, and a plugin’s page 
   const tools = createPageTools({ assets: openAssets(), links: siteLinks, https: false });
   const pageOf = (name: string, isOperator: boolean, vouched: Vouched = 'none') =>
     connectPage(tools.frame('en'), {
-      ...{
-        target: targets.find((one) => one.name === name)!,
-        sampleValues: usual,
-        key: 'none',
-        wrong: {},
-      },
-      ...{ watch: undefined, isOpen: true, docs: '/docs', trustsLoopback: false, isOperator },
+      target: targets.find((one) => one.name === name)!,
+      sampleValues: usual,
+      key: 'none',
+      wrong: {},
+      watch: undefined,
+      isOpen: true,
+      docs: '/docs',
+      trustsLoopback: false,
+      isOperator,
       vouched,
-      ...{ siteKey: undefined, csrf: 'x', baseUrl: 'https://rep.example' },
+      siteKey: undefined,
+      csrf: 'x',
+      baseUrl: 'https://rep.example',
     });
   assert.match(pageOf('fail2ban', true), /href="\/admin\/people"/);
   assert.doesNotMatch(pageOf('fail2ban', false), /\/admin\/people/);

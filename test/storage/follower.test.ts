@@ -320,8 +320,12 @@ it('a read without an answer counts as stale from its start, and one that is ans
       answer = resolve;
     });
   const follower = createFollower({
-    ...{ store: { read, onHint: () => () => {} }, apply() {}, from: 0n, clock },
-    ...{ log: memoryLog().log, pollMs: 600_000 },
+    store: { read, onHint: () => () => {} },
+    apply() {},
+    from: 0n,
+    clock,
+    log: memoryLog().log,
+    pollMs: 600_000,
   });
   follower.start();
   clock.advance(1_500);

@@ -121,9 +121,14 @@ it('what the agent reads in a log is reported and banned', async (context) => {
   writeFileSync(
     `${root}/custom.yaml`,
     JSON.stringify({
-      ...{ bin_path: program, feed_via_stdin: true, total_retries: -1, update_frequency: '1s' },
-      ...{ api_url: `http://127.0.0.1:${server.port}/`, api_key: bouncerKey },
-      ...{ log_mode: 'stdout', log_level: 'info' },
+      bin_path: program,
+      feed_via_stdin: true,
+      total_retries: -1,
+      update_frequency: '1s',
+      api_url: `http://127.0.0.1:${server.port}/`,
+      api_key: bouncerKey,
+      log_mode: 'stdout',
+      log_level: 'info',
     }),
   );
   const bouncer = run('crowdsec-custom-bouncer', `${root}/custom.yaml`);

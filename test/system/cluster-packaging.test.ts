@@ -75,7 +75,9 @@ before(async (context) => {
   }
   port = await freePort();
   const more = {
-    ...{ listen_addresses: '127.0.0.1', port: `${port}`, ssl: 'on' },
+    listen_addresses: '127.0.0.1',
+    port: `${port}`,
+    ssl: 'on',
     ssl_cert_file: `${secrets}/database.pem`,
     ssl_key_file: `${secrets}/database.key`,
   };
@@ -138,8 +140,12 @@ const urlOf = (authority: string, host = 'localhost') =>
 
 function settingsOf(dataDir: string, url: string): Environment {
   return {
-    ...{ DATA_DIR: dataDir, DATABASE_URL: url, SMTP_URL: 'smtp://127.0.0.1:9' },
-    ...{ MASTER_KEY_FILE: `${directory.path}/master.key`, CLIENT_LIMITS: 'off', LOG_LEVEL: 'info' },
+    DATA_DIR: dataDir,
+    DATABASE_URL: url,
+    SMTP_URL: 'smtp://127.0.0.1:9',
+    MASTER_KEY_FILE: `${directory.path}/master.key`,
+    CLIENT_LIMITS: 'off',
+    LOG_LEVEL: 'info',
   };
 }
 
@@ -169,8 +175,11 @@ test('nodes speak TLS with the database, and with no other that has its name', a
     const baseUrl = `http://localhost:${front}`;
     const env = {
       ...settingsOf(dataDir, urlOf(`${secrets}/ca.pem`)),
-      ...{ PORT: `${upstreams[i]}`, TRUSTED_PROXIES: '127.0.0.1' },
-      ...{ BASE_URL: baseUrl, SECURE_URL: baseUrl, DRAIN_MS: drainMs },
+      PORT: `${upstreams[i]}`,
+      TRUSTED_PROXIES: '127.0.0.1',
+      BASE_URL: baseUrl,
+      SECURE_URL: baseUrl,
+      DRAIN_MS: drainMs,
     };
     return startTestServer({ threads: 1, demo: false, dataDir, env });
   };
@@ -187,7 +196,9 @@ test('nodes speak TLS with the database, and with no other that has its name', a
 
   const args = ['run', '--config', 'data/packaging/Caddyfile', '--adapter', 'caddyfile'];
   caddy = startCommand('caddy', args, {
-    ...{ PATH: process.env.PATH!, HOME: directory.path, DOMAIN: `http://localhost:${front}` },
+    PATH: process.env.PATH!,
+    HOME: directory.path,
+    DOMAIN: `http://localhost:${front}`,
     UPSTREAM: upstreams.map((upstream) => `127.0.0.1:${upstream}`).join(' '),
   });
   const ask = () => fetchFrom(front, '/healthz', { headers: { Host: `localhost:${front}` } });

@@ -186,7 +186,9 @@ smtpd_recipient_restrictions = reject_unauth_destination
 ${sample('postfix')}`;
   const env = {
     PATH: '/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin',
-    ...{ DIR: own, NODE: process.execPath, ENTRY: entry },
+    DIR: own,
+    NODE: process.execPath,
+    ENTRY: entry,
     DIALOGUE: dialogue,
     ADDRESSES: '198.51.100.7 8.8.8.8',
   };
@@ -232,7 +234,8 @@ it('SpamAssassin scores a mail by its last relay', async (context) => {
   const args = ['-t', '-C', `${own}/rules`, `--siteconfigpath=${own}/site`, '-p', `${own}/prefs`];
   const tests = (address: string) => {
     const { stdout, stderr } = spawnSync('spamassassin', args, {
-      ...{ input: mailFrom(address), encoding: 'utf8' },
+      input: mailFrom(address),
+      encoding: 'utf8',
       env: { PATH: '/usr/bin:/bin', HOME: own },
     });
     return /^X-Spam-Tests: (.*)$/m.exec(stdout)?.[1] ?? stdout + stderr;
@@ -268,7 +271,9 @@ group "rbl" { symbols { RBL_PORTCULLIS { weight = 4.0; } } }
   try {
     const symbols = async (address: string) => {
       const answer = await fetch(`http://127.0.0.1:${ownPort}/checkv2`, {
-        ...{ method: 'POST', headers: { IP: address }, body: mailFrom(address) },
+        method: 'POST',
+        headers: { IP: address },
+        body: mailFrom(address),
       });
       return Object.keys(((await answer.json()) as { symbols: object }).symbols);
     };

@@ -41,8 +41,11 @@ for (const demo of [true, false])
     const profile = /given_name\W+Ada\b/;
     const codeOfSite = async () => {
       const query = new URLSearchParams({
-        ...{ client_id: 'example.com', redirect_uri: 'https://example.com/cb' },
-        ...{ response_type: 'code', scope: 'openid profile', state: 's' },
+        client_id: 'example.com',
+        redirect_uri: 'https://example.com/cb',
+        response_type: 'code',
+        scope: 'openid profile',
+        state: 's',
       });
       const back = await at.agreed(`${at.server.baseUrl}/authorize.php?${query}`);
       return back.searchParams.get('code')!;

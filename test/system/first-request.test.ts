@@ -28,9 +28,12 @@ before(async () => {
   server = await startTestServer({
     threads: 3,
     env: {
-      ...{ PORT: `${port}`, BASE_URL: `http://127.0.0.1:${port}` },
-      ...{ CLIENT_LIMITS: 'off', TRUSTED_PROXIES: '127.0.0.1' },
-      ...{ DNS_ZONE: zone, DNS_LISTEN: `127.0.0.1:${dnsPort}` },
+      PORT: `${port}`,
+      BASE_URL: `http://127.0.0.1:${port}`,
+      CLIENT_LIMITS: 'off',
+      TRUSTED_PROXIES: '127.0.0.1',
+      DNS_ZONE: zone,
+      DNS_LISTEN: `127.0.0.1:${dnsPort}`,
       SPOE_LISTEN: `127.0.0.1:${spoePort}`,
     },
   });

@@ -31,7 +31,9 @@ const directory = makeTempDir('haproxy');
 const env = { TRUSTED_PROXIES: '127.0.0.1' };
 const start = (more: Readonly<Record<string, string>>) =>
   startTestServer({
-    ...{ threads: 1, demo: false, dataDir: `${directory.path}/data` },
+    threads: 1,
+    demo: false,
+    dataDir: `${directory.path}/data`,
     env: { ...env, ...more },
   });
 let server: TestServer;

@@ -268,8 +268,13 @@ it('what an agent tells one node is in the stream of the other, and so is its en
     assert.ok(!added.includes(banned));
   }
   const alert = {
-    ...{ scenario: 'crowdsecurity/ssh-bf', message: 'seen', simulated: false, capacity: 5 },
-    ...{ decisions: null, events: [], remediation: true },
+    scenario: 'crowdsecurity/ssh-bf',
+    message: 'seen',
+    simulated: false,
+    capacity: 5,
+    decisions: null,
+    events: [],
+    remediation: true,
     source: { ip: banned, scope: 'Ip', value: banned },
   };
   // The token of one node is good on the other.

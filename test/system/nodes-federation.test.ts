@@ -71,7 +71,12 @@ it('a node that does not know yet that it was replaced publishes nothing, and th
       const { index, entries, policy } = world;
       const { contributions } = entries;
       return createPublisher({
-        ...{ store: place, masterKey, clock, log, least: 1, licence: '' },
+        store: place,
+        masterKey,
+        clock,
+        log,
+        least: 1,
+        licence: '',
         changes: createChanges({
           index,
           selection: createSelection({ index, contributions, policy: policy.get, least: 1 }),

@@ -104,7 +104,11 @@ async function fenceOf(store: PostgresStore): Promise<RowCheck> {
 
 async function prune(store: PostgresStore, local: Store, fence?: RowCheck): Promise<number> {
   return pruneJournal({
-    ...{ store, local, fence: fence ?? (await fenceOf(store)), everyEvents: 1, keepEvents: 0 },
+    store,
+    local,
+    fence: fence ?? (await fenceOf(store)),
+    everyEvents: 1,
+    keepEvents: 0,
     withoutCheckpoint: (work) => work(),
     signal: new AbortController().signal,
   });

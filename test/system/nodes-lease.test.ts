@@ -51,7 +51,12 @@ async function withNode(
   const local = await openLocal(`${directory.path}/${name}/store`, clock);
   const replaced: Error[] = [];
   const node = await joinNodes({
-    ...{ store, local, clock, log, aliveMs, beatMs: 50 },
+    store,
+    local,
+    clock,
+    log,
+    aliveMs,
+    beatMs: 50,
     agreement: await openAgreement(store, log),
     identity: { name, version: '1' },
     positions: { appliedSeq: 3n, checkpointSeq: 2n },

@@ -46,7 +46,8 @@ after(async () => {
 /** Tables that know system 64500 and France as the lower halves of so many networks of a block, from one of them on. */
 function writeTables(block: number, from: number, to: number): Record<string, string> {
   const facts = {
-    ...{ autonomous_system_number: 64_500, autonomous_system_organization: 'Example' },
+    autonomous_system_number: 64_500,
+    autonomous_system_organization: 'Example',
     country: { iso_code: 'FR' },
   };
   const networks = Array.from({ length: to - from }, (_, i) => {

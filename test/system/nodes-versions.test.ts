@@ -75,8 +75,13 @@ async function ban(node: TestServer, n: number): Promise<number> {
   const login = { machine_id: 'm', password: agentKey, scenarios: [] };
   const { token } = (await post('/v1/watchers/login', login)).json() as { token: string };
   const alert = {
-    ...{ scenario: 'crowdsecurity/ssh-bf', message: 'seen', simulated: false, capacity: 5 },
-    ...{ decisions: null, events: [], remediation: true },
+    scenario: 'crowdsecurity/ssh-bf',
+    message: 'seen',
+    simulated: false,
+    capacity: 5,
+    decisions: null,
+    events: [],
+    remediation: true,
     source: { ip: addressOf(n), scope: 'Ip', value: addressOf(n) },
   };
   return (await post('/v1/alerts', [alert], { Authorization: `Bearer ${token}` })).status;

@@ -110,7 +110,7 @@ async function nameServer(): Promise<{ port: number; close(): void }> {
     const answer = { type, name: question.name, ttl: 1, data } as const;
     const answers = data !== undefined && question.type === type ? [answer] : [];
     const flags = 0x0400;
-    const reply = { ...{ type: 'response', id: query.id, flags, answers } } as const;
+    const reply = { type: 'response', id: query.id, flags, answers } as const;
     const { questions = [] } = query;
     socket.send(encodeDns({ ...reply, questions } as never), from.port, from.address);
   });

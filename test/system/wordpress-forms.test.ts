@@ -324,7 +324,8 @@ withPhp('the picture on the sign-in page has two pixels for each dot, or more', 
   await withBrowser(async (browser) => {
     for (const width of [1_200, 375]) {
       const context = await openContext(browser, {
-        ...{ viewport: { width, height: 900 }, reducedMotion: 'no-preference' },
+        viewport: { width, height: 900 },
+        reducedMotion: 'no-preference',
       });
       const page = await context.newPage();
       await page.goto(`${site.origin}/wp-login.php`);

@@ -293,8 +293,12 @@ describe('WordPress: the plugin with a whole server', () => {
 
       const comment = (more: Record<string, string>) =>
         createAgent(site).post('/wp-comments-post.php', {
-          ...{ author: 'Bob', email: 'bob@mail.example', comment: `Hello ${Object.keys(more)}` },
-          ...{ comment_post_ID: '1', comment_parent: '0', ...more },
+          author: 'Bob',
+          email: 'bob@mail.example',
+          comment: `Hello ${Object.keys(more)}`,
+          comment_post_ID: '1',
+          comment_parent: '0',
+          ...more,
         });
       assert.equal((await comment({})).status, 403);
       assert.equal((await comment({ [field]: used })).status, 403);

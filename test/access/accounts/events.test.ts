@@ -45,12 +45,20 @@ const events: readonly AccessEvent[] = [
   },
   { kind: 'account.released', account: 'abc' },
   {
-    ...{ kind: 'key.created', account: 'abc', key: 'k2', hash },
-    ...{ facts: new Uint8Array(), scopes: keyScopes.bouncer },
+    kind: 'key.created',
+    account: 'abc',
+    key: 'k2',
+    hash,
+    facts: new Uint8Array(),
+    scopes: keyScopes.bouncer,
   },
   {
-    ...{ kind: 'key.created', account: 'abc', key: 'k3', hash },
-    ...{ facts: new Uint8Array(), scopes: keyScopes.mail | keyScopes.check },
+    kind: 'key.created',
+    account: 'abc',
+    key: 'k3',
+    hash,
+    facts: new Uint8Array(),
+    scopes: keyScopes.mail | keyScopes.check,
   },
 ];
 

@@ -46,7 +46,10 @@ function bench() {
     onUnread: () => said.push('unread'),
   });
   return {
-    ...{ said, sent, asked, exchange },
+    said,
+    sent,
+    asked,
+    exchange,
     count: (n: number) => (counted = n),
     fail: (what: typeof failing) => (failing = what),
     setOthers: (told: NodeMessage[]) => (others = told),

@@ -135,7 +135,8 @@ async function agent() {
   const client = from(newClient());
   const login = (password = text as string): Promise<Answer> =>
     server.fetch('/v1/watchers/login', {
-      ...{ method: 'POST', headers: { ...client, ...asJson } },
+      method: 'POST',
+      headers: { ...client, ...asJson },
       body: JSON.stringify({ machine_id: 'limited', password, scenarios: [] }),
     });
   /** One call is all that is left: the log-in took it. */
@@ -151,8 +152,10 @@ async function agent() {
 }
 
 const wrongChallenge = {
-  ...{ captcha_token: 'x', captcha_answer: 'x' },
-  ...{ email: 'new@example.org', password: personPassword },
+  captcha_token: 'x',
+  captcha_answer: 'x',
+  email: 'new@example.org',
+  password: personPassword,
 };
 const removal = { address: '45.10.0.7', reason: 'The machine was cleaned.' };
 const tip = { address: '45.10.0.7', categories: '18' };
@@ -165,7 +168,10 @@ async function registers(client: string, visitor = webVisitor(server)): Promise<
   const path = `/captcha/img/${token}.gif`;
   const picture = await server.fetch(path, { headers: from(newClient()) });
   const fields = {
-    ...{ csrf: csrf!, ...nobody(), captcha_token: token!, password: personPassword },
+    csrf: csrf!,
+    ...nobody(),
+    captcha_token: token!,
+    password: personPassword,
     captcha_answer: solveGif(new Uint8Array(picture.bytes)).word,
   };
   return visitor.post('/register', new URLSearchParams(fields).toString(), from(client));

@@ -39,7 +39,9 @@ describe('packed bodies', () => {
   }
 
   const alert = (ip: string) => ({
-    ...{ scenario: 'crowdsecurity/ssh-bf', message: 'm', simulated: false },
+    scenario: 'crowdsecurity/ssh-bf',
+    message: 'm',
+    simulated: false,
     source: { ip, scope: 'Ip', value: ip },
   });
 

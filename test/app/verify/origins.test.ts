@@ -73,7 +73,10 @@ after(() => directory.remove());
 async function verify(dataDir: string): Promise<readonly string[]> {
   const random = seededRandom(52);
   const { findings } = await verifyDataDir({
-    ...{ dataDir, path: `${dataDir}/store`, clock: systemClock(), random },
+    dataDir,
+    path: `${dataDir}/store`,
+    clock: systemClock(),
+    random,
   });
   return findings.lines;
 }

@@ -53,7 +53,9 @@ interface Stretch {
 /** The digits alone, so that the places where they are said can be found. */
 const plain: Acoustics = {
   ...usualAcoustics,
-  ...{ equaliserDb: 0, reflections: 0, babbleDb: Number.POSITIVE_INFINITY },
+  equaliserDb: 0,
+  reflections: 0,
+  babbleDb: Number.POSITIVE_INFINITY,
 };
 
 /** Above the floor of noise, below the softest digit: three quarters of the loudest one. */

@@ -35,7 +35,9 @@ it('each screen is clean', { timeout: 900_000 }, async () => {
   assert.ok((await own.post('/report', reported)).status < 400);
   const prefix = '2001:db8:1234:5678::/64';
   const added = await own.post('/admin/allow/change', {
-    ...{ do: 'add', prefix, reason: 'our own office' },
+    do: 'add',
+    prefix,
+    reason: 'our own office',
   });
   const marked = {
     ...queries,
@@ -51,7 +53,9 @@ it('each screen is clean', { timeout: 900_000 }, async () => {
   const hosts = ['--host', 'a-very-long-name-of-a-shop.example.com', '--host', 'example.org'];
   await server.cliJson('sitekey', 'create', email, ...hosts);
   const sites = createBlockedSites({
-    ...{ store: people.store, clock: systemClock(), rules: { demo: true } },
+    store: people.store,
+    clock: systemClock(),
+    rules: { demo: true },
   });
   for (const domain of ['a-very-long-name-of-a-shop.example.com', 'example.org', 'localhost']) {
     assert.ok((await sites.block(domain)).ok);

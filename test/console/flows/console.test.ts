@@ -135,7 +135,9 @@ it('the system says what was done in words', async () => {
 
 it('a change wants a token of our own and a recent proof', async () => {
   const forged = await ada.post('/admin/allow/change', {
-    ...{ do: 'add', prefix: '203.0.113.0/24', csrf: 'x'.repeat(43) },
+    do: 'add',
+    prefix: '203.0.113.0/24',
+    csrf: 'x'.repeat(43),
   });
   assert.equal(forged.status, 403);
   const known = await server.cliJson('allow', 'list');
@@ -145,7 +147,9 @@ it('a change wants a token of our own and a recent proof', async () => {
 it('allows and forgets a range, as the command does, and the log has both', async () => {
   const reason = '<script>alert(1)</script>';
   const added = await ada.post('/admin/allow/change', {
-    ...{ do: 'add', prefix: '198.51.100.0/24', reason },
+    do: 'add',
+    prefix: '198.51.100.0/24',
+    reason,
   });
   isDoneAt(added, '/admin/allow');
   const [rule] = await server.cliJson('allow', 'list');

@@ -18,12 +18,10 @@ const operator = 'operator@example.org';
 const range = '45.40.0.0/24';
 const server = forFile(
   await startTestServer({
-    ...{
-      threads: 1,
-      demo: false,
-      withKey: true,
-      env: { CLIENT_LIMITS: 'off', SOURCE_ALLOW_PRIVATE: 'on' },
-    },
+    threads: 1,
+    demo: false,
+    withKey: true,
+    env: { CLIENT_LIMITS: 'off', SOURCE_ALLOW_PRIVATE: 'on' },
   }),
 );
 const people = forFile(openPeopleOf(server));

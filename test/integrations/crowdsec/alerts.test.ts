@@ -144,8 +144,15 @@ it('whatever comes, nothing throws, and what is an array of objects is read as J
 
 it('an alert carries decisions: those that are of use are read, however many', async () => {
   const one = {
-    ...{ duration: '4h', origin: 'cscli', scenario: 'by hand', scope: 'Ip', type: 'ban' },
-    ...{ value: '198.51.100.7', id: 7, uuid: 'x', more: { deep: [{ a: '}' }] } },
+    duration: '4h',
+    origin: 'cscli',
+    scenario: 'by hand',
+    scope: 'Ip',
+    type: 'ban',
+    value: '198.51.100.7',
+    id: 7,
+    uuid: 'x',
+    more: { deep: [{ a: '}' }] },
   };
   const read1 = async (...decisions: unknown[]) =>
     (await read(JSON.stringify([{ ...sent, decisions }, sent])))!;

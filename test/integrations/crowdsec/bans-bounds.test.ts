@@ -16,7 +16,9 @@ function setUp(totalMax: number) {
     ...(bans.of(account)?.[which].keys() ?? []),
   ];
   return {
-    ...{ clock, bans, namesOf },
+    clock,
+    bans,
+    namesOf,
     ban: (account: string, ...addresses: string[]) =>
       bans.add(usualBans(account, clock.now(), addresses)),
     count(accounts: readonly string[], which: 'active' | 'ended'): number {

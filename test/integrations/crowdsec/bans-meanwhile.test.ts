@@ -29,7 +29,9 @@ function setUp() {
   /** What happens while the list is waited for, while its length is asked, and among its rows. */
   const meanwhile: { list?: () => void; length?: () => void; rows?: () => void } = {};
   const stream = createDecisionStream({
-    ...{ clock, banPosition: bans.position, isListed: (value) => list.held.has(value) },
+    clock,
+    banPosition: bans.position,
+    isListed: (value) => list.held.has(value),
     async list() {
       const now = await list.now();
       meanwhile.list?.();
@@ -47,7 +49,9 @@ function setUp() {
   }
 
   return {
-    ...{ list, meanwhile, stop },
+    list,
+    meanwhile,
+    stop,
     ban: (...addresses: string[]) => bans.add(usualBans('mine', clock.now(), addresses)),
     /** The operator vouches for it: a ban of it ends. */
     spare(address: string): void {
@@ -56,7 +60,11 @@ function setUp() {
     },
     async poll(isStart = false): Promise<{ new: string[]; deleted: string[] }> {
       const answer = await stream.answer({
-        ...{ client: 'c', isStart, filter: everything, gzip: false, own: () => bans.of('mine') },
+        client: 'c',
+        isStart,
+        filter: everything,
+        gzip: false,
+        own: () => bans.of('mine'),
         async entriesMax() {
           meanwhile.length?.();
           return 1_000;

@@ -127,12 +127,18 @@ it('a listed address whose ban is over is said as the list has it, also after a 
   const list = createList(40);
   list.toggle(['45.10.0.1']);
   const stream = createDecisionStream({
-    ...{ list: list.now, clock, banPosition: bans.position },
+    list: list.now,
+    clock,
+    banPosition: bans.position,
     isListed: (value) => list.held.has(value),
   });
   async function poll(isStart = false): Promise<unknown> {
     const answer = await stream.answer({
-      ...{ client: 'c', isStart, filter: everything, gzip: false, own: () => bans.of('mine') },
+      client: 'c',
+      isStart,
+      filter: everything,
+      gzip: false,
+      own: () => bans.of('mine'),
       entriesMax: async () => 1_000,
       isGone: () => false,
     });
@@ -176,7 +182,9 @@ it('who follows ends with the list and the account’s own bans, though answers 
       const list = createList(40);
       const open = () =>
         createDecisionStream({
-          ...{ list: list.now, clock, banPosition: bans.position },
+          list: list.now,
+          clock,
+          banPosition: bans.position,
           isListed: (value) => list.held.has(value),
         });
       let stream = open();
@@ -186,7 +194,11 @@ it('who follows ends with the list and the account’s own bans, though answers 
 
       async function poll(isStart: boolean, isLost: boolean): Promise<void> {
         const answer = await stream.answer({
-          ...{ client: 'c', isStart, filter: everything, gzip: false, own: () => bans.of('mine') },
+          client: 'c',
+          isStart,
+          filter: everything,
+          gzip: false,
+          own: () => bans.of('mine'),
           entriesMax: async () => 1_000,
           isGone: () => false,
         });

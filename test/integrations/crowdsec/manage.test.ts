@@ -69,7 +69,11 @@ function openStanding(lifeMs: number) {
   const bans = createBans({ clock, shared: createBanTable(64) });
   const rows: Rows = {};
   const standing = createStandingDecisions({
-    ...{ name: '(operator)', bans, clock, lifeMs, freshMs: 1_000 },
+    name: '(operator)',
+    bans,
+    clock,
+    lifeMs,
+    freshMs: 1_000,
     read: async () =>
       new Map<string, Omit<OwnDecision, 'position'>>(
         Object.entries(rows).map(([value, untilMs]) => [

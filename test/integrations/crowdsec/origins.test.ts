@@ -109,14 +109,23 @@ it('a look-up tells every word on an address and the networks around it that its
       const verdict = { malicious: decider >= 0, decidedBy: entries[Math.max(0, decider)]! };
       const judged = { ...verdict, score: 0, allowlisted: false, knownGood };
       const route = liveRoute({
-        ...{ quotaGuard: { authenticate: () => 3 }, check: { judge: () => judged }, clock, index },
-        ...{ maliciousBy: wordsOf, captchaFrom: 0, spares: () => false, isSpent: () => false },
+        quotaGuard: { authenticate: () => 3 },
+        check: { judge: () => judged },
+        clock,
+        index,
+        maliciousBy: wordsOf,
+        captchaFrom: 0,
+        spares: () => false,
+        isSpent: () => false,
         bans: { endOf: () => 0, lengthBelow: () => -1 },
-        ...{ spotRefusal: () => {}, count: () => {}, log: { error: assert.fail } },
+        spotRefusal: () => {},
+        count: () => {},
+        log: { error: assert.fail },
       } as unknown as LiveOptions);
       let body = '';
       route.handle({
-        ...{ values: ['key'], query: `${new URLSearchParams([['ip', visitor], ...filters])}` },
+        values: ['key'],
+        query: `${new URLSearchParams([['ip', visitor], ...filters])}`,
         answer: (_: unknown, text: string) => (body = text),
       } as unknown as HotRequest);
       const rows = (JSON.parse(body) as Row[] | null) ?? [];
@@ -145,7 +154,8 @@ it('who follows by a filter holds what passes it, whichever of several words com
         const attributionOf = attributionsOf(index, (at) => said[at]!);
         const list = createList(40);
         const stream = createDecisionStream({
-          ...{ list: list.now, clock },
+          list: list.now,
+          clock,
           words: createListWords({
             all: () => allAttributions(index),
             attributionsOf: (value): DecisionAttribution[] =>
@@ -158,7 +168,10 @@ it('who follows by a filter holds what passes it, whichever of several words com
         const held = new Map<string, string>();
         async function poll(isStart: boolean): Promise<void> {
           const answer = await stream.answer({
-            ...{ client: 'c', isStart, filter, gzip: false },
+            client: 'c',
+            isStart,
+            filter,
+            gzip: false,
             entriesMax: async () => 1_000,
             isGone: () => false,
           });

@@ -61,7 +61,10 @@ it('who follows ends with what the list holds, though answers get lost and nodes
         const { version } = (await list.now())!.changes;
         if (!isStart && settled[node]!.has(asked, { version, bans: 0 })) return;
         const answer = await nodes[node]!.answer({
-          ...{ client: 'c', isStart, filter: everything, gzip: false },
+          client: 'c',
+          isStart,
+          filter: everything,
+          gzip: false,
           entriesMax: async () => 1_000,
           isGone: () => false,
         });
@@ -113,7 +116,10 @@ it('a front end answers a poll that brings nothing new, until anything that it d
     const { key = keyText, agent = 'go', ip = '192.0.2.1', query = 'startup=false' } = over;
     let said = '';
     route.handle({
-      ...{ values: [key, agent], query, client: () => ({ ip }), id: () => '' },
+      values: [key, agent],
+      query,
+      client: () => ({ ip }),
+      id: () => '',
       answer: (_: unknown, body: string) => (said = body),
       defer: () => (said = 'main'),
     } as unknown as HotRequest);

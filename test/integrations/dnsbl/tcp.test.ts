@@ -12,13 +12,16 @@ async function open() {
   const connections = createConnections();
   const server = await listenTcp({
     endpoint: { family: 4, address: '127.0.0.1', port: 0 },
-    ...{ responder: { respond: () => 0 }, connections, limits },
+    responder: { respond: () => 0 },
+    connections,
+    limits,
     within: (work) => work(),
   });
   server.unref();
   function visit(remoteAddress: string) {
     const socket = Object.assign(new EventEmitter(), {
-      ...{ remoteAddress, isOpen: true },
+      remoteAddress,
+      isOpen: true,
       destroy(): void {
         if (!socket.isOpen) return;
         socket.isOpen = false;

@@ -86,8 +86,12 @@ async function owner(name: string) {
 /** As `cscli decisions add` writes it. */
 function byHand(scope: string, value: string, more: object = {}) {
   const decision = {
-    ...{ duration: '1h30m', origin: 'cscli', scenario: "manual 'ban' from 'm'", scope },
-    ...{ type: 'ban', value },
+    duration: '1h30m',
+    origin: 'cscli',
+    scenario: "manual 'ban' from 'm'",
+    scope,
+    type: 'ban',
+    value,
     ...more,
   };
   return alert(scope, value, [decision]);
@@ -96,9 +100,18 @@ function byHand(scope: string, value: string, more: object = {}) {
 function alert(scope: string, value: string, decisions: object[] | null) {
   const at = new Date().toISOString();
   return {
-    ...{ capacity: 0, decisions, events: [], events_count: 1, leakspeed: '0' },
-    ...{ message: 'seen', scenario: 'crowdsecurity/ssh-bf', scenario_hash: '' },
-    ...{ scenario_version: '', simulated: false, start_at: at, stop_at: at },
+    capacity: 0,
+    decisions,
+    events: [],
+    events_count: 1,
+    leakspeed: '0',
+    message: 'seen',
+    scenario: 'crowdsecurity/ssh-bf',
+    scenario_hash: '',
+    scenario_version: '',
+    simulated: false,
+    start_at: at,
+    stop_at: at,
     source: { scope, value, ip: scope === 'Ip' ? value : '' },
   };
 }
@@ -369,8 +382,12 @@ it('the public importer of blocklists loads its lists by alerts, and sees them a
   const ips = Array.from({ length: 1_000 }, (_, i) => `45.48.${i >> 8}.${i & 255}`);
   const values = [...ips.slice(2), '45.49.0.0/24', '2a48::1'];
   const decisions = values.map((value) => ({
-    ...{ duration: '24h', origin: 'blocklist-import', scenario: import_ },
-    ...{ scope: value.includes('/') ? 'Range' : 'Ip', type: 'ban', value },
+    duration: '24h',
+    origin: 'blocklist-import',
+    scenario: import_,
+    scope: value.includes('/') ? 'Range' : 'Ip',
+    type: 'ban',
+    value,
   }));
   const sent = { ...alert('Ip', '0.0.0.0', decisions), labels: null, scenario: import_ };
   assert.deepEqual(await send(sent), ['0']);
@@ -435,12 +452,14 @@ it('who may manage sets and ends own entries as an operator does, and reads the 
 
   // `cscli decisions add`, `list` and `delete`, signed in with that key.
   const login = await server.fetch('/v1/watchers/login', {
-    ...{ method: 'POST', headers: { 'Content-Type': 'application/json' } },
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ machine_id: 'ui', password: key, scenarios: [] }),
   });
   const bearer = { Authorization: `Bearer ${(login.json() as { token: string }).token}` };
   const added = await server.fetch('/v1/alerts', {
-    ...{ method: 'POST', headers: { ...bearer, 'Content-Type': 'application/json' } },
+    method: 'POST',
+    headers: { ...bearer, 'Content-Type': 'application/json' },
     body: JSON.stringify([byHand('Ip', '45.60.0.3')]),
   });
   assert.equal(added.status, 201, added.body);
@@ -557,7 +576,8 @@ it('who may manage sets and ends own entries as an operator does, and reads the 
   assert.deepEqual(((await ask('allowlists/portcullis'))[1] as typeof list).items, []);
   assert.deepEqual(await ask('allowlists/other'), [404, { message: 'object not found' }]);
   assert.deepEqual((await ask('allowlists/check/45.60.9.1'))[1], {
-    ...{ allowlisted: true, reason: '45.60.9.1 from portcullis' },
+    allowlisted: true,
+    reason: '45.60.9.1 from portcullis',
   });
 });
 

@@ -52,8 +52,13 @@ async function tokenOf(secret = password) {
 }
 
 const about = (value: string, scenario: string, more = {}) => ({
-  ...{ scenario, message: `Ip ${value} performed '${scenario}'`, simulated: false },
-  ...{ capacity: 5, decisions: null, events: [{ meta: [] }], remediation: true },
+  scenario,
+  message: `Ip ${value} performed '${scenario}'`,
+  simulated: false,
+  capacity: 5,
+  decisions: null,
+  events: [{ meta: [] }],
+  remediation: true,
   source: { ip: value, scope: 'Ip', value },
   ...more,
 });
@@ -448,7 +453,8 @@ it('an agent reads its own alerts, allowlists that are empty, and whether an add
       200,
       {
         results: ['45.33.0.9', '45.33.0.0/24'].map((target) => ({
-          ...{ target, allowlists: [`${target} from portcullis`] },
+          target,
+          allowlists: [`${target} from portcullis`],
         })),
       },
     ],
@@ -515,15 +521,25 @@ it('alerts as agents of today write them are reported and decided, packed or not
   const stopped = new Date(Date.now() - 2_000).toISOString();
   /** All members that such an agent writes, those without a value too. */
   const alert = (value: string, more = {}) => ({
-    ...{ capacity: 5, decisions: null, events_count: 6, labels: null, leakspeed: '10s' },
-    ...{ kind: 'crowdsec', remediation: true, simulated: false, scenario_version: '0.3' },
-    ...{ message: `Ip ${value} performed 'crowdsecurity/ssh-bf' (6 events over 3s) at ${stopped}` },
-    ...{ scenario: 'crowdsecurity/ssh-bf', scenario_hash: '4441dcff', start_at: stopped },
-    ...{ stop_at: stopped, uuid: 'a6ad8e1c-9b8c-4c3b-8f6c-3f0f5cf1a1a4' },
+    capacity: 5,
+    decisions: null,
+    events_count: 6,
+    labels: null,
+    leakspeed: '10s',
+    kind: 'crowdsec',
+    remediation: true,
+    simulated: false,
+    scenario_version: '0.3',
+    message: `Ip ${value} performed 'crowdsecurity/ssh-bf' (6 events over 3s) at ${stopped}`,
+    scenario: 'crowdsecurity/ssh-bf',
+    scenario_hash: '4441dcff',
+    start_at: stopped,
+    stop_at: stopped,
+    uuid: 'a6ad8e1c-9b8c-4c3b-8f6c-3f0f5cf1a1a4',
     meta: [{ key: 'target_user', value: '["root"]' }],
     events: [
       {
-        ...{ timestamp: stopped },
+        timestamp: stopped,
         meta: [
           { key: 'log_type', value: 'ssh_failed-auth' },
           { key: 'source_ip', value },
@@ -531,14 +547,27 @@ it('alerts as agents of today write them are reported and decided, packed or not
       },
     ],
     source: {
-      ...{ as_name: 'Example', as_number: '64500', cn: 'US', ip: value, latitude: 37.75 },
-      ...{ longitude: -97.82, range: '45.36.0.0/16', scope: 'Ip', value },
+      as_name: 'Example',
+      as_number: '64500',
+      cn: 'US',
+      ip: value,
+      latitude: 37.75,
+      longitude: -97.82,
+      range: '45.36.0.0/16',
+      scope: 'Ip',
+      value,
     },
     ...more,
   });
   const decision = {
-    ...{ duration: '4h', origin: 'crowdsec', scenario: 'crowdsecurity/appsec-vpatch' },
-    ...{ scope: 'Ip', simulated: false, type: 'ban', uuid: 'u', value: '45.36.0.3' },
+    duration: '4h',
+    origin: 'crowdsec',
+    scenario: 'crowdsecurity/appsec-vpatch',
+    scope: 'Ip',
+    simulated: false,
+    type: 'ban',
+    uuid: 'u',
+    value: '45.36.0.3',
     until: stopped,
   };
   const alerts = [
@@ -566,17 +595,24 @@ it('what an agent of many sources read is taken, and metrics are bounded by byte
   const bearer = await tokenOf();
   const body = (count: number) =>
     JSON.stringify({
-      ...{ lapi: null, remediation_components: null },
+      lapi: null,
+      remediation_components: null,
       log_processors: [
         {
-          ...{ version: 'v1.7.8', utc_startup_timestamp: 1, feature_flags: [], name: '' },
-          ...{ os: { name: 'debian', version: '12' }, datasources: { file: 90, journalctl: 1 } },
+          version: 'v1.7.8',
+          utc_startup_timestamp: 1,
+          feature_flags: [],
+          name: '',
+          os: { name: 'debian', version: '12' },
+          datasources: { file: 90, journalctl: 1 },
           hub_items: { parsers: [{ name: 'a/b', status: 'official', version: '1.0' }] },
           metrics: [
             {
               meta: { window_size_seconds: 1_800, utc_now_timestamp: 1 },
               items: Array.from({ length: count }, (_, i) => ({
-                ...{ name: 'parsed', unit: 'line', value: i },
+                name: 'parsed',
+                unit: 'line',
+                value: i,
                 labels: { parser_name: 'crowdsecurity/sshd-logs', source: `/var/log/${i}.log` },
               })),
             },
@@ -591,8 +627,13 @@ it('what an agent of many sources read is taken, and metrics are bounded by byte
 it('an agent says what it read, with its token; what is missing in it is named', async () => {
   const bearer = await tokenOf();
   const processor = {
-    ...{ version: 'v1.7.8', utc_startup_timestamp: 1, feature_flags: [], os: null },
-    ...{ hub_items: { parsers: [] }, datasources: { file: 1 }, name: 'a' },
+    version: 'v1.7.8',
+    utc_startup_timestamp: 1,
+    feature_flags: [],
+    os: null,
+    hub_items: { parsers: [] },
+    datasources: { file: 1 },
+    name: 'a',
     metrics: [
       {
         meta: { window_size_seconds: 1_800, utc_now_timestamp: 1 },

@@ -47,10 +47,8 @@ for (const threads of threadCounts) {
 
     const api = async (method: string, path: string, body?: string) => {
       const answer = await server.fetch(path, {
-        ...{
-          method,
-          headers: { Key: keys.api, 'Content-Type': 'application/x-www-form-urlencoded' },
-        },
+        method,
+        headers: { Key: keys.api, 'Content-Type': 'application/x-www-form-urlencoded' },
         ...(body === undefined ? {} : { body }),
       });
       return { status: answer.status, ...JSON.parse(answer.body) };
@@ -69,7 +67,8 @@ for (const threads of threadCounts) {
     it('many at once and the policy for mail say the same', async () => {
       const forms = Object.values(formsOf(listed));
       const bulk = await server.fetch('/api/v2/check-bulk', {
-        ...{ method: 'POST', headers: { Key: keys.api, 'Content-Type': 'application/json' } },
+        method: 'POST',
+        headers: { Key: keys.api, 'Content-Type': 'application/json' },
         body: JSON.stringify(forms),
       });
       const { data: rows } = JSON.parse(bulk.body);
@@ -77,7 +76,8 @@ for (const threads of threadCounts) {
       for (const row of rows) assert.equal(row.malicious, true, row.ipAddress);
       for (const form of forms) {
         const policy = await server.fetch('/policy/dovecot?command=allow', {
-          ...{ method: 'POST', headers: { 'X-Api-Key': keys.bouncer } },
+          method: 'POST',
+          headers: { 'X-Api-Key': keys.bouncer },
           body: JSON.stringify({ remote: form }),
         });
         assert.equal(JSON.parse(policy.body).status, -1, form);
@@ -119,18 +119,23 @@ for (const threads of threadCounts) {
       const banned = '45.32.0.7';
       const agent = (await server.cliJson('bouncer', 'add', email, 'agent', '--agent')).text;
       const login = await server.fetch('/v1/watchers/login', {
-        ...{ method: 'POST', headers: { 'Content-Type': 'application/json' } },
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
         body: JSON.stringify({ machine_id: 'agent', password: agent, scenarios: [] }),
       });
       const { token } = JSON.parse(login.body);
       const alertOf = (value: string) => ({
-        ...{ scenario: 'crowdsecurity/ssh-bf', message: '', events_count: 6, simulated: false },
-        ...{ start_at: new Date().toISOString(), stop_at: new Date().toISOString() },
+        scenario: 'crowdsecurity/ssh-bf',
+        message: '',
+        events_count: 6,
+        simulated: false,
+        start_at: new Date().toISOString(),
+        stop_at: new Date().toISOString(),
         source: { scope: 'Ip', value },
       });
       const alerts = [...Object.values(formsOf(good)), formsOf(banned).nat64!].map(alertOf);
       const told = await server.fetch('/v1/alerts', {
-        ...{ method: 'POST' },
+        method: 'POST',
         headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
         body: JSON.stringify(alerts),
       });

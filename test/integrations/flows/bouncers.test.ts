@@ -573,7 +573,14 @@ it('what bouncers say of themselves is added up and shown, and rubbish is refuse
   } = list.find(({ name }) => name === 'fw-1') as unknown as Record<string, unknown>;
   assert.equal(typeof lastUsedAt, 'string');
   assert.deepEqual(facts, {
-    ...{ name: 'fw-1', email: demoEmail, limit: 20_000, scopes: ['bouncer'], dnsLabel: false },
-    ...{ agent: goClient, address: '127.0.0.1', processed: 200, dropped: 14 },
+    name: 'fw-1',
+    email: demoEmail,
+    limit: 20_000,
+    scopes: ['bouncer'],
+    dnsLabel: false,
+    agent: goClient,
+    address: '127.0.0.1',
+    processed: 200,
+    dropped: 14,
   });
 });

@@ -17,7 +17,9 @@ const directory = forFile(makeTempDir('dns'));
 
 const server = forFile(
   await startTestServer({
-    ...{ threads: 1, demo: false, withKey: true },
+    threads: 1,
+    demo: false,
+    withKey: true,
     nodeArguments: ['--import', saboteur],
     env: { DNS_ZONE: 'bl.test', DNS_LISTEN: '127.0.0.1:0', DNS_ALLOW: '127.0.0.1' },
   }),

@@ -33,12 +33,18 @@ const rows: readonly (Opened & { readonly method?: string })[] = [
   { ...api, path: '/api/v2/reports', query: `ipAddress=${address}`, to: ['check'] },
   { ...api, path: '/api/v2/check-bulk', method: 'POST', body: address, to: ['check'] },
   {
-    ...{ ...api, path: '/api/v2/report', method: 'POST', to: ['report'] },
+    ...api,
+    path: '/api/v2/report',
+    method: 'POST',
+    to: ['report'],
     query: `ip=${address}&categories=18`,
   },
   { ...api, path: '/api/v2/bulk-report', method: 'POST', body: csv, form: true, to: ['report'] },
   {
-    ...{ ...api, path: '/api/v2/clear-address', method: 'DELETE', to: ['report'] },
+    ...api,
+    path: '/api/v2/clear-address',
+    method: 'DELETE',
+    to: ['report'],
     query: `ipAddress=${address}`,
   },
   { ...api, path: '/captcha/receipt', method: 'POST', body: { receipt: 'x' }, to: ['check'] },
@@ -48,13 +54,11 @@ const rows: readonly (Opened & { readonly method?: string })[] = [
   { ...v1, path: '/v1/decisions/stream' },
   { ...v1, path: '/v1/usage-metrics', method: 'POST', body: { remediation_components: [] } },
   {
-    ...{
-      path: '/v1/watchers/login',
-      method: 'POST',
-      by: 'password',
-      to: ['agent', 'manage'],
-      status: 401,
-    },
+    path: '/v1/watchers/login',
+    method: 'POST',
+    by: 'password',
+    to: ['agent', 'manage'],
+    status: 401,
   },
   { ...agent, path: '/v1/heartbeat' },
   { ...agent, path: '/v1/watchers/self', method: 'DELETE' },
@@ -71,11 +75,19 @@ const rows: readonly (Opened & { readonly method?: string })[] = [
   { ...agent, path: '/v1/allowlists/check/:value' },
   { ...agent, path: '/v1/allowlists/check', method: 'POST', body: { targets: ['8.8.8.8'] } },
   {
-    ...{ ...v1, path: '/policy/dovecot', query: 'command=allow', method: 'POST', body: login },
+    ...v1,
+    path: '/policy/dovecot',
+    query: 'command=allow',
+    method: 'POST',
+    body: login,
     to: ['bouncer', 'mail'],
   },
   {
-    ...{ ...v1, path: '/policy/dovecot', query: 'command=report', method: 'POST', body: login },
+    ...v1,
+    path: '/policy/dovecot',
+    query: 'command=report',
+    method: 'POST',
+    body: login,
     to: ['mail'],
   },
 ];
@@ -94,7 +106,8 @@ for (const scope of Object.keys(keyScopes)) {
 /** The token of an agent; of another key its text, for it gets none. */
 async function tokenFor(key: string): Promise<string> {
   const { body } = await server.fetch('/v1/watchers/login', {
-    ...{ method: 'POST', headers: { 'Content-Type': 'application/json' } },
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ machine_id: 'a', password: key }),
   });
   return (JSON.parse(body) as { token?: string }).token ?? key;

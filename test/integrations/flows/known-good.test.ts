@@ -27,7 +27,9 @@ it('reports of a service have no effect anywhere, lists have everywhere, also af
   };
   const start = () =>
     startTestServer({
-      ...{ threads: 2, demo: false, dataDir: data.path },
+      threads: 2,
+      demo: false,
+      dataDir: data.path,
       env: accuserSettings,
     });
   try {

@@ -22,7 +22,8 @@ bearer = { Authorization: `Bearer ${(JSON.parse(login) as { token: string }).tok
 
 async function watcher(method: string, path: string, body?: object): Promise<string> {
   const answer = await server.fetch(path, {
-    ...{ method, headers: { ...bearer, 'User-Agent': 'LAPI_WATCHER_TEST/v3.7.1' } },
+    method,
+    headers: { ...bearer, 'User-Agent': 'LAPI_WATCHER_TEST/v3.7.1' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.body}`);
@@ -37,9 +38,17 @@ async function decide(type: string, scope: string, value: string, duration = '24
   const scenario = `${type} for scope/value (${scope}/${value}) for ${duration} for PHPUnit tests`;
   await watcher('POST', '/v1/alerts', [
     {
-      ...{ capacity: 0, events: [], events_count: 1, labels: null, leakspeed: '0' },
-      ...{ message: 'setup for PHPUnit tests', scenario: 'setup for PHPUnit tests' },
-      ...{ scenario_hash: '', scenario_version: '', simulated: false, start_at: at },
+      capacity: 0,
+      events: [],
+      events_count: 1,
+      labels: null,
+      leakspeed: '0',
+      message: 'setup for PHPUnit tests',
+      scenario: 'setup for PHPUnit tests',
+      scenario_hash: '',
+      scenario_version: '',
+      simulated: false,
+      start_at: at,
       stop_at: new Date(Date.now() + 86_400_000).toISOString(),
       decisions: [{ duration, origin: 'cscli', scenario, scope, type, value }],
       source: { scope, value },
@@ -76,8 +85,12 @@ for (const [handler, head] of Object.entries(handlers)) {
 
     it('says what it stopped, and is told what is missing', async () => {
       const component = {
-        ...{ name: 'test', type: 'test', version: '1.0.0', feature_flags: [] },
-        ...{ utc_startup_timestamp: 1_234_567_890, os: { name: 'Linux', version: '#1 SMP' } },
+        name: 'test',
+        type: 'test',
+        version: '1.0.0',
+        feature_flags: [],
+        utc_startup_timestamp: 1_234_567_890,
+        os: { name: 'Linux', version: '#1 SMP' },
         metrics: [
           {
             meta: { window_size_seconds: 60, utc_now_timestamp: 1_764_000_000 },
@@ -87,7 +100,8 @@ for (const [handler, head] of Object.entries(handlers)) {
       };
       const push = (one: object) =>
         server.fetch('/v1/usage-metrics', {
-          ...{ method: 'POST', headers: { ...own(), 'Content-Type': 'application/json' } },
+          method: 'POST',
+          headers: { ...own(), 'Content-Type': 'application/json' },
           body: JSON.stringify({ remediation_components: [one] }),
         });
       const pushed = await push(component);

@@ -35,7 +35,9 @@ interface Running {
 const env = {
   CLIENT_LIMITS: 'off',
   TRUSTED_PROXIES: '127.0.0.1',
-  ...{ DNS_ZONE: 'bl.test', DNS_LISTEN: '127.0.0.1:0', DNS_ALLOW: '127.0.0.1' },
+  DNS_ZONE: 'bl.test',
+  DNS_LISTEN: '127.0.0.1:0',
+  DNS_ALLOW: '127.0.0.1',
   SPOE_LISTEN: '127.0.0.1:0',
 };
 

@@ -16,8 +16,12 @@ it('a policy left out is challenge 50, block 75, a pass of an hour', () => {
   const policy = policyOf('');
   assert.ok(policy.ok);
   assert.deepEqual(policy.value, {
-    ...{ challengeFrom: 50, blockFrom: 75, anonymous: 'allow' },
-    ...{ passMs: 3_600_000, mode: 'redirect', mark: undefined },
+    challengeFrom: 50,
+    blockFrom: 75,
+    anonymous: 'allow',
+    passMs: 3_600_000,
+    mode: 'redirect',
+    mark: undefined,
   });
   const verdicts = [0, 49, 50, 74, 75, 100].map((score) => verdictOf(policy.value, score, false));
   assert.deepEqual(verdicts, ['allow', 'allow', 'challenge', 'challenge', 'block', 'block']);

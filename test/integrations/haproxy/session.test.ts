@@ -52,7 +52,9 @@ function open(options: { isGreeted?: boolean; isDraining?: boolean } = {}) {
   const warned: string[] = [];
   const agent = createAgent({
     decider: createDecider({
-      ...{ check: { judge }, passes, clock },
+      check: { judge },
+      passes,
+      clock,
       readParams: parseQuery,
       noteMark() {},
     }),

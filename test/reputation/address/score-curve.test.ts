@@ -15,19 +15,26 @@ const ago = (days: number) => nowMs - days * dayMs;
 const address = '192.0.2.1';
 
 const said = (evidence: number, ceiling = 100): ReportEvidence => ({
-  ...{ entry: address, score: 0, ceiling, reports: 1, reporters: 1, parts: [] },
-  ...{ strength: strengthOf(evidence, halfLivesAt(nowMs)) },
-  ...{ firstReportedAt: ago(60), lastReportedAt: ago(1) },
+  entry: address,
+  score: 0,
+  ceiling,
+  reports: 1,
+  reporters: 1,
+  parts: [],
+  strength: strengthOf(evidence, halfLivesAt(nowMs)),
+  firstReportedAt: ago(60),
+  lastReportedAt: ago(1),
 });
 const list = (confidence: number | undefined, days: number): ListEvidence => ({
-  ...{
-    name: 'a',
-    kind: confidence === undefined ? 'anon' : 'bad',
-    service: undefined,
-    category: undefined,
-    confidence,
-  },
-  ...{ entry: '192.0.2.0/24', since: ago(days), loadedAt: nowMs, endsAt: nowMs },
+  name: 'a',
+  kind: confidence === undefined ? 'anon' : 'bad',
+  service: undefined,
+  category: undefined,
+  confidence,
+  entry: '192.0.2.0/24',
+  since: ago(days),
+  loadedAt: nowMs,
+  endsAt: nowMs,
 });
 
 function whole(
@@ -39,7 +46,12 @@ function whole(
   return scoreCurve({
     evidence: { lists, reports },
     reports: own.map(([account, days]) => ({ account, reportedAt: ago(days) })),
-    ...{ address, isCut: false, hasReports: true, nowMs, days: 90, ...rest },
+    address,
+    isCut: false,
+    hasReports: true,
+    nowMs,
+    days: 90,
+    ...rest,
   });
 }
 

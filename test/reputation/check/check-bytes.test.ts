@@ -70,7 +70,10 @@ function geoOf(folder: string) {
     buildMmdb({ recordSize: 28, ipVersion: 6, networks, aliases: ['2002::/16'] }),
   );
   return openGeo({
-    ...{ dataDir: folder, log: silent, countryMmdbPath: path, asnMmdbPath: path },
+    dataDir: folder,
+    log: silent,
+    countryMmdbPath: path,
+    asnMmdbPath: path,
     defaults: () => undefined,
   }).shared;
 }
@@ -188,9 +191,13 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
   // Two of all that keeps state, so that both count the same.
   const [ours, model] = [0, 1].map(() =>
     createFrontEnd({
-      ...{ index, clock, log: silent },
+      index,
+      clock,
+      log: silent,
       memory: {
-        ...{ geo, keys: keyTable.handle, accounts: accounts.handle },
+        geo,
+        keys: keyTable.handle,
+        accounts: accounts.handle,
         bans: createBanTable(2).buffer,
         marks: { key: new Uint8Array(32), board: createSightingBoard().buffer },
         refusals: createSightingBoard().buffer,
@@ -213,7 +220,10 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
       get query() {
         return query;
       },
-      ...{ values, fields, client: () => ({ ip: '', standing: 'untrusted' }), id: () => '' },
+      values,
+      fields,
+      client: () => ({ ip: '', standing: 'untrusted' }),
+      id: () => '',
       answer(head, body) {
         said.status = statusOf(head);
         said.head = head + fields;
@@ -380,9 +390,13 @@ function openBulk(t: TestContext, random: Seeded) {
   accounts.set(1, { readPerMinute: 30_000_000, writePerMinute: 1, trust: 0, disabled: false });
   const clock = manualClock(startMs);
   const frontEnd = createFrontEnd({
-    ...{ index, clock, log: silent },
+    index,
+    clock,
+    log: silent,
     memory: {
-      ...{ geo: geoOf(temporaryFolder(t)), keys: keyTable.handle, accounts: accounts.handle },
+      geo: geoOf(temporaryFolder(t)),
+      keys: keyTable.handle,
+      accounts: accounts.handle,
       bans: createBanTable(2).buffer,
       marks: { key: new Uint8Array(32), board: createSightingBoard().buffer },
       quotas: createQuotaMemory(8),
@@ -406,7 +420,10 @@ function openBulk(t: TestContext, random: Seeded) {
   async function ask(sent: string | Buffer, headers: object = {}, more: object = {}) {
     const body = Buffer.from(sent);
     const request = {
-      ...{ ...bulkRequest, path: route.path, body, ...more },
+      ...bulkRequest,
+      path: route.path,
+      body,
+      ...more,
       headers: { key: [key], ...headers },
     };
     const reply = await route.handle(request, { onGone: () => {} });

@@ -45,7 +45,11 @@ const onFailure = (error: unknown) => {
   throw error;
 };
 const state = await openState({
-  ...{ store, clock, random, log, onFailure },
+  store,
+  clock,
+  random,
+  log,
+  onFailure,
   entriesMax: 60_000,
   checkpointMs: 50,
 });
@@ -71,9 +75,16 @@ if (round === '1') {
 const { index, policy } = state;
 const { contributions } = state.entries;
 const publisher = createPublisher({
-  ...{ store, masterKey, clock, log, least: 1, licence: '' },
+  store,
+  masterKey,
+  clock,
+  log,
+  least: 1,
+  licence: '',
   changes: createChanges({
-    ...{ index, clock, random },
+    index,
+    clock,
+    random,
     selection: createSelection({ index, contributions, policy, least: 1 }),
     position: state.follower.appliedSeq,
     categoriesOf: async () => 1 << 18,
@@ -84,7 +95,12 @@ const publisher = createPublisher({
   },
 });
 const poller = createPeerPoller({
-  ...{ store, index, policy, clock, random, log },
+  store,
+  index,
+  policy,
+  clock,
+  random,
+  log,
   entries: state.entries,
   catchUpTo: state.follower.catchUpTo,
   isMine: () => true,

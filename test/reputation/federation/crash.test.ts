@@ -74,7 +74,10 @@ async function peer(now: () => number) {
 /** Opens the state from its checkpoint and the journal behind it. */
 async function remembered(store: Store, clock: { now(): number; monotonicMs(): number }) {
   const state = await openState({
-    ...{ store, clock, random, log },
+    store,
+    clock,
+    random,
+    log,
     onFailure: (error) => assert.fail(String(error)),
     entriesMax: 60_000,
   });

@@ -45,8 +45,14 @@ const published: Publication = {
   snapshotAt: 1,
   head: writeHead(
     {
-      ...{ seq: 7, chain: chainStart, madeAt: clock.now(), endsAt: clock.now() + dayMs },
-      ...{ snapshot: undefined, oldest: 5, least: 1, licence: 'CC0-1.0' },
+      seq: 7,
+      chain: chainStart,
+      madeAt: clock.now(),
+      endsAt: clock.now() + dayMs,
+      snapshot: undefined,
+      oldest: 5,
+      least: 1,
+      licence: 'CC0-1.0',
     },
     [own!],
   ),

@@ -978,7 +978,8 @@ it('operators hear once of what begins, of each kind once a day at most, and of 
   await changePeer(w.store, 1, () => ({ held: 'many new rows', newToday: 9 }));
   const memory = { entries: w.state.entries, index: w.state.index, policy: w.state.policy };
   const tools = {
-    ...{ store: w.store, clock: w.clock },
+    store: w.store,
+    clock: w.clock,
     withMemory: (read: (of: object) => Promise<unknown>) => read({ peers: memory }),
   } as never;
   const call = { signal: new AbortController().signal } as never;

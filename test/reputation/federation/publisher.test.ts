@@ -256,7 +256,10 @@ test('behind a row are as many accounts as FEDERATION_LEAST says, or one of the 
     firstHour: Math.floor(clock.now() / hourMs),
     lastHour: Math.floor(clock.now() / hourMs),
     categories: 1 << 18,
-    ...{ reports: 2, staff: 0, members: 3, earned: 0 },
+    reports: 2,
+    staff: 0,
+    members: 3,
+    earned: 0,
   });
 });
 

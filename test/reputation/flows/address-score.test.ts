@@ -45,7 +45,11 @@ describe('the score of an address', () => {
     assert.match(html, /Why 99/);
     assert.ok(html.includes(listed.lists[0]!.name));
     assert.deepEqual(await why('8.8.4.77'), {
-      ...{ decidedBy: null, fallsBelowAt: null, lists: [], reports: [], networks: [] },
+      decidedBy: null,
+      fallsBelowAt: null,
+      lists: [],
+      reports: [],
+      networks: [],
     });
   });
 

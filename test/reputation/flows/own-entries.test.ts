@@ -61,18 +61,22 @@ it('an own entry counts everywhere, also after a restart, and until it is remove
       const why = await whyOf(server, own!);
       const { setAt, endsAt } = set;
       assert.deepEqual(why, {
-        ...{ decidedBy: own, fallsBelowAt: null, reports: [], networks: [] },
+        decidedBy: own,
+        fallsBelowAt: null,
+        reports: [],
+        networks: [],
         lists: [
           {
-            ...{
-              name: 'operator',
-              kind: 'own',
-              service: null,
-              category: 14,
-              group: null,
-              confidence: 90,
-            },
-            ...{ entry: own, since: setAt, loadedAt: setAt, endsAt },
+            name: 'operator',
+            kind: 'own',
+            service: null,
+            category: 14,
+            group: null,
+            confidence: 90,
+            entry: own,
+            since: setAt,
+            loadedAt: setAt,
+            endsAt,
           },
         ],
       });

@@ -85,7 +85,8 @@ it('a report without an account is a tip that changes nothing, and a page tells 
   assert.equal(none.status, 422);
   assert.match(none.body, /Choose at least one.*a .{1,6}quoted.{1,6} &lt;line/s);
   const wrong = await stranger.submit(await stranger.get(path), '/report', {
-    ...{ categories: '18', captcha_answer: 'wrong' },
+    categories: '18',
+    captcha_answer: 'wrong',
   });
   assert.equal(wrong.status, 422);
   assert.match(wrong.body, /value="18" checked/);
@@ -157,7 +158,8 @@ it('others solve a challenge; from the address itself is noted, and a refusal ch
   const visitor = webVisitor(server, { 'X-Forwarded-For': other });
   const path = `/removal?address=${other}`;
   const wrong = await visitor.submit(await visitor.get(path), '/removal', {
-    ...{ reason, captcha_answer: 'wrong' },
+    reason,
+    captcha_answer: 'wrong',
   });
   assert.equal(wrong.status, 422);
   assert.equal((await server.cliJson('removals', 'list'))[0].signedIn, true, 'as it was');

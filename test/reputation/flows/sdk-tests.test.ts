@@ -29,15 +29,30 @@ function proveDate(text: string): void {
 }
 
 const checked = {
-  ...{ ipAddress: 'string', isPublic: 'boolean', ipVersion: 'number', 'isWhitelisted?': 'boolean' },
-  ...{ abuseConfidenceScore: 'number', 'countryCode?': 'string', 'usageType?': 'string' },
-  ...{ 'isp?': 'string', 'domain?': 'string', hostnames: 'array', isTor: 'boolean' },
-  ...{ totalReports: 'number', numDistinctUsers: 'number', 'lastReportedAt?': 'string' },
-  ...{ 'countryName?': 'string', 'reports?': 'array' },
+  ipAddress: 'string',
+  isPublic: 'boolean',
+  ipVersion: 'number',
+  'isWhitelisted?': 'boolean',
+  abuseConfidenceScore: 'number',
+  'countryCode?': 'string',
+  'usageType?': 'string',
+  'isp?': 'string',
+  'domain?': 'string',
+  hostnames: 'array',
+  isTor: 'boolean',
+  totalReports: 'number',
+  numDistinctUsers: 'number',
+  'lastReportedAt?': 'string',
+  'countryName?': 'string',
+  'reports?': 'array',
 };
 const reportInfo = {
-  ...{ reportedAt: 'string', comment: 'string', categories: 'array', reporterId: 'number' },
-  ...{ 'reporterCountryCode?': 'string', 'reporterCountryName?': 'string' },
+  reportedAt: 'string',
+  comment: 'string',
+  categories: 'array',
+  reporterId: 'number',
+  'reporterCountryCode?': 'string',
+  'reporterCountryName?': 'string',
 };
 
 describe('the tests of a client package', () => {
@@ -50,7 +65,9 @@ describe('the tests of a client package', () => {
   after(() => server[Symbol.asyncDispose]());
 
   const headers = () => ({
-    ...{ Key: server.key, Accept: 'application/json', 'User-Agent': 'GuzzleHttp/7' },
+    Key: server.key,
+    Accept: 'application/json',
+    'User-Agent': 'GuzzleHttp/7',
     'X-Request-Source': 'Laravel_11.0.0;Laravel_1.0.10;',
   });
   const get = (path: string): Promise<Answer> =>
@@ -119,8 +136,13 @@ describe('the tests of a client package', () => {
   it('reads a page of reports', async () => {
     const data = dataOf(await get(`reports?ipAddress=${bad}&maxAgeInDays=30&page=1&perPage=25`));
     proveTypes(data, {
-      ...{ total: 'number', page: 'number', count: 'number', perPage: 'number' },
-      ...{ lastPage: 'number', 'nextPageUrl?': 'string', 'previousPageUrl?': 'string' },
+      total: 'number',
+      page: 'number',
+      count: 'number',
+      perPage: 'number',
+      lastPage: 'number',
+      'nextPageUrl?': 'string',
+      'previousPageUrl?': 'string',
     });
     assert.ok(data.results.length > 0);
     for (const one of data.results) {
@@ -146,8 +168,11 @@ describe('the tests of a client package', () => {
     const data = dataOf(await get('check-block?network=127.0.0.1%2F28&maxAgeInDays=30'));
     assert.deepEqual([data.networkAddress, data.netmask], ['127.0.0.0', '255.255.255.240']);
     proveTypes(data, {
-      ...{ minAddress: 'string', maxAddress: 'string', numPossibleHosts: 'number' },
-      ...{ addressSpaceDesc: 'string', reportedAddress: 'array' },
+      minAddress: 'string',
+      maxAddress: 'string',
+      numPossibleHosts: 'number',
+      addressSpaceDesc: 'string',
+      reportedAddress: 'array',
     });
   });
 

@@ -51,7 +51,11 @@ async function restart(kept: Store = store): Promise<void> {
   state.start();
   await state.reconcile();
   keeper = createGroupKeeper({
-    ...{ store: kept, clock, random, log, state },
+    store: kept,
+    clock,
+    random,
+    log,
+    state,
     isMine: () => isMine,
     catchUpTo: state.follower.catchUpTo,
     async rowsOf(group: NetworkGroup, score: number) {
@@ -98,7 +102,9 @@ function verdictOf(ip: string) {
   const family = parseIp(ip, words) as 4 | 6;
   const check = openCheck({ index: state.index, geo: nowhere });
   const evidence = createEvidence({
-    ...{ index: state.index, sources: state.sources, check },
+    index: state.index,
+    sources: state.sources,
+    check,
     contributions: state.entries.contributions,
   });
   const { score, allowlisted } = check.judge(family, words, clock.now());

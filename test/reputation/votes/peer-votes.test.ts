@@ -340,7 +340,12 @@ it('of rows that both named it is known who was first, and a first load is left 
   await w.seed('list', { '45.9.9.0/24': 40 });
   overlap.add({ ...addressOf('45.9.9.9'), length: 32 });
   assert.deepEqual(overlap.result(), {
-    ...{ rows: 5, reported: 1, listed: 1, good: 2, resolvers: 0, crowded: 0 },
+    rows: 5,
+    reported: 1,
+    listed: 1,
+    good: 2,
+    resolvers: 0,
+    crowded: 0,
     goodExamples: ['45.1.4.1', '45.1.4.9'],
   });
 });

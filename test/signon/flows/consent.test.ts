@@ -139,15 +139,15 @@ describe('consent', () => {
       await person.get(authorizePath({ ...site, scope: 'openid profile' })),
     );
     const answer = await person.post(formPath, {
-      ...{
-        id,
-        csrf,
-        shown,
-        decision: 'allow',
-        client_id: 'evil.example',
-        response_type: 'token',
-      },
-      ...{ redirect_uri: 'https://evil.example/', state: 'forged', accountId: 'x' },
+      id,
+      csrf,
+      shown,
+      decision: 'allow',
+      client_id: 'evil.example',
+      response_type: 'token',
+      redirect_uri: 'https://evil.example/',
+      state: 'forged',
+      accountId: 'x',
       scope: ['profile', 'email', 'phone', 'admin', '__proto__', ''],
     });
     const back = new URL(answer.headers.location!);

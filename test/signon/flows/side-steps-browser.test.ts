@@ -140,8 +140,11 @@ it('a sign-in in a window that the site opened stays in touch with the site', {
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
   const origin = `http://localhost:${(site.address() as AddressInfo).port}`;
   const query = new URLSearchParams({
-    ...{ client_id: 'localhost', redirect_uri: `${origin}/cb`, response_type: 'code' },
-    ...{ scope: 'openid', state: 'of-the-window' },
+    client_id: 'localhost',
+    redirect_uri: `${origin}/cb`,
+    response_type: 'code',
+    scope: 'openid',
+    state: 'of-the-window',
   });
   try {
     await withBrowser(async (browser) => {

@@ -183,8 +183,10 @@ it('a person signs in to a site', { timeout: 600_000 }, async () => {
     assert.equal(refused.get('error'), 'access_denied');
 
     const query = new URLSearchParams({
-      ...{ client_id: 'localhost', redirect_uri: site.redirectUri, response_type: 'code' },
-      ...{ scope: 'openid phone' },
+      client_id: 'localhost',
+      redirect_uri: site.redirectUri,
+      response_type: 'code',
+      scope: 'openid phone',
     });
     const address = `${service}/authorize.php?${query}`;
     assert.equal(await isFramed(context, site, address), false, 'consent in a frame');

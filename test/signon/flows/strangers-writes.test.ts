@@ -39,10 +39,22 @@ describe('what strangers write', () => {
     const page = await agent.get(authorizePath().replace('/authorize.php', '/signin'));
     const { csrf, request } = hiddenOf(page, '/signin');
     const fields = (i: number) => ({
-      ...{ csrf: csrf!, request: request!, email: `n${i}@mail.example`, password: `p-${i}-q` },
-      ...{ token: 'A'.repeat(43), ticket: 'A'.repeat(43), code: '123456', id: 'A'.repeat(43) },
-      ...{ captcha_token: 'x', captcha_answer: 'x', decision: 'allow', secret: 'x' },
-      ...{ response: 'x', ip: '8.8.8.8', categories: '18', passkey: '{}' },
+      csrf: csrf!,
+      request: request!,
+      email: `n${i}@mail.example`,
+      password: `p-${i}-q`,
+      token: 'A'.repeat(43),
+      ticket: 'A'.repeat(43),
+      code: '123456',
+      id: 'A'.repeat(43),
+      captcha_token: 'x',
+      captcha_answer: 'x',
+      decision: 'allow',
+      secret: 'x',
+      response: 'x',
+      ip: '8.8.8.8',
+      categories: '18',
+      passkey: '{}',
     });
     const statuses: Record<string, number[]> = {};
     const written: Record<string, Record<string, number>> = {};

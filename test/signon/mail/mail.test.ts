@@ -204,7 +204,11 @@ it('the outbox has a file for each mail, logs its link, and forgets a person', a
   const { log, lines } = memoryLog();
   const clock = manualClock(Date.UTC(2026, 0, 1));
   const outbox = openOutbox({
-    ...{ folder, from, clock, log, random: seededRandom(1) },
+    folder,
+    from,
+    clock,
+    log,
+    random: seededRandom(1),
     isErased: async () => false,
   });
   assert.equal(await outbox.forget('person@example.org'), 0);

@@ -53,7 +53,9 @@ it('a row says what it was given, for every change', () => {
   for (const what of changeEvents) {
     const notice = {
       ...({ to: email, language: 'fr', what, former: true } as const),
-      ...{ agent: 'Firefox, Linux', country: 'FR', at: 1_700_000_000_000 },
+      agent: 'Firefox, Linux',
+      country: 'FR',
+      at: 1_700_000_000_000,
     };
     const row = noticeRow('account', new Uint8Array(8), notice);
     assert.deepEqual(readNotice(row.value), notice);
@@ -163,7 +165,9 @@ it('a deletion takes the rows of the account along, and no other', async () => {
   await changeBy(bench.signon);
   const notice = {
     ...({ to: 'b@example.org', language: 'en', what: 'email_changed', former: false } as const),
-    ...{ agent: '', country: 'FR', at: bench.clock.now() },
+    agent: '',
+    country: 'FR',
+    at: bench.clock.now(),
   };
   assert.ok(
     (await bench.store.commit({ set: [noticeRow(`${id}x`, new Uint8Array(8), notice)] })).ok,

@@ -92,7 +92,9 @@ async function openWorld() {
     authorization,
     accounts,
     avatars: createAvatars({
-      ...{ store: late, random, profiles },
+      store: late,
+      random,
+      profiles,
       images: {
         table: { name: 'none', used: () => 0, limit: 1 },
         make: async () => ok(Uint8Array.of(1)),

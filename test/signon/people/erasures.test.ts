@@ -374,7 +374,10 @@ it('a node that lost its lease erases nothing and sends no farewell, and the nex
 
   function createErased() {
     return createDeletion({
-      ...{ store, clock: bench.clock, random: seededRandom(1), data: [] },
+      store,
+      clock: bench.clock,
+      random: seededRandom(1),
+      data: [],
       deletionNotice: async () => 'not_now',
     }).erase(id, neverYields);
   }

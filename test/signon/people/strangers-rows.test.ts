@@ -89,8 +89,10 @@ it('asking for links to one account leaves eight, and a ninth gets no mail', asy
   const links = (await rowsOf(namespaces.signonLink)) - before;
   assert.ok(links <= linksPerAccountMax.reset + 64, `${links} links and decoys`);
   assert.deepEqual(rowsOfKind('reset_link'), {
-    ...{ kind: 'reset_link', rows: linksPerAccountMax.reset },
-    ...{ max: linksMax, refused: 500 - linksPerAccountMax.reset },
+    kind: 'reset_link',
+    rows: linksPerAccountMax.reset,
+    max: linksMax,
+    refused: 500 - linksPerAccountMax.reset,
   });
   // The first mail's link works all the same.
   const token = await bench.tokenTo('ada@example.org');

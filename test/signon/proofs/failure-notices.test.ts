@@ -24,7 +24,10 @@ async function fail(times: number, to = email, secret = 'wrong-harbour-13'): Pro
     bench.clock.advance(200_000);
     const from = { ...visitor, network: `net ${count} ${i} ${Math.random()}`, browserId: `b${i}` };
     const done = await bench.signon.signIn.withPassword({
-      ...{ email: to, password: secret, visitor: from, challenged: true },
+      email: to,
+      password: secret,
+      visitor: from,
+      challenged: true,
     });
     assert.equal(errorOf(done), 'sign_in_refused');
   }

@@ -175,7 +175,8 @@ it('whatever strangers ask, the browser of the owner that asked is not forgotten
   await bench.person(email);
   const rowsBefore = (await bench.store.scan(signonLinkPrefix(), { limit: 1_000 })).length;
   const of = (tag: string): Networks => ({
-    ...{ name: 'of 40 /48', count: 1_100 },
+    name: 'of 40 /48',
+    count: 1_100,
     at: (i) => ({ network: `${tag}${i}`, neighbourhood: `${tag}${i % 40}/48` }),
   });
   await hammer(of('before'));

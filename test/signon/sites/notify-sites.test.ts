@@ -94,7 +94,11 @@ beforeEach(async () => {
 /** As after a restart: nothing is known but what is stored. */
 function notifierOf({ allowPrivate = true, isMine = true } = {}): Notifier {
   return createSiteNotifier({
-    ...{ clock, random, signer, consents, log: createLog('silent') },
+    clock,
+    random,
+    signer,
+    consents,
+    log: createLog('silent'),
     maintenance: { store, isMine: () => isMine, isShared: true },
     destinations: openDestinations({ allowPrivate }),
     blocked: { isBlocked: async ({ clientId }) => blocked.has(clientId) },

@@ -13,9 +13,17 @@ import { goodParameters, openSignon, parametersOf, queryOf } from '../fixture.ts
 type Signon = Awaited<ReturnType<typeof openSignon>>;
 
 const empty: Partial<Profile> = {
-  ...{ givenName: '', familyName: '', nickname: '', avatar: '', phone: '', birthdate: '' },
+  givenName: '',
+  familyName: '',
+  nickname: '',
+  avatar: '',
+  phone: '',
+  birthdate: '',
   address: { streetAddress: '', locality: '', region: '', postalCode: '', country: '' },
-  ...{ ageVerified: false, plan: 'free', liquidGlass: false, phoneVerified: false },
+  ageVerified: false,
+  plan: 'free',
+  liquidGlass: false,
+  phoneVerified: false,
 };
 const everything = scopeNames.join(' ');
 /** A value of each stored field, of before and from now on. */

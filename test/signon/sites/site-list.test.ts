@@ -57,7 +57,12 @@ test('visitors, those of lately and the last sign-in are counted by site', async
     const own = domain === 'shop.example' ? { today: 2, week: 5, month: 9 } : undefined;
     const none = { today: 0, week: 0, month: 0 };
     return {
-      ...{ domain, visitors, day, week, lastUsedAt, signIns: own ?? none },
+      domain,
+      visitors,
+      day,
+      week,
+      lastUsedAt,
+      signIns: own ?? none,
       blockedBy: undefined,
       groups: [],
     };
@@ -68,7 +73,9 @@ test('visitors, those of lately and the last sign-in are counted by site', async
       of('forum.example', 1, 1, 1, now - 2 * hourMs),
       of('never.example', 1, 0, 0, undefined),
     ],
-    ...{ found: 3, countedAt: now, isCut: false },
+    found: 3,
+    countedAt: now,
+    isCut: false,
   });
 });
 

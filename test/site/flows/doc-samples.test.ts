@@ -224,8 +224,11 @@ for (const demo of [true, false])
       const exchange = scripts.take('docs/SIGNON.md, GET or POST /api.php', 'js');
       it('a code is exchanged', async () => {
         const query = new URLSearchParams({
-          ...{ client_id: 'example.com', redirect_uri: 'https://example.com/cb' },
-          ...{ response_type: 'code', scope: 'openid profile', state: 's' },
+          client_id: 'example.com',
+          redirect_uri: 'https://example.com/cb',
+          response_type: 'code',
+          scope: 'openid profile',
+          state: 's',
         });
         const back = await at.agreed(`${at.server.baseUrl}/authorize.php?${query}`);
         const env = { CODE: back.searchParams.get('code')! };

@@ -167,7 +167,11 @@ it('a request is tried from the page, with the own key of who is signed in', asy
   await withBrowser(async (browser) => {
     for (const locale of ['en-GB', 'fr-FR']) {
       await checkPage(browser, at('/docs/ask-about-an-address'), {
-        ...{ name: `docs-try-${locale}`, locale, session, widths: [390, 1440], prepare: openAll },
+        name: `docs-try-${locale}`,
+        locale,
+        session,
+        widths: [390, 1440],
+        prepare: openAll,
       });
     }
 

@@ -45,18 +45,20 @@ it('what is restored is what the journal up to the position of the backup adds u
   const path = `${directory.path}/store`;
   const claim = claimDataDir(directory.path, 'a test');
   const store = await open(path, clock);
-  const writer = writePairs(store);
+  let written = 0;
   try {
     for (let round = 0; round < 4; round++) {
-      await writer.atLeast(500 * (round + 1));
-      const known = writer.acknowledged();
+      const writer = writePairs(store, `r${round + 1}`);
+      await writer.atLeast(500);
+      const known = written + writer.acknowledged();
       const file = `${directory.path}/${round}.backup`;
       const inherited = { dataDir: directory.path, pid: process.pid };
       const made = await runTask(
         'backup',
         { path, claim: inherited, file, sealing: {}, masterKey: undefined },
         unwatched(),
-      );
+      ).finally(writer.stop);
+      written += writer.acknowledged();
       assert.ok(made.seq >= known, `${made.seq} of ${known} that were acknowledged before`);
       const source = { path: file, passphrase: noPassphrase };
       const { about } = await checkBackup(source);
@@ -74,7 +76,6 @@ it('what is restored is what the journal up to the position of the backup adds u
       await copy.close();
     }
   } finally {
-    await writer.stop();
     await store.close();
     claim.release();
     directory.remove();
@@ -211,7 +212,12 @@ it('the schedule makes one when it is due, keeps the newest, and tells of a fail
   const hour = 3_600_000;
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const schedule = startBackups({
-    ...{ folder, dataDir: directory.path, everyMs: hour, keep: 2, clock: time, log },
+    folder,
+    dataDir: directory.path,
+    everyMs: hour,
+    keep: 2,
+    clock: time,
+    log,
     async make(target) {
       if (failing) throw new Error('no room');
       return makeBackup({ path, target, clock: time, random });
@@ -246,7 +252,12 @@ it('the schedule makes one when it is due, keeps the newest, and tells of a fail
   assert.match(JSON.stringify(lines), /backup: not made.*no room|no room.*backup: not made/);
   await schedule.stop();
   const again = startBackups({
-    ...{ folder, dataDir: directory.path, everyMs: 10 * hour, keep: 2, clock: time, log },
+    folder,
+    dataDir: directory.path,
+    everyMs: 10 * hour,
+    keep: 2,
+    clock: time,
+    log,
     make: () => assert.fail('the folder says that it is not due'),
   });
   await until(() => again.stats().newestAt === Date.UTC(2026, 0, 1, 3) - 1);
@@ -264,7 +275,12 @@ it('backups of a clock that was ahead neither push out new ones nor go', async (
   const { log } = memoryLog();
   let failing = true;
   const schedule = startBackups({
-    ...{ folder, dataDir: directory.path, everyMs: 3_600_000, keep: 1, clock: time, log },
+    folder,
+    dataDir: directory.path,
+    everyMs: 3_600_000,
+    keep: 1,
+    clock: time,
+    log,
     async make(target) {
       if (failing) throw new Error('no room');
       writeFileSync(target, '');

@@ -75,7 +75,12 @@ it('the schedule tells of a folder that vanished, writes nothing, and goes on wh
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let made = 0;
   const schedule = startBackups({
-    ...{ folder, dataDir, everyMs: 3_600_000, keep: 2, clock, log },
+    folder,
+    dataDir,
+    everyMs: 3_600_000,
+    keep: 2,
+    clock,
+    log,
     async make() {
       made += 1;
       return { seq: 1, rows: 1, bytes: 1, encrypted: false };

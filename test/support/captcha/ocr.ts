@@ -34,7 +34,13 @@ const settings: readonly Setting[] = [
 ];
 /** What looks like a letter of ours and is none: no word holds it, so it is that letter. */
 const lookAlikes: Readonly<Record<string, string>> = {
-  ...{ I: 'J', '1': 'J', '|': 'J', ']': 'J', ')': 'J', '8': 'B', G: 'C' },
+  I: 'J',
+  '1': 'J',
+  '|': 'J',
+  ']': 'J',
+  ')': 'J',
+  '8': 'B',
+  G: 'C',
 };
 const copies = 3;
 const borderDots = 14;

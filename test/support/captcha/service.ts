@@ -147,7 +147,8 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
       return json({ ok: false });
     const origin = firstHeader(request, 'origin');
     const receipt = await receipts.issue({
-      ...{ siteKey: text('sitekey'), origin },
+      siteKey: text('sitekey'),
+      origin,
       action: text('action') ?? '',
       level: 'easy',
     });

@@ -195,8 +195,10 @@ function newNet(unit: () => number): Net {
   const weights = (count: number, fanIn: number) =>
     Float32Array.from({ length: count }, () => (2 * unit() - 1) * Math.sqrt(3 / fanIn));
   return {
-    ...{ w1: weights(hidden * inputs, inputs), b1: new Float32Array(hidden) },
-    ...{ w2: weights(kinds * hidden, hidden), b2: new Float32Array(kinds) },
+    w1: weights(hidden * inputs, inputs),
+    b1: new Float32Array(hidden),
+    w2: weights(kinds * hidden, hidden),
+    b2: new Float32Array(kinds),
   };
 }
 

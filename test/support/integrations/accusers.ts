@@ -10,8 +10,12 @@ import { decode, encode } from './dns.ts';
 /** With these, feeds are made quickly, and all integrations are open. */
 export const accuserSettings = {
   FEED_INTERVAL_SECONDS: '1',
-  ...{ TRUSTED_PROXIES: '127.0.0.1', CLIENT_LIMITS: 'off', REPUTATION: 'private' },
-  ...{ DNS_ZONE: 'bl.test', DNS_LISTEN: '127.0.0.1:0', DNS_ALLOW: '127.0.0.1' },
+  TRUSTED_PROXIES: '127.0.0.1',
+  CLIENT_LIMITS: 'off',
+  REPUTATION: 'private',
+  DNS_ZONE: 'bl.test',
+  DNS_LISTEN: '127.0.0.1:0',
+  DNS_ALLOW: '127.0.0.1',
 } as const;
 
 export interface AccuserKeys {

@@ -20,7 +20,8 @@ type Asked = Pick<TestServer, 'fetch'>;
 /** The head of an agent's requests, once it logged in. */
 async function agentBearer(server: Asked, password: string) {
   const answer = await server.fetch('/v1/watchers/login', {
-    ...{ method: 'POST', headers: { 'Content-Type': 'application/json' } },
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ machine_id: 'm', password, scenarios: [] }),
   });
   return { Authorization: `Bearer ${JSON.parse(answer.body).token}` };

@@ -37,7 +37,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 const clock = systemClock();
 const dataDir = directory!;
 const path = `${dataDir}/store`;
-const open = () => openStore({ ...{ path, dataDir, clock, random }, log: createLog('fatal') });
+const open = () => openStore({ path, dataDir, clock, random, log: createLog('fatal') });
 const inFlight = 8;
 const keyCount = 500;
 let next = 0;

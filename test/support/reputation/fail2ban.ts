@@ -109,14 +109,12 @@ dbfile = ${path('db')}
 
 function stepsOf(baseUrl: string) {
   const targets = openTargets({
-    ...{
-      baseUrl,
-      secureUrl: baseUrl,
-      proxied: '',
-      trustsLoopback: false,
-      dnsZone: undefined,
-      spoe: undefined,
-    },
+    baseUrl,
+    secureUrl: baseUrl,
+    proxied: '',
+    trustsLoopback: false,
+    dnsZone: undefined,
+    spoe: undefined,
     dnsListen: [],
     sample: openSamples(docsFolder),
   });

@@ -64,7 +64,11 @@ export function boundRaces(nodes: () => readonly Store[]): BoundRaces {
       const totalMax = 64;
       const hooksOf = onEach((store) =>
         createWebhooks({
-          ...{ store, clock, random, masterKey, totalMax },
+          store,
+          clock,
+          random,
+          masterKey,
+          totalMax,
           faultOf: async () => undefined,
         }),
       );
@@ -144,7 +148,10 @@ export function boundRaces(nodes: () => readonly Store[]): BoundRaces {
     async 'the server fetches so many lists'() {
       const terms = {
         ...({ url: 'https://lists.example/a', list: 'seed', format: 'plain' } as const),
-        ...{ confidence: 50, holdDays: 1, allowDocumentation: false, service: undefined },
+        confidence: 50,
+        holdDays: 1,
+        allowDocumentation: false,
+        service: undefined,
         everyMs: 3_600_000,
       };
       const { sources } = capacities;

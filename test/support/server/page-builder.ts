@@ -37,7 +37,11 @@ export function deskOf(
   };
   const person = session === null ? undefined : { ...facts, ...session };
   return createPageBuilder({
-    ...{ failures, tools, callers, cookies: createCookies(false), baseUrl: 'http://127.0.0.1' },
+    failures,
+    tools,
+    callers,
+    cookies: createCookies(false),
+    baseUrl: 'http://127.0.0.1',
     unsaved: { seal: (text) => Buffer.from(text).toString('base64url'), open: () => undefined },
     unsavedNotice: (_language, isKept) => `<p>${isKept ? 'kept' : 'lost'}</p>`,
     sessions: { find: async () => person },
@@ -94,7 +98,12 @@ export function formOf(
 ): Request {
   const [type, text] = encoded(body?.types[0], fields);
   return {
-    ...{ method, path, param: '', query: '', clientIp: '192.0.2.1', id: 'r1' },
+    method,
+    path,
+    param: '',
+    query: '',
+    clientIp: '192.0.2.1',
+    id: 'r1',
     headers: type === undefined ? {} : { 'content-type': [type] },
     body: Buffer.from(text),
   };

@@ -30,12 +30,19 @@ export async function pruneToCheckpoint(url: string, dataDir: string): Promise<v
   const seq = await readCheckpointSeq(local);
   try {
     const lease = createLease({
-      ...{ store, clock, boot: randomUUID(), aliveMs: 600_000 },
+      store,
+      clock,
+      boot: randomUUID(),
+      aliveMs: 600_000,
       isAlive: async () => false,
     });
     await lease.poll(clock.monotonicMs());
     const events = await pruneJournal({
-      ...{ store, local, fence: lease.fence()!, everyEvents: 1, keepEvents: 0 },
+      store,
+      local,
+      fence: lease.fence()!,
+      everyEvents: 1,
+      keepEvents: 0,
       withoutCheckpoint: (work) => work(),
       signal: new AbortController().signal,
     });

@@ -34,7 +34,10 @@ export function signonBeside(
   const store = openStoreBeside(dataDir, clock);
   const mails: Mail[] = [];
   const signon = openSignon({
-    ...{ store, clock, random, log },
+    store,
+    clock,
+    random,
+    log,
     config: { baseUrl, dataDir, mailFrom: 'tests@portcullis.example' },
     masterKey: loadMasterKey({ dataDir, strict: true, random }),
     mailTransport: {

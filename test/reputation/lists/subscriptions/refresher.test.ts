@@ -40,7 +40,10 @@ const terms = {
   url: 'https://lists.example/bad.txt?key=secret',
   list: 'seed',
   format: 'plain',
-  ...{ confidence: 75, holdDays: 30, allowDocumentation: false, service: undefined },
+  confidence: 75,
+  holdDays: 30,
+  allowDocumentation: false,
+  service: undefined,
 } as const;
 
 /** What the list's last whole run says, by the journal. */
@@ -70,7 +73,10 @@ function open(name: string, seed: number) {
   const store = openLmdbStore({ path: `${directory.path}/${name}`, clock, log });
   stores.push(store);
   const world = {
-    ...{ store, clock, random, lines },
+    store,
+    clock,
+    random,
+    lines,
     isMine: true,
     /** Between the last look at the row and the run. */
     beforeRun: async () => {},
@@ -80,7 +86,11 @@ function open(name: string, seed: number) {
     refresher: undefined as unknown as ReturnType<typeof createRefresher>,
     restart() {
       world.refresher = createRefresher({
-        ...{ store, clock, random, log, allowPrivate: false },
+        store,
+        clock,
+        random,
+        log,
+        allowPrivate: false,
         isMine: () => world.isMine,
         fetch: (job) => {
           world.jobs.push(job);

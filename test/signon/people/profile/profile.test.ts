@@ -337,7 +337,9 @@ test('marks that nobody sees are taken off at the ends, and named with their pla
   const born = editProfile(full, { birthdate: '\u200e1990-12-10\u200f' }, Date.now());
   assert.equal(born.ok && born.value.birthdate, '1990-12-10');
   assert.deepEqual(invisibleCharacterIn('family_name', ' Lang\u00adname'), {
-    ...{ code: 'U+00AD', place: 5, before: 'Lang' },
+    code: 'U+00AD',
+    place: 5,
+    before: 'Lang',
   });
   const khmer = invisibleCharacterIn('given_name', '\u1780\u1781\u200b\u1782');
   assert.deepEqual([khmer?.code, khmer?.place], ['U+200B', 3]);
