@@ -72,7 +72,11 @@ function open(over: Partial<Store>, random: Random) {
       reports.add(
         { account, slot: Number(account.slice(1)), country: 'FR' },
         {
-          ...{ family: 4, words: words(address), ip: '', categories: 4, comment: 'c' },
+          family: 4,
+          words: words(address),
+          ip: '',
+          categories: 4,
+          comment: 'c',
           reportedAt: clock.now() - agoMs,
         },
       ),
@@ -302,7 +306,12 @@ test('an account takes back what it said of an address where no detail is left',
     ['b2'],
   );
   const taken = await retractReports({
-    ...{ store, reports, account: 'b1', since: clock.now() - 3 * dayMs, penalty: true, scheduler },
+    store,
+    reports,
+    account: 'b1',
+    since: clock.now() - 3 * dayMs,
+    penalty: true,
+    scheduler,
   });
   assert.deepEqual(taken.ok && taken.value, { reports: 2, addresses: 1 }, 'whole days alone');
   const all = { store, reports, account: 'b1', since: 0, penalty: true, scheduler };

@@ -60,7 +60,10 @@ function runnerOf({
   onJudged = () => {},
 } = {}) {
   return createWebhookRunner({
-    ...{ hooks, clock, random, scheduler: createScheduler() },
+    hooks,
+    clock,
+    random,
+    scheduler: createScheduler(),
     maintenance: { store, isMine: () => isMine, isShared: true },
     index: { walk: () => undefined, prefixOf: () => undefined },
     check: {
@@ -222,7 +225,8 @@ it('of an account nothing is left, though it has more hooks than it may have', a
   const row = (await store.get(webhookKey('many', id)))!;
   // As a release of before let them be made.
   const set = Array.from({ length: 25 }, (_, n) => ({
-    ...{ key: webhookKey('many', `more${n}`), value: row.value },
+    key: webhookKey('many', `more${n}`),
+    value: row.value,
   }));
   assert.ok((await store.commit({ set })).ok);
   assert.equal((await webhooksOf(store, 'many')).length, 26, 'the export leaves none out');
