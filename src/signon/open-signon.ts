@@ -172,7 +172,7 @@ export function openSignon(options: SignonOptions) {
   const base = { store, clock, random, log, masterKey, shares, people, profiles, links };
   const posting = { ...base, mailer, pages, securityLog };
   const changes = createAccountChanges({ ...posting, sessions, notices });
-  const name = config.siteName ?? service;
+  const { name } = letterhead;
   const secondFactors = createSecondFactors({ ...base, name, changes });
   const trustedBrowsers = createTrustedBrowsers({ ...base, isOn: config.trustedBrowsers === true });
   const proving = { secondFactors, trustedBrowsers, changes };
@@ -192,7 +192,7 @@ export function openSignon(options: SignonOptions) {
       : (email, language) => mailer.deliver(email, language, 'accountDeleted', {}),
   );
   const bounds = { countries, perDay };
-  const phoneCodes = createPhoneCodes({ ...parts, sender, bounds, service });
+  const phoneCodes = createPhoneCodes({ ...parts, sender, bounds, service: name });
   const emailChanges = createClientLimits(
     { emailChange: emailChangeLimit },
     shares.room('changes of addresses', accountSubjectsMax),

@@ -140,6 +140,8 @@ export interface PageNeeds {
   readonly formAction?: 'self' | 'unrestricted';
   /** Scripts of the page may call this host, and work in the background. */
   readonly connect?: boolean;
+  /** The page frames answers of this host. */
+  readonly frames?: boolean;
   /** The page plays audio from this host. */
   readonly media?: boolean;
   /** Origins of images besides this host, e.g. `https://gravatar.com`. */
@@ -177,6 +179,7 @@ export function contentSecurityPolicy(needs: SecurityNeeds = {}): string {
     `img-src 'self'${images}`,
     "manifest-src 'self'",
     needs.connect ? "connect-src 'self'; worker-src 'self'" : '',
+    needs.frames ? "frame-src 'self'" : '',
     needs.media ? "media-src 'self'" : '',
     needs.formAction === 'unrestricted' ? '' : "form-action 'self'",
     "frame-ancestors 'none'",

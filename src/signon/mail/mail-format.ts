@@ -7,6 +7,7 @@
 import { readLogo } from '../../config/logo.ts';
 import type { Accent } from '../../core/accent.ts';
 import type { Language } from '../../core/language.ts';
+import { isLoopback } from '../../ip/loopback.ts';
 
 export interface Mail {
   readonly to: string;
@@ -59,8 +60,10 @@ export function mailSender({
   siteAccent,
 }: SenderSettings): MailSender {
   const logo = siteLogo === undefined ? undefined : readLogo(siteLogo);
+  const { hostname } = new URL(baseUrl);
   return {
-    name: siteName ?? new URL(baseUrl).hostname,
+    // A name that every machine has says nothing of who writes.
+    name: siteName ?? (isLoopback(hostname) ? 'Portcullis' : hostname),
     contact: siteContact,
     logo: logo?.type === 'image/png' ? logo.bytes : undefined,
     accent: siteAccent,
@@ -120,7 +123,7 @@ function drawContact(contact: string): string {
  * Returns the mail as nodemailer takes it: addresses as objects, no line break in any header.
  * @param sender its name stands next to its address
  */
-export function envelopeOf(
+function envelopeOf(
   { to, subject: about, text }: Mail,
   from: string,
   { name, subjectEnd }: Pick<MailSender, 'name' | 'subjectEnd'>,
@@ -140,7 +143,18 @@ export function envelopeOf(
   };
 }
 
-export function htmlOf(mail: Mail, { name, contact, logo, accent }: MailSender): string {
+/** Returns the mail as nodemailer takes it, as text and as HTML: its reader chooses which one is shown. */
+export function messageOf(mail: Mail, from: string, sender: MailSender) {
+  const { logo } = sender;
+  const mark = { filename: 'mark.png', cid: logoId, contentType: 'image/png' };
+  return {
+    ...envelopeOf(mail, from, sender),
+    html: htmlOf(mail, sender),
+    attachments: logo === undefined ? [] : [{ ...mark, content: Buffer.from(logo) }],
+  };
+}
+
+function htmlOf(mail: Mail, { name, contact, logo, accent }: MailSender): string {
   const mark =
     logo === undefined
       ? ''

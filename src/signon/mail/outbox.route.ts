@@ -4,13 +4,15 @@
  * a browser of this machine. Besides, a loopback peer, nothing in between that says so, and a
  * loopback name in `Host` are asked for, so that a site whose name was turned to this machine (DNS
  * rebinding) reads nothing. Anything else, and a server that is no demo or sends its mails, answers
- * 404.
+ * 404. `?mail=` chooses one, and with `as=html` it alone is the answer, for the frame of the page:
+ * without scripts, of no origin, so that nothing in it reaches this one's pages or cookies.
  */
 
 import { equalBytes } from '../../core/digest.ts';
 import { fail } from '../../core/result.ts';
 import { forwardingHeaders, isFromThisMachine } from '../../http/request/client-ip.ts';
-import type { Request } from '../../http/request/message.ts';
+import type { Header, Request } from '../../http/request/message.ts';
+import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { hostOfAuthority, isLoopback } from '../../ip/loopback.ts';
 import { openPage } from '../../web/guard/endpoint.ts';
@@ -19,6 +21,19 @@ import { languageOf, type PageTools, pageRequestHeaders } from '../../web/page-t
 import { noStore } from '../../web/shape.ts';
 import { outboxPage } from './outbox.page.tsx';
 import type { OutboxMessage } from './outbox.ts';
+
+/** A link leaves the frame: it opens in the page's own window. */
+const frameRights = 'allow-top-navigation-by-user-activation';
+const frameHeaders: readonly Header[] = [
+  ['Content-Type', 'text/html; charset=utf-8'],
+  [
+    'Content-Security-Policy',
+    `default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'self'; sandbox ${frameRights}`,
+  ],
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Referrer-Policy', 'no-referrer'],
+  noStore,
+];
 
 /** The random bytes of the name. */
 export const outboxNameBytes = 16;
@@ -45,10 +60,19 @@ export function outboxRoute(options: {
       !equalBytes(Buffer.from(request.path), Buffer.from(outboxPathOf(name)))
     )
       return fail('not_found');
-    const language = languageOf(request);
+    const query = parseQuery(request.query);
+    const chosen = query.ok ? query.value.get('mail') : undefined;
     const messages = await read();
-    const headers = [...tools.headers(language), noStore];
-    return { status: 200, headers, body: outboxPage(tools.frame(language), { messages, baseUrl }) };
+    const found = messages.find(({ file }) => file === chosen);
+    if (query.ok && query.value.get('as') === 'html') {
+      if (found?.html === undefined) return fail('not_found');
+      const body = found.html.replace('<head>', '<head><base target="_top">');
+      return { status: 200, headers: frameHeaders, body };
+    }
+    const language = languageOf(request);
+    const headers = [...tools.headers(language, { frames: true }), noStore];
+    const data = { messages, shown: found ?? messages[0], baseUrl, path: request.path };
+    return { status: 200, headers, body: outboxPage(tools.frame(language), data) };
   });
 }
 

@@ -15,17 +15,17 @@ import type { Clock } from '../../core/clock.ts';
 import { sha256 } from '../../core/digest.ts';
 import type { Log } from '../../core/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
-import { envelopeOf, type Mail, type MailSender } from './mail-format.ts';
+import { logoId, type Mail, type MailSender, messageOf } from './mail-format.ts';
 import type { MailTransport } from './mailer.ts';
 
 const filesMax = 1_000;
-const nameless = { name: '', subjectEnd: undefined };
+const nameless: MailSender = { name: '', contact: undefined, logo: undefined };
 
 export function openOutbox(options: {
   /** `DATA_DIR/outbox`; made when the first file is written. */
   folder: string;
   from: string;
-  sender?: Pick<MailSender, 'name' | 'subjectEnd'>;
+  sender?: MailSender;
   clock: Clock;
   random: Random;
   log: Log;
@@ -89,7 +89,7 @@ export function openOutbox(options: {
           buffer: true,
           newline: 'windows',
         });
-        const { message } = await composer.sendMail(envelopeOf(mail, from, sender));
+        const { message } = await composer.sendMail(messageOf(mail, from, sender));
         const file = await write(mail.to, 'eml', message as Buffer, mail.account);
         if (file === undefined) return;
         log.info({ link: mail.link }, `mail written to outbox/${file}`);
@@ -145,13 +145,16 @@ export interface OutboxMessage {
   /** Empty for a text message. */
   readonly subject: string;
   readonly text: string;
+  /** The document that a mail program shows, its logo inside; undefined for a text message. */
+  readonly html?: string | undefined;
 }
 
 const shownMax = 50;
-const fileBytesMax = 65_536;
+/** A logo has 64 KiB at most, and base64 makes it a third longer. */
+const fileBytesMax = 131_072;
 
 /**
- * Returns the newest messages first: at most 50 files of 64 KiB. A file that can't be read, or was removed meanwhile,
+ * Returns the newest messages first: at most 50 files of 128 KiB. A file that can't be read, or was removed meanwhile,
  * is left out.
  */
 async function readOutbox(folder: string): Promise<readonly OutboxMessage[]> {
@@ -170,19 +173,44 @@ async function readMessage(folder: string, file: string): Promise<OutboxMessage 
   const { mtimeMs, size } = await stat(path);
   if (size > fileBytesMax) return undefined;
   const content = await readFile(path, 'latin1');
-  const { headers, body } = partsOf(content);
+  const { headers, body } = splitMessage(content);
   const to = headers.get('to') ?? '';
   const shared = { file, at: Math.round(mtimeMs), to: /<([^>]*)>/.exec(to)?.[1] ?? to };
   if (file.endsWith('.txt')) {
     return { kind: 'text', ...shared, subject: '', text: utf8(body).trim() };
   }
   const subject = decodeWords(headers.get('subject') ?? '');
-  const text = decodeBody(body, headers.get('content-transfer-encoding') ?? '');
-  return { kind: 'mail', ...shared, subject, text: text.replaceAll('\r\n', '\n').trim() };
+  const parts = leavesOf({ headers, body });
+  const text = decodeBody(partOf(parts, 'text/plain') ?? { headers, body });
+  const html = partOf(parts, 'text/html');
+  const logo = partOf(parts, 'image/png')?.body.replace(/[^\w+/=]/g, '');
+  return {
+    ...{ kind: 'mail', ...shared, subject },
+    text: text.replaceAll('\r\n', '\n').trim(),
+    html: html && decodeBody(html).replace(`cid:${logoId}`, `data:image/png;base64,${logo}`),
+  };
+}
+
+interface MessagePart {
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/** Returns the parts that hold no parts themselves, in their order. */
+function leavesOf(part: MessagePart): MessagePart[] {
+  const type = part.headers.get('content-type') ?? '';
+  const boundary = /^multipart\/.*boundary="?([^";]+)/i.exec(type)?.[1];
+  if (boundary === undefined) return [part];
+  const pieces = part.body.split(`--${boundary}`).slice(1, -1);
+  return pieces.flatMap((piece) => leavesOf(splitMessage(piece.replace(/^\r?\n/, ''))));
+}
+
+function partOf(parts: readonly MessagePart[], type: string): MessagePart | undefined {
+  return parts.find(({ headers }) => headers.get('content-type')?.startsWith(type));
 }
 
 /** Splits a message: header names in lower case, folded lines joined. */
-function partsOf(content: string): { headers: Map<string, string>; body: string } {
+function splitMessage(content: string): MessagePart {
   const [, head = '', body = ''] = /^(.*?)\r?\n\r?\n(.*)$/s.exec(content) ?? [];
   const lines = head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
   const headers = lines.map((line): [string, string] => {
@@ -192,8 +220,8 @@ function partsOf(content: string): { headers: Map<string, string>; body: string 
   return { headers: new Map(headers), body };
 }
 
-function decodeBody(body: string, encoding: string): string {
-  switch (encoding.toLowerCase()) {
+function decodeBody({ headers, body }: MessagePart): string {
+  switch (headers.get('content-transfer-encoding')?.toLowerCase()) {
     case 'quoted-printable':
       return utf8(unquoted(body.replace(/=\r?\n/g, '')));
     case 'base64':

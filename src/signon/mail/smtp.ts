@@ -9,7 +9,7 @@ import { TLSSocket } from 'node:tls';
 import type { Transporter } from 'nodemailer';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { isLoopback } from '../../ip/loopback.ts';
-import { envelopeOf, htmlOf, logoId, type Mail, type MailSender } from './mail-format.ts';
+import { type Mail, type MailSender, messageOf } from './mail-format.ts';
 import type { MailTransport } from './mailer.ts';
 
 const timeoutMs = 20_000;
@@ -17,7 +17,6 @@ const timeoutMs = 20_000;
 /** Also called once a server that sends mails listens: its files may be replaced before the first one. */
 export const loadMailLibrary = () => import('nodemailer');
 
-/** Sends mails as text and as HTML: their reader chooses which one is shown. */
 export function smtpTransport(smtpUrl: string, from: string, sender: MailSender): MailTransport {
   const options = {
     ...connectionOf(smtpUrl),
@@ -33,23 +32,7 @@ export function smtpTransport(smtpUrl: string, from: string, sender: MailSender)
     async send(mail: Mail) {
       const { createTransport } = await loadMailLibrary();
       transporter ??= createTransport(options);
-      const { logo } = sender;
-      const attachments =
-        logo === undefined
-          ? []
-          : [
-              {
-                filename: 'mark.png',
-                content: Buffer.from(logo),
-                cid: logoId,
-                contentType: 'image/png',
-              },
-            ];
-      await transporter.sendMail({
-        ...envelopeOf(mail, from, sender),
-        html: htmlOf(mail, sender),
-        attachments,
-      });
+      await transporter.sendMail(messageOf(mail, from, sender));
     },
     async close() {
       transporter?.close();

@@ -236,6 +236,8 @@ export interface Chosen {
   /** A PHC string; empty with a passkey, and when the password is chosen with the link. */
   readonly passwordHash: string;
   readonly passkey: PendingPasskey | undefined;
+  /** The time at which it was chosen in the browser that asked, ms since 1970; undefined: unknown. */
+  readonly chosenAt?: number | undefined;
   /** The query of a page of ours, without `?`; empty: nowhere in particular. */
   readonly onward: string;
 }
@@ -264,13 +266,19 @@ export function newInvitationData(endsAt: number): string {
 export function linkText({ chosen, browser, tries, worksFrom, endsAt }: LinkData): string {
   const passkey = chosen.passkey === undefined ? '' : pendingPasskeyText(chosen.passkey);
   const data = `${chosen.passwordHash} ${browser} ${tries} ${chosen.onward} ${passkey} ${worksFrom}`;
+  const { chosenAt = 0 } = chosen;
+  if (chosenAt !== 0) return `${data} ${endsAt} ${chosenAt}`;
   return endsAt === 0 ? data : `${data} ${endsAt}`;
 }
 
 export function readLinkData(link: Pick<FoundLink, 'data'>): LinkData {
-  const [passwordHash = '', browser = '', tries, onward = '', passkey = '', worksFrom, endsAt] =
+  const [passwordHash = '', browser = '', tries, onward = '', passkey = '', ...times] =
     link.data.split(' ');
-  const chosen = { passwordHash, passkey: readPendingPasskey(passkey), onward };
+  const [worksFrom, endsAt, chosenAt] = times;
+  const chosen = {
+    ...{ passwordHash, passkey: readPendingPasskey(passkey), onward },
+    chosenAt: Number(chosenAt ?? 0) || undefined,
+  };
   const numbers = { tries: Number(tries ?? 0), worksFrom: Number(worksFrom ?? 0) };
   // Older links have no times.
   return { chosen, browser, ...numbers, endsAt: Number(endsAt ?? 0) };

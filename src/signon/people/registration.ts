@@ -55,7 +55,7 @@ import type {
 import { normalisePassword, type Passwords, turnOf } from '../proofs/passwords.ts';
 import { createSealedTexts } from '../sealed-text.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
-import type { Session, Sessions } from '../sessions/sessions.ts';
+import type { RegistrationProof, Session, Sessions } from '../sessions/sessions.ts';
 import { agentName, browserHash } from '../visitor.ts';
 import {
   type AskedLink,
@@ -167,7 +167,8 @@ export function createRegistration(options: RegistrationOptions) {
     }
     const phc = await newPasswords.accept(password, email, turnOf('open', email, visitor));
     if (!phc.ok) return phc;
-    return place(email, { passwordHash: phc.value, passkey: undefined, onward }, visitor);
+    const chosen = { passwordHash: phc.value, passkey: undefined, onward, chosenAt: clock.now() };
+    return place(email, chosen, visitor);
   }
 
   /**
@@ -197,7 +198,7 @@ export function createRegistration(options: RegistrationOptions) {
     if (made === undefined) return fail('invalid_passkey');
     const passkey = newPasskey(made, visitor, clock.now());
     if ((await findPasskey(store, passkey.id)) !== undefined) return knownPasskey;
-    const chosen = { passwordHash: '', passkey, onward };
+    const chosen = { passwordHash: '', passkey, onward, chosenAt: clock.now() };
     return place(made.ceremony.account, chosen, visitor);
   }
 
@@ -422,6 +423,8 @@ interface Verified {
   readonly onward: string;
   /** The value of the browser cookie: the browser that registered is known from now on. */
   readonly browser: string | undefined;
+  /** What the link brought, and when it was chosen, ms since 1970; 0: unknown. */
+  readonly proof: RegistrationProof;
   /** The new cookie of the session in which it was done, which has more rights now. Undefined: it ended. */
   readonly token: string | undefined;
 }
@@ -604,7 +607,9 @@ function createVerification(options: RegistrationOptions) {
     if (given.passkey !== undefined) return choosePasskey(token, person, visitor, given);
     const turn = turnOf('open', person.id, visitor);
     const phc = await newPasswords.accept(given.password ?? '', person.account.email, turn);
-    return phc.ok ? finish(token, visitor, given.session, { passwordHash: phc.value }) : phc;
+    if (!phc.ok) return phc;
+    const now = { passwordHash: phc.value, chosenAt: clock.now() };
+    return finish(token, visitor, given.session, now);
   }
 
   /** Takes the new passkey, which the browser made for the address of this link. */
@@ -619,7 +624,7 @@ function createVerification(options: RegistrationOptions) {
       return fail('invalid_passkey');
     }
     const passkey = newPasskey(made, visitor, clock.now());
-    return finish(token, visitor, given.session, { passkey });
+    return finish(token, visitor, given.session, { passkey, chosenAt: clock.now() });
   }
 
   /**
@@ -727,6 +732,10 @@ function createVerification(options: RegistrationOptions) {
         email: account.email,
         onward,
         browser,
+        proof: {
+          method: chosen.passkey === undefined ? 'password' : 'passkey',
+          at: chosen.chosenAt ?? 0,
+        },
         token: kept ? kept.token : undefined,
       });
     });

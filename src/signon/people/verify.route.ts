@@ -298,7 +298,7 @@ export function verifyRoutes(
           ? show(context, token, done)
           : pageBuilder.problem(context, done);
       }
-      const { token: renewed, browser } = done.value;
+      const { token: renewed, browser, accountId, proof } = done.value;
       const known = browser === undefined ? [] : [pageBuilder.browserCookie(browser)];
       const onward = onwardKept(done.value.onward);
       if (renewed !== undefined) {
@@ -307,7 +307,7 @@ export function verifyRoutes(
       // In the browser that registered the person is known: the password was typed there, or the passkey made.
       if (browser !== undefined && session === undefined) {
         const own = { ...visitor, browser };
-        const signedIn = await signon.signIn.afterVerification(done.value.accountId, own);
+        const signedIn = await signon.signIn.afterVerification(accountId, own, proof);
         if (signedIn !== undefined) {
           const target = await onwards.entered(context, onward, signedIn);
           return pageBuilder.signedIn(context, signedIn, target);

@@ -158,14 +158,21 @@ export interface OpenRequest {
   readonly credentials: Credentials;
   readonly method: SessionMethod;
   readonly visitor: Visitor;
-  /** False: it does not count as a fresh proof of identity. */
-  readonly fresh?: boolean | undefined;
+  /** The time of the proof of identity, ms since 1970; 0: it counts as none. Default: now. */
+  readonly provenAt?: number | undefined;
   /** Further checks and deletions of the same commit. */
   readonly also?: {
     readonly check: readonly RowCheck[];
     readonly set?: readonly SetRow[];
     readonly del: readonly SetRow['key'][];
   };
+}
+
+/** What was chosen at a registration, in the browser in which its link was opened. */
+export interface RegistrationProof {
+  readonly method: 'password' | 'passkey';
+  /** Milliseconds since 1970; 0: unknown. */
+  readonly at: number;
 }
 
 /** `renewed`: the session is alive under another cookie. `ended`: it ended by something outside of its browser. */
@@ -244,8 +251,9 @@ export function createSessions(options: {
 
   /** `lost`: the person was changed meanwhile, or a check of `also` failed. */
   async function open(request: OpenRequest): Promise<Change<{ id: string; token: string }>> {
-    const { person, credentials, method, visitor, also, fresh = true } = request;
+    const { person, credentials, method, visitor, also } = request;
     const now = clock.now();
+    const { provenAt = now } = request;
     const id = randomToken(random, idBytes);
     const secret = randomToken(random, secretBytes);
     const record: SessionRecord = {
@@ -254,7 +262,7 @@ export function createSessions(options: {
       epoch: credentials.epoch,
       createdAt: now,
       lastSeenAt: now,
-      authenticatedAt: fresh ? now : 0,
+      authenticatedAt: provenAt,
       method,
       agent: agentName(visitor.userAgent),
       country: countryOf(visitor),

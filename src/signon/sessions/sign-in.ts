@@ -38,7 +38,14 @@ import type { Trust, TrustedBrowsers } from '../proofs/trusted-browsers.ts';
 import { createSealedTexts } from '../sealed-text.ts';
 import { agentName, browserHash, countryOf } from '../visitor.ts';
 import type { SecurityEvent, SecurityLog } from './security-log.ts';
-import type { OpenRequest, Session, SessionMethod, Sessions } from './sessions.ts';
+import {
+  type OpenRequest,
+  type RegistrationProof,
+  type Session,
+  type SessionMethod,
+  type Sessions,
+  sessionLife,
+} from './sessions.ts';
 
 export interface SignedIn {
   readonly kind: 'signed_in';
@@ -217,6 +224,7 @@ export function createSignIn(options: SignInOptions) {
       also,
       trust,
       trusts = false,
+      provenAt,
     }: {
       change?: Partial<Credentials>;
       also?: OpenRequest['also'];
@@ -224,6 +232,8 @@ export function createSignIn(options: SignInOptions) {
       trust?: Trust | undefined;
       /** The browser is to be trusted from now on. */
       trusts?: boolean;
+      /** The time of the proof, where it was not given just now. */
+      provenAt?: number;
     } = {},
   ): Promise<Result<SignedIn>> {
     const given = visitor.browser !== undefined && hashOfToken(visitor.browser) !== undefined;
@@ -251,7 +261,7 @@ export function createSignIn(options: SignInOptions) {
         visitor,
         // The mailbox opens the account, and nothing that asks for a proof of identity.
         // Nor does a trusted browser.
-        fresh: method === 'password' || method === 'password+totp' || method === 'passkey',
+        provenAt: isProof(method) ? provenAt : 0,
         ...(also === undefined
           ? {}
           : {
@@ -368,11 +378,21 @@ export function createSignIn(options: SignInOptions) {
     /** Opens the session for a proof that was checked elsewhere (a passkey). `sign_in_refused`. */
     proven: (person: Person, method: SessionMethod, visitor: Visitor): Promise<Result<SignedIn>> =>
       open(person, method, visitor),
-    /** Opens the session in the browser that registered, once its link was used there. Undefined: it can't be opened now. */
-    async afterVerification(accountId: string, visitor: Visitor) {
+    /**
+     * Opens the session in the browser that registered, once its link was used there. What was chosen there minutes
+     * ago is its proof of identity, as old as that; later the link alone opens it. Undefined: it can't be opened now.
+     */
+    async afterVerification(
+      accountId: string,
+      visitor: Visitor,
+      { method, at }: RegistrationProof,
+    ) {
       const person = await people.byId(accountId);
       if (person === undefined || (await secondFactors.isEnabled(accountId))) return undefined;
-      const done = await open(person, 'link', visitor);
+      const isFresh = Math.abs(options.clock.now() - at) < sessionLife.freshMs;
+      const done = isFresh
+        ? await open(person, method, visitor, { provenAt: at })
+        : await open(person, 'link', visitor);
       return done.ok ? done.value : undefined;
     },
     /** The requests for links to sign in that are counted, and the accounts at which proofs fail. */
@@ -394,6 +414,11 @@ interface Proven {
 const nobody = 'nobody';
 /** The name for which all that can't be an address is counted; without an `@` it is no address. */
 const malformed = 'malformed';
+
+/** Returns whether the method proves the identity: a link of a mailbox or a trusted browser does not. */
+function isProof(method: SessionMethod): boolean {
+  return method === 'password' || method === 'password+totp' || method === 'passkey';
+}
 
 /** Returns whether nothing that the proof rests on was changed since. */
 function sameProof({ credentials: a }: Person, { credentials: b }: Person): boolean {

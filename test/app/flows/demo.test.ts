@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
+import { mailSender } from '../../../src/signon/mail/mail-format.ts';
 import { openOutbox } from '../../../src/signon/mail/outbox.ts';
 import { freePort } from '../../support/server/free-port.ts';
 import {
@@ -47,6 +48,7 @@ describe('demo', () => {
     const outbox = openOutbox({
       folder: `${server.dataDir}/outbox`,
       from: 'portcullis@localhost',
+      sender: mailSender({ baseUrl: `http://localhost:${port}` }),
       clock: systemClock(),
       random: { bytes: (count) => randomBytes(count) },
       log: createLog('silent'),
@@ -63,7 +65,7 @@ describe('demo', () => {
   });
 
   it('a mail is shown decoded, with its link to follow, and as text whatever it says', async () => {
-    assert.ok((await get(outboxPath())).body.includes('Nothing was sent yet.'));
+    assert.ok((await get(outboxPath())).body.includes('No emails yet.'));
     const link = `http://localhost:${port}/verify?token=${'a=b'.repeat(30)}`;
     const foreign = `http://localhost:${port}.evil.example/ https://evil.example/x javascript:alert(1)`;
     const subject = `Adresse vérifiée ${hostile}`;
@@ -88,6 +90,34 @@ describe('demo', () => {
     );
     const french = await get(outboxPath(), { 'Accept-Language': 'fr' });
     assert.ok(french.body.includes('E-mails de cette démo'));
+  });
+
+  it('the mail is shown as its reader sees it, in a frame that reaches nothing of this server', async () => {
+    const subject = `Shown ${hostile}`;
+    await write({ to: 'eve@mail.example', subject, text: `Hello ${hostile}` });
+    const { body, headers } = await get(outboxPath());
+    assert.match(String(headers['content-security-policy']), /frame-src 'self'/);
+    const frames = [...body.matchAll(/<iframe.*?<\/iframe>/gs)].map(([tag]) => tag);
+    assert.equal(frames.length, 1, 'the newest is open');
+    assert.match(frames[0]!, /sandbox="allow-top-navigation-by-user-activation"/);
+    const source = /src="([^"]+)"/.exec(frames[0]!)![1]!.replaceAll('&amp;', '&');
+    const framed = await get(source);
+    assert.equal(framed.status, 200);
+    assert.equal(framed.headers['cache-control'], 'no-store');
+    const policy = String(framed.headers['content-security-policy']);
+    assert.match(policy, /^default-src 'none';/);
+    assert.match(policy, /; sandbox allow-top-navigation-by-user-activation$/);
+    assert.doesNotMatch(policy, /script|allow-same-origin/);
+    assert.match(framed.body, /Hello &lt;img src=x/);
+    assert.doesNotMatch(framed.body, /<img|<script/);
+    assert.match(framed.body, />Portcullis<\/p>/, 'it is signed by a name, not by localhost');
+    const lines = [...body.matchAll(/<a href="([^"]+mail=[^"]+)"[^>]*>/g)].map(([, to]) => to!);
+    assert.equal(lines.length, 2);
+    const older = await get(lines[1]!.replaceAll('&amp;', '&'));
+    assert.match(older.body, /<h2>Adresse vérifiée/);
+    assert.equal((await get(`${outboxPath()}?mail=..%2Fkeys&as=html`)).status, 404);
+    const stranger = { Via: '1.1 proxy' };
+    assert.equal((await get(source, stranger)).status, 404);
   });
 
   it('only a browser of this machine reads it', async () => {

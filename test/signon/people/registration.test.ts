@@ -262,3 +262,26 @@ it('a link that is opened in another browser makes none known', async () => {
   const done = value(await bench.signon.registration.verify(token, elsewhere, { password }));
   assert.equal(done.browser, undefined);
 });
+
+it('what was chosen at registration proves who opens its link there, for ten minutes', async () => {
+  const own = { ...visitor, browserId: 'the browser that registers' };
+  const { registration, signIn, sessions, changes } = bench.signon;
+  const openAfter = async (waitMs: number, resends = false) => {
+    email = `proven${++count}@example.org`;
+    value(await registration.register({ email, password, visitor: own }));
+    bench.clock.advance(waitMs);
+    if (resends) value(await registration.resend((await bench.signon.people.byEmail(email))!, own));
+    const done = value(await registration.verify(await bench.tokenTo(email), own));
+    const { token } = (await signIn.afterVerification(done.accountId, own, done.proof))!;
+    return async () => (await sessions.find(token))!;
+  };
+  const soon = await openAfter(4 * 60_000);
+  assert.equal((await soon()).proof, 'password');
+  assert.ok(await changes.allows(await soon()));
+  bench.clock.advance(6 * 60_000);
+  assert.equal((await soon()).fresh, false, 'ten minutes from the choice, not from the link');
+  for (const late of [await openAfter(11 * 60_000), await openAfter(60_000, true)]) {
+    assert.equal((await late()).method, 'link');
+    assert.equal(await changes.allows(await late()), false);
+  }
+});
