@@ -413,6 +413,10 @@ function newPasskey(
 
 const verifyTriesMax = 5;
 
+function proofOf({ passkey, chosenAt = 0 }: Chosen): RegistrationProof {
+  return { method: passkey === undefined ? 'password' : 'passkey', at: chosenAt };
+}
+
 interface Verified {
   readonly accountId: string;
   readonly email: string;
@@ -732,10 +736,7 @@ function createVerification(options: RegistrationOptions) {
         email: account.email,
         onward,
         browser,
-        proof: {
-          method: chosen.passkey === undefined ? 'password' : 'passkey',
-          at: chosen.chosenAt ?? 0,
-        },
+        proof: proofOf(chosen),
         token: kept ? kept.token : undefined,
       });
     });
