@@ -185,7 +185,9 @@ async function readMessage(folder: string, file: string): Promise<OutboxMessage 
   const html = partOf(parts, 'text/html');
   const logo = partOf(parts, 'image/png')?.body.replace(/[^\w+/=]/g, '');
   return {
-    ...{ kind: 'mail', ...shared, subject },
+    ...shared,
+    kind: 'mail',
+    subject,
     text: text.replaceAll('\r\n', '\n').trim(),
     html: html && decodeBody(html).replace(`cid:${logoId}`, `data:image/png;base64,${logo}`),
   };

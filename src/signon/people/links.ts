@@ -276,7 +276,9 @@ export function readLinkData(link: Pick<FoundLink, 'data'>): LinkData {
     link.data.split(' ');
   const [worksFrom, endsAt, chosenAt] = times;
   const chosen = {
-    ...{ passwordHash, passkey: readPendingPasskey(passkey), onward },
+    passwordHash,
+    passkey: readPendingPasskey(passkey),
+    onward,
     chosenAt: Number(chosenAt ?? 0) || undefined,
   };
   const numbers = { tries: Number(tries ?? 0), worksFrom: Number(worksFrom ?? 0) };
