@@ -427,7 +427,7 @@ interface Verified {
   readonly onward: string;
   /** The value of the browser cookie: the browser that registered is known from now on. */
   readonly browser: string | undefined;
-  /** What the link brought, and when it was chosen, ms since 1970; 0: unknown. */
+  /** The password or passkey of the link, which the account has now. */
   readonly proof: RegistrationProof;
   /** The new cookie of the session in which it was done, which has more rights now. Undefined: it ended. */
   readonly token: string | undefined;

@@ -168,7 +168,7 @@ export interface OpenRequest {
   };
 }
 
-/** What was chosen at a registration, in the browser in which its link was opened. */
+/** The choice of a password or passkey at a registration. */
 export interface RegistrationProof {
   readonly method: 'password' | 'passkey';
   /** Milliseconds since 1970; 0: unknown. */
