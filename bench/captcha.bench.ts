@@ -9,13 +9,12 @@ import { pbkdf2Sync } from 'node:crypto';
 import gifenc from 'gifenc';
 import { dotsToBytes, frameOptions } from '../src/captcha/picture/gif.ts';
 import { createGlyphSet, loadOutlines, type Outlines } from '../src/captcha/picture/glyphs.ts';
-import { createSceneMaker } from '../src/captcha/picture/motion-scene.ts';
+import { createMotionRenderer, createSceneMaker } from '../src/captcha/picture/motion-scene.ts';
 import {
   type PictureProfile,
   type ProfileName,
   profiles,
 } from '../src/captcha/picture/profiles.ts';
-import { createMotionRenderer } from '../src/captcha/picture/render.ts';
 import { openRenderThreads } from '../src/captcha/render-pool.ts';
 import { baseTries, hardestFactor } from '../src/captcha/work/levels.ts';
 import { solutionCharactersMax } from '../src/captcha/work/work.ts';

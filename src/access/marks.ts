@@ -12,7 +12,7 @@
 
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
-import { equalBytes } from '../core/digest.ts';
+import { equalBytes } from '../core/crypto.ts';
 import { every } from '../core/every.ts';
 import { MaxByCountSet } from '../core/fair-share.ts';
 import type { Log } from '../core/log.ts';

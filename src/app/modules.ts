@@ -43,8 +43,11 @@ import { outboxEndpoint } from '../signon/mail/outbox.route.ts';
 import type { SignonModule } from '../signon/module.ts';
 import { isActive } from '../signon/people.ts';
 import { signonEndpoints } from '../signon/signon.route.ts';
-import { exchangeByFormEndpoint, exchangeEndpoint } from '../signon/sites/exchange.route.ts';
-import { noticeKeysEndpoint } from '../signon/sites/notice-keys.route.ts';
+import {
+  exchangeByFormEndpoint,
+  exchangeEndpoint,
+  noticeKeysEndpoint,
+} from '../signon/sites/exchange.route.ts';
 import { openSite, siteEndpoints } from '../site/module.ts';
 import { createCallers } from '../web/guard/callers.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';

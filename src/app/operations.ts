@@ -1,13 +1,20 @@
-/** Operations on the store as a whole: backup, verification, figures, the journal. */
+/** Operations on the store as a whole: backup, verification, figures, the journal, the audit log. */
 
 import { statSync } from 'node:fs';
 import * as v from 'valibot';
+import { createAuditLog } from '../access/audit-log.ts';
 import { capacities } from '../config.ts';
-import { type OperationCall, queriesOn, type Reading } from '../contracts/operation.ts';
-import { shortText, textOf } from '../contracts/operation-parameters.ts';
+import {
+  type OperationCall,
+  type OperationTools,
+  operationsOn,
+  queriesOn,
+  type Reading,
+} from '../contracts/operation.ts';
+import { lastDays, shortText, sinceDays, textOf } from '../contracts/operation-parameters.ts';
 import { dateText } from '../core/dates.ts';
 import { OperatorError } from '../core/errors.ts';
-import { columns, grouped } from '../core/text-table.ts';
+import { columns, columnsOr, grouped } from '../core/text-table.ts';
 import type { MemoryReading } from '../reputation/check/operations.ts';
 import type { CountPeriod, ReportCounts, ReportTrait } from '../reputation/counts/report-counts.ts';
 import { readFill } from '../reputation/lists/capacity.ts';
@@ -214,4 +221,28 @@ export const describeStore = query({
     const hasLists = (await store.scan(listPrefix(), { limit: 1 })).length > 0;
     return { lastSeq: Number(lastSeq), lastAt: last?.at ?? 0, hasLists };
   },
+});
+
+export const readAudit = operationsOn<OperationTools>()({
+  name: 'audit',
+  purpose: 'what operators changed by command and on the console: when, by whom, the result',
+  parameters: lastDays,
+  run: async (tools, { days }) =>
+    (await createAuditLog(tools).list(sinceDays(tools.clock.now(), days))).map((entry) => ({
+      ...entry,
+      at: dateText(entry.at),
+    })),
+  lines: (entries) =>
+    columnsOr(
+      'nothing has been changed yet',
+      ['when', 'result', 'who', 'what', 'change', 'from'],
+      entries.map(({ at, result, user, command, before, after, address }) => [
+        at,
+        result,
+        user,
+        command,
+        after === '' ? '-' : `${before || '-'} > ${after}`,
+        address,
+      ]),
+    ),
 });

@@ -7,7 +7,7 @@ import { accountCreated } from '../access/accounts/events.ts';
 import { capacities } from '../config.ts';
 import { entryFlags } from '../contracts/reputation.ts';
 import type { Clock } from '../core/clock.ts';
-import { fnv1a } from '../core/digest.ts';
+import { fnv1a } from '../core/crypto.ts';
 import { memoryFault } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
 import { counted } from '../core/text-table.ts';

@@ -11,7 +11,7 @@
 
 import type { AccessReducer } from '../access/accounts/reducer.ts';
 import type { Clock } from '../core/clock.ts';
-import { sha256 } from '../core/digest.ts';
+import { sha256 } from '../core/crypto.ts';
 import { every } from '../core/every.ts';
 import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';

@@ -2,8 +2,8 @@
 
 import { yieldToRequests } from '../core/threads.ts';
 import { loadOutlines } from './picture/glyphs.ts';
+import { createMotionRenderer, type MotionImage } from './picture/motion-scene.ts';
 import type { ProfileName } from './picture/profiles.ts';
-import { createMotionRenderer, type MotionImage } from './picture/render.ts';
 import { acousticsOf, mixClip, type SpokenClip } from './sound/audio.ts';
 import type { SpeechVoices, SpokenLanguage } from './sound/speech.ts';
 

@@ -477,7 +477,7 @@ export function program(): Command {
     .option('--json', 'print the paths as JSON')
     .addOption(new Option('--markdown', 'print the page docs/ROUTES.md').conflicts('json'))
     .action(async (flags: { json?: boolean; markdown?: boolean }) => {
-      const { routes } = await import('./routes.ts');
+      const { routes } = await import('./reference.ts');
       await routes(createOutput(flags.json === true), flags.markdown === true);
     });
   root

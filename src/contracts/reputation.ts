@@ -1,4 +1,7 @@
-/** Reputation gives others its verdict on an address, the flags of an entry, and the form of a report. */
+/**
+ * Reputation gives others its verdict on an address, the flags of an entry, and the form of a report. Wings that
+ * write to it ask its memory for an account's slot, and when a journal event is in it.
+ */
 
 import type { Result } from '../core/result.ts';
 
@@ -68,3 +71,9 @@ export type SendReports = (
   rows: readonly (ReportInput | undefined)[],
   sender: ReportSender,
 ) => Promise<readonly (Result<{ readonly id: string }> | undefined)[]>;
+
+/** Resolves when the journal event is in memory. */
+export type CatchUpTo = (seq: bigint) => Promise<void>;
+
+/** Returns the account's slot in the shared tables; undefined: it has no key yet. */
+export type SlotOf = (account: string) => number | undefined;

@@ -1,7 +1,7 @@
 /** Randomness is passed in: a CSPRNG in production, a seeded generator in tests. */
 
 import { randomBytes, randomFillSync } from 'node:crypto';
-import { sha256 } from './digest.ts';
+import { sha256 } from './crypto.ts';
 
 export interface Random {
   bytes(length: number): Uint8Array;

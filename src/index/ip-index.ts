@@ -12,7 +12,14 @@ import { type IndexPrefix, isPrefix } from './prefix.ts';
 import type { IndexView, ReaderHandle } from './reader.ts';
 import { ROW_WORDS } from './records.ts';
 import { type ArenaState, createArena } from './trie/arena.ts';
-import { clearReader, READERS_MAX, SIZE, writerEpoch } from './trie/epochs.ts';
+import {
+  clearReader,
+  createRetiredNodes,
+  createUnsafeRetiredNodes,
+  READERS_MAX,
+  SIZE,
+  writerEpoch,
+} from './trie/epochs.ts';
 import { exactEntry } from './trie/exact.ts';
 import { CHANGE_WORDS_MAX, createInsert } from './trie/insert.ts';
 import { KEY_WORDS, ROOT_WORDS } from './trie/layout.ts';
@@ -20,7 +27,6 @@ import { createLookup } from './trie/lookup.ts';
 import { createMemory, type IndexMemory, nodeBytesFor } from './trie/memory.ts';
 import { createNodes } from './trie/nodes.ts';
 import { createRemove } from './trie/remove.ts';
-import { createRetiredNodes, createUnsafeRetiredNodes } from './trie/retired-nodes.ts';
 import { walk } from './trie/walk.ts';
 
 export interface IpIndexOptions {

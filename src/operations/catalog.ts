@@ -2,7 +2,6 @@
 
 import type * as v from 'valibot';
 import * as keys from '../access/keys/operations.ts';
-import * as audit from '../access/operations.ts';
 import * as service from '../app/operations.ts';
 import type { AnyOperation } from '../contracts/operation.ts';
 import * as feeds from '../reputation/blocklists/named/operations.ts';
@@ -16,7 +15,6 @@ import * as reports from '../reputation/reports/operations.ts';
 import * as requests from '../reputation/requests/operations.ts';
 import * as mail from '../signon/mail/operations.ts';
 import * as accounts from '../signon/people/operations.ts';
-import * as sessions from '../signon/sessions/operations.ts';
 import * as sites from '../signon/sites/operations.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -24,7 +22,6 @@ export type WorkspaceOperation = AnyOperation<Workspace, MemoryReading>;
 
 const exported = {
   ...accounts,
-  ...audit,
   ...check,
   ...feeds,
   ...federation,
@@ -36,7 +33,6 @@ const exported = {
   ...reports,
   ...requests,
   ...service,
-  ...sessions,
   ...sites,
 };
 type Exported = (typeof exported)[keyof typeof exported];

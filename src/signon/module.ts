@@ -44,8 +44,7 @@ import {
   requestQueryCharsMax,
 } from './sites/authorization.ts';
 import { createConsents } from './sites/consents.ts';
-import { profileExchangeRoutes } from './sites/exchange.route.ts';
-import { noticeKeysRoute } from './sites/notice-keys.route.ts';
+import { noticeKeysRoute, profileExchangeRoutes } from './sites/exchange.route.ts';
 import { createNoticeSigner, type SiteNotifier, startSiteNotices } from './sites/notify-sites.ts';
 import { createSiteNames } from './sites/site-names.ts';
 

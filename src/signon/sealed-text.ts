@@ -14,7 +14,7 @@
 
 import { createHmac } from 'node:crypto';
 import { deriveKey, type MasterKey } from '../access/keys/master-key.ts';
-import { decrypt, encrypt, nonceBytes, tagBytes } from '../core/cipher.ts';
+import { decrypt, encrypt, nonceBytes, tagBytes } from '../core/crypto.ts';
 import type { Random } from '../core/random.ts';
 
 const version = 1;

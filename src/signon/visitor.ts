@@ -4,7 +4,7 @@
  */
 
 import type { Visitor } from '../contracts/visitor.ts';
-import { sha256 } from '../core/digest.ts';
+import { sha256 } from '../core/crypto.ts';
 
 /** The visitor of an act of the operator has neither a browser nor a country. */
 export const operatorsClient: Visitor = {

@@ -15,7 +15,7 @@ import type { Clock } from '../core/clock.ts';
 import { addressRules, proxiedHost } from '../http/request/client-ip.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { PageBuilder } from '../signon/sessions/onward.route.ts';
-import type { Assets } from '../web/assets.ts';
+import { type Assets, staticEndpoint } from '../web/assets.ts';
 import type { Cookies } from '../web/guard/cookies.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';
 import type { Guard } from '../web/guard/guard.ts';
@@ -34,7 +34,6 @@ import {
   pageRoutes,
   staticFiles,
 } from './home/home.route.ts';
-import { staticEndpoint } from './home/static.endpoint.ts';
 import { kitEndpoint, kitPath, kitRoutes, pluginEndpoint } from './kit/kit.route.ts';
 import { openKit } from './kit/open-kit.ts';
 import { publishedEndpoints, publishedRoutes } from './manifest/published.route.ts';

@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { logoName } from '../config/logo.ts';
-import { equalBytes } from '../core/digest.ts';
+import { equalBytes } from '../core/crypto.ts';
 import { sentenceFor } from '../core/errors.ts';
 import type { Language } from '../core/language.ts';
 import { minuteMs } from '../core/time.ts';

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { MotionImage } from '../../src/captcha/picture/motion-scene.ts';
 import type { ProfileName } from '../../src/captcha/picture/profiles.ts';
-import type { MotionImage } from '../../src/captcha/picture/render.ts';
 import {
   createRenderPool,
   type Renderer,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { endpoints } from '../../src/app/modules.ts';
-import { routeFacts, routes, routesDocument } from '../../src/commands/routes.ts';
+import { routeFacts, routes, routesDocument } from '../../src/commands/reference.ts';
 import { createOutput } from '../../src/commands/shell/output.ts';
 
 async function printed(json: boolean, asMarkdown = false): Promise<string> {

@@ -12,7 +12,7 @@
  * No row: it never had a key, or has left nothing worth keeping.
  */
 
-import type { CatchUpTo } from '../../contracts/memory.ts';
+import type { CatchUpTo } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';

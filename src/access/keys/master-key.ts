@@ -6,7 +6,7 @@
 import { createHash, hkdfSync } from 'node:crypto';
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decrypt, encrypt, nonceBytes, tagBytes } from '../../core/cipher.ts';
+import { decrypt, encrypt, nonceBytes, tagBytes } from '../../core/crypto.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';

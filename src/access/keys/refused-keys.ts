@@ -11,7 +11,7 @@
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
-import { fnv1a } from '../../core/digest.ts';
+import { fnv1a } from '../../core/crypto.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';

@@ -47,12 +47,14 @@ import { feedRoutes } from '../../reputation/blocklists/feeds.route.ts';
 import type { Published } from '../../reputation/blocklists/publish.ts';
 import { checkRoute } from '../../reputation/check/check.route.ts';
 import { openCheck } from '../../reputation/check/check.ts';
-import { checkBulkEndpoint, checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
-import { openManyChecks } from '../../reputation/check/check-many.ts';
+import {
+  checkBulkEndpoint,
+  checkBulkRoute,
+  openManyChecks,
+} from '../../reputation/check/check-bulk.route.ts';
 import { allMaliciousBy } from '../../reputation/check/score.ts';
 import { reportHook, type SharedReportRules } from '../../reputation/reports/report.route.ts';
-import { staticEndpoint } from '../../site/home/static.endpoint.ts';
-import type { SharedAssets } from '../../web/assets.ts';
+import { type SharedAssets, staticEndpoint } from '../../web/assets.ts';
 import { createCallers } from '../../web/guard/callers.ts';
 import { createGuard } from '../../web/guard/guard.ts';
 import { type Hook, refusedKeys } from '../../web/guard/hooks.ts';

@@ -14,8 +14,11 @@ import { type AnsweringThread, lowerOtherThreads } from '../../core/threads.ts';
 import { type TimedWork, type Timings, timingBounds } from '../../core/timings.ts';
 import { problemHeader } from '../../http/answer/wire.ts';
 import { type ServeForwardedOptions, serveForwarded } from '../../http/forward.ts';
-import { type DescriptorWatch, watchDescriptors } from '../../http/limits/descriptor-watch.ts';
-import { openFilesWarning } from '../../http/limits/limits.ts';
+import {
+  type DescriptorWatch,
+  openFilesWarning,
+  watchDescriptors,
+} from '../../http/limits/limits.ts';
 import { type CheckedBuild, loadNative } from '../../http/native.ts';
 import { claimPort, type PortClaim } from '../../http/port-claim.ts';
 import { createRouter, type Route } from '../../http/router.ts';

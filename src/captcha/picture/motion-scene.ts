@@ -3,9 +3,10 @@
  * background's outside, or fresh noise. 32 dots a word: masks, shifts and noise are bit operations.
  */
 
-import { boxDots, type GlyphRows, type GlyphSet } from './glyphs.ts';
+import { createGifWriter, type GifWriter } from './gif.ts';
+import { boxDots, createGlyphSet, type GlyphRows, type GlyphSet, type Outlines } from './glyphs.ts';
 import { biasedDigits, createKeystream, type Keystream } from './keystream.ts';
-import type { PictureProfile } from './profiles.ts';
+import { type PictureProfile, type ProfileName, profiles } from './profiles.ts';
 
 const turn = 2 * Math.PI;
 /** Angles are whole numbers of steps, so that a table has all the sines. */
@@ -378,4 +379,29 @@ export function stamp(
     if (word >= 0 && word < wordsPerRow) mask[at]! |= bits << (x & 31);
     if (word + 1 >= 0 && word + 1 < wordsPerRow) mask[at + 1]! |= (bits >>> 1) >>> (31 - (x & 31));
   }
+}
+
+// One motion challenge from a seed: the word and its GIF. The same seed gives the same bytes.
+
+export interface MotionImage {
+  readonly answer: string;
+  readonly gif: Uint8Array<ArrayBuffer>;
+}
+
+/** Keeps its buffers between calls: one for each thread. */
+type RenderMotion = (profile: ProfileName, seed: Uint8Array) => MotionImage;
+
+export function createMotionRenderer(outlines: Outlines): RenderMotion {
+  const kept = new Map<ProfileName, { maker: SceneMaker; writer: GifWriter }>();
+  return (name, seed) => {
+    let tools = kept.get(name);
+    if (!tools) {
+      const profile = profiles[name];
+      const maker = createSceneMaker(profile, createGlyphSet(outlines, profile));
+      tools = { maker, writer: createGifWriter(profile) };
+      kept.set(name, tools);
+    }
+    const scene = tools.maker.scene(seed);
+    return { answer: scene.answer, gif: tools.writer.write(scene.nextFrame) };
+  };
 }

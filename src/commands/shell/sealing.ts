@@ -4,9 +4,15 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { checkRecipients, readIdentities, type Sealing } from '../../storage/backup/age.ts';
+import {
+  checkPassphrase,
+  checkRecipients,
+  readIdentities,
+  readPassphrase,
+  readSealing,
+  type Sealing,
+} from '../../storage/backup/age.ts';
 import type { BackupSource } from '../../storage/backup/read.ts';
-import { checkPassphrase, readPassphrase, readSealing } from '../../storage/backup/sealing.ts';
 
 interface PassphraseFlags {
   readonly passphraseFile?: string;

@@ -16,8 +16,7 @@ import { checkBackup } from '../../storage/backup/restore.ts';
 import { createRowProgress, type Progress } from '../progress.ts';
 import { createOutput, type Output } from '../shell/output.ts';
 import { type OpeningFlags, sourceFor } from '../shell/sealing.ts';
-import { type ErasedFlags, erasedSince } from './erased-since.ts';
-import { keyInside, sealLine } from './restore.ts';
+import { type ErasedFlags, erasedSince, keyInside, sealLine } from './restore.ts';
 
 export interface VerifyFlags extends ErasedFlags, OpeningFlags {
   readonly backup?: string;

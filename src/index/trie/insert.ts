@@ -10,13 +10,11 @@
 import { copyWords, lengthOf } from '../entries.ts';
 import { byteAt, commonBits, type IndexPrefix } from '../prefix.ts';
 import { KEY, ROW_SHIFT } from '../records.ts';
-import { addCover, type Positions } from './covers.ts';
-import type { WriterEpoch } from './epochs.ts';
-import { leafEntry, pathBits, rootCell } from './exact.ts';
+import type { RetiredNodes, WriterEpoch } from './epochs.ts';
+import { addCover, leafEntry, type Positions, pathBits, rootCell } from './exact.ts';
 import { NODE_WORDS_MAX, OFFSET_MASK, PATH_FLAG, ROOT_6, ROOT_BITS, WILD_SHIFT } from './layout.ts';
 import type { IndexMemory } from './memory.ts';
 import { depthOf, type Nodes, pathPartOffset, slotOffset } from './nodes.ts';
-import type { RetiredNodes } from './retired-nodes.ts';
 
 /** Words that one change can allocate at most: two large copies and some nodes of two items. */
 export const CHANGE_WORDS_MAX = 4 * NODE_WORDS_MAX;

@@ -6,8 +6,7 @@
 
 import { byteAt, type IndexPrefix } from '../prefix.ts';
 import { PARENT, ROW_SHIFT } from '../records.ts';
-import { removeCover } from './covers.ts';
-import { rootCell } from './exact.ts';
+import { removeCover, rootCell } from './exact.ts';
 import { leafOf, nodePositions, retire, rootPositions, type TrieTools } from './insert.ts';
 import {
   COVER_FLAG,

@@ -11,7 +11,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CatchUpTo, SlotOf } from '../../contracts/memory.ts';
+import type { CatchUpTo, SlotOf } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { every, type Run } from '../../core/every.ts';
 import { MaxByCountSet } from '../../core/fair-share.ts';

@@ -7,8 +7,13 @@ import { createKeyRecords } from '../../access/keys/api-keys.ts';
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Config } from '../../config.ts';
-import type { CatchUpTo, SlotOf } from '../../contracts/memory.ts';
-import { entryFlags, type Judge, type SendReports } from '../../contracts/reputation.ts';
+import {
+  type CatchUpTo,
+  entryFlags,
+  type Judge,
+  type SendReports,
+  type SlotOf,
+} from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';

@@ -5,8 +5,12 @@ import type { Clock } from '../../core/clock.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import { type IntegrationCounters, labelled } from '../counters.ts';
-import { createLoginFailures } from './failures.ts';
-import { type PolicyRouteOptions, policyEndpoint, policyRoute } from './policy.route.ts';
+import {
+  createLoginFailures,
+  type PolicyRouteOptions,
+  policyEndpoint,
+  policyRoute,
+} from './policy.route.ts';
 
 export const dovecotEndpoints: readonly Endpoint[] = [
   policyEndpoint, // POST /policy/dovecot

@@ -15,18 +15,21 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import type { SliceScheduler } from '../../core/scheduling.ts';
 import { about, option, text } from '../../core/schema.ts';
 import { decodeUtf8 } from '../../core/text.ts';
+import type { GeoReader } from '../../geo/reader.ts';
 import { mediaType } from '../../http/request/body.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
+import type { IndexView } from '../../index/reader.ts';
+import { LOOKUPS_MAX } from '../../index/trie/lookup.ts';
 import { type IpFamily, parseIp, parseIpBytes, readIpBytes } from '../../ip/address.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import { awaitedTest, type Guard } from '../../web/guard/guard.ts';
 import { answer, jsonMedia, media } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { checkSummary } from './check.route.ts';
+import type { Check } from './check.ts';
 import { checkBytesMax } from './check-body.ts';
-import { blockAddresses, type ManyChecks } from './check-many.ts';
 
 /** Addresses in one request. */
 export const bulkAddressesMax = 10_000;
@@ -433,4 +436,60 @@ function shapeOf(text: string): 'nested' | 'long' | 'flat' {
 function invalid(text: string): string {
   const shown = JSON.stringify(text.slice(0, echoedCharactersMax));
   return `{"ipAddress":${shown},"error":"This is not a valid IPv4 or IPv6 address."}`;
+}
+
+// Many addresses judged in one go: they are read in blocks, and what is said of the IPv4 addresses of a block is
+// looked up together, since a look-up among a million entries is mostly waiting for memory. Those that more than
+// one entry may cover, and IPv6 addresses, are looked up one by one.
+
+/** Addresses of a block. */
+const blockAddresses = LOOKUPS_MAX;
+
+export type ManyChecks = ReturnType<typeof openManyChecks>;
+
+export function openManyChecks(options: {
+  check: Check;
+  index: Pick<IndexView, 'sole4'>;
+  geo: Pick<GeoReader, 'findMany'>;
+}) {
+  const { check, index, geo } = options;
+  const families = new Uint8Array(blockAddresses);
+  /** The first word of each address, and all four of it. */
+  const firsts = new Uint32Array(blockAddresses);
+  const words = Array.from({ length: blockAddresses }, () => new Uint32Array(4));
+  const soles = new Int32Array(blockAddresses);
+  const places = new Uint32Array(blockAddresses);
+
+  /**
+   * Reads a block, which the next one overwrites.
+   * @param read parses the nth address as `parseIp` does
+   */
+  function readBlock(count: number, read: (n: number, words: Uint32Array) => 0 | IpFamily): void {
+    for (let n = 0; n < count; n++) {
+      families[n] = read(n, words[n]!);
+      firsts[n] = words[n]![0]!;
+    }
+    index.sole4(firsts, count, soles);
+  }
+
+  /** Judges the nth address of the block, which is one. */
+  function judge(n: number, nowMs: number): Verdict {
+    const sole = soles[n]!;
+    if (families[n] === 4 && sole >= 0) return check.judgeSole(sole, nowMs);
+    return check.judge(families[n] as IpFamily, words[n]!, nowMs);
+  }
+
+  /** Looks up the places of the block, which `writeSummary` needs. */
+  function readPlaces(count: number): void {
+    geo.findMany(firsts, count, places);
+  }
+
+  /** Does what `Check.writeSummary` does, for the nth address of the block. */
+  function writeSummary(view: DataView, at: number, n: number, nowMs: number): number {
+    const family = families[n] as IpFamily;
+    const place = family === 4 ? places[n] : undefined;
+    return check.writeJudged(view, at, family, words[n]!, judge(n, nowMs), place);
+  }
+
+  return { families, readBlock, readPlaces, judge, writeSummary };
 }

@@ -3,7 +3,7 @@
  * front ends (check.route.ts).
  */
 
-import type { CatchUpTo } from '../../contracts/memory.ts';
+import type { CatchUpTo } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { createSemaphore, type SliceScheduler } from '../../core/scheduling.ts';
 import type { GeoReader } from '../../geo/reader.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
-import { sha256 } from '../../core/digest.ts';
+import { sha256 } from '../../core/crypto.ts';
 import { every, type Loop } from '../../core/every.ts';
 import { maskComment } from '../address/mask.page.ts';
 import type { NewestReport } from '../reports/store/report-history.ts';

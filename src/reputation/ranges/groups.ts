@@ -6,7 +6,7 @@
  * is in memory already is not written again. A group whose networks have no room is tried again each minute.
  */
 
-import type { CatchUpTo } from '../../contracts/memory.ts';
+import type { CatchUpTo } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { openLoneThread } from '../../core/lone-thread.ts';

@@ -7,7 +7,7 @@
 
 import * as v from 'valibot';
 import type { SpotRefusal } from '../../access/keys/refused-keys.ts';
-import type { CatchUpTo } from '../../contracts/memory.ts';
+import type { CatchUpTo } from '../../contracts/reputation.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
 import { count, integer } from '../../core/schema.ts';

@@ -6,8 +6,12 @@
  * of rows; their text is bounded by the body.
  */
 
-import type { CatchUpTo } from '../../contracts/memory.ts';
-import type { AddressName, ReportInput, SendReports } from '../../contracts/reputation.ts';
+import type {
+  AddressName,
+  CatchUpTo,
+  ReportInput,
+  SendReports,
+} from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';

@@ -19,9 +19,13 @@ import { columnsOr, counted } from '../../core/text-table.ts';
 import { formatIp } from '../../ip/address.ts';
 import { readEmbedded, textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { retractAll, type VotesInMemory } from '../requests/queue.ts';
-import { type RetractedReports, retractReport, retractReports } from '../votes/retract.ts';
 import { categoriesOf } from './categories.ts';
-import { createOwnReports } from './store/account-reports.ts';
+import {
+  createOwnReports,
+  type RetractedReports,
+  retractReport,
+  retractReports,
+} from './store/account-reports.ts';
 import type { OwnReport, StoredReport } from './store/report-rows.ts';
 import { createReportStore, restoreReports } from './store/report-store.ts';
 

@@ -7,8 +7,7 @@
 import * as v from 'valibot';
 import { bitsFor } from '../../access/keys/key-format.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
-import type { CatchUpTo } from '../../contracts/memory.ts';
-import type { ReportInput } from '../../contracts/reputation.ts';
+import type { CatchUpTo, ReportInput } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';

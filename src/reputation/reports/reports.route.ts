@@ -5,7 +5,7 @@
  */
 
 import * as v from 'valibot';
-import type { CatchUpTo } from '../../contracts/memory.ts';
+import type { CatchUpTo } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { isoSeconds } from '../../core/dates.ts';
 import { fail } from '../../core/result.ts';

@@ -1,7 +1,7 @@
 /** Two forms about one address, for visitors: a report by hand, and a request for removal. */
 
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
-import type { CatchUpTo } from '../../contracts/memory.ts';
+import type { CatchUpTo } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { statusOf } from '../../core/errors.ts';
 import { type Failure, fail } from '../../core/result.ts';

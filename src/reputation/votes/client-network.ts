@@ -6,7 +6,7 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import { fnv1a } from '../../core/digest.ts';
+import { fnv1a } from '../../core/crypto.ts';
 import { type GeoReader, providerOf } from '../../geo/reader.ts';
 import { parseIp } from '../../ip/address.ts';
 import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';

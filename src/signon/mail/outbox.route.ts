@@ -8,7 +8,7 @@
  * without scripts, of no origin, so that nothing in it reaches this one's pages or cookies.
  */
 
-import { equalBytes } from '../../core/digest.ts';
+import { equalBytes } from '../../core/crypto.ts';
 import { fail } from '../../core/result.ts';
 import { forwardingHeaders, isFromThisMachine } from '../../http/request/client-ip.ts';
 import type { Header, Request } from '../../http/request/message.ts';

@@ -12,7 +12,7 @@
 import { mkdir, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
-import { sha256 } from '../../core/digest.ts';
+import { sha256 } from '../../core/crypto.ts';
 import type { Log } from '../../core/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { logoId, type Mail, type MailSender, messageOf } from './mail-format.ts';

@@ -11,7 +11,7 @@
 
 import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
-import { equalBytes, sha256 } from '../../core/digest.ts';
+import { equalBytes, sha256 } from '../../core/crypto.ts';
 import { hashOfToken, newToken, type Random } from '../../core/random.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import { createReader, type Reader } from '../../storage/codec.ts';

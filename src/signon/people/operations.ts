@@ -1,4 +1,4 @@
-/** Operations on accounts: make, list, show, change, disable and delete them. */
+/** Operations on accounts: make, list, show, change, disable and delete them; who signed in. */
 
 import * as v from 'valibot';
 import {
@@ -22,7 +22,9 @@ import {
   account,
   choice,
   flag,
+  lastDays,
   shortText,
+  sinceDays,
   textOf,
   typedDate,
 } from '../../contracts/operation-parameters.ts';
@@ -43,6 +45,7 @@ import {
 } from '../proofs/new-password.ts';
 import { createPasswords } from '../proofs/passwords.ts';
 import { createSessions } from '../sessions/sessions.ts';
+import { readSignIns } from '../sessions/sign-in-log.ts';
 import { signedOutNews } from '../sites/site-news.ts';
 import type { Deletion } from './deletion.ts';
 import { type Invitations, listInvitations, withdrawInvitation } from './invitations.ts';
@@ -567,3 +570,29 @@ export async function withNewPasswords<T>(
     await strength.close();
   }
 }
+
+export const readSignInLog = operationsOn<OperationTools>()({
+  name: 'log sign-ins',
+  purpose: 'sign-ins, failures, lock-outs and refusals with their addresses, 30 days',
+  parameters: lastDays,
+  async run(tools, { days }) {
+    const entries = [];
+    for await (const entry of readSignIns(tools.store, sinceDays(tools.clock.now(), days))) {
+      entries.push({ ...entry, at: dateText(entry.at) });
+    }
+    return entries;
+  },
+  lines: (entries) =>
+    columnsOr(
+      'nobody has signed in yet',
+      ['when', 'event', 'address', 'account', 'path', 'status'],
+      entries.map(({ at, event, address, account, path, status }) => [
+        at,
+        event,
+        address,
+        account || '-',
+        path,
+        String(status),
+      ]),
+    ),
+});

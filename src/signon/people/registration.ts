@@ -21,7 +21,7 @@ import type { AccountRecord } from '../../access/accounts/records.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
-import { equalBytes } from '../../core/digest.ts';
+import { equalBytes } from '../../core/crypto.ts';
 import type { Language } from '../../core/language.ts';
 import { domainOf, readMailAddress } from '../../core/mail-address.ts';
 import { hashOfToken, newToken, type Random, randomToken } from '../../core/random.ts';

@@ -19,7 +19,7 @@ import { createClientLimits } from '../../access/quota/client-limits.ts';
 import { type DistributedLimits, localLimits } from '../../access/quota/distributed-limits.ts';
 import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
-import { equalBytes } from '../../core/digest.ts';
+import { equalBytes } from '../../core/crypto.ts';
 import type { Language } from '../../core/language.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';

@@ -12,7 +12,7 @@ import { Secret, TOTP } from 'otpauth';
 import { deriveKey, type MasterKey, seal, open as unseal } from '../../access/keys/master-key.ts';
 import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
-import { equalBytes, sha256 } from '../../core/digest.ts';
+import { equalBytes, sha256 } from '../../core/crypto.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { plainDigits } from '../../core/text.ts';

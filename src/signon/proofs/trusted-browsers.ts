@@ -12,7 +12,7 @@
 import { roleOf } from '../../access/accounts/records.ts';
 import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
-import { equalBytes, sha256 } from '../../core/digest.ts';
+import { equalBytes, sha256 } from '../../core/crypto.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { dayMs } from '../../core/time.ts';

@@ -7,7 +7,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
-import { equalBytes } from '../../core/digest.ts';
+import { equalBytes } from '../../core/crypto.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';

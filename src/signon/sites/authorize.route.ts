@@ -15,7 +15,6 @@
 
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
-import { lookAlikeOf } from '../../core/look-alike.ts';
 import { domainOf } from '../../core/mail-address.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
@@ -54,7 +53,7 @@ import {
   refusalPage,
   verifyFirstPage,
 } from './consent.page.tsx';
-import type { SiteNames } from './site-names.ts';
+import { lookAlikeOf, type SiteNames } from './site-names.ts';
 
 const consentPath = `${authorizePath}/consent`;
 const signInPath = '/signin';

@@ -12,12 +12,13 @@ import { mediaType, parseForm } from '../../http/request/body.ts';
 import { firstHeader, logFieldsOf, type Request } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { endpoint } from '../../web/guard/endpoint.ts';
+import { type Endpoint, endpoint, openFile } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { jsonAnswer, media } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { postalAddress, profileFields } from '../people/profile/profile.ts';
 import type { Authorization } from './authorization.ts';
+import type { NoticeSigner } from './notify-sites.ts';
 
 export const exchangeParameters = ['code', 'client_id', 'redirect_uri', 'code_verifier'] as const;
 type ExchangeParameter = (typeof exchangeParameters)[number];
@@ -150,4 +151,17 @@ function readParameters(request: Request): Result<ReadonlyMap<ExchangeParameter,
     }
   }
   return ok(found);
+}
+
+// GET /.well-known/jwks.json: the key with which notices to sites are signed.
+
+export const noticeKeysEndpoint: Endpoint = openFile('/.well-known/jwks.json', { docs: 'text' });
+
+export function noticeKeysRoute(guard: Guard, { keys }: Pick<NoticeSigner, 'keys'>): PlainRoute {
+  const body = JSON.stringify(keys);
+  return guard.open(noticeKeysEndpoint, () => ({
+    status: 200,
+    headers: [jsonType, ['Cache-Control', 'public, max-age=3600']],
+    body,
+  }));
 }

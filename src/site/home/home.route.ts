@@ -9,7 +9,7 @@ import { parseForm } from '../../http/request/body.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import { createRouter, type PlainRoute } from '../../http/router.ts';
-import type { Assets } from '../../web/assets.ts';
+import { type Assets, staticEndpoint } from '../../web/assets.ts';
 import {
   type Appearance,
   appearanceOf,
@@ -31,7 +31,6 @@ import {
 } from '../../web/page-tools.ts';
 import { noStore } from '../../web/shape.ts';
 import { type HomePageData, homePage } from './home.page.tsx';
-import { staticEndpoint } from './static.endpoint.ts';
 
 // POST /looks: the language or the theme that a reader chose in the footer, kept in the browser.
 

@@ -20,7 +20,7 @@
  * the main thread.
  */
 
-import { equalBytes } from '../../core/digest.ts';
+import { equalBytes } from '../../core/crypto.ts';
 import { statusOf } from '../../core/errors.ts';
 import type { Language } from '../../core/language.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { Visitor } from '../../contracts/visitor.ts';
-import { sha256 } from '../../core/digest.ts';
+import { sha256 } from '../../core/crypto.ts';
 import type { Language } from '../../core/language.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import type { Failure } from '../../core/result.ts';

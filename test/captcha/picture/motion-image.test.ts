@@ -8,6 +8,7 @@ import { createBitLzw, frameOptions, lzwBytesMax } from '../../../src/captcha/pi
 import { createGlyphSet } from '../../../src/captcha/picture/glyphs.ts';
 import { createKeystream } from '../../../src/captcha/picture/keystream.ts';
 import {
+  createMotionRenderer,
   drawLetters,
   drawWord,
   letterCentre,
@@ -15,7 +16,6 @@ import {
   stamp,
 } from '../../../src/captcha/picture/motion-scene.ts';
 import { type ProfileName, profiles } from '../../../src/captcha/picture/profiles.ts';
-import { createMotionRenderer } from '../../../src/captcha/picture/render.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { outlines, seeds, soundChallenge } from '../../support/captcha/frames.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { after, test } from 'node:test';
-import { createMotionRenderer } from '../../../src/captcha/picture/render.ts';
+import { createMotionRenderer } from '../../../src/captcha/picture/motion-scene.ts';
 import { openRenderThreads } from '../../../src/captcha/render-pool.ts';
 import { digitsSpoken } from '../../../src/captcha/sound/audio.ts';
 import { backgroundNiceness } from '../../../src/core/threads.ts';

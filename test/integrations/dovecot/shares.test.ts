@@ -6,14 +6,12 @@ import { manualClock } from '../../../src/core/clock.ts';
 import type { Request } from '../../../src/http/request/message.ts';
 import {
   createLoginFailures,
-  failuresForReport,
-  failureWindowMs,
-  reportedMs,
-} from '../../../src/integrations/dovecot/failures.ts';
-import {
   createLoginFairShare,
   createPolicyIntegration,
+  failuresForReport,
+  failureWindowMs,
   type PolicyIntegrationOptions,
+  reportedMs,
   shareOfClient,
 } from '../../../src/integrations/dovecot/policy.route.ts';
 

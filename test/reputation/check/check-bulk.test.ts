@@ -13,8 +13,8 @@ import {
   boundLines,
   checkBulkRoute,
   jsonArray,
+  type ManyChecks,
 } from '../../../src/reputation/check/check-bulk.route.ts';
-import type { ManyChecks } from '../../../src/reputation/check/check-many.ts';
 import type { Guard, KeyedCall } from '../../../src/web/guard/guard.ts';
 
 function plainly(text: string): string[] | undefined {

@@ -10,7 +10,10 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 import { reportAgeMaxMs } from '../../../src/reputation/reports/report.ts';
-import { removeOwnReportsIndex } from '../../../src/reputation/reports/store/account-reports.ts';
+import {
+  removeOwnReportsIndex,
+  retractReports,
+} from '../../../src/reputation/reports/store/account-reports.ts';
 import {
   createDetailsKeeper,
   pruneDetails,
@@ -19,7 +22,6 @@ import { readHistory } from '../../../src/reputation/reports/store/report-histor
 import { addressBytes } from '../../../src/reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { tailAddresses } from '../../../src/reputation/reports/store/tails.ts';
-import { retractReports } from '../../../src/reputation/votes/retract.ts';
 import { erasedRow } from '../../../src/storage/backup/erased.ts';
 import {
   reportByAccountPrefix,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { secondsLeftOfDay } from '../../../src/access/quota/points.ts';
-import { createReportAdmission } from '../../../src/reputation/reports/report-admission.ts';
+import { createReportAdmission } from '../../../src/reputation/reports/store/report-guards.ts';
 import { applyEvent } from '../../support/reputation/events.ts';
 import { addressOf, openWorld, type World, worldStart } from './report-world.ts';
 

@@ -6,7 +6,7 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { lastReportedAtOf } from '../../../src/index/records.ts';
-import { createReportAdmission } from '../../../src/reputation/reports/report-admission.ts';
+import { createReportAdmission } from '../../../src/reputation/reports/store/report-guards.ts';
 import {
   newestReports,
   readHistory,

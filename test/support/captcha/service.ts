@@ -6,7 +6,7 @@
 
 import { readableBy } from '../../../src/captcha/challenge/challenge.route.ts';
 import { captchaWidgetRoutes } from '../../../src/captcha/page/captcha-page.route.ts';
-import { createMotionRenderer } from '../../../src/captcha/picture/render.ts';
+import { createMotionRenderer } from '../../../src/captcha/picture/motion-scene.ts';
 import { captchaReceiptRoutes } from '../../../src/captcha/receipt.route.ts';
 import { createReceipts } from '../../../src/captcha/receipts.ts';
 import { createWork } from '../../../src/captcha/work/work.ts';

@@ -15,9 +15,8 @@ import { feedParameters, feeds } from '../catalog.ts';
 import { feedCacheControl, feedCors, feedExposed } from '../feeds.route.ts';
 import type { NamedBuilds } from './builds.ts';
 import type { Form } from './forms.ts';
-import { mispForm } from './misp.ts';
 import type { NamedFeed } from './named-feeds.ts';
-import { formByExtension, forms, routerPart } from './vendors.ts';
+import { formByExtension, forms, mispForm, routerPart } from './vendors.ts';
 
 export const namedFeedEndpoint = endpoint({
   method: 'GET',

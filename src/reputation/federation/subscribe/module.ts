@@ -15,7 +15,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../../config.ts';
-import type { CatchUpTo } from '../../../contracts/memory.ts';
+import type { CatchUpTo } from '../../../contracts/reputation.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { every, type Loop, type Run } from '../../../core/every.ts';

@@ -30,9 +30,13 @@ import {
 } from '../../../storage/store.ts';
 import { reportAdded, reportsExpired, reportsWithdrawn } from '../../state/events.ts';
 import { type Report, reportAgeMaxMs } from '../report.ts';
-import type { ReportAdmission } from '../report-admission.ts';
 import { expireTails } from './details-bound.ts';
-import { createReportGuards, type ReportGuards, reportGuardMs } from './report-guards.ts';
+import {
+  createReportGuards,
+  type ReportAdmission,
+  type ReportGuards,
+  reportGuardMs,
+} from './report-guards.ts';
 import {
   addressBytes,
   addressOf,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { domainToASCII } from 'node:url';
-import { lookAlikeOf } from '../../src/core/look-alike.ts';
+import { lookAlikeOf } from '../../../src/signon/sites/site-names.ts';
 
 test('names that only look like a known one are found, others and the name itself are not', () => {
   const known = ['mail.example', 'paypal.example', 'google.example'];
