@@ -1,14 +1,16 @@
 /**
  * The documentation: the search, whose sections are all fetched at its first use, the languages of samples as
- * tabs, and requests that a reader tries.
+ * tabs, requests that a reader tries, and the place of the reader in the list of headings.
  */
-const opener = document.getElementById('docs-search-open');
-const box = opener.querySelector('dialog');
+const openers = [...document.querySelectorAll('.docs-search')];
+const box = document.querySelector('.docs-dialog');
 const input = box.querySelector('input');
 const list = box.querySelector('ol');
 const found = box.querySelector('[role=status]');
+const icons = [...box.querySelector('template').content.querySelectorAll('svg')];
 const shownMax = 8;
-const around = 60;
+const saidMin = 4;
+const excerptCharsMax = 230;
 let sections;
 let loading;
 
@@ -79,7 +81,7 @@ function search(words) {
   return most === 0 ? [] : ranked(words, (section) => held(section) === most);
 }
 
-/** Pages to connect something come first, then titles, then whole pages. */
+/** Texts in the reader's language come first; of these pages to connect something, then titles, then whole pages. */
 function ranked(words, isHit) {
   const hits = [];
   for (const [order, section] of sections.entries()) {
@@ -90,26 +92,59 @@ function ranked(words, isHit) {
     const first = isScreen ? 6 : /^\/docs(#|$)/.test(section.href) ? -1 : 0;
     const isNamed = section.isPlace && words.length > 1 && section.titleWords === words.join(' ');
     const whole = isNamed ? 8 : section.isPlace ? 2 : section.href.includes('#') ? 0 : 0.3;
-    hits.push({ section, order, rank: about + first + whole });
+    const shelf = Number(isInAnotherLanguage(section));
+    hits.push({ section, order, about, shelf, rank: about + first + whole });
   }
-  hits.sort((a, b) => b.rank - a.rank || a.order - b.order);
-  // One place has one line.
-  const best = new Map(hits.reverse().map(({ section }) => [section.href, section]));
-  return [...best.values()].reverse().slice(0, shownMax);
+  hits.sort((a, b) => a.shelf - b.shelf || b.rank - a.rank || a.order - b.order);
+  // One place has one line, its best.
+  const best = new Map();
+  // A section that has it in code or a table alone counts where few sentences say it.
+  const isSaid = hits.filter(({ about }) => about > 0).length >= saidMin;
+  for (const { section, about } of hits) {
+    if (!best.has(section.href) && (about > 0 || !isSaid)) best.set(section.href, section);
+  }
+  return [...best.values()].slice(0, shownMax);
 }
 
-/** A part of the sentences around the first word that they hold, from a word to a word. */
-function excerpt(text, words) {
-  const low = folded(text);
-  const places = words.map((word) => low.indexOf(word)).filter((place) => place >= 0);
-  const at = Math.min(...places, text.length === 0 ? 0 : low.length);
-  if (places.length === 0 || at < 2 * around) return cut(text, 0);
-  return `… ${cut(text, text.lastIndexOf(' ', at - around) + 1)}`;
+function isInAnotherLanguage({ language }) {
+  return language !== undefined && language !== document.documentElement.lang;
 }
 
-function cut(text, from) {
-  if (text.length - from <= 2.5 * around) return text.slice(from);
-  return `${text.slice(from, text.lastIndexOf(' ', from + 2.5 * around))} …`;
+/** A line of the index is a paragraph or an item of a list. */
+function sentencesOf(text) {
+  return text.split('\n').flatMap((line) => line.split(/(?<=[.!?])\s+/));
+}
+
+/** Returns the sentence that holds the most of the words; where none does, the row of a table, and at last the first sentence. */
+function excerpt({ text, more, isPlace }, words) {
+  const sentences = sentencesOf(text);
+  // Of a place these are only words that people search for.
+  const rows = isPlace ? [] : more.split('\n').filter((line) => line.includes(' · '));
+  const held = (one) => words.filter((word) => timesIn(folded(one), word) > 0).length;
+  let best = sentences[0] ?? '';
+  let most = held(best);
+  for (const one of [...sentences.slice(1), ...rows]) {
+    const now = held(one);
+    if (now > most) [best, most] = [one, now];
+  }
+  return best.length <= excerptCharsMax ? best : shortened(best, words);
+}
+
+/** A long sentence begins with a clause before the first word that was searched for, and ends with a whole word. */
+function shortened(sentence, words) {
+  const low = folded(sentence);
+  const first = Math.min(...words.map((word) => low.indexOf(word)).filter((place) => place >= 0));
+  const clauses = [...sentence.matchAll(/[;:]\s+/g)].map(({ index, 0: end }) => index + end.length);
+  const isFar = first > excerptCharsMax - 40 && first < low.length;
+  const from = isFar ? (clauses.filter((clause) => clause <= first).at(-1) ?? wordBefore(sentence, first)) : 0;
+  const start = from === 0 ? '' : '…\u00a0';
+  if (sentence.length - from <= excerptCharsMax) return start + sentence.slice(from);
+  const to = sentence.lastIndexOf(' ', from + excerptCharsMax);
+  return `${start}${sentence.slice(from, to).replace(/[,;:]$/, '')}\u00a0…`;
+}
+
+function wordBefore(sentence, place) {
+  return sentence.lastIndexOf(' ', place - 60) + 1;
 }
 
 /** Text with the words that were searched for marked. A letter and its accent are one letter here. */
@@ -121,7 +156,7 @@ function marked(text, words) {
   if (low.length !== whole.length) return [whole];
   const parts = [];
   let at = 0;
-  for (const { index, 0: found } of low.matchAll(new RegExp(escaped.join('|'), 'g'))) {
+  for (const { index, 0: found } of low.matchAll(new RegExp(`(?:${escaped.join('|')})s?`, 'g'))) {
     const mark = document.createElement('mark');
     mark.textContent = whole.slice(index, index + found.length);
     parts.push(whole.slice(at, index), mark);
@@ -130,20 +165,34 @@ function marked(text, words) {
   return [...parts, whole.slice(at)];
 }
 
+/** Where a result leads to: a page to connect something, a section of the documentation, or another place. */
+function iconOf({ isScreen, isPlace }) {
+  return icons[isScreen ? 0 : isPlace ? 2 : 1].cloneNode(true);
+}
+
 function row(section, words) {
   const item = document.createElement('li');
-  if (section.language !== undefined) item.lang = section.language;
   const link = document.createElement('a');
   // A page that was asked for in a language leads on in it.
   const asked = /[?&](language=[a-z]{2})/.exec(location.search)?.[1];
   link.href = asked ? section.href.replace(/^(\/docs[^#?]*)/, `$1?${asked}`) : section.href;
   const title = document.createElement('strong');
   title.append(...marked(section.title, words));
-  const page = document.createElement('span');
-  page.textContent = section.page === section.title ? '' : section.page;
   const text = document.createElement('small');
-  text.append(...marked(excerpt(section.text, words), words));
-  link.append(title, ' ', page, ' ', text);
+  text.append(...marked(excerpt(section, words), words));
+  const about = document.createElement('span');
+  const page = section.named ?? section.page;
+  const isForeign = isInAnotherLanguage(section);
+  about.textContent = [page === section.title ? '' : page, isForeign ? box.dataset.foreign : '']
+    .filter((part) => part !== '')
+    .join(' · ');
+  if (isForeign) for (const part of [title, text]) part.lang = section.language;
+  const enter = document.createElement('kbd');
+  enter.textContent = '↵';
+  enter.ariaHidden = 'true';
+  const head = document.createElement('div');
+  head.append(title, ' ', about, ' ');
+  link.append(iconOf(section), head, text, enter);
   item.append(link);
   return item;
 }
@@ -157,9 +206,10 @@ async function show() {
   const hits = words.length > 0 && sections ? search(words) : [];
   list.replaceChildren(...hits.map((section) => row(section, words)));
   list.hidden = hits.length === 0;
-  const none = sections ? box.dataset.none : box.dataset.failed;
-  found.textContent = words.length === 0 ? '' : hits.length === 0 ? none : String(hits.length);
-  found.classList.toggle('visually-hidden', words.length === 0 || hits.length > 0);
+  const { none, failed, one, many } = box.dataset;
+  const count = hits.length === 1 ? one : many.replace('{n}', hits.length);
+  const said = hits.length > 0 ? count : sections ? none : failed;
+  found.textContent = words.length === 0 ? '' : said;
 }
 
 function openSearch() {
@@ -169,8 +219,10 @@ function openSearch() {
   load();
 }
 
-opener.hidden = false;
-opener.querySelector('button').addEventListener('click', openSearch);
+for (const opener of openers) {
+  opener.hidden = false;
+  opener.querySelector('button').addEventListener('click', openSearch);
+}
 document.addEventListener('keydown', (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
     event.preventDefault();
@@ -361,13 +413,33 @@ for (const one of boxes) {
   });
 }
 
-/** Browsers of before 2025 scroll to nothing in a fold that is closed. */
-function openTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const fold = target?.closest('.docs-article details:not([open])');
-  if (!fold) return;
-  fold.open = true;
-  target.scrollIntoView();
+/** The list of headings tells where the reader is: the last heading that went by the upper quarter of the window. */
+const places = [...document.querySelectorAll('.docs-contents a')].map((link) => ({
+  link,
+  heading: document.getElementById(decodeURIComponent(link.hash.slice(1))),
+}));
+let isFollowing = false;
+
+function follow() {
+  isFollowing = false;
+  const line = innerHeight / 4;
+  const isAtEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+  const gone = places.filter(({ heading }) => heading.getBoundingClientRect().top < line);
+  const now = isAtEnd && scrollY > 0 ? places.at(-1) : gone.at(-1);
+  for (const { link } of places) {
+    if (link === now?.link) link.setAttribute('aria-current', 'location');
+    else link.removeAttribute('aria-current');
+  }
 }
-addEventListener('hashchange', openTarget);
-openTarget();
+
+if (places.length > 0) {
+  addEventListener(
+    'scroll',
+    () => {
+      if (!isFollowing) requestAnimationFrame(follow);
+      isFollowing = true;
+    },
+    { passive: true },
+  );
+  follow();
+}

@@ -18,15 +18,18 @@ export interface OwnWords {
 const en = {
   docs: {
     pages: 'Pages of the documentation',
+    allPages: 'All pages',
     groups: { start: 'Start', signOn: 'Sign-on', reputation: 'IP reputation' },
     onThisPage: 'On this page',
-    inEnglish: 'This page is in English.',
+    inEnglish: { sentence: 'This page is in English.', mark: 'in English', short: 'EN' },
     readIn: { en: 'Read this page in English', fr: 'Lire cette page en français' },
     asMarkdown: 'This page as Markdown',
     search: 'Search the docs',
     searchShort: 'Search',
     searchResults: 'Results',
     searchNone: 'Nothing found.',
+    searchOne: '1 result',
+    searchMany: '{n} results',
     searchFailed: 'The search cannot be loaded right now.',
     searchConnect: 'Connect',
     searchClose: 'Close the search',
@@ -143,6 +146,9 @@ const en = {
         more: 'tor vpn anonymous exit proxies',
       },
     ],
+    rows: (n: number) => `${n} rows`,
+    lines: (n: number) => `${n} lines`,
+    jsonSample: 'Answer in JSON',
     tasksTitle: 'What do you want to do?',
     tasks: [
       {
@@ -166,7 +172,11 @@ const en = {
         text: 'Same API: change URL and key',
         href: '/connect/abuseipdb',
       },
-      { title: 'Know the limits', text: 'Requests a minute, by route', href: '/docs/limits' },
+      {
+        title: 'Run your own server',
+        text: 'Linux, containers, one node or several',
+        href: '/docs#run-your-own',
+      },
     ],
     limits: {
       head: ['What', 'Requests', 'In', 'Where'],
@@ -609,15 +619,22 @@ export const frenchCosts: Readonly<Record<string, string>> = {
 const fr: Words = {
   docs: {
     pages: 'Pages de la documentation',
+    allPages: 'Toutes les pages',
     groups: { start: 'Commencer', signOn: 'Connexion', reputation: 'Réputation d’IP' },
     onThisPage: 'Sur cette page',
-    inEnglish: 'Cette page n’existe qu’en anglais.',
+    inEnglish: {
+      sentence: 'Cette page n’est pas encore traduite : la voici en anglais.',
+      mark: 'en anglais',
+      short: 'EN',
+    },
     readIn: { en: 'Read this page in English', fr: 'Lire cette page en français' },
     asMarkdown: 'Cette page en Markdown',
     search: 'Chercher dans la documentation',
     searchShort: 'Chercher',
     searchResults: 'Résultats',
     searchNone: 'Aucun résultat.',
+    searchOne: '1 résultat',
+    searchMany: '{n} résultats',
     searchFailed: 'La recherche n’est pas disponible pour le moment.',
     searchConnect: 'Intégrer',
     searchClose: 'Fermer la recherche',
@@ -727,6 +744,9 @@ const fr: Words = {
         more: 'tor vpn anonyme',
       },
     ],
+    rows: (n) => `${n} lignes`,
+    lines: (n) => `${n} lignes`,
+    jsonSample: 'Réponse en JSON',
     tasksTitle: 'Que voulez-vous faire ?',
     tasks: [
       {
@@ -755,9 +775,9 @@ const fr: Words = {
         href: '/connect/abuseipdb',
       },
       {
-        title: 'Connaître les limites',
-        text: 'Requêtes par minute, par route',
-        href: '/docs/limits',
+        title: 'Installer votre serveur',
+        text: 'Linux, conteneurs, un nœud ou plusieurs',
+        href: '/docs#run-your-own',
       },
     ],
     limits: {

@@ -93,11 +93,26 @@ test('what stands behind the first sample under a heading comes once, and only w
   }
 });
 
-test('folded, each section is a line that a link to it opens', () => {
-  const article = parseArticle('x.md', '# T\n\na\n\n## U `v`\n\nb\n\n### W\n\nc\n', anywhere);
-  const html = renderHtml(article.render(catalogueFor('en'), 'all'));
-  assert.match(html, /<h1 id="t">T<\/h1><p>a<\/p>.*<details><summary><h2>U <code>v<\/code><\/h2>/);
-  assert.match(html, /<\/summary><div class="fold-body" id="u-v"><p>b<\/p><h3 id="w">/);
+test('a long table and a long answer are lines that open, all other text is there to read', () => {
+  const table = (rows: number) => `| A | B |\n| - | - |\n${'| a | b |\n'.repeat(rows)}\n`;
+  const answer = (lines: number) => `\`\`\`json\n${'1\n'.repeat(lines)}\`\`\`\n`;
+  const summaries = (source: string) =>
+    [...render(`# T\n\n## U\n\nb\n\n${source}`).matchAll(/<summary>(.*?)<\/summary>/g)].map(
+      ([, text]) => text!.replace(/<[^>]*>/g, ' ').trim(),
+    );
+  assert.deepEqual(summaries(table(21) + answer(13)), [
+    'Table: A, B  21 rows',
+    'Answer in JSON  13 lines',
+  ]);
+  assert.deepEqual(summaries(table(20) + answer(12)), []);
+});
+
+test('each sentence of a section can be found as such: paragraphs and items are lines of their own', () => {
+  const source =
+    '# T\n\nOne\nstill `one`.\n\n- two\n- [three](/x)\n\n| A | B |\n| - | - |\n| `c` | d |\n';
+  const [section] = parseArticle('x.md', source, anywhere).sections;
+  assert.equal(section!.body, 'One still one.\ntwo\nthree');
+  assert.equal(section!.rest, 'A · B\nc · d');
 });
 
 test('code has its parts marked, and its text stays as it is', () => {

@@ -20,8 +20,6 @@ interface DocFile {
   /** Names a page without French text in the navigation of French readers; without it, the English title does. */
   readonly frenchTitle?: string;
   readonly group: 'start' | 'signOn' | 'reputation';
-  /** Sections that are lines to open: of a page in which readers look something up, or of one behind its first section. */
-  readonly folded?: 'all' | 'behind the first';
 }
 
 /** In the order of the navigation. The first is /docs itself. */
@@ -31,28 +29,24 @@ const files = [
     file: 'site/index.md',
     french: 'site/fr/index.md',
     group: 'start',
-    folded: 'behind the first',
   },
   {
     slug: 'sign-in-button',
     file: 'site/sign-in-button.md',
     french: 'site/fr/sign-in-button.md',
     group: 'signOn',
-    folded: 'behind the first',
   },
   {
     slug: 'oauth-libraries',
     file: 'site/oauth-libraries.md',
     frenchTitle: 'Bibliothèques OAuth',
     group: 'signOn',
-    folded: 'all',
   },
   {
     slug: 'sign-on',
     file: 'SIGNON.md',
     frenchTitle: 'Connexion unique',
     group: 'signOn',
-    folded: 'all',
   },
   {
     slug: 'ask-about-an-address',
@@ -60,20 +54,18 @@ const files = [
     french: 'site/fr/ask-about-an-address.md',
     group: 'reputation',
   },
-  { slug: 'ip-api', file: 'API.md', frenchTitle: 'API IP', group: 'reputation', folded: 'all' },
+  { slug: 'ip-api', file: 'API.md', frenchTitle: 'API IP', group: 'reputation' },
   {
     slug: 'high-rates',
     file: 'site/high-rates.md',
     frenchTitle: 'Très hauts débits',
     group: 'reputation',
-    folded: 'all',
   },
   {
     slug: 'scoring',
     file: 'SCORING.md',
     frenchTitle: 'Où un score s’arrête, et pourquoi',
     group: 'reputation',
-    folded: 'all',
   },
   { slug: 'gate', file: 'GATE.md', frenchTitle: 'Porte', group: 'reputation' },
   {
@@ -81,9 +73,8 @@ const files = [
     file: 'FEEDS.md',
     frenchTitle: 'Listes de blocage',
     group: 'reputation',
-    folded: 'all',
   },
-  { slug: 'bouncers', file: 'BOUNCERS.md', group: 'reputation', folded: 'all' },
+  { slug: 'bouncers', file: 'BOUNCERS.md', group: 'reputation' },
   {
     slug: 'dns-block-list',
     file: 'DNSBL.md',
@@ -92,13 +83,12 @@ const files = [
   },
   { slug: 'dovecot', file: 'DOVECOT.md', group: 'reputation' },
   { slug: 'webhooks', file: 'WEBHOOKS.md', group: 'reputation' },
-  { slug: 'captcha', file: 'CAPTCHA.md', group: 'reputation', folded: 'all' },
+  { slug: 'captcha', file: 'CAPTCHA.md', group: 'reputation' },
   {
     slug: 'limits',
     file: 'site/limits.md',
     french: 'site/fr/limits.md',
     group: 'start',
-    folded: 'all',
   },
   { slug: 'machines', file: 'site/machines.md', french: 'site/fr/machines.md', group: 'start' },
 ] as const satisfies readonly DocFile[];
@@ -117,7 +107,6 @@ export interface DocText {
 export interface DocPage {
   readonly slug: DocSlug;
   readonly group: DocGroup;
-  readonly folded: DocFile['folded'];
   readonly english: DocText;
   /** Undefined: there is no translation. */
   readonly french: DocText | undefined;
@@ -204,11 +193,10 @@ export function loadDocs(
 
   const pages: DocPage[] = files.map((one) => {
     const { slug, file, group } = one;
-    const folded = 'folded' in one ? one.folded : undefined;
     const english = textOf(slug, file, 'en');
     const french = 'french' in one ? textOf(slug, one.french, 'fr', english) : undefined;
     const frenchTitle = 'frenchTitle' in one ? one.frenchTitle : undefined;
-    return { slug, group, folded, english, french, frenchTitle };
+    return { slug, group, english, french, frenchTitle };
   });
   return pages;
 }

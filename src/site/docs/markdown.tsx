@@ -3,6 +3,7 @@
  * tree is rendered, and what would be markup in the source (raw HTML, pictures) is an error
  * instead of being dropped or shown. Code gets the frame with the copy button, wide tables a frame
  * that scrolls by itself. Fences that follow one another, each in another language, are one sample in tabs.
+ * A long table and a long answer are a line that opens in place: one looks something up in them, and reads past them.
  */
 
 import { lexer, type Token, type Tokens } from 'marked';
@@ -50,6 +51,7 @@ interface Heading {
 
 /** A heading and all that stands under it up to the next one, as plain text: sentences, then code and tables. */
 interface DocsSection extends Heading {
+  /** Each paragraph and each item of a list is a line; in the rest each row and each line of code. */
   readonly body: string;
   readonly rest: string;
 }
@@ -66,11 +68,8 @@ export interface Article extends Intro {
   /** The headings of depth 2 and 3, in the order of the page. */
   readonly headings: readonly Heading[];
   readonly sections: readonly DocsSection[];
-  /**
-   * Everything; the labels of buttons are in the language of `text`.
-   * @param folded sections that are lines, which open in place, also for a link to one
-   */
-  render(text: Catalogue, folded?: 'all' | 'behind the first'): readonly Html[];
+  /** Everything; the labels of buttons are in the language of `text`. */
+  render(text: Catalogue): readonly Html[];
 }
 
 /** Each function makes what stands behind the first sample under the heading with its id. */
@@ -138,7 +137,7 @@ export function parseArticle(
     summary,
     headings: rest.filter(({ depth }) => depth <= 3),
     sections,
-    render(text, folded) {
+    render(text) {
       const rendering: Rendering = {
         text,
         resolve,
@@ -149,44 +148,9 @@ export function parseArticle(
         labels: new Set(),
         after: new Map(Object.entries(after)),
       };
-      return folded === undefined
-        ? blocks(tokens, rendering)
-        : foldedBlocks(tokens, rendering, folded === 'all' ? 0 : 1);
+      return blocks(tokens, rendering);
     },
   };
-}
-
-/** @param open sections at the beginning that are no lines */
-function foldedBlocks(tokens: readonly Token[], rendering: Rendering, open: number): Html[] {
-  const starts = tokens
-    .flatMap((token, i) =>
-      token.type === 'heading' && (token as Tokens.Heading).depth === 2 ? [i] : [],
-    )
-    .slice(open);
-  const intro = blocks(tokens.slice(0, starts[0]), rendering);
-  const summaries = starts.map((from) => shortSummary(tokens[from + 1], tokens[from + 2]));
-  const folds = starts.map((from, i) => {
-    const { id, content } = enter(tokens[from] as Tokens.Heading, rendering);
-    return (
-      <Fold title={content} id={id} aside={summaries.every(Boolean) && summaries[i]}>
-        {blocks(tokens.slice(from + 1, starts[i + 1]), rendering)}
-      </Fold>
-    );
-  });
-  return [...intro, <Folds>{folds}</Folds>];
-}
-
-const shortCharsMax = 60;
-
-/** Returns the first sentence of what follows a heading, if it is a short one. */
-function shortSummary(...next: readonly (Token | undefined)[]): string | undefined {
-  const first = next.find((token) => token !== undefined && token.type !== 'space');
-  if (first?.type !== 'paragraph') return undefined;
-  const [, sentence] =
-    /^(.+?)\.(?:\s|$)/s.exec(plainText((first as Tokens.Paragraph).tokens)) ?? [];
-  return sentence !== undefined && sentence.length <= shortCharsMax
-    ? sentence.replace(/\s+/g, ' ')
-    : undefined;
 }
 
 /** `GET /api.php` becomes `get-api-php`. */
@@ -243,7 +207,7 @@ function plainText(tokens: readonly Token[]): string {
 function tableText({ header, rows }: Tokens.Table): string {
   return [header, ...rows]
     .map((row) => row.map(({ tokens }) => plainText(tokens).trim()).join(' · '))
-    .join('; ');
+    .join('\n');
 }
 
 function isBlock({ type }: Token): boolean {
@@ -255,8 +219,13 @@ function sectionsOf(tokens: readonly Token[]): DocsSection[] {
   const taken = new Set<string>();
   for (const token of tokens) {
     if (token.type !== 'heading') {
-      const isRest = token.type === 'table' || token.type === 'code';
-      found.at(-1)?.[isRest ? 'others' : 'parts'].push(plainText([token]));
+      const section = found.at(-1);
+      if (token.type === 'table' || token.type === 'code') {
+        section?.others.push(...plainText([token]).split('\n'));
+      } else {
+        const items = token.type === 'list' ? (token as Tokens.List).items : [token];
+        section?.parts.push(...items.map((item) => plainText([item])));
+      }
       continue;
     }
     const { depth, tokens: inner } = token as Tokens.Heading;
@@ -267,11 +236,12 @@ function sectionsOf(tokens: readonly Token[]): DocsSection[] {
     taken.add(id);
     found.push({ depth, id, text, parts: [], others: [] });
   }
-  const joined = (texts: readonly string[]) => texts.join(' ').replace(/\s+/g, ' ').trim();
+  const lines = (texts: readonly string[]) =>
+    texts.map((text) => text.replace(/\s+/g, ' ').trim()).filter((text) => text !== '');
   return found.map(({ parts, others, ...heading }) => ({
     ...heading,
-    body: joined(parts),
-    rest: joined(others),
+    body: lines(parts).join('\n'),
+    rest: lines(others).join('\n'),
   }));
 }
 
@@ -376,6 +346,20 @@ function codeFigure(title: string, language: string, code: string, rendering: Re
   );
 }
 
+/** A table with more rows is one to look something up in. */
+const rowsMax = 20;
+const answerLinesMax = 12;
+
+function fold(title: string, size: string, children: Html): Html {
+  return (
+    <Folds>
+      <Fold title={title} level={0} aside={size}>
+        {children}
+      </Fold>
+    </Folds>
+  );
+}
+
 function block(token: Token, rendering: Rendering): Html {
   const { text } = rendering;
   switch (token.type) {
@@ -392,7 +376,11 @@ function block(token: Token, rendering: Rendering): Html {
       return <blockquote>{blocks(token.tokens ?? [], rendering)}</blockquote>;
     case 'code': {
       const { lang = '', text: code } = token as Tokens.Code;
-      return codeFigure(languageTitles[lang] ?? lang, lang, code, rendering);
+      const figure = codeFigure(languageTitles[lang] ?? lang, lang, code, rendering);
+      const lines = code.split('\n').length;
+      return lang === 'json' && lines > answerLinesMax
+        ? fold(text.docs.jsonSample, text.docs.lines(lines), figure)
+        : figure;
     }
     case 'list': {
       const { ordered, items } = token as Tokens.List;
@@ -405,16 +393,16 @@ function block(token: Token, rendering: Rendering): Html {
         title: plainText(cell.tokens),
         numeric: cell.align === 'right',
       }));
-      return (
+      const titles = columns.map(({ title }) => title).join(', ');
+      const caption = text.docs.tableOf(titles);
+      const table = (
         <Table
-          caption={regionLabel(
-            rendering,
-            text.docs.tableOf(columns.map(({ title }) => title).join(', ')),
-          )}
+          caption={regionLabel(rendering, caption)}
           columns={columns}
           rows={rows.map((row) => row.map((cell) => inlines(cell.tokens, rendering)))}
         />
       );
+      return rows.length > rowsMax ? fold(caption, text.docs.rows(rows.length), table) : table;
     }
     default:
       throw new Error(`Markdown that is not known here: ${token.type}`);
@@ -422,16 +410,12 @@ function block(token: Token, rendering: Rendering): Html {
 }
 
 /** Takes the heading's id; what follows stands under it. */
-function enter(token: Tokens.Heading, rendering: Rendering) {
+function heading(token: Tokens.Heading, rendering: Rendering): Html {
   const id = rendering.ids.shift();
   const label = plainText(token.tokens).trim();
   rendering.under = label;
   rendering.underId = id ?? '';
-  return { id, label, content: inlines(token.tokens, rendering) };
-}
-
-function heading(token: Tokens.Heading, rendering: Rendering): Html {
-  const { id, label, content } = enter(token, rendering);
+  const content = inlines(token.tokens, rendering);
   const link = (
     <Link class="anchor" href={`#${id}`} aria-label={rendering.text.docs.linkTo(label)}>
       #

@@ -49,25 +49,21 @@ interface FoldOptions {
   /** At the end of the line: what makes opening it needless. */
   readonly aside?: Html | undefined;
   readonly open?: boolean | undefined;
-  /** The level of the heading. Default: 2. */
-  readonly level?: 2 | 3 | undefined;
-  /** A link to it opens the fold. */
-  readonly id?: string | undefined;
+  /** The level of the heading; 0: it is none. Default: 2. */
+  readonly level?: 0 | 2 | 3 | undefined;
   readonly children: Html;
 }
 
-export function Fold({ title, icon, aside, open, level, id, children }: FoldOptions): Html {
+export function Fold({ title, icon, aside, open, level, children }: FoldOptions): Html {
   return (
     <details open={open}>
       <summary>
         {icon && <Icon name={icon} />}
-        {level === 3 ? <h3>{title}</h3> : <h2>{title}</h2>}
+        {level === 0 ? <span>{title}</span> : level === 3 ? <h3>{title}</h3> : <h2>{title}</h2>}
         {aside && <span class="fold-aside">{aside}</span>}
         <Icon name="chevron" />
       </summary>
-      <div class="fold-body" id={id}>
-        {children}
-      </div>
+      <div class="fold-body">{children}</div>
     </details>
   );
 }
