@@ -849,6 +849,38 @@ export function readConfig(
   return Object.freeze({ ...(given as Given), ...derived });
 }
 
+/** A slip of one letter in four is told; of shorter names other programs have too many that are alike. */
+const lettersPerSlip = 4;
+const misspeltLettersMin = 6;
+
+/** Returns what is wrong with names that are no settings and differ from one by slips, in words: nobody would read them. */
+export function misspeltSettings(names: readonly string[]): string[] {
+  return names.flatMap((name) => {
+    if (name in settings || name.length < misspeltLettersMin || name.length > 40) return [];
+    const allowed = Math.floor(name.length / lettersPerSlip);
+    const text = name.toUpperCase();
+    const near = settingNames
+      .map((meant) => ({ meant, slips: slipsBetween(text, meant) }))
+      .filter(({ meant, slips }) => slips <= allowed && meant.length >= misspeltLettersMin)
+      .sort((a, b) => a.slips - b.slips)[0];
+    return near === undefined ? [] : [`${quoted(name)} is no setting: did you mean ${near.meant}?`];
+  });
+}
+
+/** Levenshtein's distance: letters that are wrong, missing or too many. */
+function slipsBetween(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let k = 1; k <= b.length; k++) {
+      const replaced = row[k - 1]! + (a[i - 1] === b[k - 1] ? 0 : 1);
+      next.push(Math.min(replaced, row[k]! + 1, next[k - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
 /** A former edge node must not start as a server of its own. @throws OperatorError */
 function refuseRemoved(environment: Readonly<Record<string, string | undefined>>): void {
   const [role, cores] = [environment.ROLE?.trim(), environment.CORES?.trim()];

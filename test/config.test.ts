@@ -10,6 +10,7 @@ import {
   entriesThatFit,
   fieldOf,
   frontEndsOf,
+  misspeltSettings,
   readConfig,
   type SettingName,
 } from '../src/config.ts';
@@ -413,6 +414,16 @@ for (const [name, { good, bad }] of Object.entries(settings)) {
     }
   });
 }
+
+it('a name that is a setting but for a slip is told, a name of another program is not', () => {
+  const slips = ['REGISTRATON', 'TRUSTED_PROXY', 'DATADIR', 'base_url', 'SITE_NAMES', 'LOGLEVEL'];
+  assert.deepEqual(
+    misspeltSettings(slips).map((text) => text.replace(/.*you mean /, '')),
+    ['REGISTRATION?', 'TRUSTED_PROXIES?', 'DATA_DIR?', 'BASE_URL?', 'SITE_NAME?', 'LOG_LEVEL?'],
+  );
+  const others = ['PATH', 'POST', 'HOSTNAME', 'NODE_ENV', 'PGPASSWORD', 'HTTP_PROXY', 'LOGNAME'];
+  assert.deepEqual(misspeltSettings([...others, ...Object.keys(settings), 'TZ', '']), []);
+});
 
 it('backups have either public keys or a passphrase', () => {
   for (const name of ['BACKUP_PASSPHRASE', 'BACKUP_PASSPHRASE_FILE']) {

@@ -11,7 +11,8 @@ import { roleOf } from '../access/accounts/records.ts';
 import { createApiKeys } from '../access/keys/api-keys.ts';
 import { deriveKey, type MasterKey } from '../access/keys/master-key.ts';
 import { createSiteKeys } from '../access/keys/site-keys.ts';
-import type { Config } from '../config.ts';
+import { processEnvironment } from '../config/data-place.ts';
+import { type Config, misspeltSettings } from '../config.ts';
 import { expect } from '../contracts/operation.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
@@ -113,6 +114,8 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   const random = systemRandom();
   const log = createLog(options.demo ? demoLogLevel(config) : config.logLevel);
   for (const fault of faults) log.warn({ host: config.host, fault }, 'insecure on purpose');
+  const misspelt = misspeltSettings(Object.keys(processEnvironment()));
+  for (const fault of misspelt) log.warn({ fault }, 'settings: a name without effect');
   const claim = claimDataDir(config.dataDir, serverUse);
   const masterKey = checkMasterKey(config, random);
   if (config.databaseUrl === undefined) await compactIfRequested(config, log);

@@ -1,6 +1,8 @@
 /** `portcullis doctor`: what is wrong with settings, machine and surroundings, each with its mend. */
 
+import { processEnvironment } from '../../config/data-place.ts';
 import { readLogo } from '../../config/logo.ts';
+import { misspeltSettings } from '../../config.ts';
 import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { systemRandom } from '../../core/random.ts';
@@ -49,6 +51,9 @@ async function examine(settingsFile: string | undefined): Promise<Finding[]> {
     if (config.siteLogo !== undefined) readLogo(config.siteLogo);
     return [
       fine('settings', 'all can be read'),
+      ...misspeltSettings(Object.keys(processEnvironment())).map((found) =>
+        fault('settings', found, 'correct the name, or remove it from the environment'),
+      ),
       inspectNative(config.webServerSha256),
       ...(await runCheck('open files', inspectOpenFiles)),
       ...(await runCheck('memory', inspectMemory)),

@@ -16,6 +16,9 @@ import { readSmall } from '../../storage/files.ts';
 const fileBytesMax = 1_000_000;
 const settingName = /^[a-z_][a-z0-9_]*$/i;
 
+/** Gives a last line without `=` a line behind it, see below. */
+const endLine = '_=';
+
 /**
  * The library makes one name of a line without `=` and the line behind it, so a setting would be lost in silence.
  * @throws OperatorError when it can't be read, or a line is no setting
@@ -28,7 +31,8 @@ export function readSettingsFile(path: string): void {
     throw new OperatorError(`--settings ${path} can't be read: ${(error as Error).message}`);
   }
   const env = processEnvironment();
-  const found = Object.entries(parseEnv(text));
+  const { _, ...given } = parseEnv(`${text}\n${endLine}`);
+  const found = Object.entries(given);
   // Behind a line that begins so the library reads nothing.
   const nameless = /^=.*/m.exec(text)?.[0];
   const wrong = nameless ?? found.find(([name]) => !settingName.test(name))?.[0];

@@ -183,6 +183,14 @@ it('serves other machines so where that is wanted, and warns', async () => {
   assert.equal((await child.ended).code, 0);
 });
 
+it('a server tells of a name in its environment that is a setting but for a slip', async () => {
+  const slip = { DATA_DIR: at('slip'), PORT: '0', LOG_LEVEL: 'info', REGISTRATON: 'closed' };
+  const child = startCli(['serve'], slip);
+  await child.errorLine((text) => text.includes('REGISTRATON is no setting'));
+  child.process.kill('SIGTERM');
+  assert.equal((await child.ended).code, 0);
+});
+
 it('tells that the data directory is no use', async () => {
   await assertRefused(['key', 'list'], /DATA_DIR/, { DATA_DIR: at('file') });
   await assertRefused(['key', 'list'], /DATA_DIR/, { DATA_DIR: `${at('file')}/below` });

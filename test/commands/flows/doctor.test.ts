@@ -80,6 +80,7 @@ it('each fault is named with its mend', async () => {
     PATH: process.env.PATH ?? '',
     DATA_DIR: data,
     HOST: '0.0.0.0',
+    TRUSTED_PROXY: '192.0.2.1',
     BASE_URL: 'https://127.0.0.1:1',
     SMTP_URL: 'smtp://user:secret-word@127.0.0.1:1',
     BACKUP_FOLDER: `${directory.path}/backups`,
@@ -87,7 +88,7 @@ it('each fault is named with its mend', async () => {
   const script = `ulimit -n 1024; exec "${process.execPath}" bin/portcullis.js doctor --json`;
   const done = spawnSync('sh', ['-c', script], { env, encoding: 'utf8' });
   assert.equal(done.status, 1, done.stderr);
-  assert.match(done.stderr, /^portcullis: \d things to mend$/m);
+  assert.match(done.stderr, /^portcullis: \d+ things to mend$/m);
   assert.ok(!done.stdout.includes('secret-word'));
   const { findings } = JSON.parse(done.stdout) as { findings: Finding[] };
   const mend = new Map<string, string>();
@@ -96,6 +97,7 @@ it('each fault is named with its mend', async () => {
     assert.notEqual(how, '', `${about} has a mend`);
     mend.set(about, `${mend.get(about) ?? ''}${found}. ${how}\n`);
   }
+  assert.match(mend.get('settings')!, /^TRUSTED_PROXY is no setting: did you mean TRUSTED_PROXIES/);
   assert.match(mend.get('open files')!, /only 1024 open files.*LimitNOFILE/);
   assert.match(mend.get('permissions')!, /data can be read by other users. chmod 700/);
   assert.match(mend.get('clock')!, /the last change was made at .*NTP/);

@@ -133,6 +133,7 @@ test('a file of settings that is not there stops every command', async () => {
 
 for (const [name, content, words] of [
   ['a line that is no setting', 'HOST 0.0.0.0\nDATA_DIR=x\n', /no NAME=value: "HOST 0\.0\.0\.0"/],
+  ['a last line that is no setting', 'HOST=127.0.0.1\nPORT: 0\n', /no NAME=value: "PORT: 0"/],
   ['a value without a name', 'HOST=a\n=1\nPORT=0\n', /no NAME=value: "=1"/],
   ['bytes that are no text', Buffer.from([0x41, 0x3d, 0xff, 0xfe]), /can't be read: .*not valid/],
   ['more than anybody sets', `A=${'x'.repeat(1_000_001)}`, /it has more than 1000000 bytes/],
