@@ -181,9 +181,8 @@ function row(section, words) {
   const text = document.createElement('small');
   text.append(...marked(excerpt(section, words), words));
   const about = document.createElement('span');
-  const page = section.named ?? section.page;
   const isForeign = isInAnotherLanguage(section);
-  about.textContent = [page === section.title ? '' : page, isForeign ? box.dataset.foreign : '']
+  about.textContent = [section.page === section.title ? '' : section.page, isForeign ? box.dataset.foreign : '']
     .filter((part) => part !== '')
     .join(' · ');
   if (isForeign) for (const part of [title, text]) part.lang = section.language;

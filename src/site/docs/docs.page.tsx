@@ -253,9 +253,8 @@ export function searchIndex(
     return shown.article.sections.map(({ depth, id, text, body, rest }) => ({
       href: depth === 1 ? path : `${path}#${id}`,
       language: shown.language,
-      page: shown.article.title,
-      // The page as the reader's navigation names it.
-      named,
+      // As the reader's navigation names it.
+      page: named ?? shown.article.title,
       title: text,
       text: body,
       more: rest,
