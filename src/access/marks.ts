@@ -157,7 +157,10 @@ export function createSightingBoard(buffer = new SharedArrayBuffer(boardPlaces *
 
   return {
     buffer,
-    /** Returns false when there is no place. */
+    /**
+     * Returns false when there is no place. The largest holder is counted anew among the 64 places: all threads write
+     * them, so none can keep the order of core/fair-share.ts.
+     */
     put(spotted: Spotted): boolean {
       const taken = new Map<string, number[]>();
       for (const place of places.filter(isFull)) {

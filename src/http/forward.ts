@@ -7,6 +7,7 @@
  */
 
 import type { MessagePort } from 'node:worker_threads';
+import { every, type Loop } from '../core/every.ts';
 import type { Log } from '../core/log.ts';
 import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import { StoreUnavailableError } from '../storage/store.ts';
@@ -116,14 +117,14 @@ export function createForwarder(options: ForwarderOptions) {
   const waiting = new NumberedSlots<Waiting>();
   const send = openBatch<ToOwner>(port, packToOwner, ({ id }) => finish(id, failures.internal));
   let isClosed = false;
-  let sweep: NodeJS.Timeout | undefined;
+  let sweep: Loop | undefined;
 
   /** One timer for all: thousands a second would be made and never needed. */
   function sweepLate(): void {
     const now = performance.now();
     for (const { id, endMs } of waiting.all()) if (endMs <= now) giveUp(id, late);
     if (waiting.size > 0) return;
-    clearInterval(sweep);
+    void sweep?.stop();
     sweep = undefined;
   }
 
@@ -144,7 +145,7 @@ export function createForwarder(options: ForwarderOptions) {
   function close(): void {
     isClosed = true;
     for (const { id } of waiting.all()) finish(id, busy);
-    clearInterval(sweep);
+    void sweep?.stop();
   }
   function receive(message: ToFront): void {
     if ('reply' in message) finish(message.id, ok(message.reply));
@@ -161,7 +162,7 @@ export function createForwarder(options: ForwarderOptions) {
     if (isClosed || waiting.size >= outstandingMax) return Promise.resolve(busy);
     return new Promise((resolve) => {
       const endMs = performance.now() + timeoutMs;
-      sweep ??= setInterval(sweepLate, sweepMs);
+      sweep ??= every(sweepMs, sweepLate);
       const { id } = waiting.add((id) => ({ id, resolve, endMs, unreadBytes: 0, wake: undefined }));
       then(id);
     });

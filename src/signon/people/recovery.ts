@@ -21,7 +21,7 @@ import type { Notices } from '../mail/notices.ts';
 import { credentialsRow, isActive, type People, type Person, unchanged } from '../people.ts';
 import type { Attempts } from '../proofs/attempts.ts';
 import type { NewPasswords } from '../proofs/new-password.ts';
-import { turnOf } from '../proofs/passwords.ts';
+import { requesterOf } from '../proofs/passwords.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Renewed, Session } from '../sessions/sessions.ts';
 import { signedOutNews } from '../sites/site-news.ts';
@@ -96,8 +96,8 @@ export function createRecovery(options: {
     const before = await open(given.token);
     if (before === undefined) return fail('invalid_link');
     const { email } = before.person.account;
-    const turn = turnOf('known', email, given.visitor);
-    const phc = await newPasswords.accept(given.password, email, turn);
+    const requester = requesterOf('known', email, given.visitor);
+    const phc = await newPasswords.accept(given.password, email, requester);
     if (!phc.ok) return phc;
     return retryOnConflict<Reset>(async () => {
       const found = await open(given.token);
@@ -122,8 +122,8 @@ export function createRecovery(options: {
     visitor: Visitor,
   ): Promise<Result<Renewed>> {
     if (!(await changes.allows(session))) return fail('reauthentication_required');
-    const turn = turnOf('known', session.email, visitor);
-    const phc = await newPasswords.accept(password, session.email, turn);
+    const requester = requesterOf('known', session.email, visitor);
+    const phc = await newPasswords.accept(password, session.email, requester);
     if (!phc.ok) return phc;
     const request = { session, visitor, event: 'password_changed', endsOthers: true } as const;
     const done = await changes.make<void>(request, async () => {

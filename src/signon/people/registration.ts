@@ -52,7 +52,7 @@ import type {
   PasskeyCeremonies,
   RequestOptions,
 } from '../proofs/passkey-ceremonies.ts';
-import { normalisePassword, type Passwords, turnOf } from '../proofs/passwords.ts';
+import { normalisePassword, type Passwords, requesterOf } from '../proofs/passwords.ts';
 import { createSealedTexts } from '../sealed-text.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { RegistrationProof, Session, Sessions } from '../sessions/sessions.ts';
@@ -165,7 +165,7 @@ export function createRegistration(options: RegistrationOptions) {
     if (password === undefined || pacing.isByMailOnly(visitor)) {
       return place(email, { passwordHash: '', passkey: undefined, onward }, visitor);
     }
-    const phc = await newPasswords.accept(password, email, turnOf('open', email, visitor));
+    const phc = await newPasswords.accept(password, email, requesterOf('open', email, visitor));
     if (!phc.ok) return phc;
     const chosen = { passwordHash: phc.value, passkey: undefined, onward, chosenAt: clock.now() };
     return place(email, chosen, visitor);
@@ -506,8 +506,8 @@ function createVerification(options: RegistrationOptions) {
     if (!data.ok) return data;
     const normal = normalisePassword(password);
     const phc = normal === undefined ? '' : data.value.chosen.passwordHash;
-    const turn = turnOf('open', person.id, visitor);
-    const checked = await passwords.verify(phc, normal ?? '', turn);
+    const requester = requesterOf('open', person.id, visitor);
+    const checked = await passwords.verify(phc, normal ?? '', requester);
     if (!checked.ok) {
       attempts.withdrawn(attempt);
       return checked;
@@ -609,8 +609,8 @@ function createVerification(options: RegistrationOptions) {
    */
   async function choose(token: string, person: Person, visitor: Visitor, given: VerificationProof) {
     if (given.passkey !== undefined) return choosePasskey(token, person, visitor, given);
-    const turn = turnOf('open', person.id, visitor);
-    const phc = await newPasswords.accept(given.password ?? '', person.account.email, turn);
+    const requester = requesterOf('open', person.id, visitor);
+    const phc = await newPasswords.accept(given.password ?? '', person.account.email, requester);
     if (!phc.ok) return phc;
     const now = { passwordHash: phc.value, chosenAt: clock.now() };
     return finish(token, visitor, given.session, now);

@@ -6,7 +6,12 @@ import type { Log } from '../../core/log.ts';
 import { openLoneThread } from '../../core/lone-thread.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { StrengthJob } from './password-strength.worker.ts';
-import { normalisePassword, type Passwords, passwordLength, type Turn } from './passwords.ts';
+import {
+  type HashRequester,
+  normalisePassword,
+  type Passwords,
+  passwordLength,
+} from './passwords.ts';
 
 /** The characters that zxcvbn gets of a password; its time grows with the square of the length. */
 const judgedLengthMax = 64;
@@ -84,12 +89,16 @@ export function createNewPasswords(options: {
      * Returns the PHC string. `invalid_parameter`, `weak_password` (parameter `password`), `overloaded`.
      * @param email the account's: a password made of it is weak
      */
-    async accept(password: string, email: string, turn?: Turn): Promise<Result<string>> {
+    async accept(
+      password: string,
+      email: string,
+      requester?: HashRequester,
+    ): Promise<Result<string>> {
       const found = await judged(password, email);
       if (!found.ok) return found;
       const normal = found.value;
       if (await breached?.has(normal)) return fail('weak_password', undefined, 'password');
-      return passwords.hash(normal, turn);
+      return passwords.hash(normal, requester);
     },
   };
 }

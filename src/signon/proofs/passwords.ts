@@ -9,6 +9,7 @@
 
 import { hash as argon2Hash, verify as argon2Verify } from '@node-rs/argon2';
 import type { Visitor } from '../../contracts/visitor.ts';
+import { CountsByKey, MaxByCountSet } from '../../core/fair-share.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 
@@ -18,7 +19,7 @@ const rawLengthMax = 1_024;
 const saltBytes = 16;
 const outputBytes = 32;
 const runningMax = 2;
-const anybody: Turn = { lane: 'open' };
+const anybody: HashRequester = { lane: 'open' };
 
 export interface Argon2Parameters {
   readonly memoryKiB: number;
@@ -59,8 +60,10 @@ export function createPasswords(options: {
     /** The calls that wait. */
     tables: queue.tables,
     /** Returns a PHC string. `overloaded`. @param password as `normalisePassword` gives it */
-    hash: (password: string, turn: Turn = anybody): Promise<Result<string>> =>
-      queue.run(turn, () => argon2Hash(password, { ...settings, salt: random.bytes(saltBytes) })),
+    hash: (password: string, requester: HashRequester = anybody): Promise<Result<string>> =>
+      queue.run(requester, () =>
+        argon2Hash(password, { ...settings, salt: random.bytes(saltBytes) }),
+      ),
     /**
      * Checks a password. `outdated`: right, but hashed with other parameters than today's. An empty `phc` (no such
      * account, or one without a password) takes the same work and is never right.
@@ -68,9 +71,9 @@ export function createPasswords(options: {
     async verify(
       phc: string,
       password: string,
-      turn: Turn = anybody,
+      requester: HashRequester = anybody,
     ): Promise<Result<{ right: boolean; outdated: boolean }>> {
-      const checked = await queue.run(turn, () =>
+      const checked = await queue.run(requester, () =>
         argon2Verify(phc === '' ? nobody : phc, password),
       );
       if (!checked.ok) return checked;
@@ -88,7 +91,7 @@ function unpadded(bytes: Uint8Array): string {
 }
 
 /** The lane and the owners of a call. A field that is left out has no bound of its own. */
-export interface Turn {
+export interface HashRequester {
   readonly lane: 'known' | 'open';
   readonly account?: string | undefined;
   readonly network?: string | undefined;
@@ -96,7 +99,11 @@ export interface Turn {
   readonly neighbourhood?: string | undefined;
 }
 
-export function turnOf(lane: Turn['lane'], account: string, visitor: Visitor): Turn {
+export function requesterOf(
+  lane: HashRequester['lane'],
+  account: string,
+  visitor: Visitor,
+): HashRequester {
   const { network, neighbourhood = network } = visitor;
   return { lane, account, network, neighbourhood };
 }
@@ -106,7 +113,7 @@ export const queueShares = { account: 4, network: 8, neighbourhood: 16 } as cons
 const knownInARow = 3;
 
 interface Waiting {
-  readonly turn: Turn;
+  readonly requester: HashRequester;
   /** Called with false when the call is evicted. */
   readonly proceed: (admitted: boolean) => void;
 }
@@ -131,39 +138,32 @@ export function createPasswordQueue(options: {
   waitingMax: number;
 }) {
   const { runningMax, waitingMax } = options;
-  const lanes: Readonly<Record<Turn['lane'], Waiting[]>> = { known: [], open: [] };
+  const lanes: Readonly<Record<HashRequester['lane'], Lane>> = {
+    known: createLane(waitingMax),
+    open: createLane(waitingMax),
+  };
   let running = 0;
   let inARow = 0;
 
   function next(): Waiting | undefined {
     const { known, open } = lanes;
-    const isKnown = known.length > 0 && (open.length === 0 || inARow < knownInARow);
+    const isKnown = known.size() > 0 && (open.size() === 0 || inARow < knownInARow);
     inARow = isKnown ? inARow + 1 : 0;
     return isKnown ? known.shift() : open.shift();
   }
 
-  /** Returns whether the call may wait; may evict another one. */
-  function hasPlace(lane: Waiting[], turn: Turn): boolean {
-    for (const name of shareNames) {
-      if (turn[name] !== undefined && held(lane, name, turn[name]) >= queueShares[name]) {
-        return false;
-      }
-    }
-    return lane.length < waitingMax || evictLargest(lane, turn);
-  }
-
   return {
     /** The calls that wait in each lane. */
-    tables: (Object.keys(lanes) as Turn['lane'][]).map((lane) => ({
+    tables: (Object.keys(lanes) as HashRequester['lane'][]).map((lane) => ({
       name: `password_queue_${lane}`,
-      used: () => lanes[lane].length,
+      used: lanes[lane].size,
       limit: waitingMax,
     })),
-    async run<T>(turn: Turn, work: () => Promise<T>): Promise<Result<T>> {
+    async run<T>(requester: HashRequester, work: () => Promise<T>): Promise<Result<T>> {
       if (running >= runningMax) {
-        const lane = lanes[turn.lane];
-        if (!hasPlace(lane, turn)) return overloaded();
-        const admitted = await new Promise<boolean>((proceed) => lane.push({ turn, proceed }));
+        const lane = lanes[requester.lane];
+        if (!lane.hasRoom(requester)) return overloaded();
+        const admitted = await new Promise<boolean>((proceed) => lane.push({ requester, proceed }));
         if (!admitted) return overloaded();
       } else {
         running++;
@@ -180,25 +180,62 @@ export function createPasswordQueue(options: {
   };
 }
 
-function held(lane: readonly Waiting[], name: keyof typeof queueShares, value: string): number {
-  return lane.reduce((sum, { turn }) => sum + (turn[name] === value ? 1 : 0), 0);
+/** The waiting calls of a lane, the oldest first. */
+function createLane(waitingMax: number) {
+  const calls: Waiting[] = [];
+  const held = {
+    account: new CountsByKey(),
+    network: new CountsByKey(),
+    neighbourhood: new CountsByKey(),
+  };
+  const neighbourhoods = new MaxByCountSet<string>();
+
+  function count({ requester }: Waiting, by: 1 | -1): void {
+    for (const name of shareNames) {
+      const value = requester[name];
+      if (value === undefined) continue;
+      if (name === 'neighbourhood') {
+        neighbourhoods[by === 1 ? 'more' : 'less'](value, held[name].of(value));
+      }
+      held[name].change(value, by);
+    }
+  }
+
+  function remove(at: number): Waiting | undefined {
+    const [call] = calls.splice(at, 1);
+    if (call !== undefined) count(call, -1);
+    return call;
+  }
+
+  /** Evicts a call of the neighbourhood that holds the most, for one of a neighbourhood that holds fewer. */
+  function evictFor({ neighbourhood = '' }: HashRequester): boolean {
+    const largest = neighbourhoods.largest();
+    const own = held.neighbourhood.of(neighbourhood);
+    if (largest === undefined || held.neighbourhood.of(largest) <= own + 1) return false;
+    const at = calls.findLastIndex(({ requester }) => requester.neighbourhood === largest);
+    remove(at)?.proceed(false);
+    return true;
+  }
+
+  return {
+    size: () => calls.length,
+    push(call: Waiting): void {
+      calls.push(call);
+      count(call, 1);
+    },
+    shift: () => remove(0),
+    /** Returns whether the call may wait; may evict another one. */
+    hasRoom(requester: HashRequester): boolean {
+      const isSpent = shareNames.some((name) => {
+        const value = requester[name];
+        return value !== undefined && held[name].of(value) >= queueShares[name];
+      });
+      return !isSpent && (calls.length < waitingMax || evictFor(requester));
+    },
+  };
 }
 
-/** Evicts a call of the neighbourhood that holds the most, for one of a neighbourhood that holds fewer. */
-function evictLargest(lane: Waiting[], turn: Turn): boolean {
-  const counts = new Map<string | undefined, number>();
-  for (const { turn: waiting } of lane) {
-    counts.set(waiting.neighbourhood, (counts.get(waiting.neighbourhood) ?? 0) + 1);
-  }
-  counts.delete(undefined);
-  const [largestHolder, most] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a), [undefined, 0]);
-  if (largestHolder === undefined || most <= (counts.get(turn.neighbourhood) ?? 0) + 1)
-    return false;
-  const at = lane.findLastIndex((waiting) => waiting.turn.neighbourhood === largestHolder);
-  const [evicted] = lane.splice(at, 1);
-  evicted?.proceed(false);
-  return true;
-}
+type Lane = ReturnType<typeof createLane>;
 
 function overloaded() {
   return fail('overloaded', 'too many sign-ins at once');

@@ -32,7 +32,12 @@ import {
   withBrowser,
 } from '../people.ts';
 import { type Attempt, type Attempts, tooMany } from '../proofs/attempts.ts';
-import { normalisePassword, type Passwords, type Turn, turnOf } from '../proofs/passwords.ts';
+import {
+  type HashRequester,
+  normalisePassword,
+  type Passwords,
+  requesterOf,
+} from '../proofs/passwords.ts';
 import type { SecondFactors } from '../proofs/second-factors.ts';
 import type { Trust, TrustedBrowsers } from '../proofs/trusted-browsers.ts';
 import { createSealedTexts } from '../sealed-text.ts';
@@ -138,7 +143,7 @@ export function createSignIn(options: SignInOptions) {
     const waitSeconds = attempts.begin(attempt);
     if (waitSeconds > 0) return { limited: tooMany(waitSeconds) };
     const lane = attempt.browser === undefined ? 'open' : 'known';
-    const judged = await judge(person, password, turnOf(lane, name, visitor));
+    const judged = await judge(person, password, requesterOf(lane, name, visitor));
     if (!judged.ok) {
       attempts.withdrawn(attempt);
       return judged;
@@ -179,8 +184,8 @@ export function createSignIn(options: SignInOptions) {
     }
     let passwordHash = proven.credentials.passwordHash;
     if (proof.value.outdated) {
-      const turn = turnOf('known', proven.account.email, visitor);
-      const rehashed = await passwords.hash(proof.value.normal, turn);
+      const requester = requesterOf('known', proven.account.email, visitor);
+      const rehashed = await passwords.hash(proof.value.normal, requester);
       // Under overload the old hash does for now.
       if (rehashed.ok) passwordHash = rehashed.value;
     }
@@ -645,7 +650,7 @@ function createReauthenticate(options: {
     const tries = needsCode ? [byPassword, byCode] : [byPassword];
     const waitSeconds = attempts.begin(...tries);
     if (waitSeconds > 0) return tooMany(waitSeconds);
-    const judged = await judge(person, password, turnOf('known', person.id, visitor));
+    const judged = await judge(person, password, requesterOf('known', person.id, visitor));
     if (!judged.ok) {
       attempts.withdrawn(...tries);
       return judged;
@@ -728,11 +733,11 @@ function createProofs(options: {
     async judge(
       person: Person | undefined,
       password: string,
-      turn: Turn,
+      requester: HashRequester,
     ): Promise<Result<JudgedPassword>> {
       const normal = normalisePassword(password);
       const phc = normal === undefined ? '' : (person?.credentials.passwordHash ?? '');
-      const checked = await passwords.verify(phc, normal ?? impossiblePassword, turn);
+      const checked = await passwords.verify(phc, normal ?? impossiblePassword, requester);
       if (!checked.ok) return checked;
       const right =
         checked.value.right && normal !== undefined && person?.account.disabled === false;

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import {
   createPasswordQueue,
+  type HashRequester,
   queueShares,
-  type Turn,
 } from '../../../src/signon/proofs/passwords.ts';
 
 function open(waitingMax = 64) {
@@ -14,13 +14,13 @@ function open(waitingMax = 64) {
   const refused: string[] = [];
   const finish: (() => void)[] = [];
 
-  function add(name: string, turn: Turn): void {
+  function add(name: string, requester: HashRequester): void {
     const work = () =>
       new Promise<void>((resolve) => {
         begun.push(name);
         finish.push(resolve);
       });
-    void queue.run(turn, work).then((done) => {
+    void queue.run(requester, work).then((done) => {
       if (!done.ok) refused.push(name);
     });
   }
@@ -38,7 +38,7 @@ function open(waitingMax = 64) {
   return { add, begun, refused, drain };
 }
 
-const stranger = (i: number): Turn => ({
+const stranger = (i: number): HashRequester => ({
   lane: 'open',
   account: `a${i}`,
   network: `n${i}`,
