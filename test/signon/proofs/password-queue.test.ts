@@ -92,6 +92,22 @@ it('when all places are taken, the newest of the greediest neighbourhood makes r
   assert.ok(begun.includes('lone 0') && begun.includes('lone 5'));
 });
 
+it('calls that left the queue count for nobody any more', async () => {
+  const { add, begun, refused, drain } = open(4);
+  for (let round = 0; round < 5; round++) {
+    for (let i = 0; i < 2; i++) add('runs', stranger(10_000 + i));
+    for (let i = 0; i < 4; i++) add(`same ${round}`, { ...stranger(i), neighbourhood: 'one' });
+    await drain();
+    assert.equal(begun.filter((who) => who === `same ${round}`).length, 4);
+  }
+  for (let i = 0; i < 2; i++) add('runs', stranger(10_000 + i));
+  for (let i = 0; i < 4; i++) add('two', { ...stranger(i), neighbourhood: 'two' });
+  add('new', stranger(50));
+  await drain();
+  assert.deepEqual(refused, ['two']);
+  assert.ok(begun.includes('new'));
+});
+
 it('work that throws gives its place back', async () => {
   const queue = createPasswordQueue({ runningMax: 1, waitingMax: 1 });
   for (let i = 0; i < 5; i++) {
