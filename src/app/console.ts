@@ -499,10 +499,28 @@ function usedAt(use: KeyUse | undefined): { lastUsedAt: number | undefined } {
   return { lastUsedAt: use?.lastUsedAt || undefined };
 }
 
-function peopleOf({ store, state, signon }: Sources<'store' | 'state' | 'signon'>): ConsolePeople {
+function peopleOf({
+  store,
+  state,
+  signon,
+  ownReports,
+}: Sources<'store' | 'state' | 'signon' | 'ownReports'>): ConsolePeople {
   const { accounts, profiles, apiKeys, siteKeys } = signon;
-  const { sessions } = signon.signon;
+  const { sessions, securityLog } = signon.signon;
   const directory = createDirectory({ store, accounts });
+
+  async function activityOf(id: string) {
+    const open = await sessions.list(id);
+    const lastActiveAt = Math.max(0, ...open.map(({ lastSeenAt }) => lastSeenAt)) || undefined;
+    return { sessions: open.length, lastActiveAt };
+  }
+
+  async function reportsOfIt(account: Parameters<OwnReports['page']>[0]) {
+    const page = await ownReports.ofAccount(account);
+    if (!page.ok) return { count: 0, hasMore: false };
+    const { reports, next } = page.value;
+    return { count: reports.length, hasMore: next !== undefined };
+  }
 
   /** Before the first key: what an operator set already, if anything. */
   async function quotasOf(id: string) {
@@ -519,21 +537,32 @@ function peopleOf({ store, state, signon }: Sources<'store' | 'state' | 'signon'
   }
 
   return {
-    find: (part, after, limit) => directory.list({ part, after, limit }),
+    async find(part, after, limit) {
+      const { accounts: found, next } = await directory.list({ part, after, limit });
+      const shown = found.map(async (one) => {
+        return { ...one, lastActiveAt: (await activityOf(one.id)).lastActiveAt };
+      });
+      return { accounts: await Promise.all(shown), next };
+    },
     invitations: () => listInvitations(store),
     async person(id) {
       const found = await directory.find(id);
       if (found === undefined) return undefined;
-      const [profile, open, keys, siteKeysOfIt, quotas, groups] = await Promise.all([
-        profiles.load(id),
-        sessions.list(id),
-        keysOf(id),
-        siteKeys.ofAccount(id),
-        quotasOf(id),
-        groupsOf(store, id),
-      ]);
+      const [profile, activity, log, reports, keys, siteKeysOfIt, quotas, groups] =
+        await Promise.all([
+          profiles.load(id),
+          activityOf(id),
+          securityLog.list(id),
+          reportsOfIt(found),
+          keysOf(id),
+          siteKeys.ofAccount(id),
+          quotasOf(id),
+          groupsOf(store, id),
+        ]);
+      const signedIn = log.find(({ event }) => event === 'signed_in');
       const facts = { trust: roundedTrust(state, id), plan: profile?.plan ?? 'free', quotas };
-      return { ...found, ...facts, groups, sessions: open.length, keys, siteKeys: siteKeysOfIt };
+      const its = { groups, keys, siteKeys: siteKeysOfIt, reports, signedIn };
+      return { ...found, ...facts, ...activity, ...its };
     },
   };
 }

@@ -17,7 +17,7 @@ import {
 import { Icon, type IconName } from '../web/components/icon.tsx';
 import { Link } from '../web/components/link.tsx';
 import { type Column, Table, type TableOptions } from '../web/components/table.tsx';
-import { type Html, safeHref } from '../web/html.ts';
+import { classes, type Html, safeHref } from '../web/html.ts';
 import { type PageFrame, sectionPage } from '../web/layout/layout.tsx';
 import { type ConsoleCatalogue, frameText } from './words.ts';
 
@@ -315,20 +315,27 @@ export function FindForm(options: FindFormOptions): Html {
   );
 }
 
-export function facts(rows: readonly (readonly [string, Html])[]): Html {
+/** `about`: what the value means, or what to do about it. */
+export type Fact = readonly [name: string, value: Html, about?: Html];
+
+export function facts(rows: readonly Fact[]): Html {
+  const isExplained = rows.some(([, , about]) => about !== undefined);
   return (
-    <dl class="facts">
-      {rows.map(([name, value]) => (
+    <dl class={classes('facts', isExplained && 'is-explained')}>
+      {rows.map(([name, value, about]) => (
         <div>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>
+            {value}
+            {about !== undefined && <small>{about}</small>}
+          </dd>
         </div>
       ))}
     </dl>
   );
 }
 
-export function factsCard(title: string, rows: readonly (readonly [string, Html])[]): Html {
+export function factsCard(title: string, rows: readonly Fact[]): Html {
   return <Card title={title}>{facts(rows)}</Card>;
 }
 

@@ -24,13 +24,20 @@ import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 export interface PeopleView extends ConsoleView {
   readonly part: string;
-  readonly accounts: readonly ListedAccount[];
+  readonly accounts: readonly ShownAccount[];
   readonly next: string | undefined;
+  /** It is not the first page. */
+  readonly isLater: boolean;
   readonly invitations: readonly {
     readonly email: string;
     /** Milliseconds since 1970. */
     readonly until: number;
   }[];
+}
+
+export interface ShownAccount extends ListedAccount {
+  /** Of its open sessions, ms since 1970; undefined: it has none. */
+  readonly lastActiveAt: number | undefined;
 }
 
 function stateBadge({ states }: ConsoleCatalogue['people'], state: ListedAccount['state']): Html {
@@ -43,17 +50,24 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
   const text = all.people;
   const format = formatFor(frame.language);
   const { accounts, now, part, next } = view;
-  const rows = accounts.map((one) => [
+  // Ids are random: where all accounts are on one page, they stand in the order in which they came.
+  const isWhole = next === undefined && !view.isLater;
+  const ordered = isWhole ? accounts.toSorted((a, b) => b.createdAt - a.createdAt) : accounts;
+  const rows = ordered.map((one) => [
     <Link class="breaks" href={`/admin/people/${one.id}`}>
       {one.email}
     </Link>,
-    stateBadge(text, one.state),
-    one.role === 'operator' ? (
-      <Badge label={text.roles.operator} tone="accent" />
+    <span class="badges">
+      {stateBadge(text, one.state)}
+      {one.role === 'operator' && <Badge label={text.roles.operator} tone="accent" />}
+    </span>,
+    one.standing === 'none' ? (
+      text.standings.none
     ) : (
-      text.roles[one.role]
+      <Badge label={text.standings[one.standing]} tone="low" />
     ),
     format.number(one.keys),
+    one.lastActiveAt === undefined ? all.noSession : format.near(one.lastActiveAt, now),
     format.near(one.createdAt, now),
   ]);
   const invited = view.invitations.map(({ email, until }) => [
@@ -69,8 +83,9 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
   ]);
   const columns = [
     text.email,
-    ...[text.state, text.role].map((title) => ({ title, plain: true })),
+    ...[text.state, text.vouching].map((title) => ({ title, plain: true })),
     { title: text.keys, numeric: true },
+    text.active,
     text.since,
   ];
   const more = next && `/admin/people?${new URLSearchParams({ part, after: next })}`;
@@ -119,6 +134,12 @@ export interface PersonFacts extends Omit<ListedAccount, 'keys'> {
   readonly groups: readonly string[];
   readonly plan: string;
   readonly sessions: number;
+  readonly lastActiveAt: number | undefined;
+  /** The newest of its security log. */
+  readonly signedIn:
+    | { readonly at: number; readonly agent: string; readonly country: string }
+    | undefined;
+  readonly reports: { readonly count: number; readonly hasMore: boolean };
   /** In force; undefined while it has neither a key nor a quota that an operator set. */
   readonly quotas:
     | Readonly<Record<'reads' | 'writes', { readonly perMinute: number; readonly isSet: boolean }>>
@@ -199,7 +220,10 @@ export function personPage(
   const { person: text, people } = all;
   const format = formatFor(frame.language);
   const { person } = view;
-  const { id, trust, quotas } = person;
+  const { id, trust, quotas, signedIn } = person;
+  const { now } = view;
+  const isOperator = person.role === 'operator';
+  const lastUsedAt = Math.max(0, ...person.keys.map((key) => key.lastUsedAt ?? 0));
   const quota = (kind: 'reads' | 'writes') => {
     if (quotas === undefined) return text.quotaLater;
     const { perMinute, isSet } = quotas[kind];
@@ -218,24 +242,59 @@ export function personPage(
   return consolePage(frame, view, {
     section: 'people',
     title: person.email,
-    lede: text.lede,
+    lede: isOperator ? `${text.ledes[person.state]} ${text.isOperator}` : text.ledes[person.state],
     body: (
       <>
         {factsCard(text.facts, [
-          [people.state, stateBadge(people, person.state)],
-          [people.role, people.roles[person.role]],
-          [text.standing, people.standings[person.standing]],
-          [text.trust, trust === undefined ? all.noTrust : format.number(trust)],
-          [text.reads, quota('reads')],
-          [text.writes, quota('writes')],
-          [text.sessions, format.number(person.sessions)],
-          [people.since, format.near(person.createdAt, view.now)],
-          [text.id, <code class="breaks">{id}</code>],
+          [people.vouching, people.standings[person.standing], text.standingHints[person.standing]],
+          [
+            text.trust,
+            trust === undefined ? all.noTrust : text.trustOf(format.number(trust)),
+            trust === undefined ? text.noTrustHint : text.trustHint,
+          ],
+          [
+            text.signedIn,
+            signedIn === undefined ? all.never : format.near(signedIn.at, now),
+            signedIn === undefined
+              ? text.neverSignedIn
+              : [signedIn.agent, format.country(signedIn.country)].filter(Boolean).join(', '),
+          ],
+          [
+            text.sessions,
+            format.number(person.sessions),
+            person.lastActiveAt !== undefined && (
+              <>
+                {people.active} {format.near(person.lastActiveAt, now)}
+              </>
+            ),
+          ],
+          [
+            text.keysTitle,
+            format.number(person.keys.length),
+            person.keys.length > 0 &&
+              (lastUsedAt === 0 ? (
+                text.unusedKeys
+              ) : (
+                <>
+                  {text.usedKeys} {format.near(lastUsedAt, now)}
+                </>
+              )),
+          ],
           [
             text.reports,
-            <Link href={`/admin/reports?reporter=${id}`}>{all.sections.reports}</Link>,
+            <Link href={`/admin/reports?reporter=${id}`}>
+              {text.reportCount(format.number(person.reports.count), person.reports.hasMore)}
+            </Link>,
           ],
-          [text.changes, <Link href={`/admin/audit?part=${id}`}>{all.sections.audit}</Link>],
+          [text.reads, quota('reads')],
+          [text.writes, quota('writes')],
+          [people.since, format.near(person.createdAt, now)],
+          [
+            text.changes,
+            <Link href={`/admin/audit?part=${id}`}>{all.sections.audit}</Link>,
+            text.changesHint,
+          ],
+          [text.id, <code class="breaks">{id}</code>],
         ])}
         <Card title={text.vouching}>
           <p class="card-note">{text.vouchingHints[person.standing]}</p>

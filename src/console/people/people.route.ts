@@ -1,6 +1,5 @@
 /** GET /admin/people, an account of it, and what may be changed of one: as the commands do it. */
 
-import type { ListedAccount } from '../../access/accounts/accounts.ts';
 import { isAccountId } from '../../access/accounts/records.ts';
 import { fail, ok } from '../../core/result.ts';
 import { plainAddress, plainPasted } from '../../core/text.ts';
@@ -21,6 +20,7 @@ import {
   peoplePage,
   personActs,
   personPage,
+  type ShownAccount,
 } from './people.page.tsx';
 import { type ShownNotices, type ShownSite, siteActs, sitesPage } from './sites.page.tsx';
 
@@ -35,7 +35,7 @@ export interface ConsolePeople {
     part: string,
     after: string | undefined,
     limit: number,
-  ): Promise<{ readonly accounts: readonly ListedAccount[]; readonly next: string | undefined }>;
+  ): Promise<{ readonly accounts: readonly ShownAccount[]; readonly next: string | undefined }>;
   invitations(): Promise<PeopleView['invitations']>;
   person(id: string): Promise<PersonFacts | undefined>;
 }
@@ -59,7 +59,8 @@ export function peopleScreens(parts: ConsoleParts, people: ConsolePeople): Plain
     const after = asked !== undefined && isAccountId(asked) ? asked : undefined;
     const found = await people.find(part, after, perPage);
     const invitations = await people.invitations();
-    const view = { ...(await viewOf(parts, context, query)), ...found, part, invitations };
+    const shown = { part, invitations, isLater: after !== undefined };
+    const view = { ...(await viewOf(parts, context, query)), ...found, ...shown };
     return pageBuilder.show(context, (frame) => peoplePage(frame, view));
   }
 

@@ -173,12 +173,21 @@ function reportsBy(text: SystemText, format: Format, { service, categoryNames }:
   );
 }
 
+/** What is above needs a look: a pause in seconds, and the share of a table. */
+const usualMax = { pause: 0.2, share: 0.8 };
+
+/** A figure at the end of a line, green while it is as usual. */
+function stateBadge(label: string, isUsual: boolean): Html {
+  return <Badge label={label} tone={isUsual ? 'clean' : 'suspect'} />;
+}
+
 function shareOf({ used, limit }: ServiceFacts['tables'][number]): number {
   return used / limit;
 }
 
-function fullest(format: Format, { tables }: ServiceFacts): string {
-  return `${format.number(Math.round(100 * Math.max(0, ...tables.map(shareOf))))}\u00a0%`;
+function fullest(format: Format, { tables }: ServiceFacts): Html {
+  const share = Math.max(0, ...tables.map(shareOf));
+  return stateBadge(`${format.number(Math.round(100 * share))}\u00a0%`, share < usualMax.share);
 }
 
 function tablesOf(text: SystemText, format: Format, { tables }: ServiceFacts): Html {
@@ -203,7 +212,9 @@ function errorsOf(text: SystemText, format: Format, { errors }: ServiceFacts): H
   const isShort = errors.forMs < hourMs;
   return (
     <>
-      {isShort && <p class="card-note">{text.errorsSince(minutes)}</p>}
+      <p class="card-note">
+        {text.about.errors} {isShort && text.errorsSince(minutes)}
+      </p>
       {errors.routes.length === 0 ? (
         <p>{text.noErrors}</p>
       ) : (
@@ -214,13 +225,17 @@ function errorsOf(text: SystemText, format: Format, { errors }: ServiceFacts): H
           format,
         )
       )}
-      {errors.codes.length > 0 &&
-        countsTable(
-          text.code,
-          [text.code, text.told],
-          errors.codes.map(({ name, count }) => [name, count]),
-          format,
-        )}
+      {errors.codes.length > 0 && (
+        <>
+          <p class="card-note">{text.about.codes}</p>
+          {countsTable(
+            text.code,
+            [text.code, text.told],
+            errors.codes.map(({ name, count }) => [name, count]),
+            format,
+          )}
+        </>
+      )}
     </>
   );
 }
@@ -235,7 +250,12 @@ export function systemPage(frame: PageFrame, view: SystemView): string {
   const checks = service.minutes.reduce((sum, minute) => sum + minute.checks, 0);
   const failures = service.errors.routes.reduce((sum, { count }) => sum + count, 0);
   const milliseconds = (seconds: number) => format.number(Math.round(seconds * 10_000) / 10);
-  const pauses = service.pauses.map(([thread, seconds]) => [thread, milliseconds(seconds)]);
+  const pauses = service.pauses.map(([thread, seconds]) => [
+    /^\d+$/.test(thread) ? text.requestThread(thread) : thread,
+    milliseconds(seconds),
+  ]);
+  const longest = Math.max(0, ...service.pauses.map(([, seconds]) => seconds));
+  const { about } = text;
   return consolePage(frame, view, {
     section: 'system',
     lede: text.lede,
@@ -243,47 +263,53 @@ export function systemPage(frame: PageFrame, view: SystemView): string {
       <>
         <Card title={text.now}>
           {facts([
-            [text.entries, format.number(service.entries)],
-            [text.waiting, <a href="/admin/removals">{format.number(service.removalsWaiting)}</a>],
-            [text.tips, <a href="/admin/tips">{format.number(service.anonymousReportsWaiting)}</a>],
-            [text.threads, format.number(service.threads)],
-            [text.started, format.near(service.startedAt, now)],
-            [text.version, service.version],
+            [text.entries, format.number(service.entries), about.entries],
+            [text.threads, format.number(service.threads), about.threads],
+            [
+              text.waiting,
+              <a href="/admin/removals">{format.number(service.removalsWaiting)}</a>,
+              about.waiting,
+            ],
+            [
+              text.tips,
+              <a href="/admin/tips">{format.number(service.anonymousReportsWaiting)}</a>,
+              about.tips,
+            ],
+            [text.started, format.near(service.startedAt, now), about.started],
+            [text.version, service.version, about.version],
           ])}
         </Card>
         <Folds>
           <Fold
             open={failures > 0}
-            aside={
-              <Badge label={format.number(failures)} tone={failures === 0 ? 'clean' : 'suspect'} />
-            }
+            aside={stateBadge(format.number(failures), failures === 0)}
             title={text.errors}
           >
             {errorsOf(text, format, service)}
           </Fold>
           <Fold
             aside={
-              store.writable ? (
-                format.bytes(memory.residentBytes)
-              ) : (
-                <Badge label={text.notWritable} tone="malicious" />
-              )
+              <Badge
+                label={store.writable ? text.writable : text.notWritable}
+                tone={store.writable ? 'clean' : 'malicious'}
+              />
             }
             title={text.storeAndMemory}
           >
             {facts([
-              [text.store, store.writable ? text.writable : text.notWritable],
-              [text.applied, format.number(store.appliedSeq)],
-              [text.checkpoint, format.number(store.checkpointSeq)],
-              [text.resident, format.bytes(memory.residentBytes)],
-              [text.heap, format.bytes(memory.heapBytes)],
-              [text.index, format.bytes(memory.indexBytes)],
+              [text.store, store.writable ? text.writable : text.notWritable, about.store],
+              [text.applied, format.number(store.appliedSeq), about.applied],
+              [text.checkpoint, format.number(store.checkpointSeq), about.checkpoint],
+              [text.resident, format.bytes(memory.residentBytes), about.resident],
+              [text.heap, format.bytes(memory.heapBytes), about.heap],
+              [text.index, format.bytes(memory.indexBytes), about.index],
             ])}
           </Fold>
           <Fold
-            aside={`${milliseconds(Math.max(0, ...service.pauses.map(([, seconds]) => seconds)))} ms`}
+            aside={stateBadge(`${milliseconds(longest)}\u00a0ms`, longest < usualMax.pause)}
             title={text.pauses}
           >
+            <p class="card-note">{about.pauses}</p>
             <Table
               caption={text.pauses}
               columns={[{ title: text.thread }, { title: text.pause, numeric: true }]}
@@ -292,17 +318,21 @@ export function systemPage(frame: PageFrame, view: SystemView): string {
             />
           </Fold>
           <Fold aside={fullest(format, service)} title={text.tables}>
+            <p class="card-note">{about.tables}</p>
             {tablesOf(text, format, service)}
           </Fold>
           <Fold aside={format.number(reports)} title={text.reports24}>
+            <p class="card-note">{about.reports}</p>
             {reportChart(text, format, service)}
             {reportsBy(text, format, view)}
           </Fold>
           <Fold aside={format.number(checks)} title={text.checks}>
+            <p class="card-note">{about.checks}</p>
             {checksCharts(text, format, service)}
           </Fold>
           {service.did.length > 0 && (
             <Fold title={text.did}>
+              <p class="card-note">{about.did}</p>
               {countsTable(
                 text.did,
                 [text.what, text.day, text.ever],

@@ -328,6 +328,13 @@ it('finds people, and changes what the commands change, the last operator aside'
   }
   const facts = (await ada.get(`/admin/people/${id}`)).body;
   assert.match(facts, /<dt>Checks a minute<\/dt><dd>7, set by an operator<\/dd>/);
+  assert.match(facts, /<p class="lede">Active: it can sign in, and its keys work\.<\/p>/);
+  assert.match(
+    facts,
+    /<dt>Last sign-in<\/dt><dd><time[^>]*>[^<]*<\/time><small>Firefox, Linux, France</,
+  );
+  assert.match(facts, /<dt>Vouching<\/dt><dd>/);
+  assert.match(facts, /<dt>Its reports<\/dt><dd><a [^>]*>0<\/a>/);
   assert.match(facts, /<dt>Reports a minute<\/dt><dd>\d+, by trust<\/dd>/);
   assert.equal((await bob.get('/account')).status, 303, 'signed out');
   const [revoked] = await server.cliJson('key', 'list');
@@ -335,6 +342,8 @@ it('finds people, and changes what the commands change, the last operator aside'
   assert.equal((await change({ do: 'quotas', reads: '-1' })).status, 422);
   assert.equal((await change({ do: 'disable' })).status, 303);
   assert.equal((await server.cliJson('account', 'list', 'member@'))[0].state, 'disabled');
+  const off = (await ada.get(`/admin/people/${id}`)).body;
+  assert.match(off, /<p class="lede">Disabled: it can’t sign in, and its keys don’t work\.<\/p>/);
   assert.equal((await change({ do: 'enable' })).status, 303);
   const last = await ada.post('/admin/people/change', { id: adaId, do: 'member' });
   assert.equal(last.status, 409);
