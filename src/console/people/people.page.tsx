@@ -36,7 +36,7 @@ export interface PeopleView extends ConsoleView {
 }
 
 export interface ShownAccount extends ListedAccount {
-  /** Of its open sessions, ms since 1970; undefined: it has none. */
+  /** The last use of an open session, ms since 1970; undefined: there is none. */
   readonly lastActiveAt: number | undefined;
 }
 

@@ -173,7 +173,7 @@ function reportsBy(text: SystemText, format: Format, { service, categoryNames }:
   );
 }
 
-/** What is above needs a look: a pause in seconds, and the share of a table. */
+/** Figures above these need a look: a pause in seconds, and the share of a table. */
 const usualMax = { pause: 0.2, share: 0.8 };
 
 /** A figure at the end of a line, green while it is as usual. */
