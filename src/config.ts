@@ -609,7 +609,7 @@ export const settingGroups = {
     },
     DECISIONS_CAPTCHA_FROM: {
       rule: v.optional(integer(0, 74), '0'),
-      text: 'bouncers are told a captcha from this score on, 1 to 74; 0: never',
+      text: 'bouncers get a captcha from this score on, 1 to 74; 0: never',
     },
     RDNS: {
       rule: v.optional(v.picklist(rdnsModes, `must be ${rdnsModes.join(', ')}`), 'off'),

@@ -36,6 +36,8 @@ export function createPeerMails(needs: {
   }
 
   return (peer: StoredPeer, notice: NoticeKind): void => {
-    send(peer, notice).catch((err: unknown) => log.warn({ err }, 'peers: operators were not told'));
+    send(peer, notice).catch((err: unknown) =>
+      log.warn({ err }, 'peers: operators were not notified'),
+    );
   };
 }

@@ -385,7 +385,8 @@ export async function openState(options: StateOptions) {
     const done = await store.commit({ events: [event] });
     // Older nodes can't read it: networks rise once all nodes are updated and one of them restarts.
     if (!done.ok && next.isRising) return setPolicy({ ...next, isRising: false });
-    if (!done.ok) throw new Error(`the settings could not be told to the journal: ${done.error}`);
+    if (!done.ok)
+      throw new Error(`the settings could not be written to the journal: ${done.error}`);
     await follower.catchUpTo(done.seq);
     const { isPrivate, isAnchored, isRising = false } = next;
     const facts = { private: isPrivate, anchored: isAnchored, rising: isRising };

@@ -76,7 +76,7 @@ export const receiptEndpoint = endpoint({
         hostname: v.optional(v.string()),
       }),
     ),
-    answers: { 200: jsonAnswer('Good, or not: why is not told.', Redeemed) },
+    answers: { 200: jsonAnswer('Good, or not; no reason is given.', Redeemed) },
     schemas: { Redeemed },
   },
 });

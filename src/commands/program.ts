@@ -143,7 +143,7 @@ function clusterCommands(): Command {
   cluster
     .command('status')
     .description(
-      'nodes, how far each has followed the journal, whether their memories agree, and who does the upkeep',
+      'nodes, how far each has followed the journal, whether their memories agree, and which one does the maintenance',
     )
     .option('--json', 'print the result as JSON')
     .action(async (flags: { json?: boolean }) =>

@@ -340,7 +340,7 @@ export const peerPrefix = (): Key => encodeKey(namespaces.peer);
 /** 27 number:u8: how far a peer was read; without it the peer is read whole. */
 export const peerCursorKey = (peer: number): Key => encodeKey(namespaces.peerCursor, u8(peer));
 
-/** 29 number:u8: what operators were told of a peer, and rows that wait (reputation/federation/subscribe/notices.ts). */
+/** 29 number:u8: notices sent about a peer, and rows that wait (reputation/federation/subscribe/notices.ts). */
 export const peerNotesKey = (peer: number): Key => encodeKey(namespaces.peerNotes, u8(peer));
 export const peerNotesPrefix = (): Key => encodeKey(namespaces.peerNotes);
 
@@ -559,7 +559,7 @@ export const siteAccessPrefix = (): Key => encodeKey(namespaces.siteAccess);
 export const accountGroupsKey = (id: string): Key => encodeKey(namespaces.accountGroups, text(id));
 export const accountGroupsPrefix = (): Key => encodeKey(namespaces.accountGroups);
 
-/** 83 account-id 00 kind:1 — what the sites of an account are to be told (signon/sites/site-news.ts). */
+/** 83 account-id 00 kind:1 — notices due to the sites of an account (signon/sites/site-news.ts). */
 export const siteNewsKey = (accountId: string, kind: number): Key =>
   encodeKey(namespaces.siteNews, text(accountId), u8(kind));
 export const siteNewsPrefix = (): Key => encodeKey(namespaces.siteNews);

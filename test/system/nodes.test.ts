@@ -105,7 +105,7 @@ it('a node takes three connections of the database', async () => {
   });
 });
 
-it('the status shows both nodes, how far they are, and that one does the upkeep', async () => {
+it('the status shows both nodes, how far they are, and that one does the maintenance', async () => {
   const env = { ...environment(), DATA_DIR: nodes[0]!.dataDir };
   interface Status {
     readonly lastSeq: number;

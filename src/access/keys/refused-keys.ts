@@ -2,7 +2,7 @@
  * Tells why the last request with a key of an account was refused, for the page on which its owner connects something.
  * The thread that refuses a request leaves the public part of its key and the reason on a board in shared memory
  * (access/marks.ts); the main thread takes them from there and looks up whose key it is. A key of no account may be
- * anybody's: whoever waits is told that such a request came, and whether it came from the own network.
+ * anybody's: whoever waits learns that such a request came, and whether it came from the own network.
  *
  * Bounds: the board's, of which one network has four places; a thread leaves four refusals of a network in a second;
  * `accountsMax` accounts with a note and as many that wait, the oldest evicted; a note ends after an hour, or with the next answer that the

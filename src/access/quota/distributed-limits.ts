@@ -178,7 +178,8 @@ export function createExchange(options: {
       while (input.remaining() > 0) pieces.push([input.text(), input.bytes()]);
       return pieces;
     });
-    if (found === undefined) throw new Error('a node told what this version does not know');
+    if (found === undefined)
+      throw new Error('a node sent counts of a limit that this version does not know');
     for (const [name, piece] of found) parties.find((party) => party.name === name)?.receive(piece);
   }
 

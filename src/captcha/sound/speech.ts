@@ -19,7 +19,7 @@ const speakers = [
 interface VoiceRanges {
   readonly pitches: readonly [low: number, high: number];
   readonly lengths: readonly [low: number, high: number];
-  /** Throats, from long to short: the colour of the voice, beside its pitch. */
+  /** Throats, from long to short: the colour of the voice, apart from its pitch. */
   readonly throats: readonly [low: number, high: number];
 }
 
@@ -275,7 +275,7 @@ function peakOf(samples: Float32Array): number {
 
 const recordedFolder = new URL('../../../../data/speech/fr/', import.meta.url);
 const recordedSpeakers = ['armelle', 'm3', 'f2', 'klatt2'] as const;
-/** `pitches` are factors beside those of the throat. Beyond these throats a speaker sounds like a giant, or a mouse. */
+/** `pitches` are factors on top of those of the throat. Beyond these throats a speaker sounds like a giant, or a mouse. */
 const recordedManners: VoiceRanges = {
   pitches: [0.92, 1.08],
   lengths: [0.8, 1.25],

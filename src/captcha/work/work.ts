@@ -25,7 +25,7 @@ import { baseTries } from './levels.ts';
 /** Whoever composes the service derives both secrets for these purposes. */
 export const workKeyPurposes = ['captcha work 1', 'captcha work answer 1'] as const;
 
-/** Rounds of PBKDF2 for each try: long beside the call that a browser makes for it. */
+/** Rounds of PBKDF2 for each try: long compared with the call that a browser makes for it. */
 const roundsPerTry = 1_000;
 const algorithm = 'PBKDF2/SHA-256';
 const keyBytes = 32;

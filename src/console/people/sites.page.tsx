@@ -37,7 +37,7 @@ export interface ShownSite {
 export interface ShownNotices {
   readonly origin: string;
   readonly waiting: number;
-  /** Undefined: the site was not told anything yet. */
+  /** Undefined: the site had no notice yet. */
   readonly delivery:
     | { readonly deliveredAt: number; readonly failures: number; readonly outcome: string }
     | undefined;

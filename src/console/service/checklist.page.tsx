@@ -63,7 +63,7 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
   const { inbox } = frameText(frame).console;
   const known = (Object.keys(ways) as FirstStep[]).filter((step) => step in view.steps);
   const backupNote = backup && <p class="card-note">{backup}</p>;
-  const told = known.map((step) => {
+  const all = known.map((step) => {
     const way = ways[step];
     const how =
       typeof way === 'string' ? (
@@ -78,7 +78,7 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
     return { isDone: view.steps[step] === true, what: text.steps[step], how };
   });
   // A step that is left to do comes first.
-  const steps = told.toSorted((a, b) => Number(a.isDone) - Number(b.isDone));
+  const steps = all.toSorted((a, b) => Number(a.isDone) - Number(b.isDone));
   const done = steps.filter(({ isDone }) => isDone).length;
   const progress = inbox.progress(format.number(done), format.number(steps.length));
   const rows = steps.map(({ isDone, what, how }) => [

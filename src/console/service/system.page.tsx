@@ -230,7 +230,7 @@ function errorsOf(text: SystemText, format: Format, { errors }: ServiceFacts): H
           <p class="card-note">{text.about.codes}</p>
           {countsTable(
             text.code,
-            [text.code, text.told],
+            [text.code, text.sent],
             errors.codes.map(({ name, count }) => [name, count]),
             format,
           )}

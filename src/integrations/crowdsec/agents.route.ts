@@ -697,7 +697,7 @@ export const ownAlertsEndpoint = endpoint({
     query: {
       ip: optionalText('An address.'),
       range: optionalText('A network.'),
-      contains: optionalText('`true`: what holds it; `false`: what lies in it; unless told both.'),
+      contains: optionalText('`true`: what holds it; `false`: what lies in it; both if absent.'),
       scope: optionalText('`ip` or `range`; others have none.'),
       value: optionalText('An address or a network.'),
       scenario: optionalText('The whole name of it.'),
@@ -712,7 +712,7 @@ export const ownAlertsEndpoint = endpoint({
       include_capi: optionalText('Changes nothing.'),
       with_decisions: optionalText('Changes nothing.'),
       sort: optionalText('Changes nothing: the newest come first.'),
-      limit: optionalText('At most so many: 100 unless told, 1,000 for 0.'),
+      limit: optionalText('At most so many: 100 if absent, 1,000 for 0.'),
     },
     answers: {
       200: jsonAnswer('The alerts, or null.', v.nullable(v.array(shownAlert))),

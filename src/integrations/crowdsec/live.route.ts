@@ -85,7 +85,7 @@ export const decisionsOrNull = v.nullable(v.array(Decision));
 
 export const filterParameters = {
   scopes: optionalText(
-    '`ip`, `range`, `country` and `as`, with commas; the stream has the first two unless told.',
+    '`ip`, `range`, `country` and `as`, with commas; the stream has the first two if absent.',
   ),
   origins: optionalText(
     '`portcullis` for reports, `lists:NAME` for one list and `lists` for all; `cscli` for what the operator says by hand; `crowdsec` and others for what agents of the account decided.',

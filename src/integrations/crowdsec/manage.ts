@@ -247,8 +247,8 @@ export function createStandingDecisions(options: {
   readonly name: `(${string})`;
   /** All there are, by value. */
   readonly read: () => Promise<ReadonlyMap<string, DecisionFacts>>;
-  /** Stores what is told, so that its end is told after a restart, too; absent: what nobody heard the end of lapses. */
-  readonly keep?: (told: Decided) => Promise<void>;
+  /** Stores what was sent, so that its end is sent after a restart, too; absent: what clients still have lapses. */
+  readonly keep?: (sent: Decided) => Promise<void>;
   /** The decisions are read again after this time. */
   readonly freshMs: number;
   /** The life of a sent decision at most; it is sent again after half of it. */
@@ -325,7 +325,7 @@ export function mergeDecisions(
   if (other === undefined || own === undefined) return own ?? other;
   const ended = new Map<string, OwnDecision>(own.ended);
   const active = new Map<string, OwnDecision>([...other.active, ...own.active]);
-  // The decision behind one that ended is told again, in place of the end.
+  // The decision behind one that ended is sent again, in place of the end.
   for (const [value, one] of own.ended) {
     const next = own.active.has(value) ? undefined : other.active.get(value);
     // A client that has a ban must lose it before it is sent the captcha.

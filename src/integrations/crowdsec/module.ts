@@ -94,7 +94,7 @@ export const crowdsecEndpoints: readonly Endpoint[] = [
 /** Entries of a whole list for a key that says nothing of it. */
 const entriesMaxDefault = 20_000;
 const entriesPerWalk = 1_024;
-/** A network with more allow rules in it is told by the stream alone. */
+/** A network with more allow rules in it is answered by the stream alone. */
 const holesMax = 1_024;
 const spared = entryFlags.allowlisted | entryFlags.knownGood;
 

@@ -64,7 +64,7 @@ export function createLoginFairShare(
 
 type LoginFairShare = ReturnType<typeof createLoginFairShare>;
 
-/** FNV-1a with a last mixing: cells are told apart by the low bits. */
+/** FNV-1a with a last mixing: the low bits distinguish cells. */
 function hashOf(text: string, seed: number): number {
   const hash = fnv1a(text, seed);
   return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) >>> 0;

@@ -139,7 +139,7 @@ function unnamed({ ip, standing }: ResolvedClient, hasProxies: boolean): string 
     case 'silent':
       return `The proxy at ${ip} does not say who visits. ${mend}`;
     case 'unreadable':
-      return `What the proxy at ${ip} was told of who visits is no address. ${mend}`;
+      return `What the proxy at ${ip} passes on as its visitor is no address. ${mend}`;
     case 'contradictory':
       return `X-Forwarded-For and Forwarded from the proxy at ${ip} name different visitors. ${mend}`;
   }

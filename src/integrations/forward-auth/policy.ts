@@ -75,7 +75,7 @@ export const policyParameters = {
   block: preset(about(scoreOrOff('block', 100), 'Score from which nobody gets in, or off.'), block),
   anon: preset(about(verdicts, 'Anonymous exits.'), anon),
   pass: preset(about(seconds, 'Seconds for which a solved challenge counts.'), pass),
-  mode: preset(about(modes, 'How a challenge is told.'), mode),
+  mode: preset(about(modes, 'How a challenge is answered.'), mode),
   mark: option(
     v.pipe(v.string(), isMarkOfScreen),
     'Of a screen of /connect, which it tells of this question; changes no verdict.',

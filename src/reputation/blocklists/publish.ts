@@ -124,7 +124,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
   const rows = createFeedRows(store, maintenance?.store ?? store, log);
   /** The row of the head that the thread's state agrees with; another node may write the next one. */
   let builtRow: number | undefined;
-  /** The marks of that state's list: bouncers are told by whom an entry is there, also when the thread ended since. */
+  /** The marks of that state's list: bouncers learn by whom an entry is there, also when the thread ended since. */
   let builtMarks: Uint8Array | undefined;
   /** The other nodes' work as it was last seen. */
   const others = {

@@ -27,7 +27,7 @@ export interface FederationTools extends OperationTools {
 
 const operation = operationsOn<FederationTools>();
 
-/** The old key signs for so long beside the new one. */
+/** The old key signs for so long together with the new one. */
 const rotationMs = 30 * dayMs;
 const rowsPerCommit = 100;
 
@@ -160,7 +160,7 @@ function startNotes(least: number, access: string): string[] {
     'sensors, lists, manual rules or tips.',
     'Addresses are personal data. You publish them on the ground of your and your peers’ legitimate interest in',
     'secure networks (GDPR, recital 49), and each server is a controller of its own. A row ends 30 days after',
-    'its last report, a segment after 14 days. A removal that you accept is told in five minutes, and is with',
+    'its last report, a segment after 14 days. A removal that you accept is published in five minutes, and is with',
     'your peers one poll later. Say so in your privacy notice.',
     least === 1
       ? 'FEDERATION_LEAST=1: one account is enough. A server of one sensor tells its peers in which hour it met whom.'

@@ -62,7 +62,7 @@ export const contributionKinds = {
   rise: 8,
 } as const;
 
-/** The detail of a peer's word, beside its categories, bit n for category n. */
+/** The detail of a peer's row, next to its categories, bit n for category n. */
 export const peerDetail = {
   categories: 0xff_ffff,
   /** Its vote stands against the peer's budget. */

@@ -401,7 +401,7 @@ export const reportsExpired = defineEvent({
 /** Rows of one event that a peer adds and takes back, together. */
 export const peerRowsPerEventMax = 1_000;
 
-/** The operator or the upkeep sets the worth of a peer's word; the reducer looks nothing up. */
+/** The operator or the maintenance sets the worth of a peer's rows; the reducer looks nothing up. */
 export const peerSet = defineEvent({
   kind: 'peer.set',
   since: { 1: 2 },

@@ -324,7 +324,7 @@ export function createSiteNotifier(options: {
     await store.commit({ check, del: [entry.key] });
   }
 
-  /** Looks at sites that are waited for, from where the last poll ended, and begins with those that are due. */
+  /** Serves sites with notices that wait, from where the last poll ended, and begins with those that are due. */
   async function serveDue(): Promise<void> {
     for (let looked = 0; looked < sitesPerPoll; looked++) {
       if (jobs.isFull() || signal.aborted) return;

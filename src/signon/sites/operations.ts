@@ -190,7 +190,7 @@ export const siteNotices = operation({
   },
   lines: ({ sites, isCut }) => [
     ...columnsOr(
-      'no site had to be told anything in 90 days',
+      'no site had a notice in 90 days',
       ['site', 'waiting', 'last delivered', 'last tried', 'outcome'],
       sites.map(({ origin, waiting, deliveredAt, triedAt, text }) => [
         origin,

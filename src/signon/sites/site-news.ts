@@ -1,5 +1,5 @@
 /**
- * What sites are to be told of their visitors, as rows of the commits that it follows from. An account's news
+ * Notices to sites about their visitors, as rows of the commits that they follow from. An account's news
  * (signed out everywhere, values changed) is one row of each kind, whatever the number of its sites; a notice is the
  * row of one site and one person. The sender (`notify-sites.ts`) makes notices of news. Neither holds a value. How a site
  * takes its notices is a row of the site, for the operator: it holds nothing of a person, and ends by itself.
@@ -28,7 +28,7 @@ import { registrableDomain } from './client-id.ts';
 const noticeKinds = ['changed', 'signed_out', 'withdrawn', 'deleted'] as const;
 export type SiteNoticeKind = (typeof noticeKinds)[number];
 
-/** A notice that could not be told in so long is no news any more. */
+/** A notice that could not be delivered in so long is dropped. */
 export const siteNoticeLifeMs = 3 * dayMs;
 const idBytes = 16;
 
@@ -81,7 +81,7 @@ export type SiteNotice = Decoded<typeof notices.decode>;
 
 const notices = record(1, {
   kind: oneOf(noticeKinds),
-  /** The time of what is told, ms since 1970. */
+  /** The time of what happened, ms since 1970. */
   at: time,
   /** Random, the same in all tries. */
   id: text,
@@ -140,7 +140,7 @@ const deliveries = record(1, {
   /** Says what came of the last try: the status that failed, or a `DeliveryOutcome`. */
   outcome: text,
 });
-/** A site that nobody had to be told of in so long is forgotten. */
+/** A site without a notice in so long is forgotten. */
 const deliveryLifeMs = 90 * dayMs;
 const failuresMax = 0xffff;
 
@@ -176,7 +176,7 @@ interface ListedNotices extends SitePlace {
   readonly waiting: number;
   /** The time of the oldest event that waits; undefined: none does. */
   readonly since: number | undefined;
-  /** Undefined: the site was not told anything yet. */
+  /** Undefined: the site had no notice yet. */
   readonly delivery: SiteDelivery | undefined;
 }
 

@@ -101,13 +101,13 @@ export function watchFile(file: string) {
         return false;
       }
     },
-    /** Writes so many bytes beside it and syncs them, so that a disk that fails is met by no transaction of LMDB. */
+    /** Writes so many bytes into a file next to it and syncs them, so that a disk that fails is met by no transaction of LMDB. */
     async tryDisk(bytes: number): Promise<void> {
-      const beside = `${file}.probe`;
+      const probe = `${file}.probe`;
       try {
-        await writeFile(beside, Buffer.alloc(bytes), { flush: true });
+        await writeFile(probe, Buffer.alloc(bytes), { flush: true });
       } finally {
-        await rm(beside, { force: true });
+        await rm(probe, { force: true });
       }
     },
     close(): void {

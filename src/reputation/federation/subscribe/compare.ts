@@ -114,12 +114,12 @@ export function createFlags({ index, entries }: Pick<PeerMemory, 'index' | 'entr
 /** Rows of a /24 or IPv6 /48 that count. */
 export const networkRowsMax = 16;
 
-/** Rows that a peer would bring, beside what is here. */
+/** Rows that a peer would bring, compared with what is here. */
 export type Overlap = ReturnType<ReturnType<typeof createOverlap>['result']>;
 
 /**
  * Counts rows that would come: `reported` by our own reporters too, `listed` by a list or an own entry, and `good`, which are allowed,
- * known good or special and change nothing here, the first few as text. Of the others `crowded` have too many beside them.
+ * known good or special and change nothing here, the first few as text. Of the others `crowded` have too many others in their network.
  */
 export function createOverlap(memory: PeerMemory) {
   const { index, entries } = memory;
@@ -140,9 +140,9 @@ export function createOverlap(memory: PeerMemory) {
         return;
       }
       const network = networkOf(row.family, row.words);
-      const beside = byNetwork.get(network) ?? 0;
-      byNetwork.set(network, beside + 1);
-      if (beside >= networkRowsMax) found.crowded++;
+      const before = byNetwork.get(network) ?? 0;
+      byNetwork.set(network, before + 1);
+      if (before >= networkRowsMax) found.crowded++;
     },
     result: () => ({ ...found, goodExamples: goodExamples as readonly string[] }),
   };
@@ -171,7 +171,7 @@ export async function votesByPeer(
   return found;
 }
 
-/** Two peers are walked at a time; who comes then is told that it can't be counted now. */
+/** Two peers are walked at a time; who comes then gets the answer that it can't be counted now. */
 const walks = createSemaphore({ runningMax: 2, waitingMax: 8 });
 
 /** The worth of a peer here, in addresses. */

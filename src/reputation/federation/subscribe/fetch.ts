@@ -155,7 +155,7 @@ export function openPeerReader(options: FetchOptions) {
     );
   }
 
-  /** Says what it means that there is no head: strangers get the answer of a server that publishes nothing. */
+  /** Says what it means that there is no head: a server that is no peer gets the answer of one that publishes nothing. */
   function explained(error: unknown): never {
     if (!(error instanceof OperatorError) || !error.message.endsWith(notFound)) throw error;
     throw new OperatorError(`${error.message}: it publishes nothing, or has not added this server`);

@@ -145,7 +145,7 @@ export function createPeerPoller(options: PollOptions) {
     if (events.length > 0) await options.catchUpTo(await taker.commit(events));
   }
 
-  /** Once a day: who follows whom. The groups that come of it are told by the next poll. */
+  /** Once a day: who follows whom. The next poll writes the groups that come of it. */
   async function findMirrors(peers: readonly StoredPeer[]): Promise<void> {
     const added = peers.map(({ addedAt }) => addedAt).join(' ');
     const asOf = `${Math.floor(clock.now() / dayMs)} ${added}`;
@@ -346,7 +346,7 @@ export function createPeerPoller(options: PollOptions) {
     }
     if (!options.isMine() || signal.aborted) return peers;
     await findMirrors(peers);
-    // Beside a poll that takes long too: a peer that is paused counts nothing from now on.
+    // Also while a long poll is under way: a peer that is paused counts nothing from now on.
     await publishTerms(peers);
     if (jobs.count() === 0) await notifyOperators(peers);
     const now = clock.now();
@@ -538,7 +538,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     await commitFor(peer, events, [cursorRow(number, cursor)]);
   }
 
-  /** Returns those that the peer says here: tombstones of strangers would be written without end. */
+  /** Returns those that the peer says here: tombstones of rows it never had would be written without end. */
   async function saidOf(peer: number, gone: Uint32Array): Promise<Uint32Array> {
     const tag = tagOf(contributionKinds.peer, peer);
     const found = createRowList();

@@ -56,11 +56,11 @@ type PeerNotes = Decoded<typeof rows.decode>;
 const rows = record(2, {
   /** Tells the peer from another one that gets its number later. */
   addedAt: time,
-  /** By kind: when operators were told last, ms since 1970, 0 for never. */
+  /** By kind: when operators were notified last, ms since 1970, 0 for never. */
   notifiedAt: list(time),
-  /** Bit n: kind n goes on since it was told. */
+  /** Bit n: operators were notified of kind n, and it goes on. */
   notified: varint,
-  /** Its key rotated, and nobody was told yet. */
+  /** Its key rotated, and nobody was notified yet. */
   isRotated: flag,
   heldCount: varint,
   heldExamples: list(text),
@@ -153,7 +153,7 @@ export function notePeer(store: Store, peer: StoredPeer, change: Partial<PeerNot
   });
 }
 
-/** Returns what is to be told now, and what is known to be told then; undefined where nothing changes. */
+/** Returns the notices that are due, and the notes once they are sent; undefined where nothing changes. */
 function dueNotices(
   notes: Pick<PeerNotes, 'notifiedAt' | 'notified' | 'isRotated'>,
   goesOn: ReadonlySet<NoticeKind>,
@@ -180,7 +180,7 @@ function dueNotices(
   return { notifiedAt, notified, isRotated, due };
 }
 
-/** Returns what of a peer goes on that operators are told of. */
+/** Returns the conditions of a peer that operators are notified of. */
 function noticesOf(
   peer: StoredPeer,
   budget: { readonly open: number; readonly limit: number } | undefined,
@@ -197,7 +197,7 @@ function noticesOf(
   return found;
 }
 
-/** Tells what is due of all peers. @param tell is called when it is kept that it was told */
+/** Sends the notices that are due, of all peers. @param notify is called once the notice is noted as sent */
 export async function sendNotices(
   store: Store,
   peers: readonly StoredPeer[],

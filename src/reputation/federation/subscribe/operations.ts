@@ -350,7 +350,7 @@ export const addPeer = operation({
       ? `${name}: ${counted(rows, 'row')} in its snapshot, ${counted(least ?? 0, 'account')} or more behind each, licence ${licence}`
       : `${name}: not read yet: ${unread}`,
     ...(overlap === null ? [] : overlapLines(overlap)),
-    ...(notCompared === null ? [] : [`  What is here of them can't be told: ${notCompared}`]),
+    ...(notCompared === null ? [] : [`  What is here of them can't be counted: ${notCompared}`]),
     ...(own ? ["It counts as staff: whoever takes it takes this server's list."] : []),
     ...(advisesAgree ? [agreeAdvice] : []),
     number === null

@@ -63,7 +63,7 @@ export function addressIn(fields: Fields): Result<string | undefined> {
   return ok(ip ?? ipAddress);
 }
 
-/** Returns the name by which the sender is told what is wrong with the address. */
+/** Returns the field that an error about the address names. */
 export function addressNameIn(fields: Fields): 'ip' | 'ipAddress' {
   return fields.has('ip') || !fields.has('ipAddress') ? 'ip' : 'ipAddress';
 }
