@@ -27,7 +27,7 @@ import type { PlaceOf } from '../reputation/counts/report-counts.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
 import { reportGuardMs } from '../reputation/reports/store/report-guards.ts';
 import type { Mail } from '../signon/mail/mail-format.ts';
-import { journalPollMs, queryPaceMs } from '../storage/journal/follower.ts';
+import { journalPollMs, queryIntervalMs } from '../storage/journal/follower.ts';
 import type { Claim } from '../storage/lmdb/claim.ts';
 import { snapshotFile, storePath, watchPresence } from '../storage/lmdb/presence.ts';
 import {
@@ -130,7 +130,7 @@ export async function openData(opening: Opening) {
     log,
     onFailure: onFatal,
     tooNew: member && ((event) => (canRead(event) ? undefined : member.tooNew(event))),
-    paceMs: member && queryPaceMs,
+    readIntervalMs: member && queryIntervalMs,
     // An embedded store reports each commit; those of other nodes are polled for.
     pollMs: member && journalPollMs,
     agentBans: bans,

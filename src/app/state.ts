@@ -101,7 +101,7 @@ export interface StateOptions {
   /** Milliseconds that a slot stays empty before it is given back; for tests. */
   readonly slotRestMs?: number;
   readonly tooNew?: FollowerOptions['tooNew'];
-  readonly paceMs?: FollowerOptions['paceMs'];
+  readonly readIntervalMs?: FollowerOptions['readIntervalMs'];
   readonly pollMs?: FollowerOptions['pollMs'];
   /** The decisions of agents follow the journal outside the state; absent: nobody asks for them. */
   readonly agentBans?: Pick<Bans, 'add' | 'unban'>;
@@ -312,7 +312,7 @@ export async function openState(options: StateOptions) {
     clock,
     onFailure: options.onFailure,
     tooNew: options.tooNew,
-    paceMs: options.paceMs,
+    readIntervalMs: options.readIntervalMs,
     pollMs: options.pollMs,
   });
 

@@ -16,8 +16,8 @@ import { hasCookie, type Wire } from './answer/wire.ts';
 import { createEnd, createReaderCheck } from './exchange.ts';
 import { createHotLane, type HotLane, type RequestBelow } from './hot-lane.ts';
 import { Admission } from './limits/admission.ts';
+import { type AnswerLimits, createAnswerLimits } from './limits/answer-limits.ts';
 import { defaultLimits, type HttpLimits } from './limits/limits.ts';
-import { type ClientPace, createPace } from './limits/pace.ts';
 import { loadNative, type NativeServer } from './native.ts';
 import {
   type AddressRules,
@@ -49,7 +49,7 @@ export interface ServerOptions {
   /** Default: what is known of the build, see `native.ts`. */
   readonly takesChunked?: boolean;
   /** Default: none. */
-  readonly pace?: ClientPace;
+  readonly answerLimits?: AnswerLimits;
   /** Browsers reach the service over https: every answer says that it shall stay so. */
   readonly https?: boolean;
   /** Default: the build of this thread, see `native.ts`. */
@@ -297,7 +297,7 @@ function openLanes(
   const admission = new Admission({
     ...shared,
     clock,
-    pace: options.pace ?? createPace(undefined, clock),
+    answerLimits: options.answerLimits ?? createAnswerLimits(undefined, clock),
     takesChunked: options.takesChunked,
     refused:
       forRefused?.kind === 'plain'

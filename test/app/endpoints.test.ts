@@ -13,7 +13,7 @@ import { manualClock } from '../../src/core/clock.ts';
 import { errors } from '../../src/core/errors.ts';
 import { createLog } from '../../src/core/log.ts';
 import { fail } from '../../src/core/result.ts';
-import type { PaceLimit } from '../../src/http/limits/pace.ts';
+import type { AnswerLimitName } from '../../src/http/limits/answer-limits.ts';
 import type { PlainRoute, Route } from '../../src/http/router.ts';
 import {
   alertsEndpoint,
@@ -116,7 +116,7 @@ function isBodyOf({ method, body }: Endpoint): boolean {
 }
 
 it("every limit of the table is declared by an endpoint that it holds for, or is the transport's", () => {
-  const ofTransport = ['answers', 'answersNear', 'probes'] satisfies PaceLimit[];
+  const ofTransport = ['answers', 'answersNear', 'probes'] satisfies AnswerLimitName[];
   const declared = new Set<string>([...ofTransport, ...endpoints.flatMap(limitsOf)]);
   assert.deepEqual(new Set(Object.keys(clientLimits)), declared);
 });

@@ -130,10 +130,10 @@ it('lets others run after each slice', async () => {
   await follower.stop();
 });
 
-it('hints cause one read in each pace, and who waits for an event waits for no pace', async () => {
+it('hints cause one read in each interval, and who waits for an event does not wait for its end', async () => {
   const store = fakeStore(upTo(300));
   const clock = manualClock(0);
-  const { follower, seen } = follow(store, { clock, paceMs: 3_600_000 });
+  const { follower, seen } = follow(store, { clock, readIntervalMs: 3_600_000 });
   follower.start();
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   // A journal that is ahead is read to its end at once, in a few turns.
@@ -172,7 +172,7 @@ it('the next query of a journal that is ahead is on its way while events are app
     seen.push(Number(e.seq));
     return e.seq === 1n ? second : undefined;
   };
-  const { follower } = follow(store, { apply, paceMs: 5 });
+  const { follower } = follow(store, { apply, readIntervalMs: 5 });
   follower.start();
   await follower.catchUpTo(2_500n);
   assert.deepEqual(
@@ -189,20 +189,22 @@ it('what a query ahead fails with is told once the events before it are applied'
     if (afterSeq > 0n) throw new Error('another journal');
     return read(afterSeq, limit);
   };
-  const { follower, seen } = follow(store, { paceMs: 5 });
+  const { follower, seen } = follow(store, { readIntervalMs: 5 });
   follower.start();
   await assert.rejects(follower.catchUpTo(2_500n), /failed after event 1000/);
   assert.equal(seen.length, 1_000);
 });
 
-it('a hint that waits for its pace is not forgotten', { timeout: 120_000 }, async () => {
+it('a hint that waits for the end of the interval is not forgotten', {
+  timeout: 120_000,
+}, async () => {
   const store = fakeStore(upTo(1));
   let arrive = () => {};
   const arrived = new Promise<void>((resolve) => {
     arrive = resolve;
   });
   const { follower } = follow(store, {
-    paceMs: 5,
+    readIntervalMs: 5,
     apply: (e) => {
       if (e.seq === 1n) {
         store.events.push(event(2));

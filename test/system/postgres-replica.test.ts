@@ -151,7 +151,7 @@ it('a commit of the node itself is in its memory although the replica stands sti
       log: memoryLog().log,
       from: 0n,
       pollMs: 200,
-      paceMs: 5,
+      readIntervalMs: 5,
       apply: ({ id }) => void applied.push(id),
     });
     follower.start();

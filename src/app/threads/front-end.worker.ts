@@ -17,8 +17,8 @@ import { openGarbageCollection, raiseThreadPriority } from '../../core/threads.t
 import { createTimings } from '../../core/timings.ts';
 import { openAccessLog } from '../../http/answer/access-log.ts';
 import { createForwarder, type Forwarder } from '../../http/forward.ts';
+import { createAnswerLimits } from '../../http/limits/answer-limits.ts';
 import { defaultLimits } from '../../http/limits/limits.ts';
-import { createPace } from '../../http/limits/pace.ts';
 import { loadChecked } from '../../http/native.ts';
 import { addressRules } from '../../http/request/client-ip.ts';
 import type { RenderProblem, Reply, Request } from '../../http/request/message.ts';
@@ -132,7 +132,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     limits: { inFlightMax: inFlightMaxOf(setup.threads) },
     clock,
     log,
-    pace: createPace(bounds, clock, records),
+    answerLimits: createAnswerLimits(bounds, clock, records),
     ...(accessLog === undefined ? {} : { accessLog: accessLog.note }),
     onFinished(path, status, elapsedMs) {
       count(path, status);

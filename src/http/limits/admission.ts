@@ -27,7 +27,7 @@ import { BodyAborted, collectBody, type IntakeRules, streamBody } from '../reque
 import { type Header, logFieldsOf, type Problem, problem, type Reply } from '../request/message.ts';
 import { openErrorBodies, withRequestId } from '../request/request-id.ts';
 import { corsHeaders, type PlainRoute, type Route, type StreamRoute } from '../router.ts';
-import type { ClientPace } from './pace.ts';
+import type { AnswerLimits } from './answer-limits.ts';
 import {
   type BodyBudget,
   type BodyShare,
@@ -41,7 +41,7 @@ interface AdmissionOptions extends LaneOptions {
   readonly defaultHeaders: readonly Header[];
   /** False: a chunked request is refused, whatever it asks for. */
   readonly takesChunked: boolean;
-  readonly pace: ClientPace;
+  readonly answerLimits: AnswerLimits;
   /** The route that renders refusals for a signed-in browser, so that they show the person's header. */
   readonly refused?: { readonly route: PlainRoute; readonly withCookie: string } | undefined;
 }
@@ -93,7 +93,7 @@ class InFlight {
   }
 }
 
-/** Refusals of the pace in one turn that keep their connections: a millisecond of work. */
+/** Refusals by these limits in one turn that keep their connections: a millisecond of work. */
 const keptRefusalsMax = 64;
 
 export class Admission {
@@ -104,7 +104,7 @@ export class Admission {
   readonly #errorBody = openErrorBodies();
   /** Requests of this turn whose body arrives. */
   #begun: Begun[] = [];
-  /** Requests of this turn that the pace refused. */
+  /** Requests of this turn that the limits of answers refused. */
   #refusedNow = 0;
 
   constructor(options: AdmissionOptions) {
@@ -134,7 +134,7 @@ export class Admission {
     const route = match?.resource.byMethod.get(method as never);
     const exchange = this.#open(arrival, slot, route);
     try {
-      const tooMany = this.#options.pace.refusalOf(slot.networks(), route);
+      const tooMany = this.#options.answerLimits.refusalOf(slot.networks(), route);
       if (tooMany !== undefined) {
         if (!exchange.isBodyRead) discardBody(arrival.wire, exchange);
         exchange.isLast = !this.#keepsRefused();
@@ -178,7 +178,7 @@ export class Admission {
   };
 
   #open(arrival: Arrival, slot: RequestSlot, route: Route | undefined): Exchange {
-    const { limits, clock, pace, isClosing, shouldCheckReader, shouldEnd } = this.#options;
+    const { limits, clock, answerLimits, isClosing, shouldCheckReader, shouldEnd } = this.#options;
     const startMs = clock.monotonicMs();
     this.inFlight.enter();
     const exchange = new Exchange({
@@ -193,7 +193,7 @@ export class Admission {
       onOver: (status) => {
         slot.leave();
         this.inFlight.leave();
-        pace.answered(slot.networks(), route, status);
+        answerLimits.answered(slot.networks(), route, status);
         this.#note(arrival, status, clock.monotonicMs() - startMs);
       },
     });

@@ -26,7 +26,7 @@ const timesMax = chosenInFormPerDay + 1;
 export const pacedNetworksMax = 8_192;
 
 /** The conditions of a registration. */
-export interface PersonPace {
+export interface RegistrationTerms {
   /** The time from which the mail's link works, ms since 1970, a whole minute; 0: at once. */
   readonly worksFrom: number;
   /** Neither password nor passkey is taken before the link is opened. */
@@ -42,13 +42,13 @@ interface PacingStats {
 
 export interface Pacing {
   /** Counts one registration. */
-  take(visitor: Visitor): PersonPace;
+  take(visitor: Visitor): RegistrationTerms;
   /** Returns whether the next registration would be by mail alone; counts nothing. */
   isByMailOnly(visitor: Visitor): boolean;
   stats(): PacingStats;
 }
 
-const prompt: PersonPace = { worksFrom: 0, byMailOnly: false };
+const prompt: RegistrationTerms = { worksFrom: 0, byMailOnly: false };
 
 /** Asks nothing more, for CLIENT_LIMITS=off. */
 export const noPacing: Pacing = {
@@ -90,13 +90,13 @@ export function createPacing(
       const times = count(name);
       elsewhere.send(name);
       const minutes = delayMinutes(times);
-      const pace = {
+      const terms = {
         worksFrom: minutes === 0 ? 0 : minuteMs * Math.ceil(clock.now() / minuteMs + minutes),
         byMailOnly: times > chosenInFormPerDay,
       };
       if (minutes > 0) delayed++;
-      if (pace.byMailOnly) byMailOnly++;
-      return pace;
+      if (terms.byMailOnly) byMailOnly++;
+      return terms;
     },
     isByMailOnly: (visitor) => recent(nameOf(visitor)).length >= chosenInFormPerDay,
     stats: () => ({ networks: networks.size, delayed, byMailOnly }),
@@ -127,10 +127,10 @@ interface Query {
   has(name: string): boolean;
 }
 
-export function paceQuery({
+export function termsQuery({
   worksFrom,
   byMailOnly,
-}: PersonPace): Record<string, string | undefined> {
+}: RegistrationTerms): Record<string, string | undefined> {
   return {
     from: worksFrom === 0 ? undefined : String(worksFrom / minuteMs),
     choose: byMailOnly ? '1' : undefined,
@@ -138,7 +138,7 @@ export function paceQuery({
 }
 
 /** @param now ms since 1970 */
-export function paceOfQuery(query: Query, now: number): PersonPace {
+export function termsOfQuery(query: Query, now: number): RegistrationTerms {
   const from = query.get('from') ?? '';
   const worksFrom = /^\d{1,9}$/.test(from) ? Number(from) * minuteMs : 0;
   const isPossible = worksFrom > now && worksFrom <= now + (delayMinutesMax + 1) * minuteMs;

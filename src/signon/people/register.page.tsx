@@ -17,7 +17,7 @@ import {
   onwardHref,
 } from '../sessions/parts.page.tsx';
 import { frameText } from '../words.ts';
-import { type PersonPace, timeText } from './pacing.ts';
+import { type RegistrationTerms, timeText } from './pacing.ts';
 
 /** The limits of bytes of an address (RFC 5321) and characters of a password. */
 export const emailLengthMax = 254;
@@ -287,7 +287,7 @@ interface RegisteredData extends Onward {
   readonly csrf: string;
   /** Undefined in a browser that registered nothing lately. */
   readonly email: string | undefined;
-  readonly pace: PersonPace;
+  readonly terms: RegistrationTerms;
   /** The mail was sent again. */
   readonly isAgain: boolean;
 }
@@ -295,9 +295,9 @@ interface RegisteredData extends Onward {
 /** The same whether the address had an account or not. */
 export function registeredPage(frame: PageFrame, data: RegisteredData): string {
   const { checkMail: words, unverified } = frameText(frame).signon;
-  const { email, pace } = data;
+  const { email, terms } = data;
   const known = email !== undefined;
-  const otherwise = pace.byMailOnly ? words.notArrivedChoose : words.notArrivedRegister;
+  const otherwise = terms.byMailOnly ? words.notArrivedChoose : words.notArrivedRegister;
   return mailPage(
     frame,
     <>
@@ -307,8 +307,8 @@ export function registeredPage(frame: PageFrame, data: RegisteredData): string {
         </Notice>
       )}
       <Notice tone="info">{known ? words.registeredAt(email) : words.registered}</Notice>
-      {pace.worksFrom > 0 && <p>{words.worksFrom(timeText(pace.worksFrom))}</p>}
-      {pace.byMailOnly && <p>{words.choose}</p>}
+      {terms.worksFrom > 0 && <p>{words.worksFrom(timeText(terms.worksFrom))}</p>}
+      {terms.byMailOnly && <p>{words.choose}</p>}
       <p>{known ? words.notArrivedAgain : otherwise}</p>
       {known && (
         <Form action={onwardHref('/register/again', data)} csrf={data.csrf}>

@@ -32,7 +32,7 @@ import {
 } from '../sessions/onward.route.ts';
 import { failureText, type Onward, onwardHref } from '../sessions/parts.page.tsx';
 import { catalogueFor } from '../words.ts';
-import { type PersonPace, paceOfQuery, paceQuery } from './pacing.ts';
+import { type RegistrationTerms, termsOfQuery, termsQuery } from './pacing.ts';
 import {
   createPasskeyPage,
   emailLengthMax,
@@ -257,10 +257,10 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   function sent(
     context: RequestContext,
     onward: Onward,
-    pace: PersonPace,
+    terms: RegistrationTerms,
     more: { again?: string } = {},
   ) {
-    return pageBuilder.go(context, onwardHref(sentPath, onward, { ...paceQuery(pace), ...more }));
+    return pageBuilder.go(context, onwardHref(sentPath, onward, { ...termsQuery(terms), ...more }));
   }
 
   /** Whoever is signed in by now goes on; anybody else gets the form again. */
@@ -305,9 +305,9 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     pageBuilder.call(registerEndpoints.judge, judge),
     pageBuilder.page(registerEndpoints.sent, (context, query) => {
       const onward = onwards.ofQuery(context, query);
-      const pace = paceOfQuery(query, options.clock.now());
+      const terms = termsOfQuery(query, options.clock.now());
       const email = signon.registration.mailedTo(context.visitor);
-      const data = { ...onward, csrf: context.csrf, email, pace, isAgain: query.has('again') };
+      const data = { ...onward, csrf: context.csrf, email, terms, isAgain: query.has('again') };
       return pageBuilder.show(context, (frame) => registeredPage(frame, data));
     }),
     pageBuilder.form(registerEndpoints.again, sendAgain),

@@ -71,7 +71,7 @@ import {
   readLinkData,
   unused,
 } from './links.ts';
-import { type Pacing, type PersonPace, timeText } from './pacing.ts';
+import { type Pacing, type RegistrationTerms, timeText } from './pacing.ts';
 import { emailRow, pendingLifeMs, pendingRows, placeAt } from './pending.ts';
 import type { Profiles } from './profile/profile-store.ts';
 import type { Reservation, RowCounter } from './row-counter.ts';
@@ -156,7 +156,7 @@ export function createRegistration(options: RegistrationOptions) {
    * Sends the link, or a mail to the owner of an account that exists. `invalid_parameter` (parameter
    * `email` or `password`), `weak_password`, `overloaded`, `store_unavailable`.
    */
-  async function register(request: RegistrationRequest): Promise<Result<PersonPace>> {
+  async function register(request: RegistrationRequest): Promise<Result<RegistrationTerms>> {
     const { password, visitor, onward = '' } = request;
     const email = readMailAddress(request.email);
     if (email === undefined) {
@@ -193,7 +193,7 @@ export function createRegistration(options: RegistrationOptions) {
     response,
     visitor,
     onward = '',
-  }: PasskeyRegistrationRequest): Promise<Result<PersonPace>> {
+  }: PasskeyRegistrationRequest): Promise<Result<RegistrationTerms>> {
     const made = await ceremonies.created(response, 'sign_up');
     if (made === undefined) return fail('invalid_passkey');
     const passkey = newPasskey(made, visitor, clock.now());
@@ -222,7 +222,7 @@ export function createRegistration(options: RegistrationOptions) {
     email: string,
     given: Chosen,
     visitor: Visitor,
-  ): Promise<Result<PersonPace>> {
+  ): Promise<Result<RegistrationTerms>> {
     if (!takesDomain(email)) return fail('registration_closed');
     // The place is reserved before the account is looked up: a refusal reveals nothing of it.
     const room = pendingAccounts.reserve(visitor.network);
@@ -242,7 +242,7 @@ export function createRegistration(options: RegistrationOptions) {
    * Repeats the registration without its challenge: sends the link again, or the mail to the owner.
    * `form_expired` when this browser registered nothing lately; else as `register`.
    */
-  async function registerAgain(visitor: Visitor, onward = ''): Promise<Result<PersonPace>> {
+  async function registerAgain(visitor: Visitor, onward = ''): Promise<Result<RegistrationTerms>> {
     const lately = latelyOf(visitor);
     if (lately === undefined) return fail('form_expired');
     return place(lately.email, { ...lately.chosen, onward }, visitor);
@@ -253,12 +253,12 @@ export function createRegistration(options: RegistrationOptions) {
     email: string,
     given: Chosen,
     visitor: Visitor,
-  ): Promise<Result<PersonPace>> {
-    const pace = pacing.take(visitor);
+  ): Promise<Result<RegistrationTerms>> {
+    const terms = pacing.take(visitor);
     const { onward } = given;
     // A password or passkey sent before the network reached its limit is dropped: the link asks for one.
-    const chosen = pace.byMailOnly ? { passwordHash: '', passkey: undefined, onward } : given;
-    const asked = { chosen, worksFrom: pace.worksFrom };
+    const chosen = terms.byMailOnly ? { passwordHash: '', passkey: undefined, onward } : given;
+    const asked = { chosen, worksFrom: terms.worksFrom };
     const done = await retryOnConflict(async () => {
       const person = await people.byEmail(email);
       if (person === undefined) return begin(room, email, asked, visitor);
@@ -266,7 +266,7 @@ export function createRegistration(options: RegistrationOptions) {
       if (isVerified(person) || person.account.disabled) return repeat(person, asked, visitor);
       return beginAgain(person, asked, visitor);
     });
-    return done.ok ? ok(pace) : done;
+    return done.ok ? ok(terms) : done;
   }
 
   async function begin(
@@ -359,20 +359,20 @@ export function createRegistration(options: RegistrationOptions) {
     person: Person,
     visitor: Visitor,
     onward = '',
-  ): Promise<Result<PersonPace>> {
+  ): Promise<Result<RegistrationTerms>> {
     if (isVerified(person)) return fail('conflict', 'The mail address is verified already.');
     const { passwordHash, epoch, language } = person.credentials;
     // A person with a session chose a password: a passkey signs nobody in before the verification.
     const chosen = { passwordHash, passkey: undefined, onward };
-    const pace = pacing.take(visitor);
-    const asked = { chosen, worksFrom: pace.worksFrom };
+    const terms = pacing.take(visitor);
+    const asked = { chosen, worksFrom: terms.worksFrom };
     const data = newLinkData(person.id, visitor, asked);
     const link = links.make('verify', { account: person.id, data, epoch });
     const done = await commitOnce(store, { check: [notErased(person.id)], set: [link.row] });
     if (done === 'lost') return fail('forbidden');
     if (!done.ok) return done;
     mailLink(link, asked, { id: person.id, email: person.account.email, language });
-    return ok(pace);
+    return ok(terms);
   }
 
   return {

@@ -24,7 +24,7 @@ import {
 } from '../sessions/onward.route.ts';
 import { failureText, onwardHref } from '../sessions/parts.page.tsx';
 import { catalogueFor } from '../words.ts';
-import { paceOfQuery, paceQuery } from './pacing.ts';
+import { termsOfQuery, termsQuery } from './pacing.ts';
 import { checkMailPage, emailLengthMax } from './register.page.tsx';
 import type { RegisterOptions } from './register.route.ts';
 import {
@@ -277,7 +277,7 @@ export function verifyRoutes(
       if (session === undefined) return pageBuilder.go(context, onwardHref('/signin', onward));
       if (session.verified) return pageBuilder.go(context, targetOf(onward, true));
       const { email } = session;
-      const { worksFrom } = paceOfQuery(query, clock.now());
+      const { worksFrom } = termsOfQuery(query, clock.now());
       const sent = doneIn(context.browserId, clock.now(), query.get('done')) === 'sent';
       const data = { ...onward, csrf, email, sent, worksFrom };
       return pageBuilder.show(context, (frame) => unverifiedPage(frame, data));
@@ -338,7 +338,7 @@ export function verifyRoutes(
       const kept = onwardQuery(held);
       const done = await signon.registration.resend(session.person, visitor, kept);
       if (!done.ok && done.error !== 'conflict') return pageBuilder.problem(context, done);
-      const from = done.ok && done.value ? paceQuery(done.value).from : undefined;
+      const from = done.ok && done.value ? termsQuery(done.value).from : undefined;
       return pageBuilder.go(
         context,
         onwardHref('/verify', held, { done: markOf(context, 'sent'), from }),

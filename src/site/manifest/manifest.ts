@@ -9,7 +9,7 @@ import { receiptLifeMs } from '../../captcha/receipts.ts';
 import { type ClientLimit, type ClientLimitName, clientLimits } from '../../config/limits.ts';
 import { captchaBounds } from '../../config.ts';
 import { languages } from '../../core/language.ts';
-import type { PaceLimit } from '../../http/limits/pace.ts';
+import type { AnswerLimitName } from '../../http/limits/answer-limits.ts';
 import {
   alertsEndpoint,
   heartbeatEndpoint,
@@ -52,9 +52,12 @@ interface PublishedLimit extends ClientLimit {
   readonly endpoints: readonly string[] | undefined;
 }
 
-/** The transport (http/limits/pace.ts) applies these, even where no endpoint is, so none declares them. */
-const everywhere: readonly ClientLimitName[] = ['answers', 'answersNear'] satisfies PaceLimit[];
-const ofProbes: ClientLimitName = 'probes' satisfies PaceLimit;
+/** The transport (http/limits/answer-limits.ts) applies these, even where no endpoint is, so none declares them. */
+const everywhere: readonly ClientLimitName[] = [
+  'answers',
+  'answersNear',
+] satisfies AnswerLimitName[];
+const ofProbes: ClientLimitName = 'probes' satisfies AnswerLimitName;
 
 /** In the order of the table in config.ts. */
 export function publishedLimits(endpoints: readonly Endpoint[]): readonly PublishedLimit[] {

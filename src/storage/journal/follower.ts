@@ -29,7 +29,7 @@ export interface FollowerOptions {
   /** Milliseconds between reads of the journal without a hint; undefined if every commit gives a hint. */
   readonly pollMs?: number | undefined;
   /** The least time between reads, except when the journal is far ahead or somebody waits for an event. */
-  readonly paceMs?: number | undefined;
+  readonly readIntervalMs?: number | undefined;
   /** Time on the event loop before others get a turn. */
   readonly sliceMs?: number;
   /** Why an event is beyond this program, which says so itself. The state stays as it is before it, and is good as that. */
@@ -74,7 +74,7 @@ export function createFollower({
   log,
   clock,
   pollMs,
-  paceMs = 0,
+  readIntervalMs = 0,
   sliceMs = 4,
   tooNew,
   onFailure,
@@ -93,7 +93,7 @@ export function createFollower({
   let mustRead = true;
   let timer: NodeJS.Timeout | undefined;
   /** Set while a hint waits until the next read may be. */
-  let paceTimer: NodeJS.Timeout | undefined;
+  let readTimer: NodeJS.Timeout | undefined;
   let readAtMs = Number.NEGATIVE_INFINITY;
   let isReading = false;
   let unhint: (() => void) | undefined;
@@ -141,9 +141,9 @@ export function createFollower({
 
   /** There may be more, and nobody waits for it. */
   function wakeInTime(): void {
-    const waitMs = readAtMs + paceMs - clock.monotonicMs();
+    const waitMs = readAtMs + readIntervalMs - clock.monotonicMs();
     if (waitMs <= 0) wake();
-    else if (isFollowing()) paceTimer ??= setTimeout(wake, Math.ceil(waitMs)).unref();
+    else if (isFollowing()) readTimer ??= setTimeout(wake, Math.ceil(waitMs)).unref();
   }
 
   async function run(): Promise<void> {
@@ -180,12 +180,13 @@ export function createFollower({
     while (isFollowing() && page !== undefined && page.length > 0) {
       const isAhead = page.length >= aheadEvents;
       // A query is on its way while the events before it are applied.
-      const next = paceMs > 0 && isAhead ? readPage(page.at(-1)!.seq, page.at(-1)!.at) : undefined;
+      const next =
+        readIntervalMs > 0 && isAhead ? readPage(page.at(-1)!.seq, page.at(-1)!.at) : undefined;
       next?.catch(() => {});
       // Reading so much was a turn of its own.
       if (isAhead) await new Promise(setImmediate);
       await applyPage(page);
-      if (paceMs > 0 && !isAhead && waiters.length === 0) return wakeInTime();
+      if (readIntervalMs > 0 && !isAhead && waiters.length === 0) return wakeInTime();
       page = await (next ?? readPage(applied, appliedAt));
     }
   }
@@ -195,8 +196,8 @@ export function createFollower({
     after: bigint,
     afterAt: number | undefined,
   ): Promise<readonly StoreEvent[] | undefined> {
-    clearTimeout(paceTimer);
-    paceTimer = undefined;
+    clearTimeout(readTimer);
+    readTimer = undefined;
     readAtMs = clock.monotonicMs();
     isReading = true;
     try {
@@ -291,7 +292,7 @@ export function createFollower({
     async stop(): Promise<void> {
       if (phase !== 'failed' && phase !== 'held') phase = 'stopped';
       clearTimeout(timer);
-      clearTimeout(paceTimer);
+      clearTimeout(readTimer);
       unhint?.();
       await running;
       rejectWaiters('the follower was stopped');

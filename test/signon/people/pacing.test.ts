@@ -69,8 +69,8 @@ it('the link of the 21st works only from the time that its mail and the answer n
   const email = 'late@example.org';
   const late = member(500);
   const { registration } = bench.signon;
-  const pace = value(await registration.register({ email, password, visitor: late }));
-  assert.deepEqual(pace, { worksFrom: bench.clock.now() + minuteMs, byMailOnly: false });
+  const terms = value(await registration.register({ email, password, visitor: late }));
+  assert.deepEqual(terms, { worksFrom: bench.clock.now() + minuteMs, byMailOnly: false });
   const token = await bench.tokenTo(email);
   assert.match(bench.mails.at(-1)!.text, /works only\nfrom 2026-01-02 00:02 UTC on/);
   assert.equal(await registration.asks(token, late), 'later');
@@ -117,8 +117,8 @@ it('a link that is sent again counts and is no way around', async (t) => {
   const email = 'again@example.org';
   value(await bench.signon.registration.register({ email, password, visitor: member(700) }));
   const person = (await bench.signon.people.byEmail(email))!;
-  const pace = value(await bench.signon.registration.resend(person, member(700)));
-  assert.equal(pace.worksFrom, bench.clock.now() + 2 * minuteMs);
+  const terms = value(await bench.signon.registration.resend(person, member(700)));
+  assert.equal(terms.worksFrom, bench.clock.now() + 2 * minuteMs);
   const token = await bench.tokenTo(email);
   assert.equal(await bench.signon.registration.asks(token, member(700)), 'later');
 });
@@ -176,6 +176,6 @@ it('without pacing nothing is asked', async (t) => {
   t.after(() => bench.close());
   await registerMany(bench, chosenInFormPerDay + 5);
   const request = { email: 'x@example.org', password, visitor: member(950) };
-  const pace = value(await bench.signon.registration.register(request));
-  assert.deepEqual(pace, { worksFrom: 0, byMailOnly: false });
+  const terms = value(await bench.signon.registration.register(request));
+  assert.deepEqual(terms, { worksFrom: 0, byMailOnly: false });
 });

@@ -15,19 +15,19 @@ import type { Networks } from '../../ip/networks.ts';
 import { type Problem, problem } from '../request/message.ts';
 import type { Route } from '../router.ts';
 
-export type PaceLimit = 'answers' | 'answersNear' | 'probes';
+export type AnswerLimitName = 'answers' | 'answersNear' | 'probes';
 
 /**
  * @param bounds undefined: there are none (CLIENT_LIMITS=off)
  * @param records where all threads count; left out: by itself
  */
-export function createPace(
-  bounds: Readonly<Record<PaceLimit, ClientLimit>> | undefined,
+export function createAnswerLimits(
+  bounds: Readonly<Record<AnswerLimitName, ClientLimit>> | undefined,
   clock: Pick<Clock, 'monotonicMs'>,
   records?: LimitRecords,
 ) {
   if (bounds === undefined) return { refusalOf: () => undefined, answered: () => {} };
-  const limits = createClientLimits<PaceLimit>(
+  const limits = createClientLimits<AnswerLimitName>(
     { answers: bounds.answers, answersNear: bounds.answersNear, probes: bounds.probes },
     records,
   );
@@ -61,7 +61,7 @@ export function createPace(
   };
 }
 
-export type ClientPace = ReturnType<typeof createPace>;
+export type AnswerLimits = ReturnType<typeof createAnswerLimits>;
 
 function isKeyed(route: Route | undefined): boolean {
   return route?.who === 'api-key' || route?.who === 'bouncer' || route?.who === 'agent';

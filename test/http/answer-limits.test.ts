@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../src/core/clock.ts';
-import { createPace } from '../../src/http/limits/pace.ts';
+import { createAnswerLimits } from '../../src/http/limits/answer-limits.ts';
 import { addressRules } from '../../src/http/request/client-ip.ts';
 import type { PlainRoute } from '../../src/http/router.ts';
 import { ask, get, openConnection, requestText, startServer, statusesIn } from './raw.ts';
@@ -18,7 +18,7 @@ const bounds = {
   probes: { max: 2, windowMs: 60_000 },
 };
 
-async function paced() {
+async function openLimited() {
   const clock = manualClock(0);
   let handled = 0;
   const page: PlainRoute = {
@@ -40,7 +40,7 @@ async function paced() {
   };
   const probe: PlainRoute = { ...page, path: '/probe', isProbe: true };
   const server = await startServer([page, keyed, probe], {
-    pace: createPace(bounds, clock),
+    answerLimits: createAnswerLimits(bounds, clock),
     addresses: addressRules(['127.0.0.1']),
   });
   const from = (client: string, path = '/page', ...lines: string[]) =>
@@ -57,7 +57,7 @@ async function paced() {
 }
 
 test('a client gets so many answers, and then a refusal that says when to come back', async () => {
-  await using server = await paced();
+  await using server = await openLimited();
   const { from, statusOf, port } = server;
   assert.equal(await statusOf('192.0.2.1'), 200);
   assert.equal(await statusOf('192.0.2.1', '/nowhere'), 404);
@@ -76,7 +76,7 @@ test('a client gets so many answers, and then a refusal that says when to come b
 });
 
 test('a network of many clients has a bound of its own, and another network is not held by it', async () => {
-  await using server = await paced();
+  await using server = await openLimited();
   const { statusOf } = server;
   const statuses = [];
   for (let i = 0; i < 12; i++) statuses.push(await statusOf(`192.0.2.${i}`));
@@ -90,7 +90,7 @@ test('a network of many clients has a bound of its own, and another network is n
 });
 
 test('of requests that need a key the ones without a good one count', async () => {
-  await using server = await paced();
+  await using server = await openLimited();
   const { statusOf } = server;
   for (let i = 0; i < 9; i++) {
     assert.equal(await statusOf('192.0.2.1', '/keyed', 'Key: good'), 200);
@@ -100,7 +100,7 @@ test('of requests that need a key the ones without a good one count', async () =
 });
 
 test('a client that is refused keeps its connection, whatever short body it sends, and how', async () => {
-  await using server = await paced();
+  await using server = await openLimited();
   const connection = openConnection(server.port);
   const client = 'X-Forwarded-For: 192.0.2.1';
   const body = 'x'.repeat(3_000);
@@ -124,7 +124,7 @@ test('a client that is refused keeps its connection, whatever short body it send
 
 for (const method of ['GET', 'HEAD', 'POST']) {
   test(`what stands behind many a refused ${method} is not read`, async () => {
-    await using server = await paced();
+    await using server = await openLimited();
     const connection = openConnection(server.port);
     const path = method === 'POST' ? '/nowhere' : '/page';
     connection.send(server.from('192.0.2.1', path).replace('GET', method).repeat(500));
@@ -136,7 +136,7 @@ for (const method of ['GET', 'HEAD', 'POST']) {
 }
 
 test('with no bounds nobody is held', async () => {
-  const pace = createPace(undefined, manualClock(0));
+  const limits = createAnswerLimits(undefined, manualClock(0));
   const networks = { client: 'a', network: 'b' };
-  for (let i = 0; i < 20_000; i++) assert.equal(pace.refusalOf(networks, undefined), undefined);
+  for (let i = 0; i < 20_000; i++) assert.equal(limits.refusalOf(networks, undefined), undefined);
 });
