@@ -235,8 +235,8 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       const limit = query.ok ? readLimit(query.value.get('limit')) : undefined;
       if (limit === undefined) return fail('bad_request', 'limit is a whole number');
       const isShort = excludesAllLists(filter, options.index);
-      const limit = isShort ? 'decisionsStream' : 'decisionsWhole';
-      if (limited(limit, bouncer.keyId, request) !== undefined) {
+      const limitName = isShort ? 'decisionsStream' : 'decisionsWhole';
+      if (limited(limitName, bouncer.keyId, request) !== undefined) {
         return { status: 200, headers: [jsonType, noStore, limitedHeader], body: 'null' };
       }
       if (request.method === 'HEAD') return replyOf([], false);

@@ -47,7 +47,7 @@ const retryMs = 200;
  * The least distance of reads where each is a query, milliseconds: a node costs the database at most 200
  * queries a second, however many commits there are.
  */
-export const queryPaceMs = 5;
+export const queryIntervalMs = 5;
 /** Milliseconds between reads of a shared journal: a hint of another node's commit may be lost. */
 export const journalPollMs = 200;
 /** Events that came with commits and wait to be applied; beyond it they are read from the journal. */
