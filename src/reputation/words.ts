@@ -6,15 +6,8 @@
 import { isSingularInFrench } from '../core/language.ts';
 import type { UsageType } from '../geo/usage.ts';
 import { wordsOf } from '../web/language.ts';
-import type { RecipeName } from './blocklists/recipes.ts';
 import { radarEn, radarFr } from './radar/words.ts';
 import { categoryNames } from './reports/categories.ts';
-
-interface RecipeWords {
-  readonly title: string;
-  readonly intro: string;
-  readonly notes: readonly string[];
-}
 
 const en = {
   /** By number, from 1. */
@@ -295,8 +288,8 @@ const en = {
     },
   },
   feeds: {
-    title: 'Blocklists for your firewall',
-    lede: 'Every malicious address, in the format of your firewall. You need no key and no account.',
+    title: 'Blocklists',
+    lede: 'Every malicious address, in the format of your firewall. No key, no account.',
     description:
       'Blocklists of malicious IP addresses as text, CSV and JSON, and ready for your firewall.',
     building: 'The lists are being built. Sizes appear in a few seconds.',
@@ -312,6 +305,7 @@ const en = {
       entries: 'Entries',
       size: 'Size',
       changed: 'Last change',
+      setUp: 'Set-up',
     },
     gzip: (size: string) => `${size} gzipped`,
     about: {
@@ -330,7 +324,23 @@ const en = {
       'blocklist.rpz': 'Response policy zone for unbound and BIND',
       'changes.json': 'Changes since a version, as JSON',
     },
-    parametersTitle: 'Parameters',
+    noSetUp: 'Read the docs',
+    setUp: (name: string) => `Connect ${name}`,
+    fetchTitle: 'Fetch it in one line',
+    fetchText: 'The list is sent again only after a change.',
+    facts: {
+      entries: 'Addresses and networks',
+      families: (v4: string, v6: string) => `${v4} in IPv4, ${v6} in IPv6`,
+      changed: 'Last change',
+      rebuilt: 'rebuilt after each change, and every hour',
+      score: 'Score',
+      scoreNote: 'allowed addresses are never in it',
+      score75: '75 or more',
+      access: 'Access',
+      open: 'Open to all',
+      rate: (count: number) => `${count} requests a minute per client`,
+    },
+    parametersTitle: 'Make it smaller',
     parameters: {
       ipVersion: 'One family, 4 or 6. For every feed.',
       minimumScore:
@@ -338,89 +348,10 @@ const en = {
       aggregate:
         'Merges neighbours into the fewest ranges with the same addresses. For small devices; not for .csv and .json.',
     },
-    termsTitle: 'Terms and limits',
+    termsTitle: 'Licence',
     freeTerms: 'Free for protecting networks and services, without warranty.',
     attribution: 'Provider names in .csv and .json:',
-    limits: (count: number) =>
-      `${count} requests a minute per client. Send the date or ETag of your copy, and ask every ten minutes.`,
-    setUpTitle: 'Set it up',
-    setUpText:
-      'Begin with the fetch script: the firewalls below use it. Run everything as root; you can repeat it safely. First add a rule for addresses that you must never lock out.',
-    places: {
-      shell: 'As root',
-      address: 'Address of the list',
-      routeros: 'RouterOS terminal',
-    },
-    recipes: {
-      refresh: {
-        title: 'cron and curl',
-        intro:
-          'Fetches a feed with --time-cond, so an unchanged list is not sent again. A new list replaces the old one in one step.',
-        notes: [
-          'Your tool reloads for a new list, and once after a reboot.',
-          'If that fails, the next run tries again.',
-        ],
-      },
-      ipset: {
-        title: 'iptables and ipset',
-        intro:
-          'Fills two new sets, portcullis4 and portcullis6, and swaps them in. No packet meets half a list.',
-        notes: ['Keeps the rules in place too, even after a reboot.'],
-      },
-      nftables: {
-        title: 'nftables',
-        intro:
-          'Two sets in their own table, inet portcullis. One transaction replaces them and their chain.',
-        notes: ['Your own tables and chains stay untouched.'],
-      },
-      haproxy: {
-        title: 'HAProxy',
-        intro: 'Fetch the list first, then add the two lines to your frontend.',
-        notes: ['Behind another proxy, first read the client’s address that it passes on.'],
-      },
-      nginx: {
-        title: 'nginx',
-        intro:
-          'One include for all servers. Or a geo block, which sets $portcullis to 1 for listed addresses: use it in your own rules. If a new list fails, nginx keeps the old one.',
-        notes: [
-          'deny lines are read at each request. Above ten thousand entries, use ipset or nftables.',
-        ],
-      },
-      opnsense: {
-        title: 'OPNsense and pfSense',
-        intro:
-          'Firewall › Aliases: add one of type “URL Table (IPs)” with this address. Then add a rule on WAN: block, source = that alias.',
-        notes: [
-          'OPNsense: refresh every hour. pfSense: once a day at most.',
-          'Raise the table limit (Firewall › Settings › Advanced) to over twice the list.',
-        ],
-      },
-      mikrotik: {
-        title: 'MikroTik RouterOS 7',
-        intro: 'A script that imports the list every hour, and two drop rules.',
-        notes: [
-          'The list is aggregated for small routers. Add &ipVersion=4 if you have no IPv6.',
-          'The router checks the certificate: import its authority into /certificate.',
-        ],
-      },
-      firehol: {
-        title: 'FireHOL',
-        intro: 'A definition for update-ipsets, and the lines of firehol.conf that use it.',
-        notes: ['IPv4 only: its iprange reads no IPv6.'],
-      },
-      rbldnsd: {
-        title: 'DNS list with rbldnsd',
-        intro:
-          'Answers 127.0.0.2 for a listed address, as mail servers expect. It reloads its files by itself.',
-        notes: [],
-      },
-      unbound: {
-        title: 'Resolver policy with unbound',
-        intro:
-          'A response policy zone: the resolver hides names that lead to a listed address. It fetches the zone every quarter of an hour.',
-        notes: ['Over https it needs tls-cert-bundle, such as /etc/ssl/certs/ca-certificates.crt.'],
-      },
-    } satisfies Record<RecipeName, RecipeWords> as Record<RecipeName, RecipeWords>,
+    limits: 'Send the date or ETag of your copy, and ask every ten minutes at most.',
   },
 };
 
@@ -722,7 +653,7 @@ const fr: typeof en = {
     },
   },
   feeds: {
-    title: 'Des listes de blocage pour votre pare-feu',
+    title: 'Listes de blocage',
     lede: 'Toutes les adresses malveillantes, au format de votre pare-feu. Sans clé ni compte.',
     description:
       'Listes de blocage d’adresses IP malveillantes en texte, CSV et JSON, prêtes pour votre pare-feu.',
@@ -740,6 +671,7 @@ const fr: typeof en = {
       entries: 'Entrées',
       size: 'Taille',
       changed: 'Dernier changement',
+      setUp: 'Mise en place',
     },
     gzip: (size) => `${size} en gzip`,
     about: {
@@ -758,99 +690,35 @@ const fr: typeof en = {
       'blocklist.rpz': 'Zone de politique de réponse pour unbound et BIND',
       'changes.json': 'Changements depuis une version, en JSON',
     },
-    parametersTitle: 'Paramètres',
+    noSetUp: 'Lire la documentation',
+    setUp: (name) => `Intégrer ${name}`,
+    fetchTitle: 'Récupérer en une ligne',
+    fetchText: 'La liste n’est renvoyée qu’après un changement.',
+    facts: {
+      entries: 'Adresses et réseaux',
+      families: (v4, v6) => `${v4} en IPv4, ${v6} en IPv6`,
+      changed: 'Dernier changement',
+      rebuilt: 'refaite après chaque changement, et chaque heure',
+      score: 'Score',
+      scoreNote: 'jamais une adresse autorisée',
+      score75: '75 ou plus',
+      access: 'Accès',
+      open: 'Ouvert à tous',
+      rate: (count) => `${count} requêtes par minute et par client`,
+    },
+    parametersTitle: 'Réduire la liste',
     parameters: {
       ipVersion: 'Une seule famille, 4 ou 6. Pour toutes les listes.',
       minimumScore:
-        'Les pires seulement : 75 (par défaut), 85 ou 95. Pour .txt, .csv, .json, .ipset, .nft, .haproxy et .rsc.',
+        'Les pires seulement : 75 (par défaut), 85 ou 95. Pour .txt, .csv, .json, .ipset, .nft, .haproxy et .rsc.',
       aggregate:
         'Réunit les voisines en aussi peu de plages que possible. Pour les petits appareils ; pas pour .csv ni .json.',
     },
-    termsTitle: 'Conditions et limites',
+    termsTitle: 'Licence',
     freeTerms: 'Utilisation libre pour protéger des réseaux et des services, sans garantie.',
-    attribution: 'Noms des fournisseurs dans .csv et .json :',
-    limits: (count) =>
-      `${count} requêtes par minute et par client. Envoyez la date ou l’ETag de votre copie, et interrogez toutes les dix minutes.`,
-    setUpTitle: 'Mise en place',
-    setUpText:
-      'Commencez par le script de récupération : les pare-feu ci-dessous l’utilisent. Tout se fait en root et peut être relancé sans risque. Ajoutez d’abord une règle pour les adresses à ne jamais bloquer.',
-    places: {
-      shell: 'En root',
-      address: 'Adresse de la liste',
-      routeros: 'Terminal RouterOS',
-    },
-    recipes: {
-      refresh: {
-        title: 'cron et curl',
-        intro:
-          'Récupère une liste avec --time-cond : une liste inchangée n’est pas renvoyée. La nouvelle remplace l’ancienne d’un coup.',
-        notes: [
-          'Votre outil recharge pour une nouvelle liste, et une fois après un redémarrage.',
-          'En cas d’échec, le prochain passage réessaie.',
-        ],
-      },
-      ipset: {
-        title: 'iptables et ipset',
-        intro:
-          'Remplit deux nouveaux ensembles, portcullis4 et portcullis6, puis les échange. Aucun paquet ne voit une liste incomplète.',
-        notes: ['Garde aussi les règles en place, même après un redémarrage de la machine.'],
-      },
-      nftables: {
-        title: 'nftables',
-        intro:
-          'Deux ensembles dans leur propre table, inet portcullis. Une transaction les remplace avec leur chaîne.',
-        notes: ['Vos propres tables et chaînes ne sont pas touchées.'],
-      },
-      haproxy: {
-        title: 'HAProxy',
-        intro: 'Récupérez d’abord la liste, puis ajoutez les deux lignes à votre frontend.',
-        notes: ['Derrière un autre proxy, lisez d’abord l’adresse du client qu’il transmet.'],
-      },
-      nginx: {
-        title: 'nginx',
-        intro:
-          'Un seul include pour tous les serveurs. Ou un bloc geo, qui met $portcullis à 1 pour les adresses listées : à utiliser dans vos règles. Si la nouvelle liste échoue, nginx garde l’ancienne.',
-        notes: [
-          'Les lignes deny sont lues à chaque requête. Au-delà de dix mille entrées, préférez ipset ou nftables.',
-        ],
-      },
-      opnsense: {
-        title: 'OPNsense et pfSense',
-        intro:
-          'Firewall › Aliases : ajoutez un alias de type « URL Table (IPs) » avec cette adresse. Puis une règle sur WAN : block, source = cet alias.',
-        notes: [
-          'OPNsense : actualisez toutes les heures. pfSense : une fois par jour au plus.',
-          'Portez le nombre maximal d’entrées des tables (Firewall › Settings › Advanced) au-delà du double de la liste.',
-        ],
-      },
-      mikrotik: {
-        title: 'MikroTik RouterOS 7',
-        intro: 'Un script qui importe la liste toutes les heures, et deux règles de rejet.',
-        notes: [
-          'La liste est agrégée pour les petits routeurs. Ajoutez &ipVersion=4 si vous n’avez pas d’IPv6.',
-          'Le routeur vérifie le certificat : importez son autorité dans /certificate.',
-        ],
-      },
-      firehol: {
-        title: 'FireHOL',
-        intro: 'Une définition pour update-ipsets, et les lignes de firehol.conf qui l’utilisent.',
-        notes: ['IPv4 seulement : son outil iprange ne lit pas l’IPv6.'],
-      },
-      rbldnsd: {
-        title: 'Liste DNS avec rbldnsd',
-        intro:
-          'Répond 127.0.0.2 pour une adresse listée, comme l’attendent les serveurs de messagerie. Il recharge lui-même ses fichiers.',
-        notes: [],
-      },
-      unbound: {
-        title: 'Politique de résolveur avec unbound',
-        intro:
-          'Une zone de politique de réponse : le résolveur cache les noms qui mènent à une adresse listée. Il récupère la zone tous les quarts d’heure.',
-        notes: [
-          'En https, il lui faut tls-cert-bundle, par exemple /etc/ssl/certs/ca-certificates.crt.',
-        ],
-      },
-    },
+    attribution: 'Noms des fournisseurs dans .csv et .json :',
+    limits:
+      'Envoyez la date ou l’ETag de votre copie, et interrogez toutes les dix minutes au plus.',
   },
 };
 

@@ -348,6 +348,30 @@ const en = {
         text: 'Tools written for the AbuseIPDB v2 API work here unchanged.',
         note: 'Requests and answers have the same fields. Scores come from this server’s own lists and reports.',
       },
+      'nginx-list': {
+        note: 'nginx reads deny lines at each request. Above ten thousand entries, use ipset or nftables.',
+      },
+      'nginx-geo': {
+        short: 'a variable for your rules',
+        text: 'Sets $portcullis to 1 for each listed address. Use it in your own rules.',
+        note: 'If a new list has a fault, nginx keeps the old one.',
+      },
+      firehol: { note: 'IPv4 only: its iprange reads no IPv6.' },
+      rbldnsd: {
+        short: 'answers over DNS',
+        text: 'Answers 127.0.0.2 for a listed address, as mail servers expect.',
+        note: 'rbldnsd reloads its files by itself. Replace bl.example.net by your own zone.',
+      },
+      unbound: {
+        short: 'hides bad names',
+        text: 'A response policy zone: your resolver hides names that lead to a listed address.',
+        note: 'Over https it needs tls-cert-bundle, such as /etc/ssl/certs/ca-certificates.crt.',
+      },
+      cron: {
+        short: 'a file for any tool',
+        text: 'Keeps the list as a file. An unchanged list is not sent again.',
+        note: 'Write the command that reloads your tool behind blocklist.txt. It runs for each new list.',
+      },
       'wordpress-forms': { heading: 'Protect WordPress forms', short: 'in the same plugin' },
       captcha: { heading: 'Protect any form' },
       'sign-in-node': { heading: 'Sign in with Node.js' },
@@ -957,6 +981,31 @@ const fr: Words = {
         short: 'même API : changez URL et clé',
         text: 'Les outils écrits pour l’API AbuseIPDB v2 fonctionnent ici tels quels.',
         note: 'Requêtes et réponses ont les mêmes champs. Les scores viennent des listes et signalements de ce serveur.',
+      },
+      'nginx-list': {
+        title: 'nginx, liste',
+        note: 'nginx lit les lignes deny à chaque requête. Au-delà de dix mille entrées, préférez ipset ou nftables.',
+      },
+      'nginx-geo': {
+        short: 'une variable pour vos règles',
+        text: 'Met $portcullis à 1 pour chaque adresse listée. Utilisez-la dans vos règles.',
+        note: 'Si une nouvelle liste a un défaut, nginx garde l’ancienne.',
+      },
+      firehol: { note: 'IPv4 seulement : son outil iprange ne lit pas l’IPv6.' },
+      rbldnsd: {
+        short: 'répond par DNS',
+        text: 'Répond 127.0.0.2 pour une adresse listée, comme l’attendent les serveurs de messagerie.',
+        note: 'rbldnsd recharge ses fichiers lui-même. Remplacez bl.example.net par votre zone.',
+      },
+      unbound: {
+        short: 'cache les mauvais noms',
+        text: 'Une zone de politique : votre résolveur cache les noms qui mènent à une adresse listée.',
+        note: 'En https, il lui faut tls-cert-bundle, par exemple /etc/ssl/certs/ca-certificates.crt.',
+      },
+      cron: {
+        short: 'un fichier pour tout outil',
+        text: 'Garde la liste dans un fichier. Une liste inchangée n’est pas renvoyée.',
+        note: 'Écrivez la commande de rechargement de votre outil après blocklist.txt. Elle s’exécute à chaque nouvelle liste.',
       },
       'wordpress-forms': {
         title: 'Formulaires WordPress',

@@ -92,9 +92,6 @@ const shared = new Set([
   '.signon.secondFactor.code',
   '.account.security.sessionsTitle',
   '.score.words.suspect',
-  ...['nftables', 'haproxy', 'nginx', 'opnsense', 'mikrotik', 'firehol'].map(
-    (name) => `.feeds.recipes.${name}.title`,
-  ),
   '.categories.3', // DDoS
   '.categories.21', // SSH
 ]);

@@ -56,6 +56,7 @@ export const feedsData: FeedsPageData = {
     licence: 'CC BY 4.0',
   },
   requestsPerMinute: 60,
+  nowMs,
   ready: true,
 };
 

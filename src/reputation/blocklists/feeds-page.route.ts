@@ -1,11 +1,13 @@
 /**
  * GET /feeds: the page of the feeds. It is the same for everybody who reads one language, so it is
- * rendered once after each publication and kept.
+ * rendered once after each publication and kept, for a minute: it says how long ago each feed changed.
  */
 
 import { createHash } from 'node:crypto';
 import { clientLimits } from '../../config/limits.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { Language } from '../../core/language.ts';
+import { minuteMs } from '../../core/time.ts';
 import { providerAttribution } from '../../geo/sources.ts';
 import { conditionHeaders, negotiate, type Representation } from '../../http/answer/negotiate.ts';
 import type { Request } from '../../http/request/message.ts';
@@ -24,6 +26,7 @@ interface FeedsPageOptions {
   readonly guard: Guard;
   readonly publisher: Pick<FeedPublisher, 'current' | 'first'>;
   readonly tools: PageTools;
+  readonly clock: Clock;
   readonly feedsUrl: string;
   readonly licence: string;
 }
@@ -34,9 +37,10 @@ export const feedsPageEndpoint = openPage('/feeds', {
 export const feedsSlashEndpoint = openPage('/feeds/');
 
 export function feedsPageRoutes(options: FeedsPageOptions): PlainRoute[] {
-  const { guard, publisher, tools, feedsUrl, licence } = options;
+  const { guard, publisher, tools, clock, feedsUrl, licence } = options;
   let shown: Published | undefined;
-  /** One for each language, of `shown`. */
+  let minute = 0;
+  /** One for each language, of `shown` and `minute`. */
   const kept = new Map<Language, Representation>();
 
   function render(language: Language): Representation {
@@ -47,6 +51,7 @@ export function feedsPageRoutes(options: FeedsPageOptions): PlainRoute[] {
         licence,
         attribution: providerAttribution,
         requestsPerMinute: clientLimits.feeds.max,
+        nowMs: clock.now(),
         ready: shown !== undefined,
       }),
     );
@@ -62,8 +67,9 @@ export function feedsPageRoutes(options: FeedsPageOptions): PlainRoute[] {
 
   async function handle(request: Request) {
     const published = publisher.current() ?? (await publisher.first(firstWaitMs));
-    if (published !== shown) {
-      shown = published;
+    const now = Math.floor(clock.now() / minuteMs);
+    if (published !== shown || now !== minute) {
+      [shown, minute] = [published, now];
       kept.clear();
     }
     const language = languageOf(request);

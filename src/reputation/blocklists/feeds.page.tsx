@@ -1,22 +1,13 @@
-/** The page of the feeds: what there is, how large and how fresh, and how each firewall takes it. */
+/** The page of the feeds: what there is, how large and how fresh, under which terms, and where each is set up. */
 
 import { feedLicenceDefault } from '../../config.ts';
-import { CodeBlock, Fold, Folds, Notice } from '../../web/components/card.tsx';
-import { Icon } from '../../web/components/icon.tsx';
+import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { type Catalogue, frameText } from '../words.ts';
-import {
-  type RecipeName,
-  recipeNames,
-  recipesFor,
-  type Snippet,
-  type SnippetPlace,
-} from './recipes.ts';
-
 export type FeedLabel = keyof Catalogue['feeds']['about'];
 
 export interface FeedFigures {
@@ -43,8 +34,38 @@ export interface FeedsPageData {
   /** Whom to credit for provider names. */
   readonly attribution: { readonly name: string; readonly href: string; readonly licence: string };
   readonly requestsPerMinute: number;
+  readonly nowMs: number;
   /** False until the first build is done. */
   readonly ready: boolean;
+}
+
+/** The program that takes a feed, and its screen of /connect; a feed for programs of one's own has none. */
+const setUps: Readonly<Partial<Record<FeedLabel, readonly [string, string]>>> = {
+  'blocklist.txt': ['cron + curl', 'cron'],
+  'blocklist.ipset': ['iptables', 'ipset'],
+  'blocklist.nft': ['nftables', 'nftables'],
+  'blocklist.haproxy': ['HAProxy', 'haproxy-list'],
+  'blocklist.nginx': ['nginx', 'nginx-list'],
+  'blocklist.geo': ['nginx', 'nginx-geo'],
+  'blocklist.rsc': ['RouterOS', 'mikrotik'],
+  'blocklist.zone': ['rbldnsd', 'rbldnsd'],
+  'blocklist.zone6': ['rbldnsd', 'rbldnsd'],
+  'blocklist.rpz': ['unbound', 'unbound'],
+};
+
+function setUpLink(name: FeedLabel, { feeds: text }: Catalogue): Html {
+  const [program, screen] = setUps[name] ?? [];
+  return screen === undefined || program === undefined ? (
+    <Link href={name === 'changes.json' ? '/docs/feeds#changes' : '/docs/feeds'}>
+      {text.noSetUp}
+      <span class="visually-hidden"> ({name})</span>
+    </Link>
+  ) : (
+    <Link href={`/connect/${screen}`}>
+      {text.setUp(program)}
+      <span class="visually-hidden"> ({name})</span>
+    </Link>
+  );
 }
 
 function feedTable(frame: PageFrame, data: FeedsPageData, text: Catalogue): Html {
@@ -61,6 +82,7 @@ function feedTable(frame: PageFrame, data: FeedsPageData, text: Catalogue): Html
         { title: columns.entries, numeric: true },
         { title: columns.size, numeric: true },
         { title: columns.changed },
+        { title: columns.setUp, plain: true },
       ]}
       rows={data.feeds.map(({ name, now }) => [
         // Changes need a version to begin with.
@@ -83,42 +105,43 @@ function feedTable(frame: PageFrame, data: FeedsPageData, text: Catalogue): Html
             )}
           </>
         ),
-        now === undefined ? none : format.time(now.changedAtMs),
+        now === undefined ? none : format.near(now.changedAtMs, data.nowMs),
+        setUpLink(name, text),
       ])}
     />
   );
 }
 
-function placeTitle(place: SnippetPlace, { feeds: text }: Catalogue): string {
-  return typeof place === 'string' ? text.places[place] : place.file;
-}
-
-function snippet({ id, place, code }: Snippet, step: string, text: Catalogue): Html {
-  const title = placeTitle(place, text);
-  return <CodeBlock id={id} title={title} label={`${step}: ${title}`} code={code} text={text} />;
-}
-
-function recipe(name: RecipeName, snippets: readonly Snippet[], text: Catalogue): Html {
-  const { title, intro, notes } = text.feeds.recipes[name];
+/** Facts of the whole list say how long and how fresh it is, what it holds and who may have it. */
+function listFacts(frame: PageFrame, data: FeedsPageData, text: Catalogue): Html {
+  const format = formatFor(frame.language);
+  const { facts } = text.feeds;
+  const of = (name: FeedLabel) => data.feeds.find((feed) => feed.name === name)?.now;
+  const whole = of('blocklist.txt');
+  const [v4, v6] = (['blocklist.zone', 'blocklist.zone6'] as const).map((name) =>
+    format.number(of(name)?.entries ?? 0),
+  );
+  const rows: readonly (readonly [string, Html, string])[] = [
+    ...(whole === undefined
+      ? []
+      : [
+          [facts.entries, format.number(whole.entries), facts.families(v4!, v6!)] as const,
+          [facts.changed, format.near(whole.changedAtMs, data.nowMs), facts.rebuilt] as const,
+        ]),
+    [facts.score, facts.score75, facts.scoreNote],
+    [facts.access, facts.open, facts.rate(data.requestsPerMinute)],
+  ];
   return (
-    <Fold title={title} level={3}>
-      <div class="recipe-text" id={`set-up-${name}`}>
-        <p>{intro}</p>
-        {notes.length > 0 && (
-          <ul class="ticks">
-            {notes.map((note) => (
-              <li>
-                <Icon name="check" />
-                <span>{note}</span>
-              </li>
-            ))}
-          </ul>
-        )}
-      </div>
-      <div class="recipe-code">
-        {snippets.map((one, i) => snippet(one, `${title} ${i + 1}`, text))}
-      </div>
-    </Fold>
+    <dl class="facts">
+      {rows.map(([name, value, note]) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>
+            {value} <small>{note}</small>
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
@@ -130,7 +153,7 @@ const parameterExamples = [
 
 function parameters({ feeds: text }: Catalogue): Html {
   return (
-    <Fold title={text.parametersTitle} icon="code">
+    <Card title={text.parametersTitle}>
       <dl class="parameters">
         {parameterExamples.map(([name, example]) => (
           <div>
@@ -139,14 +162,14 @@ function parameters({ feeds: text }: Catalogue): Html {
           </div>
         ))}
       </dl>
-    </Fold>
+    </Card>
   );
 }
 
 function terms(data: FeedsPageData, { feeds: text }: Catalogue): Html {
   const { attribution } = data;
   return (
-    <Fold title={text.termsTitle} icon="info">
+    <Card title={text.termsTitle}>
       <p>{data.licence === feedLicenceDefault ? text.freeTerms : data.licence}</p>
       <p class="attribution">
         {text.attribution}{' '}
@@ -156,14 +179,14 @@ function terms(data: FeedsPageData, { feeds: text }: Catalogue): Html {
         {' · '}
         {attribution.licence}
       </p>
-      <p class="card-note">{text.limits(data.requestsPerMinute)}</p>
-    </Fold>
+      <p class="card-note">{text.limits}</p>
+    </Card>
   );
 }
 
 export function feedsPage(frame: PageFrame, data: FeedsPageData): string {
   const text = frameText(frame);
-  const recipes = recipesFor(data.feedsUrl);
+  const fetchCode = `curl -fsS --compressed -R -z blocklist.txt -o blocklist.txt ${data.feedsUrl}/blocklist.txt\n`;
   const isEmpty = data.ready && !data.feeds.some(({ now }) => now !== undefined && now.entries > 0);
   return renderDocument(
     { ...frame, current: 'feeds' },
@@ -172,38 +195,35 @@ export function feedsPage(frame: PageFrame, data: FeedsPageData): string {
       description: text.feeds.description,
       className: 'page-feeds',
       body: (
-        <>
-          <div class="wrap stack">
-            <div class="section-intro page-intro">
-              <h1>{text.feeds.title}</h1>
-              <p class="lede">{text.feeds.lede}</p>
-            </div>
-            {!data.ready && <Notice tone="info">{text.feeds.building}</Notice>}
-            {isEmpty && (
-              <Notice tone="info">
-                {text.feeds.empty} <Link href="/admin/lists">{text.feeds.emptyLink}</Link>
-              </Notice>
-            )}
-            <h2 class="visually-hidden">{text.feeds.tableTitle}</h2>
+        <div class="wrap stack">
+          <div class="section-intro page-intro">
+            <h1>{text.feeds.title}</h1>
+            <p class="lede">{text.feeds.lede}</p>
+          </div>
+          {!data.ready && <Notice tone="info">{text.feeds.building}</Notice>}
+          {isEmpty && (
+            <Notice tone="info">
+              {text.feeds.empty} <Link href="/admin/lists">{text.feeds.emptyLink}</Link>
+            </Notice>
+          )}
+          {listFacts(frame, data, text)}
+          <section class="feed-fetch">
+            <h2>{text.feeds.fetchTitle}</h2>
+            <CodeBlock id="feed-fetch" title="Shell" code={fetchCode} text={text} />
+            <p class="card-note">{text.feeds.fetchText}</p>
+          </section>
+          <section class="feed-fetch">
+            <h2>{text.feeds.tableTitle}</h2>
             {feedTable(frame, data, text)}
             <p class="card-note">
               {text.feeds.moreForms} <Link href="/docs/feeds">{text.feeds.moreFormsLink}</Link>
             </p>
-            <Folds>
-              {parameters(text)}
-              {terms(data, text)}
-            </Folds>
-          </div>
-          <section class="section section-sunken">
-            <div class="wrap">
-              <div class="section-intro">
-                <h2>{text.feeds.setUpTitle}</h2>
-                <p>{text.feeds.setUpText}</p>
-              </div>
-              <Folds>{recipeNames.map((name) => recipe(name, recipes[name], text))}</Folds>
-            </div>
           </section>
-        </>
+          <div class="columns feed-terms">
+            {parameters(text)}
+            {terms(data, text)}
+          </div>
+        </div>
       ),
     },
   );

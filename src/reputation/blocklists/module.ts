@@ -99,7 +99,7 @@ export function openBlocklists(
   return {
     routes: [
       blacklistRoute({ guard, geo, blacklist, queue }),
-      ...feedsPageRoutes({ guard, publisher, tools, feedsUrl, licence }),
+      ...feedsPageRoutes({ guard, publisher, tools, clock, feedsUrl, licence }),
       ...feedRoutes({ ...frontEnd, publisher }),
       namedFeedRoute({ ...frontEnd, builds: named, find: namedFeeds.find }),
       ...taxiiRoutes({

@@ -1,25 +1,23 @@
 /**
- * The recipes by which each firewall takes its feed: the texts of the page of the feeds, in one place, since
+ * The recipes by which each firewall takes its feed: the texts of the screens of /connect, in one place, since
  * the system tests run these very texts with the tools of Debian. All are to be pasted by root.
  *
  * Each feed is fetched by one small script that asks with the date of what it has, puts a new list
  * in place whole, and runs the tool's command only then, or when the machine was started anew.
  */
 
-/** In the order of the page. */
-export const recipeNames = [
-  'refresh',
-  'ipset',
-  'nftables',
-  'haproxy',
-  'nginx',
-  'opnsense',
-  'mikrotik',
-  'firehol',
-  'rbldnsd',
-  'unbound',
-] as const;
-export type RecipeName = (typeof recipeNames)[number];
+export type RecipeName =
+  | 'refresh'
+  | 'ipset'
+  | 'nftables'
+  | 'haproxy'
+  | 'nginx'
+  | 'nginxGeo'
+  | 'opnsense'
+  | 'mikrotik'
+  | 'firehol'
+  | 'rbldnsd'
+  | 'unbound';
 
 /** The place for a text: a shell of root, a field of a form, a router's console, a file of that path. */
 export type SnippetPlace = 'shell' | 'address' | 'routeros' | { readonly file: string };
@@ -101,8 +99,8 @@ flush chain inet portcullis input
 ${families.map((v) => `add rule inet portcullis input ${nftFamily[v]} saddr @blocklist${v} drop`).join('\n')}
 `;
 
-const fireholList = (feedsUrl: string) => `update portcullis 10 0 ipv4 both \\
-  "${feedsUrl}/blocklist.txt?ipVersion=4" \\
+const fireholList = (feedsUrl: string, choice: RecipeChoice) => `update portcullis 10 0 ipv4 both \\
+  "${feedsUrl}/blocklist.txt${queryOf({ ...choice, family: '4' })}" \\
   remove_comments \\
   "attacks" "Portcullis blocklist" "Portcullis" "${feedsUrl}"
 `;
@@ -190,6 +188,8 @@ export function recipesFor(
         'nginx -t && nginx -s reload',
         cron('nginx', 'blocklist.nginx', 'nginx -s reload'),
       ),
+    ],
+    nginxGeo: [
       file(
         'nginx-geo',
         '/etc/nginx/conf.d/portcullis-geo.conf',
@@ -211,7 +211,7 @@ export function recipesFor(
     ],
     mikrotik: [{ id: 'mikrotik-run', place: 'routeros', code: routerScript(feedsUrl, choice) }],
     firehol: [
-      file('firehol-list', '/etc/firehol/ipsets.d/portcullis.conf', fireholList(feedsUrl)),
+      file('firehol-list', '/etc/firehol/ipsets.d/portcullis.conf', fireholList(feedsUrl, choice)),
       shell('firehol-run', 'update-ipsets enable portcullis', 'update-ipsets'),
       file('firehol-rules', '/etc/firehol/firehol.conf', fireholRules),
     ],
@@ -230,20 +230,24 @@ export function recipesFor(
       ),
     ],
     unbound: [
-      file('unbound-zone', '/etc/unbound/unbound.conf.d/portcullis.conf', unboundZone(feedsUrl)),
+      file(
+        'unbound-zone',
+        '/etc/unbound/unbound.conf.d/portcullis.conf',
+        unboundZone(feedsUrl, choice),
+      ),
       shell('unbound-run', 'unbound-checkconf && systemctl restart unbound'),
     ],
   };
 }
 
 /** `respip` must come before the modules that resolve. */
-function unboundZone(feedsUrl: string): string {
+function unboundZone(feedsUrl: string, choice: RecipeChoice): string {
   return [
     'server:',
     '  module-config: "respip validator iterator"',
     'rpz:',
     '  name: "portcullis.rpz"',
-    `  url: "${feedsUrl}/blocklist.rpz"`,
+    `  url: "${feedsUrl}/blocklist.rpz${queryOf(choice)}"`,
     '  zonefile: "/var/lib/unbound/portcullis.rpz"',
     '',
   ].join('\n');

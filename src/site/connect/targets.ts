@@ -172,6 +172,13 @@ const recipeSays: Readonly<Record<string, StepName>> = {
   'haproxy-run': 'reload',
   'opnsense-url': 'opnsense',
   'mikrotik-run': 'mikrotik',
+  'refresh-run': 'load',
+  'nginx-run': 'load',
+  'nginx-geo-run': 'load',
+  'firehol-run': 'load',
+  'firehol-rules': 'addLines',
+  'rbldnsd-run': 'load',
+  'unbound-run': 'restartResolver',
 };
 
 function feedTargets({ secureUrl }: TargetFacts): Part[] {
@@ -180,15 +187,20 @@ function feedTargets({ secureUrl }: TargetFacts): Part[] {
     title: string,
     letters: string,
     recipe: RecipeName,
-    /** It needs no script of ours. */
+    /** It needs no script of ours, or brings it. */
     isAlone = false,
+    choices: readonly ('family' | 'score')[] = ['family', 'score'],
   ) => ({
     name,
     title,
     letters,
-    choices: ['family', 'score'] as const,
+    choices,
     steps({ family, score, mark }: SampleValues) {
-      const chosen = { family, mark, score: score === usualScore ? undefined : score };
+      const chosen = {
+        mark,
+        family: choices.includes('family') ? family : undefined,
+        score: score === usualScore || !choices.includes('score') ? undefined : score,
+      };
       const recipes = recipesFor(`${secureUrl}/feeds`, chosen);
       const steps = (isAlone ? recipes[recipe] : [recipes.refresh[0]!, ...recipes[recipe]]).map(
         (one): ConnectStep => ({ ...one, says: recipeSays[one.id] ?? 'saveFile' }),
@@ -207,6 +219,12 @@ function feedTargets({ secureUrl }: TargetFacts): Part[] {
     of('ipset', 'iptables + ipset', 'ipt', 'ipset'),
     of('opnsense', 'OPNsense, pfSense', 'OPN', 'opnsense', true),
     of('mikrotik', 'MikroTik RouterOS', 'MT', 'mikrotik', true),
+    of('nginx-list', 'nginx, list', 'ng', 'nginx', false, ['family']),
+    of('nginx-geo', 'nginx, geo', 'geo', 'nginxGeo', false, ['family']),
+    of('firehol', 'FireHOL', 'FH', 'firehol', true, ['score']),
+    of('rbldnsd', 'rbldnsd', 'rbl', 'rbldnsd', false, []),
+    of('unbound', 'unbound', 'Un', 'unbound', true, ['family']),
+    of('cron', 'cron + curl', '>_', 'refresh', true),
   ];
 }
 

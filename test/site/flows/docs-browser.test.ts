@@ -110,8 +110,9 @@ it('pages of the documentation are in order, with and without their script', asy
         assert.ok(isClean(excerpt, lines), `${word}: ${excerpt}`);
       }
     }
-    const [, second] = await searchFor(page, 'nginx', '/connect/nginx');
-    assert.equal(second, '/docs/gate');
+    assert.deepEqual((await searchFor(page, 'nginx', '/connect/nginx')).slice(0, 4), [
+      ...['/connect/nginx', '/connect/nginx-list', '/connect/nginx-geo', '/docs/gate'],
+    ]);
     await page
       .getByRole('status')
       .getByText(/^\d results$/)

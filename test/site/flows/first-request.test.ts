@@ -36,6 +36,8 @@ describe('the first request', () => {
       ['haproxy-list', (mark) => `/feeds/blocklist.haproxy?mark=${mark}`],
       ['opnsense', (mark) => `/feeds/blocklist.txt?aggregate=1&mark=${mark}`],
       ['mikrotik', (mark) => `/feeds/blocklist.rsc?aggregate=1&mark=${mark}`],
+      ['unbound', (mark) => `/feeds/blocklist.rpz?mark=${mark}`],
+      ['firehol', (mark) => `/feeds/blocklist.txt?ipVersion=4&mark=${mark}`],
       ['nginx', (mark) => `/gate/check?mode=nginx&mark=${mark}`],
       ['caddy', (mark) => `/gate/check?challenge=50&block=75&mark=${mark}`],
       ['traefik', (mark) => `/gate/check?mark=${mark}`],

@@ -10,7 +10,6 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   type RecipeChoice,
-  recipeNames,
   recipesFor,
   type Snippet,
 } from '../../../src/reputation/blocklists/recipes.ts';
@@ -48,9 +47,10 @@ export async function openMachine(
     mkdirSync(at(`/${folder}`), { recursive: true });
   }
   const snippets = new Map<string, Snippet>(
-    (
-      options.snippets ?? recipeNames.flatMap((name) => recipesFor(feedsUrl, options.choice)[name])
-    ).map((one) => [one.id, one]),
+    (options.snippets ?? Object.values(recipesFor(feedsUrl, options.choice)).flat()).map((one) => [
+      one.id,
+      one,
+    ]),
   );
   let holder: ChildProcess | undefined;
   if (options.network) {
