@@ -88,3 +88,20 @@ it('a full disk ends no command that needs a new file: each is refused in words,
     directory.remove();
   }
 });
+
+it('a file system that is read-only is told as one, with the way on', (t) => {
+  if (!hasTool(t, 'unshare')) return;
+  if (!hasMountNamespace(t)) return;
+  const directory = makeTempDir('read-only');
+  const script = `
+    mount --make-rprivate /
+    mount --bind "${directory.path}" "${directory.path}"
+    mount -o remount,bind,ro "${directory.path}"
+    exec "$0" "$@"`;
+  const command = ['--mount', 'sh', '-ec', script, process.execPath, program, 'account', 'list'];
+  const env = { ...process.env, DATA_DIR: directory.path };
+  const { status, stderr } = spawnSync('unshare', command, { encoding: 'utf8', env });
+  assert.equal(status, 1);
+  assert.match(stderr, /^portcullis: .* is read-only \(EROFS\).*: copy DATA_DIR to a disk .*\n$/);
+  directory.remove();
+});

@@ -202,7 +202,12 @@ function refusal(directory: string, { code = '', message }: NodeJS.ErrnoExceptio
       `${directory} lies on a file system without locks (${code}): two processes could write the store at once. Put DATA_DIR on a local disk`,
     );
   }
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+  if (code === 'EROFS') {
+    return new OperatorError(
+      `${directory} lies on a file system that is read-only (${code}), as one is after faults of its disk: copy DATA_DIR to a disk that takes writes, and run this there`,
+    );
+  }
+  if (code === 'EACCES' || code === 'EPERM') {
     return new OperatorError(
       `${join(directory, claimFile)} can't be written (${code}): run this as the user that DATA_DIR belongs to, who must own that file too`,
     );
