@@ -27,6 +27,7 @@ import type { ServiceFacts } from '../console/service/system.page.tsx';
 import type { BoundedTables } from '../core/bounded-tables.ts';
 import { fail, ok } from '../core/result.ts';
 import { createScheduler } from '../core/scheduling.ts';
+import { scoreBand } from '../core/score-band.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
 import { unknownProvider } from '../geo/reader.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
@@ -65,6 +66,7 @@ import { newestReports } from '../reputation/reports/store/report-history.ts';
 import type { StoredReport } from '../reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../reputation/reports/store/report-store.ts';
 import { createAnonymousReports, createRemovals } from '../reputation/requests/queue.ts';
+import { contributionKinds, kindOf, refOf } from '../reputation/state/contributions.ts';
 import { budgetBaseOf } from '../reputation/votes/votes.ts';
 import { catalogueFor } from '../reputation/words.ts';
 import type { SignonModule } from '../signon/module.ts';
@@ -107,6 +109,7 @@ export function openConsole(sources: ConsoleSources) {
   const { store, state, clock, check, operations, pageBuilder, catchUp } = sources;
   const removals = createRemovals(sources);
   const anonymousReports = createAnonymousReports(sources);
+  const listRows = listRowsOf(sources);
   const reads: ConsoleReads = {
     audit: createAuditLog(sources),
     operations,
@@ -126,7 +129,8 @@ export function openConsole(sources: ConsoleSources) {
     removals,
     lists: {
       list: async () => (await listSubscriptions(store)).map(shownList),
-      loaded: () => loadedLists(sources),
+      blocking: () => blockingOf(sources, listRows),
+      loaded: () => loadedLists(sources, listRows),
       offers: offeredLists,
     },
     feeds: {
@@ -402,19 +406,84 @@ function errorsOf(
   };
 }
 
+/** The walk over all rows is done at most this often. */
+const listRowsHoldMs = 5_000;
+
+interface ListRows {
+  readonly rows: number;
+  /** Of these rows, how many have a score that blocks. */
+  readonly blocking: number;
+}
+type ReadListRows = () => Promise<(number: number) => ListRows>;
+
+/** Returns what reads the rows in force of each list, by the number of its source. */
+function listRowsOf({ state, clock }: Sources<'state' | 'clock'>): ReadListRows {
+  const { contributions } = state.entries;
+  let countedAt = Number.NEGATIVE_INFINITY;
+  let counted: ReturnType<ReadListRows> | undefined;
+
+  async function count(): ReturnType<ReadListRows> {
+    const rows: number[] = [];
+    const blocking: number[] = [];
+    const scheduler = createScheduler();
+    for (let node = 1; node <= contributions.highest(); node++) {
+      if ((node & 0xfff) === 0 && scheduler.shouldYield()) await scheduler.yield();
+      const tag = contributions.tag[node]!;
+      if (contributions.owner[node] === 0 || !listKinds.has(kindOf(tag))) continue;
+      const number = refOf(tag);
+      rows[number] = (rows[number] ?? 0) + 1;
+      if (kindOf(tag) !== contributionKinds.seed) continue;
+      const score = contributions.listed[node]! & 0xff;
+      if (scoreBand(score) === 'malicious') blocking[number] = (blocking[number] ?? 0) + 1;
+    }
+    return (number) => ({ rows: rows[number] ?? 0, blocking: blocking[number] ?? 0 });
+  }
+
+  return () => {
+    const now = clock.monotonicMs();
+    if (counted === undefined || now - countedAt >= listRowsHoldMs) {
+      countedAt = now;
+      counted = count();
+    }
+    return counted;
+  };
+}
+
+const listKinds: ReadonlySet<number> = new Set([
+  contributionKinds.seed,
+  contributionKinds.anon,
+  contributionKinds.good,
+]);
+
+/** Returns how many rows block, by the name of a list of bad addresses. */
+async function blockingOf(
+  { state }: Sources<'state'>,
+  readRows: ReadListRows,
+): Promise<ReadonlyMap<string, number>> {
+  const rowsOf = await readRows();
+  const bad = state.sources.list().filter(({ list }) => list === 'seed');
+  return new Map(bad.map(({ source, number }) => [source, rowsOf(number).blocking]));
+}
+
 /** Returns lists that operators loaded by hand; fetched ones are shown with their subscription. */
-async function loadedLists({ store, state }: Sources<'store' | 'state'>): Promise<LoadedList[]> {
+async function loadedLists(
+  { store, state }: Sources<'store' | 'state'>,
+  readRows: ReadListRows,
+): Promise<LoadedList[]> {
+  const rowsOf = await readRows();
   const fetched = new Set(
     (await listSubscriptions(store)).map(({ list, name }) => `${list}/${name}`),
   );
   return state.sources
     .list()
     .flatMap((one) => {
-      const { source, list, complete, refreshedAtMs, holdUntilMs } = one;
+      const { source, list, number, complete, refreshedAtMs, holdUntilMs } = one;
       const isHere = fetched.has(`${list}/${source}`) || groupOfList(one) !== undefined;
       if (isHere || list === 'allow') return [];
       const times = { loadedAt: refreshedAtMs, endsAt: holdUntilMs };
-      return [{ name: source, kind: list, complete, ...times }];
+      const { rows, blocking } = rowsOf(number);
+      const facts = { rows, blocking: list === 'seed' ? blocking : undefined };
+      return [{ name: source, kind: list, complete, ...times, ...facts }];
     })
     .sort((a, b) => b.loadedAt - a.loadedAt);
 }

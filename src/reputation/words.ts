@@ -267,7 +267,14 @@ const en = {
     report: {
       title: 'Report',
       lede: 'What did it do?',
-      categories: 'Categories',
+      categories: 'Choose all that fit',
+      groups: {
+        usual: 'Most common',
+        web: 'Web sites',
+        mail: 'Mail and fraud',
+        network: 'Network and servers',
+        machine: 'What the address is',
+      },
       noCategory: 'Choose at least one.',
       comment: 'Comment',
       commentHint:
@@ -632,7 +639,14 @@ const fr: typeof en = {
     report: {
       title: 'Signaler',
       lede: 'Qu’a-t-elle fait ?',
-      categories: 'Catégories',
+      categories: 'Choisissez tout ce qui convient',
+      groups: {
+        usual: 'Les plus courantes',
+        web: 'Sites web',
+        mail: 'E-mail et fraude',
+        network: 'Réseau et serveurs',
+        machine: 'Nature de l’adresse',
+      },
       noCategory: 'Choisissez-en au moins une.',
       comment: 'Commentaire',
       commentHint:

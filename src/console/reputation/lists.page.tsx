@@ -67,6 +67,9 @@ export interface LoadedList {
   /** Milliseconds since 1970. */
   readonly loadedAt: number;
   readonly endsAt: number;
+  readonly rows: number;
+  /** Rows whose score blocks; undefined for a list that gives none. */
+  readonly blocking: number | undefined;
 }
 
 export interface OfferedListFacts {
@@ -109,6 +112,8 @@ export interface ShownPreview {
 interface ListsView extends ConsoleView {
   readonly lists: readonly FetchedList[];
   readonly loaded: readonly LoadedList[];
+  /** How many rows block, by the name of a list of bad addresses. */
+  readonly blocking: ReadonlyMap<string, number>;
   readonly offers: readonly OfferedListFacts[];
   readonly preview?: ShownPreview;
 }
@@ -136,8 +141,6 @@ function ownList(frame: PageFrame, view: ListsView): Html {
           required
           mono
         />
-        <FormatFields text={text} view={view} faultAt={faultAt} />
-        <Secrets text={text} at="preview" isOpen={preview?.asks === true} />
         <p>
           <Button
             label={text.preview}
@@ -145,6 +148,10 @@ function ownList(frame: PageFrame, view: ListsView): Html {
             icon="search"
           />
         </p>
+        <div class="own-list-more">
+          <FormatFields text={text} view={view} faultAt={faultAt} />
+          <Secrets text={text} at="preview" isOpen={preview?.asks === true} />
+        </div>
       </Form>
       {preview?.found && previewOf(frame, view, preview.url, preview.found)}
     </Card>
@@ -323,52 +330,68 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
     <section class="inbox-needs" aria-labelledby="catalogue">
       <h2 id="catalogue">{text.catalogue}</h2>
       <p class="source-note">{text.catalogueLede}</p>
-      <ul class="offers">
-        {view.offers.map(({ name, title, terms, falsePositives, rowsAbout }) => {
-          const list = byName.get(name);
-          const isOn = list !== undefined;
-          return (
-            <li>
-              <span class="offer-name">
-                <strong>{title}</strong>
-                <span class="source-note">{about[name]}</span>
-                {list?.failure && (
-                  <span class="offer-failure breaks">{inWords(frame, list.failure)}</span>
-                )}
-              </span>
-              <span>
-                <Link href={terms} rel="noreferrer">
-                  {text.terms}
-                </Link>
-              </span>
-              <Badge
-                label={text.falsePositives[falsePositives]}
-                tone={falsePositiveTones[falsePositives]}
-              />
-              <span class="offer-rows">
-                {list === undefined
-                  ? rowsAbout === undefined
-                    ? text.sizeUnknown
-                    : text.sizeAbout(format.number(rowsAbout))
-                  : list.rows > 0
-                    ? text.rowCount(format.number(list.rows))
-                    : text.states[list.state]}
-              </span>
-              <Form csrf={view.csrf} action={`${consolePaths.lists}/change`}>
-                <Hidden name="do" value={isOn ? 'off' : 'on'} />
-                <Hidden name="name" value={name} />
-                <button
-                  class="switch-button"
-                  type="submit"
-                  role="switch"
-                  aria-checked={isOn ? 'true' : 'false'}
-                  aria-label={title}
+      <div class="offers-frame">
+        <p class="offers-head" aria-hidden="true">
+          <span>{text.name}</span>
+          <span>{text.terms}</span>
+          <span>{text.falsePositivesHead}</span>
+          <span>{text.rows}</span>
+          <span>{text.isOn}</span>
+        </p>
+        <ul class="offers">
+          {view.offers.map(({ name, title, terms, falsePositives, rowsAbout }) => {
+            const list = byName.get(name);
+            const isOn = list !== undefined;
+            const blocking = view.blocking.get(name);
+            return (
+              <li>
+                <span class="offer-name">
+                  <strong>{title}</strong>
+                  <span class="source-note">{about[name]}</span>
+                  {list?.failure && (
+                    <span class="offer-failure breaks">{inWords(frame, list.failure)}</span>
+                  )}
+                </span>
+                <span>
+                  <Link href={terms} rel="noreferrer">
+                    {text.terms}
+                  </Link>
+                </span>
+                <Badge
+                  label={text.falsePositives[falsePositives]}
+                  tone={falsePositiveTones[falsePositives]}
                 />
-              </Form>
-            </li>
-          );
-        })}
-      </ul>
+                <span class="offer-rows">
+                  {list === undefined
+                    ? rowsAbout === undefined
+                      ? text.sizeUnknown
+                      : text.sizeAbout(format.number(rowsAbout))
+                    : list.rows > 0
+                      ? text.rowCount(format.number(list.rows))
+                      : text.states[list.state]}
+                  {list !== undefined && list.freshAt > 0 && (
+                    <small>
+                      {blocking !== undefined && <>{text.blockingOf(format.number(blocking))} · </>}
+                      {format.near(list.freshAt, view.now)}
+                    </small>
+                  )}
+                </span>
+                <Form csrf={view.csrf} action={`${consolePaths.lists}/change`}>
+                  <Hidden name="do" value={isOn ? 'off' : 'on'} />
+                  <Hidden name="name" value={name} />
+                  <button
+                    class="switch-button"
+                    type="submit"
+                    role="switch"
+                    aria-checked={isOn ? 'true' : 'false'}
+                    aria-label={title}
+                  />
+                </Form>
+              </li>
+            );
+          })}
+        </ul>
+      </div>
     </section>
   );
 }
@@ -384,19 +407,28 @@ function toneOf({ state }: FetchedList): BadgeTone {
   return state === 'active' ? 'accent' : 'neutral';
 }
 
-function loadedTable(frame: PageFrame, loaded: readonly LoadedList[]): Html {
+function loadedTable(frame: PageFrame, { loaded, now }: ListsView): Html {
   const text = frameText(frame).console.lists;
   const format = formatFor(frame.language);
-  const rows = loaded.map(({ name, kind, complete, loadedAt, endsAt }) => [
+  const rows = loaded.map(({ name, kind, complete, loadedAt, endsAt, rows: count, blocking }) => [
     <strong class="breaks">{name}</strong>,
     text.kinds[kind],
-    complete ? format.time(loadedAt) : text.unfinished,
-    format.time(endsAt),
+    format.number(count),
+    blocking === undefined ? '–' : format.number(blocking),
+    complete ? format.near(loadedAt, now) : text.unfinished,
+    format.near(endsAt, now),
   ]);
-  const columns = [text.name, text.kind, text.loadedAt, text.endsAt].map((title) => ({ title }));
+  const columns = [
+    ...[{ title: text.name }, { title: text.kind }],
+    ...[text.rows, text.blocking].map((title) => ({ title, numeric: true })),
+    ...[{ title: text.loadedAt }, { title: text.endsAt }],
+  ];
   return (
     <div class="inbox-needs">
       <h2>{text.others}</h2>
+      <p class="source-note">
+        {text.othersLede} {text.blockingHint}
+      </p>
       <Table caption={text.others} columns={columns} rows={rows} stack />
     </div>
   );
@@ -408,6 +440,10 @@ export function listsPage(frame: PageFrame, view: ListsView): string {
   const format = formatFor(frame.language);
   const isBad = ({ kind }: LoadedList) => kind !== 'good';
   const isFirst = view.lists.length === 0 && !view.loaded.some(isBad);
+  const blockingCell = (name: string) => {
+    const blocking = view.blocking.get(name);
+    return blocking === undefined ? '–' : format.number(blocking);
+  };
   const rows = view.lists.map((one) => [
     <>
       <strong class="breaks">{one.name}</strong>
@@ -432,7 +468,8 @@ export function listsPage(frame: PageFrame, view: ListsView): string {
         {`+${format.number(one.added)} −${format.number(one.removed)}`}
       </span>
     </>,
-    <span class="moment">{one.freshAt === 0 ? all.never : format.time(one.freshAt)}</span>,
+    blockingCell(one.name),
+    one.freshAt === 0 ? all.never : format.near(one.freshAt, view.now),
     <div class="acts">
       {ordersFor(one).map((order) => (
         <ActButton
@@ -447,7 +484,7 @@ export function listsPage(frame: PageFrame, view: ListsView): string {
   ]);
   const columns = [
     ...[text.name, text.state],
-    { title: text.rows, numeric: true },
+    ...[text.rows, text.blocking].map((title) => ({ title, numeric: true })),
     ...[text.fresh, text.actions],
   ];
   return consolePage(frame, view, {
@@ -460,7 +497,7 @@ export function listsPage(frame: PageFrame, view: ListsView): string {
         {isFirst && catalogue(frame, view)}
         {ownList(frame, view)}
         {!isFirst && catalogue(frame, view)}
-        {view.loaded.length > 0 && loadedTable(frame, view.loaded)}
+        {view.loaded.length > 0 && loadedTable(frame, view)}
       </>
     ),
   });

@@ -113,6 +113,8 @@ export interface AddressReads {
     list(): Promise<readonly FetchedList[]>;
     /** Returns the lists that no source fetches, the last loaded first. */
     loaded(): Promise<readonly LoadedList[]>;
+    /** Counts the rows that block, by the name of a list of bad addresses. */
+    blocking(): Promise<ReadonlyMap<string, number>>;
     readonly offers: readonly OfferedListFacts[];
   };
   readonly feeds: {
@@ -174,8 +176,12 @@ export function addressScreens(parts: PartsWithInbox, reads: AddressReads): Plai
   }
 
   async function readLists() {
-    const [lists, loaded] = await Promise.all([reads.lists.list(), reads.lists.loaded()]);
-    return { lists, loaded, offers: reads.lists.offers };
+    const [lists, loaded, blocking] = await Promise.all([
+      reads.lists.list(),
+      reads.lists.loaded(),
+      reads.lists.blocking(),
+    ]);
+    return { lists, loaded, blocking, offers: reads.lists.offers };
   }
 
   /** POST /admin/lists/preview, and the same page once more where its list was refused. */

@@ -177,45 +177,53 @@ function wayToCount(frame: PageFrame, { account, address }: ReportPageData): Htm
   const words = frameText(frame).requests.report;
   const link =
     account === 'keyless' ? (
-      <LinkButton label={words.makeKey} href="/account/keys" kind="secondary" />
+      <Link href="/account/keys">{words.makeKey}</Link>
     ) : (
-      <LinkButton
-        label={words.signIn}
-        href={`/signin?return=${encodeURIComponent(`/report?address=${address}`)}`}
-        kind="secondary"
-      />
+      <Link href={`/signin?return=${encodeURIComponent(`/report?address=${address}`)}`}>
+        {words.signIn}
+      </Link>
     );
   return (
-    <>
-      <Notice tone="info">{account === 'keyless' ? words.noKey : words.noAccount}</Notice>
-      <p>{link}</p>
-    </>
+    <Notice tone="info">
+      {account === 'keyless' ? words.noKey : words.noAccount} {link}
+    </Notice>
   );
 }
+
+/** Numbers of categories: what is told most comes first, and the rest by what was attacked. */
+const categoryGroups = {
+  usual: [22, 18, 14, 21, 19, 11],
+  web: [16, 10, 12],
+  mail: [7, 3, 8],
+  network: [15, 4, 5, 17, 6, 1, 2],
+  machine: [20, 23, 9, 13],
+} as const;
 
 function categoryChoice(frame: PageFrame, chosen: readonly string[], isMissing: boolean): Html {
   const text = frameText(frame);
   const words = text.requests.report;
-  const named = text.categories
-    .map((name, i) => ({ name, number: String(i + 1) }))
-    .sort((a, b) => a.name.localeCompare(b.name, frame.language));
   return (
     <fieldset class={isMissing ? 'category-choice has-error' : 'category-choice'}>
       <legend>{words.categories}</legend>
       {isMissing && <p class="field-error">{words.noCategory}</p>}
-      <div class="category-grid">
-        {named.map(({ name, number }) => (
-          <label>
-            <input
-              type="checkbox"
-              name="categories"
-              value={number}
-              checked={chosen.includes(number)}
-            />{' '}
-            <span>{name}</span>
-          </label>
-        ))}
-      </div>
+      {Object.entries(categoryGroups).map(([group, numbers]) => (
+        <div class="category-group" role="group" aria-labelledby={`categories-${group}`}>
+          <p id={`categories-${group}`}>{words.groups[group as keyof typeof categoryGroups]}</p>
+          <div class="category-grid">
+            {numbers.map((number) => (
+              <label>
+                <input
+                  type="checkbox"
+                  name="categories"
+                  value={String(number)}
+                  checked={chosen.includes(String(number))}
+                />{' '}
+                <span>{text.categories[number - 1]}</span>
+              </label>
+            ))}
+          </div>
+        </div>
+      ))}
     </fieldset>
   );
 }

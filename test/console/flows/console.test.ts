@@ -98,6 +98,9 @@ it('shows a list that was loaded by hand', async () => {
   };
   await within(isShown, 'the list');
   assert.ok(body.includes('bad addresses') && !body.includes('There is no list yet.'));
+  const row = body.split('<tr').find((one) => one.includes('>by-hand<'))!;
+  const counts = [...row.matchAll(/<td[^>]*>(\d+)<\/td>/g)].map(([, count]) => count);
+  assert.deepEqual(counts, ['1', '1'], 'its rows, and how many of them block');
 });
 
 it('shows every screen to nobody but its reader, in both languages', async () => {

@@ -26,7 +26,16 @@ async function summary(ip: string) {
 }
 
 it('a report by hand wants an account with a key, and counts at once', async () => {
-  assert.match((await person.get(`/report?address=${address}`)).body, /href="\/account\/keys"/);
+  const form = (await person.get(`/report?address=${address}`)).body;
+  assert.match(form, /href="\/account\/keys"/);
+  const offered = [...form.matchAll(/name="categories" value="(\d+)"/g)].map(([, one]) =>
+    Number(one),
+  );
+  assert.equal(offered[0], 22, 'the most common one comes first');
+  assert.deepEqual(
+    offered.toSorted((one, other) => one - other),
+    Array.from({ length: 23 }, (_, i) => i + 1),
+  );
   await server.cliJson('key', 'create', email);
   const page = await (async () => {
     let found = await person.get(`/report?address=${address}`);
