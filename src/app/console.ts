@@ -411,7 +411,7 @@ const listRowsHoldMs = 5_000;
 
 interface ListRows {
   readonly rows: number;
-  /** Of these rows, how many have a score that blocks. */
+  /** Rows whose score blocks. */
   readonly blocking: number;
 }
 type ReadListRows = () => Promise<(number: number) => ListRows>;

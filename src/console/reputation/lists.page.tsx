@@ -112,7 +112,7 @@ export interface ShownPreview {
 interface ListsView extends ConsoleView {
   readonly lists: readonly FetchedList[];
   readonly loaded: readonly LoadedList[];
-  /** How many rows block, by the name of a list of bad addresses. */
+  /** Counts of rows that block, by the name of a list of bad addresses. */
   readonly blocking: ReadonlyMap<string, number>;
   readonly offers: readonly OfferedListFacts[];
   readonly preview?: ShownPreview;
