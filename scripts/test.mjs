@@ -8,10 +8,10 @@
  *     npm run test:system               what needs other packages and tools; tiny runs of the benches
  *
  * The first two and the last are all there is. A process runs some files of one wing, one after the other, since
- * loading their modules is much of what a file costs: each is a suite that has the file's name. A flow, and a file that
- * changes what all of a process share, has a process of its own. Two processes more run at once than there are cores, since a third of
- * their time is waiting; of the system tests one more, since they wait for other programs. The
- * list comes from the sources, so a stale file in dist/ never runs. At the end stand the ten slowest files, and in the last line the counts:
+ * loading their modules is much of what a file costs: each is a suite that has the file's name. A flow, a long file, and one that
+ * changes what all of a process share, has a process of its own. Three processes more run at once than there are cores, since much of
+ * their time is waiting; two more of `--rest`, whose floods fill the machine; of the system tests one more, since they wait for
+ * other programs. The list comes from the sources, so a stale file in dist/ never runs. At the end stand the ten slowest files, and in the last line the counts:
  * `12 passed, 0 failed, 1 skipped (wrk)`, with the tools whose absence ALLOW_MISSING allowed, and what
  * of the tests that was.
  */
@@ -82,10 +82,16 @@ const singleThread = [
 const hasThreads = /\bthreadCounts\b/;
 const everyday = 'flows with 3 threads, no browsers, kills or floods; npm run test:rest has them';
 const halves = {
-  everyday: { threads: '3', has: (file, text) => !isLongFile(file, text), note: everyday },
+  everyday: {
+    threads: '3',
+    has: (file, text) => !isLongFile(file, text),
+    more: 3,
+    note: everyday,
+  },
   rest: {
     threads: '1',
     has: (file, text) => isLongFile(file, text) || singleThread.includes(file),
+    more: 2,
     note: 'the rest of npm test: flows of threads with 1, browsers, kills, floods, words that are read',
   },
 };
@@ -93,9 +99,8 @@ const halves = {
 /** Changes or measures what all files of a process share. */
 const isAlone =
   /\bmock\.|process\.(on|once|exit|chdir|umask)\(|process\.(env\.\w+|exitCode) = |memoryUsage|gc\(|resourceUsage|cpuUsage/;
-/** Tests without a server, of the wings whose files were seen to run together. */
-const canShare =
-  /^(access|commands|console|core|geo|integrations|ip|operations|reputation|signon|storage|web)\/(?!flows\/)/;
+/** All but flows, which start servers, and what stands in no wing. */
+const canShare = /^[a-z]+\/(?!flows\/)/;
 const groupMax = 10;
 
 /** Bytes that must be free in memory, many times what all files that run at once hold. */
@@ -152,7 +157,7 @@ const run = spawn(
     '--test',
     // A file that hangs fails, and the others are told of.
     `--test-timeout=${fileMsMax}`,
-    `--test-concurrency=${availableParallelism() + (isSystem ? 1 : 2)}`,
+    `--test-concurrency=${availableParallelism() + (isSystem ? 1 : (half?.more ?? 2))}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
     '--test-reporter=./scripts/test-totals.mjs',
@@ -250,8 +255,9 @@ function grouped(all) {
   for (const file of all) {
     const [wing] = file.split('/');
     const text = readFileSync(join('test', file), 'utf8');
-    if (!canShare.test(file) || isAlone.test(text)) alone.push(compiledOf(file));
-    else wings.set(wing, [...(wings.get(wing) ?? []), file]);
+    if (!canShare.test(file) || isAlone.test(text) || isLongFile(file, text)) {
+      alone.push(compiledOf(file));
+    } else wings.set(wing, [...(wings.get(wing) ?? []), file]);
   }
   mkdirSync(groupFolder, { recursive: true });
   const groups = [...wings].flatMap(([wing, some]) => {

@@ -232,6 +232,9 @@ function readContributions(bytes: Uint8Array, at: number, row: EntryRow): number
   return at > bytes.length ? -1 : at;
 }
 
+/** Most pages are empty. */
+const nothing = new Uint8Array(0);
+
 export function createPageWriter() {
   let bytes = new Uint8Array(4_096);
   let length = 0;
@@ -300,6 +303,6 @@ export function createPageWriter() {
       u32(floatBits[0]!);
     },
     /** Returns a copy of the bytes written since `clear`. */
-    copy: () => bytes.slice(0, length),
+    copy: () => (length === 0 ? nothing : bytes.slice(0, length)),
   };
 }

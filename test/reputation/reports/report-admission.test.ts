@@ -20,7 +20,7 @@ function admissionOf(world: World) {
 }
 
 function worldWithQuota(writePerMinute: number): World {
-  const world = openWorld();
+  const world = openWorld({});
   for (const id of ['a', 'b']) world.account(id);
   const quotas = { account: 'a', readPerMinute: 1, writePerMinute } as const;
   applyEvent(world.access, { kind: 'account.quotas', ...quotas }, world.at.now);
@@ -63,7 +63,7 @@ it('reports of known addresses, again and again, use nothing of it', () => {
 });
 
 it('grows with trust, from 2,000 towards 20,000', () => {
-  const world = openWorld();
+  const world = openWorld({});
   world.account('a');
   const limit = () => world.access.newAddresses(0, worldStart).limit;
   assert.equal(limit(), 2_000);
@@ -77,7 +77,7 @@ it('a restart forgets none of them', () => {
   // Beside it stands what is only there now and then, too.
   world.report('b', '9.9.9.1');
   world.withdraw('a', '9.9.9.1', false);
-  const read = openWorld();
+  const read = openWorld({});
   const { section } = world.access;
   assert.ok(read.access.section.load(section.firstPage, section.encode(section.firstPage)));
   for (const slot of [0, 1]) {

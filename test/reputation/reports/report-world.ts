@@ -47,7 +47,10 @@ export function addressOf(ip: string): { family: 4 | 6; words: Uint32Array } {
 
 const prefixOf = (text: string) => value(parsePrefix(text));
 
-export function openWorld(limits: Parameters<typeof openFold>[0] = {}) {
+/** A world is made for each of many random runs, and few entries come into one. */
+const small = { entriesMax: 2_000, contributionsMax: 6_000 };
+
+export function openWorld(limits: Parameters<typeof openFold>[0] = small) {
   const fixture = openFold(limits);
   const at = { now: worldStart };
   let runs = 0;
