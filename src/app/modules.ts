@@ -180,7 +180,7 @@ export async function openModules(
     quotaGuard,
     signon,
     outboxName,
-    spotRefusal: frontEnd.spotRefusal,
+    recordRefusal: frontEnd.recordRefusal,
     onFailure: figures.onFailure,
   });
   const { guard, callers, cookies, tools, assets, links, pageBuilder, radarMode } = web;
@@ -245,7 +245,7 @@ export async function openModules(
       newAddresses,
       generationOf,
       onSurvey: counts.onSurvey,
-      spotRefusal: frontEnd.spotRefusal,
+      recordRefusal: frontEnd.recordRefusal,
     }),
   );
   const { reports } = reporting;
@@ -294,7 +294,7 @@ export async function openModules(
       assets,
       endpoints,
       check,
-      isKnowing: hasRows,
+      hasEntries: hasRows,
       radar: radarMode === 'public' ? radar.numbers : undefined,
       exampleAddresses: opening.exampleAddresses ?? [],
       apiKeys: signon.apiKeys,

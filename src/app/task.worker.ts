@@ -33,8 +33,8 @@ import type {
 setPriority(constants.priority.PRIORITY_LOW);
 
 const port = parentPort!;
-const say = (message: FromTask) => port.postMessage(message);
-const input = createByteQueue((taken) => say({ taken }));
+const post = (message: FromTask) => port.postMessage(message);
+const input = createByteQueue((taken) => post({ taken }));
 const output = createWindow(windowBytes);
 const progressMs = 100;
 let isCancelled = false;
@@ -62,13 +62,13 @@ function progress(at: OperationProgress): void {
   const nowMs = performance.now();
   if (nowMs - shownAtMs < progressMs && at.done !== at.total) return;
   shownAtMs = nowMs;
-  say({ progress: at });
+  post({ progress: at });
 }
 
 async function send(bytes: Buffer): Promise<void> {
   await output.take(bytes.length);
   refuseCancelled();
-  say({ bytes: Uint8Array.from(bytes) });
+  post({ bytes: Uint8Array.from(bytes) });
 }
 
 const runs: { [Name in TaskName]: (task: Tasks[Name]['task']) => Promise<Tasks[Name]['result']> } =
@@ -173,12 +173,12 @@ const { name, ...task } = workerData as Task;
 const run = runs[name] as (task: unknown) => Promise<unknown>;
 run(task)
   .then(
-    (done) => say({ done }),
+    (done) => post({ done }),
     (thrown: Error) => {
       const error = memoryFault(thrown) ?? thrown;
       const kind = kindOf(error);
       const failed = kind === 'bug' ? (error.stack ?? error.message) : error.message;
-      say({ failed, kind });
+      post({ failed, kind });
     },
   )
   .finally(() => port.close());

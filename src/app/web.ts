@@ -59,7 +59,7 @@ export function openWeb(
     /** The last part of the address of the page that shows a demo's mails. */
     readonly outboxName: string | undefined;
     readonly onFailure: NonNullable<FailureNotes['failed']>;
-    readonly spotRefusal: SpotRefusal;
+    readonly recordRefusal: SpotRefusal;
   },
 ) {
   const { config, clock, log, demo, limits, check, onFailure } = needs;
@@ -96,7 +96,7 @@ export function openWeb(
     appearance(cookies),
     headerPerson({ cookies, tools, prefersGlass, sessions: signon.sessions }),
     signInLogging(signInLog),
-    refusedKeys(({ who }) => who === 'api-key' || who === 'bouncer', needs.spotRefusal),
+    refusedKeys(({ who }) => who === 'api-key' || who === 'bouncer', needs.recordRefusal),
     ...(asksFactor ? [] : [loopbackOnly]),
     { name: 'counts of errors', appliesTo: () => true, onFailure },
   ];

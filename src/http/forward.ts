@@ -150,9 +150,9 @@ export function createForwarder(options: ForwarderOptions) {
   function receive(message: ToFront): void {
     if ('reply' in message) finish(message.id, ok(message.reply));
     else if ('failed' in message) finish(message.id, failures[message.failed]);
-    else letOn(message.id, message.taken);
+    else acknowledge(message.id, message.taken);
   }
-  function letOn(id: number, bytes: number): void {
+  function acknowledge(id: number, bytes: number): void {
     const entry = waiting.get(id);
     if (entry === undefined) return;
     entry.unreadBytes -= bytes;

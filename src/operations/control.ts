@@ -72,7 +72,7 @@ export async function openControl(
   // A former server's, which was killed: the claim says that it is gone.
   await unlink(path).catch(() => undefined);
   const server = createServer({ pauseOnConnect: false }, (socket) => {
-    if (connections.size >= connectionsMax) return turnAway(socket);
+    if (connections.size >= connectionsMax) return refuseBusy(socket);
     const connection = accept({ socket, log, askMsMax }, async (order, call) => {
       const run = await ready;
       // Whoever asked during the start may have left.
@@ -134,7 +134,7 @@ function listen(server: Server, path: string): Promise<void> {
 }
 
 /** Refuses a command when too many are under way, with a message that says so. */
-function turnAway(socket: Socket): void {
+function refuseBusy(socket: Socket): void {
   const message = `${connectionsMax} commands are under way in the server: try again`;
   const failure: Failed = { message, kind: 'operator' };
   socket.on('error', () => undefined);

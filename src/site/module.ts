@@ -61,7 +61,7 @@ export function openSite(needs: {
   /** All of the service. */
   readonly endpoints: readonly Endpoint[];
   readonly check: HomeOptions['check'];
-  readonly isKnowing: HomeOptions['isKnowing'];
+  readonly hasEntries: HomeOptions['hasEntries'];
   readonly radar: HomeOptions['radar'];
   /** Shown under the address box of the home page. */
   readonly exampleAddresses: readonly string[];
@@ -117,7 +117,7 @@ export function openSite(needs: {
       secureUrl,
       exampleAddresses: needs.exampleAddresses,
       check: needs.check,
-      isKnowing: needs.isKnowing,
+      hasEntries: needs.hasEntries,
       radar: needs.radar,
     }),
     ...published,

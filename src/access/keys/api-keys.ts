@@ -393,7 +393,10 @@ export function createApiKeys(options: {
   const allNamed = (): Promise<ApiKey[]> => named(apiKeyByAccountPrefix());
 
   /** Makes room for a key without a name: the former one, if any, gets an end. */
-  async function plainRoom({ email, keys }: AccountRecord): Promise<Result<Room> | 'lost'> {
+  async function makeRoomForUnnamed({
+    email,
+    keys,
+  }: AccountRecord): Promise<Result<Room> | 'lost'> {
     const live = await notRevoked(keys);
     const over = live.find(({ record }) => records.isOver(record));
     if (over !== undefined) {
@@ -417,7 +420,7 @@ export function createApiKeys(options: {
   }
 
   /** Makes room for one more named key. */
-  async function namedRoom(
+  async function makeRoomForNamed(
     account: string,
     email: string,
     name: string,
@@ -464,8 +467,8 @@ export function createApiKeys(options: {
       if (owner.disabled) return fail('conflict', `${owner.email} is disabled`);
       const role = options.by ?? (await roleOf(store, account));
       const room = await (name === undefined
-        ? plainRoom(owner)
-        : namedRoom(account, owner.email, name, role));
+        ? makeRoomForUnnamed(owner)
+        : makeRoomForNamed(account, owner.email, name, role));
       if (room === 'lost' || !room.ok) return room;
       const { replaces } = room.value;
       const slot = await claimSlot(

@@ -59,7 +59,7 @@ function networkOfClient(clientIp: string): string {
 }
 
 /** Opens the board of refusals for the calling thread. */
-export function createRefusalSpotter(
+export function createRefusalRecorder(
   memory: SharedArrayBuffer,
   clock: Pick<Clock, 'monotonicMs'>,
 ): SpotRefusal {

@@ -7,7 +7,7 @@ import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { createKeyCache } from '../../access/keys/key-cache.ts';
 import { openKeyTableReader } from '../../access/keys/key-table.ts';
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
-import { createRefusalSpotter } from '../../access/keys/refused-keys.ts';
+import { createRefusalRecorder } from '../../access/keys/refused-keys.ts';
 import { createMarkNoter, type MarkMemory } from '../../access/marks.ts';
 import type { ClientLimits, LimitMemory } from '../../access/quota/client-limits.ts';
 import { createQuotaGuard, openQuotas } from '../../access/quota/quota.ts';
@@ -194,7 +194,7 @@ export function createFrontEnd(options: {
   const count = counted.recorder('dovecot', thread);
   const bans = openBanReader(memory.bans);
   const noteMark = createMarkNoter(memory.marks, clock);
-  const spotRefusal = createRefusalSpotter(memory.refusals, clock);
+  const recordRefusal = createRefusalRecorder(memory.refusals, clock);
   const shares = createLoginFairShare(clock, Buffer.from(random.bytes(4)).readUInt32BE(0));
   return {
     policy: createPolicyIntegration({ quotaGuard, check, clock, isSpent, shares, count }),
@@ -204,10 +204,10 @@ export function createFrontEnd(options: {
     reports: { ...memory.reports, quotaGuard, check, geo, clock },
     guard,
     noteMark,
-    spotRefusal,
+    recordRefusal,
     /** Answered by front ends; all other routes belong to the main thread. */
     routes: [
-      checkRoute({ quotaGuard, check, clock, spotRefusal }),
+      checkRoute({ quotaGuard, check, clock, recordRefusal }),
       checkBulkRoute({
         guard,
         many: openManyChecks({ check, index, geo }),
@@ -224,12 +224,12 @@ export function createFrontEnd(options: {
         bans,
         captchaFrom: memory.integrations.captchaFrom,
         maliciousBy: (entry) => allMaliciousBy(index, memory.contributions, entry, clock.now()),
-        spares: (entry) =>
+        isExempt: (entry) =>
           ((metaOf(index.records, entry) >>> 8) &
             (entryFlags.allowlisted | entryFlags.knownGood)) !==
           0,
         isSpent,
-        spotRefusal,
+        recordRefusal,
         count: counted.recorder('decisions', thread),
       }),
       pollRoute({
@@ -276,7 +276,7 @@ export function frontEndHooks(
     { name: 'index reads', appliesTo: (route) => own.has(route), onArrival: () => within(nothing) },
     servedFiles(held),
     ...servedFeeds(held, frontEnd),
-    refusedKeys(({ path }) => withOwnRefusals.has(path), frontEnd.spotRefusal),
+    refusedKeys(({ path }) => withOwnRefusals.has(path), frontEnd.recordRefusal),
     policyHook(frontEnd, within),
     reportHook(frontEnd.reports, within),
   ];

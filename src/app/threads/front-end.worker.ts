@@ -75,7 +75,7 @@ function send(message: FromThread): void {
 
 async function run(setup: ThreadSetup): Promise<void> {
   let close = () => {};
-  dieCleanly(() => close(), setup);
+  endOnUncaught(() => close(), setup);
   const clock = openSharedTime(setup.memory.time);
   const log = createLog(setup.logLevel as LogLevel);
   const reader = openIpIndexReader(setup.reader);
@@ -187,7 +187,7 @@ function end(setup: ThreadSetup): void {
 }
 
 /** @param close closes the server, once it is open */
-function dieCleanly(close: () => void, setup: ThreadSetup): void {
+function endOnUncaught(close: () => void, setup: ThreadSetup): void {
   function die(error: unknown): void {
     close();
     const isForOperator = error instanceof OperatorError;

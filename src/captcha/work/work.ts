@@ -179,10 +179,10 @@ export function createWork(options: {
     }, stockEveryMs).unref();
   }
 
-  async function searched(triesMax: number): Promise<Result<Searched>> {
-    const isCalm = triesMax === baseTries;
-    const found = isCalm ? stock.shift() : undefined;
-    if (isCalm) fillStock();
+  async function findPuzzle(triesMax: number): Promise<Result<Searched>> {
+    const isBaseLevel = triesMax === baseTries;
+    const found = isBaseLevel ? stock.shift() : undefined;
+    if (isBaseLevel) fillStock();
     if (found !== undefined) return ok(found);
     if (making >= makingMax) return fail('overloaded');
     making++;
@@ -197,7 +197,7 @@ export function createWork(options: {
     /** Fails with `overloaded`. */
     async make(request: WorkRequest): Promise<Result<WorkChallenge>> {
       const { site, origin, action, score, triesMax } = request;
-      const made = await searched(triesMax);
+      const made = await findPuzzle(triesMax);
       if (!made.ok) return made;
       const { keyPrefix, keySignature, nonce, salt } = made.value;
       // In the order of their names, as ALTCHA signs them.

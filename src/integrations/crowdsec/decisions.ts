@@ -231,11 +231,11 @@ function passes(filter: Filter, value: string, words: Words): boolean {
   const { place } = filter;
   if (filter[filterOfScope[scopeOf(value)]] !== true) return false;
   if (filter.value !== undefined && filter.value !== value) return false;
-  if (!suits(filter, words)) return false;
+  if (!passesFilter(filter, words)) return false;
   return place === undefined || isPlaced(value, place.network, place.isHeld);
 }
 
-function suits(filter: Filter, words: Words): boolean {
+function passesFilter(filter: Filter, words: Words): boolean {
   const known = verdicts.get(filter) ?? new Map<string, boolean>();
   if (known.size === 0) verdicts.set(filter, known);
   const name = `${words.type}\n${words.family}\n${words.origin}\n${words.scenario}`;

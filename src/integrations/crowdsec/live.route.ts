@@ -55,7 +55,7 @@ export interface LiveOptions {
   readonly index: Pick<IndexView, 'readPrefix' | 'walk' | 'covering' | 'listNames'>;
   readonly maliciousBy: MaliciousBy;
   /** Returns whether an entry of the index is allowlisted or known to be good: it is never blocked. */
-  readonly spares: (entry: number) => boolean;
+  readonly isExempt: (entry: number) => boolean;
   /** Reads the decisions of agents; each account's bouncers get those of its own agents alone. */
   readonly bans: BanReader;
   /** Score from which an address that is not malicious has a captcha; 0: never. */
@@ -64,7 +64,7 @@ export interface LiveOptions {
   readonly log: Pick<Log, 'error'>;
   /** Counts one look-up of a key; true: it is beyond its budget. */
   readonly isSpent: (keyId: string) => boolean;
-  readonly spotRefusal: SpotRefusal;
+  readonly recordRefusal: SpotRefusal;
   readonly count: (outcome: IntegrationOutcome<'decisions'>) => void;
 }
 
@@ -143,8 +143,9 @@ interface Bad {
 }
 
 export function liveRoute(options: LiveOptions): HotRoute {
-  const { quotaGuard, check, index, maliciousBy, spares, bans, captchaFrom, clock, log } = options;
-  const { isSpent, spotRefusal, count } = options;
+  const { quotaGuard, check, index, maliciousBy, isExempt, bans, captchaFrom, clock, log } =
+    options;
+  const { isSpent, recordRefusal, count } = options;
   const address = new Uint32Array(4);
   const network = new Uint32Array(4);
   const covering = new Int32Array(COVERING_MAX);
@@ -208,7 +209,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
     const position = index.walk(
       prefix,
       (entry) => {
-        if (spares(entry)) found = true;
+        if (isExempt(entry)) found = true;
       },
       { limit: entriesLookedAt },
     );
@@ -281,7 +282,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
     const slot = quotaGuard.authenticate(keyText, bitsFor('decisions'));
     if (keyText === undefined || slot < 0) {
       count('forbidden');
-      spotRefusal(keyText, request.client().ip, 403, forbiddenBody);
+      recordRefusal(keyText, request.client().ip, 403, forbiddenBody);
       request.answer(forbiddenHead, forbiddenBody);
       return;
     }

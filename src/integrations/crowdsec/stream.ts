@@ -613,16 +613,16 @@ async function withOwnBans(
   const { entriesMax } = list;
   const listed = await renderDecisions(noted(), rows.added, { entriesMax });
   const isListed = (value: string) => asked.isListed(value) && isInList(value);
-  const { removed: letGo, released } = await whatIsReleased(byAgents, list.removed);
+  const { removed: removedValues, released } = await releasedValues(byAgents, list.removed);
   const isSaid = (value: string) => inBoth.has(value);
   const values = await ownValues(byAgents, isSaid, released, { ...asked, isListed });
   const sent = new Set([...values.banned, ...values.back, ...values.gone]);
-  function* letGoOrLost(): Generator<string> {
-    yield* letGo;
+  function* releasedOrLost(): Generator<string> {
+    yield* removedValues;
     yield* rows.lost;
   }
   function* removed(): Generator<string> {
-    for (const value of letGoOrLost()) {
+    for (const value of releasedOrLost()) {
       if (byAgents.active.get(value)?.type !== 'ban' && !sent.has(value)) yield value;
     }
   }
@@ -645,7 +645,7 @@ async function withOwnBans(
 }
 
 /** The values that the list let go, and those of captchas among them. */
-async function whatIsReleased(
+async function releasedValues(
   own: OwnDecisions,
   removed: Iterable<string>,
 ): Promise<{ removed: Iterable<string>; released: ReadonlySet<string> }> {

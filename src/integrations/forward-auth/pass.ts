@@ -78,7 +78,7 @@ export function createPasses(options: {
   let forgedOfSecond = 0;
 
   /** Returns whether one more text of this question, which may be forged, is worth an HMAC. */
-  function hasPatience(): boolean {
+  function mayVerify(): boolean {
     if (forged < forgedOfQuestionMax) return true;
     const nowMs = clock.monotonicMs();
     if (nowMs - secondFromMs >= 1_000) {
@@ -107,7 +107,7 @@ export function createPasses(options: {
       asked: 0,
     };
     if (!isGood(read, visitor, ageMsMax)) return undefined;
-    if (!hasPatience()) return undefined;
+    if (!mayVerify()) return undefined;
     // Texts are compared, so a pass has one spelling.
     if (!timingSafeEqual(Buffer.from(found[2]!), Buffer.from(macOf(found[1]!)))) {
       forged++;

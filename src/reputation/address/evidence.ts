@@ -262,7 +262,7 @@ export function createEvidence(options: {
   }
 
   /** Returns true for a network that nothing but hosts of long ago lifted. */
-  function hasSunk(entry: number, nowHalfLives: number): boolean {
+  function hasDecayed(entry: number, nowHalfLives: number): boolean {
     const first = contributions.first(entry);
     const isRiseAlone =
       first !== 0 &&
@@ -278,7 +278,7 @@ export function createEvidence(options: {
     const lists = entries.flatMap(listsOf);
     lists.sort((a, b) => (b.confidence ?? -1) - (a.confidence ?? -1));
     const nowHalfLives = halfLivesAt(nowMs);
-    const isNone = decidedBy === 0 || hasSunk(decidedBy, nowHalfLives);
+    const isNone = decidedBy === 0 || hasDecayed(decidedBy, nowHalfLives);
     const isHeldByList = lists.some(({ confidence }) => (confidence ?? 0) >= maliciousScore);
     const times = entries.map((entry) =>
       fallsBelowAt(strengthOf(records, entry), ceilingOf(metaOf(records, entry)), maliciousScore),

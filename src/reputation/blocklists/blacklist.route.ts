@@ -30,7 +30,7 @@ import { firstHeader, type Header, type Request } from '../../http/request/messa
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import { type Answer, awaitedTest, type Guard, type KeyedCall } from '../../web/guard/guard.ts';
+import { type Answer, type Guard, type KeyedCall, watchCaller } from '../../web/guard/guard.ts';
 import { answer, media } from '../../web/openapi.ts';
 import { jsonType, noStore, textType } from '../../web/shape.ts';
 import { maliciousScore } from '../check/score.ts';
@@ -147,7 +147,7 @@ export function blacklistRoute(options: {
     blacklistEndpoint,
     (params, request) => readRequest(request, params, geo),
     async (asked, call, caller) => {
-      const isWanted = awaitedTest(caller);
+      const isWanted = watchCaller(caller);
       const answer = await queue.run(() => answerOf(asked, call, isWanted));
       return answer.ok ? answer.value : answer;
     },

@@ -430,7 +430,7 @@ function createFeedRows(
   }
 
   /** Says until `untilMs` that somebody follows the changes on a node that does not build. */
-  async function sayFollowed(untilMs: number): Promise<void> {
+  async function recordFollower(untilMs: number): Promise<void> {
     const value = new Uint8Array();
     await commit({ set: [{ key: feedFollowedKey(), value, expiresAt: untilMs }] }, store);
   }
@@ -439,7 +439,7 @@ function createFeedRows(
     return (await store.get(feedFollowedKey())) !== undefined;
   }
 
-  return { history, rowVersion, restore, persist, sayFollowed, isFollowed };
+  return { history, rowVersion, restore, persist, sayFollowed: recordFollower, isFollowed };
 }
 
 const listFeed = feeds.find(({ name }) => name === 'blocklist.json')!;

@@ -30,7 +30,7 @@ import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { formatPrefix, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { specialUse } from '../../ip/special.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import { type Answer, awaitedTest, type Guard, type KeyedCall } from '../../web/guard/guard.ts';
+import { type Answer, type Guard, type KeyedCall, watchCaller } from '../../web/guard/guard.ts';
 import { dataAnswer } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { type BlockCheck, blockBounds, type ReportedHost } from './block-check.ts';
@@ -142,7 +142,7 @@ export function checkBlockRoute(options: CheckBlockOptions): PlainRoute {
   }
 
   return guard.keyed(checkBlockEndpoint, readAsked, async (asked, call, caller) => {
-    const wanted = awaitedTest(caller);
+    const wanted = watchCaller(caller);
     const answer = await walks.run(() => answerOf(asked, call, wanted));
     return answer.ok ? answer.value : answer;
   });

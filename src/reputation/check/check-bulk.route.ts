@@ -24,7 +24,7 @@ import type { IndexView } from '../../index/reader.ts';
 import { LOOKUPS_MAX } from '../../index/trie/lookup.ts';
 import { type IpFamily, parseIp, parseIpBytes, readIpBytes } from '../../ip/address.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import { awaitedTest, type Guard } from '../../web/guard/guard.ts';
+import { type Guard, watchCaller } from '../../web/guard/guard.ts';
 import { answer, jsonMedia, media } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { checkSummary } from './check.route.ts';
@@ -145,7 +145,7 @@ export function checkBulkRoute(options: {
     scheduler.beginSlice();
     for (let from = 0; from < count; from += blockAddresses) {
       if (from > 0 && scheduler.shouldYield()) {
-        isWanted ??= awaitedTest(caller);
+        isWanted ??= watchCaller(caller);
         await scheduler.yield();
         if (!isWanted()) return;
       }

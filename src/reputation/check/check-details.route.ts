@@ -10,7 +10,7 @@ import { queryReader } from '../../core/schema.ts';
 import { type BodyWriter, createBodyWriter } from '../../http/answer/body-writer.ts';
 import type { Header, Reply } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { awaitedTest, type Guard } from '../../web/guard/guard.ts';
+import { type Guard, watchCaller } from '../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { type EvidenceReader, whyJson } from '../address/evidence.ts';
 import type { Hostnames } from '../hostnames.ts';
@@ -56,7 +56,7 @@ export function checkDetailsRoute(options: CheckDetailsOptions): PlainRoute {
         isVerbose: verbose,
         hasWindow: maxAgeInDays !== undefined,
       };
-      const wanted = awaitedTest(caller);
+      const wanted = watchCaller(caller);
       const answer = await options.walks.run(() => answerOf(asked, options, headers, wanted));
       return answer.ok ? answer.value : answer;
     },

@@ -147,9 +147,9 @@ export function checkRoute(options: {
   quotaGuard: QuotaGuard;
   check: Check;
   clock: Clock;
-  spotRefusal: SpotRefusal;
+  recordRefusal: SpotRefusal;
 }): HotRoute {
-  const { quotaGuard, check, clock, spotRefusal } = options;
+  const { quotaGuard, check, clock, recordRefusal } = options;
 
   const headOf = quotaHeadBytes(okHead);
 
@@ -193,7 +193,7 @@ export function checkRoute(options: {
     head: Head,
     body: string,
   ): void {
-    spotRefusal(request.values[0] ?? key, request.client().ip, status, body);
+    recordRefusal(request.values[0] ?? key, request.client().ip, status, body);
     request.answer(head, body);
   }
 

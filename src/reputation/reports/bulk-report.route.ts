@@ -58,7 +58,7 @@ interface BulkReportOptions extends BulkSaveOptions {
   readonly catchUpTo: CatchUpTo;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
-  readonly spotRefusal: SpotRefusal;
+  readonly recordRefusal: SpotRefusal;
 }
 
 interface Found {
@@ -158,7 +158,7 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
     if (reply.status >= 400) {
       found.sender?.call?.refused();
       const { keyText } = found.sender ?? {};
-      options.spotRefusal(keyText, request.clientIp, reply.status, reply.body);
+      options.recordRefusal(keyText, request.clientIp, reply.status, reply.body);
     }
     return reply;
   }

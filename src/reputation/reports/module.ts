@@ -74,7 +74,7 @@ export function openReports(needs: {
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
   readonly allowDocumentation: boolean;
-  readonly spotRefusal: SpotRefusal;
+  readonly recordRefusal: SpotRefusal;
 }) {
   const { maintenance, clock, random, log, quotaGuard, catchUpTo } = needs;
   const admission = createReportAdmission({ ...needs, secondsLeftOfDay });

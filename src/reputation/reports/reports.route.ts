@@ -23,7 +23,7 @@ import {
 } from '../../core/schema.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import { awaitedTest, type Guard } from '../../web/guard/guard.ts';
+import { type Guard, watchCaller } from '../../web/guard/guard.ts';
 import { addressIn, addressNameIn } from '../../web/guard/intake/form.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { dataAnswer, formOrJson } from '../../web/openapi.ts';
@@ -95,7 +95,7 @@ export function reportsRoute(options: ReportsRouteOptions): PlainRoute {
     const { ipAddress: address, maxAgeInDays, page, perPage } = asked;
     const since = sinceOf(maxAgeInDays, clock.now());
     const window = { since, skip: (page - 1) * perPage, keep: perPage };
-    const wanted = awaitedTest(caller);
+    const wanted = watchCaller(caller);
     const history = await walks.run(() => readHistory(reports, address, window, wanted));
     if (!history.ok) return history;
     const body = bodyOf(asked, history.value, secureUrl);

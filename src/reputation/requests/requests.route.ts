@@ -191,7 +191,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     allowDocumentation,
   } = options;
 
-  function isSpokenOf({ family, words }: Asked): boolean {
+  function isListedOrReported({ family, words }: Asked): boolean {
     const { score, reports, anonymousExit } = check.judge(family, words, clock.now());
     return score > 0 || reports > 0 || anonymousExit;
   }
@@ -207,7 +207,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     const isFirst =
       there !== undefined && isBetter(askerIn(context, asked).from.standing, there.standing);
     const open = isFirst ? undefined : there;
-    const isOver = open === undefined && !isSpokenOf(asked);
+    const isOver = open === undefined && !isListedOrReported(asked);
     const needsChallenge = open === undefined && !isOver && !isVerified(context);
     const challenge = needsChallenge ? challenges.make(context.request) : ('signed-in' as const);
     const data = { address: asked.ip, csrf: context.csrf, open, isOver, reason, wrong, challenge };
@@ -234,7 +234,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     }
     const waitSeconds = callers.take('removal', context.request);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
-    if (!isSpokenOf(asked)) return show(context, asked, reason);
+    if (!isListedOrReported(asked)) return show(context, asked, reason);
     const { origin, from } = askerIn(context, asked);
     const done = await removals.add(asked.ip, { reason, ...origin }, from);
     if (done.ok) return pageBuilder.go(context, `/removal?address=${asked.ip}`);

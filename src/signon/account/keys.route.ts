@@ -165,7 +165,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
       const isWrong = made.error === 'invalid_parameter';
       if (!isWrong && made.error !== 'conflict') return area.refuse(context, 'keys', made);
       const fault: NamedKeyFault = !isWrong
-        ? await takenBy(accountId, name)
+        ? await nameTaken(accountId, name)
         : isKeyName(name)
           ? { kind: 'scopes' }
           : { kind: 'name', at: forbiddenCharacterIn(name) };
@@ -185,7 +185,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     return named.length >= namedKeyBounds.perAccountMax;
   }
 
-  async function takenBy(accountId: string, name: string): Promise<NamedKeyFault> {
+  async function nameTaken(accountId: string, name: string): Promise<NamedKeyFault> {
     const by = (await apiKeys.list(accountId)).find((key) => key.name === name);
     return { kind: 'taken', by };
   }
@@ -209,7 +209,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
       return ask({ ...again, fault: { kind: 'name', at: forbiddenCharacterIn(typed ?? '') } }, 422);
     }
     if (done.error === 'conflict') {
-      return ask({ ...again, fault: await takenBy(accountId, typed ?? '') }, 409);
+      return ask({ ...again, fault: await nameTaken(accountId, typed ?? '') }, 409);
     }
     return area.refuse(context, 'keys', done);
   }

@@ -208,14 +208,14 @@ export function createAccountChanges(options: {
 
   /**
    * Makes what acts in an account's name and has rows of its own, an API key or a webhook: counted, and in one commit
-   * with its mails. A failure counts only if it `isDear`, or if its end is unknown.
+   * with its mails. A failure counts only where `countsFailure` says so, or if its end is unknown.
    * @param write commits it with the checks and rows that it is given
    */
   async function makeOwn<T>(
     { session, visitor }: { readonly session: Session; readonly visitor: Visitor },
     event: ChangeEvent,
     write: (also: CommitAddition) => Promise<Result<T>>,
-    isDear: (failure: Failure) => boolean = () => false,
+    countsFailure: (failure: Failure) => boolean = () => false,
   ): Promise<Result<T>> {
     const { accountId } = session;
     const tooOften = count(accountId);
@@ -225,7 +225,7 @@ export function createAccountChanges(options: {
     const notice = notices.about(person, event, visitor);
     const done = await write({ check: () => stands(session), set: notice.set });
     if (!done.ok) {
-      if (!isDear(done)) uncount(accountId, done.error);
+      if (!countsFailure(done)) uncount(accountId, done.error);
       return done;
     }
     notice.send();

@@ -28,7 +28,7 @@ const idBytes = 12;
 /** The links that an address gets in an hour, counted in the store: a command beside a database has no mailer of a server. */
 const perHourMax = 3;
 
-function hadItsMails(email: string): Failure {
+function tooManyInvitations(email: string): Failure {
   const left = `${email} had its mails of this hour: the links that it has work on`;
   return fail('client_limit_exceeded', left);
 }
@@ -73,7 +73,7 @@ export function createInvitations(options: {
       const sinceEnd = clock.now() - hourMs + pendingLifeMs;
       const ends = person && (await invitedAccounts(store)).get(person.id);
       if (ends !== undefined && ends.filter((end) => end > sinceEnd).length >= perHourMax) {
-        return hadItsMails(email);
+        return tooManyInvitations(email);
       }
       const id = person?.id ?? randomToken(random, idBytes);
       const until = clock.now() + pendingLifeMs;
@@ -101,7 +101,7 @@ export function createInvitations(options: {
       options.pendingAccounts?.prolonged(email, until);
       const values = { link: pages.verify(link.token), host: pages.host };
       const isSent = mailer.post(email, language, 'invite', values, id);
-      return isSent ? ok({ id, email, until }) : hadItsMails(email);
+      return isSent ? ok({ id, email, until }) : tooManyInvitations(email);
     });
   }
 

@@ -113,7 +113,7 @@ interface Named {
   readonly name: string;
   readonly challenged: boolean;
   /** The subject is counted, and does not delay this attempt. */
-  readonly isAside: boolean;
+  readonly isExempt: boolean;
 }
 
 /** A change of the counts, made on all nodes. */
@@ -154,11 +154,11 @@ export function createAttempts({
   function namesOf(attempt: Attempt, nowMs: number): Named[] {
     const { stage, account, network, neighbourhood, browser, session } = attempt;
     const { challenged = false } = attempt;
-    const isAside = session !== undefined;
-    const named = (rule: RuleName, name: string) => ({ rule, name, challenged, isAside });
+    const isExempt = session !== undefined;
+    const named = (rule: RuleName, name: string) => ({ rule, name, challenged, isExempt });
     const own = (name: string): Named => ({
       ...named('browser', `${stage} ${account} ${name}`),
-      isAside: false,
+      isExempt: false,
     });
     if (browser !== undefined) return [own(browser)];
     const isPassword = stage === 'password';
@@ -178,7 +178,7 @@ export function createAttempts({
     for (const named of all) {
       const key = `${named.rule} ${named.name}`;
       // A subject that two proofs share delays both if it delays one of them.
-      if (once.get(key)?.isAside !== false) once.set(key, named);
+      if (once.get(key)?.isExempt !== false) once.set(key, named);
     }
     return [...once.values()];
   }
@@ -265,8 +265,8 @@ export function createAttempts({
     begin(...together: readonly Attempt[]): number {
       const nowMs = clock.monotonicMs();
       let waitMs = elsewhere.isFull() ? firstDelayMs : 0;
-      for (const { rule, name, challenged, isAside } of allNamesOf(together, nowMs)) {
-        if (isAside) continue;
+      for (const { rule, name, challenged, isExempt } of allNamesOf(together, nowMs)) {
+        if (isExempt) continue;
         const subject = tables[rule].peek(name, nowMs);
         if (subject === undefined) continue;
         waitMs = Math.max(waitMs, waitOf(attemptRules[rule], subject, challenged, nowMs));

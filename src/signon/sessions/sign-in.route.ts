@@ -143,7 +143,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
   }
 
   /** Ends the session that this browser had: a browser has one. */
-  async function leaveFormer({ session }: RequestContext): Promise<void> {
+  async function endFormerSession({ session }: RequestContext): Promise<void> {
     // If it can't be ended now it ends by itself: the sign-in is worth more.
     if (session !== undefined) await signon.sessions.end(session.accountId, session.id);
   }
@@ -153,7 +153,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     signedIn: SignedIn,
     onward: Onward,
   ): Promise<Reply> {
-    await leaveFormer(context);
+    await endFormerSession(context);
     const target = await onwards.entered(context, onward, signedIn);
     const over = context.ticket === undefined ? [] : [pageBuilder.ticketCookie('')];
     const { trusted } = signedIn;
@@ -212,12 +212,12 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
         },
       );
     }
-    if (done.value.kind !== 'link_mailed') return goOn(context, done.value, onward);
+    if (done.value.kind !== 'link_mailed') return continueTo(context, done.value, onward);
     const cookie = pageBuilder.askedCookie(done.value.asked);
     return pageBuilder.go(context, onwardHref(linkSentPath, held), [cookie]);
   }
 
-  async function goOn(
+  async function continueTo(
     context: RequestContext,
     done: SignedIn | SecondFactorNeeded,
     onward: Onward,
@@ -299,7 +299,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
   async function withPasskey(context: RequestContext, body: { readonly [name: string]: unknown }) {
     const done: Result<SignedIn> = await signon.passkeys.signIn(body.response, context.visitor);
     if (!done.ok) return done;
-    await leaveFormer(context);
+    await endFormerSession(context);
     const onward = onwards.ofForm(context, (name) => body[name]);
     const next = await onwards.entered(context, onward, done.value);
     const headers = pageBuilder.sessionCookies(done.value);
@@ -327,7 +327,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     const waitSeconds = linkWait(callers, context, token, works);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
     const done = await signon.signIn.withLink({ token, visitor: context.visitor });
-    if (done.ok) return goOn(context, done.value.done, onwardKept(done.value.onward));
+    if (done.ok) return continueTo(context, done.value.done, onwardKept(done.value.onward));
     return done.error === 'forbidden'
       ? elsewhere(context, 403)
       : pageBuilder.problem(context, done);

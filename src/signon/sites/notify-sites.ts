@@ -30,7 +30,7 @@ import type { BlockedSites } from './site-list.ts';
 import {
   type DeliveryOutcome,
   deliveryRow,
-  hasTaken,
+  hasAcceptedNotices,
   placeOf,
   readNews,
   readSiteNotice,
@@ -217,7 +217,7 @@ export function createSiteNotifier(options: {
     const isNone = outcome === 'private' || outcome === 'too_long' ? outcome : 'no_document';
     const notices = status === 200 ? (readSiteDocument(text, origin) ?? 'no_path') : isNone;
     // Its document is away for a while: without one for good it would be a document that names no path.
-    if (notices === 'no_document' && (await hasTaken(store, notice, clock.now()))) {
+    if (notices === 'no_document' && (await hasAcceptedNotices(store, notice, clock.now()))) {
       await failedAt(notice, outcome);
       return undefined;
     }
@@ -298,7 +298,7 @@ export function createSiteNotifier(options: {
   }
 
   /** Makes notices of an account's news, one for each site that it is about. */
-  async function spreadNews(entry: Entry): Promise<void> {
+  async function createNotices(entry: Entry): Promise<void> {
     const news = readNews(entry);
     const subject = news && (await subjectOf(store, news.accountId));
     if (news !== undefined && subject !== undefined) {
@@ -363,7 +363,7 @@ export function createSiteNotifier(options: {
     if (!maintenance.isMine() || !store.writeState().available || signal.aborted) return;
     try {
       for (const entry of await store.scan(siteNewsPrefix(), { limit: newsPerPoll })) {
-        await spreadNews(entry);
+        await createNotices(entry);
       }
       await serveDue();
     } catch (error) {

@@ -105,7 +105,7 @@ export function createSiteNames(options: {
     }
   }
 
-  async function learn(origin: string, registrable: string): Promise<void> {
+  async function lookUpName(origin: string, registrable: string): Promise<void> {
     const name = await nameAt(origin, registrable);
     if (signal.aborted) return;
     const lifeMs = name === undefined ? noneLifeMs : nameLifeMs;
@@ -118,7 +118,7 @@ export function createSiteNames(options: {
     const now = clock.monotonicMs();
     begun = begun.filter((at) => now - at < minuteMs);
     if (begun.length >= perMinuteMax) return;
-    if (jobs.begin(registrable, () => learn(origin, registrable))) begun.push(now);
+    if (jobs.begin(registrable, () => lookUpName(origin, registrable))) begun.push(now);
   }
 
   return {

@@ -147,7 +147,7 @@ const failuresMax = 0xffff;
 type SitePlace = Pick<SiteNotice, 'clientId' | 'origin'>;
 
 /** Returns whether the site took a notice in the last 90 days. */
-export async function hasTaken(
+export async function hasAcceptedNotices(
   store: Pick<Store, 'get'>,
   place: SitePlace,
   nowMs: number,

@@ -332,19 +332,19 @@ function choiceOf(
   const block = scoreIn(asked('block') ?? String(usualBlock));
   const isApp = app === undefined || (appShape.test(app) && URL.canParse(app));
   const isDomain = domain === undefined || domainShape.test(domain);
-  const isCrossed = challenge !== undefined && block !== undefined && challenge >= block;
+  const isInverted = challenge !== undefined && block !== undefined && challenge >= block;
   if (!isDomain) refuse('domain');
   if (!isApp) refuse('app');
   if (score === undefined) refuse('score');
   if (familyText !== undefined && family === undefined) refuse('family');
-  if (challenge === undefined || isCrossed) refuse('challenge', String(usualChallenge));
-  if (block === undefined || isCrossed) refuse('block', String(usualBlock));
+  if (challenge === undefined || isInverted) refuse('challenge', String(usualChallenge));
+  if (block === undefined || isInverted) refuse('block', String(usualBlock));
   const chosen = {
     domain: isDomain ? domain : undefined,
     app: isApp ? app : undefined,
     score: score ?? scores[0],
     family,
-    ...(isCrossed ? { challenge: undefined, block: undefined } : { challenge, block }),
+    ...(isInverted ? { challenge: undefined, block: undefined } : { challenge, block }),
   };
   return { chosen, wrong };
 }

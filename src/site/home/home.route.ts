@@ -175,7 +175,7 @@ export interface HomeOptions {
   /** Returns the answer of a check as JSON; undefined if the text is no address. */
   check: { toJson(text: string, nowMs: number): string | undefined };
   /** True once a list was loaded or something reported. */
-  isKnowing: () => boolean;
+  hasEntries: () => boolean;
   /** The numbers of the radar in words; undefined where not everybody may see it. */
   radar: ((frame: PageFrame) => RadarNumbers) | undefined;
   clock: Clock;
@@ -218,7 +218,7 @@ export function pageRoutes(options: HomeOptions): PlainRoute[] {
     const { ipAddress, abuseConfidenceScore, totalReports, malicious } = checked(sampleAddress);
     const short = { ipAddress, abuseConfidenceScore, totalReports, malicious };
     const answer = JSON.stringify({ data: short }, null, 2);
-    const isEmpty = !options.isKnowing();
+    const isEmpty = !options.hasEntries();
     const sample = isEmpty ? undefined : { address: sampleAddress, answer };
     const radar = radarNumbers(frame);
     const data = { secureUrl, exampleAddresses, arrivals, sample, radar, isEmpty };

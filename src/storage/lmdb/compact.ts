@@ -35,13 +35,13 @@ const batchBytes = 16 * 1024 * 1024;
 export async function compactStore(path: string): Promise<Compaction> {
   const claim = joinClaim(dirname(path));
   try {
-    return await writeAnew(path);
+    return await rewriteTables(path);
   } finally {
     claim.release();
   }
 }
 
-async function writeAnew(path: string): Promise<Compaction> {
+async function rewriteTables(path: string): Promise<Compaction> {
   const freshPath = `${path}.compacting`;
   // Left by a compaction that was cut short; nothing refers to it.
   rmSync(freshPath, { recursive: true, force: true });

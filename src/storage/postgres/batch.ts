@@ -125,7 +125,7 @@ export class Batch implements RowView {
   }
 
   /** A key that a commit relies on to be absent, and that nobody writes, is locked by a row. */
-  holdAbsent(key: Key): void {
+  lockAbsent(key: Key): void {
     this.#slot(key).isHeld = true;
   }
 

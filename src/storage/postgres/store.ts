@@ -299,7 +299,7 @@ function runCommit(
     const result = applyCommit(batch, prepared);
     if (result.ok && result.duplicate) batch.hasEarlierResult = true;
     if (!batch.isRepeat) wasDuplicate = result.ok && result.duplicate;
-    if (result.ok && !result.duplicate) holdAbsent(batch, prepared);
+    if (result.ok && !result.duplicate) lockAbsent(batch, prepared);
     // The first try may have been committed and removed what this check asks for.
     if (!result.ok && batch.isRepeat) {
       const detail = 'the connection broke while it was written';
@@ -344,9 +344,9 @@ function runCommit(
 }
 
 /** Absences that were checked alone are locked too, or two commits could each miss the other's row. */
-function holdAbsent(batch: Batch, { check, set }: PreparedCommit): void {
+function lockAbsent(batch: Batch, { check, set }: PreparedCommit): void {
   for (const { key, version } of check) {
-    if (version === null && !set.some((row) => isSame(row.key, key))) batch.holdAbsent(key);
+    if (version === null && !set.some((row) => isSame(row.key, key))) batch.lockAbsent(key);
   }
 }
 

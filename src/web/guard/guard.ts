@@ -311,7 +311,7 @@ export function movedTo(path: string): Reply {
 }
 
 /** Returns a test that is false once nobody waits for the answer, so that long work can end. */
-export function awaitedTest(caller: Caller): () => boolean {
+export function watchCaller(caller: Caller): () => boolean {
   let isWanted = true;
   caller.onGone(() => {
     isWanted = false;

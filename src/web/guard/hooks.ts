@@ -111,7 +111,7 @@ function around<Declared extends Place>(
 /** Leaves a refused request of a program for the page on which its owner connects it. */
 export function refusedKeys<Declared extends Place = Endpoint>(
   appliesTo: (declared: Declared) => boolean,
-  spotRefusal: SpotRefusal,
+  recordRefusal: SpotRefusal,
 ): Hook<Declared> {
   return {
     name: 'refused keys',
@@ -123,7 +123,7 @@ export function refusedKeys<Declared extends Place = Endpoint>(
         firstHeader(request, 'key') ??
         firstHeader(request, 'x-api-key') ??
         new URLSearchParams(request.query).get('key');
-      spotRefusal(key ?? undefined, request.clientIp, reply.status, reply.body);
+      recordRefusal(key ?? undefined, request.clientIp, reply.status, reply.body);
       return reply;
     },
   };

@@ -311,7 +311,10 @@ export function createPageBuilder<S extends SessionLike>(
   }
 
   /** An operator's page is none to others; without a second factor it leads to where one is added. Undefined: let in. */
-  async function barred(context: AnyRequestContext<S>, access: Access): Promise<Reply | undefined> {
+  async function operatorRefusal(
+    context: AnyRequestContext<S>,
+    access: Access,
+  ): Promise<Reply | undefined> {
     const { session, endpoint, request } = context;
     if (session === undefined || !isForOperators(access)) return undefined;
     if (!session.operator) return problem(context, fail('not_found'));
@@ -328,7 +331,7 @@ export function createPageBuilder<S extends SessionLike>(
     access: Access = context.endpoint.who,
     form?: () => Params | undefined,
   ): Promise<Reply | undefined> {
-    return turnedAway(context, access, form) ?? (await barred(context, access));
+    return turnedAway(context, access, form) ?? (await operatorRefusal(context, access));
   }
 
   /** Counts the limits and returns the failure of the first that is used up; undefined when none is. */

@@ -115,10 +115,10 @@ it('a look-up tells every word on an address and the networks around it that its
         index,
         maliciousBy: wordsOf,
         captchaFrom: 0,
-        spares: () => false,
+        isExempt: () => false,
         isSpent: () => false,
         bans: { endOf: () => 0, lengthBelow: () => -1 },
-        spotRefusal: () => {},
+        recordRefusal: () => {},
         count: () => {},
         log: { error: assert.fail },
       } as unknown as LiveOptions);

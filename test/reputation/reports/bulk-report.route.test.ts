@@ -57,7 +57,7 @@ function world(options: WorldOptions = {}) {
     allowDocumentation: false,
     serverAddresses: [],
     onRefused: () => {},
-    spotRefusal: () => {},
+    recordRefusal: () => {},
   });
   return {
     saved,

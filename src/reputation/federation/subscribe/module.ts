@@ -251,7 +251,7 @@ export function createPeerPoller(options: PollOptions) {
       change = {
         failures: peer.failures + 1,
         failure,
-        ...(isStrange ? heldBy('strange key') : {}),
+        ...(isStrange ? holdFields('strange key') : {}),
       };
     }
     // First what waits, then that it waits: nobody accepts what was not shown.
@@ -408,7 +408,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     const segments = await reader.segments(head, { seq: cursor.readSeq, chain: cursor.readChain });
     const removed =
       segments === undefined
-        ? await absentFrom(peer.number, await reader.snapshot(head, cursor.readSeq))
+        ? await missingIn(peer.number, await reader.snapshot(head, cursor.readSeq))
         : joined(segments.map((one) => one.removed));
     const read =
       segments === undefined
@@ -456,7 +456,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
   async function withAbsent(peer: number, segments: readonly ReadSegment[]) {
     const [first, ...rest] = segments;
     if (first === undefined) return segments;
-    const gone = await absentFrom(peer, joined(segments.map(({ added }) => added)));
+    const gone = await missingIn(peer, joined(segments.map(({ added }) => added)));
     return [{ ...first, removed: joined([gone, first.removed]) }, ...rest];
   }
 
@@ -469,7 +469,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     const isFirst = former === undefined;
     const rows = await reader.snapshot(head, former?.seq);
     const { seq, chain, sha256: hash } = head.snapshot!;
-    const removed = await absentFrom(peer.number, rows);
+    const removed = await missingIn(peer.number, rows);
     const counts = countsOf(peer, clock.now());
     // No chain says what a snapshot holds: the operator's word is good for the bytes that were shown.
     const isAsShown = accepted?.seq === seq && accepted.hash === hash;
@@ -487,8 +487,8 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     const change = { added: rows, taken, removed };
     await writeRows(peer, isFirst ? 0 : seq, change, { seq, chain, ...read });
     // The segments behind a first one come at once. Later ones wait: a peer could name snapshots without end.
-    const isHurried = isFirst && seq < head.seq;
-    return { ...judged.counts, ...(isHurried ? { dueAt: 0 } : {}) };
+    const isDueAtOnce = isFirst && seq < head.seq;
+    return { ...judged.counts, ...(isDueAtOnce ? { dueAt: 0 } : {}) };
   }
 
   /** Sorts by day, in slices: a whole sort would hold up everybody. */
@@ -519,7 +519,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     const { number } = peer;
     const { added = none, taken = none } = change;
     let events: NewEvent[] = [];
-    const removed = await saidOf(number, change.removed);
+    const removed = await heldByPeer(number, change.removed);
     const [size, less] = [peerRowsPerEventMax, rowCount(removed)];
     const scheduler = backgroundScheduler();
     for (let from = 0; from < less + taken.length; from += size) {
@@ -539,7 +539,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
   }
 
   /** Returns those that the peer says here: tombstones of rows it never had would be written without end. */
-  async function saidOf(peer: number, gone: Uint32Array): Promise<Uint32Array> {
+  async function heldByPeer(peer: number, gone: Uint32Array): Promise<Uint32Array> {
     const tag = tagOf(contributionKinds.peer, peer);
     const found = createRowList();
     await inSlices(rowCount(gone), (i) => {
@@ -556,7 +556,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
   }
 
   /** Returns what a peer says here and is not among these rows. */
-  async function absentFrom(peer: number, rows: Uint32Array): Promise<Uint32Array> {
+  async function missingIn(peer: number, rows: Uint32Array): Promise<Uint32Array> {
     const tag = tagOf(contributionKinds.peer, peer);
     const { contributions: c } = entries;
     const isNamed = new Uint8Array(1 + c.highest());
@@ -768,7 +768,7 @@ function waitFor(
   { reason, waiting }: { readonly reason: HoldReason; readonly waiting?: FoundRows },
   of: Pick<HeldRows, 'seq' | 'hash' | 'hasChanged'>,
 ): Refreshed {
-  return { ...heldBy(reason), waiting: { count: 0, examples: [], ...waiting, ...of } };
+  return { ...holdFields(reason), waiting: { count: 0, examples: [], ...waiting, ...of } };
 }
 
 /** The part of another history that is read first stands for it: its snapshot, or without one its segments. */
@@ -806,7 +806,7 @@ function headOf({ seq, chain, madeAt, endsAt }: FederationHead): Partial<StoredP
   return { headSeq: seq, headChain: chain, headMadeAt: madeAt, headEndsAt: endsAt };
 }
 
-function heldBy(held: HoldReason): Partial<StoredPeer> {
+function holdFields(held: HoldReason): Partial<StoredPeer> {
   return { held };
 }
 

@@ -250,7 +250,7 @@ export function createReportGuards(options: {
    * Says that it is unknown whether reports behind this event were written: the journal is asked before
    * the next one.
    */
-  function doubt(afterSeq: bigint): void {
+  function readAgainFrom(afterSeq: bigint): void {
     doubts++;
     if (unreadAfter === 'start') return;
     if (unreadAfter === undefined || afterSeq < unreadAfter) unreadAfter = afterSeq;
@@ -327,7 +327,7 @@ export function createReportGuards(options: {
     take,
     settle,
     hold,
-    doubt,
+    doubt: readAgainFrom,
     wasReported,
     /** Reads the journal, if that was not done yet. What can't be read now is read at the first report. */
     readAhead: async (): Promise<void> => {

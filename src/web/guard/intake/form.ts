@@ -259,14 +259,14 @@ export function readForm(request: Request, rules: FormRules): Result<Sent<Params
   if (type !== 'form' && request.body.length > 0) return fail('unsupported_media_type');
   const { repeatable = [] } = rules;
   const form = parseForm(request.body, { pairsMax, repeatable });
-  return form.ok ? withToken(asMeant(form.value), form.value.get('csrf')) : fail('bad_request');
+  return form.ok ? withToken(cleaned(form.value), form.value.get('csrf')) : fail('bad_request');
 }
 
 /** Fields that people paste into: what nobody sees there is not meant. */
 const pastedFields = /^(hosts?|domain|client|part|name|url|watches|token|birthdate|postal_code)$/;
 const numberFields = /^(code|phone)$/;
 
-function asMeant(form: Params): Params {
+function cleaned(form: Params): Params {
   const plain = (name: string, text: string) => {
     if (numberFields.test(name)) return plainDigits(text);
     if (name === 'email' || name === 'mail') return plainAddress(text);
