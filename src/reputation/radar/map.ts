@@ -152,14 +152,17 @@ const palettes: Readonly<Record<MapTheme, readonly string[]>> = {
   ],
   dark: [
     ...['0f1922', '0a1219'],
-    ...['5b8fc6', '82b3e6', 'bbdcfc'],
-    ...['b88930', 'dfae49', 'fbdc96'],
-    ...['d0625d', 'f0837c', 'ffbdb7'],
+    ...['74aae6', '9cc7f5', 'cfe6ff'],
+    ...['d9a441', 'efc468', 'fde6b0'],
+    ...['f07f79', 'ff9d97', 'ffd0cb'],
   ],
 };
 
-/** With fewer dots than these each is drawn three wide and high, since one of 65,536 is hardly seen alone. */
-const sparseBelow = cellCount / 32;
+/** With fewer dots than these each is drawn larger, by so many on each side: one of 65,536 is hardly seen alone. */
+const growths = [
+  { below: cellCount / 256, by: 2 },
+  { below: cellCount / 32, by: 1 },
+] as const;
 
 /** Numbers of colours, row by row. */
 export function drawMap({ entries, covers }: MapCounts): Uint8Array {
@@ -171,17 +174,18 @@ export function drawMap({ entries, covers }: MapCounts): Uint8Array {
     if (colour >= levelsFrom) shown++;
     dots[y * mapSide + x] = colour;
   }
-  return shown < sparseBelow ? grown(dots) : dots;
+  const growth = growths.find(({ below }) => shown < below);
+  return growth === undefined ? dots : grown(dots, growth.by);
 }
 
-/** Returns the dots, each of a level three wide and high; where two meet the worse one is seen. */
-function grown(dots: Uint8Array): Uint8Array {
+/** Returns the dots, each of a level larger by so many on each side; where two meet the worse one is seen. */
+function grown(dots: Uint8Array, by: number): Uint8Array {
   const wide = Uint8Array.from(dots);
   for (const [at, colour] of dots.entries()) {
     if (colour < levelsFrom) continue;
     const [x, y] = [at % mapSide, Math.floor(at / mapSide)];
-    for (let row = Math.max(0, y - 1); row <= Math.min(mapSide - 1, y + 1); row++) {
-      for (let column = Math.max(0, x - 1); column <= Math.min(mapSide - 1, x + 1); column++) {
+    for (let row = Math.max(0, y - by); row <= Math.min(mapSide - 1, y + by); row++) {
+      for (let column = Math.max(0, x - by); column <= Math.min(mapSide - 1, x + by); column++) {
         const place = row * mapSide + column;
         if (dots[place]! < levelsFrom) wide[place] = Math.max(wide[place]!, colour);
       }

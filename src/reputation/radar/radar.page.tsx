@@ -19,7 +19,7 @@ import {
   type ReportBucket,
   type ReportCounts,
 } from '../counts/report-counts.ts';
-import type { Sources } from '../lists/sources.ts';
+import { groupOfList, type Source, type Sources } from '../lists/sources.ts';
 import { type Catalogue, frameText } from '../words.ts';
 import { levels, mapThemes } from './map.ts';
 
@@ -52,8 +52,7 @@ export function radarNumbers(
   const known = (value: number | undefined) => (value === undefined ? notYet : number(value));
   const size = index.size();
   const minute = figures.minutes().at(-1);
-  // The known-good list comes with the program: it makes nothing malicious, and no operator loaded it.
-  const lists = sources.list().filter(({ list }) => list !== 'good');
+  const lists = loadedLists(sources);
   const newest = Math.max(0, ...lists.map(({ refreshedAtMs }) => refreshedAtMs));
   const v6 = ofIpv4 === undefined ? undefined : Math.max(0, size - ofIpv4);
   const reports = figures.reports.sum('quarter', now).reports;
@@ -83,6 +82,12 @@ export function radarNumbers(
   ];
 }
 
+/** The newest first. The known-good list comes with the program: it makes nothing malicious, and no operator loaded it. */
+export function loadedLists(sources: Pick<Sources, 'list'>): Source[] {
+  const lists = sources.list().filter(({ list }) => list !== 'good');
+  return lists.sort((a, b) => b.refreshedAtMs - a.refreshedAtMs);
+}
+
 export interface WatchedReport {
   readonly ipAddress: string;
   readonly abuseConfidenceScore: number;
@@ -108,12 +113,16 @@ export interface RadarMap {
   readonly squares: readonly MapCell[];
   /** The same in the order of addresses. */
   readonly inOrder: readonly MapCell[];
+  /** The /16s with the most malicious entries, the worst first. */
+  readonly worst: readonly MapCell[];
 }
 
 interface RadarPageData {
   readonly now: number;
   readonly numbers: readonly RadarNumber[];
   readonly map: RadarMap | undefined;
+  /** The newest first. */
+  readonly lists: readonly Source[];
   readonly period: CountPeriod;
   readonly series: readonly ReportBucket[];
   readonly sum: ReportBucket;
@@ -315,6 +324,62 @@ function rankings({ sum }: RadarPageData, text: Catalogue, frame: PageFrame): Ht
   );
 }
 
+/** Networks of the map by what is known of them, which needs no report. */
+function worstCard({ map }: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+  const { title, note, none, suspect } = text.radar.worst;
+  const { number } = formatFor(frame.language);
+  const rows = map?.worst ?? [];
+  return (
+    <Card title={title} aside={<span class="card-aside">{note}</span>}>
+      {rows.length === 0 ? (
+        <EmptyState icon="shield" text={none} />
+      ) : (
+        <ShareList
+          rows={rows.map(({ network, href, counts: [, suspects = 0, malicious = 0] }) => ({
+            name: (
+              <Link class="mono" href={href}>
+                {network}
+              </Link>
+            ),
+            value: malicious,
+            formatted: number(malicious),
+            band: 'malicious',
+            note: suspects > 0 ? suspect(number(suspects)) : undefined,
+          }))}
+        />
+      )}
+    </Card>
+  );
+}
+
+/** The card leaves out what the operator allows, and groups of networks. */
+function listsCard(data: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+  const { title, note, none, kinds } = text.radar.lists;
+  const { near } = formatFor(frame.language);
+  const lists = data.lists.flatMap((list) => {
+    const kind = list.list === 'seed' || list.list === 'anon' ? kinds[list.list] : undefined;
+    return kind === undefined || groupOfList(list) !== undefined ? [] : [{ list, kind }];
+  });
+  return (
+    <Card title={title} aside={<span class="card-aside">{note}</span>}>
+      {lists.length === 0 ? (
+        <EmptyState icon="list" text={none} />
+      ) : (
+        <ul class="shares">
+          {lists.slice(0, rowsMax).map(({ list, kind }) => (
+            <li>
+              <span class="shares-name">
+                <bdi>{list.source}</bdi> <span class="fact-note">{kind}</span>
+              </span>
+              <span class="card-aside">{near(list.refreshedAtMs, data.now)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
 /** `12 s ago` of today, else the day. */
 function ageOf(at: number, now: number, text: Catalogue, frame: PageFrame): string {
   const words = text.radar.latest;
@@ -392,6 +457,10 @@ export function radarPage(frame: PageFrame, data: RadarPageData): string {
             <div class="radar-column">
               <div data-live="curve">{curve(data, text, frame)}</div>
               <div data-live="latest">{!isUnreported(data) && latestCard(data, text, frame)}</div>
+              <div class="radar-known" data-live="known">
+                {worstCard(data, text, frame)}
+                {listsCard(data, text, frame)}
+              </div>
             </div>
             <div class="radar-rankings" data-live="rankings">
               {data.sum.reports > 0 && rankings(data, text, frame)}

@@ -39,6 +39,7 @@ import {
 } from './map.ts';
 import {
   eventsPath,
+  loadedLists,
   type MapCell,
   mapPath,
   type RadarFigures,
@@ -175,7 +176,8 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
     if (shownMap?.of === drawn) return shownMap;
     const inOrder = knownOfAll(drawn.counts).map((known) => cellOf(known, 8));
     const squares = [...rowsOf()].map((octet) => inOrder[octet]!);
-    shownMap = { of: drawn, at: drawn.at, inOrder, squares };
+    const worst = worstOf(drawn.counts).map((cell) => cellOf(knownIn(drawn.counts, cell, 1), 16));
+    shownMap = { of: drawn, at: drawn.at, inOrder, squares, worst };
     return shownMap;
   }
 
@@ -213,6 +215,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
         now,
         map,
         period,
+        lists: loadedLists(options.sources),
         mark: newest[0]?.mark ?? '',
         latest: newest.map(shown),
         numbers: radarNumbers(frame, { ...options, now, ofIpv4: drawn?.counts.total }),
@@ -346,6 +349,24 @@ function knownIn({ entries, covers }: MapCounts, cell: number, cells: number): K
   for (let at = cell; at < cell + cells; at++) shown = Math.max(shown, covers[at]!);
   for (const [level, count] of counts.entries()) if (count > 0) shown = Math.max(shown, 1 + level);
   return { first: (cell << 16) >>> 0, counts, shown };
+}
+
+const worstMax = 8;
+
+/** Returns the /16s with the most malicious entries, the worst first: of equal ones that with more suspect entries. */
+function worstOf({ entries }: MapCounts): number[] {
+  const [suspect, malicious] = [1, 2].map((level) => level * cellCount);
+  const harmOf = (cell: number) =>
+    entries[malicious! + cell]! * 2 ** 32 + entries[suspect! + cell]!;
+  const worst: { readonly cell: number; readonly harm: number }[] = [];
+  for (let cell = 0; cell < cellCount; cell++) {
+    const harm = harmOf(cell);
+    if (harm < 2 ** 32 || (worst.length === worstMax && harm <= worst.at(-1)!.harm)) continue;
+    const place = worst.findIndex((one) => one.harm < harm);
+    worst.splice(place < 0 ? worst.length : place, 0, { cell, harm });
+    worst.length = Math.min(worst.length, worstMax);
+  }
+  return worst.map(({ cell }) => cell);
 }
 
 /** Sums up each of the 256 /8s. */

@@ -54,6 +54,21 @@ describe('the radar of the demo', () => {
     assert.match(all, /class="empty">.*href="\/connect\/fail2ban"/);
   });
 
+  it('names the most malicious networks and the lists, whether somebody reported or not', async () => {
+    const all = await page('/radar');
+    const [, known = ''] = /data-live="known">([\s\S]*)/.exec(all) ?? [];
+    const networks = [...known.matchAll(/href="(\/radar\/16\/[^"]+)"/g)].map(([, href]) => href!);
+    const counts = [...known.matchAll(/shares-value">(\d+)</g)].map(([, count]) => Number(count));
+    assert.deepEqual(networks, ['/radar/16/192.0', '/radar/16/203.0', '/radar/16/198.51']);
+    assert.deepEqual(
+      counts,
+      [...counts].sort((a, b) => b - a),
+    );
+    for (const href of networks) await page(href);
+    assert.match(known, /<bdi>demo<\/bdi> <span class="fact-note">bad addresses</);
+    assert.match(known, /<bdi>demo<\/bdi> <span class="fact-note">anonymous exits</);
+  });
+
   it('shows the map as a picture of either theme', async () => {
     const all = await page('/radar');
     const sources = [...all.matchAll(/src="(\/radar\/map\.png\?[^"]+)"/g)].map(([, src]) => src!);
@@ -193,4 +208,6 @@ it('a server without lists says that none is loaded, and that what it knows is k
   await within(async () => all.test((await server.fetch('/radar')).body));
   const { body } = await server.fetch('/radar');
   assert.match(body, /<dt>lists loaded<\/dt><dd><strong>0<\/strong><span>none yet</);
+  assert.match(body, /Nothing malicious is known\./);
+  assert.match(body, /No list is loaded yet\./);
 });
