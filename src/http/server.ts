@@ -376,8 +376,9 @@ function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
     refuse(res);
     return;
   }
+  const wire = scan.awaitsContinue && scan.hasBody() ? continued(wireOf(res)) : wireOf(res);
   lanes.admission.admit({
-    wire: wireOf(res),
+    wire,
     match,
     method,
     path,
@@ -433,6 +434,20 @@ function isRefused(isBodiless: boolean, { scan, limits }: Lanes): boolean {
 function refuse(res: HttpResponse): void {
   res.onAborted(() => undefined);
   res.close();
+}
+
+/**
+ * Sends the interim answer that a client waits for: the value of `Expect` has no case (RFC 9110, 10.1.1), and Java writes
+ * `100-Continue`. The library counts the status as written then, so the final one goes out as the beginning of a header.
+ */
+function continued(wire: Wire): Wire {
+  wire.writeStatus('100 Continue\r\n');
+  wire.writeStatus = (head) => {
+    const whole = Buffer.concat([Buffer.from('HTTP/1.1 '), Buffer.from(head)]);
+    const colon = whole.indexOf(': ');
+    return wire.writeHeader(whole.subarray(0, colon), whole.subarray(colon + 2));
+  };
+  return wire;
 }
 
 function wireOf(res: HttpResponse): Wire {

@@ -40,6 +40,33 @@ test('a body of exactly the limit passes, one byte more is a 413', async () => {
   assert.equal(over!.headers.get('connection'), 'close');
 });
 
+test('a client that waits for 100 Continue gets it, however it spells that, and then one answer', async () => {
+  await using running = await startServer([upload]);
+  for (const expected of ['100-continue', '100-Continue', '100-CONTINUE']) {
+    for (const [path, status, body] of [
+      ['/upload', 200, '\u00e9: é'],
+      ['/nowhere', 404, 'not_found\n'],
+    ] as const) {
+      const connection = openConnection(running.port);
+      const length = path === '/upload' ? Buffer.byteLength(body) : 3;
+      connection.send(
+        `POST ${path} HTTP/1.1\r\nHost: x\r\nExpect: ${expected}\r\nContent-Length: ${length}\r\n\r\n`,
+      );
+      const interim = await connection.until((sofar) => sofar.includes('\r\n\r\n'));
+      assert.match(interim, /^HTTP\/1\.1 100 Continue\r\n\r\n/, expected);
+      connection.send(Buffer.from(path === '/upload' ? body : 'abc'));
+      const text = await connection.until((sofar) => sofar.split('\r\n\r\n').length > 2);
+      const [answer, ...others] = answersIn(text.slice(text.indexOf('\r\n\r\n') + 4));
+      assert.deepEqual([answer!.status, others.length], [status, 0], expected);
+      assert.ok(Buffer.from(answer!.body, 'latin1').toString().startsWith(body), expected);
+      if (status !== 200) continue;
+      connection.send(requestText('POST', path, 'next'));
+      const more = await connection.until((sofar) => sofar.endsWith('next'));
+      assert.match(more.slice(text.length), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nnext$/, expected);
+    }
+  }
+});
+
 test('a chunked body over the limit is a 413 while it still arrives', async () => {
   await using running = await startServer([upload], {
     takesChunked: true,

@@ -13,7 +13,7 @@ export interface Wire {
   onWritable(handler: (offset: number) => boolean): unknown;
   cork(write: () => void): unknown;
   writeStatus(text: string | Uint8Array): unknown;
-  writeHeader(name: string, value: string): unknown;
+  writeHeader(name: string | Uint8Array, value: string | Uint8Array): unknown;
   end(body: string | Uint8Array, closeConnection: boolean): unknown;
   endWithoutBody(): unknown;
   tryEnd(rest: Uint8Array, total: number): [hasRoom: boolean, isDone: boolean];

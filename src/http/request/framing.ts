@@ -5,6 +5,7 @@
  */
 
 const digits = /^[0-9]{1,15}$/;
+const continueToken = '100-continue';
 const closeToken = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
 export class HeaderScan {
@@ -26,6 +27,8 @@ export class HeaderScan {
   chunked = false;
   /** The client asked for `Connection: close`, alone or in a list (the library knows it alone). */
   wantsClose = false;
+  /** `Expect: 100-continue` in other letters, which the library passes over; only filled when `keepLines`. */
+  awaitsContinue = false;
 
   #wanted: readonly string[] = [];
   #keepLines = false;
@@ -64,6 +67,7 @@ export class HeaderScan {
     this.lines = {};
     this.traceparent = undefined;
     this.contentEncoding = undefined;
+    this.awaitsContinue = false;
   }
 
   /** Called by the library for each line, name in lower case. 3 lines cost 0.5 µs together. */
@@ -74,6 +78,11 @@ export class HeaderScan {
         if (name === 'host') {
           this.#hosts++;
           if (value === '') this.#bad = true;
+        }
+        break;
+      case 6:
+        if (this.#keepLines && name === 'expect') {
+          this.awaitsContinue = value !== continueToken && value.toLowerCase() === continueToken;
         }
         break;
       case 9:
