@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { h } from 'preact';
 import { type IpPageData, ipPage } from '../../src/reputation/address/address.page.tsx';
 import { homePage } from '../../src/site/home/home.page.tsx';
 import { CodeBlock, Notice } from '../../src/web/components/card.tsx';
@@ -112,6 +113,20 @@ test('pages have no inline styles and no event handlers', () => {
   ]) {
     for (const tag of skeleton(markup)) assert.doesNotMatch(tag, / (?:style|on[a-z]+)(?: |$)/);
   }
+});
+
+test('a word with a short side of its hyphen stays on one line, in texts alone', () => {
+  const shown = (tree: Html) =>
+    renderHtml(tree).replace(/<span class="unbroken">(.*?)<\/span>/g, '[$1]');
+  const text = 'Un e-mail, « E-mails », TEST-NET-2 (RFC 5737), lui-même, a-1.example, x@a-1.';
+  const marked =
+    'Un [e-mail], « [E-mails] », [TEST-NET-2] (RFC 5737), lui-même, a-1.example, x@a-1.';
+  assert.equal(shown(h('p', null, text)), `<p><span class="whole-words">${marked}</span></p>`);
+  assert.equal(shown(h('p', null, ['Un e-mail', h('b', null, 'x')])).includes('[e-mail]'), true);
+  for (const name of ['title', 'option', 'code', 'textarea']) {
+    assert.doesNotMatch(renderHtml(h(name, { title: 'e-mail' }, 'e-mail')), /unbroken/, name);
+  }
+  assert.doesNotMatch(renderHtml(h('a', { title: 'un e-mail' }, 'x')), /unbroken/);
 });
 
 test('a link target that could run code or leave by surprise becomes #', () => {
