@@ -67,12 +67,37 @@ export const smtpUrl = v.pipe(
   }, 'must have tls=optional or no tls at all; with smtps:// none'),
 );
 
+/** The library passes over others, so a slip in a name would send the password in clear. */
+const databaseTls = new Set([
+  'sslmode',
+  'sslrootcert',
+  'sslcert',
+  'sslkey',
+  'sslnegotiation',
+  'ssl',
+]);
+const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+
+const parametersOf = (url: string) => [...new URLSearchParams(url.split('?')[1] ?? '')];
+
 /** Several hosts are no URL to a browser, so it is read by its parts alone. Nothing of it is quoted. */
 const databaseUrl = v.pipe(
   v.string(),
   v.regex(
     /^postgres(ql)?:\/\/[^\s/?#]*\/[^\s/?#]+(\?\S*)?$/,
     'must be like postgres://user:password@host:5432/name',
+  ),
+  v.check(
+    (text) => {
+      const names = parametersOf(text).map(([name]) => name);
+      return names.every((name) => !/ssl|tls/i.test(name) || databaseTls.has(name));
+    },
+    `must have no parameters of TLS but ${[...databaseTls].join(', ')}: others do nothing`,
+  ),
+  v.check(
+    (text) =>
+      parametersOf(text).every(([name, value]) => name !== 'sslmode' || sslModes.includes(value)),
+    `must have an sslmode of ${sslModes.join(', ')}`,
   ),
 );
 

@@ -65,8 +65,21 @@ const settings: Record<SettingName, { good: [string, unknown][]; bad: string[] }
       ['postgres://p:w@db:5432/portcullis', 'postgres://p:w@db:5432/portcullis'],
       ['postgresql://p@one:5432,two:5432/p', 'postgresql://p@one:5432,two:5432/p'],
       ['postgres://p@/p?host=/run/postgresql', 'postgres://p@/p?host=/run/postgresql'],
+      [
+        'postgres://p@db/p?sslmode=verify-full&sslrootcert=/ca',
+        'postgres://p@db/p?sslmode=verify-full&sslrootcert=/ca',
+      ],
     ],
-    bad: ['db', 'mysql://db/p', 'postgres://db', 'postgres://db/', 'postgres://d b/p', 'x\ny'],
+    bad: [
+      ...[
+        '?ssl_mode=require',
+        '?sslMode=verify-full',
+        '?tls=on',
+        '?sslmode=verify_full',
+        '?sslcrl=/x',
+      ].map((query) => `postgres://p@db/p${query}`),
+      ...['db', 'mysql://db/p', 'postgres://db', 'postgres://db/', 'postgres://d b/p', 'x\ny'],
+    ],
   },
   DATABASE_REPLICA_URL: {
     good: [['postgres://p@near/p', 'postgres://p@near/p']],
