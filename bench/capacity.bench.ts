@@ -192,7 +192,7 @@ async function indexBytesOf(server: TestServer): Promise<number> {
 }
 
 async function checkNsOf(server: TestServer, key: string, seconds: number): Promise<number> {
-  using load = await openLoad(checkedHosts().map(checkPath), { Key: key });
+  using load = openLoad(checkedHosts().map(checkPath), { Key: key });
   const before = cpuSeconds(server);
   const { answers } = await load.run(server.port, seconds);
   return (1e9 * (cpuSeconds(server) - before)) / answers;
@@ -202,7 +202,7 @@ async function load(server: TestServer, count: number, seconds: number): Promise
   const path = join(server.dataDir, 'hosts.txt');
   const next = publicHosts();
   const most = { serverMiB: 0, commandMiB: 0 };
-  using checks = await openChecks(checkedHosts(), server.key);
+  using checks = openChecks(checkedHosts(), server.key);
   const p99 = async () => (await checks.run(server.port, seconds)).p99;
   const p99Before = await p99();
   const beside: number[] = [];

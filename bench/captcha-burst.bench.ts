@@ -16,7 +16,7 @@ import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { forged, solutionFor, type WorkKeys, workKeysOf } from './captcha-solutions.ts';
 import { addressOf, visit } from './captcha-visit.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
-import { atLeast, atMost, type BenchRow, besidePeer, median, round } from './row.ts';
+import { atLeast, atMost, type BenchRow, besidePeer, median, percentile, round } from './row.ts';
 import { perSecond, statusOf } from './work.ts';
 
 const sizes = {
@@ -290,9 +290,4 @@ async function verifiesPerSecond(server: TestServer, plan: Plan): Promise<number
   });
   agent.destroy();
   return rate;
-}
-
-function percentile(times: readonly number[], p: number): number {
-  const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * p) / 100))]!;
 }

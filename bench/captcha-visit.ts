@@ -1,28 +1,11 @@
 /** Visitors from client addresses of their own: one asks for a challenge and its picture, the other one does work. */
 
-import { request } from 'node:http';
+import { fetchFrom } from '../test/support/server/server.ts';
 
-interface Answer {
-  readonly status: number;
-  readonly body: Buffer;
-}
-
-function ask(port: string, path: string, client: string, body?: string): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const method = body === undefined ? 'GET' : 'POST';
-    const headers = { 'X-Forwarded-For': client, 'Content-Type': 'application/json' };
-    const options = { host: '127.0.0.1', port, path, method, headers, agent: false };
-    request(options, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () => {
-        resolve({ status: response.statusCode!, body: Buffer.concat(chunks) });
-      });
-    })
-      .on('error', reject)
-      .end(body);
-  });
+function ask(port: string, path: string, client: string, body?: string) {
+  const headers = { 'X-Forwarded-For': client, 'Content-Type': 'application/json' };
+  const options = body === undefined ? { headers } : { method: 'POST', headers, body };
+  return fetchFrom(Number(port), path, options);
 }
 
 /** @param i which visitor */
@@ -33,7 +16,7 @@ export async function visit(port: string, i: number): Promise<number> {
   const client = addressOf(i);
   const issued = await ask(port, '/captcha/new', client);
   if (issued.status !== 200) return issued.status;
-  const { img } = JSON.parse(issued.body.toString()) as { img: string };
+  const { img } = issued.json() as { img: string };
   return (await ask(port, img, client)).status;
 }
 
@@ -46,5 +29,5 @@ export async function visitSilently(port: string, i: number, work: string): Prom
   const started = await ask(port, '/captcha/start', client);
   if (started.status !== 200) return started.status;
   const judged = await ask(port, '/captcha/work', client, JSON.stringify({ work, sitekey: '' }));
-  return judged.status === 200 && judged.body.toString() !== '{"ok":true}' ? 0 : judged.status;
+  return judged.status === 200 && judged.body !== '{"ok":true}' ? 0 : judged.status;
 }

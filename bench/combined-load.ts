@@ -12,7 +12,7 @@ const [port = '', key = '', perSecond = '', run = ''] = process.argv.slice(2);
 /** More than there are rendering threads, so that all of them have work; fewer than may wait. */
 const visitors = 16;
 
-const load = await openReportLoad(Number(port), key, Number(run));
+const load = openReportLoad(Number(port), key, Number(run));
 let isOver = false;
 let pictures = 0;
 let visits = 0;

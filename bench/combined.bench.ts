@@ -13,7 +13,7 @@ import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { type Load, type LoadResult, openChecks } from './http-load.ts';
 import { atMost, type BenchRow, besidePeer, median } from './row.ts';
-import { besideLoad } from './work.ts';
+import { besideLoad, inTurns } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, entries: 300, reportsPerSecond: 50 },
@@ -38,9 +38,6 @@ interface Work {
   readonly builds: number;
 }
 
-const phases = ['idle', 'beside', 'own'] as const;
-type Phase = (typeof phases)[number];
-
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const plan = sizes[size];
   using temp = makeTempDir('bench-combined');
@@ -49,22 +46,14 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   await using _asked = asked.server;
   const other = await open(join(directory, 'other'), plan);
   await using _other = other.server;
-  using checks = await openChecks(makeCheckTable(plan.entries).hits, asked.key);
-  const p50: Record<Phase, number[]> = { idle: [], beside: [], own: [] };
-  const p99: Record<Phase, number[]> = { idle: [], beside: [], own: [] };
-  const work: Work[] = [];
-  // The first round warms up and is not counted.
-  for (let round = plan.rounds > 1 ? -1 : 0; round < plan.rounds; round++) {
-    for (const phase of phases) {
-      const busy = phase === 'idle' ? undefined : phase === 'own' ? asked : other;
-      const measured = await measure({ checks, asked, busy, plan, round, directory });
-      if (round < 0) continue;
-      p50[phase].push(measured.p50);
-      p99[phase].push(measured.p99);
-      if (phase === 'own') work.push(measured.work!);
-    }
-  }
-  return rowsOf(p50, p99, work, checks.generator);
+  using checks = openChecks(makeCheckTable(plan.entries).hits, asked.key);
+  const load = { checks, asked, plan, directory };
+  const { idle, beside, own } = await inTurns(plan.rounds, {
+    idle: () => checks.run(asked.server.port, plan.seconds),
+    beside: () => measure(load, other),
+    own: () => measure(load, asked),
+  });
+  return rowsOf(idle, beside, own);
 }
 
 async function open(dataDir: string, { entries }: Plan): Promise<Subject> {
@@ -99,30 +88,31 @@ async function seed(server: TestServer, list: string, source: string, confidence
 interface PhaseOptions {
   readonly checks: Load;
   readonly asked: Subject;
-  /** The server that works meanwhile. */
-  readonly busy: Subject | undefined;
   readonly plan: Plan;
-  readonly round: number;
   readonly directory: string;
 }
 
-async function measure(options: PhaseOptions): Promise<LoadResult & { work?: Work }> {
-  const { checks, asked, busy, plan, round, directory } = options;
-  if (busy === undefined) return checks.run(asked.server.port, plan.seconds);
-  const { server, key } = busy;
+/** So that each phase has addresses of its own. */
+let phase = 0;
+
+/** @param busy the server that works meanwhile */
+async function measure(
+  { checks, asked, plan, directory }: PhaseOptions,
+  { server, key }: Subject,
+): Promise<LoadResult & { readonly work: Work }> {
   const buildsBefore = await builds(server);
   const list = join(directory, 'changing.txt');
+  phase += 1;
   const lines = Array.from(
     { length: changingEntries },
-    (_, i) => `77.${round + 1}.${i >> 8}.${i & 255}`,
+    (_, i) => `77.${phase}.${i >> 8}.${i & 255}`,
   );
   writeFileSync(list, `${lines.join('\n')}\n`);
-  const given = [server.port, key, plan.reportsPerSecond, round + 1];
   const [latency, counted] = await besideLoad<LoadResult, Omit<Work, 'builds'>>(
     'combined-load',
-    given,
+    [server.port, key, plan.reportsPerSecond, phase],
     async () => {
-      await seed(server, list, 'changing', 80 + round);
+      await seed(server, list, 'changing', 80 + (phase >> 1));
       return checks.run(asked.server.port, plan.seconds);
     },
   );
@@ -134,33 +124,38 @@ async function builds(server: TestServer): Promise<number> {
 }
 
 function rowsOf(
-  p50: Record<Phase, number[]>,
-  p99: Record<Phase, number[]>,
-  work: readonly Work[],
-  generator: string,
+  idle: readonly LoadResult[],
+  beside: readonly LoadResult[],
+  own: readonly (LoadResult & { readonly work: Work })[],
 ): BenchRow[] {
+  const work = own.map((one) => one.work);
   const perSecond = (of: (one: Work) => number) =>
     Math.round(median(work.map((one) => (of(one) * 1_000) / one.ms)));
   const done =
     `${perSecond((one) => one.pictures)} pictures and ${perSecond((one) => one.reports)} reports a second, ` +
     `${median(work.map((one) => one.builds))} feed builds a round`;
-  const row = (name: string, ours: Phase, peer: Phase, peerName: string): BenchRow => ({
-    ...besidePeer(name, 'ms', median(p99[ours]), peerName, median(p99[peer])),
-    p50: median(p50[ours]),
-    p99: median(p99[ours]),
+  const p99 = (of: readonly LoadResult[]) => median(of.map((one) => one.p99));
+  const row = (
+    name: string,
+    ours: readonly LoadResult[],
+    peerName: string,
+    peer: readonly LoadResult[],
+  ) => ({
+    ...besidePeer(name, 'ms', p99(ours), peerName, p99(peer)),
+    p50: median(ours.map((one) => one.p50)),
+    p99: p99(ours),
   });
-  const combined = row('check p99 under the combined load', 'own', 'idle', 'idle');
-  const title = `${combined.name}, beside the control`;
-  const besideControl = row(title, 'own', 'beside', 'control');
+  const combined = row('check p99 under the combined load', own, 'idle', idle);
+  const besideControl = row(`${combined.name}, beside the control`, own, 'control', beside);
   return [
-    { ...combined, note: `${generator}, 64 connections, one thread; ${done}` },
+    { ...combined, note: `wrk, 64 connections, one thread; ${done}` },
     {
-      ...row('check p99, the load on another server', 'beside', 'idle', 'idle'),
+      ...row('check p99, the load on another server', beside, 'idle', idle),
       note: 'control: what the machine gives when others work on it',
     },
     {
       ...besideControl,
-      ...atMost(besideControl.ratio!, goalRatio, '× control'),
+      ...atMost(besideControl.ratio, goalRatio, '× control'),
       note: 'what the server itself adds',
     },
   ];

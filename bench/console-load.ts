@@ -57,7 +57,7 @@ async function open(n: number): Promise<void> {
   }
 }
 
-const load = await openReportLoad(Number(port), key, Number(run));
+const load = openReportLoad(Number(port), key, Number(run));
 const stream = load.pace(reportsPerSecond);
 const all = Array.from({ length: Number(consoles) }, (_, n) => n);
 await Promise.all(all.map((n) => reload(n, n)));

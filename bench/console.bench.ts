@@ -238,7 +238,7 @@ async function checksBeside(
   server: TestServer,
   { own, key, hosts, pages }: Beside,
 ): Promise<BenchRow[]> {
-  using checks = await openChecks(hosts.slice(0, 1_000), key);
+  using checks = openChecks(hosts.slice(0, 1_000), key);
   const p99 = async () => (await checks.run(server.port, plan.seconds)).p99;
   const shown: { pages: number; told: number }[] = [];
   const paths = pages.filter(({ name }) => /^\/(admin|radar)/.test(name)).map((p) => p.pathOf(0));
@@ -265,7 +265,7 @@ async function checksBeside(
       ...row,
       ...atMost(row.ratio, p99Goal, '× none'),
       note:
-        `${checks.generator}, 64 connections, one thread; ${pagesShown} pages opened, ` +
+        `wrk, 64 connections, one thread; ${pagesShown} pages opened, ` +
         `${told} reports told in ${plan.loadRounds * plan.seconds} s`,
     },
   ];

@@ -1,12 +1,8 @@
-/**
- * The outside load generator: `wrk` when it is installed, else autocannon. Keep-alive
- * connections, requests built before the first one is sent.
- */
+/** The outside load generator, `wrk`: keep-alive connections, requests built before the first one is sent. */
 
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { forkServer } from './work.ts';
@@ -18,52 +14,40 @@ export interface LoadResult {
 }
 
 export interface Load extends Disposable {
-  readonly generator: string;
   run(port: number, seconds: number): Promise<LoadResult>;
 }
 
-const run = promisify(execFile);
-
-export function hasWrk(): Promise<boolean> {
-  return run('wrk', ['-v']).then(
-    () => true,
-    (error: { code?: unknown }) => error.code !== 'ENOENT', // -v exits with 1
-  );
+/** One thread of wrk. @returns what it prints @throws if it is not installed, or an answer is none */
+export async function runWrk(args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)('wrk', ['-t1', ...args]);
+  if (/Non-2xx or 3xx responses|Socket errors/.test(stdout)) throw new Error(`wrk: ${stdout}`);
+  return stdout;
 }
 
 /**
  * `targets` are paths with their queries; every connection walks through all of them.
- * `pauseMs`: how long a connection waits between its requests, on average; wrk alone does.
+ * `pauseMs`: how long a connection waits between its requests, on average.
  */
-export async function openLoad(
+export function openLoad(
   targets: readonly string[],
   headers: Readonly<Record<string, string>>,
   { pauseMs = 0, connections = 64 }: { pauseMs?: number; connections?: number } = {},
-): Promise<Load> {
-  if (!(await hasWrk())) {
-    const first = targets[0]!;
-    return {
-      generator: 'autocannon',
-      run: (port, seconds) => runAutocannon(`http://127.0.0.1:${port}${first}`, headers, seconds),
-      [Symbol.dispose]() {},
-    };
-  }
+): Load {
   const folder = makeTempDir('bench-load');
   const script = `${folder.path}/requests.lua`;
   writeFileSync(script, luaOf(targets, headers) + pauseOf(pauseMs));
   return {
-    generator: 'wrk',
     run: async (port, seconds) => {
       const url = `http://127.0.0.1:${port}/`;
-      const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-s', script, url];
-      return readWrk((await run('wrk', args)).stdout);
+      const args = [`-c${connections}`, `-d${seconds}s`, '--latency', '-s', script, url];
+      return readWrk(await runWrk(args));
     },
     [Symbol.dispose]: folder.remove,
   };
 }
 
 /** Checks at a steady pace: each connection waits between its own, far from the most that the server can answer. */
-export function openChecks(addresses: readonly string[], key: string): Promise<Load> {
+export function openChecks(addresses: readonly string[], key: string): Load {
   return openLoad(addresses.map(checkPath), { Key: key }, { pauseMs: 30 });
 }
 
@@ -96,32 +80,12 @@ const unitsMs: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000 }
 
 function readWrk(stdout: string): LoadResult {
   const answers = Number(/(\d+) requests in/.exec(stdout)?.[1]);
-  const errors = /Non-2xx or 3xx responses: (\d+)|Socket errors: (.*)/.exec(stdout);
-  if (!(answers > 0) || errors !== null) throw new Error(`wrk failed: ${stdout}`);
+  if (!(answers > 0)) throw new Error(`wrk: ${stdout}`);
   const percentile = (p: string): number => {
     const [, value, unit] = new RegExp(`${p}%\\s+([\\d.]+)(us|ms|s)`).exec(stdout) ?? [];
     return Number(value) * unitsMs[unit ?? '']!;
   };
   return { answers, p50: percentile('50'), p99: percentile('99') };
-}
-
-/** In a process of its own, so that the bench's own CPU is not what is measured. */
-async function runAutocannon(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  seconds: number,
-): Promise<LoadResult> {
-  const script = createRequire(import.meta.url).resolve('autocannon/autocannon.js');
-  const lines = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`]);
-  const args = [script, '-c', '64', '-d', String(seconds), '-j', '-n', ...lines, url];
-  const { stdout } = await run(process.execPath, args, { maxBuffer: 1 << 24 });
-  const result = JSON.parse(stdout) as {
-    requests: { total: number };
-    non2xx: number;
-    latency: { p50: number; p99: number };
-  };
-  if (result.requests.total === 0 || result.non2xx > 0) throw new Error('autocannon failed');
-  return { answers: result.requests.total, p50: result.latency.p50, p99: result.latency.p99 };
 }
 
 // A server of `http-server.ts` in a process of its own, and the CPU time that it has used.

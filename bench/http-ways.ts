@@ -4,15 +4,12 @@
  * who answers. wrk has no Unix sockets and doesn't speak the protocol of Redis.
  */
 
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type NetConnectOpts, type Socket } from 'node:net';
-import { spawn } from '../test/support/house/spawn.ts';
-import { freePort } from '../test/support/server/free-port.ts';
-import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import type { HttpContender } from './http-load.ts';
 import { checkBody, path } from './http-server.ts';
+import { startRedis } from './idle-peers.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
 import { type BenchRow, besidePeer, median } from './row.ts';
 import { inTurns } from './work.ts';
@@ -23,7 +20,6 @@ const deep = 16;
 const questionsPerConnection = 64;
 const socketGoal = 0.65;
 const [redisGoal, redisDeepGoal] = [0.9, 2];
-const redisStartMs = 10_000;
 
 /** The end of the first whole answer in a text of one byte a character; -1: it has not come yet. */
 type EndOfAnswer = (text: string) => number;
@@ -107,36 +103,25 @@ async function nsPerAnswer(asked: Asked, addresses: readonly string[], depth: nu
 }
 
 /** As many keys as the table has hosts, values as long as an answer; undefined where Redis is not installed. */
-async function startRedis(entries: number) {
-  if (spawnSync('redis-server', ['--version']).error !== undefined) return undefined;
-  const folder = makeTempDir('bench-redis');
-  const port = await freePort();
-  const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder.path];
-  const child = spawn('redis-server', [...place, '--save', '', '--appendonly', 'no'], {
-    stdio: 'ignore',
-  });
-  const stop = () => {
-    child.kill('SIGKILL');
-    folder.remove();
-  };
-  try {
-    await filled(port, entries);
-  } catch (error) {
-    stop();
+async function startFilledRedis(entries: number) {
+  const redis = await startRedis(['--save', '', '--appendonly', 'no']);
+  if (redis === undefined) return undefined;
+  await filled(redis.port, entries).catch((error) => {
+    redis.stop();
     throw error;
-  }
+  });
   const asked: Asked = {
-    where: { port, host: '127.0.0.1' },
+    where: { port: redis.port, host: '127.0.0.1' },
     question: (address) => `GET ${address}\r\n`,
     endOf: redisEnd,
-    cpuSeconds: async () => cpuSeconds(child),
+    cpuSeconds: async () => cpuSeconds(redis),
   };
-  return { asked, stop };
+  return { asked, stop: redis.stop };
 }
 
 /** Writes all keys and waits for the last of them. */
 async function filled(port: number, entries: number): Promise<void> {
-  const socket = await connected(port);
+  const socket = connect(port, '127.0.0.1');
   const perWrite = 10_000;
   const { hosts } = makeCheckTable(entries);
   let replies = 0;
@@ -151,20 +136,6 @@ async function filled(port: number, entries: number): Promise<void> {
   }
   while (replies < entries) await once(socket, 'data');
   socket.destroy();
-}
-
-async function connected(port: number): Promise<Socket> {
-  const endMs = performance.now() + redisStartMs;
-  for (;;) {
-    const socket = connect(port, '127.0.0.1');
-    try {
-      await once(socket, 'connect');
-      return socket;
-    } catch (error) {
-      if (performance.now() > endMs) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
 }
 
 /**
@@ -184,7 +155,7 @@ export async function runWays(
     cpuSeconds: async () => (await server.cpuUs()) / 1e6,
   };
   const overSocket: Asked = { ...overTcp, where: { path: server.socket! } };
-  const redis = await startRedis(entries);
+  const redis = await startFilledRedis(entries);
   const ns = (asked: Asked | undefined, depth: number) => async () =>
     asked && nsPerAnswer(asked, addresses, depth, 1_000 * seconds);
   const found: Record<string, number[]> = await inTurns(rounds, {

@@ -10,17 +10,17 @@ import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { checkPath, type HttpContender, type Load, openLoad, startContender } from './http-load.ts';
 import { runWays } from './http-ways.ts';
-import { atMost, type BenchRow, besidePeer, median } from './row.ts';
-import { cpuSecondsSince } from './work.ts';
+import { type BenchRow, besidePeer, median, rowAtMost } from './row.ts';
+import { cpuSecondsSince, inTurns } from './work.ts';
 
-interface Contender {
-  readonly name: string;
-  readonly load: Load;
-  readonly server: HttpContender;
-  readonly nsPerAnswer: number[];
-  readonly p50: number[];
-  readonly p99: number[];
+/** Of one round. */
+interface Found {
+  readonly ns: number;
+  readonly p50: number;
+  readonly p99: number;
 }
+
+type AllFound = Readonly<Record<string, readonly Found[]>>;
 
 /** Each is asked for addresses that are listed, but the check also for others. */
 const kinds = ['ours', 'bare', 'nodeCheck', 'fastifyCheck'];
@@ -60,26 +60,25 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   using folder = makeTempDir('bench-http');
   const server = await startContender('check', entries, `${folder.path}/socket`);
   const servers = await Promise.all(kinds.map((kind) => startContender(kind, entries)));
-  const contenders = [
-    contender('check', server, listed),
-    contender('random', server, any4),
-    contender('six', server, any6),
-    ...servers.map((each) => contender(each.kind, each, listed)),
-  ];
-  const callNs: number[] = [];
-  const ways: BenchRow[] = [];
+  const found = (of: HttpContender, load: Load) => async (): Promise<Found> => {
+    const before = await of.cpuUs();
+    const { answers, p50, p99 } = await load.run(of.port, 1);
+    return { ns: (1_000 * ((await of.cpuUs()) - before)) / answers, p50, p99 };
+  };
   try {
-    // The first round warms up and is not counted.
-    for (let round = full ? -1 : 0; round < rounds; round++) {
-      for (const each of contenders) await measure(each, round >= 0);
-      callNs.push(systemCallNs(full ? 200_000 : 1_000));
-    }
+    const all = await inTurns<Record<string, Found>>(rounds, {
+      check: found(server, listed),
+      random: found(server, any4),
+      six: found(server, any6),
+      ...Object.fromEntries(servers.map((one) => [one.kind, found(one, listed)])),
+    });
     const asked = { key, addresses: hits, entries };
-    ways.push(...(await runWays(server, asked, { rounds, seconds: full ? 1 : 0.1 })));
+    const ways = await runWays(server, asked, { rounds, seconds: full ? 1 : 0.1 });
+    const calls = Array.from({ length: rounds }, () => systemCallNs(full ? 200_000 : 1_000));
+    return [...rowsOf(all), ...ways, callRow(median(calls))];
   } finally {
     for (const each of [server, ...servers]) each.stop();
   }
-  return [...rowsOf(contenders, listed.generator), ...ways, callRow(median(callNs))];
 }
 
 /** Somewhere in 2000::/3. */
@@ -107,58 +106,27 @@ function callRow(ns: number): BenchRow {
   };
 }
 
-function contender(name: string, server: HttpContender, load: Load): Contender {
-  return { name, server, load, nsPerAnswer: [], p50: [], p99: [] };
-}
-
-async function measure(contender: Contender, counts: boolean): Promise<void> {
-  const { server, load } = contender;
-  const before = await server.cpuUs();
-  const result = await load.run(server.port, 1);
-  const usedUs = (await server.cpuUs()) - before;
-  if (!counts) return;
-  contender.nsPerAnswer.push((usedUs * 1_000) / result.answers);
-  contender.p50.push(result.p50);
-  contender.p99.push(result.p99);
-}
-
-function rowsOf(contenders: readonly Contender[], generator: string): BenchRow[] {
-  const rows = (which: string, title: string, peers: readonly Peer[]) =>
-    rowsFor(which, `http: CPU of ${title}`, peers, contenders, generator);
-  const nsOf = (which: string) =>
-    median(contenders.find(({ name }) => name === which)!.nsPerAnswer);
-  const more = nsOf('six') - nsOf('random');
+function rowsOf(found: AllFound): BenchRow[] {
+  const medianOf = (which: string, figure: keyof Found) =>
+    median(found[which]!.map((one) => one[figure]));
+  const rows = (which: string, title: string, peers: readonly Peer[]): BenchRow[] =>
+    peers.map(({ kind, name, goal, ratioMax }) => {
+      const peerNs = medianOf(kind, 'ns');
+      const row = besidePeer(`http: CPU of ${title}`, 'ns', medianOf(which, 'ns'), name, peerNs);
+      return {
+        ...row,
+        goal,
+        ok: row.ratio <= ratioMax,
+        p50: medianOf(which, 'p50'),
+        p99: medianOf(which, 'p99'),
+        note: `wrk, 64 connections; p50 and p99 in ms under full load`,
+      };
+    });
+  const more = medianOf('six', 'ns') - medianOf('random', 'ns');
   return [
     ...rows('ours', 'one constant hot answer', [bare(1 / 0.85, '≤ 1/0.85')]),
     ...rows('random', 'a whole check, 1M entries, random addresses', checkPeers(1.2)),
     ...rows('check', 'a whole check, 1M entries, hits', checkPeers(1.3)),
-    {
-      name: 'http: CPU that IPv6 takes more than IPv4, random addresses',
-      unit: 'ns',
-      ours: more,
-      ...atMost(more, 300, 'ns'),
-    },
+    rowAtMost('http: CPU that IPv6 takes more than IPv4, random addresses', 'ns', more, 300, 'ns'),
   ];
-}
-
-function rowsFor(
-  which: string,
-  title: string,
-  peers: readonly Peer[],
-  contenders: readonly Contender[],
-  generator: string,
-): BenchRow[] {
-  const ours = contenders.find(({ name }) => name === which)!;
-  const oursNs = median(ours.nsPerAnswer);
-  return peers.map(({ kind, name, goal, ratioMax }) => {
-    const peerNs = median(contenders.find((contender) => contender.name === kind)!.nsPerAnswer);
-    return {
-      ...besidePeer(title, 'ns', oursNs, name, peerNs),
-      goal,
-      ok: oursNs / peerNs <= ratioMax,
-      p50: median(ours.p50),
-      p99: median(ours.p99),
-      note: `${generator}, 64 connections; p50 and p99 in ms under full load`,
-    };
-  });
 }

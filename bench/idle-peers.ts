@@ -10,6 +10,7 @@ import { makeTempDir } from '../test/support/server/temp-dir.ts';
 interface IdlePeer {
   /** From its start until it takes a connection. */
   readonly ms: number;
+  readonly port: number;
   readonly pid: number;
   stop(): void;
 }
@@ -23,10 +24,7 @@ export interface IdlePeerKind {
 export const idlePeers: readonly IdlePeerKind[] = [
   {
     name: 'Redis',
-    start: () =>
-      startPeer('redis-server', ['--version'], (folder, port) => [
-        ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder],
-      ]),
+    start: () => startRedis(),
   },
   {
     name: 'CrowdSec, local API',
@@ -37,6 +35,14 @@ export const idlePeers: readonly IdlePeerKind[] = [
       }),
   },
 ];
+
+/** @param more arguments beside its defaults */
+export function startRedis(more: readonly string[] = []): Promise<IdlePeer | undefined> {
+  return startPeer('redis-server', ['--version'], (folder, port) => [
+    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder],
+    ...more,
+  ]);
+}
 
 /** With its defaults but the port and a folder of its own. */
 async function startPeer(
@@ -61,7 +67,7 @@ async function startPeer(
     }
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  return { ms: performance.now() - begun, pid: child.pid!, stop };
+  return { ms: performance.now() - begun, port, pid: child.pid!, stop };
 }
 
 /** As the package has them; it talks to nobody else, and the agent that reads logs is left out. */

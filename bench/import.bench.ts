@@ -99,7 +99,7 @@ async function race(rounds: number, lines: number, runners: readonly Runner[]): 
     }
     return [i, rate] as const;
   });
-  const found = await inTurns<string>(rounds, Object.fromEntries(figures));
+  const found = await inTurns<Record<string, number>>(rounds, Object.fromEntries(figures));
   return runners.map((_, i) => median(found[i]!));
 }
 

@@ -17,7 +17,8 @@ import { startTestServer, within } from '../test/support/server/server.ts';
 import { type Load, openLoad } from './http-load.ts';
 import { writeCrowdsecSettings } from './idle-peers.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
-import { type BenchRow, median } from './row.ts';
+import { type BenchRow, besidePeer, median } from './row.ts';
+import { inTurns } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, bans: 1_000 },
@@ -40,10 +41,10 @@ interface Asked {
 
 interface Found {
   /** Microseconds of the processor. */
-  readonly live: number[];
-  readonly poll: number[];
+  readonly live: number;
+  readonly poll: number;
   /** Milliseconds from the request to the last byte. */
-  readonly full: number[];
+  readonly full: number;
 }
 
 export async function askBouncers(name: 'tiny' | 'full', folder: string): Promise<BenchRow[]> {
@@ -72,37 +73,24 @@ export async function askBouncers(name: 'tiny' | 'full', folder: string): Promis
     'the whole list',
   );
   const peer = await startCrowdsec(folder, bans);
-  const found = { ours: emptyFound(), peer: emptyFound() };
-  try {
-    // The first round warms up and is not counted.
-    for (let round = name === 'full' ? -1 : 0; round < size.rounds; round++) {
-      await measure(ours, bans, size, round < 0 ? emptyFound() : found.ours);
-      if (peer !== undefined) {
-        await measure(peer, bans, size, round < 0 ? emptyFound() : found.peer);
-      }
-    }
-  } finally {
-    await peer?.stop();
-  }
-  return rowsOf(found, size);
+  const { ours: found, peer: peerFound } = await inTurns(size.rounds, {
+    ours: () => measure(ours, bans, size),
+    peer: async () => peer && measure(peer, bans, size),
+  }).finally(() => peer?.stop());
+  return rowsOf(found, peerFound, size);
 }
 
-function emptyFound(): Found {
-  return { live: [], poll: [], full: [] };
-}
-
-async function measure(asked: Asked, bans: readonly string[], size: Size, found: Found) {
+async function measure(asked: Asked, bans: readonly string[], size: Size): Promise<Found> {
   const step = Math.max(1, Math.floor(bans.length / askedFor));
   const headers = { 'X-Api-Key': asked.key, ...agent };
   const targets = bans.filter((_, i) => i % step === 0).map((ip) => `/v1/decisions?ip=${ip}`);
-  using load = await openLoad(targets, headers);
-  found.live.push(await cpuUs(asked, load, size));
-  const { rows, ms } = await readAll(asked, 'startup=true');
-  found.full.push(ms);
+  using load = openLoad(targets, headers);
+  const live = await cpuUs(asked, load, size);
+  const { rows, ms: full } = await readAll(asked, 'startup=true');
   if (rows !== bans.length) throw new Error(`${rows} of ${bans.length} bans in the whole list`);
-  using polls = await openLoad(['/v1/decisions/stream?startup=false'], headers, asked);
+  using polls = openLoad(['/v1/decisions/stream?startup=false'], headers, asked);
   await readAll(asked, 'startup=false');
-  found.poll.push(await cpuUs(asked, polls, size));
+  return { live, full, poll: await cpuUs(asked, polls, size) };
 }
 
 async function cpuUs(asked: Asked, load: Load, { seconds }: Size): Promise<number> {
@@ -182,43 +170,30 @@ async function startCrowdsec(
   }
 }
 
-function rowsOf(found: { ours: Found; peer: Found }, { bans }: Size): BenchRow[] {
+function rowsOf(found: readonly Found[], peerFound: readonly Found[], { bans }: Size): BenchRow[] {
   const row = (
     name: string,
     unit: string,
-    of: (from: Found) => readonly number[],
+    figure: keyof Found,
     goal: string,
     isMet: (ours: number, peer: number) => boolean,
   ): BenchRow => {
-    const [ours, peerValue] = [median(of(found.ours)), median(of(found.peer))];
-    const base = { name: `bouncers: ${name}`, unit, ours, goal, note: `${bans} bans` };
+    const [ours, peerValue] = [found, peerFound].map((some) =>
+      median(some.map((one) => one[figure])),
+    ) as [number, number];
+    const title = `bouncers: ${name}`;
     if (Number.isNaN(peerValue)) {
-      return { ...base, note: `${bans} bans; CrowdSec's package can't be fetched` };
+      const note = `${bans} bans; CrowdSec's package can't be fetched`;
+      return { name: title, unit, ours, goal, note };
     }
-    const beside = { peer: "CrowdSec's local API", peerValue, ratio: ours / peerValue };
-    return { ...base, ...beside, ok: isMet(ours, peerValue) };
+    const beside = besidePeer(title, unit, ours, "CrowdSec's local API", peerValue);
+    return { ...beside, goal, note: `${bans} bans`, ok: isMet(ours, peerValue) };
   };
+  const { timesPeer, pollUs, fullMs } = goals;
+  const fewer = `≥ ${timesPeer} × fewer than CrowdSec`;
   return [
-    row(
-      'CPU of a look-up, whole server',
-      'µs',
-      ({ live }) => live,
-      `≥ ${goals.timesPeer} × fewer than CrowdSec`,
-      (ours, peer) => peer / ours >= goals.timesPeer,
-    ),
-    row(
-      'CPU of a poll without news',
-      'µs',
-      ({ poll }) => poll,
-      `≤ ${goals.pollUs} µs`,
-      (ours) => ours <= goals.pollUs,
-    ),
-    row(
-      'the whole list',
-      'ms',
-      ({ full }) => full,
-      `≤ ${goals.fullMs} ms`,
-      (ours) => ours <= goals.fullMs,
-    ),
+    row('CPU of a look-up, whole server', 'µs', 'live', fewer, (a, b) => b / a >= timesPeer),
+    row('CPU of a poll without news', 'µs', 'poll', `≤ ${pollUs} µs`, (a) => a <= pollUs),
+    row('the whole list', 'ms', 'full', `≤ ${fullMs} ms`, (a) => a <= fullMs),
   ];
 }

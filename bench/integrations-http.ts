@@ -21,12 +21,12 @@ export async function askOverHttp(size: IntegrationsSize, folder: string): Promi
   const { key, hits } = makeCheckTable(size.entries);
   const server = await startContender('check', size.entries);
   try {
-    using check = await openLoad(hits.map(checkPath), { Key: key });
-    using live = await openLoad(
+    using check = openLoad(hits.map(checkPath), { Key: key });
+    using live = openLoad(
       hits.map((ip) => `/v1/decisions?ip=${ip}`),
       { 'X-Api-Key': key },
     );
-    using gate = await openLoad([openGate], {
+    using gate = openLoad([openGate], {
       'X-Forwarded-For': hits[0]!,
       'X-Forwarded-Host': 'site.example',
     });

@@ -14,6 +14,7 @@ import { openLoad } from './http-load.ts';
 import type { IntegrationsSize } from './integrations-http.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
 import { type BenchRow, median } from './row.ts';
+import { inTurns } from './work.ts';
 
 const nginx = '/usr/sbin/nginx';
 const haproxy = '/usr/sbin/haproxy';
@@ -112,23 +113,20 @@ async function compare<Site extends string>(
   { rounds, seconds }: IntegrationsSize,
   asked?: { readonly pid: number },
 ): Promise<Record<Site | 'cpuUs', number>> {
-  using load = await openLoad(['/page'], { Host: 'site.example', ...headers });
-  const found: Record<string, number[]> = {};
-  const cpuUs: number[] = [];
+  using load = openLoad(['/page'], { Host: 'site.example', ...headers });
   for (const port of Object.values<number>(sites)) await reachable(child, port);
-  for (let round = 0; round < rounds; round++) {
-    for (const [name, port] of Object.entries<number>(sites)) {
-      const before = asked === undefined ? 0 : cpuSeconds(asked);
-      const { answers } = await load.run(port, seconds);
-      found[name] = [...(found[name] ?? []), answers / seconds];
-      if (asked === undefined || name !== 'asking') continue;
+  const cpuUs: number[] = [];
+  const rateOf = (name: string, port: number) => async () => {
+    const before = asked === undefined ? 0 : cpuSeconds(asked);
+    const { answers } = await load.run(port, seconds);
+    if (asked !== undefined && name === 'asking') {
       cpuUs.push(((cpuSeconds(asked) - before) * 1e6) / answers);
     }
-  }
-  const medians = Object.entries({ cpuUs, ...found }).map(([name, values]) => [
-    name,
-    values.length === 0 ? 0 : median(values),
-  ]);
+    return answers / seconds;
+  };
+  const figures = Object.entries<number>(sites).map(([name, port]) => [name, rateOf(name, port)]);
+  const found: Record<string, number[]> = await inTurns(rounds, Object.fromEntries(figures));
+  const medians = Object.entries({ ...found, cpuUs }).map(([name, all]) => [name, median(all)]);
   return Object.fromEntries(medians) as Record<Site | 'cpuUs', number>;
 }
 

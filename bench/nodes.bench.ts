@@ -59,7 +59,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     const nodes = await open(directory, [primary], name);
     await using _one = nodes.one;
     await using _two = nodes.two;
-    using load = await openReportLoad(nodes.one.port, nodes.key);
+    using load = openReportLoad(nodes.one.port, nodes.key);
     return [
       await reportRate(plan, load),
       ...(await starts(plan, nodes, load)),
@@ -121,7 +121,7 @@ async function reportRate(plan: Plan, load: ReportLoad): Promise<BenchRow> {
     unit: 'reports/s',
     ours,
     ...atLeast(ours, rateGoal),
-    note: `${load.generator}; the sender, both nodes and PostgreSQL share the cores`,
+    note: `wrk; the sender, both nodes and PostgreSQL share the cores`,
   };
 }
 

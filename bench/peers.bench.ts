@@ -112,7 +112,7 @@ async function checksBeside({ besideRows: rows, rounds, seconds }: Size): Promis
   try {
     await using asked = await open();
     await using other = await open();
-    using checks = await openChecks(['192.0.2.75', '8.8.8.8'], asked.key);
+    using checks = openChecks(['192.0.2.75', '8.8.8.8'], asked.key);
     const rowsAt = async (server: TestServer) =>
       (await metric(server, 'portcullis_peer_rows')).get('peer="1"') ?? 0;
     /** The checks begin with the load; the peer is gone before the next one. */
@@ -146,7 +146,7 @@ async function checksBeside({ besideRows: rows, rounds, seconds }: Size): Promis
       goal: `≤ ${checkGoal} × control`,
       ok: loaded.ratio <= checkGoal,
       p99: loaded.ours,
-      note: `${checks.generator}, 64 connections, one thread; ${share} % of ${rows.toLocaleString('en-US')} rows had come when the checks ended; idle ${median(idle)} ms`,
+      note: `wrk, 64 connections, one thread; ${share} % of ${rows.toLocaleString('en-US')} rows had come when the checks ended; idle ${median(idle)} ms`,
     };
   } finally {
     await from.close();

@@ -29,7 +29,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const { key, hits } = makeCheckTable(entries);
   const server = await startContender('check', entries);
   const peer = await openDnsPeer(entries, folder.path);
-  using load = await openLoad(hits.map(checkPath), { Key: key, Accept: 'application/json' });
+  using load = openLoad(hits.map(checkPath), { Key: key, Accept: 'application/json' });
   const bulk = (body: BulkBody) => () =>
     server.usOf(() => askInBulk(server.port, key, body, inBulk));
   try {

@@ -1,20 +1,17 @@
 /**
  * Reports over HTTP: as fast as 128 connections go, or so many a second beside other work. Each
- * report names an address that none before it did. `wrk` when it is installed, as for checks.
+ * report names an address that none before it did.
  */
 
-import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { promisify } from 'node:util';
 import { sendReport } from '../test/support/reputation/reporters.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
-import { hasWrk } from './http-load.ts';
+import { runWrk } from './http-load.ts';
 
 export const comment = 'Failed password for invalid user admin from 192.0.2.77 port 41022 ssh2';
 
 export interface ReportLoad extends Disposable {
-  readonly generator: string;
   rate(seconds: number): Promise<number>;
   /** Sends `perSecond` reports, evenly, until `stop`, which gives how many were acknowledged. */
   pace(perSecond: number): { stop(): Promise<number> };
@@ -22,7 +19,6 @@ export interface ReportLoad extends Disposable {
   paceRefused(perSecond: number): { stop(): Promise<number> };
 }
 
-const run = promisify(execFile);
 const inFlight = 128;
 /** Addresses set apart for one run: more than it can send. */
 const addressesPerRun = 2 ** 18;
@@ -52,12 +48,11 @@ end
 `.replaceAll('%%', '%');
 
 /** @param firstRun runs that another load has begun on the same server: their addresses are used */
-export async function openReportLoad(port: number, key: string, firstRun = 0): Promise<ReportLoad> {
+export function openReportLoad(port: number, key: string, firstRun = 0): ReportLoad {
   const folder = makeTempDir('bench-reports');
   const script = `${folder.path}/reports.lua`;
   writeFileSync(script, lua);
   const agent = new Agent({ keepAlive: true, maxSockets: inFlight });
-  const isWrk = await hasWrk();
   let runs = firstRun;
 
   async function one(n: number, wanted: 200 | 401 = 200): Promise<void> {
@@ -84,34 +79,14 @@ export async function openReportLoad(port: number, key: string, firstRun = 0): P
     };
   }
 
-  async function rateByWrk(seconds: number): Promise<number> {
-    const url = `http://127.0.0.1:${port}/`;
-    const args = ['-t1', `-c${inFlight}`, `-d${seconds}s`, '-s', script, url];
-    const first = String(runs++ * addressesPerRun);
-    const { stdout } = await run('wrk', [...args, '--', first, key]);
-    const answers = /(\d+) requests in ([\d.]+)s/.exec(stdout);
-    const isClean = !/Non-2xx|Socket errors/.test(stdout);
-    if (answers === null || !isClean) throw new Error(`wrk failed: ${stdout}`);
-    return Number(answers[1]) / Number(answers[2]);
-  }
-
-  async function rateByNode(seconds: number): Promise<number> {
-    let n = runs++ * addressesPerRun;
-    let done = 0;
-    const startMs = performance.now();
-    const worker = async () => {
-      while (performance.now() - startMs < seconds * 1_000) {
-        await one(++n);
-        done++;
-      }
-    };
-    await Promise.all(Array.from({ length: inFlight }, worker));
-    return (done * 1_000) / (performance.now() - startMs);
-  }
-
   return {
-    generator: isWrk ? 'wrk' : 'node:http',
-    rate: isWrk ? rateByWrk : rateByNode,
+    async rate(seconds) {
+      const url = `http://127.0.0.1:${port}/`;
+      const first = String(runs++ * addressesPerRun);
+      const args = [`-c${inFlight}`, `-d${seconds}s`, '-s', script, url, '--', first, key];
+      const answers = /(\d+) requests in ([\d.]+)s/.exec(await runWrk(args))!;
+      return Number(answers[1]) / Number(answers[2]);
+    },
     pace: (perSecond) => pace(perSecond, 200),
     paceRefused: (perSecond) => pace(perSecond, 401),
     [Symbol.dispose]() {

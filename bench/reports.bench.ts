@@ -76,7 +76,7 @@ async function rates(plan: Plan, directory: string): Promise<BenchRow[]> {
   const dataDir = join(directory, 'http');
   const [reporter] = await makeReporters(dataDir, 1);
   await using server = await serve(dataDir);
-  using load = await openReportLoad(server.port, reporter!.key);
+  using load = openReportLoad(server.port, reporter!.key);
   const own = openReports(join(directory, 'own'), 'account-of-bench');
   const raw = openRawPeer(join(directory, 'raw'), seededRandom(8), comment);
   try {
@@ -87,7 +87,7 @@ async function rates(plan: Plan, directory: string): Promise<BenchRow[]> {
     });
     return [
       compared('durable reports, report store, 128 in flight', found.own, found.raw, ''),
-      compared('durable reports over HTTP, 128 in flight', found.http, found.raw, load.generator),
+      compared('durable reports over HTTP, 128 in flight', found.http, found.raw, 'wrk'),
     ];
   } finally {
     await own.close();
@@ -176,9 +176,9 @@ async function timedStart(dataDir: string): Promise<{ server: TestServer; ms: nu
 async function checksBeside(plan: Plan, dataDir: string): Promise<BenchRow[]> {
   const [reporter] = await makeReporters(dataDir, 1);
   await using server = await serve(dataDir);
-  using reports = await openReportLoad(server.port, reporter!.key);
+  using reports = openReportLoad(server.port, reporter!.key);
   const addresses = Array.from({ length: 1_000 }, (_, i) => `32.1.1.${i & 255}`);
-  using checks = await openChecks(addresses, reporter!.key);
+  using checks = openChecks(addresses, reporter!.key);
   const p99 = async () => (await checks.run(server.port, plan.seconds)).p99;
   let reported = 0;
   let busyMs = 0;

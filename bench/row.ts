@@ -19,6 +19,12 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
+/** The value that so many per cent are below. */
+export function percentile(values: readonly number[], percent: number): number {
+  const rising = values.toSorted((a, b) => a - b);
+  return rising[Math.floor((percent / 100) * (rising.length - 1))]!;
+}
+
 /** A figure of ours beside that of a peer, with their ratio. */
 export function besidePeer(
   name: string,

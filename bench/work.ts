@@ -11,16 +11,18 @@ import { startChild } from '../test/support/server/child.ts';
  * Takes a figure of each in turn, round by round: noise falls on all alike. Of several rounds one more comes first, which
  * warms up and is not counted. A figure that is undefined is left out.
  */
-export async function inTurns<Name extends string>(
+export async function inTurns<Figures extends Record<string, unknown>>(
   rounds: number,
-  figures: Readonly<Record<Name, () => Promise<number | undefined>>>,
-): Promise<Record<Name, number[]>> {
-  const subjects = Object.entries<() => Promise<number | undefined>>(figures);
-  const found: Record<string, number[]> = Object.fromEntries(subjects.map(([name]) => [name, []]));
+  figures: { readonly [Name in keyof Figures]: () => Promise<Figures[Name] | undefined> },
+): Promise<{ [Name in keyof Figures]: Figures[Name][] }> {
+  const names: (keyof Figures)[] = Object.keys(figures);
+  const found = Object.fromEntries(names.map((name) => [name, []])) as unknown as {
+    [Name in keyof Figures]: Figures[Name][];
+  };
   for (let round = rounds > 1 ? -1 : 0; round < rounds; round++) {
-    for (const [name, take] of subjects) {
-      const figure = await take();
-      if (round >= 0 && figure !== undefined) found[name]!.push(figure);
+    for (const name of names) {
+      const figure = await figures[name]();
+      if (round >= 0 && figure !== undefined) found[name].push(figure);
     }
   }
   return found;

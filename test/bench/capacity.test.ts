@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../bench/capacity.bench.ts';
+import { hasTool } from '../support/house/tools.ts';
 
-test('the capacity bench loads its entries and measures each size', async () => {
+test('the capacity bench loads its entries and measures each size', async (context) => {
+  if (!hasTool(context, 'wrk')) return;
   const rows = await run('tiny');
   for (const { name, ours } of rows) assert.ok(Number.isFinite(ours), name);
   // Those of the list, and those of the services that are known good.

@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../bench/console.bench.ts';
+import { hasTool } from '../support/house/tools.ts';
 
-test('the console bench opens every page, and consoles that are told of reports', async () => {
+test('the console bench opens every page, and consoles that are told of reports', async (context) => {
+  if (!hasTool(context, 'wrk')) return;
   const rows = await run('tiny');
   for (const row of rows) assert.ok(Number.isFinite(row.ours) && row.ours > 0, row.name);
   const names = new Set(rows.map(({ name }) => name.replace('main thread: ', '')));

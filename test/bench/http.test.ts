@@ -10,6 +10,7 @@ import { checkBytesMax } from '../../src/reputation/check/check-body.ts';
 import { hasTool } from '../support/house/tools.ts';
 
 test('the HTTP bench runs and reports each peer', async (context) => {
+  if (!hasTool(context, 'wrk')) return;
   const rows = await run('tiny');
   const beside = rows.filter(({ peer }) => peer !== undefined);
   const isOfRedis = ({ peer }: (typeof rows)[number]) => peer?.includes('Redis') === true;
