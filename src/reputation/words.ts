@@ -129,16 +129,16 @@ const en = {
         hosts === '1' ? '1 reported address' : `${hosts} reported addresses`,
       networkParts: (parts: number, all: number, ceiling: number) =>
         `in ${parts} of its ${all} parts · ${ceiling} at most`,
-      networkWhole: 'Its reports count in full, not by half.',
+      networkWhole: 'Its reports count in full, not half.',
       peers: 'Other servers',
       peerGroups: (count: number, formatted: string) =>
         count === 1 ? '1 of them votes' : `${formatted} of them vote`,
-      peerSeen: (day: string) => `Last seen there ${day}.`,
+      peerSeen: (day: string) => `Last seen there on ${day}.`,
       peerReasons: {
         alone: 'One alone stays below 50.',
         no_budget: 'Its votes are used up.',
         silent: 'Its votes don’t count right now.',
-        no_vote: 'It carries no vote.',
+        no_vote: 'It has no vote.',
       },
       noEffect: 'No effect: the address is known good.',
       noReports: 'No reports.',
@@ -278,7 +278,7 @@ const en = {
       noCategory: 'Choose at least one.',
       comment: 'Comment',
       commentHint:
-        'Log lines help most. Everybody can read it; addresses and passwords are masked.',
+        'Log lines help most. Your comment is public; addresses and passwords in it are masked.',
       submit: 'Report address',
       noKey:
         'Your account has no API key yet. With one, your report counts at once. Without one, the operator reads it first.',
@@ -287,10 +287,10 @@ const en = {
         'Without an account, your report is anonymous. The operator reads it and decides. Neither your name nor your own IP address is stored.',
       signIn: 'Sign in instead',
       anonymousHint:
-        'Log lines help most. Only the operator reads it, and it is deleted after 90 days.',
+        'Log lines help most. Only the operator reads your comment. It is deleted after 90 days.',
       challengeWrong: 'Not right, or too late. Here is a new challenge.',
       submitAnonymous: 'Send the report',
-      sent: 'Thank you. The operator will read it and decides if it counts. Then the address’s page shows it.',
+      sent: 'Thank you. The operator will read it and decide whether it counts. If so, the address’s page will show it.',
       full: 'Too many reports are waiting. Try again in a few days.',
     },
   },
@@ -301,13 +301,13 @@ const en = {
       'Blocklists of malicious IP addresses as text, CSV and JSON, and ready for your firewall.',
     building: 'The lists are being built. Sizes appear in a few seconds.',
     empty:
-      'Nothing is on them yet. The operator of this server chooses its sources in the console.',
+      'The lists are still empty. The operator of this server chooses the sources in the console.',
     emptyLink: 'Choose sources',
     moreForms: 'Also for FortiGate, Juniper, F5, AWS WAF, Suricata, Zeek, TAXII and MISP.',
-    moreFormsLink: 'All formats and named feeds',
-    tableTitle: 'The feeds',
+    moreFormsLink: 'More formats and named lists',
+    tableTitle: 'All formats',
     columns: {
-      feed: 'Feed',
+      feed: 'List',
       what: 'What it is',
       entries: 'Entries',
       size: 'Size',
@@ -349,7 +349,7 @@ const en = {
     },
     parametersTitle: 'Make it smaller',
     parameters: {
-      ipVersion: 'One family, 4 or 6. For every feed.',
+      ipVersion: 'One family, 4 or 6. For every list.',
       minimumScore:
         'Only the worst: 75 (default), 85 or 95. For .txt, .csv, .json, .ipset, .nft, .haproxy and .rsc.',
       aggregate:
@@ -399,7 +399,7 @@ const fr: typeof en = {
       knownGood: 'Laissez passer.',
       unseen: 'Aucune raison de la bloquer.',
       clean: 'Laissez passer.',
-      low: 'Laissez passer, et surveillez.',
+      low: 'Laissez passer, mais surveillez-la.',
       suspect: 'Demandez d’abord une preuve.',
       malicious: 'Bloquez-la.',
       allowlisted: 'Jamais bloquée.',
@@ -420,8 +420,7 @@ const fr: typeof en = {
     },
     notes: {
       allowlisted: 'La liste blanche l’emporte sur les listes et les signalements.',
-      knownGood:
-        'Pour une adresse réputée sûre, les signalements ne comptent pas. Une liste compte.',
+      knownGood: 'Les signalements ne comptent pas pour une adresse réputée sûre ; les listes, si.',
       reportedInRange: 'Les signalements visent d’autres adresses de sa plage.',
     },
     badges: {
@@ -471,8 +470,8 @@ const fr: typeof en = {
     why: {
       own: () => 'La règle manuelle décide.',
       list: () => 'La liste décide : les signalements seuls donnent moins.',
-      network: (ceiling) => `Ses voisines le font monter, à ${ceiling} au plus.`,
-      newcomers: (ceiling) => `De nouveaux comptes seuls atteignent ${ceiling} au plus.`,
+      network: (ceiling) => `Ses voisines le font monter, jusqu’à ${ceiling}.`,
+      newcomers: (ceiling) => `À eux seuls, de nouveaux comptes n’atteignent que ${ceiling}.`,
       some: (ceiling) => `Trop peu de comptes de confiance pour bloquer : ${ceiling} au plus.`,
       earned: (ceiling) =>
         `Des comptes éprouvés, sur plusieurs réseaux, atteignent ${ceiling} au plus.`,
@@ -510,7 +509,7 @@ const fr: typeof en = {
         alone: 'Un seul reste sous 50.',
         no_budget: 'Ses votes sont épuisés.',
         silent: 'Ses votes ne comptent pas pour l’instant.',
-        no_vote: 'Il ne porte aucun vote.',
+        no_vote: 'Il n’a aucun vote.',
       },
       noEffect: 'Sans effet : l’adresse est réputée sûre.',
       noReports: 'Aucun signalement.',
@@ -574,7 +573,7 @@ const fr: typeof en = {
       whole: 'Dans son ensemble',
       part: (formatted) => `Le réseau en a davantage : voici les ${formatted} premières.`,
       map: 'Ses 256 adresses',
-      special: (name, rfc) => `Ce réseau est spécial : ${name} (${rfc}).`,
+      special: (name, rfc) => `Ce réseau est à usage particulier : ${name} (${rfc}).`,
       cells: {
         unseen: 'jamais vue',
         good: 'réputée sûre',
@@ -639,7 +638,7 @@ const fr: typeof en = {
     report: {
       title: 'Signaler',
       lede: 'Qu’a-t-elle fait ?',
-      categories: 'Choisissez tout ce qui convient',
+      categories: 'Cochez tout ce qui s’applique',
       groups: {
         usual: 'Les plus courantes',
         web: 'Sites web',
@@ -650,16 +649,16 @@ const fr: typeof en = {
       noCategory: 'Choisissez-en au moins une.',
       comment: 'Commentaire',
       commentHint:
-        'Des lignes de journal aident le plus. Tout le monde peut le lire ; adresses et mots de passe y sont masqués.',
+        'Les lignes de journal sont les plus utiles. Votre commentaire est public ; adresses et mots de passe y sont masqués.',
       submit: 'Signaler l’adresse',
       noKey:
         'Votre compte n’a pas encore de clé d’API. Avec une clé, votre signalement compte aussitôt. Sans clé, l’opérateur le lit d’abord.',
       makeKey: 'Créer une clé',
       noAccount:
         'Sans compte, votre signalement est anonyme. L’opérateur le lit et décide. Ni votre nom ni votre propre adresse IP ne sont conservés.',
-      signIn: 'Plutôt se connecter',
+      signIn: 'Se connecter',
       anonymousHint:
-        'Des lignes de journal aident le plus. Seul l’opérateur le lit, et il est effacé après 90 jours.',
+        'Les lignes de journal sont les plus utiles. Seul l’opérateur lit votre commentaire, effacé après 90 jours.',
       challengeWrong: 'Réponse fausse, ou trop tardive. Voici un nouveau défi.',
       submitAnonymous: 'Envoyer le signalement',
       sent: 'Merci. L’opérateur le lira et décidera s’il compte. La page de l’adresse le montrera alors.',
@@ -674,11 +673,11 @@ const fr: typeof en = {
     building:
       'Les listes sont en construction. Les tailles apparaîtront ici dans quelques secondes.',
     empty:
-      'Elles sont encore vides. L’opérateur de ce serveur choisit ses sources dans la console.',
+      'Les listes sont encore vides. L’opérateur de ce serveur choisit les sources dans la console.',
     emptyLink: 'Choisir des sources',
     moreForms: 'Aussi pour FortiGate, Juniper, F5, AWS WAF, Suricata, Zeek, TAXII et MISP.',
-    moreFormsLink: 'Tous les formats et les listes nommées',
-    tableTitle: 'Les listes',
+    moreFormsLink: 'Autres formats et listes nommées',
+    tableTitle: 'Tous les formats',
     columns: {
       feed: 'Liste',
       what: 'Contenu',

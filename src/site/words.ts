@@ -81,7 +81,7 @@ const en = {
       },
       {
         title: 'Your data',
-        text: 'Take a copy of it, or delete your account.',
+        text: 'Download it, or delete your account.',
         href: '/account/data',
         more: 'delete remove close erase export download gdpr',
       },
@@ -490,7 +490,7 @@ const en = {
       link: 'Create a key',
     },
     mailKey: {
-      text: 'A mail server needs its own key, with nothing but its own permission.',
+      text: 'A mail server needs its own key, with that permission alone.',
       link: 'Create a key',
     },
     live: {
@@ -511,7 +511,7 @@ const en = {
           text: 'No visitor gets a verdict until you fix it.',
         },
         silent: {
-          title: (about: string) => `${about} does not say who visits.`,
+          title: (about: string) => `${about} does not pass on the visitor’s address.`,
           text: 'Let the proxy set X-Forwarded-For, as in the text.',
         },
         unreadable: {
@@ -617,9 +617,9 @@ const en = {
       action: 'Add a sign-in button',
       more: 'See which apps fit',
     },
-    apiTitle: 'Ask from code',
+    apiTitle: 'Check from your code',
     apiText: 'AbuseIPDB clients work here: change the URL and the key.',
-    apiAnswer: 'The answer, in part',
+    apiAnswer: 'Part of the answer',
     apiReports: 'In the answer, totalReports also counts the lists that hold the address.',
     scoreTitle: 'What a score means',
   },
@@ -653,8 +653,8 @@ const fr: Words = {
     },
     readIn: { en: 'Read this page in English', fr: 'Lire cette page en français' },
     asMarkdown: 'Cette page en Markdown',
-    search: 'Chercher dans la documentation',
-    searchShort: 'Chercher',
+    search: 'Rechercher dans la documentation',
+    searchShort: 'Rechercher',
     searchResults: 'Résultats',
     searchNone: 'Aucun résultat.',
     searchOne: '1 résultat',
@@ -875,7 +875,7 @@ const fr: Words = {
       send: 'Envoyer',
       command: 'La même requête en commande',
       answer: (request) => `Réponse (${request})`,
-      failed: 'Aucune réponse n’est venue. Vérifiez la clé et réessayez.',
+      failed: 'Aucune réponse reçue. Vérifiez la clé et réessayez.',
     },
     tableOf: (columns) => `Tableau : ${columns}`,
   },
@@ -902,7 +902,7 @@ const fr: Words = {
       nginx:
         'Ce serveur ne parle que HTTP/1.1. Gardez « proxy_http_version 1.1 » dans chaque location qui mène ici.',
       haproxy:
-        'Ce serveur ne parle que HTTP/1.1, et « option httpchk » demande en HTTP/1.0. Dirigez ce contrôle vers ADMIN_LISTEN, ou ajoutez « http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host localhost ».',
+        'Ce serveur ne parle que HTTP/1.1, et « option httpchk » interroge en HTTP/1.0. Dirigez ce contrôle vers ADMIN_LISTEN, ou ajoutez « http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host localhost ».',
     },
     groups: {
       block: { title: 'Bloquer', text: 'Vérifier chaque visiteur, ou charger la liste.' },
@@ -1068,7 +1068,7 @@ const fr: Words = {
       ],
       saveFile: ['Enregistrez ce fichier', 'Son emplacement est au-dessus du texte.'],
       addLines: ['Ajoutez ces lignes', 'Dans le fichier nommé au-dessus du texte.'],
-      load: ['Chargez la liste', 'Une nouvelle est cherchée toutes les dix minutes.'],
+      load: ['Chargez la liste', 'Une nouvelle version est recherchée toutes les dix minutes.'],
       fetch: ['Récupérez la liste', 'Elle est rangée dans le dossier créé.'],
       trust: ['Déclarez votre proxy', 'Ajoutez ceci aux réglages, puis redémarrez Portcullis.'],
       reload: ['Testez et rechargez', 'Le rechargement n’a lieu que si le test réussit.'],
@@ -1077,7 +1077,7 @@ const fr: Words = {
         'Ajoutez un alias d’URL',
         'Firewall › Aliases : type « URL Table (IPs) », avec cette adresse.',
       ],
-      mikrotik: ['Collez dans le routeur', 'Il récupère la liste maintenant et chaque heure.'],
+      mikrotik: ['Collez dans le routeur', 'Il récupère la liste maintenant, puis chaque heure.'],
       askDns: ['Interrogez une fois', 'Une réponse comme 127.0.0.4 montre que tout marche.'],
       saveZone: ['Configurez votre résolveur', 'unbound sait alors où interroger la zone.'],
       restartResolver: [
@@ -1179,7 +1179,7 @@ const fr: Words = {
           text: 'Aucun visiteur n’obtient de verdict avant la correction.',
         },
         silent: {
-          title: (about: string) => `${about} ne dit pas qui visite.`,
+          title: (about: string) => `${about} ne transmet pas l’adresse du visiteur.`,
           text: 'Le proxy doit envoyer X-Forwarded-For, comme dans le texte.',
         },
         unreadable: {
@@ -1188,7 +1188,7 @@ const fr: Words = {
         },
         contradictory: {
           title: (about: string) => `${about} nomme deux visiteurs différents.`,
-          text: 'Écrivez X-Forwarded-For, et retirez l’en-tête Forwarded.',
+          text: 'Définissez X-Forwarded-For, et retirez l’en-tête Forwarded.',
         },
         policy: {
           title: (about: string) => `La politique contient une erreur : ${about}.`,

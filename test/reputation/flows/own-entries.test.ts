@@ -131,8 +131,11 @@ it('the page of the blocklists says that they are empty and where sources are ch
   const page = async (language = 'en') =>
     (await server.fetch('/feeds', { headers: { 'Accept-Language': language } })).body;
   await within(async () => !(await page()).includes('being built'), 'the first build');
-  assert.match(await page(), /Nothing is on them yet\..*<a href="\/admin\/lists">Choose sources/);
+  assert.match(
+    await page(),
+    /The lists are still empty\..*<a href="\/admin\/lists">Choose sources/,
+  );
   assert.match(await page('fr'), /encore vides.*<a href="\/admin\/lists">Choisir des sources/);
   await server.cliJson('entry', 'add', '45.30.0.7', '--score', '90');
-  await within(async () => !(await page()).includes('Nothing is on them yet'), 'an entry');
+  await within(async () => !(await page()).includes('The lists are still empty'), 'an entry');
 });
