@@ -201,6 +201,7 @@ const consoleEn = {
       '30d': 'Compared with the previous 30 days.',
     },
     recent: 'Recent changes',
+    you: 'you',
     noRecent: 'No changes yet.',
     openAudit: 'Open the audit log',
   },
@@ -1166,12 +1167,13 @@ const consoleFr: ConsoleCatalogue = {
       '30d': 'Par rapport aux 30 jours précédents.',
     },
     recent: 'Modifications récentes',
+    you: 'vous',
     noRecent: 'Aucune modification pour l’instant.',
     openAudit: 'Ouvrir le journal d’audit',
   },
   needs: {
     quote: (text) => `« ${text} »`,
-    evidence: 'Éléments de preuve',
+    evidence: 'Preuves',
     otherChoices: 'et autres choix',
     removal: 'Demande de retrait',
     anonymousReport: 'Signalement anonyme',
@@ -1961,6 +1963,8 @@ const consoleFr: ConsoleCatalogue = {
     'is in no format that is known: name one; it begins: {}':
       'format inconnu : indiquez-en un. Début du fichier : {}',
     'looks like {}, not like {}; read it with {} {}': 'ressemble à {}, pas à {}',
+    'no usable row; of its {} addresses none is public':
+      'aucune ligne utilisable ; ses {} adresses ne sont pas publiques',
     'no usable row; is {} right? ({})': 'aucune ligne utilisable ; vérifiez le format ({2})',
     'no usable row; it looks like {}: is {} right? ({})':
       'aucune ligne utilisable ; on dirait le format {} ({3})',

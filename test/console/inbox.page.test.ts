@@ -46,6 +46,7 @@ const view: InboxView = {
   span: '24h',
   tiles: [],
   recent: [],
+  reader: '',
   recentEmails: new Map(),
 };
 
@@ -227,8 +228,11 @@ it('recent changes are told in words, and a command without words as it is', () 
   );
   const told = (language: 'en' | 'fr') =>
     inboxPage(testFrame(language), { ...view, recent }).replace(/<[^>]*>/g, '');
-  assert.match(told('en'), /Recent changesAllowed 192\.0\.2\.0\/24\d/);
-  assert.match(told('fr'), /récentesAutorisée 192\.0\.2\.0\/24\d/);
+  assert.match(told('en'), /Recent changesAllowed 192\.0\.2\.0\/24command line · \d/);
+  assert.match(told('fr'), /récentesAutorisée 192\.0\.2\.0\/24ligne de commande · \d/);
+  const mine = { ...recent[0]!, user: 'account aaaabbbbccccdddd' };
+  const ours = { ...view, recent: [mine], reader: 'aaaabbbbccccdddd' };
+  assert.match(inboxPage(testFrame('en'), ours), />you · </);
   for (const language of ['en', 'fr'] as const) assert.match(told(language), /1970cluster prune 7/);
   const invited = { ...entry, command: 'account invite aaaabbbbccccdddd' } as (typeof recent)[0];
   const recentEmails = new Map([['aaaabbbbccccdddd', 'ada@mail.example']]);

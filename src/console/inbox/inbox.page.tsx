@@ -71,6 +71,8 @@ export interface InboxView extends ConsoleView {
   readonly span: Span;
   readonly tiles: readonly Tile[];
   /** The changes by operators, the newest first. */
+  /** The account of whoever looks. */
+  readonly reader: string;
   readonly recent: readonly AuditEntry[];
   /** Mail addresses of the accounts that those changes name, by id. */
   readonly recentEmails: ReadonlyMap<string, string>;
@@ -351,11 +353,13 @@ function figures(frame: PageFrame, view: InboxView): Html {
       <h2>{text.recent}</h2>
       {recent.length === 0 && <p class="source-note">{text.noRecent}</p>}
       <ul class="recent">
-        {recent.map(({ command, at, result }) => (
+        {recent.map(({ command, at, result, user }) => (
           <li class={result === 'done' ? undefined : 'is-failed'}>
             <Icon name={result === 'done' ? 'check' : 'alert'} />
             {changeIn(frame, { command, result }, recentEmails, categoryNames)[0]}
-            <small>{format.near(at, now)}</small>
+            <small class="breaks">
+              {whoIn(frame, view, user)} · {format.near(at, now)}
+            </small>
           </li>
         ))}
       </ul>
@@ -364,6 +368,14 @@ function figures(frame: PageFrame, view: InboxView): Html {
       </p>
     </>
   );
+}
+
+/** Returns the reader, the address of another operator, or that it was a command. */
+function whoIn(frame: PageFrame, { reader, recentEmails }: InboxView, user: string): string {
+  const { inbox, audit } = frameText(frame).console;
+  const [, id] = /^account (.*)$/.exec(user) ?? [];
+  if (id === undefined) return audit.shell;
+  return id === reader ? inbox.you : (recentEmails.get(id) ?? id);
 }
 
 function changeText(before: number, count: number, number: (value: number) => string): string {

@@ -87,7 +87,7 @@ export function inboxShow(parts: ConsoleParts, reads: InboxReads) {
     const asked = spans.find((span) => span === query.get('span'));
     const span = asked ?? '24h';
     const recent = (await audit.page({ before: undefined, limit: recentMax })).entries;
-    const words = recent.flatMap(({ command }) => command.split(' '));
+    const words = recent.flatMap(({ command, user }) => `${command} ${user}`.split(' '));
     const view: InboxView = {
       ...(await viewOf(parts, context, query)),
       from: 'inbox',
@@ -100,6 +100,7 @@ export function inboxShow(parts: ConsoleParts, reads: InboxReads) {
       peers,
       span,
       tiles: reads.inbox.tiles(span),
+      reader: context.session.accountId,
       recent,
       recentEmails: await emailsOf(reads.names, words),
     };

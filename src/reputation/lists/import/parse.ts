@@ -201,6 +201,9 @@ function nothingUsable(
   { badLines, notPublic, rented, samples: [first] }: ImportStats,
   detected: ListFormatName | undefined,
 ): string {
+  if (badLines === 0 && rented === 0 && notPublic > 0) {
+    return `no usable row; of its ${notPublic} addresses none is public`;
+  }
   const sample = first === undefined ? '' : `; line ${first.line}: ${first.reason}: ${first.text}`;
   const left = rented === 0 ? '' : `, ${rented} of rented machines or of nobody named`;
   const format =
