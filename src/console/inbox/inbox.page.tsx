@@ -71,7 +71,7 @@ export interface InboxView extends ConsoleView {
   readonly span: Span;
   readonly tiles: readonly Tile[];
   /** The changes by operators, the newest first. */
-  /** The account of whoever looks. */
+  /** The account that the page is for. */
   readonly reader: string;
   readonly recent: readonly AuditEntry[];
   /** Mail addresses of the accounts that those changes name, by id. */
