@@ -70,9 +70,9 @@ export interface InboxView extends ConsoleView {
   readonly peers: readonly ShownPeer[];
   readonly span: Span;
   readonly tiles: readonly Tile[];
-  /** The changes by operators, the newest first. */
   /** The account that the page is for. */
   readonly reader: string;
+  /** The changes by operators, the newest first. */
   readonly recent: readonly AuditEntry[];
   /** Mail addresses of the accounts that those changes name, by id. */
   readonly recentEmails: ReadonlyMap<string, string>;
