@@ -55,10 +55,6 @@ export function createCallers(options: {
     /** Counts `cost` more for a request that was admitted. */
     charge: (limit: ClientLimitName, caller: Sender, cost: number): void =>
       limits?.charge(limit, nameOf(caller), clock.monotonicMs(), cost),
-    isMalicious({ clientIp }: Sender): boolean {
-      const family = parseIp(clientIp, words);
-      return family !== 0 && check.judge(family, words, clock.now()).malicious;
-    },
     /** True for an address with a clean score that is no exit of an anonymising network. */
     isClean({ clientIp }: Sender): boolean {
       const family = parseIp(clientIp, words);
