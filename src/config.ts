@@ -334,7 +334,7 @@ export const capacities = {
   feedEntries: 2_000_000,
   allowRules: 100_000,
   /** Entries that the operator sets by hand. */
-  ownEntries: 10_000,
+  manualEntries: 10_000,
   /** Autonomous systems and countries among these entries, and as many among the rules. */
   networkGroups: 100,
 } as const;

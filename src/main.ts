@@ -8,8 +8,8 @@ import { type Opening, openData, type ServerDependencies } from './app/data.ts';
 import { openFigures } from './app/figures.ts';
 import { createModuleHost, openIntegrationThreads, openModules } from './app/modules.ts';
 import { openExchange } from './app/nodes/module.ts';
-import { type OwnBackups, startOwnBackups } from './app/own-backups.ts';
 import { createPeerMails } from './app/peer-mails.ts';
+import { type ScheduledBackups, startScheduledBackups } from './app/scheduled-backups.ts';
 import { createFrontEnd, openFrontEndMemory } from './app/threads/front-end.ts';
 import { type Listening, listen } from './app/threads/threads.ts';
 import { startBudgetMails } from './app/vote-budgets.ts';
@@ -130,7 +130,7 @@ async function start(given: Opening) {
   const parts = { ...data, evidence, hostnames, mailer, check, ...sends };
   const operations = openOperations(opening, parts);
   let listening: Listening | undefined;
-  let backups: OwnBackups | undefined;
+  let backups: ScheduledBackups | undefined;
   const modules = await openModules(opening, {
     host,
     tables,
@@ -174,7 +174,9 @@ async function start(given: Opening) {
   const drainIntegrations = await openIntegrationThreads(opening, { host, memory, index });
   const path = storePath(config.dataDir);
   const writeErased = signon.erased.sync;
-  backups = host.add(await startOwnBackups({ config, path, masterKey, clock, log, writeErased }));
+  backups = host.add(
+    await startScheduledBackups({ config, path, masterKey, clock, log, writeErased }),
+  );
   const allowPrivate = config.sourceAllowPrivate;
   const systems = systemSource(config.geoAsnMmdb);
   host.add(openSubscriptions({ ...opening, ...data, allowPrivate, systems }));

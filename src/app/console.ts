@@ -59,9 +59,9 @@ import {
   type Subscription,
   sourceState,
 } from '../reputation/lists/subscriptions/subscriptions.ts';
-import { createAllowlist, createOwnEntries } from '../reputation/ranges/operator-ranges.ts';
+import { createAllowlist, createManualEntries } from '../reputation/ranges/operator-ranges.ts';
 import { categoriesOf } from '../reputation/reports/categories.ts';
-import type { OwnReports } from '../reputation/reports/store/account-reports.ts';
+import type { AccountReports } from '../reputation/reports/store/account-reports.ts';
 import { newestReports } from '../reputation/reports/store/report-history.ts';
 import type { StoredReport } from '../reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../reputation/reports/store/report-store.ts';
@@ -98,7 +98,7 @@ export interface ConsoleSources
   /** Returns undefined until the server listens. */
   readonly threads: () => ReturnType<Listening['facts']> | undefined;
   /** Reports of an account by its index. */
-  readonly ownReports: { readonly ofAccount: OwnReports['page'] };
+  readonly accountReports: { readonly ofAccount: AccountReports['page'] };
   /** Milliseconds since 1970; 0: there is none. */
   readonly newestBackupAt: () => number;
 }
@@ -142,7 +142,7 @@ export function openConsole(sources: ConsoleSources) {
     reports: reportsOf(sources),
     people: peopleOf(sources),
     sites: sitesOf(sources),
-    entries: createOwnEntries(sources),
+    entries: createManualEntries(sources),
     allowlist: createAllowlist(sources),
     names: { emailOf: (id) => accountEmail(store, id) },
     eventNames: (language) => signOnWords(language).account.security.events,
@@ -572,8 +572,8 @@ function peopleOf({
   store,
   state,
   signon,
-  ownReports,
-}: Sources<'store' | 'state' | 'signon' | 'ownReports'>): ConsolePeople {
+  accountReports,
+}: Sources<'store' | 'state' | 'signon' | 'accountReports'>): ConsolePeople {
   const { accounts, profiles, apiKeys, siteKeys } = signon;
   const { sessions, securityLog } = signon.signon;
   const directory = createDirectory({ store, accounts });
@@ -584,8 +584,8 @@ function peopleOf({
     return { sessions: open.length, lastActiveAt };
   }
 
-  async function reportsOfIt(account: Parameters<OwnReports['page']>[0]) {
-    const page = await ownReports.ofAccount(account);
+  async function reportsOfIt(account: Parameters<AccountReports['page']>[0]) {
+    const page = await accountReports.ofAccount(account);
     if (!page.ok) return { count: 0, hasMore: false };
     const { reports, next } = page.value;
     return { count: reports.length, hasMore: next !== undefined };
@@ -637,9 +637,9 @@ function peopleOf({
 }
 
 function reportsOf(
-  sources: Sources<'store' | 'state' | 'clock' | 'random' | 'signon' | 'ownReports'>,
+  sources: Sources<'store' | 'state' | 'clock' | 'random' | 'signon' | 'accountReports'>,
 ): ConsoleReports {
-  const { store, state, ownReports } = sources;
+  const { store, state, accountReports } = sources;
   const { accounts } = sources.signon;
   const reports = createReportStore(sources);
   const directory = createDirectory({ store, accounts });
@@ -667,7 +667,7 @@ function reportsOf(
       const found = named.ok ? await directory.find(named.value.id) : undefined;
       if (found === undefined) return fail('unknown_account');
       const { id, email, standing } = found;
-      const page = await ownReports.ofAccount(found, after);
+      const page = await accountReports.ofAccount(found, after);
       if (!page.ok) return page;
       const trust = roundedTrust(state, id);
       return ok({

@@ -34,7 +34,7 @@ import { openFederation } from '../reputation/federation/module.ts';
 import type { Hostnames } from '../reputation/hostnames.ts';
 import { openRadar } from '../reputation/radar/module.ts';
 import { radarEndpoints } from '../reputation/radar/radar.route.ts';
-import { createAllowlist, createOwnEntries } from '../reputation/ranges/operator-ranges.ts';
+import { createAllowlist, createManualEntries } from '../reputation/ranges/operator-ranges.ts';
 import { openReports, reportEndpoints } from '../reputation/reports/module.ts';
 import { openRequests } from '../reputation/requests/module.ts';
 import { requestEndpoints } from '../reputation/requests/requests.route.ts';
@@ -124,9 +124,15 @@ function operatorOf(
   ground: Pick<Data, 'store'> & Pick<Opening, 'clock' | 'random'>,
   run: ConsoleSources['operations']['run'],
 ) {
-  const [entries, allowlist] = [createOwnEntries(ground), createAllowlist(ground)];
-  const ownEntries = () => entries.list();
-  return { run, ownEntries, ownGroups: entries.groups, allowRules: allowlist.list, maliciousScore };
+  const [entries, allowlist] = [createManualEntries(ground), createAllowlist(ground)];
+  const manualEntries = () => entries.list();
+  return {
+    run,
+    manualEntries,
+    ownGroups: entries.groups,
+    allowRules: allowlist.list,
+    maliciousScore,
+  };
 }
 
 export async function openModules(
@@ -275,7 +281,7 @@ export async function openModules(
       evidence: parts.evidence,
       tables,
       threads: parts.threads,
-      ownReports: reporting,
+      accountReports: reporting,
       newestBackupAt: parts.newestBackupAt,
     }),
   );
@@ -383,7 +389,7 @@ export async function openModules(
       challenges,
       outboxName: web.hasOutbox ? outboxName : undefined,
       usage: access.usage,
-      ownReports: reporting.own,
+      accountReports: reporting.own,
       webhooks: webhooks.account,
       standingOf,
       noteKeyUses: access.noteKeyUses,

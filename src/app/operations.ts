@@ -109,7 +109,7 @@ async function statsOf(reading: MemoryReading, call: OperationCall) {
       },
       { name: 'lists', used: await used('lists'), limit: capacities.sources },
       { name: 'allow_rules', used: await used('allow_rules'), limit: capacities.allowRules },
-      { name: 'own_entries', used: await used('own_entries'), limit: capacities.ownEntries },
+      { name: 'own_entries', used: await used('own_entries'), limit: capacities.manualEntries },
     ],
   };
 }

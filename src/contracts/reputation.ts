@@ -39,7 +39,7 @@ export const entryFlags = {
   allowlisted: 4,
   /** On a list of known-good addresses: reports have no effect, what lists say stands. */
   knownGood: 8,
-  /** A list makes it malicious by itself, also where the operator’s own entry stands before it. */
+  /** A list makes it malicious by itself, also where the operator’s manual entry stands before it. */
   listed: 16,
 } as const;
 

@@ -330,8 +330,8 @@ export const anonymousReportKey = (address: string): Key =>
 export const anonymousReportPrefix = (): Key => encodeKey(namespaces.tip);
 
 /** 25 CIDR: what the operator says of it by hand, in canonical text (reputation/ranges/operator-ranges.ts). */
-export const ownEntryKey = (cidr: string): Key => encodeKey(namespaces.ownEntry, text(cidr));
-export const ownEntryPrefix = (): Key => encodeKey(namespaces.ownEntry);
+export const manualEntryKey = (cidr: string): Key => encodeKey(namespaces.ownEntry, text(cidr));
+export const manualEntryPrefix = (): Key => encodeKey(namespaces.ownEntry);
 
 /** 26 number:u8: a server of another owner, its terms and what came of the last poll. */
 export const peerKey = (peer: number): Key => encodeKey(namespaces.peer, u8(peer));

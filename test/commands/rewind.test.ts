@@ -9,19 +9,22 @@ import { seededRandom } from '../../src/core/random.ts';
 import { createBanTable } from '../../src/integrations/crowdsec/ban-table.ts';
 import { createBanStore, createBans } from '../../src/integrations/crowdsec/bans.ts';
 import { agentEvents } from '../../src/integrations/crowdsec/events.ts';
-import { createAllowlist, createOwnEntries } from '../../src/reputation/ranges/operator-ranges.ts';
+import {
+  createAllowlist,
+  createManualEntries,
+} from '../../src/reputation/ranges/operator-ranges.ts';
 import { readLedger } from '../../src/storage/ledger.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import { value } from '../support/house/result.ts';
 import { wantedBans } from '../support/integrations/agent-bans.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
-it('rules and own entries that came or went since are counted as those that are left', async () => {
+it('rules and manual entries that came or went since are counted as those that are left', async () => {
   const directory = makeTempDir('rewind');
   const clock = manualClock(1_800_000_000_000);
   const store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
   const parts = { store, clock, random: seededRandom(3) };
-  const [entries, rules] = [createOwnEntries(parts), createAllowlist(parts)];
+  const [entries, rules] = [createManualEntries(parts), createAllowlist(parts)];
   const add = async (prefix: string) =>
     value(await entries.add(prefix, { score: 90, category: 0, note: '', endsAt: 0 }));
   const counts = async () => [

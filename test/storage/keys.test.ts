@@ -77,7 +77,7 @@ it('the encodings on disk stay what they are', () => {
     [keys.removalKey('192.0.2.1'), '233139322e302e322e3100'],
     [keys.anonymousReportKey('192.0.2.1'), '243139322e302e322e3100'],
     [keys.allowKey('192.0.2.0/24'), '203139322e302e322e302f323400'],
-    [keys.ownEntryKey('192.0.2.0/24'), '253139322e302e322e302f323400'],
+    [keys.manualEntryKey('192.0.2.0/24'), '253139322e302e322e302f323400'],
     [keys.peerKey(3), '2603'],
     [keys.peerCursorKey(32), '2720'],
     [keys.peerNotesKey(2), '2902'],

@@ -124,7 +124,7 @@ export const keyUses = {
   decisions: ['bouncer'],
   /** /v1: log-in, heartbeat, alerts, and the rest of what agents ask. */
   agent: ['agent', 'manage'],
-  /** /v1: own entries, the allowlist. */
+  /** /v1: manual entries, the allowlist. */
   manage: ['manage'],
   /** /policy/dovecot by its command. */
   mailAllow: ['bouncer', 'mail'],

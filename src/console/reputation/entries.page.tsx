@@ -1,4 +1,4 @@
-/** The operator's own entries: what is said of which range until when, a search, and a form for one more. */
+/** The operator's manual entries: what is said of which range until when, a search, and a form for one more. */
 
 import { scoreBand } from '../../core/score-band.ts';
 import { Link } from '../../web/components/link.tsx';

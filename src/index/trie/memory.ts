@@ -112,7 +112,7 @@ export function viewMemory(buffers: IndexBuffers): IndexMemory {
 // Names of lists in shared memory, by their numbers. A name that is being written reads as none.
 
 /** The number of the manual entries among lists, above those of all lists (config.ts, `sources`). */
-export const ownEntriesList = 255;
+export const manualEntriesList = 255;
 
 export function writeListName(names: Uint8Array, number: number, name: string): void {
   const at = number * LIST_NAME_BYTES;

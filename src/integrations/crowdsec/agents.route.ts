@@ -37,13 +37,13 @@ import {
 } from './alerts.ts';
 import { type AgentCallers, type AgentTokens, wrongToken } from './callers.route.ts';
 import {
+  type AgentDecision,
+  type AgentDecisions,
   banMs,
   covers,
   type DecisionMatcher,
   idOf,
   networkOf,
-  type OwnDecision,
-  type OwnDecisions,
   readDecisionFilter,
   readDecisionId,
   usualBan,
@@ -61,7 +61,7 @@ const loginBytesMax = 64 * 1_024;
 const alertsBytesMax = 1_024 * 1_024;
 /** One write of the quota pays for this many alerts. */
 const alertsPerWrite = 100;
-/** The same of own entries: a request of the most must fit into a minute of an account. */
+/** The same of manual entries: a request of the most must fit into a minute of an account. */
 const entriesPerWrite = 10;
 const headers = ['authorization', 'x-api-key', 'user-agent'] as const;
 const bodyHeaders = [...headers, 'content-type'] as const;
@@ -425,7 +425,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     const decided = read.reduce((sum, { decisions = [] }) => sum + decisions.length, 0);
     const isManager = agents.isManager(keyText);
     if (isManager && decided > managedMax) return refuse(tooManyManaged);
-    // Own entries are paid for one by one.
+    // Manual entries are paid for one by one.
     const cost = Math.ceil(
       Math.max(read.length, decided) / (isManager ? entriesPerWrite : alertsPerWrite),
     );
@@ -460,13 +460,13 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     return { status: 201, headers: own, body: JSON.stringify(ids) };
   }
 
-  /** Pays for `entries` own entries beyond the first write. Returns the failure if the quota is used up. */
+  /** Pays for `entries` manual entries beyond the first write. Returns the failure if the quota is used up. */
   function spendOn(call: KeyedCall, entries: number): Failure | undefined {
     const more = Math.ceil(entries / entriesPerWrite) - 1;
     return more > 0 ? call.spend(more) : undefined;
   }
 
-  /** Makes own entries of them, none of which covers this server or the sender. */
+  /** Makes manual entries of them, none of which covers this server or the sender. */
   async function setEntries(
     wanted: readonly Wanted[],
     keyText: string,
@@ -739,7 +739,7 @@ interface AgentReadOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly agents: Pick<AgentCallers, 'admit'>;
   /** Returns the decisions of an account's agents by its slot; undefined: it had none for a day. */
-  readonly ownOf: (slot: number) => OwnDecisions | undefined;
+  readonly ownOf: (slot: number) => AgentDecisions | undefined;
   /**
    * Returns whether an address or a whole network is allowlisted or known to be good; undefined if
    * the text is neither.
@@ -770,9 +770,9 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
   async function decisionsSeen(admitted: {
     readonly slot: number;
     readonly isManager: boolean;
-  }): Promise<Pick<OwnDecisions, 'active'> | undefined> {
+  }): Promise<Pick<AgentDecisions, 'active'> | undefined> {
     if (!admitted.isManager) return ownOf(admitted.slot);
-    const active = new Map<string, OwnDecision>(await manager.entries());
+    const active = new Map<string, AgentDecision>(await manager.entries());
     for (const [value, one] of ownOf(admitted.slot)?.active ?? []) active.set(value, one);
     return { active };
   }

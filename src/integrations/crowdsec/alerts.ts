@@ -14,6 +14,7 @@ import type { Scheduler } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
 import type { Prefix } from '../../ip/prefix.ts';
 import {
+  type AgentDecisions,
   badContains,
   badPlace,
   byAgent,
@@ -27,7 +28,6 @@ import {
   idOf,
   isCountryOrSystem,
   networkOf,
-  type OwnDecisions,
   originCharsMax,
   readContains,
   readDecisionFilter,
@@ -427,7 +427,7 @@ export function readAlertsToDelete(
 }
 
 export function alertWithId(
-  own: Pick<OwnDecisions, 'active'> | undefined,
+  own: Pick<AgentDecisions, 'active'> | undefined,
   id: number,
   nowMs: number,
 ): string | undefined {
@@ -439,7 +439,7 @@ export function alertWithId(
 
 /** A JSON array, or exactly `null` when there is none. */
 export function alertsText(
-  own: Pick<OwnDecisions, 'active'> | undefined,
+  own: Pick<AgentDecisions, 'active'> | undefined,
   filter: AlertFilter,
   nowMs: number,
 ): string {
@@ -476,7 +476,7 @@ function kindOfAlert(origin: string): 'cscli' | 'crowdsec' {
   return origin.toLowerCase().startsWith('cscli') ? 'cscli' : 'crowdsec';
 }
 
-type Ban = OwnDecisions['active'] extends ReadonlyMap<string, infer One> ? One : never;
+type Ban = AgentDecisions['active'] extends ReadonlyMap<string, infer One> ? One : never;
 
 function alertText(value: string, ban: Ban, nowMs: number): string {
   const attribution = byAgent(ban);

@@ -27,11 +27,11 @@ import { type NewEvent, pagesUnder, type Store } from '../../storage/store.ts';
 import { isListableNetwork } from '../listable-network.ts';
 import type { BanTable } from './ban-table.ts';
 import {
+  type AgentDecision,
+  type AgentDecisions,
   type Decision,
   type DecisionFacts,
   isCountryOrSystem,
-  type OwnDecision,
-  type OwnDecisions,
   outweighs,
   type Wanted,
 } from './decisions.ts';
@@ -65,7 +65,7 @@ const pollMs = 1_000;
 /** Bans that are ended in one turn of the event loop: all bans of one alert expire together. */
 const endsPerTurn = 250;
 
-interface Ended extends OwnDecision {
+interface Ended extends AgentDecision {
   readonly endedMs: number;
 }
 
@@ -79,7 +79,7 @@ interface IdleRow {
 
 interface Account {
   readonly id: string;
-  readonly active: OldestFirst<OwnDecision>;
+  readonly active: OldestFirst<AgentDecision>;
   readonly ended: OldestFirst<Ended>;
   lastPosition: number;
   /** The slot under which its bans are in the shared table; −1: they are not there. */
@@ -302,7 +302,7 @@ export function createBans(options: {
     /** Returns the position of the last change of any account. */
     position: (): number => position,
     /** Returns the present bans. Undefined: the account has none, and had none for a day. */
-    of(id: string): OwnDecisions<Ended> | undefined {
+    of(id: string): AgentDecisions<Ended> | undefined {
       const account = accounts.get(id);
       if (account !== undefined) poll(id, account);
       return accounts.get(id);

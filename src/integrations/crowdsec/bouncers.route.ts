@@ -25,7 +25,7 @@ import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { BanReader } from './ban-table.ts';
 import type { AgentCallers, BouncerUses } from './callers.route.ts';
-import { excludesAllLists, type Filter, type OwnDecisions, readFilter } from './decisions.ts';
+import { type AgentDecisions, excludesAllLists, type Filter, readFilter } from './decisions.ts';
 import {
   bouncersTag,
   decisionsOrNull,
@@ -148,7 +148,7 @@ interface BouncerRouteOptions {
    * asks for; undefined: there was none for a day.
    */
   readonly decisionsFor: (filter: Filter) => Promise<{
-    of(slot: number): OwnDecisions | undefined;
+    of(slot: number): AgentDecisions | undefined;
     /** Some are read when somebody asks: no answer holds until the bans change. */
     readonly areRead: boolean;
   }>;

@@ -145,7 +145,7 @@ export function createAgentCallers(options: {
     return quotaGuard.authenticate(keyText, bitsFor('agent')) < 0 ? undefined : keyText;
   }
 
-  /** Returns whether it may change own entries. */
+  /** Returns whether it may change manual entries. */
   function isManager(keyText: string | undefined): boolean {
     return quotaGuard.authenticate(keyText, bitsFor('manage')) >= 0;
   }

@@ -8,7 +8,7 @@
 import { createScheduler } from '../../core/scheduling.ts';
 import { dayMs, hourMs, hourSeconds, minuteMs } from '../../core/time.ts';
 import type { IndexView } from '../../index/reader.ts';
-import { listName, ownEntriesList } from '../../index/trie/memory.ts';
+import { listName, manualEntriesList } from '../../index/trie/memory.ts';
 import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { contains, formatNetwork, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 
@@ -40,16 +40,16 @@ export interface Decision extends DecisionFacts {
 }
 
 /** A decision of an account's agents. */
-export interface OwnDecision extends DecisionFacts {
+export interface AgentDecision extends DecisionFacts {
   /** Positions count the changes of all accounts. */
   readonly position: number;
 }
 
 /** The decisions of an account's agents by value. In each map the oldest comes first. */
-export interface OwnDecisions<Ended extends OwnDecision = OwnDecision> {
+export interface AgentDecisions<Ended extends AgentDecision = AgentDecision> {
   /** The position of the account's last change; positions count the changes of all accounts. */
   readonly lastPosition: number;
-  readonly active: ReadonlyMap<string, OwnDecision>;
+  readonly active: ReadonlyMap<string, AgentDecision>;
   /** Decisions that ended. A value may be active, too: a captcha was decided after its ban was over. */
   readonly ended: ReadonlyMap<string, Ended>;
 }
@@ -144,7 +144,7 @@ export function attributionsOf(
 ): (entry: number, isKnownGood: boolean) => DecisionAttribution[] {
   const known = new Map<string, DecisionAttribution>();
   const attributionOf = (number: number) => {
-    if (number === ownEntriesList) return byOperator;
+    if (number === manualEntriesList) return byOperator;
     const name = number === 0 ? '' : listName(listNames, number);
     if (name === '') return byReports;
     const attribution = known.get(name) ?? byList(name);
@@ -174,7 +174,7 @@ export function allAttributions({
   listNames,
 }: Pick<IndexView, 'listNames'>): DecisionAttribution[] {
   const named: DecisionAttribution[] = [];
-  for (let number = 1; number < ownEntriesList; number++) {
+  for (let number = 1; number < manualEntriesList; number++) {
     const name = listName(listNames, number);
     if (name !== '') named.push(byList(name));
   }

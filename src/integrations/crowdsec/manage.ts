@@ -1,6 +1,6 @@
 /**
  * Manages decisions from outside: with a key of the scope `manage`, which a command alone makes,
- * programs and `cscli` set and end the operator's own entries, and read the allowlist. Each change is an
+ * programs and `cscli` set and end the operator's manual entries, and read the allowlist. Each change is an
  * operator's act as the command of the same name does it, and stands in the audit log with the key's id.
  */
 
@@ -13,13 +13,13 @@ import type { Store } from '../../storage/store.ts';
 import { alertDecision, decisionIn } from './alerts.ts';
 import type { Bans } from './bans.ts';
 import {
+  type AgentDecision,
+  type AgentDecisions,
   byOperator,
   canonicalValue,
   type Decision,
   type DecisionFacts,
   type DecisionMatcher,
-  type OwnDecision,
-  type OwnDecisions,
   outweighs,
   scopeOf,
   shownText,
@@ -52,7 +52,7 @@ export interface OperatorActs {
     readonly user: string;
     readonly address: string;
   }): Promise<Result<unknown>>;
-  ownEntries(): Promise<readonly OperatorEntry[]>;
+  manualEntries(): Promise<readonly OperatorEntry[]>;
   /** Returns those of systems and countries alone. */
   ownGroups(): Promise<readonly OperatorEntry[]>;
   allowRules(): Promise<
@@ -83,13 +83,13 @@ export function createManager(options: {
     return done;
   }
 
-  /** Returns the own entries that are decisions, as those of agents, by value. */
+  /** Returns the manual entries that are decisions, as those of agents, by value. */
   async function entries(
     from: readonly OperatorEntry[] | undefined = undefined,
-  ): Promise<Map<string, OwnDecision & { readonly prefix: string }>> {
+  ): Promise<Map<string, AgentDecision & { readonly prefix: string }>> {
     const scheduler = createScheduler();
-    const found = new Map<string, OwnDecision & { readonly prefix: string }>();
-    for (const { prefix, score, setAt, endsAt } of from ?? (await operator.ownEntries())) {
+    const found = new Map<string, AgentDecision & { readonly prefix: string }>();
+    for (const { prefix, score, setAt, endsAt } of from ?? (await operator.manualEntries())) {
       if (scheduler.shouldYield()) await scheduler.yield();
       const value = canonicalValue(prefix);
       if (score < operator.maliciousScore || value === undefined) continue;
@@ -134,7 +134,7 @@ export function createManager(options: {
         return fail('bad_request', 'a manual rule is a ban: type captcha is for agents');
       }
       return oneAtATime(async () => {
-        const standing = new Map<string, Pick<OwnDecision, 'type' | 'untilMs'>>(await entries());
+        const standing = new Map<string, Pick<AgentDecision, 'type' | 'untilMs'>>(await entries());
         for (const [at, { value, durationMs, scenario }] of wanted.entries()) {
           const untilMs = Math.ceil((clock.now() + durationMs) / 1_000) * 1_000;
           const decided = { type: 'ban', untilMs } as const;
@@ -148,7 +148,7 @@ export function createManager(options: {
         return ok(undefined);
       });
     },
-    /** Returns the ranges of the own entries that are meant. `bad_request`: they are too many for a request. */
+    /** Returns the ranges of the manual entries that are meant. `bad_request`: they are too many for a request. */
     async prefixesMatching(isMeant: DecisionMatcher): Promise<Result<readonly string[]>> {
       const meant = [...(await entries())].filter(([value, one]) => isMeant(value, one));
       if (meant.length > managedMax) {
@@ -159,7 +159,7 @@ export function createManager(options: {
       }
       return ok(meant.map(([, { prefix }]) => prefix));
     },
-    /** Ends own entries. @returns how many */
+    /** Ends manual entries. @returns how many */
     async end(prefixes: readonly string[], by: ManagedBy): Promise<Result<number>> {
       return oneAtATime(async () => {
         let ended = 0;
@@ -319,12 +319,12 @@ function* slicesOf(rows: readonly Row[]): Generator<Decision[]> {
 
 /** Merges two sets of decisions; for a value in both, the account's own decision wins. */
 export function mergeDecisions(
-  own: OwnDecisions | undefined,
-  other: OwnDecisions | undefined,
-): OwnDecisions | undefined {
+  own: AgentDecisions | undefined,
+  other: AgentDecisions | undefined,
+): AgentDecisions | undefined {
   if (other === undefined || own === undefined) return own ?? other;
-  const ended = new Map<string, OwnDecision>(own.ended);
-  const active = new Map<string, OwnDecision>([...other.active, ...own.active]);
+  const ended = new Map<string, AgentDecision>(own.ended);
+  const active = new Map<string, AgentDecision>([...other.active, ...own.active]);
   // The decision behind one that ended is sent again, in place of the end.
   for (const [value, one] of own.ended) {
     const next = own.active.has(value) ? undefined : other.active.get(value);

@@ -24,7 +24,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { flagsOf, metaOf } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
-import { ownEntriesList } from '../../index/trie/memory.ts';
+import { manualEntriesList } from '../../index/trie/memory.ts';
 import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { formatNetwork, type Prefix, parsePrefix, widthOf, withoutHoles } from '../../ip/prefix.ts';
 import type { Store } from '../../storage/store.ts';
@@ -43,6 +43,7 @@ import {
   startBouncerUses,
 } from './callers.route.ts';
 import {
+  type AgentDecisions,
   allAttributions,
   attributionsOf,
   byOperator,
@@ -51,7 +52,6 @@ import {
   type DecisionFacts,
   type Filter,
   type MaliciousBy,
-  type OwnDecisions,
 } from './decisions.ts';
 import { liveEndpoint, upEndpoint } from './live.route.ts';
 import {
@@ -165,7 +165,7 @@ export async function openCrowdsec(needs: {
     return entry === 0 ? [] : attributionOf(entry, knownGood);
   }
 
-  const isByHand = (entry: number) => maliciousBy(entry).includes(ownEntriesList);
+  const isByHand = (entry: number) => maliciousBy(entry).includes(manualEntriesList);
 
   /** Returns the entry that makes all of a prefix malicious, 0 for none. */
   function decidedBy({ family, words, length }: Prefix): number {
@@ -236,7 +236,7 @@ export async function openCrowdsec(needs: {
   needs.blocklist.buildImmediatelyWhile(() => stream.cursors.isFollowed(clock.monotonicMs()));
   const uses = startBouncerUses({ store, clock, log });
   const records = createKeyRecords({ store, clock, random });
-  function ownOf(slot: number): OwnDecisions | undefined {
+  function ownOf(slot: number): AgentDecisions | undefined {
     const account = accountOf(slot);
     return account === undefined ? undefined : bans.of(account);
   }

@@ -12,6 +12,8 @@ import { CountsByKey } from '../../core/fair-share.ts';
 import { createScheduler } from '../../core/scheduling.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
 import {
+  type AgentDecision,
+  type AgentDecisions,
   banMatches,
   byAgent,
   byReports,
@@ -20,8 +22,6 @@ import {
   type Filter,
   filterName,
   listMatches,
-  type OwnDecision,
-  type OwnDecisions,
   quotedTextsAfter,
   renderDecisions,
   sharedBytes,
@@ -146,7 +146,7 @@ interface StreamAsked {
   readonly filter: Filter;
   readonly gzip: boolean;
   /** Returns the account's present bans; called once, when everything else is ready. */
-  readonly own?: () => OwnDecisions | undefined;
+  readonly own?: () => AgentDecisions | undefined;
   /** Returns the most entries that a whole list may have; called only when one is due. */
   readonly entriesMax: () => Promise<number>;
   /** Returns whether the client hung up: its cursor then stays where it is. */
@@ -319,7 +319,7 @@ export function createDecisionStream(options: {
    */
   async function everything(asked: {
     readonly filter: Filter;
-    readonly own: OwnDecisions | undefined;
+    readonly own: AgentDecisions | undefined;
     readonly manual: readonly ManualDecision[];
     readonly entriesMax: number;
   }): Promise<readonly Uint8Array[] | undefined> {
@@ -439,14 +439,14 @@ export type ManualDecision = readonly [value: string, attribution: DecisionAttri
 
 /** Writes those of an account's decisions that last and pass the filter, bans first. */
 async function renderOwn(
-  own: Pick<OwnDecisions, 'active'> | undefined,
+  own: Pick<AgentDecisions, 'active'> | undefined,
   filter: Filter,
   nowMs: number,
   entriesMax = Number.POSITIVE_INFINITY,
 ): Promise<Uint8Array[]> {
   const active = new Map(own?.active);
   const values = { ban: [] as string[], captcha: [] as string[] };
-  const isMeant = ([value, one]: readonly [string, OwnDecision]) =>
+  const isMeant = ([value, one]: readonly [string, AgentDecision]) =>
     one.untilMs > nowMs && banMatches(filter, value, one);
   for (const [value, { type }] of await chosen(active, isMeant)) values[type].push(value);
   return renderDecisions(
@@ -461,7 +461,7 @@ async function renderOwn(
  * none. It serves filters that leave the list out, so it does not wait for the list.
  */
 export async function decisionsOf(
-  own: Pick<OwnDecisions, 'active'> | undefined,
+  own: Pick<AgentDecisions, 'active'> | undefined,
   manual: readonly ManualDecision[],
   filter: Filter,
   { nowMs, entriesMax }: { readonly nowMs: number; readonly entriesMax: number },
@@ -476,7 +476,7 @@ export async function decisionsOf(
 }
 
 /** As they are now: an answer takes several turns of the event loop, and must be of one moment. */
-function copyOf({ active, ended, lastPosition }: OwnDecisions): OwnDecisions {
+function copyOf({ active, ended, lastPosition }: AgentDecisions): AgentDecisions {
   return { active: new Map(active), ended: new Map(ended), lastPosition };
 }
 
@@ -495,7 +495,7 @@ interface OwnValues {
  * @param released values of captchas that the list let go
  */
 async function ownValues(
-  own: OwnDecisions,
+  own: AgentDecisions,
   isSaid: (value: string) => boolean,
   released: ReadonlySet<string>,
   { since, isWhole, isListed }: OwnAsked,
@@ -593,7 +593,7 @@ function listRows(filter: Filter, { now, before, all }: ListWords) {
  * position of the decisions they hold all; undefined: the last one
  */
 async function withOwnBans(
-  own: OwnDecisions,
+  own: AgentDecisions,
   list: ListChanges,
   filter: Filter,
   asked: OwnAsked,
@@ -646,7 +646,7 @@ async function withOwnBans(
 
 /** The values that the list let go, and those of captchas among them. */
 async function releasedValues(
-  own: OwnDecisions,
+  own: AgentDecisions,
   removed: Iterable<string>,
 ): Promise<{ removed: Iterable<string>; released: ReadonlySet<string> }> {
   const released = new Set<string>();
@@ -664,9 +664,9 @@ async function releasedValues(
 }
 
 /** Filters active and ended decisions; `lastPosition` stays that of all of them. */
-async function wantedBans(own: OwnDecisions, filter: Filter): Promise<OwnDecisions> {
+async function wantedBans(own: AgentDecisions, filter: Filter): Promise<AgentDecisions> {
   const { active, ended, lastPosition } = own;
-  const wanted = async (bans: ReadonlyMap<string, OwnDecision>) =>
+  const wanted = async (bans: ReadonlyMap<string, AgentDecision>) =>
     new Map(await chosen(bans, ([value, one]) => banMatches(filter, value, one)));
   return { active: await wanted(active), ended: await wanted(ended), lastPosition };
 }

@@ -49,11 +49,11 @@ export interface ListEvidence {
   readonly name: string;
   /** 0 to 100; undefined for a list that gives no score. */
   readonly confidence: number | undefined;
-  /** `own`: the operator's own entry, which has no name; `allow`: a group of networks on the allowlist. */
+  /** `own`: the operator's manual entry, which has no name; `allow`: a group of networks on the allowlist. */
   readonly kind: 'bad' | 'anon' | 'good' | 'own' | 'allow';
   /** The autonomous system or country that the operator named: the entry is a network of it. */
   readonly group?: string | undefined;
-  /** Number of a report's category, of an own entry that has one. */
+  /** Number of a report's category, of a manual entry that has one. */
   readonly category: number | undefined;
   /** Service that the range belongs to, if a known-good list says so. */
   readonly service: ServiceName | undefined;
@@ -135,7 +135,7 @@ function endOf({ holdDays, holdUntilMs }: ReturnType<Sources['list']>[number]): 
 export type EvidenceReader = ReturnType<typeof createEvidence>;
 
 /** In JSON; a page has words for it. */
-const ownEntryName = 'operator';
+const manualEntryName = 'operator';
 
 const listKinds: Readonly<Record<number, ListEvidence['kind']>> = {
   [contributionKinds.seed]: 'bad',
@@ -168,7 +168,7 @@ export function createEvidence(options: {
       const tag = contributions.tag[node]!;
       // Nodes of reports stand behind them, as many as accounts.
       if (!isOfLists(tag)) break;
-      if (kindOf(tag) === contributionKinds.own) found.push(ownEntry(node, nameOf(entry)));
+      if (kindOf(tag) === contributionKinds.own) found.push(manualEntry(node, nameOf(entry)));
       const kind = listKinds[kindOf(tag)];
       const source = kind && known.get(refOf(tag));
       if (kind === undefined || source === undefined) continue;
@@ -189,12 +189,12 @@ export function createEvidence(options: {
     return found;
   }
 
-  function ownEntry(node: number, entry: string): ListEvidence {
+  function manualEntry(node: number, entry: string): ListEvidence {
     const said = contributions.listed[node]!;
     const end = contributions.detail[node]!;
     const setAt = contributions.newest[node]! * 1_000;
     return {
-      name: ownEntryName,
+      name: manualEntryName,
       kind: 'own',
       group: undefined,
       entry,

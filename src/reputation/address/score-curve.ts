@@ -59,7 +59,7 @@ export function scoreCurve(input: CurveInput): CurveDay[] | undefined {
     sources.push(ends.map((ms) => (ms >= since ? confidence : undefined)));
   }
   for (const said of input.hasReports ? evidence.reports : []) {
-    const own = said.entry === input.address ? ownReports(said, input, ends) : undefined;
+    const own = said.entry === input.address ? accountReports(said, input, ends) : undefined;
     sources.push(own ?? ends.map((ms) => scoreAround(said, ms)));
   }
   if (sources.every((scores) => !scores.at(-1))) return undefined;
@@ -81,7 +81,7 @@ function scoreAround(said: ReportEvidence, ms: number): number | undefined {
 }
 
 /** Today's evidence, spread over the reports as they came and decayed. Undefined: none is at hand. */
-function ownReports(
+function accountReports(
   { strength, ceiling }: ReportEvidence,
   { reports, isCut, nowMs }: CurveInput,
   ends: readonly number[],

@@ -12,7 +12,7 @@ import { formatPrefix } from '../../ip/prefix.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import { readLedger } from '../../storage/ledger.ts';
 import type { Store } from '../../storage/store.ts';
-import { createOwnEntries } from '../ranges/operator-ranges.ts';
+import { createManualEntries } from '../ranges/operator-ranges.ts';
 import type { Contributions } from '../state/contributions.ts';
 import { listExpired } from '../state/events.ts';
 import { type Fill, fillRow } from './capacity.ts';
@@ -33,22 +33,22 @@ export function createListKeeper(options: {
   catchUpTo: CatchUpTo;
 }) {
   const { store, clock, random, log, sources, fill, catchUpTo } = options;
-  const ownEntries = createOwnEntries(options);
+  const manualEntries = createManualEntries(options);
   let written: Fill | undefined;
 
-  async function endOwnEntries(): Promise<void> {
+  async function endManualEntries(): Promise<void> {
     const { own, owner, detail } = options.entries.contributions;
     const now = clock.now() / 1_000;
     const ended = [...own].filter((node) => detail[node] !== 0 && detail[node]! <= now);
     const ranges = ended.flatMap((node) => options.index.prefixOf(owner[node]!) ?? []);
     for (const range of ranges.map(formatPrefix)) {
-      if (await ownEntries.end(range)) log.info({ range }, 'own entry ended');
+      if (await manualEntries.end(range)) log.info({ range }, 'manual entry ended');
     }
   }
 
   /** Ends lists and manual entries that are due, by events, so that every node ends them at the same place. */
   async function expire(): Promise<void> {
-    await endOwnEntries();
+    await endManualEntries();
     for (const source of sources.list()) {
       if (source.holdUntilMs > clock.now()) continue;
       const { list, run } = source;

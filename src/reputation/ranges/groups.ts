@@ -29,13 +29,13 @@ import { contributionKinds, tagOf } from '../state/contributions.ts';
 import type { Entries } from '../state/entries.ts';
 import type { RowBatch } from '../state/events.ts';
 import type { ExpandJob } from './expand.worker.ts';
-import { createAllowlist, createOwnEntries, retractGroup } from './operator-ranges.ts';
+import { createAllowlist, createManualEntries, retractGroup } from './operator-ranges.ts';
 
 const againMs = minuteMs;
 /** Others get their turn after this long, looked at every so many rows. */
 const rowsPerSlice = 64;
 
-/** A group as a row of own entries or of the allowlist names it. */
+/** A group as a row of manual entries or of the allowlist names it. */
 interface WantedGroup {
   readonly list: 'seed' | 'allow';
   readonly name: string;
@@ -70,7 +70,7 @@ export function createGroupKeeper(options: {
   readonly rowsOf: (group: NetworkGroup, score: number) => Promise<RowBatch>;
 }) {
   const { store, isMine, clock, log, state } = options;
-  const own = createOwnEntries(options);
+  const own = createManualEntries(options);
   const allowlist = createAllowlist(options);
   /** By list and name: the version of the row that was written out, the run, and when one that failed is tried again. */
   const known = new Map<
@@ -169,7 +169,7 @@ export function createGroupKeeper(options: {
     const names = new Set<string>();
     for (const one of wanted) {
       const isOver = one.endsAt !== 0 && one.endsAt <= now;
-      if (isOver && (await own.end(one.name))) log.info({ range: one.name }, 'own entry ended');
+      if (isOver && (await own.end(one.name))) log.info({ range: one.name }, 'manual entry ended');
       else names.add(`${one.list}/${one.name}`);
     }
     for (const key of known.keys()) if (!names.has(key)) known.delete(key);

@@ -15,13 +15,13 @@ import { categoryFault, categoryMax, categoryNames } from '../reports/categories
 import {
   type AllowRule,
   createAllowlist,
-  createOwnEntries,
-  type OwnEntry,
+  createManualEntries,
+  type ManualEntry,
 } from './operator-ranges.ts';
 
 const operation = operationsOn<OperationTools>();
 
-function shownEntry({ prefix, score, category, note, setAt, endsAt }: OwnEntry) {
+function shownEntry({ prefix, score, category, note, setAt, endsAt }: ManualEntry) {
   return {
     prefix,
     score,
@@ -91,7 +91,7 @@ export const addEntry = operation({
   async run(tools, { prefix, score, category = 0, note, until }) {
     const endsAt = until === undefined ? 0 : dateIn(until)!;
     const terms = { score, category, note, endsAt };
-    const { former, ...set } = expect(await createOwnEntries(tools).add(prefix, terms));
+    const { former, ...set } = expect(await createManualEntries(tools).add(prefix, terms));
     const before = former && shownEntry({ ...former, prefix: set.prefix });
     return { ...shownEntry(set), before };
   },
@@ -110,7 +110,7 @@ export const removeEntry = operation({
   parameters: { prefix: { ...rangeOrGroup, help: 'as it was added' } },
   audit: 'required',
   run: async (tools, { prefix }) =>
-    shownEntry(expect(await createOwnEntries(tools).remove(prefix))),
+    shownEntry(expect(await createManualEntries(tools).remove(prefix))),
   undo: (entry) => ({ operation: 'entry add', input: entryInput(entry) }),
   outcome: (entry) => `${entry.prefix} removed`,
   lines: (entry) => [`the manual rule for ${entry.prefix} is removed`],
@@ -128,7 +128,7 @@ export const listEntries = operation({
     },
   },
   async run(tools, { part }) {
-    const entries = await createOwnEntries(tools).list(part.trim());
+    const entries = await createManualEntries(tools).list(part.trim());
     return entries.map((entry) => ({ ...shownEntry(entry), ...networksIn(entry) }));
   },
   lines: (entries) =>
@@ -156,7 +156,7 @@ function namedWith(one: { readonly prefix: string; readonly networks?: number | 
   return `${prefix} (${counted(networks, 'network')})`;
 }
 
-const networksIn = ({ networks }: OwnEntry) => (networks === undefined ? {} : { networks });
+const networksIn = ({ networks }: ManualEntry) => (networks === undefined ? {} : { networks });
 
 const shownRule = (rule: AllowRule) => ({ ...rule, addedAt: dateText(rule.addedAt) });
 

@@ -27,8 +27,8 @@ import {
   allowKey,
   allowPrefix,
   type Key,
-  ownEntryKey,
-  ownEntryPrefix,
+  manualEntryKey,
+  manualEntryPrefix,
 } from '../../storage/keys.ts';
 import { type LedgerTable, readLedger } from '../../storage/ledger.ts';
 import {
@@ -50,10 +50,10 @@ import {
   allowRow,
   entryRemoved,
   entrySet,
-  type OwnEntryFacts,
-  type OwnRow,
-  type OwnTerms,
-  ownEntryRow,
+  type ManualEntryFacts,
+  type ManualEntryRow,
+  type ManualEntryTerms,
+  manualEntryRow,
 } from '../state/events.ts';
 
 interface RangeParts {
@@ -270,22 +270,22 @@ export async function retractGroup(
   return loadList({ ...parts, ...ref, holdDays: 0, batches: [], onRows: () => {} });
 }
 
-export type OwnEntry = Listed<OwnRow>;
+export type ManualEntry = Listed<ManualEntryRow>;
 
 /** The latest end, ms since 1970: seconds of the journal's events are 32 bits. */
 const endsAtMax = 0xffff_ffff * 1_000;
 
-export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: number }) {
-  const { clock, entriesMax = capacities.ownEntries } = parts;
-  const table = createRangeTable<OwnRow>(parts, {
+export function createManualEntries(parts: RangeParts & { readonly entriesMax?: number }) {
+  const { clock, entriesMax = capacities.manualEntries } = parts;
+  const table = createRangeTable<ManualEntryRow>(parts, {
     ledger: 'own_entries',
     list: 'seed',
     rowsMax: entriesMax,
     full: `there are ${entriesMax} manual rules already: load more as a list`,
     missing: 'has no manual rule',
-    codec: ownEntryRow,
-    keyOf: ownEntryKey,
-    under: ownEntryPrefix,
+    codec: manualEntryRow,
+    keyOf: manualEntryKey,
+    under: manualEntryPrefix,
     // The former entry stands in the journal once more: an undo of events needs it.
     events: (prefix, before, after, id) => [
       ...(before === undefined ? [] : [entryRemoved.encode(id(), factsOf(prefix, before))]),
@@ -296,22 +296,22 @@ export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: num
   /** Sets an entry in place of what was set before. */
   async function add(
     prefix: string,
-    terms: OwnTerms,
-  ): Promise<Result<OwnEntry & { readonly former: OwnRow | undefined }>> {
+    terms: ManualEntryTerms,
+  ): Promise<Result<ManualEntry & { readonly former: ManualEntryRow | undefined }>> {
     const now = clock.now();
     const fault = rangeFault(prefix, terms) ?? termsFault(terms, now) ?? remarkFault(terms.note);
     return fault ?? (await table.put(prefix, { ...terms, setAt: wholeSeconds(now) }));
   }
 
   /** @param part of the range or of the note, or an address in the range; empty: all */
-  async function list(part = ''): Promise<OwnEntry[]> {
+  async function list(part = ''): Promise<ManualEntry[]> {
     const all = await table.list();
     return part === '' ? all : all.filter(matching(part));
   }
 
   /** Ends an entry that has expired. @returns whether it had */
   async function end(prefix: string): Promise<boolean> {
-    const isOver = ({ endsAt }: OwnRow) => endsAt !== 0 && endsAt <= clock.now();
+    const isOver = ({ endsAt }: ManualEntryRow) => endsAt !== 0 && endsAt <= clock.now();
     return (await table.remove(prefix, isOver)).ok;
   }
 
@@ -319,7 +319,10 @@ export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: num
   return { add, remove: (prefix: string) => table.remove(prefix), list, end, groups };
 }
 
-function factsOf(prefix: Prefix, { score, category, setAt, endsAt }: OwnRow): OwnEntryFacts {
+function factsOf(
+  prefix: Prefix,
+  { score, category, setAt, endsAt }: ManualEntryRow,
+): ManualEntryFacts {
   return { ...prefix, score, category, setSecond: setAt / 1_000, endSecond: endsAt / 1_000 };
 }
 
@@ -328,7 +331,7 @@ function wholeSeconds(ms: number): number {
 }
 
 /** The rules of a list's rows: a typing slip must not block a part of the Internet, or the operator's own net. */
-function rangeFault(text: string, { category }: OwnTerms): Result<never> | undefined {
+function rangeFault(text: string, { category }: ManualEntryTerms): Result<never> | undefined {
   const read = readNamed(text);
   if (!read.ok) return read;
   const { prefix } = read.value;
@@ -344,7 +347,7 @@ function rangeFault(text: string, { category }: OwnTerms): Result<never> | undef
   return fail('invalid_prefix', 'The range is not public, or holds addresses that are not.');
 }
 
-function termsFault(terms: OwnTerms, now: number): Result<never> | undefined {
+function termsFault(terms: ManualEntryTerms, now: number): Result<never> | undefined {
   const { score, category, endsAt } = terms;
   if (!Number.isInteger(score) || score < 1 || score > 100) {
     return fail('invalid_parameter', 'a score is a whole number from 1 to 100');
@@ -358,7 +361,7 @@ function termsFault(terms: OwnTerms, now: number): Result<never> | undefined {
   return undefined;
 }
 
-function matching(typed: string): (entry: OwnEntry) => boolean {
+function matching(typed: string): (entry: ManualEntry) => boolean {
   const part = typedAddress(typed);
   const words = new Uint32Array(4);
   const family = parseIp(part, words);

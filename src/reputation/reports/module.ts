@@ -34,7 +34,7 @@ import { bulkReportEndpoint, bulkReportRoute } from './bulk-report.route.ts';
 import { openAlertReports } from './bulk-reports.ts';
 import { categoriesOf } from './categories.ts';
 import { reportEndpoint, reportRoute } from './report.route.ts';
-import { createOwnReports, type OwnReports } from './store/account-reports.ts';
+import { type AccountReports, createAccountReports } from './store/account-reports.ts';
 import { startDetailsBound } from './store/details-bound.ts';
 import { createReportAdmission } from './store/report-guards.ts';
 import { createReportStore } from './store/report-store.ts';
@@ -93,7 +93,7 @@ export function openReports(needs: {
   const taking = { ...needs, reports, onRefused: refused.count };
   const walks = createSemaphore(walksMax);
   const tables: BoundedTable[] = [walks.table('own_report_walks'), ...reports.tables];
-  const own = createOwnReports({ ...needs, walks, scheduler: () => createScheduler() });
+  const own = createAccountReports({ ...needs, walks, scheduler: () => createScheduler() });
 
   async function find(account: string, id: string) {
     const found = await reports.find(id);
@@ -136,7 +136,7 @@ export function openReports(needs: {
     /** For the account's page. */
     own: {
       categoryNames: (language: Language) => catalogueFor(language).categories,
-      async page(account: Parameters<OwnReports['page']>[0], after?: string) {
+      async page(account: Parameters<AccountReports['page']>[0], after?: string) {
         const page = await own.page(account, after);
         if (!page.ok) return page;
         const shown = page.value.reports.map((one) => ({

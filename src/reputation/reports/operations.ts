@@ -21,12 +21,12 @@ import { readEmbedded, textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { retractAll, type VotesInMemory } from '../requests/queue.ts';
 import { categoriesOf } from './categories.ts';
 import {
-  createOwnReports,
+  createAccountReports,
   type RetractedReports,
   retractReport,
   retractReports,
 } from './store/account-reports.ts';
-import type { OwnReport, StoredReport } from './store/report-rows.ts';
+import type { AccountReport, StoredReport } from './store/report-rows.ts';
 import { createReportStore, restoreReports } from './store/report-store.ts';
 
 interface ReportTools extends OperationTools, VotesInMemory {
@@ -78,8 +78,8 @@ export const listReports = operation({
     // By the index that the account's own page reads; it is made where there is none.
     const { id, email: of, createdAt } = expect(await tools.accounts.find(email!));
     const walks = createSemaphore({ runningMax: 1, waitingMax: 0 });
-    const own = createOwnReports({ ...tools, walks, scheduler: () => createScheduler() });
-    const found: OwnReport[] = [];
+    const own = createAccountReports({ ...tools, walks, scheduler: () => createScheduler() });
+    const found: AccountReport[] = [];
     let after: string | undefined;
     do {
       const page = expect(await own.page({ id, createdAt }, after));

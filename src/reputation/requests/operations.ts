@@ -8,7 +8,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { columnsOr, counted } from '../../core/text-table.ts';
 import { readEmbedded } from '../../ip/embedded-ipv4.ts';
 import { addEntry } from '../ranges/operations.ts';
-import { createAllowlist, createOwnEntries } from '../ranges/operator-ranges.ts';
+import { createAllowlist, createManualEntries } from '../ranges/operator-ranges.ts';
 import { categoriesOf, categoryFault, categoryMax } from '../reports/categories.ts';
 import { storedReports } from '../reports/operations.ts';
 import { restoreReports } from '../reports/store/report-store.ts';
@@ -199,7 +199,7 @@ export const acceptAnonymousReport = operation({
     if (report === undefined) throw new OperatorError(`nothing waits for ${of}`);
     const [category = 0] = categoriesOf(report.categories);
     const terms = { score, category, note: 'by an anonymous report', endsAt: 0 };
-    const { former, ...set } = expect(await createOwnEntries(tools).add(of, terms));
+    const { former, ...set } = expect(await createManualEntries(tools).add(of, terms));
     expect(await waiting.remove(of));
     return {
       address: of,
@@ -241,7 +241,7 @@ export const reopenAnonymousReport = operation({
   audit: 'required',
   async run(tools, { address: of, categories, comment, at, unset }) {
     if (unset) {
-      const gone = await createOwnEntries(tools).remove(of);
+      const gone = await createManualEntries(tools).remove(of);
       if (!gone.ok && gone.error !== 'not_found') expect(gone);
     }
     const mask = categories.reduce((bits, one) => bits | (1 << one), 0) >>> 0;

@@ -21,7 +21,7 @@
  * zero pages cost no memory until they are written.
  */
 
-import { ownEntriesList } from '../../index/trie/memory.ts';
+import { manualEntriesList } from '../../index/trie/memory.ts';
 import { type ArrayImage, bytesOf, restoreArray } from '../../storage/journal/projection.ts';
 
 export const contributionKinds = {
@@ -45,7 +45,7 @@ export const contributionKinds = {
    */
   good: 5,
   /**
-   * The operator's own entry. ref: 0; listed: score in the low 8 bits, the category above; newest: when it
+   * The operator's manual entry. ref: 0; listed: score in the low 8 bits, the category above; newest: when it
    * was set, detail: when it ends (0: never), seconds since 1970.
    */
   own: 6,
@@ -153,7 +153,7 @@ export function createContributions(entriesMax: number, nodesMax: number) {
   let rules = 0;
   let ofPeers = 0;
   const byPeer = new Map<number, number>();
-  /** The nodes of the operator's own entries, a few thousand at most. */
+  /** The nodes of the operator's manual entries, a few thousand at most. */
   const own = new Set<number>();
 
   function countHeld(node: number, by: 1 | -1): void {
@@ -318,7 +318,7 @@ export function isOfLists(tag: number): boolean {
 const nodesRead = 4_096;
 
 /**
- * Reads which lists and own entry give an entry a score or more, in the order in which they came. Any thread may ask
+ * Reads which lists and manual entry give an entry a score or more, in the order in which they came. Any thread may ask
  * while the journal is applied: a node that just went to another entry is passed over, and no walk is longer than
  * `nodesRead`. It ends at the first node of reports, however many there are.
  */
@@ -334,7 +334,7 @@ export function readListsOf(
     const isList = kind === contributionKinds.seed || kind === contributionKinds.own;
     if (owner[node] === entry && !isOfLists(tag[node]!)) break;
     if (isList && owner[node] === entry && (listed[node]! & 0xff) >= score) {
-      found.push(kind === contributionKinds.own ? ownEntriesList : refOf(tag[node]!));
+      found.push(kind === contributionKinds.own ? manualEntriesList : refOf(tag[node]!));
     }
     node = next[node]!;
   }

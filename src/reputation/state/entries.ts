@@ -32,7 +32,7 @@ import {
   turnOf,
   withTurn,
 } from '../../index/records.ts';
-import { ownEntriesList } from '../../index/trie/memory.ts';
+import { manualEntriesList } from '../../index/trie/memory.ts';
 import {
   type ArrayImage,
   bytesOf,
@@ -309,7 +309,7 @@ export function createEntries(options: {
     }
     if (ownSecond !== 0) listSource = newerThan(listSource, ownSecond);
     // The operator said it by hand: no list stands for it.
-    if (ownScore >= Math.max(1, Math.min(seedScore, maliciousScore))) listedBy = ownEntriesList;
+    if (ownScore >= Math.max(1, Math.min(seedScore, maliciousScore))) listedBy = manualEntriesList;
     seedScore = Math.max(seedScore, ownScore);
     let strength = reporters < 2 ? strongest : sumOfStrengths(contributions, entry, strongest);
     if (rising !== 0 && reporters > 0) strength += contributions.strength[rising]!;
@@ -335,15 +335,15 @@ export function createEntries(options: {
   /** Treats the manual entries as one more list, loaded when the newest of them was set. */
   function newerThan(list: number, setSecond: number): number {
     const { listTimes } = index;
-    listTimes[ownEntriesList] = Math.max(listTimes[ownEntriesList]!, setSecond);
-    return list !== 0 && listTimes[list]! > setSecond ? list : ownEntriesList;
+    listTimes[manualEntriesList] = Math.max(listTimes[manualEntriesList]!, setSecond);
+    return list !== 0 && listTimes[list]! > setSecond ? list : manualEntriesList;
   }
 
   /** Updates the time of the newest manual entry, after one was removed. */
   function noteOwnTime(): void {
     let newest = 0;
     for (const node of contributions.own) newest = Math.max(newest, contributions.newest[node]!);
-    index.listTimes[ownEntriesList] = newest;
+    index.listTimes[manualEntriesList] = newest;
   }
 
   /**

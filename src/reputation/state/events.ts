@@ -12,8 +12,8 @@ import {
   allowKey,
   allowPrefix,
   listRowKey,
-  ownEntryKey,
-  ownEntryPrefix,
+  manualEntryKey,
+  manualEntryPrefix,
   peerCursorKey,
   reportByAddressPrefix,
   reportGuardKey,
@@ -87,7 +87,7 @@ export type ListKind = 'seed' | 'anon' | 'good' | 'allow';
 
 export type ListRef = FieldValue<typeof ref>;
 
-export interface OwnEntryFacts extends IndexPrefix {
+export interface ManualEntryFacts extends IndexPrefix {
   /** 1..100 */
   readonly score: number;
   /** Number of a report's category, 0 for none. */
@@ -147,7 +147,7 @@ export interface ReputationInMemory {
   expireList(ref: ListRef, at: number): Promise<void> | undefined;
   allow(prefix: IndexPrefix): void;
   disallow(prefix: IndexPrefix): void;
-  setEntry(entry: OwnEntryFacts, at: number): void;
+  setEntry(entry: ManualEntryFacts, at: number): void;
   removeEntry(prefix: IndexPrefix): void;
   addReport(report: AddedReport, at: number): void;
   withdrawReports(reports: WithdrawnReports, at: number): void;
@@ -317,7 +317,7 @@ export const entryRemoved = defineEvent({
     return undoEntry(
       rows,
       entry,
-      ownEntryRow.encode({ score, category, ...times, note: restored }),
+      manualEntryRow.encode({ score, category, ...times, note: restored }),
     );
   },
 });
@@ -328,9 +328,9 @@ async function undoEntry(
   entry: IndexPrefix,
   before: Uint8Array | undefined,
 ): Promise<void> {
-  const key = ownEntryKey(formatPrefix(entry));
+  const key = manualEntryKey(formatPrefix(entry));
   if (!rows.isFirst(key)) return;
-  rows.recount('own_entries', ownEntryPrefix());
+  rows.recount('own_entries', manualEntryPrefix());
   await (before === undefined ? rows.remove(key) : rows.put(key, before));
 }
 
@@ -642,7 +642,7 @@ export const allowRow = bareRecord({
   reason: text,
 });
 
-export interface OwnTerms {
+export interface ManualEntryTerms {
   /** 1 to 100. */
   readonly score: number;
   /** Number of a report's category; 0: none. */
@@ -652,12 +652,12 @@ export interface OwnTerms {
   readonly endsAt: number;
 }
 
-export interface OwnRow extends OwnTerms {
+export interface ManualEntryRow extends ManualEntryTerms {
   /** Milliseconds since 1970, whole seconds. */
   readonly setAt: number;
 }
 
-export const ownEntryRow = record<OwnRow>(1, {
+export const manualEntryRow = record<ManualEntryRow>(1, {
   score: u8,
   category: u8,
   setAt: time,

@@ -170,7 +170,7 @@ export function confirmActionPage(
   });
 }
 
-export interface OwnReportLine {
+export interface AccountReportLine {
   readonly id: string;
   readonly address: string;
   /** Milliseconds since 1970. */
@@ -180,15 +180,15 @@ export interface OwnReportLine {
   readonly comment: string;
 }
 
-interface OwnReportsView extends AccountView {
+interface AccountReportsView extends AccountView {
   /** Newest first. */
-  readonly reports: readonly OwnReportLine[];
+  readonly reports: readonly AccountReportLine[];
   readonly categoryNames: readonly string[];
   readonly next: string | undefined;
   readonly isFirst: boolean;
 }
 
-export function reportsPage(frame: PageFrame, view: OwnReportsView): string {
+export function reportsPage(frame: PageFrame, view: AccountReportsView): string {
   const text = frameText(frame).automation.reports;
   const { columns } = text;
   const format = formatFor(frame.language);

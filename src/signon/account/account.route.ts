@@ -34,6 +34,7 @@ import type { Renewed, Session } from '../sessions/sessions.ts';
 import type { Consents } from '../sites/consents.ts';
 import { frameText } from '../words.ts';
 import {
+  type AccountReportLine,
   type AccountSection,
   type AccountView,
   confirmActionPage,
@@ -41,7 +42,6 @@ import {
   dataPage,
   deletedPage,
   isDoneName,
-  type OwnReportLine,
   reportsPage,
   sectionPaths,
   sitesPage,
@@ -56,7 +56,7 @@ interface AccountAreaReports {
     account: { readonly id: string; readonly createdAt: number },
     after?: string,
   ): Promise<
-    Result<{ readonly reports: readonly OwnReportLine[]; readonly next: string | undefined }>
+    Result<{ readonly reports: readonly AccountReportLine[]; readonly next: string | undefined }>
   >;
   /** Returns the address of the account's report; `undefined` also for a report of another account. */
   addressOf(account: string, id: string): Promise<string | undefined>;
@@ -112,7 +112,7 @@ export interface AccountAreaNeeds {
   readonly pageBuilder: PageBuilder;
   /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
   readonly noteKeyUses: () => Promise<void>;
-  readonly ownReports: AccountAreaReports;
+  readonly accountReports: AccountAreaReports;
   readonly webhooks: AccountAreaWebhooks;
   readonly callers: Pick<Callers, 'takeFor'>;
   readonly usage: Usage;
@@ -361,16 +361,16 @@ export const reportsEndpoints = {
 };
 
 export function reportsRoutes(area: AccountArea): PlainRoute[] {
-  const { pageBuilder, ownReports } = area;
+  const { pageBuilder, accountReports } = area;
 
   async function show(context: AccountRequest, query: Params): Promise<Reply> {
     const { accountId, person } = context.session;
     const after = query.get('after');
     const { createdAt } = person.account;
-    const found = await ownReports.page({ id: accountId, createdAt }, after);
+    const found = await accountReports.page({ id: accountId, createdAt }, after);
     if (!found.ok) return area.refuse(context, 'reports', found);
     const isFirst = after === undefined;
-    const categoryNames = ownReports.categoryNames(context.language);
+    const categoryNames = accountReports.categoryNames(context.language);
     const own = { ...found.value, categoryNames, isFirst };
     return area.show(context, { query }, reportsPage, own);
   }
@@ -378,14 +378,14 @@ export function reportsRoutes(area: AccountArea): PlainRoute[] {
   async function takeBack(context: AccountRequest, form: Params): Promise<Reply> {
     const { accountId } = context.session;
     const id = form.get('id') ?? '';
-    const address = await ownReports.addressOf(accountId, id);
+    const address = await accountReports.addressOf(accountId, id);
     if (address === undefined) return area.refuse(context, 'reports', fail('not_found'));
     if (form.get('sure') !== 'yes') {
       const { sureTitle, sureText, takeBack, keep } = frameText(context.frame).automation.reports;
       const words = { title: sureTitle, text: sureText(address), submit: takeBack, keep };
       return area.ask(context, 'reports', '/account/reports/take-back', id, words);
     }
-    const done = await ownReports.retract(accountId, id);
+    const done = await accountReports.retract(accountId, id);
     if (!done.ok) return area.refuse(context, 'reports', done);
     return area.back(context, 'reports', 'report_taken_back');
   }

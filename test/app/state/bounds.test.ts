@@ -1,6 +1,6 @@
 /**
  * What is asked for at the bound of a table is refused before anything is written, and what is let
- * in fits: lists, rows of lists, rules of the allowlist, own entries; with a server and without one.
+ * in fits: lists, rows of lists, rules of the allowlist, manual entries; with a server and without one.
  */
 
 import assert from 'node:assert/strict';
@@ -13,7 +13,7 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { loadList } from '../../../src/reputation/lists/load-list.ts';
 import {
   createAllowlist,
-  createOwnEntries,
+  createManualEntries,
 } from '../../../src/reputation/ranges/operator-ranges.ts';
 import type { RowBatch } from '../../../src/reputation/state/events.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
@@ -169,8 +169,8 @@ it('a rule beyond the most is refused, a removed one makes room, rules made befo
   assert.ok((await uncounted.add('192.0.2.3', 'three')).ok);
 });
 
-it('an own entry beyond the most is refused, and one whose time is over ends by an event, with its place', async () => {
-  const entries = createOwnEntries({ store, clock, random, entriesMax: 2 });
+it('a manual entry beyond the most is refused, and one whose time is over ends by an event, with its place', async () => {
+  const entries = createManualEntries({ store, clock, random, entriesMax: 2 });
   const terms = { score: 90, category: 0, note: '', endsAt: 0 };
   const endsAt = clock.now() + dayMs;
   assert.ok((await entries.add('192.0.2.1', { ...terms, endsAt })).ok);

@@ -146,7 +146,7 @@ const faults: readonly [name: string, change: (tables: Tables) => void, found: R
     /the allowlist has 0 rules in the store, 1 in the index/,
   ],
   [
-    'an own entry without an event',
+    'a manual entry without an event',
     (tables) => void tables.entries.removeSync(rowOf(tables, namespaces.ownEntry).key),
     /the operator has 0 manual rules in the store, 1 in the index/,
   ],

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { endpoints } from '../../../src/app/modules.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { ownReportsPerPage } from '../../../src/reputation/reports/store/account-reports.ts';
+import { accountReportsPerPage } from '../../../src/reputation/reports/store/account-reports.ts';
 import { createAnonymousReports, createRemovals } from '../../../src/reputation/requests/queue.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { isShared } from '../../support/server/shared-store.ts';
@@ -432,7 +432,7 @@ it('finds reports of an address and of an account, shows hostile words as words,
   const made = await bob.post('/account/keys/create');
   const key = /<code id="shown-key">([^<]+)<\/code>/.exec(made.body)![1]!;
   const evil = '"><img src=x onerror=alert(1)>';
-  const pageful = Array.from({ length: ownReportsPerPage }, (_, i) => `5.6.8.${i}`);
+  const pageful = Array.from({ length: accountReportsPerPage }, (_, i) => `5.6.8.${i}`);
   for (const ip of ['5.6.7.8', '5.6.7.9', ...pageful]) {
     const send = () => server.report(ip, { key, comment: evil });
     await within(async () => (await send()).status === 200, 'the key is known');

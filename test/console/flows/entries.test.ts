@@ -1,4 +1,4 @@
-/** The console's own entries on a whole server: set, found, set anew and removed, as the command does it. */
+/** The console's manual entries on a whole server: set, found, set anew and removed, as the command does it. */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

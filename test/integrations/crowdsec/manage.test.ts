@@ -1,4 +1,4 @@
-/** Own entries by keys that may manage them, and decisions that no agent made beside those of agents. */
+/** Manual entries by keys that may manage them, and decisions that no agent made beside those of agents. */
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -7,7 +7,7 @@ import { ok } from '../../../src/core/result.ts';
 import { dayMs, hourMs } from '../../../src/core/time.ts';
 import { createBanTable } from '../../../src/integrations/crowdsec/ban-table.ts';
 import { createBans } from '../../../src/integrations/crowdsec/bans.ts';
-import type { OwnDecision } from '../../../src/integrations/crowdsec/decisions.ts';
+import type { AgentDecision } from '../../../src/integrations/crowdsec/decisions.ts';
 import { byOperator } from '../../../src/integrations/crowdsec/decisions.ts';
 import {
   createManager,
@@ -35,7 +35,7 @@ function openManager() {
         else table.set(prefix, { prefix, score: 100, setAt: startMs, endsAt: Date.parse(until) });
         return ok(undefined);
       },
-      ownEntries: async () => [...table.values()],
+      manualEntries: async () => [...table.values()],
       ownGroups: async () => [],
       allowRules: async () => [],
     },
@@ -47,7 +47,7 @@ function openManager() {
   return { manager, table, acts, wanted, hoursLeft };
 }
 
-it('an own entry that lasts longer stands: of one request, of another one at the same time, and without an end', async () => {
+it('a manual entry that lasts longer stands: of one request, of another one at the same time, and without an end', async () => {
   const { manager, table, acts, wanted, hoursLeft } = openManager();
   await manager.ban([wanted('45.60.0.1', 24), wanted('45.60.0.1', 1)], by);
   assert.equal(hoursLeft('45.60.0.1'), 24);
@@ -75,7 +75,7 @@ function openStanding(lifeMs: number) {
     lifeMs,
     freshMs: 1_000,
     read: async () =>
-      new Map<string, Omit<OwnDecision, 'position'>>(
+      new Map<string, Omit<AgentDecision, 'position'>>(
         Object.entries(rows).map(([value, untilMs]) => [
           value,
           { ...byOperator, atMs: startMs, untilMs },

@@ -11,7 +11,7 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { parseQuery } from '../../../src/http/request/query.ts';
 import type { HotRequest } from '../../../src/http/router.ts';
 import { createIpIndex } from '../../../src/index/ip-index.ts';
-import { ownEntriesList, writeListName } from '../../../src/index/trie/memory.ts';
+import { manualEntriesList, writeListName } from '../../../src/index/trie/memory.ts';
 import {
   allAttributions,
   attributionsOf,
@@ -41,7 +41,7 @@ const visitor = '45.10.0.7';
 /** Each holds the visitor. */
 const prefixes = ['45.0.0.0/8', '45.10.0.0/16', '45.10.0.0/24', visitor];
 const words = new Map([
-  [ownEntriesList, { origin: 'cscli', scenario: "manual 'ban' from 'portcullis'" }],
+  [manualEntriesList, { origin: 'cscli', scenario: "manual 'ban' from 'portcullis'" }],
   [1, { origin: 'lists:alpha', scenario: 'alpha' }],
   [2, { origin: 'lists:beta_gamma', scenario: 'beta,gamma' }],
   [0, { origin: 'portcullis', scenario: 'portcullis' }],

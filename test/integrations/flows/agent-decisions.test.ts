@@ -409,7 +409,7 @@ it('the id that bouncers are told ends a decision, whatever origin its agent nam
   }
 });
 
-it('who may manage sets and ends own entries as an operator does, and reads the allowlist', async () => {
+it('who may manage sets and ends manual entries as an operator does, and reads the allowlist', async () => {
   const { look, alerts: ofAgent, take: byAgent, send: sendMine } = await owner('managed');
   const key = (await server.cliJson('bouncer', 'add', 'managed@example.org', 'ui', '--manage'))
     .text;

@@ -155,7 +155,7 @@ describe('a named feed', () => {
     ]);
   });
 
-  it('takes by the categories of reports in its time, of networks of a /64, and of own entries', async () => {
+  it('takes by the categories of reports in its time, of networks of a /64, and of manual entries', async () => {
     const { linesOf, report, fold, clock } = await world();
     await report('9.9.9.9', [18], 3 * hour);
     await report('8.8.4.7', [22], hour);

@@ -18,7 +18,7 @@ import { createRowSink } from '../../../src/reputation/lists/import/rows.ts';
 import { createGroupKeeper } from '../../../src/reputation/ranges/groups.ts';
 import {
   createAllowlist,
-  createOwnEntries,
+  createManualEntries,
 } from '../../../src/reputation/ranges/operator-ranges.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
@@ -114,7 +114,7 @@ function verdictOf(ip: string) {
 }
 
 test('each network of a system and of a country has the score, names the group, and goes with the row', async () => {
-  const own = createOwnEntries({ store, clock, random });
+  const own = createManualEntries({ store, clock, random });
   assert.ok((await own.add('as64500', terms)).ok);
   assert.ok((await own.add('fr', { ...terms, score: 80, endsAt: Date.UTC(2026, 11, 1) })).ok);
   await look();
@@ -142,7 +142,7 @@ test('each network of a system and of a country has the score, names the group, 
 });
 
 test('a group says how many networks it has once they are written, also one that was taken away and comes again', async () => {
-  const own = createOwnEntries({ store, clock, random });
+  const own = createManualEntries({ store, clock, random });
   const count = async () => (await own.list())[0]?.networks;
   for (const time of ['first', 'second']) {
     assert.ok((await own.add('AS64500', terms)).ok);
@@ -164,7 +164,7 @@ test('a group says how many networks it has once they are written, also one that
 });
 
 test('a group on the allowlist beats every score, and its networks are no rules of their own', async () => {
-  await createOwnEntries({ store, clock, random }).add('45.10.0.0/16', { ...terms, score: 100 });
+  await createManualEntries({ store, clock, random }).add('45.10.0.0/16', { ...terms, score: 100 });
   await createAllowlist({ store, clock, random }).add('AS64500', 'ours');
   const changes = state.reducer.allowChanges();
   await look();
@@ -180,7 +180,7 @@ test('a group on the allowlist beats every score, and its networks are no rules 
 });
 
 test('a restart writes what the tables changed, and nothing where they did not', async () => {
-  const own = createOwnEntries({ store, clock, random });
+  const own = createManualEntries({ store, clock, random });
   await own.add('AS64500', terms);
   await own.add('FR', terms);
   await look();
@@ -203,7 +203,7 @@ test('a restart writes what the tables changed, and nothing where they did not',
 });
 
 test('a server that ends while it writes changed tables out loses no network of before, and the next one writes all', async () => {
-  assert.ok((await createOwnEntries({ store, clock, random }).add('AS64500', terms)).ok);
+  assert.ok((await createManualEntries({ store, clock, random }).add('AS64500', terms)).ok);
   await look();
   const seen = () =>
     ['45.10.0.1', '45.10.1.1', '45.20.0.1'].map((address) => verdictOf(address).score);
@@ -228,7 +228,7 @@ test('a server that ends while it writes changed tables out loses no network of 
 });
 
 test('a row set anew is written anew, also when it was removed in between, and the score follows', async () => {
-  const own = createOwnEntries({ store, clock, random });
+  const own = createManualEntries({ store, clock, random });
   await own.add('AS64500', terms);
   await look();
   await own.add('AS64500', { ...terms, score: 40 });
@@ -241,7 +241,7 @@ test('a row set anew is written anew, also when it was removed in between, and t
 });
 
 test('a node without the lease writes nothing, and one that gets it has the networks of its own tables', async () => {
-  await createOwnEntries({ store, clock, random }).add('AS64500', terms);
+  await createManualEntries({ store, clock, random }).add('AS64500', terms);
   isMine = false;
   await look();
   assert.deepEqual([expansions, verdictOf('45.10.0.1').score], [[], 0]);
@@ -256,7 +256,7 @@ test('a node without the lease writes nothing, and one that gets it has the netw
 });
 
 test('an unknown system has no network; a category, a private range and one group too many are refused', async () => {
-  const own = createOwnEntries({ store, clock, random });
+  const own = createManualEntries({ store, clock, random });
   tables.AS1 = ['9.255.255.0-10.0.0.255', '172.15.0.0-172.16.0.255'];
   await own.add('AS1', terms);
   await own.add('AS2', terms);

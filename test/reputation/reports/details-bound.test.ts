@@ -11,7 +11,7 @@ import { createLog } from '../../../src/core/log.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 import { reportAgeMaxMs } from '../../../src/reputation/reports/report.ts';
 import {
-  removeOwnReportsIndex,
+  removeAccountReportsIndex,
   retractReports,
 } from '../../../src/reputation/reports/store/account-reports.ts';
 import {
@@ -333,12 +333,12 @@ test('of a deleted account no row leads to its addresses, and its reports go on 
   };
   const deletion = interrupted([0], async () => {
     await store.commit({ set: [erasedRow('a0', clock.now())] });
-    await removeOwnReportsIndex(store, 'a0');
+    await removeAccountReportsIndex(store, 'a0');
   });
   await pruneDetails({ ...store, ...deletion }, about(address), { kept: 1 });
   assert.equal(await addressesOf('a0'), 0, 'deleted meanwhile');
   assert.equal(await addressesOf('a1'), 1);
-  await removeOwnReportsIndex(store, 'a1');
+  await removeAccountReportsIndex(store, 'a1');
   assert.equal(await addressesOf('a1'), 0, 'deleted later');
   assert.equal(await reports.count(4, words(address), 0, 100, async () => true), 9);
   await store.commit({ del: [erasedRow('a0', 0).key] });

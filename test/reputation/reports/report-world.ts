@@ -87,7 +87,7 @@ export function openWorld(limits: Parameters<typeof openFold>[0] = small) {
       await applyEvent(fixture.fold, { kind: 'list.rows', ref, rows: batchOf(list) }, at.now);
       await applyEvent(fixture.fold, { kind: 'list.ended', ref }, at.now);
     },
-    /** The score before rounding, of the address's own entry. */
+    /** The score before rounding, of the address's manual entry. */
     exactScore(ip: string): number {
       const { family, words } = addressOf(ip);
       const length = family === 4 ? 32 : 128;

@@ -23,7 +23,7 @@ import {
   turnOf,
   withTurn,
 } from '../../../src/index/records.ts';
-import { ownEntriesList } from '../../../src/index/trie/memory.ts';
+import { manualEntriesList } from '../../../src/index/trie/memory.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
 import {
   allMaliciousBy,
@@ -142,7 +142,7 @@ it('what does not make an entry malicious is no news of it: a list of a low scor
   assert.equal(turnAfter(entry, tagOf(contributionKinds.reports, 4), 100), listed + 1);
 });
 
-it('all lists, the own entry and reports that make an entry malicious are found, the first by the record', () => {
+it('all lists, the manual entry and reports that make an entry malicious are found, the first by the record', () => {
   const { entries, index } = openFold();
   const { contributions, claim, settle } = entries;
   const random = seededRandom(7);
@@ -153,9 +153,9 @@ it('all lists, the own entry and reports that make an entry malicious are found,
     const entry = claim(4, Uint32Array.of(host, 0, 0, 0), 32);
     const wanted = new Set<number>();
     let isListed = false;
-    for (const source of [1, 2, 3, ownEntriesList]) {
+    for (const source of [1, 2, 3, manualEntriesList]) {
       if (below(2) === 0) continue;
-      const isOwn = source === ownEntriesList;
+      const isOwn = source === manualEntriesList;
       const tag = isOwn ? tagOf(contributionKinds.own, 0) : tagOf(contributionKinds.seed, source);
       const score = below(2) === 0 ? below(75) : 75 + below(26);
       for (let more = below(3); more > 0; more--) {

@@ -32,7 +32,7 @@ const hourMs = 3_600_000;
 export function createListModel() {
   const sources = new Map<string, ModelSource>();
   const rules = new Set<string>();
-  /** Scores of own entries. */
+  /** Scores of manual entries. */
   const own = new Map<string, number>();
   const prefixes = new Map<string, Prefix>();
 

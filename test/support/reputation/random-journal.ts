@@ -1,6 +1,6 @@
 /**
  * A random but plausible reputation journal: several sources of both kinds, runs that are
- * interrupted or overtaken, rows that come again, lists that end, allow rules, own entries. Prefixes of both
+ * interrupted or overtaken, rows that come again, lists that end, allow rules, manual entries. Prefixes of both
  * families nest, and come from a pool small enough that events meet.
  */
 

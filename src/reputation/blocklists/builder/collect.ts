@@ -20,7 +20,7 @@ import {
   strengthOf,
   turnOf as turnOfEntry,
 } from '../../../index/records.ts';
-import { ownEntriesList } from '../../../index/trie/memory.ts';
+import { manualEntriesList } from '../../../index/trie/memory.ts';
 import { type Prefix, withoutHoles } from '../../../ip/prefix.ts';
 import { maliciousBy, maliciousScore } from '../../check/score.ts';
 import {
@@ -319,7 +319,7 @@ function createVisitor(
     const isExit = (ownFlags & bits.anonymousExit) !== 0;
     if (best < scoreMin && !isExit) return;
     const anon = (all & bits.anonymousExit) === 0 ? 0 : rowFlags.anon;
-    const byHand = maliciousBy(index, entry) === ownEntriesList ? rowFlags.own : 0;
+    const byHand = maliciousBy(index, entry) === manualEntriesList ? rowFlags.own : 0;
     const byList = (entryFlagsOf(meta) & bits.listed) === 0 ? 0 : rowFlags.listed;
     const byReports =
       score(0, ceilingOf(meta), strengthOf(records, entry)) < maliciousScore

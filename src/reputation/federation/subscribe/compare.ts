@@ -71,7 +71,7 @@ export async function stepInSlices(
   }
 }
 
-/** Returns what looks up what stands over an address: allowed, known good or special, a resolver, a list or an own entry. */
+/** Returns what looks up what stands over an address: allowed, known good or special, a resolver, a list or a manual entry. */
 export function createFlags({ index, entries }: Pick<PeerMemory, 'index' | 'entries'>) {
   const covering = new Int32Array(COVERING_MAX);
   const { contributions: c } = entries;
@@ -118,7 +118,7 @@ export const networkRowsMax = 16;
 export type Overlap = ReturnType<ReturnType<typeof createOverlap>['result']>;
 
 /**
- * Counts rows that would come: `reported` by our own reporters too, `listed` by a list or an own entry, and `good`, which are allowed,
+ * Counts rows that would come: `reported` by our own reporters too, `listed` by a list or a manual entry, and `good`, which are allowed,
  * known good or special and change nothing here, the first few as text. Of the others `crowded` have too many others in their network.
  */
 export function createOverlap(memory: PeerMemory) {

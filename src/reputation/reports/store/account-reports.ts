@@ -24,12 +24,12 @@ import {
 } from '../../../storage/keys.ts';
 import { pagesUnder, type SetRow, type Store } from '../../../storage/store.ts';
 import {
+  type AccountReport,
   addressBytes,
   addressOf,
   decodeIdRow,
   decodeRow,
   encodeRow,
-  type OwnReport,
   reportedAtIn,
 } from './report-rows.ts';
 import type { ReportStore } from './report-store.ts';
@@ -89,7 +89,7 @@ export const indexedRow = (account: string, now: number): SetRow => ({
 /** The index's row of a report. */
 function rowOf(
   account: string,
-  report: Pick<OwnReport, 'id' | 'reportedAt' | 'family' | 'words'>,
+  report: Pick<AccountReport, 'id' | 'reportedAt' | 'family' | 'words'>,
 ): SetRow {
   const id = Buffer.from(report.id, 'base64url');
   return {
@@ -124,7 +124,7 @@ const attemptsMax = 5;
 interface Found {
   readonly key: Key;
   readonly version: number;
-  readonly report: OwnReport;
+  readonly report: AccountReport;
 }
 
 /** Yields an account's reports in the order of their times, forward or backward. */
@@ -132,7 +132,7 @@ export async function* reportsOfAccount(
   store: Store,
   account: string,
   scheduler: Scheduler,
-): AsyncGenerator<OwnReport> {
+): AsyncGenerator<AccountReport> {
   for await (const { report } of find(store, account, scheduler)) yield report;
 }
 
@@ -141,7 +141,7 @@ async function* allReportsOf(
   store: Store,
   account: string,
   scheduler: Scheduler,
-): AsyncGenerator<OwnReport> {
+): AsyncGenerator<AccountReport> {
   for await (const { report } of walk(store, account, scheduler)) yield report;
 }
 
@@ -231,13 +231,13 @@ async function read(store: Store, key: Key, address: Uint8Array): Promise<Found 
   return { key, version: row.version, report: { ...report, ...addressOf(address) } };
 }
 
-export const ownReportsPerPage = 25;
+export const accountReportsPerPage = 25;
 
 /** The end of a key: time and id. */
 const tailBytes = 22;
 /** Rows of one commit: nothing else runs meanwhile. */
 const rowsMax = 200;
-export function createOwnReports(options: {
+export function createAccountReports(options: {
   store: Store;
   clock: Clock;
   /** Bounds the walks that run at a time. */
@@ -249,7 +249,7 @@ export function createOwnReports(options: {
   async function index(id: string): Promise<boolean> {
     // Nothing is written for an account that is deleted meanwhile.
     const check = [{ key: erasureKey(id), version: null }];
-    let rows: OwnReport[] = [];
+    let rows: AccountReport[] = [];
     async function write(): Promise<boolean> {
       const set = rows.map((report) => rowOf(id, report));
       rows = [];
@@ -281,12 +281,12 @@ export function createOwnReports(options: {
     const ready = await ensure(account);
     if (!ready.ok) return ready;
     const prefix = reportByAccountPrefix(account.id);
-    const reports: OwnReport[] = [];
+    const reports: AccountReport[] = [];
     const gone: Key[] = [];
     let at = start === undefined ? undefined : storedKey(Buffer.concat([prefix, start]));
     let isMore = true;
-    while (isMore && reports.length < ownReportsPerPage) {
-      const limit = ownReportsPerPage - reports.length;
+    while (isMore && reports.length < accountReportsPerPage) {
+      const limit = accountReportsPerPage - reports.length;
       const rows = await store.scan(prefix, at === undefined ? { limit } : { after: at, limit });
       isMore = rows.length > 0;
       at = rows.at(-1)?.key ?? at;
@@ -315,10 +315,10 @@ export function createOwnReports(options: {
   };
 }
 
-export type OwnReports = ReturnType<typeof createOwnReports>;
+export type AccountReports = ReturnType<typeof createAccountReports>;
 
 /** Removes a deleted account from the index. @throws when the store can't be written */
-export async function removeOwnReportsIndex(store: Store, account: string): Promise<void> {
+export async function removeAccountReportsIndex(store: Store, account: string): Promise<void> {
   const prefix = reportByAccountPrefix(account);
   for (;;) {
     const rows = await store.scan(prefix, { limit: rowsMax });
@@ -366,7 +366,7 @@ export function reportPersonalData(store: Store): PersonalData {
     },
     async erase(accountId, _email, scheduler) {
       await blankComments(store, accountId, scheduler);
-      await removeOwnReportsIndex(store, accountId);
+      await removeAccountReportsIndex(store, accountId);
     },
   };
 }

@@ -9,7 +9,7 @@ import {
 } from '../../../storage/keys.ts';
 import type { Report } from '../report.ts';
 
-export interface OwnReport extends StoredReport {
+export interface AccountReport extends StoredReport {
   readonly family: 4 | 6;
   readonly words: Uint32Array;
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { it } from 'node:test';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
-import { startOwnBackups } from '../../src/app/own-backups.ts';
+import { startScheduledBackups } from '../../src/app/scheduled-backups.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
@@ -20,13 +20,13 @@ const judges = {
 };
 
 it('a backup whose process does not start is told of and ends nothing', async () => {
-  const directory = makeTempDir('own-backups');
+  const directory = makeTempDir('scheduled-backups');
   const { execPath } = process;
   const { log, lines } = memoryLog();
   const told = () => JSON.stringify(lines).includes('backup: not made');
   try {
     process.execPath = `${directory.path}/no-such-program`;
-    const backups = await startOwnBackups({
+    const backups = await startScheduledBackups({
       config: { ...readConfig({}, judges), backupFolder: `${directory.path}/backups` },
       path: `${directory.path}/store`,
       masterKey: masterKeyFromBytes(new Uint8Array(32)),

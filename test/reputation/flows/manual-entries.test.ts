@@ -1,5 +1,5 @@
 /**
- * Own entries on a whole server: what the operator says of a range by hand is the same for check, page, feed,
+ * Manual entries on a whole server: what the operator says of a range by hand is the same for check, page, feed,
  * bouncers, gate and DNS list, has its reason on the page, and survives a restart.
  */
 
@@ -30,8 +30,8 @@ async function whyOf(server: TestServer, ip: string): Promise<Why> {
   return JSON.parse(page.body).data.why as Why;
 }
 
-it('an own entry counts everywhere, also after a restart, and until it is removed', async () => {
-  const data = makeTempDir('own-entries-data');
+it('a manual entry counts everywhere, also after a restart, and until it is removed', async () => {
+  const data = makeTempDir('manual-entries-data');
   const start = () =>
     startTestServer({ threads: 2, demo: false, dataDir: data.path, env: accuserSettings });
   const said = { ...wanted, [inNetwork!]: withoutFeed };

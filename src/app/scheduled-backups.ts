@@ -18,7 +18,7 @@ import { runTask } from './tasks.ts';
 const none: BackupStats = { done: 0, failed: 0, newestAt: 0, bytes: 0, isVanished: false };
 
 /** @throws OperatorError when what seals them can't be read: the start must not go on without it */
-export async function startOwnBackups(options: {
+export async function startScheduledBackups(options: {
   config: Config;
   path: string;
   masterKey: MasterKey;
@@ -73,7 +73,7 @@ export async function startOwnBackups(options: {
   };
 }
 
-export type OwnBackups = Awaited<ReturnType<typeof startOwnBackups>>;
+export type ScheduledBackups = Awaited<ReturnType<typeof startScheduledBackups>>;
 
 /** Nobody watches it. */
 function unattended(signal: AbortSignal): OperationCall {

@@ -7,12 +7,12 @@ import { createLog } from '../../../src/core/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createScheduler, createSemaphore } from '../../../src/core/scheduling.ts';
 import {
+  accountReportsPerPage,
   blankComments,
-  createOwnReports,
+  createAccountReports,
   indexedRow,
   isIndexed,
-  ownReportsPerPage,
-  removeOwnReportsIndex,
+  removeAccountReportsIndex,
   reportsOfAccount,
 } from '../../../src/reputation/reports/store/account-reports.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
@@ -29,7 +29,7 @@ import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
-const directory = makeTempDir('own-reports');
+const directory = makeTempDir('account-reports');
 const clock = manualClock(Date.UTC(2026, 0, 1));
 const random = seededRandom(5);
 const old = { id: 'old', createdAt: clock.now() - 1_000 };
@@ -39,7 +39,7 @@ const wordsOf = (n: number) => new Uint32Array([n, 0, 0, 0]);
 const store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
 const reports = createReportStore({ store, clock, random });
 const walks = createSemaphore({ runningMax: 1, waitingMax: 10 });
-const own = createOwnReports({ store, clock, walks, scheduler: () => createScheduler() });
+const own = createAccountReports({ store, clock, walks, scheduler: () => createScheduler() });
 
 after(async () => {
   await store.close();
@@ -65,7 +65,7 @@ async function all(account: { id: string; createdAt: number }): Promise<number[]
 }
 
 it('reports from before the index are in it after the first look; others’ are not', async () => {
-  const count = ownReportsPerPage * 2 + 3;
+  const count = accountReportsPerPage * 2 + 3;
   for (let n = 0; n < count; n++) await report('old', n);
   await report('other', 1_000);
   // As a version without the index left them.
@@ -77,7 +77,7 @@ it('reports from before the index are in it after the first look; others’ are 
   await report('old', 2_000);
   assert.deepEqual(await all(old), [2_000, ...newestFirst]);
   const first = value(await own.page(old));
-  assert.equal(first.reports.length, ownReportsPerPage);
+  assert.equal(first.reports.length, accountReportsPerPage);
   assert.equal(first.reports[0]?.comment, 'c2000');
   const young = { id: 'young', createdAt: clock.now() };
   await report('young', 7);
@@ -106,7 +106,7 @@ it('a cursor that no page gave is refused; of a deleted account nothing is left 
     assert.equal(errorOf(await own.page(old, wrong)), 'invalid_parameter', wrong);
   }
   await report('old', 1);
-  await removeOwnReportsIndex(store, 'old');
+  await removeAccountReportsIndex(store, 'old');
   const left: Key[] = [reportsIndexedKey('old')];
   for (const key of left) assert.equal(await store.get(key), undefined);
   assert.deepEqual(await store.scan(reportByAccountPrefix('old'), { limit: 1 }), []);
@@ -117,7 +117,7 @@ const beginIndexNow = () => store.commit({ set: [indexedRow('', clock.now() + 1)
 
 it('nothing is indexed for an account that is being deleted', async () => {
   await report('leaving', 77);
-  await removeOwnReportsIndex(store, 'leaving');
+  await removeAccountReportsIndex(store, 'leaving');
   await beginIndexNow();
   const marked = await store.commit({
     set: [{ key: erasureKey('leaving'), value: new Uint8Array([1]) }],
@@ -162,11 +162,11 @@ it('an account that goes, and its export, read no reports of others', async () =
 });
 
 it('where nobody had reported when the server first started, no account is walked', async () => {
-  const own = makeTempDir('own-reports-new');
+  const own = makeTempDir('account-reports-new');
   const empty = openLmdbStore({ path: own.path, clock, log: createLog('silent') });
   try {
     const walks = createSemaphore({ runningMax: 1, waitingMax: 10 });
-    const fresh = createOwnReports({
+    const fresh = createAccountReports({
       store: empty,
       clock,
       walks,
