@@ -3,25 +3,15 @@
  * server, without store and HTTP. Addresses are numbers, IPv4.
  */
 
-import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
-import { createAccessReducer } from '../src/access/accounts/reducer.ts';
 import type { Vouched } from '../src/access/quota/points.ts';
 import { dayMs, hourMs } from '../src/core/time.ts';
-import type { GeoFragments } from '../src/geo/reader.ts';
-import { createIpIndex } from '../src/index/ip-index.ts';
 import { ceilingOf, metaOf, seedScoreOf, strengthOf } from '../src/index/records.ts';
-import { openCheck } from '../src/reputation/check/check.ts';
 import { communityEvidence, entryScore, halfLivesAt } from '../src/reputation/check/score.ts';
 import { createSelection } from '../src/reputation/federation/publish/selection.ts';
-import { createSources } from '../src/reputation/lists/sources.ts';
-import { createRefusals } from '../src/reputation/reports/refusals.ts';
-import { createEntries } from '../src/reputation/state/entries.ts';
-import { entryPages } from '../src/reputation/state/entry-pages.ts';
 import type { ListRef } from '../src/reputation/state/events.ts';
-import { createPolicyKeeper, createReducer } from '../src/reputation/state/reducer.ts';
-import { createReportReducer } from '../src/reputation/state/report-reducer.ts';
 import type { PeerTerms } from '../src/reputation/votes/peer-votes.ts';
 import type { Policy } from '../src/reputation/votes/quorum.ts';
+import { openFold } from '../test/reputation/state/fixture.ts';
 import { applyEvent } from '../test/support/reputation/events.ts';
 import { type BenchRow, rowAtLeast, rowAtMost } from './row.ts';
 
@@ -31,36 +21,19 @@ const bruteForce = 1 << 18;
 export type PoisoningWorld = ReturnType<typeof openPoisoningWorld>;
 
 export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries) {
-  const index = createIpIndex({ entriesMax });
-  const keeper = createPolicyKeeper(() => {});
-  if (policy !== undefined) keeper.set(policy);
-  const entries = createEntries({
+  const {
     index,
+    entries,
+    access,
+    fold,
+    check,
+    policy: keeper,
+  } = openFold({
     entriesMax,
     contributionsMax: 4 * entriesMax,
-    touchPage: () => {},
-    policy: keeper.get,
+    accountsMax: 2_048,
   });
-  const accountsMax = 2_048;
-  const table = createAccountsTable(accountsMax);
-  const access = createAccessReducer({
-    tables: {
-      addKey: () => true,
-      revokeKey: () => {},
-      setAccount: table.set,
-      clearAccount: table.clear,
-    },
-    accountsMax,
-    firstPage: entryPages,
-    touchPage: () => {},
-    touchHeader: () => {},
-    heldBy: entries.contributions.heldBy,
-  });
-  const refusals = createRefusals(() => {});
-  const { reporters } = access;
-  const reports = createReportReducer({ entries, index, reporters, policy: keeper.get, refusals });
-  const sources = createSources(250, () => {}, index);
-  const fold = createReducer({ entries, sources, reports, policy: keeper, refusals });
+  if (policy !== undefined) keeper.set(policy);
   const at = { now: Date.UTC(2026, 0, 1) };
   const words = new Uint32Array(4);
   const { contributions } = entries;
@@ -70,8 +43,6 @@ export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries) {
     words: Uint32Array.of(address, 0, 0, 0),
     length: 32,
   });
-  const geo: GeoFragments = { write: (_view, to) => to, writeUsage: (_view, to) => to };
-  const check = openCheck({ index, geo });
   const sixOf = (last: number) => Uint32Array.of(0x2a10_0001, 5, 0, last);
   const ref: ListRef = { list: 'seed', source: 'list', run: 'only' };
   void applyEvent(fold, { kind: 'list.begun', ref, holdDays: 3_650 }, at.now);

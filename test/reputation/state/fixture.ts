@@ -39,10 +39,12 @@ export function openFold(
     entriesMax?: number;
     contributionsMax?: number;
     sourcesMax?: number;
+    accountsMax?: number;
     reserve?: number;
   } = {},
 ): FoldFixture {
-  const { entriesMax = 10_000, contributionsMax = 30_000, sourcesMax = 250 } = limits;
+  const { entriesMax = 10_000, contributionsMax = 30_000 } = limits;
+  const { sourcesMax = 250, accountsMax = 64 } = limits;
   const touched: number[] = [];
   const index = createIpIndex({ entriesMax });
   const touchPage = (page: number) => touched.push(page);
@@ -58,7 +60,7 @@ export function openFold(
     ...room,
   });
   const sources = createSources(sourcesMax, () => {}, index);
-  const accounts = createAccountsTable(64);
+  const accounts = createAccountsTable(accountsMax);
   const access = createAccessReducer({
     tables: {
       addKey: () => true,
@@ -66,7 +68,7 @@ export function openFold(
       setAccount: (slot, state) => accounts.set(slot, state),
       clearAccount: accounts.clear,
     },
-    accountsMax: 64,
+    accountsMax,
     firstPage: entryPages,
     touchPage,
     touchHeader: () => {},
