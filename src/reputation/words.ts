@@ -196,6 +196,13 @@ const en = {
       seenAddresses: 'Known addresses',
       title: (network: string) => `Addresses of ${network}`,
       heading: 'Network',
+      lede(entries: number, malicious: number, formatted: readonly [string, string]): string {
+        const [all, bad] = formatted;
+        if (malicious === 0) return 'Nothing malicious is known here.';
+        return `${bad} of ${all} known ${entries === 1 ? 'entry' : 'entries'} ${malicious === 1 ? 'is' : 'are'} malicious.`;
+      },
+      block: 'Connect a firewall',
+      check: 'Check the network with curl',
       known: 'Overview',
       entries: 'Entries',
       whole: 'As a whole',
@@ -568,6 +575,14 @@ const fr: typeof en = {
       seenAddresses: 'Adresses connues',
       title: (network) => `Adresses de ${network}`,
       heading: 'Réseau',
+      lede(_, malicious, [all, bad]) {
+        if (malicious === 0) return 'Rien de malveillant n’est connu ici.';
+        return malicious < 2
+          ? `${bad} entrée connue sur ${all} est malveillante.`
+          : `${bad} entrées connues sur ${all} sont malveillantes.`;
+      },
+      block: 'Intégrer un pare-feu',
+      check: 'Vérifier le réseau avec curl',
       known: 'Aperçu',
       entries: 'Entrées',
       whole: 'Dans son ensemble',

@@ -63,6 +63,7 @@ import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts'
 import type { ReplyCache } from '../../web/reply-cache.ts';
 import { failureBody, jsonType, noStore } from '../../web/shape.ts';
 import { csvText } from '../blocklists/pieces/records.ts';
+import { blockBounds } from '../check/block-check.ts';
 import { checkSummary } from '../check/check.route.ts';
 import type { Check } from '../check/check.ts';
 import { entryScore, halfLivesAt, maliciousScore } from '../check/score.ts';
@@ -108,6 +109,8 @@ interface NetworkNeeds extends PageNeeds {
   /** Milliseconds since 1970: when the tables of countries and networks were made; 0: unknown. */
   readonly geoMadeAt: number;
   readonly scheduler: SliceScheduler;
+  /** Base URL of the API in the command that the page shows. */
+  readonly secureUrl: string;
 }
 
 /** The pages have these in common. */
@@ -177,8 +180,6 @@ export interface AddressNeeds extends NetworkNeeds {
     query: Params,
     address: string,
   ) => Promise<Html | undefined>;
-  /** Base URL of the API in the command that the page shows. */
-  readonly secureUrl: string;
 }
 
 type AddressOptions = AddressNeeds & Shared & { readonly cache: ReplyCache };
@@ -549,6 +550,10 @@ async function networkData(
     ...survey,
     cells: cellsOf(network, options),
     special: specialOf(network),
+    blockUrl:
+      network.length >= blockBounds.shortest[network.family]
+        ? `${options.secureUrl}/api/v2/check-block`
+        : undefined,
   };
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { scoreBand, scoreBands } from '../../core/score-band.ts';
-import { Card, EmptyState, Notice } from '../../web/components/card.tsx';
+import { Card, CodeBlock, EmptyState, Fold, Folds, Notice } from '../../web/components/card.tsx';
 import { ShareList } from '../../web/components/chart.tsx';
 import { Button, LinkButton } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
@@ -173,6 +173,15 @@ export interface NetworkPageData extends Survey {
   readonly cells?: readonly AddressCell[] | undefined;
   /** Registry entry of special use (RFC 6890) that covers all of it. */
   readonly special?: { readonly name: string; readonly rfc: string } | undefined;
+  /** The route of the API that checks it; undefined: none takes a network of this size. */
+  readonly blockUrl?: string | undefined;
+}
+
+/** The first line says what is known of a whole. */
+function lede({ entries, malicious }: Survey, text: Catalogue, format: Format): Html {
+  if (entries === 0) return null;
+  const formatted = [format.number(entries), format.number(malicious)] as const;
+  return <p class="lede">{text.ip.network.lede(entries, malicious, formatted)}</p>;
 }
 
 function fact(label: string, value: Html): Html {
@@ -339,9 +348,21 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
           <span class="eyebrow">{words.heading}</span>{' '}
           <span class="address mono">{data.network}</span>
         </h1>
+        {lede(data, text, format)}
         {data.special !== undefined && (
           <p>{unbroken(words.special(data.special.name, data.special.rfc))}</p>
         )}
+        <p class="acts">
+          {data.malicious > 0 && (
+            <LinkButton label={words.block} href="/connect#block" kind="secondary" icon="shield" />
+          )}
+          <LinkButton
+            label={text.ip.asJson}
+            href={`/ip/${data.network}?format=json`}
+            kind="quiet"
+            icon="code"
+          />
+        </p>
         <div class="columns is-top">
           <div class="stack">
             <Card title={words.known}>
@@ -356,6 +377,18 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
             <Card title={words.map}>{addressGrid(data.cells, data.network, text)}</Card>
           )}
         </div>
+        {data.blockUrl !== undefined && (
+          <Folds>
+            <Fold title={words.check} icon="code">
+              <CodeBlock
+                id="check-line"
+                title="curl"
+                code={`curl -G ${data.blockUrl} \\\n  -H "Key: YOUR_KEY" \\\n  -d network=${data.network}`}
+                text={text}
+              />
+            </Fold>
+          </Folds>
+        )}
       </div>
     ),
   });
@@ -458,6 +491,7 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
             )}
           </span>
         </h1>
+        {name !== undefined && lede(data, text, format)}
         {name === undefined ? (
           <section class="card">
             <EmptyState icon="flag" text={words.noSystem} />
@@ -518,6 +552,8 @@ interface FindPageData {
 
 /** In place of what is not known. A narrow screen leaves such a cell out. */
 const none = <span class="is-unknown">–</span>;
+/** So does it with what says nothing there. */
+const zero = <span class="is-zero">0</span>;
 
 function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
   if (known === undefined) return text.ip.find.network;
@@ -598,7 +634,11 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
           scoreCell(row, text),
           (row.known && format.country(row.known.countryCode)) ?? none,
           row.known?.provider ? <bdi>{row.known.provider}</bdi> : none,
-          row.known === undefined ? none : format.number(row.known.reports),
+          row.known === undefined
+            ? none
+            : row.known.reports === 0
+              ? zero
+              : format.number(row.known.reports),
         ])}
       />
     </Card>

@@ -241,6 +241,14 @@ describe('pages', () => {
     );
     assert.match(html.body, /class="is-unseen"><a [^>]*title="198\.51\.100\.9: never seen"/);
     assert.match(html.body, /class="band-malicious"><a [^>]*title="198\.51\.100\.7: Malicious 99"/);
+    assert.match(html.body, /<p class="lede">2 of \d known entries are malicious\.<\/p>/);
+    assert.match(html.body, /href="\/ip\/198\.51\.100\.0\/24\?format=json"/);
+    assert.match(
+      html.body,
+      /curl -G http[^<]*\/api\/v2\/check-block [^<]*-d network=198\.51\.100\.0\/24</,
+    );
+    // The API takes none as wide.
+    assert.doesNotMatch((await page('/ip/198.0.0.0/8')).body, /check-block/);
     const home = (await page('/ip/10.1.2.0/24')).body;
     assert.match(
       home,
