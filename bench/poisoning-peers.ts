@@ -16,7 +16,7 @@ import { createRowList } from '../src/reputation/federation/document/rows.ts';
 import {
   countsOf,
   createJudge,
-  followedBy,
+  findLeaders,
   newRowsLimit,
 } from '../src/reputation/federation/subscribe/module.ts';
 import {
@@ -439,7 +439,7 @@ async function mirrors(): Promise<BenchRow[]> {
     }
     before = Math.max(before, world.score(victim));
   }
-  const followed = await followedBy(world.entries, world.at.now, never);
+  const followed = await findLeaders(world.entries, world.at.now, never);
   peers = peers.map((peer) => ({ ...peer, follows: followed.get(peer.number) ?? 0 }));
   let after = 0;
   for (let today = 0; today < 14; today++) {
@@ -471,7 +471,7 @@ async function pairs(): Promise<BenchRow[]> {
     await world.peerSays(one, [honestAt(i)]);
     if (random.next() < 0.25) await world.peerSays(other, [honestAt(i)]);
   }
-  const found = await followedBy(world.entries, world.at.now, never);
+  const found = await findLeaders(world.entries, world.at.now, never);
   const honest = [3, 4].filter((peer) => found.has(peer)).length;
   return [
     peersAtLeast(

@@ -617,7 +617,7 @@ function peopleOf({
     async person(id) {
       const found = await directory.find(id);
       if (found === undefined) return undefined;
-      const [profile, activity, log, reports, keys, siteKeysOfIt, quotas, groups] =
+      const [profile, activity, events, reports, keys, siteKeysOfIt, quotas, groups] =
         await Promise.all([
           profiles.load(id),
           activityOf(id),
@@ -628,7 +628,7 @@ function peopleOf({
           quotasOf(id),
           groupsOf(store, id),
         ]);
-      const signedIn = log.find(({ event }) => event === 'signed_in');
+      const signedIn = events.find(({ event }) => event === 'signed_in');
       const facts = { trust: roundedTrust(state, id), plan: profile?.plan ?? 'free', quotas };
       const its = { groups, keys, siteKeys: siteKeysOfIt, reports, signedIn };
       return { ...found, ...facts, ...activity, ...its };

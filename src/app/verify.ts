@@ -273,7 +273,9 @@ async function factsOf(view: View): Promise<JournalFacts> {
   const accounts = new Set<string>();
   for (const batch of batchesOf(view, 'journal', batchBytes)) {
     for (const { key, value } of batch) {
-      const event = whole(() => decodeEvent(Buffer.from(key).readBigUInt64BE(), value));
+      const event = undefinedIfDamaged(() =>
+        decodeEvent(Buffer.from(key).readBigUInt64BE(), value),
+      );
       if (event?.kind === accountCreated.kind) {
         const made = accountCreated.decode(event.version, event.body);
         if (made !== undefined) accounts.add(made.account);
@@ -410,7 +412,7 @@ async function verifyConsents(
 async function verifyReportIndex({ view, findings }: OriginCheck): Promise<void> {
   const key = reportsIndexedKey(everybody);
   const row = view.get('entries', key);
-  const since = row && whole(() => readEntry(key, row).value);
+  const since = row && undefinedIfDamaged(() => readEntry(key, row).value);
   if (since === undefined || !isWholeIndex(since)) return;
   for await (const { key: idKey, value } of readableRows(view, namespaces.reportById)) {
     const report = decodeIdRow(value);
@@ -429,14 +431,14 @@ async function* readableRows(view: View, space: number) {
   for (const batch of batchesOf(view, 'entries', batchBytes, Uint8Array.of(space))) {
     for (const { key, value: row } of batch) {
       if (key[0] !== space) return;
-      const entry = whole(() => readEntry(key, row));
+      const entry = undefinedIfDamaged(() => readEntry(key, row));
       if (entry !== undefined) yield { key, ...entry };
     }
     await new Promise(setImmediate);
   }
 }
 
-function whole<T>(read: () => T): T | undefined {
+function undefinedIfDamaged<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {

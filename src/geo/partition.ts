@@ -28,8 +28,8 @@ export function createPartitionBuilder(words: 1 | 4) {
 
   function grow(): void {
     capacity *= 2;
-    columns = columns.map((column) => extended(column, capacity));
-    ids = extended(ids, capacity);
+    columns = columns.map((column) => extend(column, capacity));
+    ids = extend(ids, capacity);
   }
 
   /** Sets the id from `start` on. */
@@ -72,7 +72,7 @@ export function createPartitionBuilder(words: 1 | 4) {
   return { add, finish };
 }
 
-function extended(column: Uint32Array, capacity: number): Uint32Array<ArrayBuffer> {
+function extend(column: Uint32Array, capacity: number): Uint32Array<ArrayBuffer> {
   const wider = new Uint32Array(capacity);
   wider.set(column);
   return wider;

@@ -70,7 +70,7 @@ export async function execute(
   }
   const input = read.value;
   if (audit === undefined) {
-    return shownAs(operation, await run(execution, operation, input, call), input, shows);
+    return outputAs(operation, await run(execution, operation, input, call), input, shows);
   }
   const auditFacts = {
     address,
@@ -97,7 +97,7 @@ export async function execute(
   await (audit === 'required' ? ended : ended.catch(() => undefined));
   const undo = 'readsOnly' in operation ? undefined : operation.undo?.(output, input);
   if (undo !== undefined) onUndo?.(undo);
-  return shownAs(operation, output, input, shows);
+  return outputAs(operation, output, input, shows);
 }
 
 function run(
@@ -120,7 +120,7 @@ async function factsBefore(
   return (await operation.before?.(workspace, input)) ?? '';
 }
 
-function shownAs(
+function outputAs(
   { lines, json }: WorkspaceOperation,
   output: unknown,
   input: object,

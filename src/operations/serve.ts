@@ -155,7 +155,7 @@ const undoNameBytes = 16;
 function createUndos(clock: Clock, random: Random) {
   const rows = new Map<string, Done & { readonly order: UndoOrder | undefined }>();
 
-  function fresh(name: string, user: string) {
+  function findRecent(name: string, user: string) {
     const row = rows.get(name);
     return row?.user === user && clock.now() - row.at < undoMs ? row : undefined;
   }
@@ -167,7 +167,7 @@ function createUndos(clock: Clock, random: Random) {
       if (rows.size > undosMax) rows.delete(rows.keys().next().value!);
       return name;
     },
-    find: (name: string, user: string): Done | undefined => fresh(name, user),
+    find: (name: string, user: string): Done | undefined => findRecent(name, user),
     /** Something was done to the same thing since: to take the first back would take that back as well. */
     overtaken(input: object): void {
       const about = aboutOf(input);
@@ -178,7 +178,7 @@ function createUndos(clock: Clock, random: Random) {
     },
     /** Returns the order once. */
     take(name: string, user: string): UndoOrder | undefined {
-      const row = fresh(name, user);
+      const row = findRecent(name, user);
       if (row !== undefined) rows.delete(name);
       return row?.order;
     },

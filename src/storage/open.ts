@@ -20,13 +20,13 @@ import { openAgreement, upgradeCluster } from './nodes/agreement.ts';
 import { copyCheckpointIfBehind } from './nodes/checkpoints.ts';
 import { maintenanceLease } from './nodes/lease.ts';
 import {
-  absentStore,
   type JoinOptions,
   joinNodes,
   type Membership,
   type NodeRow,
   readNodes,
   splitStore,
+  unavailableStore,
 } from './nodes/nodes.ts';
 import { databaseClock } from './postgres/clock.ts';
 import { isReadOnly } from './postgres/connection.ts';
@@ -111,7 +111,7 @@ export async function openStoreOf(settings: StoreSettings, opening: Opening): Pr
     if (outdated !== undefined) throw new OperatorError(outdated);
     const local = hasOwnPart
       ? await openOwn({ ...opening, dataDir: ownDir, path }, shared)
-      : absentStore();
+      : unavailableStore();
     const unfollow = await clock.follow(shared.databaseTime);
     const store = splitStore(agreement.guard(shared), local);
     async function close(): Promise<void> {

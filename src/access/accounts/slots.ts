@@ -149,7 +149,7 @@ export function createSlotKeeper(options: {
   }
 
   /** Slots that have been idle for `restMs`. */
-  function rested(): number[] {
+  function restedSlots(): number[] {
     const nowMs = clock.monotonicMs();
     const ripe: number[] = [];
     for (let slot = 0; slot < access.count(); slot++) {
@@ -194,7 +194,7 @@ export function createSlotKeeper(options: {
     /** Gives back slots of which nothing was left for long enough. @returns how many */
     async release(): Promise<number> {
       let released = 0;
-      for (const slot of rested()) if (await releaseOne(slot)) released++;
+      for (const slot of restedSlots()) if (await releaseOne(slot)) released++;
       return released;
     },
   };

@@ -24,7 +24,7 @@ const messageKeyPurpose = 'told 1';
 
 /** Seals messages between nodes under a key derived from the master key: the database learns nobody's address. */
 function sealedMessages(nodeMessages: NodeMessages, key: Uint8Array): NodeMessages {
-  function opened(messages: NodeMessage): NodeMessage {
+  function openMessage(messages: NodeMessage): NodeMessage {
     const { bytes } = messages;
     if (bytes === undefined || bytes.length < nonceBytes) return { ...messages, bytes: undefined };
     const nonce = bytes.subarray(0, nonceBytes);
@@ -38,7 +38,7 @@ function sealedMessages(nodeMessages: NodeMessages, key: Uint8Array): NodeMessag
     },
     async receive(receivedUpTo) {
       const { messages, nodes } = await nodeMessages.receive(receivedUpTo);
-      return { messages: messages.map(opened), nodes };
+      return { messages: messages.map(openMessage), nodes };
     },
   };
 }

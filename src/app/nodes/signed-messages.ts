@@ -115,7 +115,7 @@ export function createReplays(node: number, now: () => number, noncesMax = nonce
   const begunAt = Math.floor(turnedAt);
   const isPresent = ({ to, at, nonce }: Envelope) =>
     to === node && at >= begunAt && Math.abs(now() - at) <= validMs && nonce.length <= 64;
-  function turn(): void {
+  function rotateNonces(): void {
     const nowMs = now();
     if (nowMs - turnedAt <= 2 * validMs) return;
     old = young;
@@ -129,7 +129,7 @@ export function createReplays(node: number, now: () => number, noncesMax = nonce
     admit(envelope: Envelope): boolean {
       const { nonce } = envelope;
       if (!isPresent(envelope)) return false;
-      turn();
+      rotateNonces();
       if (young.size >= noncesMax || young.has(nonce) || old.has(nonce)) return false;
       young.add(nonce);
       return true;

@@ -49,7 +49,7 @@ export function openFeedThread(options: {
       name: 'feeds',
     });
     let waiting:
-      | { resolve: (built: Built | undefined) => void; reject: (e: Error) => void }
+      | { resolve: (built: Built | undefined) => void; reject: (error: Error) => void }
       | undefined;
     let ended = false;
     function failWith(error: Error): void {

@@ -18,7 +18,7 @@ const bands = [
 ] as const;
 
 /** Each band is louder or softer by up to `gainDb`. */
-export function equalised(sound: Float32Array, gainDb: number, between: Between): Float32Array {
+export function equalise(sound: Float32Array, gainDb: number, between: Between): Float32Array {
   return bands.reduce(
     (heard, [low, high]) => peaking(heard, between(low, high), between(-gainDb, gainDb)),
     sound,
@@ -146,10 +146,10 @@ function composed(voices: SpeechVoices, stream: Keystream, acoustics: Acoustics)
     const digit = stream.below(10);
     answer += digit;
     const voice = recording(voices, stream.below(voices.voices), digit);
-    const clip = atSpeed(voice, between(...speeds), between(-glide, glide));
+    const clip = changeSpeed(voice, between(...speeds), between(-glide, glide));
     const gain = between(0.75, 1);
     add(spoken, clip, at, gain);
-    const end = add(heard, equalised(clip, equaliserDb, between), at, gain);
+    const end = add(heard, equalise(clip, equaliserDb, between), at, gain);
     places.push([at, end]);
     at = end + Math.round(between(0.35, 0.75) * speechRateHz);
   }
@@ -190,7 +190,12 @@ function babbleOf(
     // Every round moves on by a tenth of a second or more.
     for (let at = 0; at < length; ) {
       const clip = recording(voices, stream.below(voices.voices), stream.below(10));
-      const end = add(babble, atSpeed(clip.toReversed(), between(0.8, 1.25)), at, between(0.6, 1));
+      const end = add(
+        babble,
+        changeSpeed(clip.toReversed(), between(0.8, 1.25)),
+        at,
+        between(0.6, 1),
+      );
       at = Math.max(at + speechRateHz / 10, end - Math.round(between(0, 0.15) * speechRateHz));
     }
   }
@@ -205,7 +210,7 @@ function add(mix: Float32Array, clip: Float32Array, at: number, gain: number): n
 }
 
 /** Faster is also higher, as on a tape; with a slope it is so more and more. */
-function atSpeed(clip: Float32Array, speed: number, slope = 0): Float32Array {
+function changeSpeed(clip: Float32Array, speed: number, slope = 0): Float32Array {
   const last = clip.length - 1;
   const out: number[] = [];
   for (let from = 0; from < last; from += speed * (1 + slope * ((2 * from) / last - 1))) {

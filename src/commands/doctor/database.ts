@@ -213,7 +213,7 @@ async function inspectHost(url: string): Promise<Host> {
     await client.query('set default_transaction_read_only = on');
     const facts = (await client.query<Facts>(factsText)).rows[0]!;
     const followers = facts.standby ? [] : (await client.query<Follower>(followersText)).rows;
-    const hasLists = facts.standby ? undefined : await someLists(client);
+    const hasLists = facts.standby ? undefined : await hasAnyList(client);
     const journal = await client.query<Journal>(journalText).catch(() => undefined);
     return { name, facts, followers, hasLists, journal: journal?.rows[0] };
   } catch (error) {
@@ -224,7 +224,7 @@ async function inspectHost(url: string): Promise<Host> {
 }
 
 /** Undefined: no node ever ran on it. */
-async function someLists(client: pg.Client): Promise<boolean | undefined> {
+async function hasAnyList(client: pg.Client): Promise<boolean | undefined> {
   const found = await client.query<{ some: boolean }>(listsText).catch(() => undefined);
   return found?.rows[0]?.some;
 }

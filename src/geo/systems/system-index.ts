@@ -8,8 +8,8 @@
  *   order     u32[n4], u32[n6]       rows by number, then by address
  *   first     u32[n4], u32[4 · n6]   first and last address of each row
  *   last      u32[n4], u32[4 · n6]
- *   named     u32[m]          the numbers, ascending
- *   nameEnds  u32[m]          where the name of each ends
+ *   named     u32[n]          the numbers, ascending
+ *   nameEnds  u32[n]          where the name of each ends
  *   names     u8[b]           UTF-8
  */
 
@@ -147,7 +147,7 @@ function compareFirst(a: ArrayLike<number>, b: ArrayLike<number>, width: number)
 export type SystemIndex = ReturnType<typeof openSystemIndex>;
 
 export function openSystemIndex(shared: SharedArrayBuffer) {
-  const [n4 = 0, n6 = 0, m = 0, nameBytes = 0] = new Uint32Array(shared, 0, headerWords);
+  const [n4 = 0, n6 = 0, namedCount = 0, nameBytes = 0] = new Uint32Array(shared, 0, headerWords);
   let at = headerWords;
   const next = (length: number) => {
     const view = new Uint32Array(shared, at * 4, length);
@@ -156,7 +156,7 @@ export function openSystemIndex(shared: SharedArrayBuffer) {
   };
   const [numbers4, numbers6, order4, order6] = [next(n4), next(n6), next(n4), next(n6)];
   const [first4, first6, last4, last6] = [next(n4), next(4 * n6), next(n4), next(4 * n6)];
-  const [named, nameEnds] = [next(m), next(m)];
+  const [named, nameEnds] = [next(namedCount), next(namedCount)];
   const names = new Uint8Array(shared, at * 4, nameBytes);
   const rowsOf: Readonly<Record<IpFamily, Rows>> = {
     4: { width: 1, numbers: numbers4, order: order4, first: first4, last: last4 },
@@ -164,7 +164,7 @@ export function openSystemIndex(shared: SharedArrayBuffer) {
   };
 
   function nameOf(number: number): string | undefined {
-    const place = lowest(m, (i) => named[i]! >= number);
+    const place = lowest(namedCount, (i) => named[i]! >= number);
     if (named[place] !== number) return undefined;
     const from = place === 0 ? 0 : nameEnds[place - 1]!;
     return Buffer.from(names.slice(from, nameEnds[place])).toString('utf8');

@@ -32,7 +32,7 @@ export function createRemove(tools: TrieTools): (prefix: IndexPrefix, entry: num
   let lifted = 0;
 
   /** Discards an unpublished node that `by` stands for. */
-  function instead(slot: number, by: number): number {
+  function replaceUnpublished(slot: number, by: number): number {
     nodesOf.discard(slot);
     return by;
   }
@@ -43,12 +43,12 @@ export function createRemove(tools: TrieTools): (prefix: IndexPrefix, entry: num
     const hasCovers = (slot & COVER_FLAG) !== 0;
     if (count === 0) {
       const only = onlyCover(slot);
-      return only === 0 ? slot : instead(slot, leafOf(rows, prefix.family, only));
+      return only === 0 ? slot : replaceUnpublished(slot, leafOf(rows, prefix.family, only));
     }
     if (count > 1 || hasCovers) return slot;
     const value = nodes[slotsOffset(slot)]!;
-    if (value < 0) return instead(slot, value);
-    if ((value & PATH_FLAG) !== 0) return instead(slot, value);
+    if (value < 0) return replaceUnpublished(slot, value);
+    if ((value & PATH_FLAG) !== 0) return replaceUnpublished(slot, value);
     // The child takes the node's place: its path is the node's and the byte of its slot.
     words.set(prefix.words.subarray(0, prefix.family === 4 ? 1 : 4));
     const byte = onlyByte(slot);

@@ -503,7 +503,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     });
   }
 
-  async function takenBack(
+  async function takeBackDecisions(
     declared: Endpoint,
     request: Request,
     isMeant: DecisionMatcher | string,
@@ -538,20 +538,20 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     guard.open(takeBackEndpoint, (request) => {
       const query = parseQuery(request.query);
       const isMeant = query.ok ? readDecisionFilter(query.value) : 'the query can’t be read';
-      return takenBack(takeBackEndpoint, request, isMeant);
+      return takeBackDecisions(takeBackEndpoint, request, isMeant);
     }),
     guard.open(takeBackOneEndpoint, (request) =>
-      takenBack(takeBackOneEndpoint, request, readDecisionId(request.param)),
+      takeBackDecisions(takeBackOneEndpoint, request, readDecisionId(request.param)),
     ),
     guard.open(takeAlertsBackEndpoint, (request) => {
       const query = parseQuery(request.query);
       const isMeant = query.ok
         ? readAlertsToDelete(query.value, clock.now())
         : 'the query can’t be read';
-      return takenBack(takeAlertsBackEndpoint, request, isMeant);
+      return takeBackDecisions(takeAlertsBackEndpoint, request, isMeant);
     }),
     guard.open(takeAlertBackEndpoint, (request) =>
-      takenBack(takeAlertBackEndpoint, request, readDecisionId(request.param)),
+      takeBackDecisions(takeAlertBackEndpoint, request, readDecisionId(request.param)),
     ),
     guard.open(loginEndpoint, login),
     guard.open(heartbeatEndpoint, (request): Answer => {

@@ -305,7 +305,7 @@ export function createDecisionStream(options: {
     const body: Body =
       mixed === undefined
         ? await bodyOf(now, name, () => bodyOfList(changes, filter))
-        : framed(mixed);
+        : frameBody(mixed);
     const isGzip = asked.gzip && sizeOf(body.parts) >= gzipFrom;
     if (isGzip) body.gzip ??= compress(body.parts);
     const parts = isGzip ? await body.gzip! : body.parts;
@@ -317,7 +317,7 @@ export function createDecisionStream(options: {
    * All that the filter lets through at this moment, as a JSON array or `null`: what the operator banned by hand,
    * the list as far as it still holds, and the account's own. Undefined: the list is not built yet.
    */
-  async function everything(asked: {
+  async function wholeList(asked: {
     readonly filter: Filter;
     readonly own: AgentDecisions | undefined;
     readonly manual: readonly ManualDecision[];
@@ -346,7 +346,7 @@ export function createDecisionStream(options: {
   }
 
   return {
-    everything,
+    everything: wholeList,
     /** Returns whether the client asks for the whole list, or its cursor makes one due. */
     isWhole(asked: Pick<StreamAsked, 'client' | 'isStart' | 'filter'>): boolean {
       return asked.isStart || cursors.find(clientOf(asked), clock.monotonicMs()).whole;
@@ -388,7 +388,10 @@ async function bodyOfList(list: ListChanges, filter: Filter): Promise<Body> {
     yield* list.removed;
     yield* rows.lost;
   }
-  return framed({ added, deleted: await renderDecisions(removed(), rows.gone, { isGone: true }) });
+  return frameBody({
+    added,
+    deleted: await renderDecisions(removed(), rows.gone, { isGone: true }),
+  });
 }
 
 interface Rows {
@@ -396,7 +399,7 @@ interface Rows {
   readonly deleted: readonly Uint8Array[];
 }
 
-function framed({ added, deleted }: Rows): Body {
+function frameBody({ added, deleted }: Rows): Body {
   if (added.length + deleted.length === 0) return { parts: [nothing] };
   const [start, middle, end] = ['{"new":', ',"deleted":', '}'].map(sharedBytes);
   return { parts: [start!, ...arrayOf(added), middle!, ...arrayOf(deleted), end!] };
@@ -481,7 +484,7 @@ function copyOf({ active, ended, lastPosition }: AgentDecisions): AgentDecisions
 }
 
 /** The values that an answer has in addition to the list's own. Each stands nowhere else in it. */
-interface OwnValues {
+interface AgentValues {
   readonly banned: readonly string[];
   /** On the list, which their bans hid from some clients. */
   readonly back: readonly string[];
@@ -494,12 +497,12 @@ interface OwnValues {
  * @param isSaid whether the answer has the value from the list, as one that is added
  * @param released values of captchas that the list let go
  */
-async function ownValues(
+async function agentValues(
   own: AgentDecisions,
   isSaid: (value: string) => boolean,
   released: ReadonlySet<string>,
   { since, isWhole, isListed }: OwnAsked,
-): Promise<OwnValues> {
+): Promise<AgentValues> {
   const isNews = ([value, { position }]: readonly [string, { readonly position: number }]) =>
     position > since && !isSaid(value);
   const over = (await chosen(own.ended, isNews)).map(([value]) => value);
@@ -615,7 +618,7 @@ async function withOwnBans(
   const isListed = (value: string) => asked.isListed(value) && isInList(value);
   const { removed: removedValues, released } = await releasedValues(byAgents, list.removed);
   const isSaid = (value: string) => inBoth.has(value);
-  const values = await ownValues(byAgents, isSaid, released, { ...asked, isListed });
+  const values = await agentValues(byAgents, isSaid, released, { ...asked, isListed });
   const sent = new Set([...values.banned, ...values.back, ...values.gone]);
   function* releasedOrLost(): Generator<string> {
     yield* removedValues;

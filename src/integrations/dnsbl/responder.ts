@@ -194,7 +194,7 @@ export function createResponder(options: ResponderOptions) {
       if (slot < 0) return refuse('refused_key');
     } else if (!isAllowed && name.kind !== 'apex' && name.kind !== 'zone') {
       // A resolver that asks step by step meets these two before the label.
-      spot(message, peer, name, 'client');
+      recordMark(message, peer, name, 'client');
       return refuse('refused_client');
     }
     switch (name.kind) {
@@ -207,12 +207,12 @@ export function createResponder(options: ResponderOptions) {
         return counted('unlisted', writer.noSuchName(ttl.unlisted));
       case 'address':
         if (slot >= 0 && !options.spend(slot)) return refuse('refused_quota');
-        spot(message, peer, name, '');
+        recordMark(message, peer, name, '');
         return ofAddress(name, type);
     }
   }
 
-  function spot(message: Uint8Array, peer: Peer, { markLabel }: Meaning, note: string): void {
+  function recordMark(message: Uint8Array, peer: Peer, { markLabel }: Meaning, note: string): void {
     if (markLabel < 0) return;
     options.noteMark(labelText(message, markLabel, markLength), peer, note);
   }

@@ -43,7 +43,7 @@ export function createDryRun(options: {
   index: Pick<IpIndex, 'covering' | 'records' | 'listTimes' | 'prefixOf'>;
   contributions: Pick<Contributions, 'first' | 'find' | 'next' | 'tag' | 'detail' | 'strength'>;
 }) {
-  const { index, contributions: c } = options;
+  const { index, contributions } = options;
   // Entries of an IPv6 address and of the IPv4 one behind it, and one that is not there yet.
   const buffer = new ArrayBuffer(4 * ROW_WORDS * (2 * COVERING_MAX + 2));
   const records = { word: new Uint32Array(buffer), float: new Float32Array(buffer) };
@@ -76,16 +76,16 @@ export function createDryRun(options: {
   /** Takes reports of an address off the network that holds a share of them, as the reducer of reports does. */
   function shrink(entry: number, network: number, host: number): void {
     let strongest = Number.NEGATIVE_INFINITY;
-    const risen = c.find(network, tagOf(contributionKinds.rise, 64));
-    const more = risen === 0 ? 0 : c.strength[risen]!;
+    const risen = contributions.find(network, tagOf(contributionKinds.rise, 64));
+    const more = risen === 0 ? 0 : contributions.strength[risen]!;
     const left: number[] = [];
-    for (let node = c.first(network); node !== 0; node = c.next[node]!) {
-      if (kindOf(c.tag[node]!) !== contributionKinds.reports) continue;
-      const own = c.find(host, c.tag[node]!);
-      const held = countIn(c.detail[node]!);
-      const stays = held - (own === 0 ? 0 : countIn(c.detail[own]!));
+    for (let node = contributions.first(network); node !== 0; node = contributions.next[node]!) {
+      if (kindOf(contributions.tag[node]!) !== contributionKinds.reports) continue;
+      const own = contributions.find(host, contributions.tag[node]!);
+      const held = countIn(contributions.detail[node]!);
+      const stays = held - (own === 0 ? 0 : countIn(contributions.detail[own]!));
       if (stays <= 0) continue;
-      const strength = c.strength[node]! + (stays === held ? 0 : shrinkOf(held, stays));
+      const strength = contributions.strength[node]! + (stays === held ? 0 : shrinkOf(held, stays));
       left.push(strength);
       strongest = Math.max(strongest, strength);
     }

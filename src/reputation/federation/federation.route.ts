@@ -121,7 +121,7 @@ export function federationRoutes(options: FederationRoutesOptions) {
   }
 
   /** Something that never changes under its number. */
-  function lasting(
+  function immutableAnswer(
     request: Request,
     tag: string,
     identity: Uint8Array,
@@ -146,7 +146,7 @@ export function federationRoutes(options: FederationRoutesOptions) {
     if (to !== undefined) return batchReply(request, first, Math.min(to, published.seq));
     const segment = await readSegment(store, first);
     if (segment === undefined) return gone;
-    return lasting(request, tagOf(segment.gzip), await unpack(segment.gzip), segment.gzip);
+    return immutableAnswer(request, tagOf(segment.gzip), await unpack(segment.gzip), segment.gzip);
   }
 
   async function batchReply(request: Request, first: number, to: number): Promise<Answer> {
@@ -174,7 +174,7 @@ export function federationRoutes(options: FederationRoutesOptions) {
       const isPacked = acceptedEncodings(firstHeader(request, 'accept-encoding')).has('gzip');
       // Whoever takes gzip is not kept waiting for the other form.
       const identity = isPacked ? new Uint8Array() : await unpack(Buffer.concat(parts));
-      return lasting(request, tag, identity, parts);
+      return immutableAnswer(request, tag, identity, parts);
     });
     return read.ok ? read.value : busy;
   }

@@ -116,7 +116,7 @@ function readNamed(text: string): Result<NamedRange> {
 }
 
 /** Returns why nothing is said of a country by this name: it would hold no network. A row of before may be removed by it. */
-function insteadOf(name: string): string | undefined {
+function suggestionFor(name: string): string | undefined {
   return name.startsWith('AS') && name.length > 2 ? undefined : faultOfCountry(name);
 }
 
@@ -159,7 +159,7 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
   ): Promise<Result<Ranged<T> & { readonly former: T | undefined }>> {
     const read = readNamed(text);
     if (!read.ok) return read;
-    const instead = read.value.prefix === undefined ? insteadOf(read.value.name) : undefined;
+    const instead = read.value.prefix === undefined ? suggestionFor(read.value.name) : undefined;
     if (instead !== undefined) return fail('invalid_prefix', instead);
     // An address of a translator or tunnel is kept as the IPv4 address behind it.
     const prefix = read.value.prefix && embeddedNetwork(read.value.prefix);

@@ -340,7 +340,7 @@ export function createEntries(options: {
   }
 
   /** Updates the time of the newest manual entry, after one was removed. */
-  function noteOwnTime(): void {
+  function updateManualTime(): void {
     let newest = 0;
     for (const node of contributions.own) newest = Math.max(newest, contributions.newest[node]!);
     index.listTimes[manualEntriesList] = newest;
@@ -460,7 +460,7 @@ export function createEntries(options: {
     settle: rise.settle,
     /** Takes back what a network has risen to, once the policy says that none does. */
     sink: rise.sink,
-    noteOwnTime,
+    noteOwnTime: updateManualTime,
     voteCountOf,
     /** Returns the ceiling that the entry keeps though its quorum has lapsed, 0 for none. */
     heldCeiling: (entry: number) => held[entry]!,
@@ -478,7 +478,7 @@ export function createEntries(options: {
       if (!restoreArray(image, 'held.ceilings', held)) return false;
       heldTop = image.get('held.ceilings')!.byteLength - 1;
       if (!contributions.restore(image)) return false;
-      noteOwnTime();
+      updateManualTime();
       return pages.restore(image);
     },
   };

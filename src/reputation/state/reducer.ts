@@ -312,20 +312,21 @@ function createPeerReducer(options: {
 
   function changePeerRows(change: PeerRows, at: number): void | Promise<void> {
     if (entries.peers.get(change.peer) === undefined) return undefined;
-    const next = peerSlice(change, 0, at, firstSliceMs);
-    if (next < change.added.length + change.removed.length) return peerRest(change, next, at);
+    const next = applyPeerSlice(change, 0, at, firstSliceMs);
+    if (next < change.added.length + change.removed.length)
+      return applyRemainingPeerRows(change, next, at);
     return undefined;
   }
 
-  async function peerRest(change: PeerRows, from: number, at: number): Promise<void> {
+  async function applyRemainingPeerRows(change: PeerRows, from: number, at: number): Promise<void> {
     while (from < change.added.length + change.removed.length) {
       await nextTurn();
-      from = peerSlice(change, from, at);
+      from = applyPeerSlice(change, from, at);
     }
   }
 
   /** Takes rows back, then adds some, until the slice is over. @returns the first that is left */
-  function peerSlice(
+  function applyPeerSlice(
     { peer, seq, added, removed }: PeerRows,
     from: number,
     at: number,

@@ -185,7 +185,7 @@ export function createNotices(options: NoticesOptions) {
       const { id, account, credentials } = person;
       const { language } = credentials;
       const at = clock.now();
-      const lately = formerNow(credentials, at).map(({ email }) => email);
+      const lately = formerEmailsNow(credentials, at).map(({ email }) => email);
       const present = alsoTo.length > 0 ? alsoTo : [account.email];
       const former = [...new Set([...lately, account.email])].filter((to) => !present.includes(to));
       const agent = agentName(visitor.userAgent);
@@ -226,7 +226,7 @@ export function createNotices(options: NoticesOptions) {
 
 export type Notices = ReturnType<typeof createNotices>;
 
-function formerNow({ formerEmails }: Credentials, now: number): FormerEmail[] {
+function formerEmailsNow({ formerEmails }: Credentials, now: number): FormerEmail[] {
   return formerEmails.filter(({ until }) => until > now);
 }
 
@@ -234,12 +234,12 @@ function formerNow({ formerEmails }: Credentials, now: number): FormerEmail[] {
  * Returns the former addresses after a change of the address. `too_many_attempts` when there are too many:
  * the oldest, which may be the owner's, must not be forgotten for the newest.
  */
-export function formerAfter(
+export function formerEmailsAfter(
   { account, credentials }: Person,
   email: string,
   now: number,
 ): Result<readonly FormerEmail[]> {
-  const others = formerNow(credentials, now).filter((former) => former.email !== email);
+  const others = formerEmailsNow(credentials, now).filter((former) => former.email !== email);
   const known = others.some((former) => former.email === account.email);
   if (known) return ok(others);
   if (others.length >= formerEmailsMax) {

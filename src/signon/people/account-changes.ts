@@ -196,7 +196,7 @@ export function createAccountChanges(options: {
    * Returns the checks for the commit of a change that is made elsewhere than by `make`: the account is active, and
    * nothing that the session rests on was changed since the request came. Other changes of the account do not hinder it.
    */
-  async function stands({
+  async function checksOf({
     accountId,
     person: seen,
   }: Session): Promise<Result<readonly RowCheck[]>> {
@@ -223,7 +223,7 @@ export function createAccountChanges(options: {
     // The account is read again for its addresses as they are now.
     const person = (await people.byId(accountId)) ?? session.person;
     const notice = notices.about(person, event, visitor);
-    const done = await write({ check: () => stands(session), set: notice.set });
+    const done = await write({ check: () => checksOf(session), set: notice.set });
     if (!done.ok) {
       if (!countsFailure(done)) uncount(accountId, done.error);
       return done;

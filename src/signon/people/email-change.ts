@@ -22,7 +22,7 @@ import { commitOnce } from '../../storage/change.ts';
 import { accountByEmailKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
-import { formerAfter } from '../mail/notices.ts';
+import { formerEmailsAfter } from '../mail/notices.ts';
 import { isActive, type People } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Renewed, Session } from '../sessions/sessions.ts';
@@ -124,7 +124,7 @@ export function createEmailChange(options: {
       if (found === undefined) return fail('invalid_link');
       const place = await placeAt(store, people, email, person.id);
       if (place === undefined) return fail('invalid_link');
-      const formerEmails = formerAfter(person, email, clock.now());
+      const formerEmails = formerEmailsAfter(person, email, clock.now());
       if (!formerEmails.ok) return formerEmails;
       const { id, account } = person;
       const extra = await profiles.emailChanged(id, email);

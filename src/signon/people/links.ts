@@ -95,7 +95,7 @@ export function createLinks({
     ]),
   );
 
-  function admits(purpose: LinkPurpose, key: Key, account: string): boolean {
+  function countAgainstBound(purpose: LinkPurpose, key: Key, account: string): boolean {
     if (account === '') return false;
     const counter = counters.get(purpose);
     return (
@@ -123,7 +123,7 @@ export function createLinks({
     make(purpose: LinkPurpose, link: Link): { token: string; row: SetRow; isFull: boolean } {
       const { text: token, hash } = newToken(random);
       const key = signonLinkKey(hash);
-      if (admits(purpose, key, link.account)) {
+      if (countAgainstBound(purpose, key, link.account)) {
         return { token, row: rowOf(purpose, key, link), isFull: false };
       }
       const decoy = signonLinkKey(sha256(`decoy ${purpose} ${hash[0]! % decoyRows}`));
@@ -155,7 +155,7 @@ export function createLinks({
           const input = createReader(value);
           const purpose = purposes[value[1] ?? 0];
           // An older server stored rows of a purpose that no longer exists; they expire by themselves.
-          if (purpose !== undefined) admits(purpose, key, linkAccountOf(input) ?? '');
+          if (purpose !== undefined) countAgainstBound(purpose, key, linkAccountOf(input) ?? '');
         }
       }
     },

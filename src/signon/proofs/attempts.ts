@@ -136,17 +136,17 @@ export function createAttempts({
   capacity?: number;
 }) {
   const accounts = createSubjectTable<Account>(capacity, (nowMs) => ({
-    ...fresh(nowMs),
+    ...newSubject(nowMs),
     forgiven: 0,
     generation: 0,
   }));
   const tables: Readonly<Record<RuleName, SubjectTable<Subject>>> = {
-    pair: createSubjectTable(capacity, fresh),
+    pair: createSubjectTable(capacity, newSubject),
     account: accounts,
-    secondFactor: createSubjectTable(capacity, fresh),
-    network: createSubjectTable(capacity, fresh),
-    neighbourhood: createSubjectTable(capacity, fresh),
-    browser: createSubjectTable(capacity, fresh),
+    secondFactor: createSubjectTable(capacity, newSubject),
+    network: createSubjectTable(capacity, newSubject),
+    neighbourhood: createSubjectTable(capacity, newSubject),
+    browser: createSubjectTable(capacity, newSubject),
   };
   /** Account and browser → end of the trust, oldest first. */
   const vouched = new Map<string, number>();
@@ -294,7 +294,7 @@ export function tooMany(retryAfterSeconds: number): Failure {
   return { ...fail('too_many_attempts'), retryAfterSeconds };
 }
 
-function fresh(nowMs: number): Subject {
+function newSubject(nowMs: number): Subject {
   return { count: 0, blockedUntilMs: 0, lastMs: nowMs };
 }
 

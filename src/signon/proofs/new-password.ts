@@ -63,7 +63,7 @@ export function createNewPasswords(options: {
   const { passwords, strength, breached } = options;
   const service = [options.service].flat();
 
-  async function judged(password: string, email: string): Promise<Result<string>> {
+  async function normaliseStrong(password: string, email: string): Promise<Result<string>> {
     const normal = normalisePassword(password);
     if (normal === undefined) {
       const { min, max } = passwordLength;
@@ -82,7 +82,7 @@ export function createNewPasswords(options: {
      */
     async fault(password: string, email: string): Promise<Failure | undefined> {
       if (strength.isBusy?.()) return undefined;
-      const found = await judged(password, email);
+      const found = await normaliseStrong(password, email);
       return found.ok || found.error === 'overloaded' ? undefined : found;
     },
     /**
@@ -94,7 +94,7 @@ export function createNewPasswords(options: {
       email: string,
       requester?: HashRequester,
     ): Promise<Result<string>> {
-      const found = await judged(password, email);
+      const found = await normaliseStrong(password, email);
       if (!found.ok) return found;
       const normal = found.value;
       if (await breached?.has(normal)) return fail('weak_password', undefined, 'password');

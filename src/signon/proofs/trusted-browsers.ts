@@ -64,7 +64,7 @@ export function createTrustedBrowsers(options: {
     return { key: keyOf(accountId, id), value: rows.encode(trust), expiresAt };
   }
 
-  function stands(trust: TrustRecord, { epoch, factors }: Credentials): boolean {
+  function isTrustValid(trust: TrustRecord, { epoch, factors }: Credentials): boolean {
     const age = clock.now() - trust.since;
     // A time in the future was written before the clock was set back.
     return Math.abs(age) < trustLifeMs && trust.epoch === epoch && trust.factors === factors;
@@ -85,7 +85,7 @@ export function createTrustedBrowsers(options: {
       const key = keyOf(person.id, id);
       const row = await store.get(key);
       const trust = row && rows.decode(row.value);
-      if (!row || !trust || !stands(trust, person.credentials)) return undefined;
+      if (!row || !trust || !isTrustValid(trust, person.credentials)) return undefined;
       const check = [{ key, version: row.version }];
       if (!equalBytes(trust.secretHash, sha256(secret))) {
         await store.commit({ check, del: [key] });
@@ -114,7 +114,8 @@ export function createTrustedBrowsers(options: {
       // A browser is in the list once, and those that ended make room.
       const over = present.filter(
         ({ trust }) =>
-          equalBytes(trust.browser, mark) || !stands(trust, { epoch, factors } as Credentials),
+          equalBytes(trust.browser, mark) ||
+          !isTrustValid(trust, { epoch, factors } as Credentials),
       );
       const kept = present.filter((one) => !over.includes(one));
       const oldest = kept
@@ -137,7 +138,7 @@ export function createTrustedBrowsers(options: {
     async list(person: Person) {
       if (!(await isOffered(person.id))) return [];
       const standing = (await trustsOf(store, person.id)).filter(({ trust }) =>
-        stands(trust, person.credentials),
+        isTrustValid(trust, person.credentials),
       );
       return standing
         .map(({ id, trust: { since, agent, country } }) => {

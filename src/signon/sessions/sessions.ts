@@ -332,7 +332,7 @@ export function createSessions(options: {
   }
 
   /** Returns the row of a session whose cookie is still the one that the request came with. */
-  async function present(session: Session) {
+  async function findCurrent(session: Session) {
     const found = await load(session.id);
     return found && equalBytes(found.record.secretHash, session.mark) ? found : undefined;
   }
@@ -348,7 +348,7 @@ export function createSessions(options: {
     factors: number,
   ): Promise<Result<{ token: string } | undefined>> {
     return retryOnConflict<{ token: string } | undefined>(async () => {
-      const found = await present(session);
+      const found = await findCurrent(session);
       if (!found || !(await ownerOf(found.record))) return ok(undefined);
       const secret = randomToken(random, secretBytes);
       const now = clock.now();
@@ -405,7 +405,7 @@ export function createSessions(options: {
     person: Person,
     to: { epoch: number; factors?: number; proof?: SessionMethod },
   ): Promise<TransferredSession | undefined> {
-    const kept = await present(session);
+    const kept = await findCurrent(session);
     if (kept?.record.account !== person.id || kept.record.epoch !== person.credentials.epoch) {
       return undefined;
     }

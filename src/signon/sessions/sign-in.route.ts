@@ -259,10 +259,10 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     const { session } = context;
     if (session !== undefined) return pageBuilder.go(context, targetOf(onward, session.verified));
     const email = (form.get('email') ?? '').slice(0, emailLengthMax);
-    return shownAnew(context, { ...onward, email }, failure);
+    return showFailure(context, { ...onward, email }, failure);
   }
 
-  function shownAnew(context: RequestContext, data: SignInForm, failure: Failure): Reply {
+  function showFailure(context: RequestContext, data: SignInForm, failure: Failure): Reply {
     const error = failureText(context.language, failure);
     return show(context, { error, ...data }, { failure, status: statusOf(failure.error) });
   }
@@ -293,7 +293,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     if (again) return askForCode(context, { ...onward, ticket, trusts }, done);
     if (done.error !== 'invalid_link') return pageBuilder.problem(context, done);
     const error = catalogueFor(context.language).signon.secondFactor.over;
-    return shownAnew(context, { ...onward, error }, done);
+    return showFailure(context, { ...onward, error }, done);
   }
 
   async function withPasskey(context: RequestContext, body: { readonly [name: string]: unknown }) {

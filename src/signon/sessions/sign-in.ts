@@ -128,7 +128,7 @@ export function createSignIn(options: SignInOptions) {
    * Returns the person whom the typed text names, and the name that attempts are counted for. Reads the
    * same rows whether there is such an account or not.
    */
-  async function namedBy(typed: string): Promise<{ name: string; person: Person | undefined }> {
+  async function findNamed(typed: string): Promise<{ name: string; person: Person | undefined }> {
     const person = (await people.byName(typed)) ?? (await people.byId(nobody));
     return { person, name: person ? person.account.email : (readKnownAddress(typed) ?? malformed) };
   }
@@ -165,7 +165,7 @@ export function createSignIn(options: SignInOptions) {
     request: PasswordRequest,
   ): Promise<Result<SignedIn | SecondFactorNeeded | LinkMailed>> {
     const { visitor, challenged = false, mailsLink = false, onward } = request;
-    const { name, person } = await namedBy(request.email);
+    const { name, person } = await findNamed(request.email);
     const proof = mailsLink ? undefined : await prove(name, person, request);
     if (proof === undefined || 'limited' in proof) {
       if (proof !== undefined && !challenged) return proof.limited;
@@ -357,7 +357,7 @@ export function createSignIn(options: SignInOptions) {
      * others do must not hinder it. Undefined: the browser is unknown.
      */
     async ownersBrowser(given: string, visitor: Visitor): Promise<string | undefined> {
-      const { name, person } = await namedBy(given);
+      const { name, person } = await findNamed(given);
       const attempt = attemptOf('password', name, person, visitor);
       return attempt.browser && `${name} ${attempt.browser}`;
     },

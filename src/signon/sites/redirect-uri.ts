@@ -110,7 +110,7 @@ function readings(name: string): string[] {
     // PHP takes a dot, a space or an open bracket for an underscore.
     const underscored = letters.trim().replace(/[^a-z]/g, '_');
     found.push(plain.split('[', 1)[0]!.trim(), plain.replace(/[^a-z_]/g, ''), underscored);
-    const decoded = decodedOnce(text);
+    const decoded = decodeOnce(text);
     if (decoded === text) return found;
     text = decoded;
   }
@@ -118,7 +118,7 @@ function readings(name: string): string[] {
   return [...answerNames];
 }
 
-function decodedOnce(text: string): string {
+function decodeOnce(text: string): string {
   return (
     new URLSearchParams(`x=${text.replaceAll('&', '%26').replaceAll('+', '%2B')}`).get('x') ?? text
   );

@@ -206,7 +206,7 @@ const endSchema = v.object({ rows: whole, digest: v.string() });
 export type End = v.InferOutput<typeof endSchema>;
 
 /** The record with its length before it. */
-export function framed(record: Buffer): Buffer {
+export function frameRecord(record: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(record.length);
   return Buffer.concat([length, record]);

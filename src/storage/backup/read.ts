@@ -51,14 +51,14 @@ export async function openBackup(source: BackupSource) {
     const head = Buffer.alloc(ageHeaderBytesMax);
     const { bytesRead } = await file.read(head, 0, head.length, 0);
     const start = head.subarray(0, bytesRead);
-    if (!isBackup(start)) throw strangeFile(path);
+    if (!isBackup(start)) throw notABackup(path);
     const seal = sealedWith(start);
     if (mustBeEncrypted && seal === undefined) throw notEncrypted(path);
     const bytes = bytesOf(file);
     const packed = seal === undefined ? bytes : await unseal(bytes, start, stat.size, source);
     const input = readerOf(unpacked(packed));
     if ((await input.take(backupMagic.length))?.equals(backupMagic) !== true)
-      throw strangeFile(path);
+      throw notABackup(path);
     const records = recordsOf(input);
     const first = await records.next();
     if (first.done === true) throw new OperatorError('the backup is cut short: it has no records');
@@ -90,7 +90,7 @@ export async function openBackup(source: BackupSource) {
   }
 }
 
-function strangeFile(path: string): OperatorError {
+function notABackup(path: string): OperatorError {
   return new OperatorError(`${path} is not a backup of Portcullis`);
 }
 

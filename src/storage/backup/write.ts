@@ -29,7 +29,7 @@ import {
   backupMagic,
   encodeJson,
   encodeRows,
-  framed,
+  frameRecord,
   parts,
   type RowSource,
   recordKinds,
@@ -75,7 +75,7 @@ export async function writeBackup(
     const digest = createHash('sha256');
     function digested(record: Buffer): Buffer {
       digest.update(record);
-      return framed(record);
+      return frameRecord(record);
     }
     yield backupMagic;
     yield digested(encodeJson(recordKinds.about, about));
@@ -86,7 +86,7 @@ export async function writeBackup(
         options.onProgress?.(rows, facts.rowsAbout);
       }
     }
-    yield framed(encodeJson(recordKinds.end, { rows, digest: digest.digest('hex') }));
+    yield frameRecord(encodeJson(recordKinds.end, { rows, digest: digest.digest('hex') }));
   }
 
   await pipeline(

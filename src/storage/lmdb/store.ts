@@ -95,7 +95,7 @@ export function createLmdbStore(
   }
 
   /** Reads see every commit made before them. */
-  function freshRead(): void {
+  function renewReadTransaction(): void {
     if (closed) throw new Error('the store is closed');
     tables.root.resetReadTxn();
   }
@@ -122,7 +122,7 @@ export function createLmdbStore(
     },
     async get(key) {
       assertKey(key);
-      freshRead();
+      renewReadTransaction();
       const row = tables.entries.get(key);
       if (row === undefined) return undefined;
       const entry = readEntry(key, row);
@@ -134,7 +134,7 @@ export function createLmdbStore(
       if (after !== undefined) assertAfter(prefix, after);
       let position = after;
       for (;;) {
-        freshRead();
+        renewReadTransaction();
         const page = scanPage(tables, prefix, position, limit, clock.now(), onDamage);
         if (page.entries.length > 0 || page.last === undefined) return page.entries;
         // A page of nothing but expired rows: go on behind it, after letting others run.
@@ -144,11 +144,11 @@ export function createLmdbStore(
     },
     async read(afterSeq, limit) {
       assertLimit(limit, storeLimits.readLimitMax);
-      freshRead();
+      renewReadTransaction();
       return readPage(tables, afterSeq, limit);
     },
     async lastSeq() {
-      freshRead();
+      renewReadTransaction();
       return BigInt(readCounters(tables.meta).lastSeq);
     },
     onHint(callback) {

@@ -134,7 +134,7 @@ function verifyEntry(view: View, findings: Findings, nowMs: number, { key, value
       }
     }
     if (isExpired(entry, nowMs)) return;
-    const missing = namedBy(key, entry.value).find(
+    const missing = keysRequiredBy(key, entry.value).find(
       (other) => view.get('entries', other) === undefined,
     );
     if (missing === undefined) return;
@@ -146,7 +146,7 @@ function verifyEntry(view: View, findings: Findings, nowMs: number, { key, value
 }
 
 /** Keys that must be there when this row is. Rows that expire by themselves are not among them. */
-function namedBy(key: Uint8Array, value: Uint8Array): Uint8Array[] {
+function keysRequiredBy(key: Uint8Array, value: Uint8Array): Uint8Array[] {
   const bytes = Buffer.from(key);
   const at = (space: number, ...parts: Uint8Array[]) => Buffer.concat([Buffer.of(space), ...parts]);
   const behindText = () => bytes.subarray(bytes.indexOf(0) + 1);

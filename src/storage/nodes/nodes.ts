@@ -413,7 +413,7 @@ export function splitStore(shared: Store, local: Store): Store {
 }
 
 /** Stands for this machine's part where a command has none: nothing is in it, and nothing goes into it. */
-export function absentStore(): Store {
+export function unavailableStore(): Store {
   const writable = { available: true, fatal: false, detail: 'available' };
   return {
     async commit() {

@@ -292,7 +292,7 @@ function runCommit(
   function run(batch: Batch): CommitResult {
     firstVersion ??= transactor.reserveVersions(set.length);
     if (batch.isRepeat && !wasDuplicate) {
-      const earlier = foundAgain(batch, prepared, firstVersion);
+      const earlier = resultOfEarlierTry(batch, prepared, firstVersion);
       if (earlier !== undefined) return earlier;
     }
     batch.counters.lastVersion = firstVersion - 1;
@@ -328,7 +328,7 @@ function runCommit(
   });
 
   /** Written by the try before: its events are known, or a row bears a version that was ours alone. */
-  function foundAgain(
+  function resultOfEarlierTry(
     batch: Batch,
     { set: rows }: PreparedCommit,
     version: number,

@@ -10,7 +10,7 @@ import {
   acousticsOf,
   addReflections,
   composeClip,
-  equalised,
+  equalise,
   mixClip,
   powerOf,
   usualAcoustics,
@@ -190,9 +190,9 @@ test('each clip has a room and each digit a colour of its own', () => {
     assert.ok(answered > 8 && answered <= usualAcoustics.reflections, `${answered} reflections`);
   }
   assert.notDeepEqual(rooms[0], rooms[1]);
-  const colours = [1, 2].map((from) => equalised(click, usualAcoustics.equaliserDb, between(from)));
+  const colours = [1, 2].map((from) => equalise(click, usualAcoustics.equaliserDb, between(from)));
   assert.notDeepEqual(colours[0], colours[1]);
-  assert.deepEqual(equalised(click, 0, between(1)), click, 'no gain changes nothing');
+  assert.deepEqual(equalise(click, 0, between(1)), click, 'no gain changes nothing');
   const [seed] = seeds(700, 1) as [Uint8Array];
   const usual = composeClip(people, seed).sound;
   for (const without of [{ equaliserDb: 0 }, { reflections: 0 }]) {

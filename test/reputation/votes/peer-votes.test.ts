@@ -13,7 +13,7 @@ import {
   figuresOf,
   votesByPeer,
 } from '../../../src/reputation/federation/subscribe/compare.ts';
-import { followedBy } from '../../../src/reputation/federation/subscribe/module.ts';
+import { findLeaders } from '../../../src/reputation/federation/subscribe/module.ts';
 import { ceilingFor, createCount, type Policy } from '../../../src/reputation/votes/quorum.ts';
 import { addressOf, openWorld, type World } from '../reports/report-world.ts';
 
@@ -436,7 +436,7 @@ it('a mirror follows another peer, an honest one of the same size does not', asy
     if (i >= 4 && (i - 4) % 2 === 0) await w.peerSays(2, [ip(i - 4)]);
   }
   const { signal } = new AbortController();
-  assert.deepEqual([...(await followedBy(w.entries, w.at.now, signal))], [[2, 1]]);
+  assert.deepEqual([...(await findLeaders(w.entries, w.at.now, signal))], [[2, 1]]);
   w.at.now += 15 * dayMs;
-  assert.equal((await followedBy(w.entries, w.at.now, signal)).size, 0);
+  assert.equal((await findLeaders(w.entries, w.at.now, signal)).size, 0);
 });

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { backupMagic, framed } from '../../../src/storage/backup/content.ts';
+import { backupMagic, frameRecord } from '../../../src/storage/backup/content.ts';
 
 /** @param end of its rows and digest; undefined: what is right */
 export function packedBackup(contents: readonly Buffer[], rows: number, end?: object): Buffer {
@@ -10,7 +10,7 @@ export function packedBackup(contents: readonly Buffer[], rows: number, end?: ob
   for (const content of contents) digest.update(content);
   const right = { rows, digest: digest.digest('hex') };
   const last = Buffer.concat([Buffer.of(3), Buffer.from(JSON.stringify(end ?? right))]);
-  return gzipSync(Buffer.concat([backupMagic, ...[...contents, last].map(framed)]));
+  return gzipSync(Buffer.concat([backupMagic, ...[...contents, last].map(frameRecord)]));
 }
 
 export function aboutRecord(about: object): Buffer {

@@ -259,7 +259,7 @@ function createVisitor(
   };
   const address = new Uint32Array(4);
 
-  function coveredBy(): number {
+  function dropAndFindCover(): number {
     while (stack.lengths.length > 0) {
       const top = stack.lengths.length - 1;
       if (coversAt(stack.words, top * 8, stack.lengths[top]!, address, 0)) return top;
@@ -290,7 +290,7 @@ function createVisitor(
     if (own < scoreMin && ownFlags === 0 && stack.lengths.length === 0) return;
     const length = index.readPrefix(entry, address);
     if (length < 0) return;
-    const above = coveredBy();
+    const above = dropAndFindCover();
     const all = above < 0 ? ownFlags : ownFlags | stack.flags[above]!;
     const any = above < 0 ? own : Math.max(own, stack.scores[above]!);
     const listed = above < 0 ? seed : Math.max(seed, stack.listed[above]!);

@@ -103,20 +103,20 @@ async function brotliRun(text: Uint8Array): Promise<Uint8Array> {
       encoder.flush(constants.BROTLI_OPERATION_FLUSH, resolve);
     });
   await flushed();
-  await settled();
+  await nextLoopTurn();
   const head = Buffer.concat(chunks.splice(0));
   if (!head.equals(brotliHead)) throw new Error(`unknown head of brotli: ${head.toString('hex')}`);
   if (text.length > 0) {
     if (!encoder.write(text)) await once(encoder, 'drain');
     await flushed();
-    await settled();
+    await nextLoopTurn();
   }
   encoder.destroy();
   return sharedCopy(Buffer.concat(chunks));
 }
 
 /** The stream hands its last chunk over in a turn of its own. */
-function settled(): Promise<void> {
+function nextLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -306,7 +306,7 @@ function renderRun(
     }
     textEnds[leaf] = total;
   }
-  const text = joined(sink.take(), former, textEnds, (leaves) => leaves.textEnds, 'text');
+  const text = joinLeaves(sink.take(), former, textEnds, (leaves) => leaves.textEnds, 'text');
   if (deflate === undefined) {
     const leaves = { rows, ends, textEnds, deflateEnds: undefined, crcs: undefined };
     return { text, deflate: undefined, crc: crc32(text.subarray(0, crcBytes)), leaves };
@@ -330,7 +330,7 @@ function renderRun(
     crc = combineCrc(crc, crcs[leaf]!, bytes);
     deflateEnds[leaf] = total;
   }
-  const blocks = joined(
+  const blocks = joinLeaves(
     deflate.made(),
     former,
     deflateEnds,
@@ -348,7 +348,7 @@ function bytesOf(ends: Uint32Array, leaf: number): number {
  * Puts leaves together in memory that threads share: neighbours are copied at once.
  * @param fresh those that no former run has, behind one another
  */
-function joined(
+function joinLeaves(
   fresh: Uint8Array,
   former: readonly (FormerLeaf | undefined)[],
   ends: Uint32Array,
@@ -677,7 +677,7 @@ export function createPieceMaker(known: KnownPieces, sink: TextSink, renderer: R
       const piece = withHash(key, { ...fresh, brotli });
       used.pieces.set(key, piece);
       made.push(piece);
-      await settled();
+      await nextLoopTurn();
     }
     used.lists.set(list, made);
     return made;

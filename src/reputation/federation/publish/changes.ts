@@ -178,7 +178,7 @@ export function createChanges(options: {
   }
 
   /** Returns all rows as they are now; none waits. */
-  async function everything(now: number): Promise<Uint32Array> {
+  async function allRows(now: number): Promise<Uint32Array> {
     forget();
     const at = position();
     const found = await newRows(new Uint32Array(), now, false);
@@ -188,7 +188,7 @@ export function createChanges(options: {
 
   return {
     find,
-    all: everything,
+    all: allRows,
     forget,
     /** The last look was long enough ago for what it cost. */
     mayCollect: () => clock.monotonicMs() >= restsUntilMs,

@@ -54,7 +54,7 @@ export function createSelection(options: {
   /** Accounts behind a row at least; one of the staff is always enough. */
   readonly least: number;
 }) {
-  const { index, contributions: c, policy, least } = options;
+  const { index, contributions, policy, least } = options;
   const { records } = index;
   const covering = new Int32Array(COVERING_MAX);
   const count = createCount();
@@ -81,12 +81,12 @@ export function createSelection(options: {
     let evidence = 0;
     const votes = { staff: 0, members: 0, earned: 0 };
     count.clear();
-    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
-      if (kindOf(c.tag[node]!) !== contributionKinds.reports) continue;
-      evidence += communityEvidence(c.strength[node]!, halfLives);
-      const vote = c.vote[node]!;
+    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+      if (kindOf(contributions.tag[node]!) !== contributionKinds.reports) continue;
+      evidence += communityEvidence(contributions.strength[node]!, halfLives);
+      const vote = contributions.vote[node]!;
       if (vote === 0 || voteDayOf(vote) <= oldest) continue;
-      const units = unitsIn(c.detail[node]!);
+      const units = unitsIn(contributions.detail[node]!);
       count.add(units, voteNetworkOf(vote));
       if (units === unitsOf.staff) votes.staff++;
       else if (units === unitsOf.member) votes.members++;

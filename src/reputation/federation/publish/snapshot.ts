@@ -71,7 +71,7 @@ export function readPublished(
   const list = createRowList();
   let next = 0;
   /** Adds the changes that lie before an address, and returns whether one is of this address. */
-  function upTo(address: AddressRef | undefined): boolean {
+  function addChangesUpTo(address: AddressRef | undefined): boolean {
     for (; next < sorted.length; next++) {
       const { address: changed, facts } = sorted[next]!;
       const order = address === undefined ? -1 : compareAddresses(changed, address);
@@ -86,10 +86,10 @@ export function readPublished(
   if (snapshot !== undefined) {
     const reader = createSegmentReader({
       kind: 'snapshot',
-      onRow: (row) => upTo(row) || list.add(row, row),
+      onRow: (row) => addChangesUpTo(row) || list.add(row, row),
     });
     if ((reader.push(gunzipSync(snapshot)) ?? reader.end()) !== undefined) return undefined;
   }
-  upTo(undefined);
+  addChangesUpTo(undefined);
   return list.finish();
 }

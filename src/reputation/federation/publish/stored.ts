@@ -48,7 +48,7 @@ export interface FederationKeys {
 
 const contextOf = (name: string) => `federation/${name}`;
 
-function opened(masterKey: MasterKey, name: string, sealed: Uint8Array): Result<SigningKey> {
+function openSealedKey(masterKey: MasterKey, name: string, sealed: Uint8Array): Result<SigningKey> {
   const seed = open(masterKey, contextOf(name), sealed);
   return seed.ok ? ok(signingKey(name, Buffer.from(seed.value, 'base64'))) : seed;
 }
@@ -64,10 +64,12 @@ export async function readKeys(
   const row = keyRows.decode(found.value);
   if (row === undefined) return fail('internal', 'the row of the federation key is damaged');
   const { name, madeAt, formerUntil } = row;
-  const key = opened(masterKey, name, row.sealed);
+  const key = openSealedKey(masterKey, name, row.sealed);
   if (!key.ok) return key;
   const former =
-    row.former.length === 0 || formerUntil <= now ? undefined : opened(masterKey, name, row.former);
+    row.former.length === 0 || formerUntil <= now
+      ? undefined
+      : openSealedKey(masterKey, name, row.former);
   if (former?.ok === false) return former;
   return ok({ key: key.value, former: former?.value, formerUntil, madeAt });
 }

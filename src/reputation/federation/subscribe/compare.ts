@@ -74,12 +74,12 @@ export async function stepInSlices(
 /** Returns what looks up what stands over an address: allowed, known good or special, a resolver, a list or a manual entry. */
 export function createFlags({ index, entries }: Pick<PeerMemory, 'index' | 'entries'>) {
   const covering = new Int32Array(COVERING_MAX);
-  const { contributions: c } = entries;
+  const { contributions } = entries;
 
   function isOfResolvers(entry: number): boolean {
-    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
-      const isGood = kindOf(c.tag[node]!) === contributionKinds.good;
-      if (isGood && c.detail[node] === resolvers) return true;
+    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+      const isGood = kindOf(contributions.tag[node]!) === contributionKinds.good;
+      if (isGood && contributions.detail[node] === resolvers) return true;
     }
     return false;
   }
@@ -150,20 +150,24 @@ export function createOverlap(memory: PeerMemory) {
 
 /** Counts the rows of each peer whose vote has not lapsed and counts. */
 export async function votesByPeer(
-  { contributions: c, peers }: Pick<Entries, 'contributions' | 'peers'>,
+  { contributions, peers }: Pick<Entries, 'contributions' | 'peers'>,
   now: number,
   signal?: AbortSignal,
 ): Promise<Map<number, number>> {
   const oldest = dayOf(now / 1_000) - voteDays;
   const found = new Map<number, number>();
   await stepInSlices(
-    c.ofPeers() === 0 ? 0 : c.highest(),
+    contributions.ofPeers() === 0 ? 0 : contributions.highest(),
     (i) => {
       const node = i + 1;
-      if (c.owner[node] === 0 || kindOf(c.tag[node]!) !== contributionKinds.peer) return;
+      if (
+        contributions.owner[node] === 0 ||
+        kindOf(contributions.tag[node]!) !== contributionKinds.peer
+      )
+        return;
       const { day, quarters } = peers.voteOf(node);
       if (quarters === 0 || day <= oldest) return;
-      const peer = refOf(c.tag[node]!);
+      const peer = refOf(contributions.tag[node]!);
       found.set(peer, (found.get(peer) ?? 0) + 1);
     },
     signal,
@@ -197,7 +201,7 @@ async function walk(
   now: number,
   signal: AbortSignal | undefined,
 ) {
-  const { contributions: c, peers } = entries;
+  const { contributions, peers } = entries;
   const tag = tagOf(contributionKinds.peer, peer);
   const nowHalfLives = halfLivesAt(now);
   const oldest = dayOf(now / 1_000) - voteDays;
@@ -228,7 +232,11 @@ async function walk(
     let { ceiling } = ceilingFor(scratch.count, seedScore, policy());
     const held = entries.heldCeiling(entry);
     if (held !== 0) {
-      const best = ceilingFor(bestCount(c, entry, peers, node), seedScore, policy()).ceiling;
+      const best = ceilingFor(
+        bestCount(contributions, entry, peers, node),
+        seedScore,
+        policy(),
+      ).ceiling;
       if (best > ceiling) ceiling = Math.max(ceiling, Math.min(held, best));
     }
     const whole = communityEvidence(strengthOf(records, entry), nowHalfLives);
@@ -242,20 +250,20 @@ async function walk(
     found.rows++;
     const { day, quarters } = peers.voteOf(node);
     if (quarters > 0 && day > oldest) found.votes++;
-    if ((c.detail[node]! & peerDetail.confirmed) !== 0) found.confirmed++;
-    const entry = c.owner[node]!;
+    if ((contributions.detail[node]! & peerDetail.confirmed) !== 0) found.confirmed++;
+    const entry = contributions.owner[node]!;
     // Nodes are in the order in which they came.
     let [isBehind, isOurs, isOursFirst] = [false, false, false];
-    for (let other = c.first(entry); other !== 0; other = c.next[other]!) {
+    for (let other = contributions.first(entry); other !== 0; other = contributions.next[other]!) {
       if (other === node) isBehind = true;
-      if (kindOf(c.tag[other]!) !== contributionKinds.reports) continue;
+      if (kindOf(contributions.tag[other]!) !== contributionKinds.reports) continue;
       isOurs = true;
       if (!isBehind) isOursFirst = true;
     }
     if (isOurs) {
       found.shared++;
       // Rows of a first load came all at once.
-      if (c.listed[node] !== 0) found[isOursFirst ? 'oursFirst' : 'peerFirst']++;
+      if (contributions.listed[node] !== 0) found[isOursFirst ? 'oursFirst' : 'peerFirst']++;
     }
     const meta = metaOf(records, entry);
     if ((flagsOf(meta) & immune) !== 0) return;
@@ -270,10 +278,10 @@ async function walk(
   }
 
   await stepInSlices(
-    c.ofPeer(peer) === 0 ? 0 : c.highest(),
+    contributions.ofPeer(peer) === 0 ? 0 : contributions.highest(),
     (i) => {
       const node = i + 1;
-      if (c.tag[node] === tag && c.owner[node] !== 0) note(node);
+      if (contributions.tag[node] === tag && contributions.owner[node] !== 0) note(node);
     },
     signal,
   );

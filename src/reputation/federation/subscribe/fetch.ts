@@ -137,7 +137,7 @@ export function openPeerReader(options: FetchOptions) {
     }
   }
 
-  async function whole(path: string, maxBytes: number, etag?: string) {
+  async function fetchWhole(path: string, maxBytes: number, etag?: string) {
     const chunks: Uint8Array[] = [];
     const { isUnchanged, validators } = await read(path, maxBytes, (c) => chunks.push(c), etag);
     return { body: Buffer.concat(chunks), isUnchanged, etag: validators.etag };
@@ -145,7 +145,9 @@ export function openPeerReader(options: FetchOptions) {
 
   /** @param known the head that was read last under the same key */
   async function head(key: () => FederationKey, known?: KnownHead): Promise<KnownHead> {
-    const answer = await whole('/federation/head', headBytesMax, known?.etag).catch(explained);
+    const answer = await fetchWhole('/federation/head', headBytesMax, known?.etag).catch(
+      throwExplained,
+    );
     if (known !== undefined && answer.isUnchanged) return known;
     const found = readHead(answer.body, key());
     if (found.head !== undefined) return { head: found.head, etag: answer.etag };
@@ -156,7 +158,7 @@ export function openPeerReader(options: FetchOptions) {
   }
 
   /** Says what it means that there is no head: a server that is no peer gets the answer of one that publishes nothing. */
-  function explained(error: unknown): never {
+  function throwExplained(error: unknown): never {
     if (!(error instanceof OperatorError) || !error.message.endsWith(notFound)) throw error;
     throw new OperatorError(`${error.message}: it publishes nothing, or has not added this server`);
   }
@@ -175,7 +177,7 @@ export function openPeerReader(options: FetchOptions) {
     let [bytes, rows] = [0, 0];
     while (seq < of.seq) {
       const to = Math.min(of.seq, seq + segmentsPerAnswer);
-      const { body } = await whole(`/federation/segments/${seq + 1}?to=${to}`, batchBytesMax);
+      const { body } = await fetchWhole(`/federation/segments/${seq + 1}?to=${to}`, batchBytesMax);
       const batch = readBatch(body, seq + 1);
       if (batch === undefined || batch.length === 0) {
         throw new PeerFault(`its segments are not in order`);

@@ -151,7 +151,7 @@ export function createPeerPoller(options: PollOptions) {
     const asOf = `${Math.floor(clock.now() / dayMs)} ${added}`;
     if (peers.length < 2 || mirrorsOf === asOf) return;
     mirrorsOf = asOf;
-    const followed = await followedBy(entries, clock.now(), signal);
+    const followed = await findLeaders(entries, clock.now(), signal);
     for (const { number, follows } of peers) {
       const next = followed.get(number) ?? 0;
       if (next === follows) continue;
@@ -409,7 +409,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     const removed =
       segments === undefined
         ? await missingIn(peer.number, await reader.snapshot(head, cursor.readSeq))
-        : joined(segments.map((one) => one.removed));
+        : concatenate(segments.map((one) => one.removed));
     const read =
       segments === undefined
         ? { readSeq: head.snapshot!.seq, readChain: head.snapshot!.chain }
@@ -436,7 +436,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
       const isAccepted = isUnseen || (isAsShown && seq <= accepted.seq);
       const judged = await judge(peer, counts, segment.added, isAccepted);
       if (judged.reason !== 'none') {
-        const removed = joined(segments.slice(i).map((one) => one.removed));
+        const removed = concatenate(segments.slice(i).map((one) => one.removed));
         const end = segments.at(-1)!;
         const cursor = { ...at, readSeq: end.seq, readChain: end.chain };
         await writeRows(peer, end.seq, { removed }, cursor);
@@ -456,8 +456,8 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
   async function withAbsent(peer: number, segments: readonly ReadSegment[]) {
     const [first, ...rest] = segments;
     if (first === undefined) return segments;
-    const gone = await missingIn(peer, joined(segments.map(({ added }) => added)));
-    return [{ ...first, removed: joined([gone, first.removed]) }, ...rest];
+    const gone = await missingIn(peer, concatenate(segments.map(({ added }) => added)));
+    return [{ ...first, removed: concatenate([gone, first.removed]) }, ...rest];
   }
 
   async function takeSnapshot(
@@ -687,7 +687,7 @@ const firstShare = 0.2;
  * what both have they are seldom first. Rows of a first load are left out.
  * @returns the peer that each of them follows
  */
-export async function followedBy(
+export async function findLeaders(
   { contributions: c }: Pick<Entries, 'contributions'>,
   now: number,
   signal: AbortSignal,
@@ -860,7 +860,7 @@ interface RowChange {
 
 const none = new Uint32Array();
 
-function joined(parts: readonly Uint32Array[]): Uint32Array {
+function concatenate(parts: readonly Uint32Array[]): Uint32Array {
   const whole = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {

@@ -197,10 +197,10 @@ export function createReportGuards(options: {
     const place = find(pair, askedMs);
     if (place < 0) return { kind: 'taken', place: add(pair, askedMs, underWay) };
     if (ring.state[place % ring.size] === standing) return duplicate;
-    return { kind: 'wait', until: settled(place) };
+    return { kind: 'wait', until: whenSettled(place) };
   }
 
-  function settled(place: Place): Promise<void> {
+  function whenSettled(place: Place): Promise<void> {
     return new Promise((resolve) => {
       const others = waiters.get(place);
       if (others === undefined) waiters.set(place, [resolve]);
@@ -225,7 +225,7 @@ export function createReportGuards(options: {
     held.set(name, own);
     own.count++;
     const place = find(pair, clock.monotonicMs());
-    if (place >= 0 && ring.state[place % ring.size] === underWay) await settled(place);
+    if (place >= 0 && ring.state[place % ring.size] === underWay) await whenSettled(place);
     return () => {
       own.count--;
       if (own.count > 0) return;

@@ -109,11 +109,13 @@ export function editProfile(
     texts[name] = clean.value;
   }
   // Stored values are not checked again: the rules may have changed since.
-  const country = given(changes.country, profile.address.country, readCountry);
+  const country = typedOrStored(changes.country, profile.address.country, readCountry);
   if (!country.ok) return country;
-  const birthdate = given(changes.birthdate, profile.birthdate, (day) => readBirthdate(day, now));
+  const birthdate = typedOrStored(changes.birthdate, profile.birthdate, (day) =>
+    readBirthdate(day, now),
+  );
   if (!birthdate.ok) return birthdate;
-  const phone = given(changes.phone_number, profile.phone, (number) =>
+  const phone = typedOrStored(changes.phone_number, profile.phone, (number) =>
     readPhone(number, country.value),
   );
   if (!phone.ok) return phone;
@@ -130,7 +132,7 @@ export function editProfile(
   });
 }
 
-function given(
+function typedOrStored(
   typed: string | undefined,
   stored: string,
   read: (typed: string) => Result<string>,
