@@ -482,8 +482,8 @@ async function loadedLists(
       if (isHere || list === 'allow') return [];
       const times = { loadedAt: refreshedAtMs, endsAt: holdUntilMs };
       const { rows, blocking } = rowsOf(number);
-      const facts = { rows, blocking: list === 'seed' ? blocking : undefined };
-      return [{ name: source, kind: list, complete, ...times, ...facts }];
+      const counts = { rows, blocking: list === 'seed' ? blocking : undefined };
+      return [{ name: source, kind: list, complete, ...times, ...counts }];
     })
     .sort((a, b) => b.loadedAt - a.loadedAt);
 }
