@@ -46,7 +46,8 @@ async function lineOf(error: unknown): Promise<string> {
   if (error instanceof OperatorError) return error.message;
   // Loaded here, because it brings a part of the store with it.
   const { isDamage } = await import('./storage/rows.ts');
-  if (isDamage(error)) return `the store is damaged (${error.message}): restore a backup`;
+  const damage = [error, (error as Error).cause].find(isDamage);
+  if (damage !== undefined) return `the store is damaged (${damage.message}): restore a backup`;
   const lacking = memoryFault(error);
   if (lacking !== undefined) return lacking.message;
   return `unexpected: ${(error as Error).stack ?? error}`;

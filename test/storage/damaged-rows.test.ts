@@ -10,8 +10,9 @@ import { journalRowKey, scratchKey, text } from '../../src/storage/keys.ts';
 import { openTables } from '../../src/storage/lmdb/environment.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import type { Table } from '../../src/storage/lmdb/tables.ts';
-import { crcOf, DamagedRowError } from '../../src/storage/rows.ts';
-import type { Store } from '../../src/storage/store.ts';
+import { decodeFrames, encodeFrames } from '../../src/storage/postgres/reads.ts';
+import { crcOf, DamagedRowError, encodeEvent } from '../../src/storage/rows.ts';
+import type { Store, StoreEvent } from '../../src/storage/store.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
@@ -98,6 +99,26 @@ it('an event with any one bit changed is refused', async () => {
     const [event] = await store.read(0n, 10);
     assert.deepEqual(Buffer.from(event!.body), value);
   });
+});
+
+it('a row of events of PostgreSQL that is cut anywhere, or goes on behind its end, is damaged', () => {
+  const events = ['one', 'two'].map((id) =>
+    encodeEvent({ id, kind: 'test.happened', version: 1, body: value }),
+  );
+  const frames = encodeFrames(events);
+  const readOf = (bytes: Buffer) => {
+    const read: StoreEvent[] = [];
+    decodeFrames({ firstSeq: 4, lastSeq: 5, at: 1, frames: bytes }, 0n, 10, read);
+    return read.map(({ id }) => id);
+  };
+  assert.deepEqual(readOf(frames), ['one', 'two']);
+  for (let length = 0; length < frames.length; length++) {
+    assert.throws(() => readOf(frames.subarray(0, length)), DamagedRowError, `${length} bytes`);
+  }
+  for (let more = 1; more < 9; more++) {
+    const longer = Buffer.concat([frames, Buffer.alloc(more)]);
+    assert.throws(() => readOf(longer), DamagedRowError, `${more} bytes more`);
+  }
 });
 
 it('a row without the mark of a checksum is damaged', async () => {

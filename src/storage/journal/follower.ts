@@ -255,15 +255,15 @@ export function createFollower({
     for (const waiter of reached) waiter.resolve();
   }
 
-  function rejectWaiters(message: string): void {
+  function rejectWaiters(message: string, cause?: unknown): void {
     const rejected = waiters;
     waiters = [];
-    for (const waiter of rejected) waiter.reject(endOf(message));
+    for (const waiter of rejected) waiter.reject(endOf(message, cause));
   }
 
   /** Callers that wait for an event of a newer program get `store_unavailable`: another node may have it. */
-  function endOf(message: string): Error {
-    return phase === 'held' ? new StoreUnavailableError(message) : new Error(message);
+  function endOf(message: string, cause?: unknown): Error {
+    return phase === 'held' ? new StoreUnavailableError(message) : new Error(message, { cause });
   }
 
   function hold(reason: string): void {
@@ -277,7 +277,7 @@ export function createFollower({
     phase = 'failed';
     unhint?.();
     log.fatal({ err: error, appliedSeq: String(applied) }, 'follower: stopped, an event failed');
-    rejectWaiters(`the follower failed after event ${applied}`);
+    rejectWaiters(`the follower failed after event ${applied}`, error);
     onFailure?.(error);
   }
 

@@ -2,8 +2,8 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { isOtherJournal, type MarkRow, rowOfEvent } from '../journal/mark.ts';
-import { type Key, prefixEnd, storedKey } from '../keys.ts';
-import { readEvent } from '../rows.ts';
+import { journalRowKey, type Key, prefixEnd, storedKey } from '../keys.ts';
+import { DamagedRowError, readEvent } from '../rows.ts';
 import {
   type Entry,
   JournalPrunedError,
@@ -87,7 +87,7 @@ export function encodeFrames(events: readonly Buffer[]): Buffer {
   return out;
 }
 
-/** Events of a row after `afterSeq`, added to `events` up to `limit`. */
+/** Events of a row after `afterSeq`, added to `events` up to `limit`. @throws DamagedRowError */
 export function decodeFrames(
   row: JournalRow,
   afterSeq: bigint,
@@ -97,6 +97,7 @@ export function decodeFrames(
   const { frames, at } = row;
   let seq = BigInt(row.firstSeq);
   for (let start = 0; start < frames.length && events.length < limit; seq++) {
+    if (start + 4 > frames.length) throw damaged(row);
     const end = start + 4 + frames.readUInt32BE(start);
     start += 4;
     if (end > frames.length) throw damaged(row);
@@ -111,7 +112,7 @@ export function decodeFrames(
 }
 
 function damaged(row: JournalRow): Error {
-  return new Error(`the journal row that ends with ${row.lastSeq} is damaged`);
+  return new DamagedRowError('journal', journalRowKey(row.lastSeq));
 }
 
 export interface JournalHead {

@@ -5,6 +5,8 @@ import { once } from 'node:events';
 import { chmodSync, closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { journalRowKey } from '../../../src/storage/keys.ts';
+import { openTables } from '../../../src/storage/lmdb/environment.ts';
 import { spawn } from '../../support/house/spawn.ts';
 import { freePort } from '../../support/server/free-port.ts';
 import { runCli, startCli } from '../../support/server/server.ts';
@@ -209,6 +211,17 @@ it('a log of accesses that can’t be written stops the start in one line', asyn
   for (const place of [directory.path, at('file/log')]) {
     await assertRefused(['serve'], /ACCESS_LOG/, { ...own, ACCESS_LOG: place });
   }
+});
+
+it('a damaged event is told as damage of the store at a start', async () => {
+  const own = { DATA_DIR: at('damaged-event'), PORT: '0', LOG_LEVEL: 'silent' };
+  assert.equal((await runCli(['account', 'create', email], own)).code, 0);
+  const tables = openTables(`${own.DATA_DIR}/store`);
+  const row = Buffer.from(tables.journal.get(journalRowKey(1))!);
+  row[12]! ^= 1;
+  await tables.journal.put(journalRowKey(1), row);
+  await tables.root.close();
+  await assertRefused(['serve'], /the store is damaged .*of journal.*: restore a backup/, own);
 });
 
 it('refuses a master key that others may read, or that is none', async () => {
