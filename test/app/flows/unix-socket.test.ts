@@ -155,20 +155,24 @@ it('believes a header by TRUSTED_PROXIES=unix alone, and takes nobody for this m
   }
 });
 
-it('has mode and group before anybody can connect', async () => {
+it('has mode and group before anybody can connect; a stop ends connections, and answers what is on its way', async () => {
   const path = newPath();
   const group = process.getuid?.() === 0 ? 65_534 : process.getgroups!()[0]!;
   const env = { LISTEN_UNIX_MODE: '606', LISTEN_UNIX_GROUP: String(group) };
   await using server = await start(path, env);
   const { mode, gid } = lstatSync(path);
   assert.deepEqual([mode & 0o7777, gid], [0o606, group]);
-  assert.equal((await ask(path, '/healthz')).status, 200);
-  await server.stop();
+  const socket = connect(path);
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  await new Promise((resolve) => socket.once('data', resolve));
+  const [{ code }] = await Promise.all([server.stop(), closed]);
+  assert.equal(code, 0);
   const none = await failure({ LISTEN_UNIX: newPath(), LISTEN_UNIX_GROUP: 'nobody-has-this' });
   assert.match(none, /^portcullis: setting LISTEN_UNIX_GROUP holds 'nobody-has-this'/);
 });
 
-it('replaces the file of a killed server, and none of a live one', async () => {
+it('replaces the file of a killed server, and none of a live one; a stop leaves what another put there', async () => {
   const path = newPath();
   const killed = await start(path);
   await killed.kill();
@@ -180,8 +184,10 @@ it('replaces the file of a killed server, and none of a live one', async () => {
     /cannot listen at .*: another program or another Portcullis listens there$/,
   );
   assert.equal((await ask(path, '/healthz')).status, 200);
+  await rm(path);
+  writeFileSync(path, 'mine');
   await server.stop();
-  assert.ok(!existsSync(path));
+  assert.equal(readFileSync(path, 'utf8'), 'mine');
   await killed[Symbol.asyncDispose]();
 });
 
@@ -217,26 +223,6 @@ it('refuses what it may not remove, and a path that cannot be', async () => {
   await assert.rejects(checkSocketPath(taken), /another program or another Portcullis/);
   assert.ok(lstatSync(taken).isSocket());
   other.close();
-});
-
-it('a stop leaves what another put in the place of its file', async () => {
-  const path = newPath();
-  await using server = await start(path);
-  await rm(path);
-  writeFileSync(path, 'mine');
-  await server.stop();
-  assert.equal(readFileSync(path, 'utf8'), 'mine');
-});
-
-it('ends connections of the socket at a stop, and answers what is on its way', async () => {
-  const path = newPath();
-  await using server = await start(path);
-  const socket = connect(path);
-  const closed = new Promise((resolve) => socket.on('close', resolve));
-  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
-  await new Promise((resolve) => socket.once('data', resolve));
-  const [{ code }] = await Promise.all([server.stop(), closed]);
-  assert.equal(code, 0);
 });
 
 it('answers 64 checks that come ahead of their answers, while nobody reads', async () => {
