@@ -195,6 +195,20 @@ it('pages of the documentation are in order, with and without their script', asy
     }
     await french.close();
 
+    const wide = await openContext(browser, { viewport: { width: 1440, height: 900 } });
+    const desk = await wide.newPage();
+    const paths = new Set(index.sections.map(({ href }: { href: string }) => href.split('#')[0]));
+    assert.ok(paths.size > 15);
+    for (const path of paths) {
+      await desk.goto(at(`${path}`));
+      const cut = await desk.evaluate<string[]>(`
+        [...document.querySelectorAll('.docs-article :is(pre, .table-frame)')]
+          .filter((one) => one.scrollWidth > one.clientWidth + 1)
+          .map((one) => one.getAttribute('aria-label'))`);
+      assert.deepEqual(cut, [], `${path}: cut at 1440`);
+    }
+    await wide.close();
+
     const phone = await openContext(browser, { viewport: { width: 390, height: 800 } });
     const small = await phone.newPage();
     await small.goto(at('/docs/ip-api'));
