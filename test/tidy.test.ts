@@ -146,7 +146,7 @@ test('no source is imported by tests and benches alone', () => {
 
 /** Figures that may fall and never rise: whoever brings one down writes the new one here. */
 const ratchets = {
-  filesWithOneImporter: 19,
+  filesWithOneImporter: 17,
   interfacesOfOneFactory: 24,
   commentsWithoutSubject: 0,
   linesOfOldWords: 0,
@@ -202,7 +202,7 @@ test('docstrings and comments are sentences with a subject', () => {
 
 test('words that only this code had do not come back', () => {
   const found = linesOf(
-    /\b(untold|unheard|unsaid|farewell|deeds?|greedy|greediest|giveWay|companion|fateOf|leaveWord|peerSaid|saidBy\w+|rowsOfStrangers|\w+Told|told[A-Z]\w+|Told\w+)\b/,
+    /\b(createTurns|own(?:Entries|Reports)|OwnDecisions?|untold|unheard|unsaid|farewell|deeds?|greedy|greediest|giveWay|companion|fateOf|leaveWord|peerSaid|saidBy\w+|rowsOfStrangers|\w+Told|told[A-Z]\w+|Told\w+)\b/,
   );
   assert.ok(found.length <= ratchets.linesOfOldWords, found.join('\n'));
 });
