@@ -119,7 +119,8 @@ function showNote(note) {
   if (shown !== null) showState(shown.dataset.fails === undefined ? 'waiting' : 'failing', note);
 }
 
-function showState(state, note) {
+/** @param passed how many checks went well, where no note says which one failed */
+function showState(state, note, passed = 0) {
   box.className = `card live-card is-${state}`;
   showWhen(state);
   let failing = -1;
@@ -134,7 +135,7 @@ function showState(state, note) {
     failing = checks.findIndex((check) => check.dataset.check === one.dataset.fails);
   }
   for (const [i, check] of checks.entries()) {
-    check.classList.toggle('is-ok', state === 'working' || i < failing);
+    check.classList.toggle('is-ok', state === 'working' || i < (failing < 0 ? passed : failing));
     check.classList.toggle('is-bad', i === failing);
   }
   for (const step of document.querySelectorAll('#steps > li')) {
@@ -151,9 +152,11 @@ async function look() {
     showWhen('late');
     return true;
   }
-  const answer = await fetch(box.dataset.look, { headers: { Accept: 'application/json' } });
+  const domain = values?.querySelector('[name="domain"]')?.value.trim();
+  const about = domain ? `?${new URLSearchParams({ domain })}` : '';
+  const answer = await fetch(box.dataset.look + about, { headers: { Accept: 'application/json' } });
   if (!answer.ok || answer.redirected) return true;
-  const { requests, note } = await answer.json();
+  const { requests, note, passed } = await answer.json();
   // Another client of the reader may go on failing: one answer is enough.
   if (requests > Number(box.dataset.seen)) {
     showState('working');
@@ -162,6 +165,7 @@ async function look() {
   // A server that was started again counts from zero.
   box.dataset.seen = String(requests);
   if (note !== undefined) showNote(note);
+  else if (passed !== undefined) showState('waiting', undefined, passed);
   box.querySelector('[data-when=looking]').hidden = false;
   return false;
 }

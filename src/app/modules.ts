@@ -306,6 +306,7 @@ export async function openModules(
       apiKeys: signon.apiKeys,
       makeKey: (request) => signon.makeKey(request, catchUp),
       sightings: access.sightings,
+      siteTryOf: signon.tries.of,
       refusedKeys: access.refusedKeys,
       siteKeys: signon.siteKeys,
       usage: access.usage,

@@ -47,6 +47,7 @@ import { createConsents } from './sites/consents.ts';
 import { noticeKeysRoute, profileExchangeRoutes } from './sites/exchange.route.ts';
 import { createNoticeSigner, type SiteNotifier, startSiteNotices } from './sites/notify-sites.ts';
 import { createSiteNames } from './sites/site-names.ts';
+import { createSiteTries } from './sites/tries.ts';
 
 interface SignonNeeds {
   store: Store;
@@ -111,6 +112,7 @@ async function start(options: SignonNeeds, closers: Closers) {
   const { blocked } = authorization;
   const siteNotices = startSiteNotices({ ...options, signer, consents, blocked });
   closers.add(siteNotices.close);
+  const tries = createSiteTries(options);
   const siteNames = createSiteNames({ ...options, isOn: config.consentSiteNames });
   closers.add(siteNames.close);
   const accounts = createAccounts({ ...options, extraRows: profiles.created });
@@ -140,6 +142,7 @@ async function start(options: SignonNeeds, closers: Closers) {
     consents,
     review,
     siteNames,
+    tries,
   };
   return {
     ...given,
@@ -160,7 +163,7 @@ async function start(options: SignonNeeds, closers: Closers) {
         name: web.outboxName,
         read: signon.outbox.newest,
       }),
-      ...profileExchangeRoutes({ authorization, guard: web.guard }),
+      ...profileExchangeRoutes({ authorization, tries, guard: web.guard }),
       noticeKeysRoute(web.guard, signer),
       ...signonRoutes({ ...web, ...given, config, clock: options.clock }),
     ],
@@ -168,6 +171,7 @@ async function start(options: SignonNeeds, closers: Closers) {
       images.table,
       siteNotices.table,
       siteNames.table,
+      ...tries.tables,
       { name: 'mails', used: () => signon.mailer.waiting, limit: mailsWaitingMax },
       { name: 'sign_in_log', used: () => signInLog.waiting, limit: signInLogWaitingMax },
       ...signon.tables,

@@ -54,6 +54,7 @@ import type { SignInLog } from './sessions/sign-in-log.ts';
 import type { Authorization } from './sites/authorization.ts';
 import { authorizeEndpoints, authorizeRoutes } from './sites/authorize.route.ts';
 import type { SiteNames } from './sites/site-names.ts';
+import type { SiteTries } from './sites/tries.ts';
 
 export interface SignonPageOptions {
   readonly config: Config;
@@ -155,6 +156,7 @@ interface SignonRoutesOptions extends SignonRoutesNeeds, AccountAreaParts {
   readonly clock: Clock;
   readonly authorization: Authorization;
   readonly siteNames: Pick<SiteNames, 'of'>;
+  readonly tries: SiteTries;
 }
 
 export function signonRoutes(options: SignonRoutesOptions): PlainRoute[] {

@@ -68,6 +68,7 @@ export function openSite(needs: {
   readonly apiKeys: ApiKeys;
   readonly makeKey: ConnectOptions['keys']['create'];
   readonly sightings: Sightings;
+  readonly siteTryOf: ConnectOptions['siteTryOf'];
   readonly refusedKeys: RefusedKeys;
   readonly siteKeys: SiteKeys;
   readonly usage: Usage;
@@ -128,6 +129,7 @@ export function openSite(needs: {
       siteKeys: needs.siteKeys,
       refusedKeys: needs.refusedKeys,
       sightings: needs.sightings,
+      siteTryOf: needs.siteTryOf,
       vouchedOf: needs.vouchedOf,
       async isKeySeen(accountId, scope) {
         await needs.noteKeyUses();

@@ -500,6 +500,11 @@ const en = {
       seenBefore: (n: number) =>
         `${n === 1 ? '1 request' : `${n} requests`} with your key in 24 hours. Waiting for the next.`,
       arrived: 'Your request arrived. It works.',
+      signIn: {
+        waiting: 'Open your site in this browser, and sign in there.',
+        arrived: 'You signed in at your site. It works.',
+        about: 'Only sign-ins of this browser are shown, for one hour.',
+      },
       late: 'This page has waited for an hour.',
       lookAgain: 'Check again',
       pollsOn: 'Checks by itself every few seconds.',
@@ -566,8 +571,36 @@ const en = {
           title: () => 'More requests came than are allowed in a minute.',
           text: 'Answered 429. Wait a minute, or ask less often.',
         },
+        signInClient: {
+          title: (about: string) => `A sign-in named the site “${about}”, which can’t be one.`,
+          text: 'Set client_id to your domain, without scheme or port.',
+        },
+        signInRedirect: {
+          title: (about: string) => `A sign-in for ${about} would return elsewhere.`,
+          text: 'Set redirect_uri to an https address on that domain or below it.',
+        },
+        signInRequest: {
+          title: (about: string) => `A sign-in for ${about} asked for something unknown.`,
+          text: 'Compare its scope, prompt and code_challenge with the sample.',
+        },
+        signInClosed: {
+          title: (about: string) => `${about} is not open to this account.`,
+          text: 'The operator sets that under Sites, in the console.',
+        },
+        signInDeclined: {
+          title: (about: string) => `You refused the sign-in at ${about}.`,
+          text: 'Sign in there again, and allow it.',
+        },
+        signInExchange: {
+          title: (about: string) => `The exchange for ${about} was refused.`,
+          text: 'Send the code once, within five minutes, with the same redirect_uri and verifier.',
+        },
       },
       checks: {
+        asked: 'A sign-in began',
+        site: 'Site and return address fit',
+        allowed: 'You signed in and allowed it',
+        exchanged: 'Your server exchanged the code',
         reached: 'It reached this server',
         trusted: 'Proxy is trusted',
         address: 'Visitor’s address arrived',
@@ -1167,6 +1200,11 @@ const fr: Words = {
       seenBefore: (n: number) =>
         `${n} ${n < 2 ? 'requête' : 'requêtes'} avec votre clé en 24 heures. En attente de la suivante.`,
       arrived: 'Votre requête est arrivée. Tout fonctionne.',
+      signIn: {
+        waiting: 'Ouvrez votre site dans ce navigateur, et connectez-vous-y.',
+        arrived: 'Vous êtes connecté à votre site. Tout fonctionne.',
+        about: 'Seules les connexions de ce navigateur sont montrées, pendant une heure.',
+      },
       late: 'Cette page attend depuis une heure.',
       lookAgain: 'Vérifier encore',
       pollsOn: 'Vérification automatique, plusieurs fois par minute.',
@@ -1234,8 +1272,37 @@ const fr: Words = {
           title: () => 'Trop de requêtes sont arrivées en une minute.',
           text: 'Réponse 429. Attendez une minute, ou interrogez moins souvent.',
         },
+        signInClient: {
+          title: (about: string) =>
+            `Une connexion nomme le site « ${about} », qui n’est pas valable.`,
+          text: 'Dans client_id, mettez votre domaine, sans protocole ni port.',
+        },
+        signInRedirect: {
+          title: (about: string) => `Une connexion pour ${about} reviendrait ailleurs.`,
+          text: 'Dans redirect_uri, mettez une adresse https de ce domaine ou d’un sous-domaine.',
+        },
+        signInRequest: {
+          title: (about: string) => `Une connexion pour ${about} demande quelque chose d’inconnu.`,
+          text: 'Comparez scope, prompt et code_challenge avec l’exemple.',
+        },
+        signInClosed: {
+          title: (about: string) => `${about} n’est pas ouvert à ce compte.`,
+          text: 'L’opérateur règle cela sur la page Sites de la console.',
+        },
+        signInDeclined: {
+          title: (about: string) => `Vous avez refusé la connexion à ${about}.`,
+          text: 'Connectez-vous-y à nouveau, et autorisez-la.',
+        },
+        signInExchange: {
+          title: (about: string) => `L’échange du code pour ${about} a été refusé.`,
+          text: 'Envoyez le code une fois, dans les cinq minutes, avec les mêmes redirect_uri et code_verifier.',
+        },
       },
       checks: {
+        asked: 'Une connexion a commencé',
+        site: 'Site et adresse de retour acceptés',
+        allowed: 'Vous êtes connecté et avez autorisé',
+        exchanged: 'Votre serveur a échangé le code',
         reached: 'Ce serveur est atteint',
         trusted: 'Le proxy est de confiance',
         address: 'L’adresse du visiteur est arrivée',

@@ -823,7 +823,7 @@ export function createKeptForms(options: { masterKey: MasterKey; clock: Clock; r
 // A table in memory whose values expire, each under a name that its owner holds. At the bound the oldest
 // is evicted, so whoever fills the table costs others a second try and no more.
 
-function createBriefTable<T>(options: {
+export function createBriefTable<T>(options: {
   /** The label in the metrics. */
   readonly kind: string;
   readonly clock: Clock;

@@ -54,6 +54,7 @@ import {
   verifyFirstPage,
 } from './consent.page.tsx';
 import { lookAlikeOf, type SiteNames } from './site-names.ts';
+import type { SiteTries, TryStep } from './tries.ts';
 
 const consentPath = `${authorizePath}/consent`;
 const signInPath = '/signin';
@@ -98,6 +99,13 @@ interface Flow {
 
 type Answerable = Exclude<FlowDecision, { next: 'issue-code' }>;
 
+/** Returns how far a request comes by itself. */
+function stepOf(reading: AuthorizeReading): TryStep {
+  if (reading.kind === 'request') return 'asked';
+  if (reading.kind === 'error') return 'bad_request';
+  return reading.error === 'invalid_client_id' ? 'bad_client' : 'bad_redirect';
+}
+
 /** Returns the address of the sign-in; the form there carries the request on. */
 function signInHref(query: string): string {
   return `${signInPath}?${query}`;
@@ -120,8 +128,9 @@ export function authorizeRoutes(options: {
   readonly clock: Clock;
   readonly authorization: Authorization;
   readonly siteNames: Pick<SiteNames, 'of'>;
+  readonly tries: SiteTries;
 }): PlainRoute[] {
-  const { pageBuilder, authorization, siteNames, clock, config } = options;
+  const { pageBuilder, authorization, siteNames, clock, config, tries } = options;
   const { transactions } = authorization;
   const { baseUrl } = config;
 
@@ -165,7 +174,10 @@ export function authorizeRoutes(options: {
       const decision = await authorization.decide(reading, who, askedAt);
       if (decision.next !== 'issue-code') return answer(flow, decision);
       const issued = await authorization.issue(decision.request, who!, kept);
-      if (issued.ok) return pageBuilder.go(context, issued.value);
+      if (issued.ok) {
+        tries.issued(context, decision.request.client.id, issued.value);
+        return pageBuilder.go(context, issued.value);
+      }
       if (issued.error === 'unknown_transaction') return requestEnded(context);
     }
     return nothingSaved(flow);
@@ -175,6 +187,8 @@ export function authorizeRoutes(options: {
     const { context } = flow;
     switch (decision.next) {
       case 'refuse':
+        if (flow.reading.kind === 'request')
+          tries.note(context, flow.reading.request.client.id, 'closed');
         if (decision.error === 'site_not_open' && flow.reading.kind === 'request') {
           const { client } = flow.reading.request;
           const about = { client, signInHref: signInHref(flow.query) };
@@ -304,6 +318,7 @@ export function authorizeRoutes(options: {
 
   function begin(context: RequestContext, parameters: Params) {
     const reading = authorization.read(parameters);
+    tries.note(context, parameters.get('client_id') ?? '', stepOf(reading));
     const query = requestQuery(context.request.query, 'with hint');
     const fresh = { kept: undefined, hasChanged: false };
     return follow({ context, reading, query, ...fresh, askedAt: clock.now() });
@@ -316,14 +331,17 @@ export function authorizeRoutes(options: {
     switch (form.get('decision')) {
       case 'allow': {
         const names = form.all('scope');
-        return redirectAfter(
-          context,
-          await authorization.allow(id, who, names, form.get('shown') ?? ''),
-          id,
-        );
+        const client = await clientOf(id, who.sessionId);
+        const address = await authorization.allow(id, who, names, form.get('shown') ?? '');
+        if (address.ok) tries.issued(context, client, address.value);
+        return redirectAfter(context, address, id);
       }
-      case 'deny':
-        return redirectAfter(context, await authorization.deny(id, who), id);
+      case 'deny': {
+        const client = await clientOf(id, who.sessionId);
+        const address = await authorization.deny(id, who);
+        if (address.ok) tries.note(context, client, 'declined');
+        return redirectAfter(context, address, id);
+      }
       case 'switch': {
         // Whoever signs in next in this browser may answer it, and the present one no more.
         const withdrawn = await transactions.withdraw(id, who.sessionId);
@@ -333,6 +351,11 @@ export function authorizeRoutes(options: {
       default:
         return pageBuilder.problem(context, fail('bad_request'));
     }
+  }
+
+  /** Returns the name of the site that a form is about; empty when it has ended. */
+  async function clientOf(id: string, sessionId: string): Promise<string> {
+    return (await transactions.find(id, sessionId))?.request.client.id ?? '';
   }
 
   function redirectAfter(context: RequestContext, address: Result<string>, id: string): Reply {

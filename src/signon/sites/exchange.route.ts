@@ -19,6 +19,7 @@ import { jsonType, noStore } from '../../web/shape.ts';
 import { postalAddress, profileFields } from '../people/profile/profile.ts';
 import type { Authorization } from './authorization.ts';
 import type { NoticeSigner } from './notify-sites.ts';
+import type { SiteTries } from './tries.ts';
 
 export const exchangeParameters = ['code', 'client_id', 'redirect_uri', 'code_verifier'] as const;
 type ExchangeParameter = (typeof exchangeParameters)[number];
@@ -93,9 +94,10 @@ export const exchangeByFormEndpoint = endpoint({
 
 export function profileExchangeRoutes(options: {
   authorization: Pick<Authorization, 'exchange'>;
+  tries: Pick<SiteTries, 'exchanged'>;
   guard: Pick<Guard, 'open'>;
 }): PlainRoute[] {
-  const { authorization, guard } = options;
+  const { authorization, guard, tries } = options;
 
   async function exchange(request: Request): Promise<Answer> {
     const sent = readParameters(request);
@@ -109,6 +111,7 @@ export function profileExchangeRoutes(options: {
       codeVerifier: sent.value.get('code_verifier'),
       logFields: logFieldsOf(request),
     });
+    if (exchanged.ok || exchanged.error === 'invalid_grant') tries.exchanged(code, exchanged.ok);
     if (!exchanged.ok) {
       const isGrant = exchanged.error === 'invalid_grant';
       return fail(isGrant ? 'invalid_grant' : 'store_unavailable');

@@ -47,12 +47,14 @@ export interface ConnectNote {
 
 /** By what the page knows its first request. */
 export interface ConnectWatch {
-  readonly by: 'key' | 'ownKey' | 'mark';
-  /** Answers with `{"requests":n,"note":{"name","about"}}`. */
+  readonly by: 'key' | 'ownKey' | 'mark' | 'browser';
+  /** Answers with `{"requests":n,"note":{"name","about"},"passed":n}`. */
   readonly path: string;
   /** The count when the page was made; a higher one means that a request has arrived. */
   readonly requests: number;
   readonly hasArrived: boolean;
+  /** How many checks went well so far, where they are seen one by one. */
+  readonly passed?: number;
   /** A request came that got no answer. */
   readonly note: ConnectNote | undefined;
 }
@@ -526,6 +528,8 @@ function checksOf(integration: Integration): readonly CheckName[] {
     case 'bouncer':
     case 'policy':
       return ['reached', 'accepted', 'answered'];
+    case 'signOn':
+      return ['asked', 'site', 'allowed', 'exchanged'];
     default:
       return ['reached', 'answered'];
   }
@@ -548,6 +552,12 @@ const failsAt: Readonly<Record<NoteName, CheckName>> = {
   unknownElsewhere: 'accepted',
   parameter: 'understood',
   quota: 'answered',
+  signInClient: 'site',
+  signInRedirect: 'site',
+  signInRequest: 'site',
+  signInClosed: 'site',
+  signInDeclined: 'allowed',
+  signInExchange: 'exchanged',
 };
 
 /** The request may be somebody else's: the card goes on waiting. */
@@ -569,7 +579,8 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
   const { live, aboutMark } = text.connect;
   const { watch, target } = data;
   if (watch === undefined) return false;
-  const { by, path, requests, hasArrived } = watch;
+  const { by, path, requests, hasArrived, passed = 0 } = watch;
+  const said = by === 'browser' ? live.signIn : live;
   const note = hasArrived ? undefined : watch.note;
   const checks = checksOf(target.integration);
   const notes = notesOf(checks, target.integration);
@@ -603,10 +614,10 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
         </span>
       </h2>
       <p data-when="waiting" hidden={state !== 'waiting'}>
-        {by === 'key' && requests > 0 ? live.seenBefore(requests) : live.waiting}
+        {by === 'key' && requests > 0 ? live.seenBefore(requests) : said.waiting}
       </p>
       <p data-when="working" hidden={state !== 'working'}>
-        {live.arrived}
+        {said.arrived}
       </p>
       {notes.map((name) => {
         const { title, text: mend } = live.notes[name];
@@ -630,7 +641,7 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
       })}
       <ul class="checks">
         {checks.map((name, i) => {
-          const isOk = hasArrived || i < failing;
+          const isOk = hasArrived || i < (failing < 0 ? passed : failing);
           return (
             <li data-check={name} class={isOk ? 'is-ok' : i === failing ? 'is-bad' : undefined}>
               <Icon name="check" className="icon-check" />
@@ -650,6 +661,7 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
         </span>
         {!hasArrived && <noscript>{again}</noscript>}
       </p>
+      {by === 'browser' && <p class="live-foot">{live.signIn.about}</p>}
       {by === 'mark' && (
         <p class="live-foot">{aboutMark[target.integration === 'dns' ? 'dns' : 'query']}</p>
       )}

@@ -85,8 +85,21 @@ function hasMark(integration: Integration): boolean {
 
 /** Nothing of these says here whose it is. */
 function isUnseen(integration: Integration): boolean {
-  return integration === 'signOn' || integration === 'captcha';
+  return integration === 'captcha';
 }
+
+/** What a sign-in at a site, as far as it came, says for the card: the checks that it passed, or what failed. */
+const trySays = {
+  asked: 2,
+  issued: 3,
+  exchanged: 4,
+  bad_client: 'signInClient',
+  bad_redirect: 'signInRedirect',
+  bad_request: 'signInRequest',
+  closed: 'signInClosed',
+  declined: 'signInDeclined',
+  not_exchanged: 'signInExchange',
+} as const satisfies Readonly<Record<string, number | NoteName>>;
 
 const docsOf: Readonly<Record<Integration, string>> = {
   feed: docPath('feeds'),
@@ -143,6 +156,10 @@ export interface ConnectOptions extends TargetFacts {
   readonly isKeySeen: (accountId: string, scope: 'bouncer' | 'mail') => Promise<boolean>;
   /** Requests with a mark of a screen. */
   readonly sightings: Pick<Sightings, 'markOf' | 'seen' | 'refused'>;
+  /** Returns what became of the last sign-in at a site that this browser began. */
+  readonly siteTryOf: (
+    owner: Pick<RequestContext, 'browserId' | 'session'>,
+  ) => { readonly clientId: string; readonly step: keyof typeof trySays } | undefined;
 }
 
 export function connectRoutes(options: ConnectOptions): PlainRoute[] {
@@ -188,11 +205,30 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     return name && { name, about: refusal.parameter };
   }
 
+  /** @param domain of the site that is connected; undefined: none was typed yet */
+  function siteWatch(
+    context: RequestContext,
+    path: string,
+    domain: string | undefined,
+  ): ConnectWatch {
+    const found = options.siteTryOf(context);
+    const waits = { by: 'browser', path, requests: 0, passed: 0, hasArrived: false } as const;
+    if (found === undefined) return { ...waits, note: undefined };
+    const says = trySays[found.step];
+    // A wrong name of a site is a fault to tell; what went well elsewhere says nothing of this site.
+    if (typeof says === 'string') return { ...waits, note: { name: says, about: found.clientId } };
+    const passed = domain === undefined || domain === found.clientId ? says : 0;
+    return { ...waits, passed, hasArrived: passed === trySays.exchanged, note: undefined };
+  }
+
   async function watchOf(
-    { session, browserId, request }: RequestContext,
+    context: RequestContext,
     { integration, name }: Pick<ConnectTarget, 'integration' | 'name'>,
+    domain?: string,
   ): Promise<ConnectWatch | undefined> {
+    const { session, browserId, request } = context;
     const path = `${connectPath}/seen/${name}`;
+    if (integration === 'signOn') return siteWatch(context, path, domain);
     if (hasMark(integration)) {
       const hasArrived = (await sightings.seen(browserId, name)) !== undefined;
       const note = hasArrived ? undefined : noteOf(await sightings.refused(browserId, name));
@@ -231,7 +267,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       wrong,
       sampleValues: { ...chosen, mark, key: text },
       key: standing,
-      watch: await watchOf(context, target),
+      watch: await watchOf(context, target, chosen.domain),
       isOpen: !isClosed(target.integration),
       trustsLoopback: options.trustsLoopback,
       siteKey: ownSiteKeys.at(-1)?.id,
@@ -270,13 +306,14 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
         body: JSON.stringify({ requests: answeredOf(session.accountId), note }),
       };
     }),
-    pageBuilder.page(screenEndpoint, async (context) => {
+    pageBuilder.page(screenEndpoint, async (context, query) => {
       const target = targetOf(context);
-      const watch = target && (await watchOf(context, target));
+      const watch =
+        target && (await watchOf(context, target, choiceOf(query, target).chosen.domain));
       if (watch === undefined || watch.by === 'key')
         return pageBuilder.problem(context, fail('not_found'));
       const requests = watch.hasArrived ? 1 : 0;
-      const body = JSON.stringify({ requests, note: watch.note });
+      const body = JSON.stringify({ requests, note: watch.note, passed: watch.passed });
       return { status: 200, headers: [jsonType, noStore], body };
     }),
     pageBuilder.page(keyEndpoint, async (context) => {

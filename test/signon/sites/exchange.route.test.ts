@@ -21,6 +21,7 @@ async function openExchange(withLimits = false) {
   });
   const routes = profileExchangeRoutes({
     authorization: signon.authorization,
+    tries: { exchanged() {} },
     guard: guardOf(callers),
   });
   const renderPage = () => ({ html: 'page', headers: [] });
@@ -185,6 +186,7 @@ test('the 601st exchange of an address in a minute is refused and does not redee
 test('a store that cannot write answers 503, not invalid_grant', async () => {
   const routes = profileExchangeRoutes({
     authorization: { exchange: async () => ({ ok: false, error: 'store_unavailable' }) },
+    tries: { exchanged() {} },
     guard: guardOf(),
   });
   await using running = await startServer(routes);

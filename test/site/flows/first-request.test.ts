@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { allowOn, type WebVisitor, webVisitor } from '../../support/browser/web-visitor.ts';
 import { startTestServer, within } from '../../support/server/server.ts';
-import { type Agent, createAgent } from '../../support/signon/visitor.ts';
+import { openPeopleOf, personPassword } from '../../support/signon/person.ts';
+import { type Agent, authorizePath, createAgent } from '../../support/signon/visitor.ts';
 
 async function markOn(reader: Agent, screen: string): Promise<string> {
   const { body } = await reader.get(`/connect/${screen}`);
@@ -130,4 +132,57 @@ it('a gate asked by a proxy that is not trusted is named on its screen, with the
   assert.equal((await server.fetch(list.replace(often, slow))).status, 429);
   await within(async () => (await lookOf(ada, 'opnsense')).note?.name === 'quota', 'the limit');
   await within(async () => server.stderr().includes('gate: a request got no verdict'), 'the log');
+});
+
+it('a sign-in at a site is told to the browser that made it, step by step, and to nobody else', async () => {
+  await using server = await startTestServer({ env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  await people.register('ada@portcullis.example');
+  await people.register('eve@portcullis.example');
+  const [ada, eve] = [webVisitor(server), webVisitor(server)];
+  await ada.signIn('ada@portcullis.example', personPassword);
+  await eve.signIn('eve@portcullis.example', personPassword);
+  const seenBy = async (who: WebVisitor, domain = 'example.com') => {
+    const { status, body } = await who.get(`/connect/seen/sign-in-node?domain=${domain}`);
+    assert.equal(status, 200);
+    return JSON.parse(body) as { requests: number; passed: number; note?: { name: string } };
+  };
+  const none = { requests: 0, passed: 0 };
+  assert.deepEqual(await seenBy(ada), none);
+  assert.match((await ada.get('/connect/sign-in-node')).body, /live-card is-waiting/);
+
+  const refusals = [
+    [{ client_id: 'https://example.com' }, 'signInClient', 'https://example.com'],
+    [{ redirect_uri: 'https://evil.example/cb' }, 'signInRedirect', 'example.com'],
+    [{ response_type: 'token' }, 'signInRequest', 'example.com'],
+  ] as const;
+  for (const [changes, name, about] of refusals) {
+    await ada.get(authorizePath(changes));
+    assert.deepEqual(await seenBy(ada), { ...none, note: { name, about } });
+    assert.match((await ada.get('/connect/sign-in-php')).body, /live-card is-failing/, name);
+  }
+
+  const consent = await ada.get(authorizePath());
+  assert.deepEqual(await seenBy(ada), { ...none, passed: 2 });
+  const back = await allowOn(ada, await ada.get(consent.headers.location ?? authorizePath()));
+  assert.deepEqual(await seenBy(ada), { ...none, passed: 3 });
+  const code = back.searchParams.get('code')!;
+  assert.equal((await server.fetch(`/api.php?code=${'A'.repeat(43)}`)).status, 400);
+  assert.deepEqual(await seenBy(ada), { ...none, passed: 3 }, 'another code');
+  assert.equal((await server.fetch(`/api.php?code=${code}&client_id=other.example`)).status, 400);
+  assert.deepEqual((await seenBy(ada)).note, { name: 'signInExchange', about: 'example.com' });
+
+  // Allowed before: the code comes at once.
+  const again = new URL((await ada.get(authorizePath())).headers.location!);
+  const path = `/api.php?code=${again.searchParams.get('code')}`;
+  assert.equal((await server.fetch(path)).status, 200);
+  assert.deepEqual(await seenBy(ada), { requests: 1, passed: 4 });
+  assert.match((await ada.get('/connect/sign-in-node')).body, /live-card is-working/);
+  assert.equal((await server.fetch(path)).status, 400, 'once');
+  assert.equal((await seenBy(ada)).requests, 1, 'a second exchange takes nothing back');
+  assert.deepEqual(await seenBy(ada, 'shop.example'), none, 'another site');
+
+  assert.deepEqual(await seenBy(eve), none, 'another browser');
+  await ada.signIn('eve@portcullis.example', personPassword);
+  assert.deepEqual(await seenBy(ada), none, 'another account in the same browser');
 });
