@@ -23,7 +23,7 @@ export type TryStep =
   | 'exchanged'
   | 'not_exchanged';
 
-export interface SiteTry {
+interface SiteTry {
   /** The site's name as it was sent, cut. */
   readonly clientId: string;
   readonly step: TryStep;

@@ -53,7 +53,7 @@ export interface ConnectWatch {
   /** The count when the page was made; a higher one means that a request has arrived. */
   readonly requests: number;
   readonly hasArrived: boolean;
-  /** How many checks went well so far, where they are seen one by one. */
+  /** The count of checks that went well so far, where each is seen by itself. */
   readonly passed?: number;
   /** A request came that got no answer. */
   readonly note: ConnectNote | undefined;

@@ -88,7 +88,7 @@ function isUnseen(integration: Integration): boolean {
   return integration === 'captcha';
 }
 
-/** What a sign-in at a site, as far as it came, says for the card: the checks that it passed, or what failed. */
+/** By how far a sign-in at a site came, the card shows so many checks as passed, or a note. */
 const trySays = {
   asked: 2,
   issued: 3,
