@@ -133,6 +133,10 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
       wake();
     });
   }
+  // Programs that rotate logs send them. Node opens its debugger to this machine at the one, and ends at the other.
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
+    process.on(signal, () => log.warn({ signal }, 'a signal without a meaning here'));
+  }
   const reopening = openReopening(config, log, wake);
   // Background work handles its own failures; one that nobody handled is no reason to end.
   process.on('unhandledRejection', (error) => {

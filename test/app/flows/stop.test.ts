@@ -160,3 +160,15 @@ function flows(threads: number): void {
     }
   });
 }
+
+it('signals of other programs’ log rotation open no debugger and end nothing', async () => {
+  await using server = await startTestServer({ threads: 1, demo: false });
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
+    server.child.process.kill(signal);
+    const line = await server.child.errorLine(
+      (text) => /^Debugger/.test(text) || text.includes(signal),
+    );
+    assert.match(line, /without a meaning/);
+  }
+  assert.equal((await server.fetch('/healthz')).status, 200);
+});
