@@ -318,7 +318,7 @@ const en = {
       plugin: {
         short: 'plugin, 3 steps',
         text: 'The plugin signs visitors in, checks addresses and guards forms.',
-        note: 'Failed sign-ins are reported too, once you switch that on.',
+        note: 'New visitors get an account only if “Anyone can register” is on.',
       },
       signOn: {
         short: 'button and callback',
@@ -372,7 +372,11 @@ const en = {
         text: 'Keeps the list as a file. An unchanged list is not sent again.',
         note: 'Write the command that reloads your tool behind blocklist.txt. It runs for each new list.',
       },
-      'wordpress-forms': { heading: 'Protect WordPress forms', short: 'in the same plugin' },
+      'wordpress-forms': {
+        heading: 'Protect WordPress forms',
+        short: 'in the same plugin',
+        note: 'Failed sign-ins are reported too, once you switch that on.',
+      },
       captcha: { heading: 'Protect any form' },
       'sign-in-node': { heading: 'Sign in with Node.js' },
       'sign-in-php': { heading: 'Sign in with PHP', short: 'button and callback' },
@@ -445,7 +449,10 @@ const en = {
         'Upload and activate it',
         'Plugins › Add New Plugin › Upload Plugin, then “Activate”.',
       ],
-      fillIn: ['Fill in three values', 'Settings › Portcullis. The address is already there.'],
+      fillIn: [
+        'Fill in three values',
+        'Settings › Portcullis Sign In. The address is already there.',
+      ],
       addButton: ['Add the button', 'A link is enough.'],
       begin: ['Save the sign-in', 'It sends visitors here and reads their profile.'],
       callback: ['Save the callback', 'Visitors come back to it.'],
@@ -453,7 +460,10 @@ const en = {
       siteKey: ['Create a site key', 'It names the pages that may show the widget.'],
       addWidget: ['Add the widget', 'Put it into your form, with your site key.'],
       verify: ['Check the receipt', 'Refuse the form unless $solved is true.'],
-      formsOn: ['Choose your forms', 'Settings › Portcullis: site key, then tick the forms.'],
+      formsOn: [
+        'Choose your forms',
+        'Settings › Portcullis Sign In: site key, then tick the forms.',
+      ],
     },
     trusted: '127.0.0.1 is trusted already. Nothing to do.',
     openLink: (domain: string) => `Open ${domain}`,
@@ -498,7 +508,7 @@ const en = {
       other: { waiting: 'Not connected yet', failing: 'Not connected yet', working: 'Connected' },
       waiting: 'Waiting for the first request.',
       seenBefore: (n: number) =>
-        `${n === 1 ? '1 request' : `${n} requests`} with your key in 24 hours. Waiting for the next.`,
+        `${n === 1 ? '1 request' : `${n} requests`} with your key since the start of this server. Waiting for the next.`,
       arrived: 'Your request arrived. It works.',
       signIn: {
         waiting: 'Open your site in this browser, and sign in there.',
@@ -984,7 +994,7 @@ const fr: Words = {
       plugin: {
         short: 'extension, 3 étapes',
         text: 'L’extension connecte les visiteurs, vérifie les adresses et protège les formulaires.',
-        note: 'Elle signale aussi les échecs de connexion, si vous l’activez.',
+        note: 'Sans compte, un visiteur n’entre que si « Tout le monde peut s’enregistrer » est coché.',
       },
       signOn: {
         short: 'bouton et retour',
@@ -1044,6 +1054,7 @@ const fr: Words = {
         title: 'Formulaires WordPress',
         heading: 'Protéger les formulaires WordPress',
         short: 'dans la même extension',
+        note: 'Elle signale aussi les échecs de connexion, si vous l’activez.',
       },
       captcha: { title: 'Formulaire', heading: 'Protéger un formulaire' },
       haproxy: { title: 'HAProxy, direct' },
@@ -1132,7 +1143,7 @@ const fr: Words = {
         'Téléversez et activez-la',
         'Extensions › Ajouter une extension › Téléverser, puis « Activer ».',
       ],
-      fillIn: ['Indiquez trois valeurs', 'Réglages › Portcullis. L’adresse y est déjà.'],
+      fillIn: ['Indiquez trois valeurs', 'Réglages › Connexion Portcullis. L’adresse y est déjà.'],
       addButton: ['Ajoutez le bouton', 'Un lien suffit.'],
       begin: ['Enregistrez la connexion', 'Elle envoie les visiteurs ici et lit leur profil.'],
       callback: ['Enregistrez le retour', 'Les visiteurs y reviennent.'],
@@ -1142,7 +1153,7 @@ const fr: Words = {
       verify: ['Vérifiez le reçu', 'Refusez le formulaire si $solved n’est pas vrai.'],
       formsOn: [
         'Choisissez vos formulaires',
-        'Réglages › Portcullis : clé de site, puis cochez les formulaires.',
+        'Réglages › Connexion Portcullis : clé de site, puis cochez les formulaires.',
       ],
     },
     trusted: '127.0.0.1 est déjà un proxy de confiance. Rien à faire.',
@@ -1198,7 +1209,7 @@ const fr: Words = {
       },
       waiting: 'En attente de la première requête.',
       seenBefore: (n: number) =>
-        `${n} ${n < 2 ? 'requête' : 'requêtes'} avec votre clé en 24 heures. En attente de la suivante.`,
+        `${n} ${n < 2 ? 'requête' : 'requêtes'} avec votre clé depuis le démarrage du serveur. En attente de la suivante.`,
       arrived: 'Votre requête est arrivée. Tout fonctionne.',
       signIn: {
         waiting: 'Ouvrez votre site dans ce navigateur, et connectez-vous-y.',

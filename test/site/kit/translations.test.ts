@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unzipSync } from 'fflate';
 import { compileTranslation, openKit } from '../../../src/site/kit/open-kit.ts';
+import { catalogueFor } from '../../../src/site/words.ts';
 import { pluginTexts, readMo } from '../../support/docs/plugin-texts.ts';
 
 const folder = 'portcullis-sign-in/';
@@ -31,6 +32,22 @@ test('every text of the plugin has a French one, and no French one is left over'
     [...french].filter(([key, value]) => key !== '' && / [:;?!]/.test(value)),
     [],
   );
+});
+
+test('/connect names the page of settings as the menu of WordPress does', () => {
+  const [, english] = /add_options_page\(\s*__\( '([^']+)'/.exec(
+    text('includes/class-settings-page.php'),
+  )!;
+  const french = readMo(plugin[`${folder}languages/portcullis-sign-in-fr_FR.mo`]!).get(english!);
+  for (const [language, path] of [
+    ['en', `Settings › ${english}`],
+    ['fr', `Réglages › ${french}`],
+  ] as const) {
+    const { steps } = catalogueFor(language).connect;
+    for (const [, said] of [steps.fillIn, steps.formsOn]) {
+      assert.match(said ?? '', new RegExp(`^${path}[.:\u00a0]`), said);
+    }
+  }
 });
 
 test('the file follows from its source, byte for byte', () => {
