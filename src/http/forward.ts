@@ -282,11 +282,11 @@ export function serveForwarded({ port, log, handle }: ServeForwardedOptions): vo
       if (!caller.isGone) send({ id, reply });
     } catch (error) {
       if (caller.isGone && error instanceof BodyAborted) return;
-      const isAway = error instanceof StoreUnavailableError;
+      const isUnavailable = error instanceof StoreUnavailableError;
       const facts = { err: error, path: request.path, ...logFieldsOf(request) };
-      if (isAway) log.debug(facts, 'a forwarded handler found no store');
+      if (isUnavailable) log.debug(facts, 'a forwarded handler found no store');
       else log.error(facts, 'a forwarded handler failed');
-      if (!caller.isGone) send({ id, failed: isAway ? 'store_unavailable' : 'internal' });
+      if (!caller.isGone) send({ id, failed: isUnavailable ? 'store_unavailable' : 'internal' });
     } finally {
       working.drop(id);
     }

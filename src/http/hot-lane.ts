@@ -87,7 +87,7 @@ export function createHotLane(options: HotLaneOptions) {
     client: () => clientOf(wire),
     id: requestId,
     fields,
-    answer: say,
+    answer: respond,
     answerBytes(replyStatus, replyHead, replyBody) {
       status = replyStatus;
       head = replyHead;
@@ -103,7 +103,7 @@ export function createHotLane(options: HotLaneOptions) {
     return id;
   }
 
-  function say(replyHead: Head, replyBody: string | Uint8Array): void {
+  function respond(replyHead: Head, replyBody: string | Uint8Array): void {
     status = statusOf(replyHead);
     head = (id === undefined ? replyHead : withRequestId(replyHead, id)) + fields;
     body = replyBody;
@@ -135,10 +135,10 @@ export function createHotLane(options: HotLaneOptions) {
       const reply = options.renderProblem(what, { method: 'GET', path, query });
       const plain = renderHead(reply.status, reply.headers);
       const text = bytesOf(reply.body ?? '').toString();
-      say(plain, errorBody(plain, text, name));
+      respond(plain, errorBody(plain, text, name));
     } catch (error) {
       options.log.error({ err: error, path, request: name }, 'a problem cannot be rendered');
-      say(renderHead(500, []), '');
+      respond(renderHead(500, []), '');
     }
   }
 

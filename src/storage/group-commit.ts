@@ -32,7 +32,7 @@ export interface Job<Context> {
   readonly bytes: number;
   readonly maintenance: boolean;
   /** True if nothing that it reads can be written by a job of its kind, so that it needn't wait for their end. */
-  readonly isApart?: boolean;
+  readonly isIndependent?: boolean;
   /** Keys and event ids that `run` reads, for a database that must fetch them first. */
   readonly reads?: JobReads;
 }
@@ -147,7 +147,7 @@ export function createGroupCommit<Context>(
   }
 
   function isNextApart(): boolean {
-    return transactor.append !== undefined && state.available && waiting[0]?.isApart === true;
+    return transactor.append !== undefined && state.available && waiting[0]?.isIndependent === true;
   }
 
   /** Sees to it that what waits goes on, now or when what is under way ends. */
@@ -163,7 +163,7 @@ export function createGroupCommit<Context>(
       isLockstep &&= appended.count() === 0 && clock.monotonicMs() - lastEndMs > lastTookMs;
       let ran: Job<Context>[] = [];
       const durable = transactor.append!((context) => {
-        ran = runJobs(context, (job) => job.isApart === true);
+        ran = runJobs(context, (job) => job.isIndependent === true);
       });
       // The end of what is under way leads here again.
       if (durable === undefined) return;

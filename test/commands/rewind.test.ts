@@ -66,7 +66,7 @@ it('what agents decided since is gone, and what was taken back since stands agai
         seq = event.seq;
       }
     }
-    const options = { store, clock, random: seededRandom(5), bans, isSpared: () => false };
+    const options = { store, clock, random: seededRandom(5), bans, isExempt: () => false };
     const stored = createBanStore({ ...options, catchUpTo });
     await stored.load();
     return { bans, stored };

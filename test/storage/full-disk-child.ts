@@ -20,20 +20,20 @@ const store = openLmdbStore({
   probeMs: 50,
 });
 store.onWriteState((state) => say(`state ${state.available ? 'available' : 'unavailable'}`));
-const isApart = process.argv[3] === 'apart';
+const isIndependent = process.argv[3] === 'apart';
 const value = new Uint8Array(3_000).fill(1);
 const key = (n: number) => scratchKey(u32(n));
 const write = (n: number) =>
   store.commit({
-    isFirstTry: isApart,
-    set: [{ key: key(n), value, isNew: isApart }],
+    isFirstTry: isIndependent,
+    set: [{ key: key(n), value, isNew: isIndependent }],
     events: [{ id: `e${n}`, kind: 'fill', version: 1, body: new Uint8Array() }],
   });
 
 let acknowledged = 0;
 for (let first = 0; store.writeState().available; first += 16) {
   const writers = Array.from({ length: 16 }, async (_, i) => {
-    if (isApart && i >= 4) await setTimeout(i >> 2);
+    if (isIndependent && i >= 4) await setTimeout(i >> 2);
     return write(first + i);
   });
   const results = await Promise.all(writers);

@@ -261,15 +261,15 @@ it('a job that stands apart is handed over while others are under way, and one t
   const answered: string[] = [];
   const note = (name: string, options: Partial<Job<Context>>) =>
     add(options).then((outcome) => answered.push(`${name} ${outcome}`));
-  const all = [note('a', { isApart: true }), note('b', { isApart: true })];
+  const all = [note('a', { isIndependent: true }), note('b', { isIndependent: true })];
   await over.appended(1);
-  all.push(note('c', { isApart: true }));
+  all.push(note('c', { isIndependent: true }));
   await over.appended(2);
   assert.deepEqual(
     over.groups.map(({ size }) => size),
     [2, 1],
   );
-  all.push(note('d', {}), note('e', { isApart: true }));
+  all.push(note('d', {}), note('e', { isIndependent: true }));
   over.groups[0]!.end();
   await Promise.all(all.slice(0, 2));
   await new Promise(setImmediate);
@@ -287,20 +287,20 @@ it('a job that stands apart is handed over while others are under way, and one t
 it('a group behind one that failed fails with its reason, and a probe waits for both', async () => {
   const over = appendingDatabase();
   const { add, available, states } = setUp(10_000, over);
-  const first = add({ isApart: true });
+  const first = add({ isIndependent: true });
   await over.appended(1);
-  const second = add({ isApart: true });
+  const second = add({ isIndependent: true });
   await over.appended(2);
   const back = available();
   over.groups[0]!.end(new Error('no space'));
   assert.equal(await first, 'unavailable: no space');
-  assert.equal(await add({ isApart: true }), 'unavailable: no space');
+  assert.equal(await add({ isIndependent: true }), 'unavailable: no space');
   await new Promise((resolve) => setTimeout(resolve, 10));
   assert.equal(over.database.probes, 0);
   over.groups[1]!.end(new FollowsFailureError('it failed'));
   assert.equal(await second, 'unavailable: no space');
   await back;
-  const again = add({ isApart: true });
+  const again = add({ isIndependent: true });
   await over.appended(3);
   over.groups[2]!.end();
   assert.equal(await again, 'done');

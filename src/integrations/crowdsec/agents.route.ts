@@ -312,7 +312,7 @@ interface AgentRouteOptions {
   readonly ban: (account: string, wanted: readonly Wanted[]) => Promise<Result<void>>;
   readonly manager: Manager;
   /** Ends those that are meant. @returns how many */
-  readonly retract: (account: string, isMeant: DecisionMatcher) => Promise<Result<number>>;
+  readonly retract: (account: string, matches: DecisionMatcher) => Promise<Result<number>>;
 }
 
 /** Errors of a report that rule out a ban, too: the address may not be reported, or the account is being deleted. */
@@ -385,8 +385,8 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     for (const [i, alert] of alerts.entries()) {
       const { ip, scenario, isRemark, decisions } = alert;
       for (const decision of decisions ?? []) {
-        const isMeant = !isOver(alert, decision.durationMs);
-        if (isMeant && !coversAny(decision.value, own)) wanted.push(decision);
+        const matches = !isOver(alert, decision.durationMs);
+        if (matches && !coversAny(decision.value, own)) wanted.push(decision);
       }
       const result = results[i];
       if (decisions !== undefined || ip === undefined || result === undefined) continue;
@@ -506,7 +506,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
   async function takeBackDecisions(
     declared: Endpoint,
     request: Request,
-    isMeant: DecisionMatcher | string,
+    matches: DecisionMatcher | string,
   ): Promise<Answer> {
     const keyText = keyOf(request);
     if (keyText === undefined) return wrongToken;
@@ -515,16 +515,16 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
       return guard.failureReply(declared, admitted.failure, admitted.headers);
     const { call } = admitted;
     const refuse = (failure: Failure) => guard.failureReply(declared, failure, call.headers);
-    if (typeof isMeant === 'string') return refuse(fail('bad_request', isMeant));
+    if (typeof matches === 'string') return refuse(fail('bad_request', matches));
     const account = options.accountOf(call.slot);
     if (account === undefined) return refuse(wrongToken);
     const entries = agents.isManager(keyText)
-      ? await options.manager.prefixesMatching(isMeant)
+      ? await options.manager.prefixesMatching(matches)
       : ok([]);
     if (!entries.ok) return refuse(entries);
     const unpaid = spendOn(call, entries.value.length);
     if (unpaid !== undefined) return refuse(unpaid);
-    const done = await options.retract(account, isMeant);
+    const done = await options.retract(account, matches);
     if (!done.ok) return refuse(done.error === 'unauthenticated' ? wrongToken : done);
     const by = { keyId: keyIdOf(keyText), clientIp: request.clientIp };
     const ended = await options.manager.end(entries.value, by);
@@ -537,18 +537,18 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
   return [
     guard.open(takeBackEndpoint, (request) => {
       const query = parseQuery(request.query);
-      const isMeant = query.ok ? readDecisionFilter(query.value) : 'the query can’t be read';
-      return takeBackDecisions(takeBackEndpoint, request, isMeant);
+      const matches = query.ok ? readDecisionFilter(query.value) : 'the query can’t be read';
+      return takeBackDecisions(takeBackEndpoint, request, matches);
     }),
     guard.open(takeBackOneEndpoint, (request) =>
       takeBackDecisions(takeBackOneEndpoint, request, readDecisionId(request.param)),
     ),
     guard.open(takeAlertsBackEndpoint, (request) => {
       const query = parseQuery(request.query);
-      const isMeant = query.ok
+      const matches = query.ok
         ? readAlertsToDelete(query.value, clock.now())
         : 'the query can’t be read';
-      return takeBackDecisions(takeAlertsBackEndpoint, request, isMeant);
+      return takeBackDecisions(takeAlertsBackEndpoint, request, matches);
     }),
     guard.open(takeAlertBackEndpoint, (request) =>
       takeBackDecisions(takeAlertBackEndpoint, request, readDecisionId(request.param)),

@@ -163,8 +163,8 @@ function alertOf(members: string, own: Carried | undefined): Alert | undefined {
   }
   const read = v.safeParse(alertMembers, given);
   if (!read.success) {
-    const isLacking = read.issues.every(({ received }) => /^(undefined|null)$/.test(received));
-    return isLacking ? nothing : undefined;
+    const isIncomplete = read.issues.every(({ received }) => /^(undefined|null)$/.test(received));
+    return isIncomplete ? nothing : undefined;
   }
   const { scenario, message, stop_at, simulated, remediation, source } = read.output;
   const name = shownText(scenario ?? '', scenarioCharsMax);
@@ -416,14 +416,14 @@ export function readAlertsToDelete(
   if (Number(params.get('limit') ?? 0) !== 0) return 'limit is 0 where alerts are deleted';
   const read = readAlertFilter(params, nowMs);
   if (typeof read === 'string') return read;
-  const isMeant = readDecisionFilter({
+  const matches = readDecisionFilter({
     get: (name) => params.get(name === 'type' ? 'decision_type' : name),
     names: names.filter((name) => filtersOfDecisions.includes(name)),
   });
-  if (typeof isMeant === 'string') return isMeant;
+  if (typeof matches === 'string') return matches;
   const { isAny, since, until } = read;
   return (value, decision) =>
-    isAny && decision.atMs >= since && decision.atMs <= until && isMeant(value, decision);
+    isAny && decision.atMs >= since && decision.atMs <= until && matches(value, decision);
 }
 
 export function alertWithId(
@@ -461,10 +461,10 @@ export function alertsText(
     const prefix = networkOf(value);
     if (network !== undefined) {
       if (prefix === undefined) continue;
-      const isMeant =
+      const matches =
         (contains !== false && covers(prefix, network)) ||
         (contains !== true && covers(network, prefix));
-      if (!isMeant) continue;
+      if (!matches) continue;
     }
     texts.push(alertText(value, ban, nowMs));
   }

@@ -94,7 +94,7 @@ interface Account {
 interface BanSurroundings {
   readonly slotOf: SlotOf;
   /** True for a prefix that is never blocked. */
-  readonly isSpared: (prefix: Prefix) => boolean;
+  readonly isExempt: (prefix: Prefix) => boolean;
   /** Grows with each change of the allowlist. */
   readonly allowChanges: () => number;
 }
@@ -206,7 +206,7 @@ export function createBans(options: {
 
   function endSpared(account: Account, value: string, nowMs: number): void {
     const prefix = parsePrefix(value);
-    if (prefix.ok && around?.isSpared(prefix.value) === true) end(account, value, nowMs);
+    if (prefix.ok && around?.isExempt(prefix.value) === true) end(account, value, nowMs);
   }
 
   /** @param room the number that may end or be forgotten. @returns what is left of it; 0: there may be more */
@@ -340,15 +340,15 @@ export function createBanStore(options: {
   clock: Clock;
   random: Random;
   bans: Pick<Bans, 'add' | 'of' | 'idleRows' | 'settle'>;
-  isSpared: (prefix: Prefix) => boolean;
+  isExempt: (prefix: Prefix) => boolean;
   catchUpTo: CatchUpTo;
 }) {
-  const { store, clock, random, bans, isSpared, catchUpTo } = options;
+  const { store, clock, random, bans, isExempt, catchUpTo } = options;
 
   function mayBeBanned(value: string): boolean {
     if (isCountryOrSystem(value)) return true;
     const prefix = parsePrefix(value);
-    return prefix.ok && isListableNetwork(prefix.value) && !isSpared(prefix.value);
+    return prefix.ok && isListableNetwork(prefix.value) && !isExempt(prefix.value);
   }
 
   function rowsOf({ account, decisions }: Decided) {
@@ -424,14 +424,14 @@ export function createBanStore(options: {
     /** Ends those that last and are meant. @returns how many `unauthenticated`: the account is being deleted. */
     async retract(
       account: string,
-      isMeant: (value: string, decision: DecisionFacts) => boolean,
+      matches: (value: string, decision: DecisionFacts) => boolean,
     ): Promise<Result<number>> {
       const atMs = Math.floor(clock.now());
       const meant: Decision[] = [];
       for (const [value, { type, atMs: madeAtMs, untilMs, origin, scenario }] of bans.of(account)
         ?.active ?? []) {
         const decision = { value, type, atMs: madeAtMs, untilMs, origin, scenario };
-        if (untilMs > atMs && isMeant(value, decision)) meant.push(decision);
+        if (untilMs > atMs && matches(value, decision)) meant.push(decision);
       }
       for (let at = 0; at < meant.length; at += perCommitMax) {
         const ended = { account, atMs, decisions: meant.slice(at, at + perCommitMax) };

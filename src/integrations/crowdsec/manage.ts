@@ -149,8 +149,8 @@ export function createManager(options: {
       });
     },
     /** Returns the ranges of the manual entries that are meant. `bad_request`: they are too many for a request. */
-    async prefixesMatching(isMeant: DecisionMatcher): Promise<Result<readonly string[]>> {
-      const meant = [...(await entries())].filter(([value, one]) => isMeant(value, one));
+    async prefixesMatching(matches: DecisionMatcher): Promise<Result<readonly string[]>> {
+      const meant = [...(await entries())].filter(([value, one]) => matches(value, one));
       if (meant.length > managedMax) {
         return fail(
           'bad_request',

@@ -241,20 +241,20 @@ export async function openCrowdsec(needs: {
     return account === undefined ? undefined : bans.of(account);
   }
 
-  function isSparedAddress(family: 4 | 6, words: Uint32Array): boolean {
+  function isExemptAddress(family: 4 | 6, words: Uint32Array): boolean {
     const { allowlisted, knownGood } = judge(family, words, clock.now());
     return allowlisted || knownGood;
   }
-  function isSpared(prefix: Prefix): boolean {
+  function isExempt(prefix: Prefix): boolean {
     const { family, words, length } = prefix;
     return (
-      isSparedAddress(family, words) || (length < widthOf(family) && sparesAnyIn(prefix, index))
+      isExemptAddress(family, words) || (length < widthOf(family) && hasExemptIn(prefix, index))
     );
   }
-  const stored = createBanStore({ ...needs, isSpared });
+  const stored = createBanStore({ ...needs, isExempt });
   await stored.load();
   const { allowChanges, slotOf } = needs;
-  const stopBans = bans.start({ slotOf, isSpared, allowChanges });
+  const stopBans = bans.start({ slotOf, isExempt, allowChanges });
   const key = deriveKey(needs.masterKey, agentTokenKeyPurpose);
   const tokens = createAgentTokens({ key, clock, random });
   const agentCallers = createAgentCallers({ quotaGuard, callers, tokens, uses });
@@ -278,7 +278,7 @@ export async function openCrowdsec(needs: {
     for (const value of await needs.blocklist.between(asked)) {
       if (scheduler.shouldYield()) await scheduler.yield();
       const prefix = parsePrefix(value);
-      if (!prefix.ok || !isListableNetwork(prefix.value) || isSpared(prefix.value)) continue;
+      if (!prefix.ok || !isListableNetwork(prefix.value) || isExempt(prefix.value)) continue;
       found.set(value, { ...byScore, atMs, untilMs: Number.POSITIVE_INFINITY });
     }
     return found;
@@ -329,7 +329,7 @@ export async function openCrowdsec(needs: {
       agents: agentCallers,
       manager,
       ownOf,
-      isAllowed: (text) => isAllowed(text, index, isSparedAddress),
+      isAllowed: (text) => isAllowed(text, index, isExemptAddress),
     }),
   ];
   return {
@@ -369,7 +369,7 @@ async function allowedIn(prefix: Prefix, index: IpIndex, scheduler: Scheduler): 
 }
 
 /** Returns whether an allowlisted or known-good entry lies in a network or around it. */
-function sparesAnyIn(prefix: Prefix, index: IpIndex): boolean {
+function hasExemptIn(prefix: Prefix, index: IpIndex): boolean {
   return holdsAny(prefix, index, spared);
 }
 
@@ -390,12 +390,12 @@ function holdsAny(prefix: Prefix, index: IpIndex, flags: number): boolean {
 function isAllowed(
   text: string,
   index: IpIndex,
-  isSpared: (family: 4 | 6, words: Uint32Array) => boolean,
+  isExempt: (family: 4 | 6, words: Uint32Array) => boolean,
 ): boolean | undefined {
   const parsed = parsePrefix(text, 'mask');
   if (!parsed.ok) return undefined;
   const { family, words, length } = embeddedNetwork(parsed.value);
-  if (length === widthOf(family)) return isSpared(family, words);
+  if (length === widthOf(family)) return isExempt(family, words);
   const covering = new Int32Array(COVERING_MAX);
   const found = new Uint32Array(4);
   const count = index.covering(family, words, covering);

@@ -72,9 +72,9 @@ export function createCursors(max: number = cursorsMax, maxOfKey: number = perKe
     if (cursors.delete(client)) ofKey.change(keyOf(client), -1);
   }
 
-  function forgetQuietest(isMeant: (client: string) => boolean): void {
+  function forgetQuietest(matches: (client: string) => boolean): void {
     for (const client of cursors.keys()) {
-      if (!isMeant(client)) continue;
+      if (!matches(client)) continue;
       forget(client);
       return;
     }
@@ -449,9 +449,9 @@ async function renderOwn(
 ): Promise<Uint8Array[]> {
   const active = new Map(own?.active);
   const values = { ban: [] as string[], captcha: [] as string[] };
-  const isMeant = ([value, one]: readonly [string, AgentDecision]) =>
+  const matches = ([value, one]: readonly [string, AgentDecision]) =>
     one.untilMs > nowMs && banMatches(filter, value, one);
-  for (const [value, { type }] of await chosen(active, isMeant)) values[type].push(value);
+  for (const [value, { type }] of await chosen(active, matches)) values[type].push(value);
   return renderDecisions(
     [...values.ban, ...values.captcha],
     (value) => [byAgent(active.get(value)!)],
@@ -494,17 +494,17 @@ interface AgentValues {
 }
 
 /**
- * @param isSaid whether the answer has the value from the list, as one that is added
+ * @param isInAnswer whether the answer has the value from the list, as one that is added
  * @param released values of captchas that the list let go
  */
 async function agentValues(
   own: AgentDecisions,
-  isSaid: (value: string) => boolean,
+  isInAnswer: (value: string) => boolean,
   released: ReadonlySet<string>,
   { since, isWhole, isListed }: OwnAsked,
 ): Promise<AgentValues> {
   const isNews = ([value, { position }]: readonly [string, { readonly position: number }]) =>
-    position > since && !isSaid(value);
+    position > since && !isInAnswer(value);
   const over = (await chosen(own.ended, isNews)).map(([value]) => value);
   // Asked once: others get their turn meanwhile, and a value stands in one array.
   const listed = new Set(await chosen(over, isListed));
@@ -528,12 +528,12 @@ async function agentValues(
 }
 
 /** Returns those of them that are meant; others get their turn meanwhile. */
-async function chosen<T>(from: Iterable<T>, isMeant: (one: T) => boolean): Promise<T[]> {
+async function chosen<T>(from: Iterable<T>, matches: (one: T) => boolean): Promise<T[]> {
   const scheduler = createScheduler();
   const found: T[] = [];
   for (const one of from) {
     if (scheduler.shouldYield()) await scheduler.yield();
-    if (isMeant(one)) found.push(one);
+    if (matches(one)) found.push(one);
   }
   return found;
 }
@@ -617,8 +617,8 @@ async function withOwnBans(
   const listed = await renderDecisions(noted(), rows.added, { entriesMax });
   const isListed = (value: string) => asked.isListed(value) && isInList(value);
   const { removed: removedValues, released } = await releasedValues(byAgents, list.removed);
-  const isSaid = (value: string) => inBoth.has(value);
-  const values = await agentValues(byAgents, isSaid, released, { ...asked, isListed });
+  const isInAnswer = (value: string) => inBoth.has(value);
+  const values = await agentValues(byAgents, isInAnswer, released, { ...asked, isListed });
   const sent = new Set([...values.banned, ...values.back, ...values.gone]);
   function* releasedOrLost(): Generator<string> {
     yield* removedValues;

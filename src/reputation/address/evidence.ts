@@ -190,7 +190,7 @@ export function createEvidence(options: {
   }
 
   function manualEntry(node: number, entry: string): ListEvidence {
-    const said = contributions.listed[node]!;
+    const listed = contributions.listed[node]!;
     const end = contributions.detail[node]!;
     const setAt = contributions.newest[node]! * 1_000;
     return {
@@ -199,8 +199,8 @@ export function createEvidence(options: {
       group: undefined,
       entry,
       service: undefined,
-      confidence: said & 0xff,
-      category: said >>> 8 || undefined,
+      confidence: listed & 0xff,
+      category: listed >>> 8 || undefined,
       since: setAt,
       loadedAt: setAt,
       endsAt: end === 0 ? undefined : end * 1_000,

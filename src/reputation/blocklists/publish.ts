@@ -229,8 +229,8 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
       .catch((error: unknown) => log.warn({ err: error }, 'feeds: thread not ended'));
   }
 
-  /** @param isApart it counts on this node alone, and is not stored */
-  async function run(isApart = false): Promise<void> {
+  /** @param isLocal it counts on this node alone, and is not stored */
+  async function run(isLocal = false): Promise<void> {
     const startMs = clock.monotonicMs();
     const isFirst = builtHour < 0;
     const position = options.position();
@@ -248,10 +248,10 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
       }
       const built = await thread.build(nowMs);
       if (built !== undefined) {
-        builtRow = isApart ? undefined : await rows.persist(built);
+        builtRow = isLocal ? undefined : await rows.persist(built);
         serve(built);
       }
-      if (isApart) await rest();
+      if (isLocal) await rest();
       builtPosition = position;
       builtUrgent = urgent;
       builtHour = Math.floor(nowMs / hourMs);

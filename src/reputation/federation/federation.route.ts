@@ -184,7 +184,7 @@ export function federationRoutes(options: FederationRoutesOptions) {
     const key = published.head.length === 0 ? undefined : await options.keyLine();
     if (key === undefined) return off;
     const at = (path: string) => `${config.secureUrl}/federation/${path}`;
-    const said = {
+    const body = {
       origin: authority,
       key,
       access: config.federationAccess,
@@ -194,7 +194,7 @@ export function federationRoutes(options: FederationRoutesOptions) {
     };
     return answer(
       request,
-      Buffer.from(`${JSON.stringify(said, undefined, 2)}\n`),
+      Buffer.from(`${JSON.stringify(body, undefined, 2)}\n`),
       'application/json',
     );
   }

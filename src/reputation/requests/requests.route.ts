@@ -97,14 +97,14 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
   async function report(
     context: PersonRequest,
     slot: number,
-    said: Report,
+    report: Report,
   ): Promise<Failure | undefined> {
     if (!options.quotaGuard.spend(slot, quotaKind.write, 1)) return fail('quota_exceeded');
     const { clientIp } = context.request;
     const account = context.session!.accountId;
     const network = clientNetwork({ geo, check, clock }, clientIp);
     const reporter = { account, slot, country: clientCountry(geo, clientIp), network };
-    const saved = await reports.add(reporter, said);
+    const saved = await reports.add(reporter, report);
     if (!saved.ok) return saved;
     await options.catchUpTo(saved.value.seq);
     return undefined;
@@ -124,7 +124,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     }
     const categories = again.categories.join(',');
     if (categories === '') return refuse(fail('invalid_parameter', undefined, 'categories'));
-    const said = readReport(
+    const read = readReport(
       { ip, categories, comment: again.comment, timestamp: undefined },
       {
         now: clock.now(),
@@ -134,10 +134,10 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
         },
       },
     );
-    if (!said.ok) return refuse(said);
+    if (!read.ok) return refuse(read);
     const slot = slotIn(context);
     if (slot !== undefined) {
-      const failure = await report(context, slot, said.value);
+      const failure = await report(context, slot, read.value);
       return failure === undefined ? pageBuilder.go(context, `/ip/${ip}`) : refuse(failure);
     }
     if (answer !== undefined && (await answer.judge()) !== 'right') {
@@ -145,7 +145,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     }
     const waitSeconds = callers.take('tip', context.request);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
-    const { categories: mask, comment } = said.value;
+    const { categories: mask, comment } = read.value;
     const standing = isVerified(context) ? 'signed_in' : 'anyone';
     const network = options.networkTag(clientIp);
     const done = await anonymousReports.add(

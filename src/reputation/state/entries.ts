@@ -314,9 +314,9 @@ export function createEntries(options: {
     let strength = reporters < 2 ? strongest : sumOfStrengths(contributions, entry, strongest);
     if (rising !== 0 && reporters > 0) strength += contributions.strength[rising]!;
     if (ofPeers > 0) strength = sumOfTwo(strength, peers.evidenceOf(entry));
-    const isSaid = reporters > 0 || ofPeers > 0;
-    let ceiling = isSaid ? ceilingOfEntry(entry, seedScore, strength, after) : 0;
-    if (!isSaid) held[entry] = 0;
+    const hasReporters = reporters > 0 || ofPeers > 0;
+    let ceiling = hasReporters ? ceilingOfEntry(entry, seedScore, strength, after) : 0;
+    if (!hasReporters) held[entry] = 0;
     // A group that votes is one more that names the address, as a list is: the ceiling has just counted them.
     if (ofPeers > 0) listReports += count.count.groups;
     // An IPv4 /24: nobody reports it, its hosts made that of it.

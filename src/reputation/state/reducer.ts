@@ -135,13 +135,13 @@ export function createReducer(options: {
       return true;
     }
     const before = contributions.listed[node]!;
-    const isTwice = before >>> 8 === generation;
-    const kept = isTwice ? Math.max(score, before & 0xff) : score;
+    const isRepeated = before >>> 8 === generation;
+    const kept = isRepeated ? Math.max(score, before & 0xff) : score;
     contributions.listed[node] = (generation << 8) | kept;
     if (kept !== (before & 0xff) || contributions.newest[node] === 0) {
       contributions.newest[node] = Math.floor(at / 1_000);
     }
-    if (!isTwice || count - 1 > contributions.detail[node]!) setReports(node, count);
+    if (!isRepeated || count - 1 > contributions.detail[node]!) setReports(node, count);
     return true;
   }
 

@@ -118,8 +118,8 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
       challenged === true ? (challenges.make(context.request) ?? ('busy' as const)) : undefined;
     const work = challenged === 'work' ? challenges.signInWork : undefined;
     // The text above the challenge says what to do about a limit.
-    const isSaid = failure === undefined || failure.error === 'too_many_attempts';
-    const error = isSaid ? {} : { error: failureText(context.language, failure) };
+    const isExplained = failure === undefined || failure.error === 'too_many_attempts';
+    const error = isExplained ? {} : { error: failureText(context.language, failure) };
     const whole = { ...data, ...error, challenge, work, answerError };
     return show(context, whole, {
       failure,

@@ -158,8 +158,8 @@ const outcomeTexts: Readonly<Record<DeliveryOutcome, string>> = {
 function deliveryText(delivery: SiteDelivery | undefined): string {
   if (delivery === undefined) return 'not tried yet';
   const { outcome, failures } = delivery;
-  const said = outcomeTexts[outcome as DeliveryOutcome] ?? `answered ${outcome}`;
-  return failures === 0 ? said : `failing: ${said}; tries: ${failures}`;
+  const shown = outcomeTexts[outcome as DeliveryOutcome] ?? `answered ${outcome}`;
+  return failures === 0 ? shown : `failing: ${shown}; tries: ${failures}`;
 }
 
 export const siteNotices = operation({

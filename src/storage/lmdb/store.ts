@@ -188,7 +188,7 @@ function committedEvents({ events }: PreparedCommit, lastSeq: bigint): StoreEven
 }
 
 /** Returns true if all that it looks for are rows that no commit of its kind writes, and all that it writes are new. */
-function isApart({ isFirstTry, check, set, del, events }: PreparedCommit): boolean {
+function isIndependent({ isFirstTry, check, set, del, events }: PreparedCommit): boolean {
   return (
     isFirstTry &&
     events.length > 0 &&
@@ -210,7 +210,7 @@ function runCommit(
     queue.add({
       bytes,
       maintenance: false,
-      isApart: isApart(prepared),
+      isIndependent: isIndependent(prepared),
       run(context) {
         result = applyCommit(context, prepared);
       },

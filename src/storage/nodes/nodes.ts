@@ -245,8 +245,8 @@ export async function joinNodes(options: JoinOptions) {
   log.info({ node: id, upkeep: lease.fence() !== undefined }, 'node: joined');
   const beating = every(options.beatMs ?? beatMs, beat, {
     onFailure(err) {
-      const isAway = err instanceof StoreUnavailableError || isLost(err);
-      log[isAway ? 'debug' : 'warn']({ err }, 'node: no heartbeat');
+      const isUnavailable = err instanceof StoreUnavailableError || isLost(err);
+      log[isUnavailable ? 'debug' : 'warn']({ err }, 'node: no heartbeat');
     },
   });
 

@@ -510,8 +510,8 @@ function createPostgresTransactor(options: {
           session?.discard();
           throw error;
         }
-        const isAway = error instanceof StoreUnavailableError || isLost(error);
-        if (isAway) {
+        const isUnavailable = error instanceof StoreUnavailableError || isLost(error);
+        if (isUnavailable) {
           session?.discard();
           isUnknown ||= isSent;
           const isOver = isGivenUp() || clock.monotonicMs() - startMs > settleMs;

@@ -40,7 +40,7 @@ async function startNode(store: Store, clock: ReturnType<typeof manualClock>, se
       seq = event.seq;
     }
   }
-  const options = { store, clock, random: seededRandom(seed), bans, isSpared: () => false };
+  const options = { store, clock, random: seededRandom(seed), bans, isExempt: () => false };
   const stored = createBanStore({ ...options, catchUpTo: follow });
   await stored.load();
   return { bans, follow, save: stored.save };
@@ -134,7 +134,7 @@ it('a ban that another node renewed is not removed with the old one that this no
       return store.get(key);
     },
   };
-  const options = { store: late, clock, random: seededRandom(9), isSpared: () => false };
+  const options = { store: late, clock, random: seededRandom(9), isExempt: () => false };
   const more = ['45.12.2.1', '45.12.2.2', '45.12.2.3', '45.12.2.4'];
   const forgetting = createBanStore({ ...options, bans: here.bans, catchUpTo: here.follow });
   value(await forgetting.save('a', wantedBans(more)));

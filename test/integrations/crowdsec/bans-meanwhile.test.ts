@@ -23,7 +23,7 @@ function setUp() {
   const bans = createBans({ clock, shared: createBanTable(64) });
   const stop = bans.start({
     slotOf: () => 3,
-    isSpared: (prefix) => spared.has(formatNetwork(prefix)),
+    isExempt: (prefix) => spared.has(formatNetwork(prefix)),
     allowChanges: () => spared.size,
   });
   /** What happens while the list is waited for, while its length is asked, and among its rows. */

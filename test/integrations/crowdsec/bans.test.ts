@@ -30,7 +30,7 @@ function setUp(perAccountMax = 10) {
   const bans = createBans({ clock, shared, perAccountMax });
   const stop = bans.start({
     slotOf: (account) => slots.get(account),
-    isSpared: (prefix) => allowed.has(formatNetwork(prefix)),
+    isExempt: (prefix) => allowed.has(formatNetwork(prefix)),
     allowChanges: () => allowChanges,
   });
   const ban = (account: string, ...addresses: string[]) =>

@@ -455,8 +455,8 @@ function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split, bloc
     const ofTier = limit === undefined ? byTier.get(tier)! : worst(limit, choice.family);
     const split = feed.content === 'exits' ? exits : ofTier;
     const rows = family === 4 ? split.four : split.six;
-    const isSpared = feed.style !== 'plain' && rowCount(rows) > largeFrom;
-    if (!choice.aggregated && !isSpared) return rows;
+    const isTooLong = feed.style !== 'plain' && rowCount(rows) > largeFrom;
+    if (!choice.aggregated && !isTooLong) return rows;
     const known = aggregated.get(rows) ?? aggregate(rows);
     aggregated.set(rows, known);
     return known;

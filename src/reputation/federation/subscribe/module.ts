@@ -302,8 +302,8 @@ export function createPeerPoller(options: PollOptions) {
       const isStrange = peer.held === 'strange key';
       const isChanged = waiting?.hasChanged ?? false;
       const waits = isChanged ? 'what was accepted has changed and waits anew' : 'new rows wait';
-      const said = isStrange ? 'a strange key signs' : `${waits} for the operator`;
-      log.warn({ ...facts, reason: peer.held }, `peers: ${said}`);
+      const why = isStrange ? 'a strange key signs' : `${waits} for the operator`;
+      log.warn({ ...facts, reason: peer.held }, `peers: ${why}`);
     } else if (peer.failure !== '' && peer.failure !== before.failure) {
       log.warn({ ...facts, reason: peer.failure }, 'peers: a peer was not read');
     }

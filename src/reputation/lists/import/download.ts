@@ -253,10 +253,10 @@ export class BusyServerError extends OperatorError {
  */
 export function retryAfterMs(status: number, text: string | undefined, now: number): number {
   if ((status !== 429 && status !== 503) || text === undefined) return 0;
-  const said = text.trim();
-  const waitMs = /^\d{1,15}$/.test(said)
-    ? Number(said) * 1_000
-    : (parseHttpDate(said, () => now) ?? now) - now;
+  const value = text.trim();
+  const waitMs = /^\d{1,15}$/.test(value)
+    ? Number(value) * 1_000
+    : (parseHttpDate(value, () => now) ?? now) - now;
   return Math.min(retryAfterMsMax, Math.max(0, waitMs));
 }
 

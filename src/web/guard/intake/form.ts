@@ -167,8 +167,8 @@ async function readMultipart(body: Uint8Array, contentType: string): Promise<Val
     const text = repairUtf8(data);
     const isSound =
       repaired.includes(name) || !(text.includes('\0') || (isDamaged && text.includes(mark)));
-    const isTwice = before !== undefined && !lists.includes(name);
-    if (!isSound || isTwice) {
+    const isRepeated = before !== undefined && !lists.includes(name);
+    if (!isSound || isRepeated) {
       const detail = `The ${name.slice(0, 60)} parameter is invalid or given twice.`;
       return fail('invalid_parameter', detail, 'body');
     }
