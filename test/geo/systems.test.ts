@@ -125,6 +125,29 @@ test('the thread that read the file ends with it, and the index answers on', asy
   await systems.close();
 });
 
+test('a stop while the index is made is no fault', async () => {
+  const failures: unknown[] = [];
+  let terminate = (_: Error) => {};
+  let builds = 0;
+  const systems = openSystems({
+    asnMmdbPath: '/nowhere',
+    clock: manualClock(0),
+    onFailure: (error) => failures.push(error),
+    build: () => {
+      builds++;
+      return new Promise((_, reject) => {
+        terminate = reject;
+      });
+    },
+  });
+  const asked = systems.rangesOf(7);
+  assert.equal(builds, 1);
+  await systems.close();
+  terminate(new Error('Terminating worker thread'));
+  assert.equal(await asked, undefined);
+  assert.deepEqual(failures, []);
+});
+
 test('the index is made before anybody asks, once, and a fault there is said and ends nothing', async () => {
   const bytes = build({ kind: 'provider', origin: 'default', format: 'csv', paths: [] });
   const failures: unknown[] = [];

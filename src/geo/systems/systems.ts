@@ -52,7 +52,8 @@ export function openSystems(options: {
       await thread.close();
     } catch (error) {
       failedAt = clock.now();
-      onFailure(error);
+      // A stop ends the thread at its work.
+      if (!thread.isClosed()) onFailure(error);
     } finally {
       making = undefined;
     }
