@@ -1072,7 +1072,7 @@ const consoleFr: ConsoleCatalogue = {
     anon: 'Liste de sorties chargée',
     'known-good': 'Liste d’adresses réputées sûres chargée',
     backup: 'Sauvegarde écrite',
-    'mail test': 'E-mail d’essai envoyé',
+    'mail test': 'E-mail de test envoyé',
     'peer add': 'Pair ajouté',
     'peer set': 'Pair modifié',
     'peer accept': 'Lignes acceptées de',
@@ -1235,29 +1235,29 @@ const consoleFr: ConsoleCatalogue = {
     waiting: 'Demandes de retrait',
     tips: 'Signalements anonymes',
     about: {
-      entries: 'Adresses et réseaux avec un score ou une marque. 0 : aucune liste chargée.',
-      threads: 'Ils répondent aux requêtes. Un par cœur est normal : HTTP_THREADS.',
+      entries: 'Adresses et réseaux avec un score ou une marque. 0 : aucune liste chargée.',
+      threads: 'Ils répondent aux requêtes. Un par cœur est normal : HTTP_THREADS.',
       waiting: 'Des propriétaires attendent votre décision.',
       tips: 'Ils ne comptent qu’après votre décision.',
-      started: 'Un démarrage que personne n’a demandé : cherchez la cause dans le journal.',
+      started: 'Un démarrage que personne n’a demandé : cherchez la cause dans le journal.',
       version: 'Le programme en service ici.',
       errors:
-        'La normale est 0. Une ligne est un chemin qui a répondu 5xx ; le journal donne chaque cause.',
+        'La normale est 0. Une ligne est un chemin qui a répondu 5xx ; le journal donne chaque cause.',
       codes:
-        'Les erreurs des appelants sont normales. Une hausse rapide : client mal réglé ou attaque.',
+        'Les erreurs des appelants sont normales. Une hausse rapide : client mal réglé ou attaque.',
       store:
-        'Sans écritures : disque plein ou défaillant. Les vérifications continuent, les changements sont refusés.',
+        'Sans écritures : disque plein ou défaillant. Les vérifications continuent, les changements sont refusés.',
       applied: 'Changements lus depuis le premier démarrage. Chacun s’ajoute.',
-      checkpoint: 'Suit le chiffre précédent. Un écart qui ne fait que croître : voir le journal.',
+      checkpoint: 'Suit le chiffre précédent. Un écart qui ne fait que croître : voir le journal.',
       resident: 'Toute la mémoire du serveur. Stable une fois les listes chargées.',
-      heap: 'Monte et descend. Une hausse sur plusieurs jours est un défaut : signalez-le.',
+      heap: 'Monte et descend. Une hausse sur plusieurs jours est un défaut : signalez-le.',
       index: 'Croît avec les lignes de vos listes.',
       pauses:
-        'Pendant une pause, les requêtes du thread attendent. Moins de 200 ms est normal. Plus, et souvent : la machine est surchargée.',
+        'Pendant une pause, les requêtes du thread attendent. Moins de 200 ms est normal. Plus, et souvent : la machine est surchargée.',
       tables:
-        'Chacune a une limite : personne ne peut remplir la mémoire. Moins de 80 % est normal. docs/OPERATIONS.md dit ce que fait une table pleine.',
+        'Chacune a une limite : personne ne peut remplir la mémoire. Moins de 80 % est normal. docs/OPERATIONS.md dit ce que fait une table pleine.',
       reports:
-        'Les signalements acceptés. Un pic soudain : une attaque, ou un client qui signale tout.',
+        'Les signalements acceptés. Un pic soudain : une attaque, ou un client qui signale tout.',
       checks: 'Les vérifications se font en mémoire. Un p99 de quelques millisecondes est normal.',
       did: 'Seuls des refus en forte hausse méritent un regard.',
     },
@@ -1342,8 +1342,8 @@ const consoleFr: ConsoleCatalogue = {
     geo: 'Données de pays et de réseaux',
     geoOld: 'plus de deux mois',
     geoOf: (day, ago) => `Les données sont du ${day} : ${ago}.`,
-    testMail: 'Envoyer un e-mail d’essai',
-    testTitle: 'E-mail d’essai',
+    testMail: 'Envoyer un e-mail de test',
+    testTitle: 'E-mail de test',
     testHint: (address) =>
       `Il part à ${address}. Cette page dit ensuite si le serveur de messagerie l’a accepté. Sans SMTP_URL, il va dans la boîte d’envoi du dossier de données.`,
     ways: {
@@ -1389,7 +1389,7 @@ const consoleFr: ConsoleCatalogue = {
     userHint: 'Sous la forme « nom:mot de passe ».',
     typeAgain: 'Retapez-le : cette page ne le garde pas.',
     preview: 'Aperçu',
-    wouldLoad: (rows, blocked) => `${lignesDe(rows)}, à bloquer : ${blocked}.`,
+    wouldLoad: (rows, blocked) => `${lignesDe(rows)}, à bloquer : ${blocked}.`,
     nothingYet: 'Rien n’est encore chargé.',
     recognised: (format) => `Format reconnu : ${format}.`,
     badLines: (lines) => `Lignes illisibles : ${lines}.`,
@@ -1418,7 +1418,7 @@ const consoleFr: ConsoleCatalogue = {
       fewest: 'Très peu de faux positifs',
       few: 'Peu de faux positifs',
       some: 'Quelques faux positifs',
-      many: 'Humains aussi : à vérifier',
+      many: 'Humains aussi : à vérifier',
     },
     about: {
       'spamhaus-drop': 'Réseaux détournés. Gratuit ; source à citer.',
@@ -1523,9 +1523,9 @@ const consoleFr: ConsoleCatalogue = {
   },
   person: {
     ledes: {
-      active: 'Actif : les connexions et les clés fonctionnent.',
-      disabled: 'Désactivé : ni les connexions ni les clés ne fonctionnent.',
-      unverified: 'Non vérifié : l’e-mail n’est pas encore confirmé.',
+      active: 'Actif : les connexions et les clés fonctionnent.',
+      disabled: 'Désactivé : ni les connexions ni les clés ne fonctionnent.',
+      unverified: 'Non vérifié : l’e-mail n’est pas encore confirmé.',
     },
     isOperator: 'C’est un opérateur.',
     facts: 'Compte',
@@ -1652,7 +1652,7 @@ const consoleFr: ConsoleCatalogue = {
       outcome: 'Dernier essai',
       untried: 'pas encore essayé',
       answered: (status) => `il a répondu ${status}`,
-      failing: (said, times) => `en échec : ${said}, ${times} ×`,
+      failing: (said, times) => `en échec : ${said}, ${times} ×`,
       outcomes: {
         delivered: 'reçu',
         refused: 'il en a refusé un (400)',
@@ -1845,7 +1845,7 @@ const consoleFr: ConsoleCatalogue = {
     addTitle: 'Définir une règle',
     first: (count) => `Voici les ${count} premières. « portcullis entry list » les montre toutes.`,
     networks: (count) => `réseaux : ${count}`,
-    unwritten: 'ses réseaux ne sont pas encore ajoutés ; si cela dure, le journal dit pourquoi',
+    unwritten: 'ses réseaux ne sont pas encore ajoutés ; si cela dure, le journal dit pourquoi',
     empty: 'aucun réseau connu ici',
   },
   allow: {
@@ -1872,7 +1872,7 @@ const consoleFr: ConsoleCatalogue = {
     change: 'Changement',
     result: 'Résultat',
     results: { done: 'fait', failed: 'échec', unfinished: 'inachevé' },
-    tried: { failed: 'Sans effet :', unfinished: 'Inachevé :' },
+    tried: { failed: 'Sans effet :', unfinished: 'Inachevé :' },
     leftOut: {
       '(refused)': '(saisie non valable)',
       '(not a network)': '(pas un réseau)',
@@ -1964,7 +1964,7 @@ const consoleFr: ConsoleCatalogue = {
       'format inconnu : indiquez-en un. Début du fichier : {}',
     'looks like {}, not like {}; read it with {} {}': 'ressemble à {}, pas à {}',
     'no usable row; of its {} addresses none is public':
-      'aucune ligne utilisable ; ses {} adresses ne sont pas publiques',
+      'aucune ligne utilisable ; ses {} adresses ne sont pas publiques',
     'no usable row; is {} right? ({})': 'aucune ligne utilisable ; vérifiez le format ({2})',
     'no usable row; it looks like {}: is {} right? ({})':
       'aucune ligne utilisable ; on dirait le format {} ({3})',
@@ -2007,7 +2007,7 @@ const consoleFr: ConsoleCatalogue = {
     'there are {} sources, which is the most': 'il y a déjà {} listes, le maximum',
     'there is a peer {} already': 'le pair {} existe déjà',
     'the key is that of the peer {}: two names are one vote':
-      'c’est la clé du pair {} : deux noms, un seul vote',
+      'c’est la clé du pair {} : deux noms, un seul vote',
     'there are {} peers, which is the most': 'il y a déjà {} pairs, le maximum',
     'it is not the line of a key': 'ce n’est pas une clé de pair',
     'it must be a whole number from {} to {}': 'indiquez un nombre entier de {} à {}',

@@ -58,7 +58,7 @@ export const accountEn = {
   overview: {
     title: 'At a glance',
     none: { keys: 'None', sites: 'None' },
-    noKeys: 'Programs need one to check addresses and to report.',
+    noKeys: 'Programs need one to check and report addresses.',
     unused: 'Not used in the last 24 hours.',
     use: (reads: string, writes: string) => `In 24 hours: checks ${reads}, reports ${writes}.`,
     sites: 'They can read parts of your profile.',
@@ -149,7 +149,7 @@ export const accountEn = {
       region: 'At most 100 characters, at least one of them visible.',
       postal_code: 'At most 20 characters, at least one of them visible.',
       country: 'Choose a country from the list.',
-      birthdate: 'Enter a date such as 1990-12-31, not in the future and under 130 years ago.',
+      birthdate: 'Enter a past date such as 1990-12-31, less than 130 years ago.',
       liquid_glass: 'Either on or off.',
       email: 'That isn’t an email address, or it’s the one you have.',
       phone:
@@ -164,7 +164,7 @@ export const accountEn = {
     none: 'You have no API key yet.',
     create: 'Create a key',
     rotate: 'Replace the key',
-    rotateHint: 'A replacement is a second key at once. The old one works for another 24 hours.',
+    rotateHint: 'You get a second key at once. The old one works for another 24 hours.',
     two: 'Two keys work right now. Revoke one before you create another.',
     reveal: 'Show the key',
     revoke: 'Revoke key',
@@ -219,7 +219,7 @@ export const accountEn = {
       created: 'Created',
       actions: 'Actions',
     },
-    siteLevelHint: 'The least that everyone must do. Suspects must do more.',
+    siteLevelHint: 'The least that everyone must do. Suspicious visitors must do more.',
     siteLevels: {
       silent: 'Silent, in the background',
       easy: 'An easy picture',
@@ -249,7 +249,7 @@ export const accountEn = {
     passwordHint: '8 to 256 characters. All other sessions end.',
     passwordChange: 'Change password',
     passwordErrors: {
-      length: 'A password has 8 to 256 characters.',
+      length: 'Use 8 to 256 characters.',
       weak: 'This password is easy to guess. Avoid your address, this service’s name, and a season or month with a year. Use several unrelated words, or a password manager.',
     },
     totpTitle: 'Second factor',
@@ -280,7 +280,7 @@ export const accountEn = {
     passkeyAdd: 'Add a passkey',
     passkeyUnnamed: 'Passkey without a name',
     passkeyRemove: 'Remove passkey',
-    passkeyNoScript: 'Passkeys need a browser that runs scripts and knows WebAuthn.',
+    passkeyNoScript: 'Passkeys need a browser with scripts and WebAuthn.',
     passkeyFailed: 'The passkey was not accepted. Nothing was changed.',
     passkeyErrors: {
       known:
@@ -288,11 +288,11 @@ export const accountEn = {
       unfit:
         'This key can’t keep a passkey, or has no PIN, fingerprint or face to unlock it. Set up a PIN for it in the settings of your device, or use another one.',
       denied:
-        'Your device created no passkey. The request was closed or took too long, or the key has no PIN or no room left. Set up a PIN if it has none, and try again.',
+        'Your device didn’t create a passkey. Perhaps the request was closed or took too long, or the key has no PIN or no room left. Set up a PIN if it has none, and try again.',
       address:
         'Passkeys can’t be created under this address of the service. Open the service under its own address.',
       unreachable: 'The service could not be reached. Check your connection and try again.',
-      stale: 'You confirmed it’s you too long ago, or this page is outdated. Reload the page.',
+      stale: 'Your last confirmation is too old, or this page is outdated. Reload the page.',
       many: 'Too many changes at once. Try again in a while.',
     },
     passkeyColumns: {
@@ -373,7 +373,7 @@ export const accountEn = {
     title: 'Confirm it’s you',
     text: 'Only you may see the next page.',
     password: 'Your password',
-    code: 'Code of your second factor',
+    code: 'Code from your second factor',
     submit: 'Continue',
     passkey: 'Use a passkey',
     wrong: 'That didn’t match. Try again.',
@@ -405,8 +405,8 @@ export const accountEn = {
     },
   },
   data: {
-    lede: 'It’s all yours: take a copy, or delete it.',
-    exportTitle: 'Take a copy',
+    lede: 'It’s all yours: download a copy, or delete it.',
+    exportTitle: 'Download a copy',
     exportText:
       'One JSON file with your profile, sites, sessions, security log, keys without secrets, and reports.',
     exportButton: 'Download my data',
@@ -421,7 +421,7 @@ export const accountEn = {
       'Nothing was deleted: you are the last operator who can sign in here. Make another account an operator first.',
     deletedTitle: 'Your account is deleted',
     deletedText:
-      'Everything about you is being removed. It takes seconds, or minutes if there is a lot. After that you can register again.',
+      'Everything about you is being removed. It takes a few seconds, or minutes if there is a lot. After that, you can register again.',
   },
 };
 
@@ -446,14 +446,14 @@ export const accountFr: AccountCatalogue = {
     avatar_saved: 'Votre photo est enregistrée.',
     avatar_removed: 'Votre photo est supprimée.',
     email_sent:
-      'Un lien part vers la nouvelle adresse. Le changement prend effet dès que vous l’ouvrez.',
-    phone_sent: 'Un code part vers votre téléphone.',
+      'Un lien a été envoyé à la nouvelle adresse. Le changement prend effet dès que vous l’ouvrez.',
+    phone_sent: 'Un code a été envoyé à votre téléphone.',
     phone_verified: 'Votre numéro de téléphone est confirmé.',
     phone_removed: 'Votre numéro de téléphone est supprimé.',
     key_renamed: 'La clé est renommée.',
     key_revoked: 'La clé est révoquée. Elle ne fonctionne plus.',
-    report_taken_back: 'Vos signalements sur l’adresse sont retirés.',
-    webhook_tested: 'Un test est en route. Revenez dans un instant.',
+    report_taken_back: 'Vos signalements de cette adresse sont retirés.',
+    webhook_tested: 'Le test est envoyé. Revenez dans un instant.',
     webhook_removed: 'Le webhook est supprimé.',
     site_key_made: 'La clé de site est prête.',
     site_key_revoked: 'La clé de site est révoquée.',
@@ -463,7 +463,7 @@ export const accountFr: AccountCatalogue = {
     passkey_added: 'La clé d’accès est prête.',
     passkey_removed: 'La clé d’accès est supprimée.',
     session_ended: 'La session est fermée.',
-    trust_ended: 'Ce navigateur n’a plus votre confiance.',
+    trust_ended: 'Ce navigateur n’est plus de confiance.',
     sessions_ended: 'Toutes les autres sessions sont fermées.',
     site_revoked: 'Le site ne peut plus lire votre profil.',
   },
@@ -478,9 +478,9 @@ export const accountFr: AccountCatalogue = {
   overview: {
     title: 'En un coup d’œil',
     none: { keys: 'Aucune', sites: 'Aucun' },
-    noKeys: 'Il en faut une aux programmes pour vérifier des adresses et signaler.',
+    noKeys: 'Vos programmes en ont besoin pour vérifier et signaler des adresses.',
     unused: 'Aucune utilisation en 24 heures.',
-    use: (reads, writes) => `En 24 heures : vérifications ${reads}, signalements ${writes}.`,
+    use: (reads, writes) => `Sur 24 heures : vérifications ${reads}, signalements ${writes}.`,
     sites: 'Ils peuvent lire des parties de votre profil.',
     noSites: 'Vous ne vous êtes encore connecté nulle part avec ce compte.',
     proofs: (passkeys, secondFactor, sessions) =>
@@ -527,7 +527,7 @@ export const accountFr: AccountCatalogue = {
     nickname: 'Pseudonyme',
     birthdate: 'Date de naissance',
     ageVerified: 'Confirmée par l’opérateur',
-    ageLost: 'Elle a été confirmée par l’opérateur. Un changement annule la confirmation.',
+    ageLost: 'L’opérateur l’a confirmée. Toute modification annule cette confirmation.',
     addressTitle: 'Adresse postale',
     street: 'Rue et numéro',
     locality: 'Ville',
@@ -548,7 +548,7 @@ export const accountFr: AccountCatalogue = {
     emailTitle: 'E-mail',
     emailNew: 'Nouvelle adresse e-mail',
     emailHint:
-      'Un lien part vers la nouvelle adresse. Rien ne change tant que vous ne l’ouvrez pas.',
+      'Un lien est envoyé à la nouvelle adresse. Rien ne change tant que vous ne l’ouvrez pas.',
     emailSend: 'Envoyer le lien',
     phoneTitle: 'Téléphone',
     phone: 'Numéro de téléphone',
@@ -564,7 +564,7 @@ export const accountFr: AccountCatalogue = {
     plans: { free: 'Gratuite', plus: 'Plus' },
     planText: 'Choisie par l’opérateur de ce service.',
     identifier: 'Identifiant public',
-    identifierHint: 'Les sites vous reconnaissent par lui. Il ne dit rien de vous.',
+    identifierHint: 'Il permet aux sites de vous reconnaître. Il ne dit rien de vous.',
     hidden: (at) =>
       `Il y a un caractère invisible (${at.code}) en position ${at.place}${at.before === '' ? '' : `, après « ${at.before} »`}. Effacez-le à cet endroit, ou retapez le texte.`,
     errors: {
@@ -599,8 +599,8 @@ export const accountFr: AccountCatalogue = {
     sure: {
       title: 'Révoquer cette clé ?',
       text: (id) =>
-        `La clé ${id} cesse aussitôt de fonctionner, partout où elle sert. Rien ne peut la rétablir.`,
-      submit: 'Révoquer la clé',
+        `La clé ${id} cesse aussitôt de fonctionner, partout où elle sert. C’est définitif.`,
+      submit: 'Révoquer la clé définitivement',
       keep: 'Garder la clé',
     },
     active: 'Active',
@@ -608,7 +608,7 @@ export const accountFr: AccountCatalogue = {
     columns: { id: 'Clé', created: 'Créée', state: 'État', actions: 'Actions' },
     shownTitle: 'Votre clé',
     shown:
-      'Qui la possède peut utiliser votre quota et signaler en votre nom. Ne l’écrivez pas dans du code.',
+      'Quiconque la possède peut utiliser votre quota et signaler en votre nom. Ne la laissez pas dans du code.',
     standingTitle: 'Confiance et quotas',
     trust: 'Confiance',
     trustText:
@@ -618,7 +618,7 @@ export const accountFr: AccountCatalogue = {
     writes: 'Signalements par minute',
     left: (left) =>
       `${left} encore ${isSingularInFrench(left) ? 'possible' : 'possibles'} cette minute`,
-    notYet: 'Ils commencent avec votre première clé d’API.',
+    notYet: 'Ils apparaissent avec votre première clé d’API.',
     usageTitle: 'Dernières 24 heures',
     usageReads: (total) =>
       `${total} ${isSingularInFrench(total) ? 'adresse vérifiée' : 'adresses vérifiées'} ces dernières 24 heures`,
@@ -639,10 +639,10 @@ export const accountFr: AccountCatalogue = {
     siteFull: 'Vous avez atteint le maximum de clés de site. Révoquez-en une d’abord.',
     siteHosts: 'Noms d’hôte',
     siteHostsHint:
-      'Séparés par des espaces, comme example.com. Sous-domaines compris. Vide : tout hôte.',
-    siteAnyHost: 'Tout hôte',
+      'Séparés par des espaces, comme example.com. Sous-domaines compris. Vide : n’importe quel hôte.',
+    siteAnyHost: 'N’importe quel hôte',
     siteCreate: 'Créer une clé de site',
-    siteLevelHint: 'Le minimum pour tous. Les suspects doivent en faire plus.',
+    siteLevelHint: 'Le minimum pour tous. Les visiteurs suspects doivent en faire plus.',
     siteLevels: {
       silent: 'Silencieux, en arrière-plan',
       easy: 'Une image facile',
@@ -666,7 +666,7 @@ export const accountFr: AccountCatalogue = {
     lede: 'Comment vous vous connectez, et où vous êtes connecté.',
     dueTitle: 'Ajoutez une clé d’accès ou un second facteur',
     dueText:
-      'Il vous faut une clé d’accès ou une application d’authentification pour continuer. Configurez l’une des deux ci-dessous, puis vous reprenez là où vous alliez.',
+      'Il vous faut une clé d’accès ou une application d’authentification pour continuer. Configurez l’une des deux ci-dessous, puis vous reprendrez là où vous en étiez.',
     freshNeeded: 'Confirmez votre identité pour voir et changer ces réglages.',
     freshButton: 'Confirmer mon identité',
     passwordTitle: 'Mot de passe',
@@ -678,7 +678,7 @@ export const accountFr: AccountCatalogue = {
     passwordHint: '8 à 256 caractères. Toutes les autres sessions se ferment.',
     passwordChange: 'Changer le mot de passe',
     passwordErrors: {
-      length: 'Un mot de passe a 8 à 256 caractères.',
+      length: 'Choisissez 8 à 256 caractères.',
       weak: 'Ce mot de passe se devine facilement. Évitez votre adresse, le nom de ce service, et une saison ou un mois avec une année. Prenez plusieurs mots sans lien, ou un gestionnaire de mots de passe.',
     },
     totpTitle: 'Second facteur',
@@ -691,7 +691,7 @@ export const accountFr: AccountCatalogue = {
         : `Il reste ${formatted} codes de secours.`,
     totpBegin: 'Configurer le second facteur',
     totpScan:
-      'Scannez cette image avec une application d’authentification, puis saisissez le code qu’elle montre.',
+      'Scannez cette image avec une application d’authentification, puis saisissez le code qu’elle affiche.',
     totpQr: 'Code QR avec le secret ci-dessous',
     totpSecret: 'Ou saisissez ce secret dans l’application',
     totpCode: 'Code de l’application',
@@ -699,7 +699,7 @@ export const accountFr: AccountCatalogue = {
     totpCodeError:
       'Ce code est incorrect. Vérifiez l’heure de votre téléphone et prenez le code le plus récent.',
     totpEnable: 'Activer le second facteur',
-    totpRenew: 'Créer de nouveaux codes',
+    totpRenew: 'Créer de nouveaux codes de secours',
     totpDisable: 'Désactiver le second facteur',
     backupTitle: 'Vos codes de secours',
     backupText:
@@ -729,7 +729,7 @@ export const accountFr: AccountCatalogue = {
       unreachable: 'Le service est injoignable. Vérifiez votre connexion et réessayez.',
       stale:
         'Votre dernière confirmation est trop ancienne, ou la page est périmée. Rechargez la page.',
-      many: 'Trop de changements à la fois. Réessayez dans un moment.',
+      many: 'Trop de changements d’un coup. Réessayez un peu plus tard.',
     },
     passkeyColumns: {
       name: 'Clé d’accès',
@@ -812,7 +812,7 @@ export const accountFr: AccountCatalogue = {
     code: 'Code de votre second facteur',
     submit: 'Continuer',
     passkey: 'Utiliser une clé d’accès',
-    wrong: 'Cela ne correspond pas. Réessayez.',
+    wrong: 'Ce n’est pas le bon. Réessayez.',
     wrongOfTwo: 'Le mot de passe ou le code est incorrect. Un code ne sert qu’une fois.',
     passkeyNeeded:
       'Votre compte a une clé d’accès, nécessaire ici. Un mot de passe seul ne suffit pas.',
@@ -858,7 +858,7 @@ export const accountFr: AccountCatalogue = {
       'Rien n’a été supprimé : vous êtes le dernier opérateur qui puisse se connecter ici. Donnez d’abord le rôle d’opérateur à un autre compte.',
     deletedTitle: 'Votre compte est supprimé',
     deletedText:
-      'Tout ce qui vous concerne est en cours de suppression. Cela prend des secondes, ou des minutes s’il y en a beaucoup. Ensuite, vous pourrez vous inscrire de nouveau.',
+      'Tout ce qui vous concerne est en cours de suppression. Cela prend quelques secondes, ou quelques minutes s’il y en a beaucoup. Ensuite, vous pourrez vous réinscrire.',
   },
 };
 
@@ -927,7 +927,7 @@ export const automationEn = {
     keep: 'Keep report',
   },
   webhooks: {
-    lede: 'Your server learns when your addresses get listed, and when they leave.',
+    lede: 'Your server learns when your addresses get listed or delisted.',
     makeTitle: 'Add a webhook',
     text: 'We send a signed POST when a score reaches the threshold, and when it falls below.',
     docs: 'How to verify it',
@@ -935,9 +935,9 @@ export const automationEn = {
     urlHint: 'https, reachable from the Internet. Redirects are not followed.',
     watches: 'Watched addresses',
     watchesHint:
-      'Up to 20 addresses and networks, separated by spaces. IPv4 networks from /16 on, IPv6 from /32 on. The highest score in a network counts.',
+      'Up to 20 addresses and networks, separated by spaces. IPv4 networks can be as large as /16, IPv6 as large as /32. The highest score in a network counts.',
     threshold: 'Threshold',
-    thresholdHint: 'A score from 1 to 100. From 75 on an address is malicious.',
+    thresholdHint: 'A score from 1 to 100. At 75 or more, an address is malicious.',
     errors: {
       url: 'That isn’t a public http(s) address.',
       watches: 'Addresses and networks only, such as 192.0.2.7 or 198.51.100.0/24; 20 at most.',
@@ -950,7 +950,7 @@ export const automationEn = {
       'Your server verifies deliveries with this secret. Copy it now; you won’t see it again.',
     listed: 'listed',
     delivered: 'Delivered',
-    waiting: (waiting: string, dropped: string) => `waiting ${waiting}, given up ${dropped}`,
+    waiting: (waiting: string, dropped: string) => `${waiting} waiting, ${dropped} given up`,
     last: 'Last delivery',
     notTried: 'No delivery yet',
     answered: (status: string) => `your server answered ${status}`,
@@ -985,7 +985,7 @@ export const automationFr: AutomationCatalogue = {
     nameHint:
       'Lettres, chiffres, points, tirets et tirets bas, 64 au plus, par exemple firewall-1.',
     nameError:
-      'De 1 à 64 lettres, chiffres, points, tirets et tirets bas, avec une lettre ou un chiffre en tête.',
+      'De 1 à 64 lettres, chiffres, points, tirets et tirets bas ; d’abord une lettre ou un chiffre.',
     nameStrange: (at) =>
       at.shown === ''
         ? `Il y a un caractère invisible (${at.code}) en position ${at.place}.`
@@ -1030,7 +1030,7 @@ export const automationFr: AutomationCatalogue = {
     newest: 'Signalements les plus récents',
     sureTitle: 'Retirer ce signalement ?',
     sureText: (address) =>
-      `Vos signalements sur ${address} disparaissent, et son score est recalculé. Cela coûte un signalement de votre quota, mais pas de confiance.`,
+      `Vos signalements de ${address} sont supprimés, et son score est recalculé. Cela utilise un signalement de votre quota, sans nuire à votre confiance.`,
     keep: 'Garder le signalement',
   },
   webhooks: {
@@ -1042,7 +1042,7 @@ export const automationFr: AutomationCatalogue = {
     urlHint: 'https, joignable depuis Internet. Les redirections ne sont pas suivies.',
     watches: 'Adresses surveillées',
     watchesHint:
-      'Jusqu’à 20 adresses et réseaux, séparés par des espaces ; réseaux IPv4 à partir de /16, IPv6 à partir de /32. Pour un réseau, le score le plus haut compte.',
+      'Jusqu’à 20 adresses et réseaux, séparés par des espaces ; réseaux IPv4 de /16 au plus, IPv6 de /32 au plus. Pour un réseau, le score le plus haut compte.',
     threshold: 'Seuil',
     thresholdHint: 'Un score de 1 à 100 ; dès 75, une adresse est malveillante.',
     errors: {
@@ -1058,7 +1058,7 @@ export const automationFr: AutomationCatalogue = {
       'Votre serveur vérifie les envois avec ce secret. Copiez-le : il ne s’affichera plus.',
     listed: 'listé',
     delivered: 'Envois livrés',
-    waiting: (waiting, dropped) => `en attente ${waiting}, abandonnés ${dropped}`,
+    waiting: (waiting, dropped) => `${waiting} en attente, ${dropped} sans succès`,
     last: 'Dernier envoi',
     notTried: 'Aucun envoi pour l’instant',
     answered: (status) => `votre serveur a répondu ${status}`,
@@ -1106,7 +1106,7 @@ type ReviewCatalogue = typeof reviewEn;
 
 export const reviewFr: ReviewCatalogue = {
   title: 'Vérifiez votre compte',
-  lede: 'Vous avez choisi un nouveau mot de passe par e-mail. Si quelqu’un d’autre a eu accès au compte, il a pu se garder une entrée. Décidez pour chaque élément ci-dessous. D’ici là, les clés d’accès ne fonctionnent pas et rien d’autre ne s’ouvre.',
+  lede: 'Vous avez choisi un nouveau mot de passe par e-mail. Si quelqu’un d’autre a eu accès au compte, il a pu se ménager un accès. Décidez pour chaque élément ci-dessous. D’ici là, les clés d’accès ne fonctionnent pas et rien d’autre ne s’ouvre.',
   passkeys: 'Clés d’accès',
   keys: 'Clés d’API',
   siteKeys: 'Clés de site pour le CAPTCHA',
@@ -1116,7 +1116,7 @@ export const reviewFr: ReviewCatalogue = {
   passkeyFacts: (created, used) => `Ajoutée le ${created}, utilisée le ${used}`,
   keyFacts: (created) => `Créée le ${created}. Elle sert à quiconque la possède.`,
   siteKeyFacts: (created, hosts) => `Créée le ${created}, pour ${hosts}`,
-  siteKeyAnyHost: 'tout hôte',
+  siteKeyAnyHost: 'n’importe quel hôte',
   siteFacts: (allowed, reads) => `Autorisé le ${allowed}. Peut lire : ${reads}`,
   siteReadsNothing: 'rien',
   otherSites: (count) =>

@@ -91,8 +91,8 @@ type PeerNotices = Readonly<Record<PeerNotice, (peer: string) => MailText>>;
 
 const peerNoticesEn: PeerNotices = {
   held: (peer) => ({
-    subject: `Rows of the peer ${peer} wait for you`,
-    text: `New rows of
+    subject: `Rows from the peer ${peer} are waiting for you`,
+    text: `New rows from
 ${peer}
 look wrong or malicious, so they wait. Rows that it retracts still go. Look at
 the new ones, then accept or drop them:`,
@@ -101,7 +101,7 @@ the new ones, then accept or drop them:`,
     subject: `The peer ${peer} signs with an unknown key`,
     text: `${peer}
 signs with a key that you did not pin. Nothing it said counts until you pin
-its new key. First ask its operator for the key over another channel.`,
+its new key. First ask its operator for the key through another channel.`,
   }),
   stale: (peer) => ({
     subject: `The peer ${peer} is out of date`,
@@ -142,11 +142,11 @@ avant que vous épingliez sa nouvelle clé. Demandez-la d’abord à son opérat
 par une autre voie.`,
   }),
   stale: (peer) => ({
-    subject: `Le pair ${peer} est périmé`,
+    subject: `Le pair ${peer} n’est plus à jour`,
     text: `La dernière signature de
 ${peer}
 a expiré il y a un jour. Rien de sa part ne compte tant qu’il ne signe pas à
-nouveau. Demandez à son opérateur, ou voyez pourquoi il n’est pas lu :`,
+nouveau. Contactez son opérateur, ou voyez pourquoi il n’est pas lu :`,
   }),
   rotated: (peer) => ({
     subject: `Le pair ${peer} a une nouvelle clé`,
@@ -223,7 +223,7 @@ or network that it watches gets listed.`,
   factor_reset: {
     subject: 'The operator turned off your second factor',
     text: `The operator of the service turned off your second factor and ended all your
-sessions. Your password alone opens the account until you set up another.`,
+sessions. Until you set up another, your password alone opens the account.`,
   },
   review_done: {
     subject: 'The review of your account is done',
@@ -260,8 +260,8 @@ const en: MailCatalogue = {
 
 ${link}
 
-${laterOrChooseEn(worksFrom, choose)}The link works once. If you did not register, ignore this email: nothing
-happens with your address.`,
+${laterOrChooseEn(worksFrom, choose)}The link works once. If you did not register, ignore this email: your address
+will not be used.`,
   }),
   invite: ({ link, host }) => ({
     subject: 'You are invited to create an account',
@@ -421,8 +421,8 @@ compte. Les anciens ne fonctionnent plus.`,
 connecter.`,
   },
   passkey_removed: {
-    subject: 'Une clé d’accès de votre compte a été retirée',
-    text: 'Une clé d’accès de votre compte a été retirée. Elle ne fonctionne plus.',
+    subject: 'Une clé d’accès de votre compte a été supprimée',
+    text: 'Une clé d’accès de votre compte a été supprimée. Elle ne fonctionne plus.',
   },
   api_key_made: {
     subject: 'Une clé d’API a été créée pour votre compte',
@@ -439,8 +439,8 @@ celle-ci fonctionne encore 24 heures.`,
 quand une adresse ou un réseau qu’il surveille entre dans une liste.`,
   },
   webhook_removed: {
-    subject: 'Un webhook de votre compte a été retiré',
-    text: `Un webhook de votre compte a été retiré. Son serveur ne reçoit plus
+    subject: 'Un webhook de votre compte a été supprimé',
+    text: `Un webhook de votre compte a été supprimé. Son serveur ne reçoit plus
 rien.`,
   },
   phone_verified: {
@@ -448,8 +448,8 @@ rien.`,
     text: 'Un numéro de téléphone a été confirmé pour votre compte.',
   },
   phone_removed: {
-    subject: 'Le numéro de téléphone de votre compte a été retiré',
-    text: 'Le numéro de téléphone de votre compte a été retiré.',
+    subject: 'Le numéro de téléphone de votre compte a été supprimé',
+    text: 'Le numéro de téléphone de votre compte a été supprimé.',
   },
   factor_reset: {
     subject: 'L’opérateur a désactivé votre second facteur',
@@ -497,7 +497,7 @@ const fr: MailCatalogue = {
 ${link}
 
 ${laterOrChooseFr(worksFrom, choose)}Le lien ne sert qu’une fois. Si vous ne vous êtes pas inscrit, ignorez cet
-e-mail : rien ne sera fait de votre adresse.`,
+e-mail : votre adresse ne sera pas utilisée.`,
   }),
   invite: ({ link, host }) => ({
     subject: 'Vous êtes invité à créer un compte',
@@ -569,7 +569,7 @@ ${linesOf('fr', seen)}
 
 Si c’était vous, il n’y a rien à faire. Sinon, vérifiez que ce mot de passe ne
 sert nulle part ailleurs, et configurez un second facteur si vous n’en avez
-pas. Vos connexions et vos sessions sont listées ici :
+pas. Vos connexions et vos sessions figurent ici :
 
 ${link}
 
@@ -626,7 +626,7 @@ Si ce n’était pas vous, écrivez à l’opérateur du service. Vous pouvez vo
 réinscrire à tout moment.`,
   }),
   test: ({ link }) => ({
-    subject: 'E-mail d’essai',
+    subject: 'E-mail de test',
     text: `L’opérateur du service a envoyé cet e-mail pour voir si ses e-mails arrivent.
 Il n’y a rien à faire. Dans un e-mail, un lien se présente ainsi :
 

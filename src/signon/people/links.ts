@@ -14,6 +14,7 @@ import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/crypto.ts';
 import { hashOfToken, newToken, type Random } from '../../core/random.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
+import { isLoopback } from '../../ip/loopback.ts';
 import { createReader, type Reader } from '../../storage/codec.ts';
 import { type Key, signonLinkKey, signonLinkPrefix } from '../../storage/keys.ts';
 import { oneOf, record, text, varint } from '../../storage/record.ts';
@@ -197,10 +198,12 @@ export function unused(link: FoundLink): RowCheck {
 
 /** @param baseUrl scheme, host and port alone, from the configuration */
 export function pageLinks(baseUrl: string) {
+  const { host, hostname } = new URL(baseUrl);
   const to = (path: string) => (token: string) =>
     `${baseUrl}${path}?token=${encodeURIComponent(token)}`;
   return {
-    host: new URL(baseUrl).host,
+    // A name that every machine has says nothing of the service.
+    host: isLoopback(hostname) ? 'Portcullis' : host,
     verify: to('/verify'),
     reset: to('/reset'),
     confirmEmail: to('/account/email/confirm'),
