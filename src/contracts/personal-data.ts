@@ -10,8 +10,3 @@ export interface PersonalData {
   /** Removes the data; safe to run again. @throws when something can't be removed now, and what `scheduler` throws */
   erase(accountId: string, email: string, scheduler: Scheduler): Promise<void>;
 }
-
-/** Returns ISO 8601, null for "never". */
-export function dateText(ms: number): string | null {
-  return ms === 0 ? null : new Date(ms).toISOString().replace(/\.\d{3}Z$/, '+00:00');
-}

@@ -80,6 +80,9 @@ export function dateText(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d{3}Z$/, '+00:00');
 }
 
+/** Returns the same text, null for 0, which stands for never. */
+export const dateTextOrNull = (ms: number): string | null => (ms === 0 ? null : dateText(ms));
+
 // Dates in headers, in whole seconds: the three forms of RFC 9110, 5.6.7. IMF-fixdate is written; RFC 850's
 // and that of asctime are read, too.
 

@@ -4,8 +4,9 @@
  */
 
 import type { MasterKey } from '../../access/keys/master-key.ts';
-import { dateText, type PersonalData } from '../../contracts/personal-data.ts';
+import type { PersonalData } from '../../contracts/personal-data.ts';
 import type { Clock } from '../../core/clock.ts';
+import { dateTextOrNull } from '../../core/dates.ts';
 import { every, type Run } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
@@ -83,7 +84,7 @@ export function webhookPersonalData(store: Store): PersonalData {
     name: 'webhooks',
     async exportOf(accountId) {
       const hooks = await webhooksOf(store, accountId);
-      return hooks.map((hook) => ({ ...hook, createdAt: dateText(hook.createdAt) }));
+      return hooks.map((hook) => ({ ...hook, createdAt: dateTextOrNull(hook.createdAt) }));
     },
     erase: (accountId) => removeWebhooks(store, accountId),
   };

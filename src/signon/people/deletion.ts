@@ -20,8 +20,9 @@ import { accountDisabled } from '../../access/accounts/events.ts';
 import { otherOperator } from '../../access/accounts/records.ts';
 import { createKeyRecords, keysOfKeyRows, readKeyUse } from '../../access/keys/api-keys.ts';
 import { scopeNames } from '../../access/keys/key-format.ts';
-import { dateText, type PersonalData } from '../../contracts/personal-data.ts';
+import type { PersonalData } from '../../contracts/personal-data.ts';
 import type { Clock } from '../../core/clock.ts';
+import { dateTextOrNull } from '../../core/dates.ts';
 import type { Language } from '../../core/language.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
@@ -260,12 +261,12 @@ export function createDeletion(options: {
         account: {
           email: account.email,
           verified: account.pendingUntil === 0,
-          createdAt: dateText(account.createdAt),
-          passwordChangedAt: dateText(credentials.passwordChangedAt),
+          createdAt: dateTextOrNull(account.createdAt),
+          passwordChangedAt: dateTextOrNull(credentials.passwordChangedAt),
           language: credentials.language,
           knownBrowsers: credentials.browsers.length,
           formerEmails: credentials.formerEmails.map(({ email, until }) => {
-            return { email, noticeUntil: dateText(until) };
+            return { email, noticeUntil: dateTextOrNull(until) };
           }),
         },
       };
@@ -277,9 +278,9 @@ export function createDeletion(options: {
           id,
           name,
           scopes: scopeNames(scopes),
-          createdAt: dateText(createdAt),
-          revokedAt: dateText(revokedAt),
-          lastUsedAt: dateText(use?.lastUsedAt ?? 0),
+          createdAt: dateTextOrNull(createdAt),
+          revokedAt: dateTextOrNull(revokedAt),
+          lastUsedAt: dateTextOrNull(use?.lastUsedAt ?? 0),
           lastUsedFrom: use?.address ?? '',
         });
       }

@@ -1,8 +1,9 @@
 /** The personal data of sign-on, for the export and for the deletion; what is erased first stands first. */
 
 import { createSiteKeys, type SiteKeys } from '../../access/keys/site-keys.ts';
-import { dateText, type PersonalData } from '../../contracts/personal-data.ts';
+import type { PersonalData } from '../../contracts/personal-data.ts';
 import type { Clock } from '../../core/clock.ts';
+import { dateTextOrNull } from '../../core/dates.ts';
 import type { Random } from '../../core/random.ts';
 import type { Scheduler } from '../../core/scheduling.ts';
 import { createReader } from '../../storage/codec.ts';
@@ -79,7 +80,10 @@ function sessionData(store: Store, sessions: Pick<Sessions, 'list'>): PersonalDa
     async exportOf(accountId) {
       const list = await sessions.list(accountId);
       return list.map(({ createdAt, lastSeenAt, agent, country, method }) => {
-        const times = { createdAt: dateText(createdAt), lastSeenAt: dateText(lastSeenAt) };
+        const times = {
+          createdAt: dateTextOrNull(createdAt),
+          lastSeenAt: dateTextOrNull(lastSeenAt),
+        };
         return { ...times, agent, country, method };
       });
     },
@@ -100,7 +104,7 @@ function secondFactorData(store: Store): PersonalData {
     name: 'secondFactor',
     async exportOf(accountId) {
       const { enabled, enabledAt, backupCodesLeft } = await factorStateOf(store, accountId);
-      return { enabled, enabledAt: dateText(enabledAt), backupCodesLeft };
+      return { enabled, enabledAt: dateTextOrNull(enabledAt), backupCodesLeft };
     },
     erase: (accountId) => deleteRows(store, [secondFactorKey(accountId)]),
   };
@@ -111,7 +115,7 @@ function trustedBrowserData(store: Store): PersonalData {
     name: 'trustedBrowsers',
     async exportOf(accountId) {
       return (await trustsOf(store, accountId)).map(({ trust: { since, agent, country } }) => {
-        const times = { since: dateText(since), endsAt: dateText(since + trustLifeMs) };
+        const times = { since: dateTextOrNull(since), endsAt: dateTextOrNull(since + trustLifeMs) };
         return { ...times, agent, country };
       });
     },
@@ -125,7 +129,11 @@ function passkeyData(store: Store): PersonalData {
     async exportOf(accountId) {
       const list = await passkeysOf(store, accountId);
       return list.map(({ record: { name, createdAt, lastUsedAt } }) => {
-        return { name, createdAt: dateText(createdAt), lastUsedAt: dateText(lastUsedAt) };
+        return {
+          name,
+          createdAt: dateTextOrNull(createdAt),
+          lastUsedAt: dateTextOrNull(lastUsedAt),
+        };
       });
     },
     async erase(accountId) {
@@ -144,7 +152,7 @@ function securityLogData(securityLog: SecurityLog): PersonalData {
     name: 'securityLog',
     async exportOf(accountId) {
       const entries = await securityLog.list(accountId);
-      return entries.map(({ at, ...rest }) => ({ at: dateText(at), ...rest }));
+      return entries.map(({ at, ...rest }) => ({ at: dateTextOrNull(at), ...rest }));
     },
     erase: (accountId) => securityLog.clear(accountId),
   };
@@ -203,9 +211,9 @@ function consentData(store: Store, consents: Consents): PersonalData {
     async exportOf(accountId) {
       return (await consents.list(accountId)).map((site) => ({
         ...site,
-        grantedAt: dateText(site.grantedAt),
-        changedAt: dateText(site.changedAt),
-        lastUsedAt: dateText(site.lastUsedAt ?? 0),
+        grantedAt: dateTextOrNull(site.grantedAt),
+        changedAt: dateTextOrNull(site.changedAt),
+        lastUsedAt: dateTextOrNull(site.lastUsedAt ?? 0),
       }));
     },
     async erase(accountId) {
@@ -222,7 +230,7 @@ function siteKeyData(siteKeys: SiteKeys): PersonalData {
     name: 'siteKeys',
     async exportOf(accountId) {
       return (await siteKeys.ofAccount(accountId)).map(({ id, createdAt, hosts, least }) => {
-        return { id, createdAt: dateText(createdAt), hosts, level: least };
+        return { id, createdAt: dateTextOrNull(createdAt), hosts, level: least };
       });
     },
     async erase(accountId) {

@@ -5,8 +5,9 @@
  * no account is ever walked.
  */
 
-import { dateText, type PersonalData } from '../../../contracts/personal-data.ts';
+import type { PersonalData } from '../../../contracts/personal-data.ts';
 import type { Clock } from '../../../core/clock.ts';
+import { dateTextOrNull } from '../../../core/dates.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import type { Scheduler, Semaphore } from '../../../core/scheduling.ts';
 import { dayMs } from '../../../core/time.ts';
@@ -346,14 +347,14 @@ export function reportPersonalData(store: Store): PersonalData {
         const numbers = Array.from({ length: 32 }, (_, n) => n).filter(
           (n) => (categories >>> n) & 1,
         );
-        reports.push({ id, address, at: dateText(reportedAt), categories: numbers, comment });
+        reports.push({ id, address, at: dateTextOrNull(reportedAt), categories: numbers, comment });
       }
       for await (const page of tailAddresses(store, accountId)) {
         for (const bytes of page) {
           const { tail } = await tailOf(store, accountId, bytes);
           if (tail === undefined) continue;
           const { family, words } = addressOf(bytes);
-          const days = [...tail.days].map(([day, count]) => [dateText(day * dayMs), count]);
+          const days = [...tail.days].map(([day, count]) => [dateTextOrNull(day * dayMs), count]);
           // Older reports are kept as counts by day only.
           reports.push({
             address: formatIp(family, words),
