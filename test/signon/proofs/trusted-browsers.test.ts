@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { roleRow } from '../../../src/access/accounts/records.ts';
-import { dateText } from '../../../src/contracts/personal-data.ts';
 import type { Visitor } from '../../../src/contracts/visitor.ts';
+import { dateTextOrNull } from '../../../src/core/dates.ts';
 import { credentialsRow } from '../../../src/signon/people.ts';
 import { trustedBrowsersMax, trustLifeMs } from '../../../src/signon/proofs/trusted-browsers.ts';
 import type { SignedIn } from '../../../src/signon/sessions/sign-in.ts';
@@ -179,8 +179,8 @@ it('the security log and a copy of the data say that a browser is trusted', asyn
   const { trustedBrowsers } = value(await bench.signon.deletion.exportOf(id));
   assert.deepEqual(trustedBrowsers, [
     {
-      since: dateText(bench.clock.now()),
-      endsAt: dateText(bench.clock.now() + trustLifeMs),
+      since: dateTextOrNull(bench.clock.now()),
+      endsAt: dateTextOrNull(bench.clock.now() + trustLifeMs),
       agent: 'Firefox, Linux',
       country: 'FR',
     },
