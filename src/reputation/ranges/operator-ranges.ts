@@ -111,9 +111,17 @@ function readNamed(text: string): Result<NamedRange> {
   const group = parseNetworkGroup(typed);
   if (typeof group === 'string') return fail('invalid_prefix', group);
   if (group !== undefined) return ok({ name: groupName(group), prefix: undefined });
+  if (/^\p{L}[\p{L}\p{N} -]*$/u.test(typed)) {
+    const kinds =
+      'neither an address, a network, a system such as AS64500 nor a country such as FR';
+    return fail('invalid_prefix', `'${typed.slice(0, shownMax)}' is ${kinds}`);
+  }
   const read = readPrefix(typed);
   return read.ok ? ok({ name: formatPrefix(read.value), prefix: read.value }) : read;
 }
+
+/** A fault repeats at most so many characters of what was typed. */
+const shownMax = 60;
 
 /** Returns why nothing is said of a country by this name: it would hold no network. A row of before may be removed by it. */
 function suggestionFor(name: string): string | undefined {

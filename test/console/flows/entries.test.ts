@@ -99,7 +99,10 @@ it('a form that is refused comes again with what was typed, and the fault at its
   }
   assert.match(body, /<option selected value="14">/);
   const unread = await post({ ...typed, do: 'add', score: '9', prefix: 'bar' });
-  assert.match(unread.body, /id="prefix-error">'bar' is neither an address nor a network/);
+  assert.match(
+    unread.body,
+    /id="prefix-error">'bar' is neither an address, a network, a system such as AS64500/,
+  );
   const late = await post({ ...typed, do: 'add', score: '9', until: '2020-01-01' });
   assert.match(late.body, /id="until-error">The end must lie ahead/);
 });
