@@ -68,8 +68,7 @@ function writeValue({ name, value, placeholder, validity }) {
 // A choice that makes other lines comes from the server, as all do without a script.
 const fromServer = values?.querySelector('select') ?? null;
 if (values !== null) {
-  const hasText = values.querySelector('input') !== null;
-  if (hasText && fromServer === null) values.querySelector('.connect-fill').hidden = true;
+  values.querySelector('.connect-fill').hidden = true;
   values.addEventListener('input', ({ target }) => {
     if (target.tagName === 'INPUT') writeValue(target);
   });

@@ -344,6 +344,7 @@ const en = {
         note: 'The same address counts once in 15 minutes.',
       },
       abuseipdb: {
+        heading: 'Move from AbuseIPDB',
         short: 'same API: change URL and key',
         text: 'Tools written for the AbuseIPDB v2 API work here unchanged.',
         note: 'Requests and answers have the same fields. Scores come from this server’s own lists and reports.',
@@ -378,26 +379,25 @@ const en = {
         note: 'Failed sign-ins are reported too, once you switch that on.',
       },
       captcha: { heading: 'Protect any form' },
-      'sign-in-node': { heading: 'Sign in with Node.js' },
-      'sign-in-php': { heading: 'Sign in with PHP', short: 'button and callback' },
+      'sign-in-node': { heading: 'Add sign-in to a Node.js site' },
+      'sign-in-php': { heading: 'Add sign-in to a PHP site', short: 'button and callback' },
     } as Readonly<Record<string, OwnWords>>,
     vouch: {
       title: 'Why is the score low?',
       titleVouched: 'What your reports do',
       text: 'A new account never blocks an address alone. Its reports raise a score to 49 at most, until it earns trust or is vouched for.',
-      operator: 'You run this server: vouch for an account, and its reports count in full.',
       link: 'Vouch for an account',
       member: 'Ask the operator to vouch for your account.',
       vouched: {
         member:
-          'The operator vouches for your account. Two such accounts, or one with a list, can block an address.',
+          'Your account is vouched for. Two such accounts, or one with a list, can block an address.',
         staff: 'Your account is staff. One of its reports can block an address.',
       },
       more: 'How scores work',
     },
     values: {
       title: 'Enter your values',
-      text: 'The text below changes as you type.',
+      text: 'The text below follows your values.',
       fields: {
         domain: { label: 'Domain', hint: 'as visitors type it' },
         app: { label: 'Your app', hint: 'where the proxy sends traffic' },
@@ -433,6 +433,10 @@ const en = {
         'Add a URL alias',
         'Firewall › Aliases: type “URL Table (IPs)”, with this address.',
       ],
+      blockAlias: [
+        'Block the alias',
+        'Firewall › Rules › WAN: action “Block”, source the alias. Save, then apply.',
+      ],
       mikrotik: ['Paste into the router', 'It fetches the list now and every hour.'],
       askDns: ['Ask once', 'An answer such as 127.0.0.4 means that it works.'],
       saveZone: ['Tell your resolver', 'unbound then knows where to ask for the zone.'],
@@ -443,7 +447,10 @@ const en = {
       makeAction: ['Create the action', 'It copies Debian’s action, with this server’s address.'],
       addJail: ['Add it to a jail', 'Every ban of this jail is reported.'],
       restart: ['Test and restart', 'Restart happens only if the test passes.'],
-      changeUrl: ['Change the base URL', 'Replace it wherever your tool has the old one.'],
+      changeUrl: [
+        'Change the base URL',
+        'It replaces https://api.abuseipdb.com/api/v2 in your tool.',
+      ],
       download: ['Download the plugin', 'One archive, ready to upload.'],
       upload: [
         'Upload and activate it',
@@ -465,6 +472,7 @@ const en = {
         'Settings › Portcullis Sign In: site key, then tick the forms.',
       ],
     },
+    siteKeyMade: ['You have a site key', 'It stands in the texts below.'],
     trusted: '127.0.0.1 is trusted already. Nothing to do.',
     openLink: (domain: string) => `Open ${domain}`,
     showAll: (lines: string) => `Show all ${lines} lines`,
@@ -484,6 +492,7 @@ const en = {
       address: 'Address of the list',
       routeros: 'RouterOS terminal',
       settings: 'Settings of Portcullis',
+      baseUrl: 'New base URL',
     },
     closed: {
       dns: 'DNS queries are off here. The operator sets DNS_ZONE; the zone below is an example.',
@@ -1021,6 +1030,7 @@ const fr: Words = {
         note: 'La même adresse compte une fois en 15 minutes.',
       },
       abuseipdb: {
+        heading: 'Quitter AbuseIPDB',
         short: 'même API : changez URL et clé',
         text: 'Les outils écrits pour l’API AbuseIPDB v2 fonctionnent ici tels quels.',
         note: 'Requêtes et réponses ont les mêmes champs. Les scores viennent des listes et signalements de ce serveur.',
@@ -1061,20 +1071,18 @@ const fr: Words = {
       'haproxy-list': { title: 'HAProxy, liste' },
       'crowdsec-firewall': { title: 'CrowdSec, pare-feu' },
       'crowdsec-custom': { title: 'CrowdSec, script' },
-      'sign-in-node': { heading: 'Se connecter avec Node.js' },
-      'sign-in-php': { heading: 'Se connecter avec PHP', short: 'bouton et retour' },
+      'sign-in-node': { heading: 'Connexion sur un site Node.js' },
+      'sign-in-php': { heading: 'Connexion sur un site PHP', short: 'bouton et retour' },
     },
     vouch: {
       title: 'Pourquoi le score est-il bas ?',
       titleVouched: 'L’effet de vos signalements',
       text: 'Un nouveau compte ne bloque jamais seul une adresse. Ses signalements mènent un score à 49 au plus, sans confiance acquise ni garant.',
-      operator:
-        'Vous gérez ce serveur : portez-vous garant d’un compte, et ses signalements comptent pleinement.',
       link: 'Se porter garant d’un compte',
       member: 'Demandez à l’opérateur de se porter garant de votre compte.',
       vouched: {
         member:
-          'L’opérateur se porte garant de votre compte. Deux comptes garantis, ou un seul et une liste, peuvent bloquer une adresse.',
+          'Votre compte est garanti. Deux comptes garantis, ou un seul et une liste, peuvent bloquer une adresse.',
         staff:
           'Votre compte fait partie de l’équipe. Un seul de ses signalements peut bloquer une adresse.',
       },
@@ -1082,7 +1090,7 @@ const fr: Words = {
     },
     values: {
       title: 'Saisissez vos valeurs',
-      text: 'Le texte ci-dessous s’adapte à votre saisie.',
+      text: 'Le texte ci-dessous suit vos valeurs.',
       fields: {
         domain: { label: 'Domaine', hint: 'comme le tapent les visiteurs' },
         app: { label: 'Votre application', hint: 'où le proxy envoie le trafic' },
@@ -1121,6 +1129,10 @@ const fr: Words = {
         'Ajoutez un alias d’URL',
         'Firewall › Aliases : type « URL Table (IPs) », avec cette adresse.',
       ],
+      blockAlias: [
+        'Bloquez l’alias',
+        'Firewall › Rules › WAN : action « Block », source l’alias. Enregistrez, puis appliquez.',
+      ],
       mikrotik: ['Collez dans le routeur', 'Il récupère la liste maintenant, puis chaque heure.'],
       askDns: ['Interrogez une fois', 'Une réponse comme 127.0.0.4 montre que tout marche.'],
       saveZone: ['Configurez votre résolveur', 'unbound sait alors où interroger la zone.'],
@@ -1137,7 +1149,10 @@ const fr: Words = {
       makeAction: ['Créez l’action', 'Elle copie celle de Debian, avec l’adresse de ce serveur.'],
       addJail: ['Ajoutez-la à une « jail »', 'Chaque bannissement de cette jail est signalé.'],
       restart: ['Testez et redémarrez', 'Le redémarrage n’a lieu que si le test réussit.'],
-      changeUrl: ['Changez l’URL de base', 'Remplacez-la partout où votre outil a l’ancienne.'],
+      changeUrl: [
+        'Changez l’URL de base',
+        'Elle remplace https://api.abuseipdb.com/api/v2 dans votre outil.',
+      ],
       download: ['Téléchargez l’extension', 'Une archive, prête à téléverser.'],
       upload: [
         'Téléversez et activez-la',
@@ -1156,6 +1171,7 @@ const fr: Words = {
         'Réglages › Connexion Portcullis : clé de site, puis cochez les formulaires.',
       ],
     },
+    siteKeyMade: ['Vous avez une clé de site', 'Elle figure dans les textes ci-dessous.'],
     trusted: '127.0.0.1 est déjà un proxy de confiance. Rien à faire.',
     openLink: (domain: string) => `Ouvrir ${domain}`,
     showAll: (lines: string) => `Afficher les ${lines} lignes`,
@@ -1175,6 +1191,7 @@ const fr: Words = {
       address: 'Adresse de la liste',
       routeros: 'Terminal RouterOS',
       settings: 'Réglages de Portcullis',
+      baseUrl: 'Nouvelle URL de base',
     },
     closed: {
       dns: 'Les requêtes DNS sont désactivées ici. L’opérateur définit DNS_ZONE ; la zone ci-dessous est un exemple.',

@@ -134,6 +134,21 @@ it('the key of the reader stands in the commands', () => {
   }
 });
 
+it('the widget of the CAPTCHA’s form sends the field that the server side reads, for the reader’s site key', () => {
+  const target = targets.find(({ name }) => name === 'captcha')!;
+  const codes = new Map(
+    target.steps({ ...usual, siteKey: 'pcs_own' }).map(({ id, code }) => [id, code]),
+  );
+  const form = codes.get('captcha-form')!;
+  assert.match(form, /<script src="https:\/\/api\.rep\.example\/captcha\/widget\.js"/);
+  assert.match(form, /<div class="portcullis-captcha" data-sitekey="pcs_own">/);
+  const widget = readFileSync(join(docsFolder, '../data/widget/widget.js'), 'utf8');
+  const field = /\$_POST\['([^']+)'\]/.exec(codes.get('captcha-verify')!)?.[1];
+  const [, own] = /responseField \?\? '([^']+)'/.exec(widget) ?? [];
+  assert.equal(field, own);
+  assert.match(codes.get('captcha-verify')!, /'sitekey' => 'pcs_own'/);
+});
+
 it('a sample that is gone is an error', () => {
   assert.throws(() => facts.sample('GATE.md', 'nginx', 9), /GATE\.md: no sample 9 in nginx/);
   assert.throws(() => filledIn('a b', [['c', 'd']]), /no c/);
@@ -152,7 +167,6 @@ it('the screens of what may ask by HTTP/1.0 say what to set, in both languages',
         isOpen: true,
         docs: '/docs',
         trustsLoopback: false,
-        siteKey: undefined,
         isOperator: false,
         csrf: '',
         baseUrl: '',
@@ -214,7 +228,6 @@ it('an operator is led to where accounts are vouched for, and a plugin’s page 
       trustsLoopback: false,
       isOperator,
       vouched,
-      siteKey: undefined,
       csrf: 'x',
       baseUrl: 'https://rep.example',
     });
@@ -224,7 +237,7 @@ it('an operator is led to where accounts are vouched for, and a plugin’s page 
   const advice = /Ask the operator to vouch/;
   assert.match(pageOf('fail2ban', false), advice);
   for (const [vouched, says] of [
-    ['member', /The operator vouches for your account\./],
+    ['member', /Your account is vouched for\./],
     ['staff', /Your account is staff\./],
   ] as const) {
     const page = pageOf('fail2ban', false, vouched);

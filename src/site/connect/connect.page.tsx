@@ -70,8 +70,6 @@ export interface ConnectData {
   /** False: the operator has not turned the integration on. */
   readonly isOpen: boolean;
   readonly trustsLoopback: boolean;
-  /** The reader's newest, where it is asked for. */
-  readonly siteKey: string | undefined;
   /** The reader may vouch for accounts. */
   readonly isOperator: boolean;
   /** It says how far the operator vouches for the reader. */
@@ -405,7 +403,8 @@ function aboutKey({ target, key, csrf }: ConnectData, text: Words): Html | false
 /** The three values that the plugin asks for; a press makes those that are not there. */
 function pluginValues(data: ConnectData, text: Catalogue): Html {
   const { make } = text.connect;
-  const { siteKey, key, sampleValues, target } = data;
+  const { key, sampleValues, target } = data;
+  const { siteKey } = sampleValues;
   const values = [
     ['plugin-address', make.address, data.baseUrl],
     ['plugin-key', make.key, sampleValues.key ?? keyPlaceholder],
@@ -450,7 +449,13 @@ function stepBody(step: ConnectStep, label: string, data: ConnectData, text: Cat
     case 'siteKey':
       return (
         <p>
-          <LinkButton label={connect.makeSiteKey} href={ownKeysPath} kind="secondary" />
+          <LinkButton
+            label={
+              data.sampleValues.siteKey === undefined ? connect.makeSiteKey : connect.live.ownKeys
+            }
+            href={ownKeysPath}
+            kind="secondary"
+          />
         </p>
       );
     case 'fillIn':
@@ -487,7 +492,10 @@ function stepList(data: ConnectData, text: Catalogue): Html {
     <ol class="connect-steps" id="steps" data-all={connect.showAll('{}')}>
       {valuesStep(data, connect)}
       {steps.map((step) => {
-        const [title = '', sentence = ''] = connect.steps[step.says];
+        const hasSiteKey = step.says === 'siteKey' && sampleValues.siteKey !== undefined;
+        const [title = '', sentence = ''] = hasSiteKey
+          ? connect.siteKeyMade
+          : connect.steps[step.says];
         const isTrust = step.says === 'trust';
         const isDone = watch?.hasArrived === true || (isTrust && trustsLoopback && !isBad);
         const state = isDone ? 'is-ok' : isTrust && isBad ? 'is-bad' : undefined;
@@ -677,7 +685,7 @@ function vouchCard({ target, isOperator, vouched }: ConnectData, { vouch }: Word
       <p>{vouched === 'none' ? vouch.text : vouch.vouched[vouched]}</p>
       {isOperator ? (
         <p>
-          {vouch.operator} <Link href="/admin/people">{vouch.link}</Link>
+          <Link href="/admin/people">{vouch.link}</Link>
         </p>
       ) : (
         vouched === 'none' && <p>{vouch.member}</p>

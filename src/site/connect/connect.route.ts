@@ -261,16 +261,18 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     const { standing, text } = await keyOf(context);
     const isKnown = standing !== 'unknown-reader' && session !== undefined;
     const ownSiteKeys =
-      isKnown && target.integration === 'plugin' ? await siteKeys.ofAccount(session.accountId) : [];
+      isKnown && (target.integration === 'plugin' || target.integration === 'captcha')
+        ? await siteKeys.ofAccount(session.accountId)
+        : [];
+    const siteKey = ownSiteKeys.at(-1)?.id;
     const data: ConnectData = {
       target,
       wrong,
-      sampleValues: { ...chosen, mark, key: text },
+      sampleValues: { ...chosen, mark, key: text, siteKey },
       key: standing,
       watch: await watchOf(context, target, chosen.domain),
       isOpen: !isClosed(target.integration),
       trustsLoopback: options.trustsLoopback,
-      siteKey: ownSiteKeys.at(-1)?.id,
       isOperator: isKnown && session.operator,
       vouched: isKnown ? await options.vouchedOf(session.accountId) : 'none',
       csrf: context.csrf,

@@ -46,6 +46,8 @@ export interface SampleValues {
   readonly score: Score;
   /** The reader's own, where it may be shown. */
   readonly key: string | undefined;
+  /** The reader's newest one. */
+  readonly siteKey?: string | undefined;
   /** The site that is protected, or that visitors sign in to. */
   readonly domain?: string | undefined;
   /** The address of the program behind the proxy. */
@@ -65,7 +67,7 @@ export const usualChallenge = 50;
 export const usualBlock = 75;
 
 /** The code of a step goes there. */
-type StepPlace = SnippetPlace | 'terminal' | 'settings';
+type StepPlace = SnippetPlace | 'terminal' | 'settings' | 'baseUrl';
 
 /** Says what is done at a step: its title and its sentence stand in the words. */
 type StepName =
@@ -81,6 +83,7 @@ type StepName =
   | 'reload'
   | 'openSite'
   | 'opnsense'
+  | 'blockAlias'
   | 'mikrotik'
   | 'askDns'
   | 'saveZone'
@@ -181,6 +184,13 @@ const recipeSays: Readonly<Record<string, StepName>> = {
   'unbound-run': 'restartResolver',
 };
 
+const blockAlias: ConnectStep = {
+  id: 'opnsense-rule',
+  says: 'blockAlias',
+  place: 'terminal',
+  code: '',
+};
+
 function feedTargets({ secureUrl }: TargetFacts): Part[] {
   const of = (
     name: string,
@@ -210,6 +220,8 @@ function feedTargets({ secureUrl }: TargetFacts): Part[] {
         'feed-folder',
         `mkdir -p ${feedFolder} && chmod 755 ${feedScript}`,
       );
+      // An alias alone blocks nothing.
+      if (recipe === 'opnsense') return [...steps, blockAlias];
       return isAlone ? steps : [steps[0]!, folder, ...steps.slice(1)];
     },
   });
@@ -587,10 +599,8 @@ action = %(action_)s
         {
           id: 'abuseipdb-url',
           says: 'changeUrl',
-          place: 'terminal',
-          code: `# https://api.abuseipdb.com/api/v2 becomes
-${secureUrl}/api/v2
-`,
+          place: 'baseUrl',
+          code: `${secureUrl}/api/v2\n`,
         },
         {
           id: 'abuseipdb-check',
@@ -624,6 +634,7 @@ function wordpress({ baseUrl }: TargetFacts, name: string, title: string, last: 
 }
 
 const sampleClient = 'example.com';
+const sampleSiteKey = 'pcs_…';
 
 function signOnTargets({ baseUrl, sample }: TargetFacts): Part[] {
   const guide = 'site/sign-in-button.md';
@@ -670,8 +681,11 @@ function signOnTargets({ baseUrl, sample }: TargetFacts): Part[] {
 }
 
 function captchaTargets({ baseUrl, secureUrl, sample }: TargetFacts): Part[] {
-  const fill = (code: string) =>
-    code.replaceAll('{secure_url}', secureUrl).replaceAll('{base_url}', baseUrl);
+  const fill = ({ siteKey = sampleSiteKey }: SampleValues, code: string) =>
+    filledIn(code.replaceAll('{base_url}', baseUrl), [
+      ['{secure_url}', secureUrl],
+      [sampleSiteKey, siteKey],
+    ]);
   return [
     {
       name: 'captcha',
@@ -684,14 +698,15 @@ function captchaTargets({ baseUrl, secureUrl, sample }: TargetFacts): Part[] {
           id: 'captcha-form',
           says: 'addWidget',
           place: { file: 'HTML' },
-          code: fill(sample('CAPTCHA.md', 'html')),
+          // The first one is the public widget's.
+          code: fill(sampleValues, sample('CAPTCHA.md', 'html', 1)),
         },
         setKey(sampleValues),
         {
           id: 'captcha-verify',
           says: 'verify',
           place: { file: 'PHP' },
-          code: fill(sample('CAPTCHA.md', 'php')),
+          code: fill(sampleValues, sample('CAPTCHA.md', 'php')),
         },
       ],
     },
