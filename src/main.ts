@@ -4,10 +4,10 @@
  */
 
 import { openAccess } from './access/module.ts';
-import { type Opening, openData, type ServerDependencies } from './app/data.ts';
+import { openData, type ServerContext, type ServerDependencies } from './app/data.ts';
 import { openFigures } from './app/figures.ts';
 import { createModuleHost, openIntegrationThreads, openModules } from './app/modules.ts';
-import { openExchange } from './app/nodes/module.ts';
+import { openLimitSync } from './app/nodes/module.ts';
 import { createPeerMails } from './app/peer-mails.ts';
 import { type ScheduledBackups, startScheduledBackups } from './app/scheduled-backups.ts';
 import { createFrontEnd, openFrontEndMemory } from './app/threads/front-end.ts';
@@ -49,7 +49,7 @@ export async function startServer(dependencies: ServerDependencies) {
   }
 }
 
-async function start(given: Opening) {
+async function start(given: ServerContext) {
   const { config, log, masterKey, demo = false, closers, timings, onMail } = given;
   const { release } = given.claim ?? claimDataDir(config.dataDir, serverUse);
   closers.add(release);
@@ -151,7 +151,7 @@ async function start(given: Opening) {
     newestBackupAt: () => backups?.newestAt() ?? 0,
   });
   const { routes, assets, links, service, endStreams, closeCaptcha } = modules;
-  await openExchange(opening, data, { parties: access.limits.parties, metrics });
+  await openLimitSync(opening, data, { parties: access.limits.parties, metrics });
   const ofFrontEnds = frontEnd.routes;
   listening = host.add(
     await listen(opening, {

@@ -16,13 +16,13 @@ import {
 } from '../src/config.ts';
 import { readAccent } from '../src/core/accent.ts';
 import { OperatorError } from '../src/core/errors.ts';
-import { readEndpoint } from '../src/integrations/thread.ts';
+import { parseHostPort } from '../src/integrations/thread.ts';
 import { parsePrefix } from '../src/ip/prefix.ts';
 import { isPrefixTooWide } from '../src/reputation/lists/import/rows.ts';
 import { suffixFault } from '../src/signon/sites/client-id.ts';
 
 const isPrefix = (text: string) => parsePrefix(text).ok;
-const isEndpoint = (text: string) => readEndpoint(text) !== undefined;
+const isEndpoint = (text: string) => parseHostPort(text) !== undefined;
 const isTooWide = (text: string) => {
   const prefix = parsePrefix(text);
   return prefix.ok && isPrefixTooWide(prefix.value);

@@ -76,14 +76,14 @@ import { createSiteList } from '../signon/sites/site-list.ts';
 import { listNotices } from '../signon/sites/site-news.ts';
 import { catalogueFor as signOnWords } from '../signon/words.ts';
 import { activitiesOf } from './activity-counters.ts';
-import type { Data, Opening } from './data.ts';
+import type { Data, ServerContext } from './data.ts';
 import type { Figures } from './figures.ts';
 import type { State } from './state.ts';
 import type { Listening } from './threads/threads.ts';
 
 /** Lists all that the console reads of the server. Each page below names what it needs of this list. */
 export interface ConsoleSources
-  extends Pick<Opening, 'config' | 'clock' | 'random'>,
+  extends Pick<ServerContext, 'config' | 'clock' | 'random'>,
     Pick<Data, 'store' | 'state' | 'placeOf' | 'geoMadeAt'> {
   readonly operations: ConsoleReads['operations'];
   readonly signon: SignonModule;

@@ -68,7 +68,7 @@ export interface ServerDependencies {
 }
 
 /** Handed to each part: what it opens, it adds to the closers at once. */
-export interface Opening extends ServerDependencies {
+export interface ServerContext extends ServerDependencies {
   readonly closers: Closers;
   /** A row for each front end, and the last one for the main thread. */
   readonly timings: Timings;
@@ -81,7 +81,7 @@ const stateMsMax = 2_000;
 /** A stop waits no longer for a database that says nothing. */
 const databaseMsMax = 3_000;
 
-export async function openData(opening: Opening) {
+export async function openData(opening: ServerContext) {
   const { config, random, log, onFatal, closers } = opening;
   const opened = await openStoreOf(config, opening);
   const { clock, ownDir: dataDir } = opened;
@@ -279,7 +279,7 @@ function startPruning(
   }).stop;
 }
 
-function openGeoTables({ config, log }: Pick<Opening, 'config' | 'log'>) {
+function openGeoTables({ config, log }: Pick<ServerContext, 'config' | 'log'>) {
   const { dataDir, geoCountryMmdb: countryMmdbPath, geoAsnMmdb: asnMmdbPath } = config;
   const geo = openGeo({ dataDir, countryMmdbPath, asnMmdbPath, log });
   for (const { kind, origin, path, note } of geo.sources)
@@ -296,7 +296,7 @@ function placesIn(shared: SharedArrayBuffer): PlaceOf {
 }
 
 /** Each commit from its call to its answer, what it waits for others included. */
-function timed(store: Store, { config, timings }: Opening): Store {
+function timed(store: Store, { config, timings }: ServerContext): Store {
   const note = timings.recorder(config.httpThreads);
   return {
     ...store,

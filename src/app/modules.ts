@@ -52,7 +52,7 @@ import { openSite, siteEndpoints } from '../site/module.ts';
 import { createCallers } from '../web/guard/callers.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';
 import { type ConsoleSources, openConsole } from './console.ts';
-import type { Data, Opening } from './data.ts';
+import type { Data, ServerContext } from './data.ts';
 import type { Counts, Figures } from './figures.ts';
 import { openNodes } from './nodes/module.ts';
 import { openService, serviceEndpoints } from './service/module.ts';
@@ -121,7 +121,7 @@ export type Host = ReturnType<typeof createModuleHost>;
 
 /** The operator's tables and acts, for integrations that may change them. */
 function operatorOf(
-  ground: Pick<Data, 'store'> & Pick<Opening, 'clock' | 'random'>,
+  ground: Pick<Data, 'store'> & Pick<ServerContext, 'clock' | 'random'>,
   run: ConsoleSources['operations']['run'],
 ) {
   const [entries, allowlist] = [createManualEntries(ground), createAllowlist(ground)];
@@ -136,7 +136,7 @@ function operatorOf(
 }
 
 export async function openModules(
-  opening: Opening,
+  opening: ServerContext,
   parts: {
     readonly host: Host;
     readonly tables: BoundedTables;
@@ -326,7 +326,7 @@ export async function openModules(
       openThread: (setup) => openFeedThread({ ...setup, index, geo: data.geo }),
       hasRows,
       position: state.follower.appliedSeq,
-      urgent: state.reducer.allowChanges,
+      allowlistVersion: state.reducer.allowlistVersion,
       onPublished: parts.publishFeeds,
       release: parts.releaseFeeds,
     }),
@@ -351,7 +351,7 @@ export async function openModules(
       accountOf,
       slotOf,
       catchUpTo,
-      allowChanges: state.reducer.allowChanges,
+      allowlistVersion: state.reducer.allowlistVersion,
       report: reporting.sendAlerts,
       operator: operatorOf(ground, parts.onConsole.run),
     }),
@@ -409,7 +409,7 @@ export async function openModules(
       ofFrontEnds: frontEnd.routes,
     }),
   );
-  const routes = web.withUnknown(host.routes, frontEnd.routes, endpoints);
+  const routes = web.withHooksAndNotFound(host.routes, frontEnd.routes, endpoints);
   checkTable([...frontEnd.routes, ...routes], log);
   return {
     /** The main thread's, each with its hooks. */
@@ -428,7 +428,7 @@ export async function openModules(
 
 /** Opens the integrations that listen themselves, which are off until configured. Returns what drains them. */
 export async function openIntegrationThreads(
-  { config, random, log }: Opening,
+  { config, random, log }: ServerContext,
   { host, memory, index }: { host: Host; memory: FrontEndMemory; index: State['index'] },
 ): Promise<() => void> {
   const startThread = createThreadStarter({

@@ -3,7 +3,7 @@
  * page of an unknown path.
  */
 
-import type { SpotRefusal } from '../access/keys/refused-keys.ts';
+import type { RecordRefusal } from '../access/keys/refused-keys.ts';
 import type { ClientLimits } from '../access/quota/client-limits.ts';
 import type { QuotaGuard } from '../access/quota/quota.ts';
 import type { ClientLimitName } from '../config/limits.ts';
@@ -59,7 +59,7 @@ export function openWeb(
     /** The last part of the address of the page that shows a demo's mails. */
     readonly outboxName: string | undefined;
     readonly onFailure: NonNullable<FailureNotes['failed']>;
-    readonly recordRefusal: SpotRefusal;
+    readonly recordRefusal: RecordRefusal;
   },
 ) {
   const { config, clock, log, demo, limits, check, onFailure } = needs;
@@ -133,7 +133,7 @@ export function openWeb(
      * Returns the main thread's routes, each with the hooks of its declaration, and the page of an unknown path.
      * @param ofFrontEnds routes that front ends answer
      */
-    withUnknown(
+    withHooksAndNotFound(
       routes: readonly Route[],
       ofFrontEnds: readonly Route[],
       endpoints: readonly Endpoint[],

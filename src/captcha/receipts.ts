@@ -28,7 +28,7 @@ import { isAtLeast, type Level } from './work/levels.ts';
 import type { Work } from './work/work.ts';
 
 /** The part of a site key that receipts depend on. */
-export interface Site {
+export interface ReceiptSiteKey {
   readonly id: string;
   readonly account: string;
   /** Clean addresses pass without a puzzle: as it is stored now. */
@@ -141,7 +141,7 @@ const bodies = bareRecord({
 });
 
 /** Returns whether a site key takes a receipt of this level, as it is set now. */
-function accepts({ passesClean, least }: Site, level: PassedLevel): boolean {
+function accepts({ passesClean, least }: ReceiptSiteKey, level: PassedLevel): boolean {
   return level === 'none' ? passesClean : isAtLeast(level, least);
 }
 
@@ -153,7 +153,7 @@ function hostOf(origin: string): string | undefined {
   return isWeb && url.origin === origin ? url.hostname : undefined;
 }
 
-export function createReceipts<S extends Site>(options: {
+export function createReceipts<S extends ReceiptSiteKey>(options: {
   store: Pick<Store, 'commit'>;
   clock: Clock;
   random: Random;

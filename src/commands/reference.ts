@@ -112,7 +112,7 @@ export function commandsDocument(root: Command): string {
 // Routes: every path that the server answers.
 
 /** A path as it is shown: one row of the table, or one object of `--json`. */
-interface RouteFacts {
+interface RouteRow {
   readonly method: string;
   readonly path: string;
   readonly who: string;
@@ -141,7 +141,7 @@ export async function routes(output: Output, asMarkdown: boolean): Promise<void>
 }
 
 /** Returns the facts of each endpoint by path, then by method. */
-export function routeFacts(endpoints: readonly Endpoint[]): RouteFacts[] {
+export function routeFacts(endpoints: readonly Endpoint[]): RouteRow[] {
   return endpoints
     .map((declared) => ({
       method: declared.method,
@@ -153,12 +153,12 @@ export function routeFacts(endpoints: readonly Endpoint[]): RouteFacts[] {
     .sort((a, b) => compare(a.path, b.path) || compare(a.method, b.method));
 }
 
-export function routesDocument(facts: readonly RouteFacts[]): string {
+export function routesDocument(facts: readonly RouteRow[]): string {
   const cells = facts.map(({ path, ...rest }) => cellsOf({ ...rest, path: `\`${path}\`` }));
   return `${documentHead}${markdownTable(heads, cells)}\n`;
 }
 
-function cellsOf({ path, method, who, limits, cost }: RouteFacts): string[] {
+function cellsOf({ path, method, who, limits, cost }: RouteRow): string[] {
   return [path, method, who, [...limits, ...(cost === undefined ? [] : [cost])].join(', ')];
 }
 

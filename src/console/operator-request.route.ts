@@ -21,8 +21,8 @@ import {
   type ConsoleView,
   consolePaths,
   fieldAtFault,
-  inWords,
   type SectionActs,
+  translateSentence,
   typedFields,
   undoPath,
 } from './parts.page.tsx';
@@ -144,7 +144,9 @@ function refusalOf({ refused, unsaved, language }: OperatorRequest): ConsoleView
 }
 
 export function failureSentence({ error, detail }: Failure, language: Language): string {
-  return detail === undefined ? sentenceFor(error, language) : inWords({ language }, detail);
+  return detail === undefined
+    ? sentenceFor(error, language)
+    : translateSentence({ language }, detail);
 }
 
 /** An act of operators, as the command of the same name does it. */

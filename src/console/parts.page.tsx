@@ -103,7 +103,7 @@ const patternsOf = new WeakMap<object, readonly (readonly [RegExp, string])[]>()
  * Returns a sentence of the program in the words of the page, such as why a list was not read: part by part what stands
  * before a colon. What no words are for stays as it is.
  */
-export function inWords(frame: Pick<PageFrame, 'language'>, sentence: string): string {
+export function translateSentence(frame: Pick<PageFrame, 'language'>, sentence: string): string {
   const { said } = frameText(frame).console;
   let patterns = patternsOf.get(said);
   if (patterns === undefined) {
@@ -117,18 +117,22 @@ export function inWords(frame: Pick<PageFrame, 'language'>, sentence: string): s
     const found = pattern.exec(sentence);
     if (found === null) continue;
     let next = 1;
-    return words.replace(/\{(\d?)\}/g, (_, at) => inWords(frame, found[at || next++]!));
+    return words.replace(/\{(\d?)\}/g, (_, at) => translateSentence(frame, found[at || next++]!));
   }
   // The words are those of a part of a sentence.
   if (/^.[^A-Z].*\.$/.test(sentence)) {
     const part = sentence[0]!.toLowerCase() + sentence.slice(1, -1);
-    const words = inWords(frame, part);
+    const words = translateSentence(frame, part);
     return words === part ? sentence : `${words[0]!.toUpperCase()}${words.slice(1)}.`;
   }
   const at = sentence.indexOf(': ');
   if (at === -1) return sentence;
   const colon = frame.language === 'fr' ? '\u00a0: ' : ': ';
-  return inWords(frame, sentence.slice(0, at)) + colon + inWords(frame, sentence.slice(at + 2));
+  return (
+    translateSentence(frame, sentence.slice(0, at)) +
+    colon +
+    translateSentence(frame, sentence.slice(at + 2))
+  );
 }
 
 interface ConsolePageOptions {

@@ -242,7 +242,7 @@ function isBodiless({ status }: Reply): boolean {
  * waits while that buffer holds anything. (That costs ten times as much, so not every one.) Which one is
  * drawn by lot: who could count would let another connection take it.
  */
-export function createReaderCheck(every = checkedEvery): () => boolean {
+export function createSlowReaderSampler(every = checkedEvery): () => boolean {
   const drawn = () => 1 + Math.floor(Math.random() * 2 * every);
   let left = drawn();
   return () => {
@@ -256,8 +256,8 @@ export function createReaderCheck(every = checkedEvery): () => boolean {
  * The library doesn't show whether an answer without a body, or with an empty one, waits. So one in
  * 512 of them, on average, ends its connection (`endAfter`).
  */
-export function createEnd(): () => boolean {
-  return createReaderCheck(endedEvery);
+export function createConnectionEndSampler(): () => boolean {
+  return createSlowReaderSampler(endedEvery);
 }
 
 type Body = string | Uint8Array | readonly Uint8Array[];

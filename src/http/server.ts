@@ -13,7 +13,7 @@ import { type Random, systemRandom } from '../core/random.ts';
 import type { AccessLog } from './answer/access-log.ts';
 import { fieldsOf } from './answer/head.ts';
 import { hasCookie, type Wire } from './answer/wire.ts';
-import { createEnd, createReaderCheck } from './exchange.ts';
+import { createConnectionEndSampler, createSlowReaderSampler } from './exchange.ts';
 import { createHotLane, type HotLane, type RequestBelow } from './hot-lane.ts';
 import { Admission } from './limits/admission.ts';
 import { type AnswerLimits, createAnswerLimits } from './limits/answer-limits.ts';
@@ -281,7 +281,7 @@ function openLanes(
     maxHeaderBytes: limits.headerBytesMax,
   });
   const always = options.https === true ? [strictTransport] : [];
-  const [shouldCheckReader, shouldEnd] = [createReaderCheck(), createEnd()];
+  const [shouldCheckReader, shouldEnd] = [createSlowReaderSampler(), createConnectionEndSampler()];
   const shared = {
     limits,
     renderProblem,

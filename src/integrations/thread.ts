@@ -30,7 +30,7 @@ const pattern = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):(\d{1,5})$/;
  * `192.0.2.1:53`, `[2001:db8::1]:53`. Undefined for anything else, and for the wildcards: an answer
  * over UDP would leave from whatever address the system picks, and its client would not take it.
  */
-export function readEndpoint(text: string): IntegrationEndpoint | undefined {
+export function parseHostPort(text: string): IntegrationEndpoint | undefined {
   const [, bracketed, quad, digits] = pattern.exec(text) ?? [];
   const words = new Uint32Array(4);
   const family = parseIp(bracketed ?? quad ?? '', words);

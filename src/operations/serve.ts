@@ -1,6 +1,6 @@
 /** Operations in the server, for commands and for the console: on its own store, and on the memory that it answers from. */
 
-import type { Data, Opening } from '../app/data.ts';
+import type { Data, ServerContext } from '../app/data.ts';
 import type { ConsoleOperations, Done } from '../console/operator-request.route.ts';
 import {
   formFieldsOf,
@@ -36,7 +36,7 @@ interface Served extends Pick<Data, 'store' | 'state' | 'member'> {
   readonly mailer: Mailer;
 }
 
-export function openOperations(opening: Opening, served: Served) {
+export function openOperations(opening: ServerContext, served: Served) {
   const { config, clock, random, log, masterKey } = opening;
   const { store, state, member, check, evidence } = served;
   const { follower } = state;

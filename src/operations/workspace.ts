@@ -17,7 +17,7 @@ import { systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { createLog } from '../core/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
-import { readEndpoint } from '../integrations/thread.ts';
+import { parseHostPort } from '../integrations/thread.ts';
 import { readPrefix } from '../ip/operator-prefix.ts';
 import type { Memory, MemoryReading } from '../reputation/check/operations.ts';
 import { isPrefixTooWide } from '../reputation/lists/import/rows.ts';
@@ -66,7 +66,7 @@ export function settings(): Config {
     isTooWide: isTextTooWide,
     isPhoneCountry: isSupportedCountry,
     suffixFault,
-    isEndpoint: (text) => readEndpoint(text) !== undefined,
+    isEndpoint: (text) => parseHostPort(text) !== undefined,
   });
   checkNode(config);
   return config;

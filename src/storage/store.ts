@@ -142,7 +142,7 @@ export interface Store {
    * commit, in order, with the events. A shared one calls without them, and may miss commits of
    * other nodes: whoever follows its journal polls from time to time.
    */
-  onHint(callback: (events?: readonly StoreEvent[]) => void): () => void;
+  onJournalGrowth(callback: (events?: readonly StoreEvent[]) => void): () => void;
   /** Calls back at each change, never twice with the same state; returns its undo. */
   onWriteState(callback: (state: WriteState) => void): () => void;
   writeState(): WriteState;

@@ -38,7 +38,7 @@ it('a server whose follower has failed is not ready, and says how far behind it 
   const store = {
     read: async (after: bigint) => events.filter(({ seq }) => seq > after && seq <= last),
     lastSeq: async () => last,
-    onHint: () => () => {},
+    onJournalGrowth: () => () => {},
     writeState: () => ({ available: true, fatal: false, detail: '' }),
   };
   let failWith: (error: unknown) => void = () => {};

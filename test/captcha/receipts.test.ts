@@ -6,10 +6,10 @@ import { after, it } from 'node:test';
 import type { LeastLevel } from '../../src/access/keys/site-keys.ts';
 import {
   createReceipts,
+  type ReceiptSiteKey,
   type Receipts,
   receiptCharactersMax,
   receiptLifeMs,
-  type Site,
   type SolvedBy,
 } from '../../src/captcha/receipts.ts';
 import type { Level } from '../../src/captcha/work/levels.ts';
@@ -40,7 +40,7 @@ const sites = new Map([
 const passing = new Set<string>();
 const leasts = new Map<string, LeastLevel>();
 
-function siteOf(id: string): Site | undefined {
+function siteOf(id: string): ReceiptSiteKey | undefined {
   const account = sites.get(id);
   return account === undefined
     ? undefined
@@ -55,7 +55,7 @@ function openReceipts(store: Pick<Store, 'commit'>, seed: number, key = signingK
     signingKey: key,
     site: async (id) => siteOf(id),
     sitesOf: async (account) =>
-      [...sites.keys()].map(siteOf).filter((s) => s?.account === account) as Site[],
+      [...sites.keys()].map(siteOf).filter((s) => s?.account === account) as ReceiptSiteKey[],
     allows: (_site, hostname) => hostname !== 'barred.example',
     work: { open: () => undefined },
   });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { CounterName } from '../../src/app/figures.ts';
-import { inWords } from '../../src/console/parts.page.tsx';
+import { translateSentence } from '../../src/console/parts.page.tsx';
 import { activityLabel } from '../../src/console/service/system.page.tsx';
 import { type ErrorCode, errors } from '../../src/core/errors.ts';
 import { securityEvents } from '../../src/signon/sessions/security-log.ts';
@@ -58,7 +58,7 @@ for (const language of ['en', 'fr'] as const) {
 }
 
 it('what the program says of a list, a peer and a change is French on a French page', () => {
-  const french = (sentence: string) => inWords({ language: 'fr' }, sentence);
+  const french = (sentence: string) => translateSentence({ language: 'fr' }, sentence);
   assert.equal(
     french("https://lists.example/a.txt: can't be read (no such host)"),
     'https://lists.example/a.txt\u00a0: lecture impossible (hôte introuvable)',
@@ -103,6 +103,6 @@ it('what the program says of a list, a peer and a change is French on a French p
     '{}',
     'constructor',
   ]) {
-    assert.equal(inWords({ language: 'en' }, unknown), unknown);
+    assert.equal(translateSentence({ language: 'en' }, unknown), unknown);
   }
 });

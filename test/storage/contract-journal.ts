@@ -189,7 +189,7 @@ export function journalContract(name: string, withStore: WithStore): void {
     it('hints tell of events in the same process until they are undone', async () => {
       await withStore(async (store) => {
         let hints = 0;
-        const undo = store.onHint(() => hints++);
+        const undo = store.onJournalGrowth(() => hints++);
         await append(store, 'a');
         await store.commit({ set: [{ key, value: Buffer.from('no event') }] });
         assert.equal(hints, 1);

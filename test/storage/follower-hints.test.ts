@@ -38,7 +38,7 @@ function setUp(apply: (event: StoreEvent) => void | Promise<void> = () => {}) {
         const first = Number(after) + 1;
         return span(first, Math.min(end, first + limit - 1));
       },
-      onHint(callback) {
+      onJournalGrowth(callback) {
         tell = callback;
         return () => {};
       },

@@ -35,7 +35,7 @@ function fakeStore(events: StoreEvent[]) {
       reads++;
       return events.filter((e) => e.seq > afterSeq).slice(0, limit);
     },
-    onHint(callback: () => void) {
+    onJournalGrowth(callback: () => void) {
       callbacks.add(callback);
       return () => callbacks.delete(callback);
     },
@@ -322,7 +322,7 @@ it('a read without an answer counts as stale from its start, and one that is ans
       answer = resolve;
     });
   const follower = createFollower({
-    store: { read, onHint: () => () => {} },
+    store: { read, onJournalGrowth: () => () => {} },
     apply() {},
     from: 0n,
     clock,

@@ -306,8 +306,8 @@ it('a primary that takes no writes any more is read on, and left by writer and r
 it('a hint goes to the other nodes, and to the own followers once', async () => {
   await withStores(2, async ([one, two]) => {
     const hints = [0, 0];
-    one!.onHint(() => hints[0]!++);
-    two!.onHint(() => hints[1]!++);
+    one!.onJournalGrowth(() => hints[0]!++);
+    two!.onJournalGrowth(() => hints[1]!++);
     // Hints come in the order of the commits: before the last one, all that were its own are there.
     for (let n = 0; n < 50; n++) await one!.commit({ events: [event(`a${n}`)] });
     await two!.commit({ events: [event('b')] });

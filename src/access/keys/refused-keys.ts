@@ -40,7 +40,7 @@ const statuses: ReadonlySet<number> = new Set([401, 403, 422, 429]);
  * @param key as it came; left out where none did
  * @param body of the answer, which names the wrong parameter
  */
-export type SpotRefusal = (
+export type RecordRefusal = (
   key: string | undefined,
   clientIp: string,
   status: number,
@@ -62,7 +62,7 @@ function networkOfClient(clientIp: string): string {
 export function createRefusalRecorder(
   memory: SharedArrayBuffer,
   clock: Pick<Clock, 'monotonicMs'>,
-): SpotRefusal {
+): RecordRefusal {
   const board = createSightingBoard(memory);
   const left = new Uint8Array(networkGroups);
   const seconds = new Float64Array(networkGroups).fill(Number.NEGATIVE_INFINITY);

@@ -140,7 +140,7 @@ export interface Party {
   setOtherNodes?(otherNodes: number): void;
 }
 
-export function createExchange(options: {
+export function createLimitSync(options: {
   readonly parties: readonly Party[];
   readonly nodeMessages: NodeMessages;
   /** Called for a message of another node that can't be read. */

@@ -5,7 +5,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { deriveKey } from '../../access/keys/master-key.ts';
-import { createExchange, type Party } from '../../access/quota/distributed-limits.ts';
+import { createLimitSync, type Party } from '../../access/quota/distributed-limits.ts';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -13,9 +13,9 @@ import { decrypt, encrypt, nonceBytes } from '../../core/crypto.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
-import { readEndpoint } from '../../integrations/thread.ts';
+import { parseHostPort } from '../../integrations/thread.ts';
 import type { NodeMessage, NodeMessages } from '../../storage/nodes/messages.ts';
-import type { Data, Opening } from '../data.ts';
+import type { Data, ServerContext } from '../data.ts';
 import { openInternalListener } from './internal-listener.ts';
 import { nodeChallenges } from './node-challenges.ts';
 import { internalKeyPurpose } from './signed-messages.ts';
@@ -55,7 +55,7 @@ async function startExchanging(options: {
   const { parties, nodeMessages, clock, log } = options;
   const onUnread = (error: unknown) =>
     log.warn({ err: error }, 'counts of a node could not be read');
-  const exchange = createExchange({ parties, nodeMessages, onUnread });
+  const exchange = createLimitSync({ parties, nodeMessages, onUnread });
   await exchange.once();
   let lastMs = clock.monotonicMs();
   let isCut = false;
@@ -96,13 +96,13 @@ async function startExchanging(options: {
 }
 
 export async function openNodes(
-  { config, clock, log, masterKey, closers }: Opening,
+  { config, clock, log, masterKey, closers }: ServerContext,
   own: Challenges,
   { member, tables }: Pick<Data, 'member'> & { readonly tables: Pick<BoundedTables, 'add'> },
 ): Promise<Challenges> {
   if (member === undefined) return own;
   const key = deriveKey(masterKey, internalKeyPurpose);
-  const { address: host, port } = readEndpoint(config.internalListen)!;
+  const { address: host, port } = parseHostPort(config.internalListen)!;
   const { id: node, urlOf } = member;
   const listener = await openInternalListener({
     host,
@@ -122,8 +122,8 @@ export async function openNodes(
 }
 
 /** Limits of all nodes: before anybody is answered. */
-export async function openExchange(
-  { clock, log, masterKey, closers }: Opening,
+export async function openLimitSync(
+  { clock, log, masterKey, closers }: ServerContext,
   { member, replica }: Pick<Data, 'member' | 'replica'>,
   { parties, metrics }: { readonly parties: readonly Party[]; readonly metrics: Metrics },
 ): Promise<void> {

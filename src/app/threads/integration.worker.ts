@@ -15,8 +15,8 @@ import {
   type FromIntegrationThread,
   type IntegrationEndpoint,
   type IntegrationThreadSetup,
+  parseHostPort,
   type RunningIntegration,
-  readEndpoint,
   type ToIntegrationThread,
 } from '../../integrations/thread.ts';
 import { openCheck } from '../../reputation/check/check.ts';
@@ -41,7 +41,7 @@ async function run({ name, memory, logLevel, listen, reader }: Setup): Promise<v
   const geo = createGeoFragments(openGeoReader(memory.geo));
   const parts = {
     listen: listen.map((text) => {
-      const endpoint = readEndpoint(text);
+      const endpoint = parseHostPort(text);
       if (endpoint === undefined) throw new Error(`'${text}' is no address to listen on`);
       return endpoint;
     }),

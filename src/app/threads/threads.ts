@@ -27,7 +27,7 @@ import type { IpIndex } from '../../index/ip-index.ts';
 import type { ReaderHandle } from '../../index/reader.ts';
 import type { Brand } from '../../web/assets.ts';
 import type { SiteLinks } from '../../web/layout/layout.tsx';
-import type { Opening } from '../data.ts';
+import type { ServerContext } from '../data.ts';
 import { describeForwarded, type ForwardedRoute, pathsOf } from './forwarded.ts';
 import type { FrontEndMemory, Served } from './front-end.ts';
 import {
@@ -227,7 +227,7 @@ const graceMs = 2_000;
  *   could take it
  */
 export async function listen(
-  { config, log, closers, timings }: Opening,
+  { config, log, closers, timings }: ServerContext,
   needs: {
     readonly claim: PortClaim | undefined;
     readonly sockets: readonly UnixSocket[];

@@ -25,7 +25,7 @@ import { answer, type Described, formOrJson, jsonAnswer } from '../../web/openap
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { CaptchaVisitors, Payment } from '../page/captcha-visitors.route.ts';
 import { shownSize } from '../picture/profiles.ts';
-import type { Receipts, Site } from '../receipts.ts';
+import type { ReceiptSiteKey, Receipts } from '../receipts.ts';
 import { isAtLeast, type Level, type Levels, levelOf } from '../work/levels.ts';
 import type { SolvedWork, Work } from '../work/work.ts';
 import type { CaptchaVisitor, Challenges } from './challenge.ts';
@@ -157,7 +157,7 @@ export interface ChallengeRouteOptions {
   readonly challenges: Challenges;
   readonly levels: Pick<Levels, 'choose' | 'byAddress'>;
   readonly work: Pick<Work, 'make' | 'open' | 'use'>;
-  readonly findSite: (siteKey: string) => Promise<Site | undefined>;
+  readonly findSite: (siteKey: string) => Promise<ReceiptSiteKey | undefined>;
   readonly callers: Pick<Callers, 'networkOf' | 'isClean' | 'abuseScoreOf'>;
   readonly visitors: CaptchaVisitors;
   readonly receipts: Pick<Receipts, 'issue' | 'pass'>;
@@ -210,7 +210,7 @@ export function issueChallenge(
   least: LeastLevel = 'silent',
 ): Result<IssuedChallenge> {
   const { waitSeconds } = options.visitors.take('captchaNew', request);
-  if (waitSeconds > 0) return overLimit(waitSeconds);
+  if (waitSeconds > 0) return clientLimitFailure(waitSeconds);
   return issuePicture(options, request, options.levels.choose(request, least).level);
 }
 
@@ -221,9 +221,9 @@ function issuePicture(
 ): Result<IssuedChallenge> {
   const network = callers.networkOf(request);
   const waitSeconds = challenges.waitSeconds(network);
-  if (waitSeconds > 0) return overLimit(waitSeconds);
+  if (waitSeconds > 0) return clientLimitFailure(waitSeconds);
   onChallenge('given');
-  const longWord = level === 'hard' || challenges.collects(network);
+  const longWord = level === 'hard' || challenges.needsLongWord(network);
   const shownLevel = longWord && level === 'easy' ? 'hard' : level;
   return ok({ token: challenges.issue({ longWord }), level: shownLevel, longWord });
 }
@@ -248,7 +248,7 @@ export async function beginChallenge(
 ): Promise<Result<StartedChallenge>> {
   const { visitors, levels, callers, work } = options;
   const { waitSeconds } = visitors.take('captchaNew', request);
-  if (waitSeconds > 0) return overLimit(waitSeconds);
+  if (waitSeconds > 0) return clientLimitFailure(waitSeconds);
   const { level, triesMax } = levels.choose(request, least);
   if (workSuffices || (level === 'silent' && !wantsPicture)) {
     const network = callers.networkOf(request);
@@ -267,7 +267,7 @@ export async function beginChallenge(
   return ok({ level: longWord ? 'hard' : 'easy', token });
 }
 
-export function overLimit(retryAfterSeconds: number): Failure {
+export function clientLimitFailure(retryAfterSeconds: number): Failure {
   return { ok: false, error: 'client_limit_exceeded', retryAfterSeconds };
 }
 
@@ -322,7 +322,7 @@ interface JudgedAnswer {
 }
 
 /** Takes the challenge, whatever the answer; a wrong one counts for more. */
-export async function judge(
+export async function verifyAnswer(
   {
     challenges,
     callers,
@@ -369,7 +369,7 @@ export async function attempt(
   const fields = await readFields({ ...request, query: '' });
   const text = (name: string) => (fields.ok ? (fields.value.text(name) ?? '') : '');
   const given = { token: text('token'), answer: text('answer') };
-  const judged = await judge(options, request, payment, given);
+  const judged = await verifyAnswer(options, request, payment, given);
   return { ...judged, siteKey: text('sitekey'), action: text('action') };
 }
 
@@ -377,7 +377,7 @@ export async function attempt(
  * Any site's page may read the answer, with the one cookie that is sent along: that of the
  * browser's share. A request without `Origin` gets the transport's `*`.
  */
-export function readableBy(request: Request, reply: Reply): Reply {
+export function withCorsHeaders(request: Request, reply: Reply): Reply {
   const origin = firstHeader(request, 'origin');
   if (origin === undefined || !originShape.test(origin)) return reply;
   const headers: Header[] = [
@@ -406,7 +406,7 @@ export function captchaMedia(options: ChallengeRouteOptions): {
     ): AnswerMedia =>
     async (request) => {
       const { waitSeconds } = visitors.take(limit, request);
-      if (waitSeconds > 0) return overLimit(waitSeconds);
+      if (waitSeconds > 0) return clientLimitFailure(waitSeconds);
       const french = suffix === '.wav' ? tokenIn(request.param, `.fr${suffix}`) : undefined;
       const token = french ?? tokenIn(request.param, suffix);
       if (token === undefined) return fail('not_found');
@@ -414,7 +414,7 @@ export function captchaMedia(options: ChallengeRouteOptions): {
       const longWord = levels.byAddress(request) === 'hard';
       const language = french === undefined ? 'en' : 'fr';
       const found = await fetch(token, { network, longWord, language });
-      return found.ok ? part(request, type, found.value) : found;
+      return found.ok ? rangeReply(request, type, found.value) : found;
     };
 
   return {
@@ -424,7 +424,7 @@ export function captchaMedia(options: ChallengeRouteOptions): {
 }
 
 /** Returns a receipt for nothing, where the site key lets clean addresses pass. */
-export async function passOf(
+export async function issuePassReceipt(
   { callers, receipts, visitors }: ChallengeRouteOptions,
   request: Request,
 ): Promise<string | undefined> {
@@ -445,29 +445,33 @@ export function captchaRoutes(
   const { guard, visitors, lifetimeMs } = options;
 
   async function create(request: Request): Promise<Reply> {
-    const receipt = await passOf(options, request);
-    if (receipt !== undefined) return readableBy(request, json({ receipt }));
+    const receipt = await issuePassReceipt(options, request);
+    if (receipt !== undefined) return withCorsHeaders(request, json({ receipt }));
     const params = parseQuery(request.query);
     const site = await options.findSite((params.ok && params.value.get('sitekey')) || '');
     const issued = issueChallenge(options, request, site?.least ?? 'easy');
-    if (!issued.ok) return readableBy(request, guard.failureReply(newChallenge, issued));
+    if (!issued.ok) return withCorsHeaders(request, guard.failureReply(newChallenge, issued));
     const { token } = issued.value;
     const expires_in = Math.floor(lifetimeMs / 1_000);
     const reply = json({ token, img: imagePath(token), expires_in }, visitors.greeting(request));
-    return readableBy(request, reply);
+    return withCorsHeaders(request, reply);
   }
 
   async function verify(request: Request): Promise<Reply> {
     const payment = visitors.take('captchaVerify', request);
     if (payment.waitSeconds > 0) {
-      return readableBy(
+      return withCorsHeaders(
         request,
-        guard.failureReply(verifyChallenge, overLimit(payment.waitSeconds)),
+        guard.failureReply(verifyChallenge, clientLimitFailure(payment.waitSeconds)),
       );
     }
     const { right, level, isTooLow, siteKey, action } = await attempt(options, request, payment);
-    if (!right) return readableBy(request, json({ ok: false, ...(isTooLow && { level: 'hard' }) }));
-    return readableBy(request, await passedAnswer(options, request, { siteKey, action, level }));
+    if (!right)
+      return withCorsHeaders(request, json({ ok: false, ...(isTooLow && { level: 'hard' }) }));
+    return withCorsHeaders(
+      request,
+      await passedAnswer(options, request, { siteKey, action, level }),
+    );
   }
 
   const { picture, sound } = captchaMedia(options);
@@ -491,7 +495,7 @@ function tokenIn(file: string, suffix: string): string | undefined {
 }
 
 /** The whole, or the range that was asked for: Safari plays no sound from a server without. */
-function part(request: Request, type: string, bytes: Uint8Array): Reply {
+function rangeReply(request: Request, type: string, bytes: Uint8Array): Reply {
   const headers: Header[] = [['Content-Type', type], ['Accept-Ranges', 'bytes'], ...mediaHeaders];
   const lines = request.method === 'GET' ? (request.headers.range ?? []) : [];
   const range = parseRange(lines, bytes.length);
@@ -526,7 +530,7 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
     const solution = form.get('captcha_work') ?? '';
     if (answer !== '' || solution === '') {
       const token = form.get('captcha_token') ?? '';
-      return (await judge(captcha, request, payment, { token, answer })).right;
+      return (await verifyAnswer(captcha, request, payment, { token, answer })).right;
     }
     const used = await judgeWork(captcha, request, payment, { solution, site: '', workSuffices });
     return used.ok && used.value;

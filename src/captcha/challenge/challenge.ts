@@ -51,7 +51,7 @@ export interface Challenges {
   /** The WAV, with an answer of its own. Fails as `image` does. */
   clip(token: string, visitor: CaptchaVisitor): Promise<Result<Uint8Array>>;
   /** Returns whether the network has so many open that its next one is a long word. */
-  collects(network: Network): boolean;
+  needsLongWord(network: Network): boolean;
   /**
    * Uses the token up whatever the answer. Letter case, spaces and width don't count. Another node's
    * token is judged there. Returns the word that was drawn if the answer is right.
@@ -118,7 +118,7 @@ export function createChallenges(options: ChallengesOptions): Challenges {
       table.removeExpired();
       return table.waitSeconds(network);
     },
-    collects: (network) => sharesOn && table.held(network) >= options.longWordFrom,
+    needsLongWord: (network) => sharesOn && table.held(network) >= options.longWordFrom,
     image: (token, visitor) => fetch(token, 'image', visitor),
     clip: (token, visitor) => fetch(token, 'clip', visitor),
     verify(token, answer, network) {

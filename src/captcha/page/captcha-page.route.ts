@@ -28,8 +28,8 @@ import {
   type ChallengeRouteOptions,
   imagePath,
   issueChallenge,
-  judge,
   startPath,
+  verifyAnswer,
   verifyBytesMax,
 } from '../challenge/challenge.route.ts';
 import { shownSize } from '../picture/profiles.ts';
@@ -94,7 +94,10 @@ export function captchaPageRoutes(options: CaptchaPageOptions): PlainRoute[] {
     const payment = visitors.take('captchaVerify', request);
     if (payment.waitSeconds > 0) return refuse(request, payment.waitSeconds);
     const given = { token: text('captcha_token'), answer: text('captcha_answer') };
-    return show(request, (await judge(options, request, payment, given)).right ? 'right' : 'wrong');
+    return show(
+      request,
+      (await verifyAnswer(options, request, payment, given)).right ? 'right' : 'wrong',
+    );
   }
 
   function refuse(request: Request, waitSeconds: number): Reply {

@@ -20,17 +20,17 @@ import {
   beginChallenge,
   type ChallengeRouteOptions,
   captchaTag,
+  clientLimitFailure,
   imagePath,
+  issuePassReceipt,
   json,
   judgeWork,
-  overLimit,
   passedAnswer,
-  passOf,
-  readableBy,
   signInPurpose,
   startPath,
   Verified,
   verifyBytesMax,
+  withCorsHeaders,
 } from '../challenge/challenge.route.ts';
 import { actionOf } from '../receipts.ts';
 import { WorkChallenge } from './work.ts';
@@ -129,8 +129,8 @@ export function workRoutes(
   const expires_in = Math.floor(options.lifetimeMs / 1_000);
 
   async function start(request: Request): Promise<Reply> {
-    const receipt = await passOf(options, request);
-    if (receipt !== undefined) return readableBy(request, json({ level: 'none', receipt }));
+    const receipt = await issuePassReceipt(options, request);
+    if (receipt !== undefined) return withCorsHeaders(request, json({ level: 'none', receipt }));
     const params = parseQuery(request.query);
     const get = (name: string) => (params.ok && params.value.get(name)) || '';
     const siteKey = get('sitekey');
@@ -145,25 +145,28 @@ export function workRoutes(
       workSuffices: isSignIn,
       wantsPicture: get('picture') !== '' || !params.ok,
     });
-    if (!started.ok) return readableBy(request, guard.failureReply(startEndpoint, started));
+    if (!started.ok) return withCorsHeaders(request, guard.failureReply(startEndpoint, started));
     const answer = { ...startedAnswer(started.value), expires_in };
-    return readableBy(request, json(answer, visitors.greeting(request)));
+    return withCorsHeaders(request, json(answer, visitors.greeting(request)));
   }
 
   async function work(request: Request): Promise<Reply> {
     const payment = visitors.take('captchaVerify', request);
     if (payment.waitSeconds > 0) {
-      return readableBy(request, guard.failureReply(workEndpoint, overLimit(payment.waitSeconds)));
+      return withCorsHeaders(
+        request,
+        guard.failureReply(workEndpoint, clientLimitFailure(payment.waitSeconds)),
+      );
     }
     const fields = await readFields({ ...request, query: '' });
     const get = (name: string) => (fields.ok ? (fields.value.text(name) ?? '') : '');
     const siteKey = get('sitekey');
     const given = { solution: get('work'), site: siteKey };
     const judged = await judgeWork(options, request, payment, given);
-    if (!judged.ok) return readableBy(request, guard.failureReply(workEndpoint, judged));
-    if (!judged.value) return readableBy(request, json({ ok: false }));
+    if (!judged.ok) return withCorsHeaders(request, guard.failureReply(workEndpoint, judged));
+    if (!judged.value) return withCorsHeaders(request, json({ ok: false }));
     const passed = { siteKey, action: get('action'), level: 'silent' } as const;
-    return readableBy(request, await passedAnswer(options, request, passed));
+    return withCorsHeaders(request, await passedAnswer(options, request, passed));
   }
 
   async function altcha(request: Request): Promise<Answer> {
@@ -173,7 +176,7 @@ export function workRoutes(
     const origin = originOf(request);
     if (site === undefined || origin === '') {
       const { waitSeconds } = visitors.take('captchaNew', request);
-      if (waitSeconds > 0) return overLimit(waitSeconds);
+      if (waitSeconds > 0) return clientLimitFailure(waitSeconds);
       const fault = site
         ? 'The request names no page: it has no Origin.'
         : 'There is no such site key.';
@@ -191,7 +194,7 @@ export function workRoutes(
       return fail('forbidden', 'This visitor has to see a picture, which this call has not.');
     }
     const { work } = started.value;
-    return readableBy(request, json(work, visitors.greeting(request)));
+    return withCorsHeaders(request, json(work, visitors.greeting(request)));
   }
 
   return [

@@ -12,8 +12,8 @@ import {
   type ConsoleView,
   consolePage,
   consolePaths,
-  inWords,
   sectionActs,
+  translateSentence,
 } from '../parts.page.tsx';
 import { type FetchedList, listActs } from '../reputation/lists.page.tsx';
 import {
@@ -221,7 +221,7 @@ function listNeed(frame: PageFrame, view: InboxView, list: FetchedList): Html {
       time={isHeld ? '' : text.tries(failures, format.number(failures))}
     >
       <p class="breaks">
-        {isHeld ? all.lists.held(format.number(heldRows)) : `${inWords(frame, failure)}.`}{' '}
+        {isHeld ? all.lists.held(format.number(heldRows)) : `${translateSentence(frame, failure)}.`}{' '}
         {freshAt > 0 && text.rowsOf(format.moment(freshAt))}
       </p>
       <div class="need-acts">

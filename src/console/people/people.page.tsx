@@ -14,11 +14,11 @@ import {
   consolePage,
   FindForm,
   factsCard,
-  inWords,
   isFormOpen,
   Listing,
   NextPageLink,
   sectionActs,
+  translateSentence,
 } from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 
@@ -374,7 +374,7 @@ export function personPage(
           <Fold
             title={text.planTitle}
             icon="tag"
-            aside={inWords(frame, person.plan)}
+            aside={translateSentence(frame, person.plan)}
             open={isFormOpen(view, 'plan')}
           >
             <ActForm

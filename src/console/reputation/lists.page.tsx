@@ -13,9 +13,9 @@ import {
   type ConsoleView,
   consolePage,
   consolePaths,
-  inWords,
   Listing,
   sectionActs,
+  translateSentence,
 } from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 
@@ -349,7 +349,9 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
                   <strong>{title}</strong>
                   <span class="source-note">{about[name]}</span>
                   {list?.failure && (
-                    <span class="offer-failure breaks">{inWords(frame, list.failure)}</span>
+                    <span class="offer-failure breaks">
+                      {translateSentence(frame, list.failure)}
+                    </span>
                   )}
                 </span>
                 <span>
@@ -453,7 +455,7 @@ export function listsPage(frame: PageFrame, view: ListsView): string {
           {text.failed(
             one.failures,
             format.number(one.failures),
-            inWords(frame, one.failure.replace(`${one.from}: `, '')),
+            translateSentence(frame, one.failure.replace(`${one.from}: `, '')),
           )}
         </span>
       )}

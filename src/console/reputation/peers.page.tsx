@@ -15,10 +15,10 @@ import {
   consolePage,
   consolePaths,
   factsCard,
-  inWords,
   isFormOpen,
   Listing,
   sectionActs,
+  translateSentence,
 } from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 
@@ -172,7 +172,7 @@ function stateOf(frame: PageFrame, { state, held, counts, failure }: ShownPeer):
       />
       {held !== 'none' && <p class="card-note">{text.held[held]}</p>}
       {!counts && <p class="card-note">{text.silent}</p>}
-      {failure !== '' && <p class="card-note breaks">{inWords(frame, failure)}</p>}
+      {failure !== '' && <p class="card-note breaks">{translateSentence(frame, failure)}</p>}
     </>
   );
 }
@@ -432,7 +432,7 @@ function foundPeer(
         {text.notAdded}
       </p>
       <ul class="preview-notes">
-        {unread !== null && <li class="is-warning breaks">{inWords(frame, unread)}</li>}
+        {unread !== null && <li class="is-warning breaks">{translateSentence(frame, unread)}</li>}
         {unread === null && <li>{text.terms(number(found.least ?? 0), found.licence ?? '')}</li>}
         {overlap !== null && (
           <>
@@ -451,7 +451,7 @@ function foundPeer(
         )}
         {notCompared !== null && (
           <li class="is-warning">
-            {text.notCompared} <span class="breaks">{inWords(frame, notCompared)}</span>
+            {text.notCompared} <span class="breaks">{translateSentence(frame, notCompared)}</span>
           </li>
         )}
         {typed.own === 'true' ? (

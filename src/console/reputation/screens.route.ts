@@ -77,7 +77,7 @@ const endpointsOf = (section: ConsoleSection) => ({
   show: consoleScreen(consolePaths[section]),
   change: consoleChange(section),
 });
-const at = {
+const sectionEndpoints = {
   removals: endpointsOf('removals'),
   tips: endpointsOf('tips'),
   lists: endpointsOf('lists'),
@@ -100,7 +100,7 @@ const peerPreviewEndpoint = sessionForm(peerPreviewPath, 'confirmed operator', {
   errors: ['invalid_parameter', 'conflict', 'overloaded', 'store_unavailable'],
 });
 export const addressScreenEndpoints = [
-  ...Object.values(at).flatMap((one) => Object.values(one)),
+  ...Object.values(sectionEndpoints).flatMap((one) => Object.values(one)),
   previewEndpoint,
   peerPreviewEndpoint,
 ];
@@ -278,21 +278,21 @@ export function addressScreens(parts: PartsWithInbox, reads: AddressReads): Plai
   }
 
   return [
-    ...screen(at.removals, removalActs, removalsPage, async (query) => {
+    ...screen(sectionEndpoints.removals, removalActs, removalsPage, async (query) => {
       const { rows, ...shown } = pageOf(await reads.removals.list(), query);
       return { removals: await withFacts(reads.inbox, rows), ...shown };
     }),
-    ...screen(at.tips, anonymousReportActs, anonymousReportsPage, async (query) => {
+    ...screen(sectionEndpoints.tips, anonymousReportActs, anonymousReportsPage, async (query) => {
       const { rows, ...shown } = pageOf(await reads.anonymousReports.list(), query);
       return { anonymousReports: await withFacts(reads.inbox, rows), ...shown };
     }),
-    ...screen(at.lists, listActs, listsPage, readLists, listsAgain),
+    ...screen(sectionEndpoints.lists, listActs, listsPage, readLists, listsAgain),
     pageBuilder.form(previewEndpoint, preview),
-    ...screen(at.feeds, feedActs, feedsPage, async () => {
+    ...screen(sectionEndpoints.feeds, feedActs, feedsPage, async () => {
       const { most, lists } = reads.feeds;
       return { feeds: await reads.feeds.list(), most, lists: lists() };
     }),
-    ...screen(at.peers, peerActs, peersPage, readPeers, peersAgain, (form, does) => {
+    ...screen(sectionEndpoints.peers, peerActs, peersPage, readPeers, peersAgain, (form, does) => {
       if (does === 'remove') return {};
       // The key begins with the name, under which the page is and which the status line says.
       const name = does === 'add' ? (form.get('key') ?? '').split('+', 1)[0]!.trim() : peerIn(form);
@@ -304,11 +304,11 @@ export function addressScreens(parts: PartsWithInbox, reads: AddressReads): Plai
         : { back };
     }),
     pageBuilder.form(peerPreviewEndpoint, previewPeer),
-    ...screen(at.entries, entryActs, entriesPage, async (query) => {
+    ...screen(sectionEndpoints.entries, entryActs, entriesPage, async (query) => {
       const part = plainPasted(query.get('part') ?? '').slice(0, 200);
       return { part, entries: await reads.entries.list(part) };
     }),
-    ...screen(at.allow, allowActs, allowPage, async () => ({
+    ...screen(sectionEndpoints.allow, allowActs, allowPage, async () => ({
       ranges: await reads.allowlist.list(),
     })),
   ];

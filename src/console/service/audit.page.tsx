@@ -7,7 +7,13 @@ import { Badge } from '../../web/components/table.tsx';
 import { classes, type Html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { type ConsoleView, consolePage, FindForm, inWords, Listing } from '../parts.page.tsx';
+import {
+  type ConsoleView,
+  consolePage,
+  FindForm,
+  Listing,
+  translateSentence,
+} from '../parts.page.tsx';
 import { frameText } from '../words.ts';
 
 interface AuditView extends ConsoleView {
@@ -115,7 +121,7 @@ function factIn(
   const words: Readonly<Record<string, string | undefined>> = frameText(frame).console.audit.facts;
   const [, name = '', value = ''] = /^(\w+)=(.*)$/.exec(typed) ?? [];
   const word = words[name];
-  if (word === undefined) return [emails.get(typed) ?? inWords(frame, typed)];
+  if (word === undefined) return [emails.get(typed) ?? translateSentence(frame, typed)];
   if (value === 'true') return [word];
   if (name === 'category' || name === 'categories') {
     return [`${word} ${namesText(value.split(',').map(Number), categoryNames)}`];
@@ -125,7 +131,7 @@ function factIn(
   }
   // The log has `?` for a space. Of a key, its name and its number suffice.
   const shown = name === 'key' ? value.split('+', 2).join('+') : value.replaceAll(',?', ', ');
-  return [`${word} ${emails.get(shown) ?? inWords(frame, shown)}`];
+  return [`${word} ${emails.get(shown) ?? translateSentence(frame, shown)}`];
 }
 
 function changeOf(frame: PageFrame, view: AuditView, entry: AuditEntry): Html {
@@ -149,7 +155,9 @@ function resultOf(frame: PageFrame, { command, result, before, after }: AuditEnt
     ? sentenceFor(after as ErrorCode, frame.language)
     : alreadySaid.test(after) || command.startsWith('feed add ')
       ? ''
-      : [before, after].flatMap((fact) => (fact === '' ? [] : [inWords(frame, fact)])).join(' → ');
+      : [before, after]
+          .flatMap((fact) => (fact === '' ? [] : [translateSentence(frame, fact)]))
+          .join(' → ');
   return (
     <>
       {(result !== 'done' || facts === '') && (

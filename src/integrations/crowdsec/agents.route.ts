@@ -43,7 +43,7 @@ import {
   covers,
   type DecisionMatcher,
   idOf,
-  networkOf,
+  parseNetwork,
   readDecisionFilter,
   readDecisionId,
   usualBan,
@@ -381,7 +381,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
   ): Wanted[] {
     const wanted: Wanted[] = [];
     const words = new Uint32Array(4);
-    const own = [...options.serverAddresses, clientIp].flatMap((text) => networkOf(text) ?? []);
+    const own = [...options.serverAddresses, clientIp].flatMap((text) => parseNetwork(text) ?? []);
     for (const [i, alert] of alerts.entries()) {
       const { ip, scenario, isRemark, decisions } = alert;
       for (const decision of decisions ?? []) {
@@ -473,7 +473,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     request: Request,
   ): Promise<Result<void>> {
     const { clientIp } = request;
-    const own = [...options.serverAddresses, clientIp].flatMap((text) => networkOf(text) ?? []);
+    const own = [...options.serverAddresses, clientIp].flatMap((text) => parseNetwork(text) ?? []);
     if (wanted.some(({ value }) => coversAny(value, own))) {
       return fail('bad_request', 'a decision covers this server or the sender');
     }
@@ -573,7 +573,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
 }
 
 function coversAny(value: string, addresses: readonly Prefix[]): boolean {
-  const network = networkOf(value);
+  const network = parseNetwork(value);
   return network !== undefined && addresses.some((address) => covers(network, address));
 }
 

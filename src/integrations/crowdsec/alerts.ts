@@ -27,8 +27,8 @@ import {
   durationText,
   idOf,
   isCountryOrSystem,
-  networkOf,
   originCharsMax,
+  parseNetwork,
   readContains,
   readDecisionFilter,
   readDuration,
@@ -369,7 +369,7 @@ export function readAlertFilter(
   const limit = Number(given('limit') ?? alertsShown);
   if (!Number.isInteger(limit) || limit < 0) return 'limit is a whole number';
   const place = given('ip') ?? given('range') ?? given('value');
-  const network = place === undefined ? undefined : networkOf(place);
+  const network = place === undefined ? undefined : parseNetwork(place);
   const named = place === undefined || network !== undefined ? undefined : canonicalValue(place);
   const isNone = place !== undefined && network === undefined && named === undefined;
   const isPlace = given('ip') !== undefined || given('range') !== undefined;
@@ -458,7 +458,7 @@ export function alertsText(
     if (type !== undefined && attribution.type !== type) continue;
     if (kind !== undefined && kindOfAlert(attribution.origin) !== kind) continue;
     if (named !== undefined && named !== value) continue;
-    const prefix = networkOf(value);
+    const prefix = parseNetwork(value);
     if (network !== undefined) {
       if (prefix === undefined) continue;
       const matches =

@@ -84,7 +84,7 @@ interface Account {
   lastPosition: number;
   /** The slot under which its bans are in the shared table; −1: they are not there. */
   slot: number;
-  /** The `allowChanges` at which its values were last compared with the allowlist; −1: not yet. */
+  /** The `allowlistVersion` at which its values were last compared with the allowlist; −1: not yet. */
   allowedAt: number;
   /** No active one ends before it. */
   nextEndMs: number;
@@ -96,7 +96,7 @@ interface BanSurroundings {
   /** True for a prefix that is never blocked. */
   readonly isExempt: (prefix: Prefix) => boolean;
   /** Grows with each change of the allowlist. */
-  readonly allowChanges: () => number;
+  readonly allowlistVersion: () => number;
 }
 
 export function createBans(options: {
@@ -198,7 +198,7 @@ export function createBans(options: {
   }
 
   function endAllowed(account: Account, nowMs: number): void {
-    const allowedAt = around?.allowChanges() ?? account.allowedAt;
+    const allowedAt = around?.allowlistVersion() ?? account.allowedAt;
     if (around === undefined || allowedAt === account.allowedAt) return;
     account.allowedAt = allowedAt;
     for (const value of [...account.active.keys()]) endSpared(account, value, nowMs);

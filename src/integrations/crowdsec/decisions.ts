@@ -263,7 +263,7 @@ function isOfOrigin(origin: string, wanted: readonly string[]): boolean {
 
 /** Returns whether a value holds all of a network, or else lies in it; no country and no system does. */
 function isPlaced(value: string, network: Prefix, isHeld: boolean): boolean {
-  const own = networkOf(value);
+  const own = parseNetwork(value);
   if (own === undefined) return false;
   return isHeld ? covers(own, network) : covers(network, own);
 }
@@ -319,7 +319,7 @@ export function excludesEverything(filter: Filter): boolean {
  */
 export function excludesAllLists(filter: Filter, index: Pick<IndexView, 'listNames'>): boolean {
   const { value, place: _, ...rest } = filter;
-  if (value !== undefined && networkOf(value) === undefined) return true;
+  if (value !== undefined && parseNetwork(value) === undefined) return true;
   return !allAttributions(index).some(
     (attribution) =>
       attribution.origin !== byOperator.origin &&
@@ -391,7 +391,7 @@ export function readFilter(
   const scopes = named.length > 0 ? named : isLookup ? scopesOfLookup : scopesOfStream;
   const types = [...(wanted('types') ?? []), ...(wanted('type') ?? [])];
   const around = params.get('ip') ?? params.get('range');
-  const network = around === undefined ? undefined : networkOf(around);
+  const network = around === undefined ? undefined : parseNetwork(around);
   if (around !== undefined && network === undefined) return badPlace;
   const isHeld = readContains(params.get('contains'));
   if (isHeld === undefined) return badContains;
@@ -500,7 +500,7 @@ export type DecisionMatcher = (
 ) => boolean;
 
 /** @returns undefined where the text is neither an address nor a network */
-export function networkOf(text: string): Prefix | undefined {
+export function parseNetwork(text: string): Prefix | undefined {
   const prefix = parsePrefix(text.trim(), 'mask');
   return prefix.ok ? embeddedNetwork(prefix.value) : undefined;
 }
@@ -526,7 +526,7 @@ export function shownValue(value: string, scope: DecisionScope = scopeOf(value))
 
 /** Returns what somebody wrote as it is kept; undefined: it is no address, network, country or system. */
 export function canonicalValue(text: string): string | undefined {
-  const network = networkOf(text);
+  const network = parseNetwork(text);
   if (network !== undefined) return formatNetwork(network);
   const name = text.trim().toUpperCase();
   if (/^[A-Z]{2}$/.test(name)) return name;
@@ -561,7 +561,7 @@ export function readDecisionFilter(params: {
     return text?.trim();
   };
   const places = ['ip', 'range'].flatMap((name) => given(name) ?? []);
-  const networks = places.map(networkOf);
+  const networks = places.map(parseNetwork);
   if (networks.includes(undefined)) return badPlace;
   const isContaining = readContains(given('contains'));
   if (isContaining === undefined) return badContains;

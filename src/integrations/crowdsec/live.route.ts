@@ -7,7 +7,7 @@
 
 import * as v from 'valibot';
 import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
-import type { SpotRefusal } from '../../access/keys/refused-keys.ts';
+import type { RecordRefusal } from '../../access/keys/refused-keys.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Judge, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -41,7 +41,7 @@ import {
   type Filter,
   listMatches,
   type MaliciousBy,
-  networkOf,
+  parseNetwork,
   readFilter,
 } from './decisions.ts';
 
@@ -64,7 +64,7 @@ export interface LiveOptions {
   readonly log: Pick<Log, 'error'>;
   /** Counts one look-up of a key; true: it is beyond its budget. */
   readonly isSpent: (keyId: string) => boolean;
-  readonly recordRefusal: SpotRefusal;
+  readonly recordRefusal: RecordRefusal;
   readonly count: (outcome: IntegrationOutcome<'decisions'>) => void;
 }
 
@@ -263,7 +263,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
     const { place, value, ...rest } = filter;
     if (place?.isHeld === false) return elsewhere;
     // Whatever is decided about a value holds it.
-    const asked = place?.network ?? (value === undefined ? undefined : networkOf(value));
+    const asked = place?.network ?? (value === undefined ? undefined : parseNetwork(value));
     return asked === undefined ? elsewhere : decided(slot, asked, { ...rest, value });
   }
 

@@ -132,8 +132,8 @@ export async function openCrowdsec(needs: {
     }): Promise<readonly string[]>;
   };
   readonly slotOf: SlotOf;
-  /** See `Reducer.allowChanges`. */
-  readonly allowChanges: () => number;
+  /** See `Reducer.allowlistVersion`. */
+  readonly allowlistVersion: () => number;
   /** Acts of operators, for keys that may manage. */
   readonly operator: OperatorActs;
   /** Returns the account's id by its slot. */
@@ -253,8 +253,8 @@ export async function openCrowdsec(needs: {
   }
   const stored = createBanStore({ ...needs, isExempt });
   await stored.load();
-  const { allowChanges, slotOf } = needs;
-  const stopBans = bans.start({ slotOf, isExempt, allowChanges });
+  const { allowlistVersion, slotOf } = needs;
+  const stopBans = bans.start({ slotOf, isExempt, allowlistVersion });
   const key = deriveKey(needs.masterKey, agentTokenKeyPurpose);
   const tokens = createAgentTokens({ key, clock, random });
   const agentCallers = createAgentCallers({ quotaGuard, callers, tokens, uses });

@@ -168,7 +168,7 @@ export function createEvidence(options: {
       const tag = contributions.tag[node]!;
       // Nodes of reports stand behind them, as many as accounts.
       if (!isOfLists(tag)) break;
-      if (kindOf(tag) === contributionKinds.own) found.push(manualEntry(node, nameOf(entry)));
+      if (kindOf(tag) === contributionKinds.manual) found.push(manualEntry(node, nameOf(entry)));
       const kind = listKinds[kindOf(tag)];
       const source = kind && known.get(refOf(tag));
       if (kind === undefined || source === undefined) continue;

@@ -392,11 +392,11 @@ interface Kept {
   readonly startedAtMs: number;
   readonly workedMs: number;
   /** Changes of the allowlist at the time when making it began. */
-  readonly allowChanges: number;
+  readonly allowlistVersion: number;
 }
 
 export function createBlacklist(
-  options: BlacklistSources & { clock: Clock; allowChanges: () => number },
+  options: BlacklistSources & { clock: Clock; allowlistVersion: () => number },
 ) {
   const { clock } = options;
   let kept: Kept | undefined;
@@ -406,12 +406,12 @@ export function createBlacklist(
 
   async function make(): Promise<void> {
     const startedAtMs = clock.monotonicMs();
-    const allowChanges = options.allowChanges();
+    const allowlistVersion = options.allowlistVersion();
     const generatedAt = clock.now();
     const scheduler = createScheduler(clock.monotonicMs);
     const built = await buildBlacklist(options, generatedAt, scheduler);
     const workedMs = scheduler.workedMs();
-    kept = { snapshot: { ...built, generatedAt }, startedAtMs, workedMs, allowChanges };
+    kept = { snapshot: { ...built, generatedAt }, startedAtMs, workedMs, allowlistVersion };
     lastLeftOut = built.leftOut;
     // The memory is freed after a while, since nobody may ask again. There is one timer in all: a timer each would
     // hold the list that it is to free.
@@ -425,10 +425,10 @@ export function createBlacklist(
   /** Returns a snapshot that is fresh enough, and waits while one is made. */
   async function snapshot(): Promise<BlacklistSnapshot> {
     const askedAtMs = clock.monotonicMs();
-    const allowChanges = options.allowChanges();
+    const allowlistVersion = options.allowlistVersion();
     // One that is begun after this moment is always good enough: two rounds at most.
     for (;;) {
-      if (kept !== undefined && isFresh(kept, askedAtMs, allowChanges)) return kept.snapshot;
+      if (kept !== undefined && isFresh(kept, askedAtMs, allowlistVersion)) return kept.snapshot;
       making ??= make().finally(() => {
         making = undefined;
       });
@@ -444,8 +444,8 @@ export function createBlacklist(
   return { snapshot, leftOut };
 }
 
-function isFresh(kept: Kept, askedAtMs: number, allowChanges: number): boolean {
-  if (kept.allowChanges < allowChanges) return false;
+function isFresh(kept: Kept, askedAtMs: number, allowlistVersion: number): boolean {
+  if (kept.allowlistVersion < allowlistVersion) return false;
   const lifeMs = kept.workedMs <= cheapMs ? 0 : Math.min(ageMsMax, ageForCost * kept.workedMs);
   return askedAtMs - kept.startedAtMs <= lifeMs;
 }

@@ -68,7 +68,12 @@ export function openBlocklists(
 ) {
   const { config, state, geo, clock, guard, tools, frontEnd } = needs;
   const { index } = state;
-  const blacklist = createBlacklist({ index, geo, clock, allowChanges: needs.urgent });
+  const blacklist = createBlacklist({
+    index,
+    geo,
+    clock,
+    allowlistVersion: needs.allowlistVersion,
+  });
   const queue = createSemaphore(answersMax);
   const feedsUrl = `${config.secureUrl}/feeds`;
   const licence = config.feedLicence;

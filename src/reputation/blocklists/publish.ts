@@ -60,14 +60,14 @@ export interface FeedNeeds {
   /** Grows with everything that may change a feed. */
   readonly position: () => bigint;
   /** Grows with every change of the allowlist. */
-  readonly urgent: () => number;
+  readonly allowlistVersion: () => number;
   /** Called with what is served from now on. */
   readonly onPublished: (published: Published) => void;
 }
 
 export interface FeedPublisherOptions extends FeedNeeds {
   readonly openThread: (restored: Restored | undefined) => BuildThread;
-  /** Least time between the beginnings of two builds, unless it is urgent. */
+  /** Least time between the beginnings of two builds, unless the allowlist changed. */
   readonly intervalMs: number;
   /** Called after buffers of `bytes` were replaced: only slow readers still use them. */
   readonly onReplaced: (bytes: number) => void;
@@ -118,7 +118,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
   let isFollowed = () => false;
   let retryAtMs = Number.NEGATIVE_INFINITY;
   let endedMs = Number.POSITIVE_INFINITY;
-  let builtUrgent = 0;
+  let builtAllowlistVersion = 0;
   let failures = 0;
   const isMine = () => maintenance?.isMine() !== false;
   const rows = createFeedRows(store, maintenance?.store ?? store, log);
@@ -151,7 +151,8 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
     const isHurried = isFollowed() || others.isFollowed;
     const soonMs = Math.max(immediateMs, immediateShare * lastBuild.ms);
     const restMs = isHurried ? Math.min(intervalMs, soonMs) : intervalMs;
-    if (nowMs - startedMs < restMs && options.urgent() === builtUrgent) return false;
+    if (nowMs - startedMs < restMs && options.allowlistVersion() === builtAllowlistVersion)
+      return false;
     if (builtHour < 0 || builtHour !== Math.floor(clock.now() / hourMs)) return true;
     if (position === builtPosition) return false;
     if (isHurried) return true;
@@ -234,7 +235,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
     const startMs = clock.monotonicMs();
     const isFirst = builtHour < 0;
     const position = options.position();
-    const urgent = options.urgent();
+    const allowlistVersion = options.allowlistVersion();
     const nowMs = clock.now();
     try {
       // Another node may have gone on from what this one knows.
@@ -253,7 +254,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
       }
       if (isLocal) await rest();
       builtPosition = position;
-      builtUrgent = urgent;
+      builtAllowlistVersion = allowlistVersion;
       builtHour = Math.floor(nowMs / hourMs);
       lastBuild.ms = clock.monotonicMs() - startMs;
       lastBuild.count++;

@@ -7,7 +7,7 @@
 
 import * as v from 'valibot';
 import { wrongScope } from '../../access/keys/key-cache.ts';
-import type { SpotRefusal } from '../../access/keys/refused-keys.ts';
+import type { RecordRefusal } from '../../access/keys/refused-keys.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { Clock } from '../../core/clock.ts';
 import { unauthenticatedDetail, wrongScopeDetail } from '../../core/errors.ts';
@@ -147,7 +147,7 @@ export function checkRoute(options: {
   quotaGuard: QuotaGuard;
   check: Check;
   clock: Clock;
-  recordRefusal: SpotRefusal;
+  recordRefusal: RecordRefusal;
 }): HotRoute {
   const { quotaGuard, check, clock, recordRefusal } = options;
 

@@ -6,7 +6,7 @@
  */
 
 import * as v from 'valibot';
-import type { SpotRefusal } from '../../access/keys/refused-keys.ts';
+import type { RecordRefusal } from '../../access/keys/refused-keys.ts';
 import type { CatchUpTo } from '../../contracts/reputation.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
@@ -58,7 +58,7 @@ interface BulkReportOptions extends BulkSaveOptions {
   readonly catchUpTo: CatchUpTo;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
-  readonly recordRefusal: SpotRefusal;
+  readonly recordRefusal: RecordRefusal;
 }
 
 interface Found {
@@ -156,7 +156,7 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
     const found: Found = {};
     const reply = await answer(request, body, found);
     if (reply.status >= 400) {
-      found.sender?.call?.refused();
+      found.sender?.call?.markRefused();
       const { keyText } = found.sender ?? {};
       options.recordRefusal(keyText, request.clientIp, reply.status, reply.body);
     }

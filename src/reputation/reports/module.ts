@@ -4,7 +4,7 @@
  */
 
 import { bitsFor } from '../../access/keys/key-format.ts';
-import type { SpotRefusal } from '../../access/keys/refused-keys.ts';
+import type { RecordRefusal } from '../../access/keys/refused-keys.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { CatchUpTo, SlotOf } from '../../contracts/reputation.ts';
@@ -74,7 +74,7 @@ export function openReports(needs: {
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
   readonly allowDocumentation: boolean;
-  readonly recordRefusal: SpotRefusal;
+  readonly recordRefusal: RecordRefusal;
 }) {
   const { maintenance, clock, random, log, quotaGuard, catchUpTo } = needs;
   const admission = createReportAdmission({ ...needs, secondsLeftOfDay });

@@ -48,7 +48,7 @@ export const contributionKinds = {
    * The operator's manual entry. ref: 0; listed: score in the low 8 bits, the category above; newest: when it
    * was set, detail: when it ends (0: never), seconds since 1970.
    */
-  own: 6,
+  manual: 6,
   /**
    * A peer's word. ref: number of the peer; listed: hour since 1970 at which it came (votes/peer-votes.ts), 0 with the
    * peer's first rows; newest: when the peer saw the address last, seconds since 1970; detail: see
@@ -163,7 +163,7 @@ export function createContributions(entriesMax: number, nodesMax: number) {
     else if (kindOf(nodeTag) === contributionKinds.peer) {
       ofPeers += by;
       byPeer.set(refOf(nodeTag), (byPeer.get(refOf(nodeTag)) ?? 0) + by);
-    } else if (kindOf(nodeTag) !== contributionKinds.own) return;
+    } else if (kindOf(nodeTag) !== contributionKinds.manual) return;
     else if (by > 0) own.add(node);
     else own.delete(node);
   }
@@ -331,10 +331,10 @@ export function readListsOf(
   let node = heads[entry]!;
   for (let step = 0; node !== 0 && step < nodesRead; step++) {
     const kind = kindOf(tag[node]!);
-    const isList = kind === contributionKinds.seed || kind === contributionKinds.own;
+    const isList = kind === contributionKinds.seed || kind === contributionKinds.manual;
     if (owner[node] === entry && !isOfLists(tag[node]!)) break;
     if (isList && owner[node] === entry && (listed[node]! & 0xff) >= score) {
-      found.push(kind === contributionKinds.own ? manualEntriesList : refOf(tag[node]!));
+      found.push(kind === contributionKinds.manual ? manualEntriesList : refOf(tag[node]!));
     }
     node = next[node]!;
   }

@@ -273,7 +273,7 @@ export function createEntries(options: {
           listReports += 1 + contributions.detail[node]!;
           listSource = newerList(index, listSource, refOf(tag));
           break;
-        case contributionKinds.own:
+        case contributionKinds.manual:
           flags |= entryFlags.seeded;
           ownScore = contributions.listed[node]! & 0xff;
           listReports += 1;

@@ -36,7 +36,7 @@ export interface Reducer extends ReputationInMemory {
   /** Counts votes that did not count because their account's budget was used up, since the start. */
   refusedVotes(): number;
   /** Grows with each rule added or removed: a list made before may hold an allowed address. */
-  allowChanges(): number;
+  allowlistVersion(): number;
 }
 
 /** Rows and sweeps yield to other work after this time; the clock is read every few rows. */
@@ -49,7 +49,7 @@ const nodesPerSlice = 256;
 const removalsPerSlice = 16;
 
 const allowTag = tagOf(contributionKinds.allow, 0);
-const ownTag = tagOf(contributionKinds.own, 0);
+const ownTag = tagOf(contributionKinds.manual, 0);
 
 export function createReducer(options: {
   entries: Entries;
@@ -64,7 +64,7 @@ export function createReducer(options: {
   const { contributions } = entries;
   const peers = createPeerReducer({ entries, reports, refusals });
   const words = new Uint32Array(4);
-  let allowChanges = 0;
+  let allowlistVersion = 0;
 
   /** Returns undefined when all rows fitted into one slice. */
   function addRows(ref: ListRef, rows: RowBatch, at: number): Promise<void> | undefined {
@@ -175,7 +175,7 @@ export function createReducer(options: {
 
   /** Counts the rules of a group once all of them are there, or gone. */
   function noteRules({ list }: ListRef): void {
-    if (list === 'allow') allowChanges++;
+    if (list === 'allow') allowlistVersion++;
   }
 
   /** Removes the contribution `tag` of exactly this prefix. */
@@ -221,7 +221,7 @@ export function createReducer(options: {
       });
     },
     allow({ family, words, length }) {
-      allowChanges++;
+      allowlistVersion++;
       const entry = entries.claim(family, words, length);
       if (entry === 0) return refusals.count('rules');
       if (contributions.find(entry, allowTag) === 0 && contributions.add(entry, allowTag) === 0) {
@@ -230,7 +230,7 @@ export function createReducer(options: {
       entries.settle(entry);
     },
     disallow(prefix) {
-      allowChanges++;
+      allowlistVersion++;
       forget(prefix, allowTag);
     },
     setEntry({ family, words, length, score, category, setSecond, endSecond }, at) {
@@ -262,7 +262,7 @@ export function createReducer(options: {
     changePeerRows: peers.changePeerRows,
     clearPeer: peers.clearPeer,
     refusedVotes: reports.refusedVotes,
-    allowChanges: () => allowChanges,
+    allowlistVersion: () => allowlistVersion,
   };
 }
 

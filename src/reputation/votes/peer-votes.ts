@@ -233,7 +233,7 @@ export function createPeerVotes(options: {
     let votes = 0;
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
       const kind = kindOf(c.tag[node]!);
-      if (kind === contributionKinds.seed || kind === contributionKinds.own) {
+      if (kind === contributionKinds.seed || kind === contributionKinds.manual) {
         seedScore = Math.max(seedScore, c.listed[node]! & 0xff);
       } else if (kind === contributionKinds.peer && c.vote[node] !== 0) {
         voting[votes++] = node;
@@ -521,7 +521,7 @@ function chargedLeft(vote: number, at: number): number {
 }
 
 /** Returns the /24 or IPv6 /48 of an address as one number. */
-export function networkOf(family: 4 | 6, words: Uint32Array): number {
+export function voteNetworkNumber(family: 4 | 6, words: Uint32Array): number {
   if (family === 4) return words[0]! >>> 8;
   return 2 ** 48 + words[0]! * 65_536 + (words[1]! >>> 16);
 }

@@ -27,7 +27,7 @@ import {
   unitsIn,
 } from '../state/contributions.ts';
 import type { Entries } from '../state/entries.ts';
-import { networkOf } from './peer-votes.ts';
+import { voteNetworkNumber } from './peer-votes.ts';
 import {
   dayOf,
   isSpoofable,
@@ -178,7 +178,7 @@ export function createConfirmation(options: {
   function confirm(entry: number, at: number, withinMs: number, except: number): void {
     if (peers.size() > 0) {
       const prefix = prefixOf(entry);
-      const network = prefix && networkOf(prefix.family, prefix.words);
+      const network = prefix && voteNetworkNumber(prefix.family, prefix.words);
       peers.confirm(entry, network, { at, withinMs });
     }
     let looked = 0;
@@ -201,7 +201,7 @@ export function createConfirmation(options: {
     let looked = 0;
     for (let other = c.first(entry); other !== 0 && looked < confirmedMax; other = c.next[other]!) {
       const kind = kindOf(c.tag[other]!);
-      if (kind === contributionKinds.seed || kind === contributionKinds.own) return true;
+      if (kind === contributionKinds.seed || kind === contributionKinds.manual) return true;
       if (kind !== contributionKinds.reports) continue;
       looked++;
       if (other !== node && other !== own && unitsIn(c.detail[other]!) >= unitsOf.member)

@@ -6,7 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readEndpoint } from '../../integrations/thread.ts';
+import { parseHostPort } from '../../integrations/thread.ts';
 import {
   type FamilyChoice,
   type RecipeName,
@@ -398,7 +398,7 @@ const dnsRanges: Readonly<Record<Score, { postfix: string; pattern: string; code
 
 function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): Part[] {
   const usual = dnsRanges[usualScore];
-  const { address: host, port } = readEndpoint(dnsListen[0] ?? sampleDns)!;
+  const { address: host, port } = parseHostPort(dnsListen[0] ?? sampleDns)!;
   const resolver: readonly ConnectStep[] = [
     file(
       ...(['saveZone', 'unbound-zone'] as const),

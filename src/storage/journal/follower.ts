@@ -14,7 +14,7 @@ import type { Log } from '../../core/log.ts';
 import { type Store, type StoreEvent, StoreUnavailableError, storeLimits } from '../store.ts';
 
 export interface FollowerOptions {
-  readonly store: Pick<Store, 'read' | 'onHint'>;
+  readonly store: Pick<Store, 'read' | 'onJournalGrowth'>;
   /**
    * A pure function of the state so far and the event. A promise means that the work goes on
    * in slices; the next event waits for it.
@@ -96,7 +96,7 @@ export function createFollower({
   let readTimer: NodeJS.Timeout | undefined;
   let readAtMs = Number.NEGATIVE_INFINITY;
   let isReading = false;
-  let unhint: (() => void) | undefined;
+  let unsubscribe: (() => void) | undefined;
   let waiters: Waiter[] = [];
 
   function isFollowing(): boolean {
@@ -114,7 +114,7 @@ export function createFollower({
     running ??= run();
   }
 
-  function onHint(events?: readonly StoreEvent[]): void {
+  function onJournalGrowth(events?: readonly StoreEvent[]): void {
     if (events === undefined) {
       wakeInTime();
       return;
@@ -269,13 +269,13 @@ export function createFollower({
   function hold(reason: string): void {
     wakeWaiters();
     phase = 'held';
-    unhint?.();
+    unsubscribe?.();
     rejectWaiters(reason);
   }
 
   function failWith(error: unknown): void {
     phase = 'failed';
-    unhint?.();
+    unsubscribe?.();
     log.fatal({ err: error, appliedSeq: String(applied) }, 'follower: stopped, an event failed');
     rejectWaiters(`the follower failed after event ${applied}`, error);
     onFailure?.(error);
@@ -285,7 +285,7 @@ export function createFollower({
     start(): void {
       if (phase !== 'new') throw new Error(`the follower is ${phase}`);
       phase = 'following';
-      unhint = store.onHint(onHint);
+      unsubscribe = store.onJournalGrowth(onJournalGrowth);
       wake();
     },
     /** Resolves when no event is being applied and none will be. Waiters are rejected. */
@@ -293,7 +293,7 @@ export function createFollower({
       if (phase !== 'failed' && phase !== 'held') phase = 'stopped';
       clearTimeout(timer);
       clearTimeout(readTimer);
-      unhint?.();
+      unsubscribe?.();
       await running;
       rejectWaiters('the follower was stopped');
     },

@@ -151,7 +151,7 @@ export function createLmdbStore(
       renewReadTransaction();
       return BigInt(readCounters(tables.meta).lastSeq);
     },
-    onHint(callback) {
+    onJournalGrowth(callback) {
       hints.add(callback);
       return () => hints.delete(callback);
     },

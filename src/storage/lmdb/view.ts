@@ -162,7 +162,7 @@ export function viewStore(
     },
     tables: [],
     lastSeq: async () => BigInt(lastSeq),
-    onHint: () => () => undefined,
+    onJournalGrowth: () => () => undefined,
     onWriteState: () => () => undefined,
     writeState: () => ({ available: true, fatal: false, detail: '' }),
     pruneEvents: async () => 0,

@@ -51,7 +51,7 @@ export function decodeDigests(text: string | null): Digests {
 }
 
 /** Compares digests at the newest event that this node shares with another. */
-export function judge(own: Digests, others: readonly Digests[]): MemoryVerdict {
+export function compareDigests(own: Digests, others: readonly Digests[]): MemoryVerdict {
   const shared = [...own.keys()].filter((seq) => others.some((digests) => digests.has(seq)));
   if (shared.length === 0) return 'unknown';
   const seq = shared.sort((a, b) => Number(b - a))[0]!;

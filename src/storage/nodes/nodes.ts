@@ -21,10 +21,10 @@ import { type Commit, type Store, StoreUnavailableError } from '../store.ts';
 import type { Agreement } from './agreement.ts';
 import { type PruneOptions, pruneJournal } from './checkpoints.ts';
 import {
+  compareDigests,
   type Digests,
   decodeDigests,
   encodeDigests,
-  judge,
   type MemoryVerdict,
 } from './digests.ts';
 import { createLease, fencedStore } from './lease.ts';
@@ -359,7 +359,7 @@ export async function readNodes(
       state: row.is_stopped ? 'stopped' : isUp(row) ? 'up' : 'away',
       startedAt: Number(row.started_at),
       seenMsAgo: Math.max(0, Number(row.ago)),
-      memory: own === undefined ? 'unknown' : judge(own, others),
+      memory: own === undefined ? 'unknown' : compareDigests(own, others),
       appliedSeq: BigInt(row.applied_seq),
       checkpointSeq: BigInt(row.checkpoint_seq),
       doesMaintenance: row.boot === holder,
@@ -423,7 +423,7 @@ export function unavailableStore(): Store {
     scan: async () => [],
     read: async () => [],
     lastSeq: async () => 0n,
-    onHint: () => () => undefined,
+    onJournalGrowth: () => () => undefined,
     onWriteState: () => () => undefined,
     writeState: () => writable,
     tables: [],

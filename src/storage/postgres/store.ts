@@ -222,7 +222,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       ]);
       return (rows!.rows[0] as { value: Buffer }).value;
     },
-    onHint(callback) {
+    onJournalGrowth(callback) {
       hints.add(callback);
       return () => hints.delete(callback);
     },

@@ -44,7 +44,7 @@ export interface KeyedCall {
   /** Rate-limit headers: for the reply. The guard puts them on failures itself. */
   readonly headers: readonly Header[];
   /** Called when the request is refused after it was let in. */
-  refused(): void;
+  markRefused(): void;
   /** Takes more units; the failure is `quota_exceeded`. `headers` then has what is left. */
   spend(units: number, detail?: (said: string) => string): Failure | undefined;
 }
@@ -135,14 +135,14 @@ export function createGuard(options: GuardOptions) {
       return { failure, headers: [] };
     }
     // No getter: one in an object literal is defined for each call, which costs half a microsecond.
-    const call = { request, slot, spend, refused, headers: [] as Header[] };
+    const call = { request, slot, spend, markRefused, headers: [] as Header[] };
     let spent = 0;
-    function refused(): void {
+    function markRefused(): void {
       if (spent > 0) quotaGuard.refuse(slot, quotaKind[quota], spent);
     }
     function spend(units: number, detail = (said: string) => said): Failure | undefined {
       const isAdmitted = quotaGuard.spend(slot, quotaKind[quota], units);
-      // Copied at once: the findings belong to the last call of `gate`, and handlers await.
+      // Copied at once: `quotas` holds the result of its last `spend` only, and handlers await.
       call.headers = quotaHeaders(quotaGuard.quotas);
       if (isAdmitted) spent += units;
       return isAdmitted
@@ -212,7 +212,7 @@ export function createGuard(options: GuardOptions) {
           const call = ignored === undefined ? admitted.call : withHeader(admitted.call, ignored);
           const asked = held.asked!;
           const answer = asked.ok ? await handle(asked.value, call, caller) : asked;
-          if ('ok' in answer) call.refused();
+          if ('ok' in answer) call.markRefused();
           return replyOf(declared, answer, call.headers, request);
         }
         // Nothing is unpacked for an unauthenticated client.
@@ -244,7 +244,7 @@ export function createGuard(options: GuardOptions) {
       }
       function finish(answer: Answer, call: KeyedCall): Reply {
         if (!('ok' in answer)) return answer;
-        call.refused();
+        call.markRefused();
         return refused(call.request, answer, call.headers);
       }
       return {
@@ -294,7 +294,7 @@ function withHeader(call: KeyedCall, header: Header): KeyedCall {
     request: call.request,
     slot: call.slot,
     spend: call.spend,
-    refused: call.refused,
+    markRefused: call.markRefused,
     get headers() {
       return [...call.headers, header];
     },

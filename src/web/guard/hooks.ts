@@ -4,7 +4,7 @@
  * thread, `app/threads/front-end.ts` that of a front end.
  */
 
-import type { SpotRefusal } from '../../access/keys/refused-keys.ts';
+import type { RecordRefusal } from '../../access/keys/refused-keys.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
 import type { Caller, HotRequest, PlainRoute, Route } from '../../http/router.ts';
@@ -111,7 +111,7 @@ function around<Declared extends Place>(
 /** Leaves a refused request of a program for the page on which its owner connects it. */
 export function refusedKeys<Declared extends Place = Endpoint>(
   appliesTo: (declared: Declared) => boolean,
-  recordRefusal: SpotRefusal,
+  recordRefusal: RecordRefusal,
 ): Hook<Declared> {
   return {
     name: 'refused keys',

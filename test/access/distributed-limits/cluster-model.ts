@@ -10,7 +10,7 @@ import {
   openLimitRecords,
 } from '../../../src/access/quota/client-limits.ts';
 import {
-  createExchange,
+  createLimitSync,
   limitParty,
   type Party,
   quotaParty,
@@ -136,7 +136,7 @@ export function createCluster(options: {
   function start(): Node {
     const name = `node ${++names}`;
     const counter = kind(limit, clock);
-    const exchange = createExchange({
+    const exchange = createLimitSync({
       parties: [counter.party],
       nodeMessages: messagesOf(name),
       onUnread(error) {

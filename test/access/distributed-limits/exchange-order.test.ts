@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createExchange, type Party } from '../../../src/access/quota/distributed-limits.ts';
+import { createLimitSync, type Party } from '../../../src/access/quota/distributed-limits.ts';
 import type { NodeMessage, NodeMessages } from '../../../src/storage/nodes/messages.ts';
 
 function bench() {
@@ -40,7 +40,7 @@ function bench() {
       return { messages: others, nodes: 3 };
     },
   };
-  const exchange = createExchange({
+  const exchange = createLimitSync({
     parties: [party],
     nodeMessages: tellings,
     onUnread: () => said.push('unread'),

@@ -10,10 +10,10 @@ import {
   reportDetail,
 } from '../../../src/reputation/state/contributions.ts';
 import {
+  compareDigests,
   createDigestRing,
   decodeDigests,
   encodeDigests,
-  judge,
 } from '../../../src/storage/nodes/digests.ts';
 import { encodeEvent } from '../../support/reputation/events.ts';
 import { within } from '../../support/server/server.ts';
@@ -100,7 +100,7 @@ for (const seed of [1, 2, 3]) {
         const [ours, theirs] = [state, reference].map(({ digest: told }) => told!.latest());
         const round64 = [...ours!.keys()].filter((seq) => seq % 64n === 0n && theirs!.has(seq));
         assert.ok(round64.length > 0, 'at round events too');
-        assert.equal(judge(ours!, [theirs!]), 'agrees');
+        assert.equal(compareDigests(ours!, [theirs!]), 'agrees');
         await state.stop();
         const opened = await fixture.open(options);
         assert.equal(await digestOf(opened), digest, `opened again, round ${round}`);
@@ -142,14 +142,22 @@ it('one report more in one row makes another digest, and a state alone on its st
 it('a node is judged by the newest event that it shares, and a minority is outvoted', () => {
   const told = (...pairs: [number, string][]) => new Map(pairs.map(([seq, d]) => [BigInt(seq), d]));
   const own = told([64, 'a'], [128, 'b']);
-  assert.equal(judge(own, []), 'unknown');
-  assert.equal(judge(own, [told([65, 'a'])]), 'unknown');
-  assert.equal(judge(own, [told([64, 'a'])]), 'agrees');
-  assert.equal(judge(own, [told([64, 'x'], [128, 'b'])]), 'agrees', 'the newest one counts');
-  assert.equal(judge(own, [told([128, 'x'])]), 'differs', 'of two nobody knows which one is right');
-  assert.equal(judge(own, [told([128, 'x']), told([128, 'x'])]), 'outvoted');
-  assert.equal(judge(own, [told([128, 'x']), told([128, 'b'])]), 'differs');
-  assert.equal(judge(own, [told([128, 'x']), told([128, 'y'])]), 'differs');
+  assert.equal(compareDigests(own, []), 'unknown');
+  assert.equal(compareDigests(own, [told([65, 'a'])]), 'unknown');
+  assert.equal(compareDigests(own, [told([64, 'a'])]), 'agrees');
+  assert.equal(
+    compareDigests(own, [told([64, 'x'], [128, 'b'])]),
+    'agrees',
+    'the newest one counts',
+  );
+  assert.equal(
+    compareDigests(own, [told([128, 'x'])]),
+    'differs',
+    'of two nobody knows which one is right',
+  );
+  assert.equal(compareDigests(own, [told([128, 'x']), told([128, 'x'])]), 'outvoted');
+  assert.equal(compareDigests(own, [told([128, 'x']), told([128, 'b'])]), 'differs');
+  assert.equal(compareDigests(own, [told([128, 'x']), told([128, 'y'])]), 'differs');
   const ring = createDigestRing();
   for (let seq = 64n; seq <= 64n * 200n; seq += 64n) ring.add(seq, `d${seq}`);
   const kept = [...ring.kept().keys()].map(Number);

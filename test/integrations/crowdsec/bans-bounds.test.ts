@@ -99,7 +99,7 @@ it('many bans that are over together end in more than one turn of the event loop
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const clock = manualClock(1_800_000_000_000);
   const bans = createBans({ clock, shared: createBanTable(64) });
-  const stop = bans.start({ slotOf: () => 3, isExempt: () => false, allowChanges: () => 0 });
+  const stop = bans.start({ slotOf: () => 3, isExempt: () => false, allowlistVersion: () => 0 });
   const addresses = Array.from({ length: 1_000 }, (_, n) => `45.10.${n >> 8}.${n & 255}`);
   for (const [i, account] of ['a', 'b', 'c'].entries()) {
     const own = addresses.slice(i * 300, i * 300 + 300);
@@ -121,7 +121,7 @@ it('an account that is forgotten and bans anew between two turns keeps its new b
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const clock = manualClock(1_800_000_000_000);
   const bans = createBans({ clock, shared: createBanTable(64) });
-  const stop = bans.start({ slotOf: () => 3, isExempt: () => false, allowChanges: () => 0 });
+  const stop = bans.start({ slotOf: () => 3, isExempt: () => false, allowlistVersion: () => 0 });
   const ban = (addresses: string[]) => bans.add(usualBans('a', clock.now(), addresses));
   ban(Array.from({ length: 400 }, (_, n) => `45.10.${n >> 8}.${n & 255}`));
   clock.advance(banMs);

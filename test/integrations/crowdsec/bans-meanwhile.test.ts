@@ -24,7 +24,7 @@ function setUp() {
   const stop = bans.start({
     slotOf: () => 3,
     isExempt: (prefix) => spared.has(formatNetwork(prefix)),
-    allowChanges: () => spared.size,
+    allowlistVersion: () => spared.size,
   });
   /** What happens while the list is waited for, while its length is asked, and among its rows. */
   const meanwhile: { list?: () => void; length?: () => void; rows?: () => void } = {};

@@ -26,12 +26,12 @@ function setUp(perAccountMax = 10) {
     ['other', 4],
   ]);
   const allowed = new Set<string>();
-  let allowChanges = 0;
+  let allowlistVersion = 0;
   const bans = createBans({ clock, shared, perAccountMax });
   const stop = bans.start({
     slotOf: (account) => slots.get(account),
     isExempt: (prefix) => allowed.has(formatNetwork(prefix)),
-    allowChanges: () => allowChanges,
+    allowlistVersion: () => allowlistVersion,
   });
   const ban = (account: string, ...addresses: string[]) =>
     bans.add(usualBans(account, clock.now(), addresses));
@@ -42,7 +42,7 @@ function setUp(perAccountMax = 10) {
   };
   function allow(address: string): void {
     allowed.add(address);
-    allowChanges++;
+    allowlistVersion++;
   }
   return { clock, bans, ban, isLive, allow, slots, stop };
 }

@@ -36,7 +36,7 @@ function world(bounds = buildBounds) {
     geo,
     clock,
     bounds,
-    allowChanges: fold.allowChanges,
+    allowlistVersion: fold.allowlistVersion,
   });
   return {
     ...fixture,

@@ -67,8 +67,8 @@ async function world(bytesMax?: number) {
   const { index, fold, entries, sources } = fixture;
   const clock = manualClock(now - 48 * hour);
   const store = createMemoryStore();
-  const allowChanges = fold.allowChanges;
-  const blacklist = createBlacklist({ index, geo, clock, allowChanges });
+  const allowlistVersion = fold.allowlistVersion;
+  const blacklist = createBlacklist({ index, geo, clock, allowlistVersion });
   let scans = 0;
   const builds = createNamedBuilds({
     blacklist,
@@ -85,7 +85,7 @@ async function world(bytesMax?: number) {
     clock,
     operatorTexts: { homeUrl: 'https://ip.example/feeds', licence: 'CC0' },
     intervalMs: 60_000,
-    urgent: allowChanges,
+    allowlistVersion: allowlistVersion,
     ...(bytesMax === undefined ? {} : { bytesMax }),
   });
 

@@ -37,7 +37,13 @@ function world(t: TestContext, intervalMs = 60_000, isAsked = true) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const clock = manualClock(Date.UTC(2026, 10, 21, 9));
   const memory = createMemoryStore();
-  const state = { position: 1n, urgent: 0, available: true, failing: false, hasRows: false };
+  const state = {
+    position: 1n,
+    allowlistVersion: 0,
+    available: true,
+    failing: false,
+    hasRows: false,
+  };
   const builds: number[] = [];
   const threads = { opened: 0, closed: 0 };
   const given: (Uint8Array | undefined)[] = [];
@@ -63,7 +69,7 @@ function world(t: TestContext, intervalMs = 60_000, isAsked = true) {
     }),
     hasRows: () => state.hasRows,
     position: () => state.position,
-    urgent: () => state.urgent,
+    allowlistVersion: () => state.allowlistVersion,
     intervalMs,
     onPublished: () => {},
     onReplaced: () => {},
@@ -115,7 +121,7 @@ test('a change is built once in an interval, an urgent one at once, and the full
   }
   assert.equal(builds.length, 2);
   state.position++;
-  state.urgent++;
+  state.allowlistVersion++;
   await pass(1_500);
   assert.equal(builds.length, 3);
   await pass(3_600_000 - builds.at(-1)! + tickMs);
@@ -187,7 +193,7 @@ test('while the store takes no writes nothing is built, and what is served stays
   await pass(2_000);
   assert.equal(builds.length, 2, 'one build finds out');
   state.available = false;
-  state.urgent++;
+  state.allowlistVersion++;
   await pass(600_000);
   assert.equal(builds.length, 2);
   assert.equal(publisher.current(), served);

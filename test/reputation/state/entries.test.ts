@@ -100,8 +100,8 @@ it('a list that came and went beneath another word left its trace, and what chan
     settle(entry);
     return turnOf(metaOf(index.records, entry));
   };
-  const own = say(tagOf(contributionKinds.own, 0), 90);
-  assert.equal(say(tagOf(contributionKinds.own, 0), 91), own, 'another score');
+  const own = say(tagOf(contributionKinds.manual, 0), 90);
+  assert.equal(say(tagOf(contributionKinds.manual, 0), 91), own, 'another score');
   const { word } = index.records;
   const facts = () => {
     const row = [...word.subarray(entry * ROW_WORDS, (entry + 1) * ROW_WORDS)];
@@ -156,7 +156,9 @@ it('all lists, the manual entry and reports that make an entry malicious are fou
     for (const source of [1, 2, 3, manualEntriesList]) {
       if (below(2) === 0) continue;
       const isOwn = source === manualEntriesList;
-      const tag = isOwn ? tagOf(contributionKinds.own, 0) : tagOf(contributionKinds.seed, source);
+      const tag = isOwn
+        ? tagOf(contributionKinds.manual, 0)
+        : tagOf(contributionKinds.seed, source);
       const score = below(2) === 0 ? below(75) : 75 + below(26);
       for (let more = below(3); more > 0; more--) {
         contributions.add(entry, tagOf(contributionKinds.reports, below(65_536)));

@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import {
   createDistributedLimits,
-  createExchange,
+  createLimitSync,
 } from '../../../src/access/quota/distributed-limits.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
@@ -26,7 +26,7 @@ function openNodes(count: number) {
     const mails = createMailBudget(shares);
     const pacing = createPacing(clock, pacedNetworksMax, shares);
     const from = `node ${i}`;
-    const exchange = createExchange({
+    const exchange = createLimitSync({
       parties: shares.parties,
       onUnread: (error) => assert.fail(`${error}`),
       nodeMessages: {

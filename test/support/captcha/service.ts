@@ -4,7 +4,7 @@
  * know of a service is `CaptchaService`; a whole server can stand in its place.
  */
 
-import { readableBy } from '../../../src/captcha/challenge/challenge.route.ts';
+import { withCorsHeaders } from '../../../src/captcha/challenge/challenge.route.ts';
 import { captchaWidgetRoutes } from '../../../src/captcha/page/captcha-page.route.ts';
 import { createMotionRenderer } from '../../../src/captcha/picture/motion-scene.ts';
 import { captchaReceiptRoutes } from '../../../src/captcha/receipt.route.ts';
@@ -134,8 +134,8 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
         const refused = { status: status ?? 0, headers: [noStore], body: '' };
         const reply = status === undefined ? handle(request) : refused;
         return reply instanceof Promise
-          ? reply.then((made) => readableBy(request, made))
-          : readableBy(request, reply);
+          ? reply.then((made) => withCorsHeaders(request, made))
+          : withCorsHeaders(request, reply);
       },
     };
   }

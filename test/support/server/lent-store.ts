@@ -125,7 +125,7 @@ export function borrowStore(dataDir: string, openAlone: () => Store): Store {
   ) as unknown as Pick<Store, Method>;
   return {
     ...lent,
-    onHint: () => () => {},
+    onJournalGrowth: () => () => {},
     onWriteState: () => () => {},
     writeState: () => ({ available: true, fatal: false, detail: '' }),
     tables: [],

@@ -107,7 +107,7 @@ function onceOpen(opening: Promise<Store>): Store {
       open.delete(store);
       await (await opening).close();
     },
-    onHint: () => () => {},
+    onJournalGrowth: () => () => {},
     onWriteState: () => () => {},
     writeState: () => ({ available: true, fatal: false, detail: '' }),
     tables: [],

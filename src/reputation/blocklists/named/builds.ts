@@ -77,7 +77,7 @@ export function createNamedBuilds(
     /** Least time between two choices of one feed's entries. */
     readonly intervalMs: number;
     /** Grows with every change of the allowlist, which waits for no interval. */
-    readonly urgent: () => number;
+    readonly allowlistVersion: () => number;
     /** Bytes of all of them, one feed aside. */
     readonly bytesMax?: number;
   },
@@ -88,7 +88,7 @@ export function createNamedBuilds(
   /** Until when a file that was let go for room is not made again: it would take more than its part of a core. */
   const rests = new Map<string, number>();
   const totals = { builds: 0, ms: 0 };
-  let allowChanges = 0;
+  let builtVersion = 0;
   let forgetting: NodeJS.Timeout | undefined;
   const names = {
     country: (ids: number) => geo.country(countryOf(ids)),
@@ -118,14 +118,14 @@ export function createNamedBuilds(
     if (one === undefined || one.feed.addedAt !== feed.addedAt) return undefined;
     const ageMs = clock.monotonicMs() - one.builtAtMs;
     if (ageMs > Math.max(intervalMs, restRatio * costOfAll())) return undefined;
-    if (options.urgent() !== allowChanges) return undefined;
+    if (options.allowlistVersion() !== builtVersion) return undefined;
     one.askedAtMs = clock.monotonicMs();
     return one;
   }
 
   async function choose(feed: NamedFeed): Promise<Kept> {
     const known = kept.get(feed.name);
-    const urgent = options.urgent();
+    const allowlistVersion = options.allowlistVersion();
     const nowMs = clock.now();
     const { rows, workedMs, readMs } = await selectFeed(options, feed);
     const hash = hashOf(rows).subarray(0, 16);
@@ -146,10 +146,10 @@ export function createNamedBuilds(
       files: isSame ? former.files : new Map(),
       askedAtMs: clock.monotonicMs(),
     };
-    if (urgent !== allowChanges) {
+    if (allowlistVersion !== builtVersion) {
       // The others may hold somebody who is allowed now.
       kept.clear();
-      allowChanges = urgent;
+      builtVersion = allowlistVersion;
     }
     kept.set(feed.name, one);
     totals.builds++;

@@ -88,7 +88,7 @@ export async function selectFeed(
 
   function isOwn(entry: number): boolean {
     for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
-      if (kindOf(contributions.tag[node]!) !== contributionKinds.own) continue;
+      if (kindOf(contributions.tag[node]!) !== contributionKinds.manual) continue;
       if ((feed.categories & (1 << (contributions.listed[node]! >>> 8))) !== 0) return true;
     }
     return false;

@@ -29,7 +29,7 @@ import {
 import { serviceNames, serviceNumber } from '../../lists/import/rows.ts';
 import { contributionKinds, kindOf, peerDetail, refOf, tagOf } from '../../state/contributions.ts';
 import type { Entries } from '../../state/entries.ts';
-import { networkOf, type PeerRow } from '../../votes/peer-votes.ts';
+import { type PeerRow, voteNetworkNumber } from '../../votes/peer-votes.ts';
 import {
   bestCount,
   ceilingFor,
@@ -139,7 +139,7 @@ export function createOverlap(memory: PeerMemory) {
         if (found.good++ < examplesMax) goodExamples.push(formatNetwork(row));
         return;
       }
-      const network = networkOf(row.family, row.words);
+      const network = voteNetworkNumber(row.family, row.words);
       const before = byNetwork.get(network) ?? 0;
       byNetwork.set(network, before + 1);
       if (before >= networkRowsMax) found.crowded++;

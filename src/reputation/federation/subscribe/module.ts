@@ -41,7 +41,12 @@ import {
   peerSet,
   type RowSequence,
 } from '../../state/events.ts';
-import { networkOf, type PeerRow, type PeerTerms, peersMax } from '../../votes/peer-votes.ts';
+import {
+  type PeerRow,
+  type PeerTerms,
+  peersMax,
+  voteNetworkNumber,
+} from '../../votes/peer-votes.ts';
 import type { Policy } from '../../votes/quorum.ts';
 import { type FederationHead, faultOfHead, headFaults } from '../document/head.ts';
 import type { SigningKey } from '../document/key.ts';
@@ -629,7 +634,7 @@ export function createJudge(
       if (node !== 0 && Math.min(lastHour, thisHour) <= hourOf(c.newest[node]!)) return;
       if (node === 0) {
         found.fresh.add(row);
-        const network = networkOf(row.family, row.words);
+        const network = voteNetworkNumber(row.family, row.words);
         if (network !== near.network) Object.assign(near, { network, rows: rowsIn(row, tag) });
         near.rows++;
         // The first ones are as much of a reason as the one that is too many.
