@@ -115,7 +115,8 @@ export const createKey = operation({
 
 export const listKeys = operation({
   name: 'key list',
-  purpose: 'all keys with their accounts and last use; never the secret part',
+  purpose:
+    'all keys with their accounts and last use, at most ten minutes behind; never the secret part',
   parameters: {},
   async run({ apiKeys, store }) {
     const listed = [];
