@@ -2,7 +2,6 @@
 
 import { scoreBand } from '../../core/score-band.ts';
 import { LinkButton } from '../../web/components/form.tsx';
-import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
@@ -113,11 +112,6 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
             values={{ score: String(Math.max(1, score)) }}
             label={text.set}
           />
-        )}
-        {reports !== undefined && (
-          <Link class="source-note" href={`/admin/reports?address=${address}`}>
-            {all.needs.openReports}
-          </Link>
         )}
         {holder !== undefined && <span class="source-note">{text.held(holder.name, score)}</span>}
       </div>

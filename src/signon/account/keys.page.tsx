@@ -64,6 +64,16 @@ export function keysPage(frame: PageFrame, view: KeysView): string {
     body: (
       <>
         {view.shown && shownKey(text, view.shown)}
+        {!view.fresh && (
+          <div class="card">
+            {recentProofNotice(
+              text.account,
+              view.wantedScope === undefined
+                ? '/account/keys'
+                : `/account/keys?scope=${view.wantedScope}`,
+            )}
+          </div>
+        )}
         {keyCard(text, format, view)}
         {namedKeysCard(text, format, view)}
         {siteKeyCard(text, format, view)}
@@ -139,13 +149,7 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
         />
       )}
       {keys.length > 0 && fresh && <p class="card-note">{text.revokeHint}</p>}
-      {!fresh ? (
-        recentProofNotice(account, '/account/keys')
-      ) : keys.length > 1 ? (
-        <p>{text.two}</p>
-      ) : (
-        make
-      )}
+      {fresh && (keys.length > 1 ? <p>{text.two}</p> : make)}
     </Card>
   );
 }
@@ -377,25 +381,22 @@ function namedKeysCard(text: Catalogue, format: Format, view: NamedKeysView): Ht
       {view.named.length === 0 ? <p>{words.none}</p> : list(text, format, view)}
       {view.isFull ? (
         <p>{words.full}</p>
-      ) : view.fresh ? (
-        <Folds>
-          <Fold
-            title={text.account.keys.create}
-            icon="plus"
-            level={3}
-            open={
-              view.named.length === 0 || view.typed !== undefined || view.wantedScope !== undefined
-            }
-          >
-            {makeForm(text, format, view)}
-          </Fold>
-        </Folds>
       ) : (
-        recentProofNotice(
-          text.account,
-          view.wantedScope === undefined
-            ? '/account/keys'
-            : `/account/keys?scope=${view.wantedScope}`,
+        view.fresh && (
+          <Folds>
+            <Fold
+              title={text.account.keys.create}
+              icon="plus"
+              level={3}
+              open={
+                view.named.length === 0 ||
+                view.typed !== undefined ||
+                view.wantedScope !== undefined
+              }
+            >
+              {makeForm(text, format, view)}
+            </Fold>
+          </Folds>
         )
       )}
     </Card>
