@@ -47,6 +47,29 @@ function bodyOf({ body = '' }: Reply): string {
 const header = (reply: Reply, wanted: string) =>
   reply.headers.find(([name]) => name === wanted)?.[1];
 
+it('the coding with the highest weight is sent, of equal ones the smaller, and none that is refused', () => {
+  for (const [accepted, sent] of [
+    ['gzip, br', 'br'],
+    ['br;q=0.1, gzip', 'gzip'],
+    ['gzip;q=0.5, br;q=0.500', 'br'],
+    ['gzip;q=0.5, identity;q=0.6', undefined],
+    ['gzip;q=0.5, identity;q=0.5', 'gzip'],
+    ['identity, gzip;q=0.9, br;q=0', undefined],
+    ['br;q=0, gzip;q=0.001', 'gzip'],
+    ['GZIP ; Q=1.0', 'gzip'],
+    ['gzip;q=0.000, br;q=0.', undefined],
+    ['gzip;q=abc', 'gzip'],
+    ['gzip;q=0, gzip', 'gzip'],
+    ['zstd, *', undefined],
+    ['identity;q=0', undefined],
+    ['', undefined],
+  ] as const) {
+    const reply = ask({ 'accept-encoding': accepted });
+    assert.equal(header(reply, 'Content-Encoding'), sent, accepted);
+    assert.equal(header(reply, 'Vary'), 'Accept-Encoding', accepted);
+  }
+});
+
 describe('conditions', () => {
   it('If-None-Match answers 304 for the ETag of the encoding that would be sent', () => {
     const zipped = { 'accept-encoding': 'gzip' };

@@ -78,9 +78,19 @@ function choose(
   resource: Representation,
 ): readonly [encoding: string | undefined, chosen: Encoded] {
   const accepted = acceptedEncodings(firstHeader(request, 'accept-encoding'));
-  if (resource.brotli !== undefined && accepted.has('br')) return ['br', resource.brotli];
-  if (resource.gzip !== undefined && accepted.has('gzip')) return ['gzip', resource.gzip];
-  return [undefined, resource.identity];
+  // Without a weight of its own, plain text is what remains.
+  let weight = accepted.get('identity') ?? 0;
+  let chosen: readonly [string | undefined, Encoded] = [undefined, resource.identity];
+  for (const [encoding, encoded] of [
+    ['gzip', resource.gzip],
+    ['br', resource.brotli],
+  ] as const) {
+    const own = accepted.get(encoding) ?? 0;
+    if (encoded === undefined || own === 0 || own < weight) continue;
+    weight = own;
+    chosen = [encoding, encoded];
+  }
+  return chosen;
 }
 
 /** Returns true if the client asks for a version that has changed since. If-Match decides alone when it is sent. */
@@ -151,14 +161,15 @@ function lengthOf(encoded: Encoded): number {
   return partsOf(encoded).reduce((sum, part) => sum + part.length, 0);
 }
 
-/** Codings with a weight above 0. Bounded: a header too long to be meant counts as absent. */
-export function acceptedEncodings(header: string | undefined): ReadonlySet<string> {
-  if (header === undefined || header.length > headerLengthMax) return new Set();
-  const accepted = new Set<string>();
+/** Codings with their weights above 0. Bounded: a header too long to be meant counts as absent. */
+export function acceptedEncodings(header: string | undefined): ReadonlyMap<string, number> {
+  const accepted = new Map<string, number>();
+  if (header === undefined || header.length > headerLengthMax) return accepted;
   for (const part of header.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map((text) => text.trim());
-    const refused = parameters.some((p) => /^q=0(\.0{0,3})?$/.test(p));
-    if (!refused) accepted.add(name);
+    const given = parameters.find((p) => /^q=[01](\.\d{0,3})?$/.test(p))?.slice('q='.length);
+    const weight = given === undefined ? 1 : Math.min(1, Number(given));
+    if (weight > (accepted.get(name) ?? 0)) accepted.set(name, weight);
   }
   return accepted;
 }
