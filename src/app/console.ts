@@ -51,8 +51,8 @@ import {
   nameOf,
   type StoredPeer,
 } from '../reputation/federation/subscribe/peers.ts';
-import { offeredLists } from '../reputation/lists/catalogue.ts';
 import { urlLabel } from '../reputation/lists/import/download.ts';
+import { offeredLists } from '../reputation/lists/offered-lists.ts';
 import { groupOfList, type Source } from '../reputation/lists/sources.ts';
 import {
   listSubscriptions,

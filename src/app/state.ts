@@ -107,7 +107,7 @@ export interface StateOptions {
   readonly agentBans?: Pick<Bans, 'add' | 'unban'>;
   /** File that makes the next start fast; without it none is written. */
   readonly snapshotPath?: string;
-  /** Then nothing more is written: the place may be another server's already. */
+  /** Returns true once the directory is lost: nothing more is written, since another server may own it. */
   readonly isStoreLost?: () => boolean;
 }
 

@@ -74,7 +74,7 @@ export function digits(pattern: RegExp, fault: string, min: number, max?: number
   );
 }
 
-/** The same between two bounds. More than nine digits are out of any range. */
+/** Reads a whole number from `min` to `max`, of at most nine digits. */
 export function between(label: string, min: number, max: number, pattern = /^\d{1,9}$/) {
   return digits(pattern, `The ${label} must be between ${min} and ${max}.`, min, max);
 }

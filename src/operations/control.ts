@@ -40,7 +40,7 @@ const connectionsMax = 64;
 const askMsDefault = 10_000;
 /** The server closes a connection this long after the last byte, if the client has not. */
 const lingerMsMax = 30_000;
-/** The same after a refusal, whatever still comes. */
+/** A refused connection is closed this long after the refusal, even if the client still sends. */
 const refusedMsMax = 1_000;
 const progressMs = 100;
 /** For work that does not end when it is aborted. */

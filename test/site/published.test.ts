@@ -9,7 +9,7 @@ import { endpoints } from '../../src/app/modules.ts';
 import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
 import type { Reply } from '../../src/http/request/message.ts';
 import type { PlainRoute } from '../../src/http/router.ts';
-import { feeds } from '../../src/reputation/blocklists/catalog.ts';
+import { feeds } from '../../src/reputation/blocklists/feed-definitions.ts';
 import { fieldsOf } from '../../src/signon/people/profile/profile.ts';
 import { codeLifeMs } from '../../src/signon/sites/codes.ts';
 import { scopeNames } from '../../src/signon/sites/scopes.ts';

@@ -2,7 +2,7 @@
 
 import type { Language } from '../../src/core/language.ts';
 import type { IpPageData } from '../../src/reputation/address/address.page.tsx';
-import { feeds } from '../../src/reputation/blocklists/catalog.ts';
+import { feeds } from '../../src/reputation/blocklists/feed-definitions.ts';
 import type { FeedLabel, FeedsPageData } from '../../src/reputation/blocklists/feeds.page.tsx';
 import { type Assets, loadAssets } from '../../src/web/assets.ts';
 import type { PageFrame } from '../../src/web/layout/layout.tsx';

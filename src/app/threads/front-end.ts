@@ -112,7 +112,7 @@ export function openFrontEndMemory(needs: {
   readonly geo: SharedArrayBuffer;
   readonly bans: SharedArrayBuffer;
   readonly access: Pick<FrontEndMemory, 'limits' | 'marks' | 'refusals'>;
-  /** With other nodes on the store. */
+  /** True if other nodes share the store. */
   readonly isShared: boolean;
   readonly demo: boolean;
 }) {

@@ -198,7 +198,7 @@ export const signInPurpose = 'sign-in';
 
 /** GET: a challenge of the level that the visitor needs. */
 export const startPath = '/captcha/start';
-/** The same for a sign-in of which work is asked at the most. */
+/** For sign-ins: they get work at the most, never a picture. */
 const signInStart = `${startPath}?for=${signInPurpose}`;
 export const imagePath = (token: string) => `/captcha/img/${token}.gif`;
 export const audioPath = (token: string) => `/captcha/audio/${token}.wav`;

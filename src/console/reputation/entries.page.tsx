@@ -168,7 +168,6 @@ export const allowActs = sectionActs('allow', {
   remove: { act: 'allow remove', about: ['prefix'], kind: 'danger' },
 });
 
-/** Rows of one page; the command line shows all. */
 export function allowPage(
   frame: PageFrame,
   view: ConsoleView & { readonly ranges: readonly AllowedRange[] },

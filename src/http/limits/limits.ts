@@ -148,10 +148,10 @@ export function watchDescriptors(log: Log, accept: (isOn: boolean) => void) {
     // Read each time: an operator may change it while the server runs. If no descriptor is left to read it with, the
     // open ones are the limit.
     limit = openFilesMaxNow() ?? Math.min(limit, open);
-    judge(open);
+    pauseOrResume(open);
   }
 
-  function judge(open: number): void {
+  function pauseOrResume(open: number): void {
     const reserve = Math.min(reserveMax, Math.ceil(limit / 8));
     if (!isPaused && open >= limit - reserve) {
       isPaused = true;

@@ -242,12 +242,12 @@ function passesFilter(filter: Filter, words: Words): boolean {
   const before = known.get(name);
   if (before !== undefined) return before;
   if (known.size >= verdictsMax) known.clear();
-  const verdict = judge(filter, words);
+  const verdict = matchesFilter(filter, words);
   known.set(name, verdict);
   return verdict;
 }
 
-function judge(filter: Filter, { type, origin, scenario, family }: Words): boolean {
+function matchesFilter(filter: Filter, { type, origin, scenario, family }: Words): boolean {
   const { types, origins } = filter;
   if (types?.includes(type) === false) return false;
   if (origins !== undefined && !isOfOrigin(origin.toLowerCase(), origins)) return false;

@@ -15,7 +15,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { openPage } from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';
 import { languageOf, type PageTools, pageRequestHeaders } from '../../web/page-tools.ts';
-import { feeds, variantName } from './catalog.ts';
+import { feeds, variantName } from './feed-definitions.ts';
 import { type FeedFigures, type FeedLabel, feedsPage } from './feeds.page.tsx';
 import type { FeedPublisher, Published } from './publish.ts';
 

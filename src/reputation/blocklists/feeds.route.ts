@@ -32,7 +32,7 @@ import {
   readChoice,
   scoreTiers,
   variantName,
-} from './catalog.ts';
+} from './feed-definitions.ts';
 import type { FeedPublisher, Published } from './publish.ts';
 
 export interface FeedRoutesOptions {

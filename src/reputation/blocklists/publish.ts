@@ -28,7 +28,7 @@ import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import { pagesUnder, type Store } from '../../storage/store.ts';
 import type { BuildStats, Built, FeedFile, Restored, StoredBuild } from './builder/build.ts';
 import { type Changes, decodeHead, encodeHead, type StoredStep } from './builder/history.ts';
-import { feeds, variantName } from './catalog.ts';
+import { feeds, variantName } from './feed-definitions.ts';
 
 /** Builds in a thread of its own; see app/threads/feed-thread.worker.ts. */
 export interface BuildThread {

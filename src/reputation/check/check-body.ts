@@ -53,7 +53,7 @@ const begin = piece('{"data":{"ipAddress":"');
 const summaryStart = piece('{"ipAddress":"');
 const summaryEnd = [false, true].map((is) => piece(`,"malicious":${is}}`));
 const score = piece('","abuseConfidenceScore":');
-const last = piece(',"lastReportedAt":');
+const lastReportedAtKey = piece(',"lastReportedAt":');
 const never = piece('null}}');
 const quotedEnd = piece('"}}');
 const anonymous = [false, true].map((is) => piece(`,"isAnon":${is},"totalReports":`));
@@ -109,7 +109,7 @@ function writeBegin(
   return writeNumber(view, at, v.reports + v.listReports);
 }
 
-const behind = new Uint32Array(4);
+const embeddedIpv4 = new Uint32Array(4);
 
 /** Writes country and provider, those of the IPv4 address behind an IPv6 one. */
 function writePlace(
@@ -122,8 +122,8 @@ function writePlace(
 ): number {
   const quad = publicEmbeddedIpv4(family, words);
   if (quad < 0) return geo.write(view, at, family, words, place);
-  behind[0] = quad;
-  return geo.write(view, at, 4, behind);
+  embeddedIpv4[0] = quad;
+  return geo.write(view, at, 4, embeddedIpv4);
 }
 
 export function createCheckBody(geo: GeoFragments, records: Records): CheckBody {
@@ -151,7 +151,7 @@ export function createCheckBody(geo: GeoFragments, records: Records): CheckBody 
     at = write(view, at, tor[v.anonymousExit ? 1 : 0]!);
     const users = v.reportedEntry === 0 ? 0 : reportersOf(records, v.reportedEntry);
     at = writeNumber(view, at, users + v.listReports);
-    at = write(view, at, last);
+    at = write(view, at, lastReportedAtKey);
     const length = writeLast(at, v);
     const whole = views[length] ?? bytes.subarray(0, length);
     views[length] = whole;

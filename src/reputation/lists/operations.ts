@@ -32,7 +32,6 @@ import { pagesUnder } from '../../storage/store.ts';
 import { hostsOfPeers } from '../federation/subscribe/peers.ts';
 import { createAllowlist } from '../ranges/operator-ranges.ts';
 import type { RowBatch } from '../state/events.ts';
-import { offeredLists } from './catalogue.ts';
 import { openDestinations, sourceFault, urlLabel } from './import/download.ts';
 import type { ListFormatName } from './import/parse.ts';
 import {
@@ -46,6 +45,7 @@ import {
 import type { BadLine } from './import/rows.ts';
 import { type ImportStats, type ServiceName, serviceNames } from './import/rows.ts';
 import { findList, loadList } from './load-list.ts';
+import { offeredLists } from './offered-lists.ts';
 import {
   headerCharsMax,
   readCredentials,

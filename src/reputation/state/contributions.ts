@@ -36,7 +36,7 @@ export const contributionKinds = {
   allow: 3,
   /**
    * An account's evidence by its reports. ref: account slot; listed: its strength as float32 (see score.ts);
-   * newest: time of its newest report, seconds since 1970; detail: see `said`.
+   * newest: time of its newest report, seconds since 1970; detail: see `reportDetail`.
    */
   reports: 4,
   /**

@@ -152,7 +152,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   }
 
   /** Tells the page's script what is wrong with a password, before the challenge has to be solved. */
-  async function judge(context: RequestContext, { email, password }: CallBody) {
+  async function checkPassword(context: RequestContext, { email, password }: CallBody) {
     if (typeof password !== 'string' || password.length > 2 * passwordLengthMax) {
       return fail('invalid_parameter', undefined, 'password');
     }
@@ -302,7 +302,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
       pageBuilder.go(context, onwardHref(path, onwards.ofQuery(context, query))),
     ),
     pageBuilder.form(registerEndpoints.registerPasskey, registerPasskey, [], again),
-    pageBuilder.call(registerEndpoints.judge, judge),
+    pageBuilder.call(registerEndpoints.judge, checkPassword),
     pageBuilder.page(registerEndpoints.sent, (context, query) => {
       const onward = onwards.ofQuery(context, query);
       const terms = termsOfQuery(query, options.clock.now());

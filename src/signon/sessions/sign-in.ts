@@ -158,8 +158,9 @@ export function createSignIn(options: SignInOptions) {
   }
 
   /**
-   * `sign_in_refused`; `too_many_attempts` (with `retryAfterSeconds`): try with a challenge
-   * answered; `overloaded`, `store_unavailable`.
+   * Signs in by password, asks for the second factor, or mails a link. Fails with `sign_in_refused`,
+   * `too_many_attempts` (with `retryAfterSeconds`: try with a challenge answered), `overloaded` or
+   * `store_unavailable`.
    */
   async function withPassword(
     request: PasswordRequest,

@@ -22,7 +22,7 @@ import { gateEndpoint } from '../../integrations/forward-auth/check.route.ts';
 import { policyDefaults } from '../../integrations/forward-auth/policy.ts';
 import { challengePath } from '../../integrations/forward-auth/return-path.ts';
 import { spoeNames } from '../../integrations/haproxy/session.ts';
-import { choicesOf, feeds, scoreTiers } from '../../reputation/blocklists/catalog.ts';
+import { choicesOf, feeds, scoreTiers } from '../../reputation/blocklists/feed-definitions.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';
 import { statsEndpoint } from '../../reputation/counts/stats.route.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';

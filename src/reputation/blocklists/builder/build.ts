@@ -19,7 +19,7 @@ import {
   type LinesFeed,
   scoreTiers,
   variantName,
-} from '../catalog.ts';
+} from '../feed-definitions.ts';
 import { type FrameFacts, frames, type OperatorTexts } from '../pieces/lines.ts';
 import {
   bothTwins,

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { SliceScheduler } from '../../../core/scheduling.ts';
 import { aggregate, ROW, type Rows, rowCount, splitFamilies } from '../builder/rows.ts';
-import { feeds, type LinesFeed, type RecordsFeed } from '../catalog.ts';
+import { feeds, type LinesFeed, type RecordsFeed } from '../feed-definitions.ts';
 import {
   type FrameFacts,
   frames,

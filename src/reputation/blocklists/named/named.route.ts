@@ -11,7 +11,7 @@ import type { PlainRoute } from '../../../http/router.ts';
 import { parseIp } from '../../../ip/address.ts';
 import { endpoint } from '../../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../../web/guard/guard.ts';
-import { feedParameters, feeds } from '../catalog.ts';
+import { feedParameters, feeds } from '../feed-definitions.ts';
 import { feedCacheControl, feedCors, feedExposed } from '../feeds.route.ts';
 import type { NamedBuilds } from './builds.ts';
 import type { Form } from './forms.ts';

@@ -57,7 +57,7 @@ const blocklistSets: SetNames = {
   mikrotik: 'portcullis',
 };
 
-const around: Readonly<
+const lineAffixes: Readonly<
   Record<LineStyle, (family: 4 | 6, sets: SetNames) => readonly [string, string]>
 > = {
   plain: () => ['', '\n'],
@@ -77,7 +77,7 @@ const lineBytesMax = 128;
 type LineTexts = readonly FixedText[];
 
 export function lineTexts(style: LineStyle, family: 4 | 6, sets = blocklistSets): LineTexts {
-  return around[style](family, sets).map(fixedText);
+  return lineAffixes[style](family, sets).map(fixedText);
 }
 
 /** @param rows of one family */

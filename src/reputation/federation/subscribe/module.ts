@@ -375,7 +375,7 @@ export function createPeerPoller(options: PollOptions) {
 /** Writes what was read of a peer, and judges it before. */
 function createTaker(options: PollOptions, signal: AbortSignal) {
   const { store, entries, index, clock, random } = options;
-  const judge = createJudge(options, signal);
+  const admitRows = createJudge(options, signal);
   const newEventId = () => createEventId(clock, random);
   const inSlices = (count: number, step: (i: number) => void) =>
     stepInSlices(count, step, signal, backgroundScheduler());
@@ -439,7 +439,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     for (const [i, segment] of segments.entries()) {
       const { seq, chain } = segment;
       const isAccepted = isUnseen || (isAsShown && seq <= accepted.seq);
-      const judged = await judge(peer, counts, segment.added, isAccepted);
+      const judged = await admitRows(peer, counts, segment.added, isAccepted);
       if (judged.reason !== 'none') {
         const removed = concatenate(segments.slice(i).map((one) => one.removed));
         const end = segments.at(-1)!;
@@ -479,7 +479,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     // No chain says what a snapshot holds: the operator's word is good for the bytes that were shown.
     const isAsShown = accepted?.seq === seq && accepted.hash === hash;
     const isUnseen = isFirst && accepted === undefined;
-    const judged = await judge(peer, counts, rows, isUnseen || isAsShown);
+    const judged = await admitRows(peer, counts, rows, isUnseen || isAsShown);
     const read = { readSeq: seq, readChain: chain };
     if (judged.reason !== 'none') {
       const cursor = former ?? nothingRead;
@@ -597,7 +597,7 @@ export function createJudge(
     stepInSlices(count, step, signal, backgroundScheduler());
 
   /** Judges new rows. @param isAccepted the operator takes them as they are, or they are the first ones */
-  async function judge(
+  async function admitRows(
     peer: StoredPeer,
     before: Counts,
     added: Uint32Array,
@@ -677,7 +677,7 @@ export function createJudge(
     return found;
   }
 
-  return judge;
+  return admitRows;
 }
 
 const followHours = 48;

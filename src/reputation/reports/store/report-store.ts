@@ -171,14 +171,14 @@ export function createReportStore(options: {
   }
 
   /**
-   * @param guarded version of a guard whose time is over though it is there; null: there must be
-   * none; undefined: there is none
+   * @param guardVersion the version that the guard's row must have, null if there must be no row; undefined: it is
+   * not checked, since the guard is in memory
    * @param isGuard sets a row that stands guard
    */
   async function write(
     reporter: Reporter,
     report: Report,
-    guarded: number | null | undefined,
+    guardVersion: number | null | undefined,
     isGuard: boolean,
   ): Promise<Result<{ id: string; seq: bigint }>> {
     const address = addressBytes(report.family, report.words);
@@ -196,8 +196,8 @@ export function createReportStore(options: {
     });
     // A report under way while its account is deleted would leave its comment behind.
     const check: RowCheck[] = [{ key: erasureKey(account), version: null }];
-    if (guarded !== undefined) {
-      check.push({ key: reportGuardKey(account, address), version: guarded });
+    if (guardVersion !== undefined) {
+      check.push({ key: reportGuardKey(account, address), version: guardVersion });
     }
     const result = await store.commit({
       isFirstTry: true,

@@ -7,7 +7,11 @@ import { entryFlags } from '../../../../src/contracts/reputation.ts';
 import { seededRandom } from '../../../../src/core/random.ts';
 import type { Built, FeedFile } from '../../../../src/reputation/blocklists/builder/build.ts';
 import { decodeStep } from '../../../../src/reputation/blocklists/builder/history.ts';
-import { choicesOf, feeds, variantName } from '../../../../src/reputation/blocklists/catalog.ts';
+import {
+  choicesOf,
+  feeds,
+  variantName,
+} from '../../../../src/reputation/blocklists/feed-definitions.ts';
 import { createWorld, entriesIn, leftBy, startMs, storedOf, textOf, type World } from './world.ts';
 
 const minuteMs = 60_000;

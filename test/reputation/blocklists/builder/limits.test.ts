@@ -7,7 +7,7 @@ import {
   feeds,
   readChoice,
   variantName,
-} from '../../../../src/reputation/blocklists/catalog.ts';
+} from '../../../../src/reputation/blocklists/feed-definitions.ts';
 import { createWorld, entriesIn, startMs, textOf } from './world.ts';
 
 const text = feeds.find(({ name }) => name === 'blocklist.txt')!;
