@@ -120,6 +120,14 @@ it('says what the figures are compared with where one is compared', () => {
   assert.doesNotMatch(tiles(0), /Compared with/);
 });
 
+it('draws a line only where three parts of the span have something', () => {
+  const drawn = (series: readonly number[]) => {
+    const tile = { name: 'checks', count: 3, before: 0, series } as const;
+    return inboxPage(testFrame('en'), { ...view, tiles: [tile] }).includes('class="spark"');
+  };
+  assert.deepEqual([drawn([0, 0, 3]), drawn([1, 0, 2]), drawn([1, 1, 1])], [false, false, true]);
+});
+
 it('counts the steps that are done as the page of set-up does', () => {
   const checklist = checklistPage(testFrame('en'), {
     ...view,

@@ -381,8 +381,8 @@ export function RemovalCard({
               !lowers,
             )}
           {third(
-            act('allow', count > 0 ? text.alsoAllow : text.allow, after.allowed),
-            count > 0 && lowers,
+            act('allow', lowers ? text.alsoAllow : text.allow, after.allowed),
+            lowers,
           )}
           {act('refuse', count > 0 ? text.keepReports : text.refuse)}
         </>

@@ -387,11 +387,14 @@ function changeText(before: number, count: number, number: (value: number) => st
 
 const sparkWidth = 100;
 const sparkHeight = 40;
+/** Fewer parts with something in them are no course over time: the number alone is shown. */
+const sparkPartsMin = 3;
 /** Room for the stroke at the highest point. */
 const sparkTop = 4;
 
 /** A line over its area, without axes: the number beside it says how much. */
 function Spark({ series }: { readonly series: readonly number[] }): Html {
+  if (series.filter((part) => part > 0).length < sparkPartsMin) return null;
   const highest = Math.max(1, ...series);
   const x = (at: number) =>
     Math.round((10 * sparkWidth * at) / Math.max(1, series.length - 1)) / 10;

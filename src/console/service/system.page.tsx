@@ -276,7 +276,7 @@ export function systemPage(frame: PageFrame, view: SystemView): string {
               about.tips,
             ],
             [text.started, format.near(service.startedAt, now), about.started],
-            [text.version, service.version, about.version],
+            [text.version, service.version],
           ])}
         </Card>
         <Folds>

@@ -153,7 +153,7 @@ it('a list that holds the address is named, and only allowing it changes its sco
   const before = await scoreOf(listed);
   const card = await cardOf(listed, '/admin/removals');
   assert.deepEqual(effectOf(card, 'Retract 1 report'), [before, before]);
-  assert.deepEqual(effectOf(card, 'Also allow'), [before, 0]);
+  assert.deepEqual(effectOf(card, 'Allow address'), [before, 0]);
   assert.match(card, /Retracting changes nothing here/);
   assert.match(card, /demo still lists the address/);
   const { body, location } = await press('removals', 'allow', listed);

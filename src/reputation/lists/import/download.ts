@@ -281,7 +281,7 @@ function isPublicText(address: string): boolean {
 
 function refused(host: string): OperatorError {
   return new OperatorError(
-    `${host}: is or leads to an address that is not public, and SOURCE_ALLOW_PRIVATE is not on`,
+    `${host} is, or leads to, a private address. To allow it, set SOURCE_ALLOW_PRIVATE=on`,
   );
 }
 
