@@ -380,10 +380,7 @@ export function RemovalCard({
               act('accept', text.retract(count, format.number(count)), after.retracted, lowers),
               !lowers,
             )}
-          {third(
-            act('allow', lowers ? text.alsoAllow : text.allow, after.allowed),
-            lowers,
-          )}
+          {third(act('allow', lowers ? text.alsoAllow : text.allow, after.allowed), lowers)}
           {act('refuse', count > 0 ? text.keepReports : text.refuse)}
         </>
       }
