@@ -2022,7 +2022,7 @@ const consoleFr: ConsoleCatalogue = {
       'le nom {} est déjà pris : choisissez-en un autre',
     'there are {} named feeds, which is the most': 'il y a déjà {} listes nommées, le maximum',
     '{} is neither an address, a network, a system such as AS64500 nor a country such as FR':
-      '{} n’est ni une adresse, ni un réseau, ni un système comme AS64500, ni un pays comme FR',
+      '{} n’est ni adresse, ni réseau, ni système (AS64500), ni pays (FR)',
     '{} is neither an address nor a network such as {}':
       '{} n’est ni une adresse ni un réseau comme {}',
     'a group is named by 1 to 32 of a-z, 0-9 and -, and not all':

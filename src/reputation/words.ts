@@ -267,7 +267,8 @@ const en = {
       challengeWrong: 'Not right, or too late. Here is a new challenge.',
       submit: 'Request removal',
       full: 'Too many requests are waiting. Try again in a few days.',
-      open: (day: string) => `You asked on ${day}. The address’s page will show the decision.`,
+      open: (day: string) =>
+        `You asked on ${day}. If the operator agrees, the address’s page will show it.`,
       link: 'Request removal',
       nothing: 'No list or report names this address: there is nothing to remove.',
     },
@@ -646,7 +647,8 @@ const fr: typeof en = {
       challengeWrong: 'Réponse fausse, ou trop tardive. Voici un nouveau défi.',
       submit: 'Demander le retrait',
       full: 'Trop de demandes sont en attente. Réessayez dans quelques jours.',
-      open: (day) => `Vous l’avez demandé le ${day}. La page de l’adresse montrera la décision.`,
+      open: (day) =>
+        `Vous l’avez demandé le ${day}. Si l’opérateur accepte, la page de l’adresse le montrera.`,
       link: 'Demander le retrait',
       nothing: 'Aucune liste ni aucun signalement ne vise cette adresse : rien à retirer.',
     },

@@ -137,7 +137,10 @@ it('who is signed in asks without a challenge, and the operator accepts', async 
   assert.match(short.body, /Write 10 to 1000 characters/);
   const sent = await person.submit(page, '/removal', { reason });
   assert.deepEqual([sent.status, sent.headers.location], [303, `/removal?address=${address}`]);
-  assert.match((await person.get(`/removal?address=${address}`)).body, /You asked on/);
+  assert.match(
+    (await person.get(`/removal?address=${address}`)).body,
+    /You asked on [^<]+\. If the operator agrees, the address’s page will show it\./,
+  );
   const [open, ...others] = await server.cliJson('removals', 'list');
   assert.deepEqual(others, []);
   const { at, ...rest } = open;
