@@ -34,7 +34,7 @@ const en = {
         count === 1 ? `the ${name} list holds it` : `${count} lists hold it`,
       good: (name: string) => `the ${name} list names it as known good`,
       people: (count: number, formatted: string) =>
-        count === 1 ? 'one person reported it' : `${formatted} people reported it`,
+        count === 1 ? 'one account reported it' : `${formatted} accounts reported it`,
       one: (said: string) => `${said.charAt(0).toUpperCase()}${said.slice(1)}.`,
       both: (first: string, second: string) =>
         `${first.charAt(0).toUpperCase()}${first.slice(1)}, and ${second}.`,
@@ -75,6 +75,29 @@ const en = {
       Commercial: 'Company',
       Organization: 'Organisation',
     } satisfies Record<UsageType, string>,
+    /** By the name in the registry; others are shown by that name. */
+    specials: {
+      'Private-Use': 'Private network',
+      'Unique-Local': 'Private network',
+      Loopback: 'The machine itself',
+      'Loopback Address': 'The machine itself',
+      'Link Local': 'Local link',
+      'Link-Local Unicast': 'Local link',
+      'Shared Address Space': 'Behind a provider’s NAT',
+    } as Readonly<Record<string, string>>,
+    /** An address that nobody meets on the internet. */
+    unroutable: {
+      private: {
+        badge: 'Private',
+        advice: 'Private address.',
+        said: 'It never comes from the internet.',
+      },
+      reserved: {
+        badge: 'Reserved',
+        advice: 'Reserved address.',
+        said: 'It never comes from the internet.',
+      },
+    },
     anonymousExitHint: 'Traffic leaves an anonymising network here.',
     facts: {
       country: 'Country',
@@ -90,7 +113,7 @@ const en = {
       last: 'Last seen',
       lists: 'Lists',
       reporters: (count: number, formatted: string) =>
-        count === 1 ? 'by one person' : `by ${formatted} people`,
+        count === 1 ? 'by 1 account' : `by ${formatted} accounts`,
       unknown: 'Unknown',
       none: 'None',
     },
@@ -123,7 +146,7 @@ const en = {
       reports: (count: number, formatted: string) =>
         count === 1 ? '1 report' : `${formatted} reports`,
       by: (count: number, formatted: string) =>
-        count === 1 ? 'by one person' : `by ${formatted} people`,
+        count === 1 ? 'by 1 account' : `by ${formatted} accounts`,
       network: 'Its network',
       networkHosts: (hosts: string) =>
         hosts === '1' ? '1 reported address' : `${hosts} reported addresses`,
@@ -162,6 +185,8 @@ const en = {
       part: (who: string, age: string, score: number) => `${who}, ${age}: +${score}`,
       decided: (range: string) => `The score is that of ${range}.`,
       highest: 'The highest value wins.',
+      allowlist: 'Allowlist',
+      allowlistWins: 'The allowlist wins.',
       fallsBelow: (day: string) => `Without new reports it falls below 75 on ${day}.`,
     },
     notObserved: 'Never seen',
@@ -188,7 +213,7 @@ const en = {
       seen: (network: string, count: number) => `${network}: ${count} of 256 addresses seen`,
       system: 'Autonomous system',
       noSystem: 'No network of this number is known.',
-      ranges: 'Ranges',
+      ranges: 'Announced blocks',
       networks: 'Its networks',
       networksMore: (formatted: string) => `Show ${formatted} more`,
       networksCut: (formatted: string) => `Here are the first ${formatted}. It has more.`,
@@ -208,7 +233,10 @@ const en = {
       whole: 'As a whole',
       part: (formatted: string) => `The network has more: here are the first ${formatted}.`,
       map: 'Its 256 addresses',
-      special: (name: string, rfc: string) => `This is a special network: ${name} (${rfc}).`,
+      special: {
+        example: (name: string, rfc: string) => `Reserved for documentation: ${name}, ${rfc}.`,
+        other: (name: string, rfc: string) => `Special use: ${name}, ${rfc}.`,
+      },
       /** States of an address on the map. */
       cells: {
         unseen: 'never seen',
@@ -418,7 +446,7 @@ const fr: typeof en = {
         count === 1 ? `la liste ${name} la contient` : `${count} listes la contiennent`,
       good: (name) => `la liste ${name} la dit sûre`,
       people: (count, formatted) =>
-        count === 1 ? 'une personne l’a signalée' : `${formatted} personnes l’ont signalée`,
+        count === 1 ? 'un compte l’a signalée' : `${formatted} comptes l’ont signalée`,
       one: (said) => `${said.charAt(0).toUpperCase()}${said.slice(1)}.`,
       both: (first, second) => `${first.charAt(0).toUpperCase()}${first.slice(1)}, et ${second}.`,
       nobody: 'Aucune liste ne la contient, et personne ne l’a signalée.',
@@ -456,6 +484,29 @@ const fr: typeof en = {
       Commercial: 'Entreprise',
       Organization: 'Organisation',
     },
+    specials: {
+      'Private-Use': 'Réseau privé',
+      'Unique-Local': 'Réseau privé',
+      Loopback: 'La machine elle-même',
+      'Loopback Address': 'La machine elle-même',
+      'Link Local': 'Lien local',
+      'Link-Local Unicast': 'Lien local',
+      'Shared Address Space': 'Derrière le NAT d’un opérateur',
+      'This network': 'Ce réseau',
+      Reserved: 'Réservé',
+    },
+    unroutable: {
+      private: {
+        badge: 'Privée',
+        advice: 'Adresse privée.',
+        said: 'Elle ne vient jamais d’Internet.',
+      },
+      reserved: {
+        badge: 'Réservée',
+        advice: 'Adresse réservée.',
+        said: 'Elle ne vient jamais d’Internet.',
+      },
+    },
     anonymousExitHint: 'Le trafic d’un réseau d’anonymisation sort ici.',
     facts: {
       country: 'Pays',
@@ -470,8 +521,7 @@ const fr: typeof en = {
       first: 'Première activité',
       last: 'Dernière activité',
       lists: 'Listes',
-      reporters: (count, formatted) =>
-        count === 1 ? 'par une personne' : `par ${formatted} personnes`,
+      reporters: (count, formatted) => (count === 1 ? 'par 1 compte' : `par ${formatted} comptes`),
       unknown: 'Inconnu',
       none: 'Aucune',
     },
@@ -502,7 +552,7 @@ const fr: typeof en = {
         end === undefined ? `Fixée ${since}` : `Fixée ${since} · jusqu’au ${end}`,
       reports: (count, formatted) =>
         count < 2 ? `${formatted} signalement` : `${formatted} signalements`,
-      by: (count, formatted) => (count === 1 ? 'par une personne' : `par ${formatted} personnes`),
+      by: (count, formatted) => (count === 1 ? 'par 1 compte' : `par ${formatted} comptes`),
       network: 'Son réseau',
       networkHosts: (hosts) =>
         isSingularInFrench(hosts) ? `${hosts} adresse signalée` : `${hosts} adresses signalées`,
@@ -541,6 +591,8 @@ const fr: typeof en = {
       part: (who, age, score) => `${who}, ${age} : +${score}`,
       decided: (range) => `Le score est celui de ${range}.`,
       highest: 'La valeur la plus haute l’emporte.',
+      allowlist: 'Liste blanche',
+      allowlistWins: 'La liste blanche l’emporte.',
       fallsBelow: (day) => `Sans nouveau signalement, il passe sous 75 le ${day}.`,
     },
     notObserved: 'Jamais vue',
@@ -568,7 +620,7 @@ const fr: typeof en = {
         `${network} : ${count} ${count < 2 ? 'adresse vue' : 'adresses vues'} sur 256`,
       system: 'Système autonome',
       noSystem: 'Aucun réseau de ce numéro n’est connu ici.',
-      ranges: 'Plages',
+      ranges: 'Blocs annoncés',
       networks: 'Ses réseaux',
       networksMore: (formatted) => `Afficher ${formatted} de plus`,
       networksCut: (formatted) => `Voici les ${formatted} premiers. Il en a davantage.`,
@@ -589,7 +641,10 @@ const fr: typeof en = {
       whole: 'Dans son ensemble',
       part: (formatted) => `Le réseau en a davantage : voici les ${formatted} premières.`,
       map: 'Ses 256 adresses',
-      special: (name, rfc) => `Ce réseau est à usage particulier : ${name} (${rfc}).`,
+      special: {
+        example: (name, rfc) => `Réservé à la documentation : ${name}, ${rfc}.`,
+        other: (name, rfc) => `Usage particulier : ${name}, ${rfc}.`,
+      },
       cells: {
         unseen: 'jamais vue',
         good: 'réputée sûre',

@@ -68,7 +68,13 @@ export interface IpPageData {
   readonly anonymousExit: boolean;
   readonly allowlisted: boolean;
   /** Registry entry of special use (RFC 6890), such as `Private-Use`. */
-  readonly special?: { readonly name: string; readonly rfc: string } | undefined;
+  readonly special?:
+    | {
+        readonly name: string;
+        readonly rfc: string;
+        readonly standing: 'private' | 'reserved' | 'public';
+      }
+    | undefined;
   /** Something is known of it: a report, a list, a rule. */
   readonly observed: boolean;
   /** The covering entry that made the score, e.g. `203.0.113.0/24`; undefined when it is the address itself, or none. */
@@ -289,22 +295,30 @@ function evidence(scene: AddressScene): Html {
   const words = text.ip.evidence;
   const { lists, reports, networks, peers } = data.evidence;
   const notes = whyNotes(scene);
+  const { allowlisted } = data;
+  const allowed = lists.filter(({ kind }) => kind === 'allow').map((one) => listRow(one, scene));
+  const allowlist = { name: <strong>{words.allowlist}</strong>, value: 0, formatted: '0' };
+  const given = allowlisted ? lists.filter(({ kind }) => kind !== 'allow') : lists;
   return (
     <Card
       title={words.title(data.score)}
       aside={
         lists.length + reports.length + networks.length + peers.length > 1 && (
-          <span class="card-aside">{words.highest}</span>
+          <span class="card-aside">{allowlisted ? words.allowlistWins : words.highest}</span>
         )
       }
     >
       <ShareList
         rows={[
-          ...lists.map((list) => listRow(list, scene)),
+          ...(allowlisted ? [allowlist, ...allowed] : []),
+          ...given.map((list) => listRow(list, scene)),
           ...reports.map((said) => reportRow(said, scene)),
           ...networks.map((risen) => networkRow(risen, scene)),
           ...peers.map((said) => peerRow(said, scene)),
-        ].map((row) => ({ ...row, band: scoreBand(row.value ?? 0) }))}
+        ].map((row) => ({
+          ...row,
+          band: allowlisted ? ('none' as const) : scoreBand(row.value ?? 0),
+        }))}
         whole={100}
       />
       {reports.length === 0 && <p class="card-note">{words.noReports}</p>}
@@ -326,8 +340,8 @@ function evidence(scene: AddressScene): Html {
 
 // The score and the reports of each day, from the first day on which anything is known.
 
-/** Days before the first one that is known, so that a young chart has a shape. */
-const daysShownMin = 8;
+/** A chart of one day has the day before, so that it has a line. */
+const daysShownMin = 2;
 
 function history(scene: AddressScene): Html {
   const { data, text, format } = scene;
@@ -383,7 +397,7 @@ function history(scene: AddressScene): Html {
 }
 
 /** The network around it: a map of an IPv4 /24, and its worst addresses. */
-function around({ data, text, format }: AddressScene): Html {
+function around({ data, text }: AddressScene): Html {
   if (data.around === undefined) return false;
   const { network, cells, worst } = data.around;
   const words = text.ip.network;
@@ -398,7 +412,7 @@ function around({ data, text, format }: AddressScene): Html {
     >
       <div class="around">
         {cells !== undefined && addressPicture(cells, network, text, data.address)}
-        {worstAddressesTable(worst, words.worst, text, format)}
+        {worstAddressesTable(worst, words.worst, text)}
       </div>
     </Card>
   );
@@ -491,6 +505,12 @@ function isUnseen({ allowlisted, observed }: IpPageData): boolean {
   return !allowlisted && !observed;
 }
 
+/** Returns the words of an address that nobody meets on the internet, if nothing else is known of it. */
+function unroutable(data: IpPageData, { unroutable: words }: Catalogue['ip']) {
+  const standing = data.special?.standing ?? 'public';
+  return standing === 'public' || !isUnseen(data) ? undefined : words[standing];
+}
+
 function isKnownGood({ why }: IpPageData): boolean {
   return why?.by === 'knownGood';
 }
@@ -499,6 +519,8 @@ function isKnownGood({ why }: IpPageData): boolean {
 
 function advice(data: IpPageData, { ip }: Catalogue): string {
   if (data.allowlisted) return ip.advice.allowlisted;
+  const own = unroutable(data, ip);
+  if (own !== undefined) return own.advice;
   if (isUnseen(data)) return ip.advice.unseen;
   if (isKnownGood(data) && data.score === 0) return ip.advice.knownGood;
   return ip.advice[scoreBand(data.score)];
@@ -543,6 +565,8 @@ function isPraised({ evidence: { lists } }: IpPageData): boolean {
 /** Says which lists hold it and who reported it, or that nobody does. */
 function saidBy({ data, text, format }: AddressScene): string {
   const words = text.ip.said;
+  const own = unroutable(data, text.ip);
+  if (own !== undefined) return own.said;
   const { evidence: given, reports, distinctReporters } = data;
   const lists = listNames(data, text);
   const isOwn = given.lists.some(({ kind }) => kind === 'own');
@@ -590,7 +614,10 @@ function fact(label: string, value: Html, note?: Html): Html {
 function usage({ data, text }: AddressScene): Html {
   const words = text.ip;
   const { knownAs, crawler, special, evidence: given } = data;
-  if (special !== undefined) return fact(words.facts.usage, unbroken(special.name), special.rfc);
+  if (special !== undefined) {
+    const { name, rfc } = special;
+    return fact(words.facts.usage, unbroken(words.specials[name] ?? name), rfc);
+  }
   if (crawler !== undefined) return fact(words.facts.usage, crawler, words.crawlerByName);
   if (knownAs !== undefined) {
     return fact(words.facts.usage, knownAs.name, words.knownAs[knownAs.kind]);
@@ -700,7 +727,9 @@ function verdict(scene: AddressScene): Html {
         id="score-gate"
         score={data.score}
         text={text}
-        unknown={isUnseen(data) ? text.ip.notObserved : undefined}
+        unknown={
+          isUnseen(data) ? (unroutable(data, text.ip)?.badge ?? text.ip.notObserved) : undefined
+        }
       />
       <div class="verdict-text">
         <h1>
@@ -850,7 +879,7 @@ export function ipPage(frame: PageFrame, data: IpPageData, bar?: Html): string {
           {hasEvidence && evidence(scene)}
           {history(scene)}
         </div>
-        <div class="columns">
+        <div class="columns is-top">
           {around(scene)}
           {comments(scene)}
         </div>

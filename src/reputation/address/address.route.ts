@@ -323,7 +323,7 @@ async function addressData(
     prefix: formatPrefix(prefix),
     anonymousExit: verdict.anonymousExit,
     allowlisted: verdict.allowlisted,
-    special: special && { name: special.name, rfc: special.rfc },
+    special: special && { name: special.name, rfc: special.rfc, standing: standingOf(special) },
     observed: isObserved(verdict),
     hostnames: host.names,
     crawler: host.crawler,
@@ -352,7 +352,8 @@ async function addressData(
     latestReports: isCut ? reportsShownMax : undefined,
     reportHref: canBeReported(special) ? `/report?address=${text}` : undefined,
     removalHref:
-      canBeReported(special) && (verdict.score > 0 || verdict.reports > 0 || verdict.anonymousExit)
+      canBeReported(special) &&
+      (verdict.score > 0 || (verdict.reports > 0 && !verdict.knownGood) || verdict.anonymousExit)
         ? `/removal?address=${text}`
         : undefined,
     checkUrl: `${secureUrl}/api/v2/check`,
@@ -360,6 +361,11 @@ async function addressData(
     attribution: place.provider === '' ? undefined : { ...providerAttribution, madeAt },
     now: nowMs,
   };
+}
+
+function standingOf({ name, globallyReachable }: SpecialUse): 'private' | 'reserved' | 'public' {
+  if (globallyReachable) return 'public';
+  return name === 'Private-Use' || name === 'Unique-Local' ? 'private' : 'reserved';
 }
 
 /** Surveys the network around an address; undefined when nothing is known there. */
@@ -374,9 +380,12 @@ async function aroundOf(
   const network = { family, words, length };
   const own = formatIp(family, address);
   const survey = await surveyOf([network], neighboursShownMax + 1, options);
-  const worst = survey.worst.filter(({ name }) => name !== own).slice(0, neighboursShownMax);
+  const name = formatPrefix(network);
+  const worst = survey.worst
+    .filter((one) => one.name !== own && one.name !== name)
+    .slice(0, neighboursShownMax);
   if (worst.length === 0) return undefined;
-  return { network: formatPrefix(network), worst, cells: cellsOf(network, options) };
+  return { network: name, worst, cells: cellsOf(network, options) };
 }
 
 /** In plain words on the page: what decided how far the reports of the deciding entry may go. */

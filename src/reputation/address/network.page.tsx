@@ -230,12 +230,25 @@ function facts(data: NetworkPageData, text: Catalogue, format: Format): Html {
   );
 }
 
-/** The worst first, each with a link to its page. */
+/** Says what a network of special use is for. */
+function specialLine(
+  { name, rfc }: NonNullable<NetworkPageData['special']>,
+  { ip }: Catalogue,
+): string {
+  const example = /^Documentation \((.+)\)$/.exec(name)?.[1];
+  const use = example ?? ip.specials[name] ?? name;
+  return ip.network.special[example === undefined ? 'other' : 'example'](use, rfc);
+}
+
+/**
+ * The worst first, each with a link to its page.
+ * @param format of the numbers of reports; undefined: the table has none
+ */
 export function worstAddressesTable(
   worst: Survey['worst'],
   caption: string,
   text: Catalogue,
-  format: Format,
+  format?: Format,
 ): Html {
   return (
     <Table
@@ -243,18 +256,21 @@ export function worstAddressesTable(
       columns={[
         { title: text.ip.find.columns.address },
         { title: text.ip.find.columns.score, numeric: true },
-        { title: text.ip.facts.reports, numeric: true },
+        ...(format === undefined ? [] : [{ title: text.ip.facts.reports, numeric: true }]),
       ]}
       rows={worst.map(({ name, score, reports }) => [
         <Link class="mono" href={`/ip/${name}`}>
           {name}
         </Link>,
         <span class={`score-cell band-${scoreBand(score)}`}>{score}</span>,
-        format.number(reports),
+        ...(format === undefined ? [] : [format.number(reports)]),
       ])}
     />
   );
 }
+
+/** Rows in sight; the others are behind a click, so that what stands beside the table is not far from its end. */
+const worstInSight = 12;
 
 interface Paged extends Pick<Survey, 'worst' | 'entries' | 'bands'> {
   readonly page: number;
@@ -269,6 +285,7 @@ function worstCard(
 ): Html {
   const words = text.ip.network;
   const title = bands.clean === entries ? words.seenAddresses : words.worst;
+  const counted = worst.some(({ reports }) => reports > 0) ? format : undefined;
   return (
     <Card
       title={title}
@@ -277,7 +294,13 @@ function worstCard(
       {worst.length === 0 ? (
         <EmptyState icon="flag" text={words.none} />
       ) : (
-        worstAddressesTable(worst, title, text, format)
+        worstAddressesTable(worst.slice(0, worstInSight), title, text, counted)
+      )}
+      {worst.length > worstInSight && (
+        <details>
+          <summary>{words.networksMore(format.number(worst.length - worstInSight))}</summary>
+          {worstAddressesTable(worst.slice(worstInSight), title, text, counted)}
+        </details>
       )}
       {pages > 1 && (
         <p class="acts">
@@ -349,9 +372,7 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
           <span class="address mono">{data.network}</span>
         </h1>
         {lede(data, text, format)}
-        {data.special !== undefined && (
-          <p>{unbroken(words.special(data.special.name, data.special.rfc))}</p>
-        )}
+        {data.special !== undefined && <p>{unbroken(specialLine(data.special, text))}</p>}
         <p class="acts">
           {data.malicious > 0 && (
             <LinkButton label={words.block} href="/connect#block" kind="secondary" icon="shield" />
@@ -479,6 +500,16 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
     className: 'page-network',
     body: (
       <div class="wrap stack">
+        <nav class="trail" aria-label={text.ip.find.title}>
+          <ol>
+            <li>
+              <Link href="/ip">{text.ip.find.title}</Link>
+            </li>
+            <li class="mono" aria-current="page">
+              AS{data.number}
+            </li>
+          </ol>
+        </nav>
         <h1>
           <span class="eyebrow">{words.system}</span>{' '}
           <span class="address">
@@ -555,13 +586,16 @@ const none = <span class="is-unknown">–</span>;
 /** So does it with what says nothing there. */
 const zero = <span class="is-zero">0</span>;
 
+const capital = (word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+
 function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
   if (known === undefined) return text.ip.find.network;
   const { kind, score } = known.cell;
   // As on its own page: what is known good or allowed has a score, which is 0.
   const hasScore = (kind !== 'unseen' && kind !== 'special') || score > 0;
   const band = hasScore ? scoreBand(score) : 'none';
-  const word = kind === 'seen' ? text.score.words[scoreBand(score)] : text.ip.network.cells[kind];
+  const word =
+    kind === 'seen' ? text.score.words[scoreBand(score)] : capital(text.ip.network.cells[kind]);
   return (
     <span class={`score-cell band-${band}`}>
       {hasScore ? score : none} <span class="fact-note">{word}</span>
@@ -584,7 +618,7 @@ function countBadges(found: readonly FoundAddress[], text: Catalogue, format: Fo
       count: seen.filter((score) => scoreBand(score) === band).length,
     })),
     ...otherKinds.map((kind) => ({
-      label: `${cells[kind].charAt(0).toUpperCase()}${cells[kind].slice(1)}`,
+      label: capital(cells[kind]),
       tone: 'neutral' as const,
       count: is(kind).length,
     })),

@@ -232,8 +232,8 @@ export interface ShareRow {
   /** Undefined: there is none to show, and no bar. */
   readonly value: number | undefined;
   readonly formatted: string;
-  /** The colour of the bar. */
-  readonly band?: ScoreBand | undefined;
+  /** The colour of the bar; `none`: grey, for what has no effect. */
+  readonly band?: ScoreBand | 'none' | undefined;
 }
 
 /** A list of names, each with a bar for its part of the whole, or of the largest value. */

@@ -163,7 +163,7 @@ export type Catalogue = typeof en;
 export const fr: Catalogue = {
   site: {
     name: 'Portcullis',
-    tagline: 'Réputation d’adresses IP et connexion unique, hébergées chez vous',
+    tagline: 'Réputation IP et connexion unique',
     runsOn: 'Réputation d’IP et connexion, avec Portcullis',
     skip: 'Aller au contenu',
     navigation: 'Principale',

@@ -36,7 +36,7 @@ it('says of an address whose range alone was reported that it was not', () => {
     distinctReporters: 3,
   });
   assert.match(inRange, /The reports are about other addresses in its range/);
-  assert.match(inRange, /3 people reported it\./);
+  assert.match(inRange, /3 accounts reported it\./);
   assert.match(inRange, /<meta name="robots" content="noindex"/);
   assert.doesNotMatch(page(cleanAddress), /other addresses/);
   assert.match(page(cleanAddress), /No list holds it, and nobody has reported it\./);
@@ -55,10 +55,10 @@ it('tells lists and reports apart, and never adds them up', () => {
   const both = page({ ...listed, reports: 1, distinctReporters: 1 });
   assert.match(
     both,
-    /Block it\.<\/strong> The a &lt;list> list holds it, and one person reported it\./,
+    /Block it\.<\/strong> The a &lt;list> list holds it, and one account reported it\./,
   );
   assert.match(both, /<dt>Lists<\/dt><dd>1<small>a &lt;list></, 'by name, once');
-  assert.match(both, /<dt>Reports<\/dt><dd>1<small>by one person</);
+  assert.match(both, /<dt>Reports<\/dt><dd>1<small>by 1 account</);
   const alone = page(listed, 'fr');
   assert.match(alone, /La liste a &lt;list> la contient\. Personne ne l’a signalée\./);
   assert.match(alone, /<dt>Signalements<\/dt><dd>0<small>en un an</);
@@ -79,7 +79,7 @@ it('what is known good has the score of its page in a pasted list: 0', () => {
   const rows = [{ name: '8.8.8.8', href: '/ip/8.8.8.8', known }];
   const asked = { text: '8.8.8.8', foundMax: 100, more: false, isMiss: false, otherLines: 0 };
   const html = findPage(testFrame('en'), { ...asked, found: rows, csvHref: '/ip?format=csv' });
-  assert.match(html, /<span class="score-cell band-clean">0 <span class="fact-note">known good</);
+  assert.match(html, /<span class="score-cell band-clean">0 <span class="fact-note">Known good</);
 });
 
 it('a list of known good addresses does not speak against one', () => {
@@ -97,6 +97,18 @@ it('a list of known good addresses does not speak against one', () => {
   assert.match(french, /La liste intégrée la dit sûre\./);
   assert.doesNotMatch(french, /bundled/);
   assert.match(named([good, list]), /The a &lt;list> list holds it\. Nobody has reported it\./);
+});
+
+it('what is on the allowlist has that for its reason, before what it wins over', () => {
+  const [list] = suspectAddress.evidence.lists;
+  const evidence = { ...cleanAddress.evidence, lists: [list!, { ...list!, confidence: 80 }] };
+  const allowed = page({ ...cleanAddress, allowlisted: true, observed: true, evidence });
+  assert.match(allowed, />The allowlist wins\.</);
+  assert.doesNotMatch(allowed, /The highest value wins/);
+  assert.match(
+    allowed,
+    /<ul class="shares"><li class="band-none">.{0,60}<strong>Allowlist<\/strong>/,
+  );
 });
 
 it('gives no number to what nobody has seen', () => {
@@ -141,7 +153,7 @@ it('days before the first one that is known are drawn, and no score is said of t
   });
   const [, rows = ''] = /<svg class="timeline".*?<tbody>(.*?)<\/tbody>/s.exec(young) ?? [];
   const scores = [...rows.matchAll(/<tr>.*?<td[^>]*>(.*?)<\/td>/gs)].map(([, score]) => score);
-  assert.deepEqual(scores, [...Array(7).fill('unknown'), '49']);
+  assert.deepEqual(scores, ['unknown', '49']);
   // One report is no third of the picture, whose axis is that of the score.
   const [, height] = /class="timeline-bar"[^>]* height="(\d+)"/.exec(young)!;
   assert.ok(Number(height) < 10, height);

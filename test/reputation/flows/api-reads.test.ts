@@ -180,7 +180,7 @@ describe('api reads', () => {
     assert.equal(shown.totalReports, 2);
     assert.match(shown.lastReportedAt, datePattern);
     const people = await server.fetch(`/ip/${ip}`);
-    assert.match(people.body, /The demo list holds it, and one person reported it\./);
+    assert.match(people.body, /The demo list holds it, and one account reported it\./);
   });
 
   it('an explicit window counts what lies in it, and shows the same fields', async () => {
