@@ -340,8 +340,8 @@ function evidence(scene: AddressScene): Html {
 
 // The score and the reports of each day, from the first day on which anything is known.
 
-/** A chart of one day has the day before, so that it has a line. */
-const daysShownMin = 2;
+/** A young chart has a day or two before the first one that is known, so that it has a line and three dates. */
+const daysShownMin = 3;
 
 function history(scene: AddressScene): Html {
   const { data, text, format } = scene;

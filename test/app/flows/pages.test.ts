@@ -208,7 +208,7 @@ describe('pages', () => {
     );
     const told = (await page(`/ip?address=${kinds}`)).body;
     assert.match(told, /band-clean">0 <span class="fact-note">Known good</);
-    for (const word of ['never seen', 'private or reserved']) {
+    for (const word of ['Never seen', 'Private or reserved']) {
       assert.match(
         told,
         new RegExp(`band-none"><span class="is-unknown">–</span> <span class="fact-note">${word}<`),

@@ -67,8 +67,8 @@ describe('the score of an address', () => {
       );
       assert.equal(
         table.match(/<tr>/g)?.length,
-        3,
-        'from where knowledge begins, and the day before',
+        4,
+        'from where knowledge begins, and two days before at most',
       );
     }
   });
