@@ -122,7 +122,7 @@ describe('WordPress: whom the plugin lets in', () => {
       'Ada',
       ['subscriber'],
     ]);
-    // Known by the id from now on, whatever the e-mail is.
+    // Known by the id from now on, whatever the email is.
     provider.answer = profileAnswer('localhost', { ...ada, email: 'other@mail.example' });
     assert.equal((await signIn()).status, 302);
     assert.equal(userCount(), 2);
@@ -288,7 +288,7 @@ describe('WordPress: whom the plugin lets in', () => {
     site.php(
       "wp_insert_user(array('user_login' => 'old', 'user_pass' => 'p', 'user_email' => 'ada@mail.example', 'role' => 'subscriber'));",
     );
-    assertRefused(await signIn(), 403, /has your e-mail address already/);
+    assertRefused(await signIn(), 403, /has your email address already/);
     site.php(linkByEmail);
     assert.equal((await signIn()).status, 302);
   });
@@ -315,7 +315,7 @@ describe('WordPress: whom the plugin lets in', () => {
         'ada@xn--mil-pla.example',
       ]) {
         provider.answer = profileAnswer('localhost', { ...ada, service_id: 'eve-1', email });
-        assertRefused(await signIn(), 403, /has your e-mail address already/);
+        assertRefused(await signIn(), 403, /has your email address already/);
       }
       provider.answer = profileAnswer('localhost', ada);
       assert.equal((await signIn()).status, 302, 'capitals are the same mailbox');
@@ -331,17 +331,17 @@ describe('WordPress: whom the plugin lets in', () => {
     );
     for (const email_verified of [false, undefined, 'true', 1]) {
       provider.answer = profileAnswer('localhost', { ...ada, email_verified });
-      assertRefused(await signIn(), 403, /verified e-mail address/);
+      assertRefused(await signIn(), 403, /verified email address/);
     }
     provider.answer = profileAnswer('localhost', { service_id: 'ada-1' });
-    assertRefused(await signIn(), 403, /verified e-mail address/);
+    assertRefused(await signIn(), 403, /verified email address/);
     assert.equal(userCount(), 2);
     provider.answer = profileAnswer('localhost', ada);
     assert.equal((await signIn()).status, 302);
     assert.equal(userCount(), 2);
     // The account belongs to that person now: another one with the same address is refused.
     provider.answer = profileAnswer('localhost', { ...ada, service_id: 'eve-1' });
-    assertRefused(await signIn(), 403, /has your e-mail address already/);
+    assertRefused(await signIn(), 403, /has your email address already/);
   });
 
   withPhp(

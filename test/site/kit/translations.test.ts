@@ -20,6 +20,11 @@ test('every text of the plugin has a French one, and no French one is left over'
     Object.keys(plugin).map((name) => name.slice(folder.length)),
   );
   assert.ok(wanted.length > 50, `${wanted.length} texts`);
+  // One spelling in English.
+  assert.deepEqual(
+    [...wanted, text('readme.txt')].filter((one) => /e-mail/i.test(one)),
+    [],
+  );
   assert.deepEqual(originals(text('languages/portcullis-sign-in.pot')).sort(), wanted);
   assert.deepEqual(originals(text('languages/portcullis-sign-in-fr_FR.po')).sort(), wanted);
   const french = readMo(plugin[`${folder}languages/portcullis-sign-in-fr_FR.mo`]!);

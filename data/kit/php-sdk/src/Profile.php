@@ -13,7 +13,7 @@ final class Profile
 {
     /** @param array<string, mixed> $fields all that came, as it came */
     private function __construct(
-        /** Public, stable, random. Know people by this one; an e-mail address can change hands. */
+        /** Public, stable, random. Know people by this one; an email address can change hands. */
         public readonly ?string $serviceId,
         public readonly ?string $givenName,
         public readonly ?string $familyName,

@@ -1,6 +1,6 @@
 <?php
 /**
- * Which account of the site belongs to a profile. Known by service_id; by e-mail only when it is
+ * Which account of the site belongs to a profile. Known by service_id; by email only when it is
  * verified and the account has no say over the site; made anew only when the site takes
  * registrations, and never with the rights of an administrator.
  *
@@ -242,7 +242,7 @@ final class Members {
 		return sanitize_text_field( $profile->nickname ?? '' ) ?: ( $full ?: __( 'Member', 'portcullis-sign-in' ) );
 	}
 
-	/** From the nickname, never from the e-mail address: login names are public. */
+	/** From the nickname, never from the email address: login names are public. */
 	private static function free_login( Profile $profile ): string {
 		$stem = substr( sanitize_user( $profile->nickname ?? $profile->givenName ?? '', true ), 0, 40 ); // phpcs:ignore WordPress.NamingConventions.ValidVariableName
 		for ( $try = 1; '' !== $stem && $try <= self::LOGIN_TRIES_MAX; $try++ ) {

@@ -177,7 +177,7 @@ final class Settings_Page {
 					self::text_row( 'base_url', __( 'Address of the sign-on service', 'portcullis-sign-in' ), 'url', 'https://id.example.com' );
 					self::facts_row( __( 'Client id', 'portcullis-sign-in' ), Settings::client_id(), __( 'The domain of this site. There is nothing to register and no secret.', 'portcullis-sign-in' ) );
 					self::facts_row( __( 'Redirect address', 'portcullis-sign-in' ), Settings::redirect_uri(), self::redirect_note() );
-					self::flag_row( 'link_by_email', __( 'Existing accounts', 'portcullis-sign-in' ), __( 'Sign somebody in to the account that has the same verified e-mail address. Never to one that may manage the site: its owner links it on the profile page.', 'portcullis-sign-in' ) );
+					self::flag_row( 'link_by_email', __( 'Existing accounts', 'portcullis-sign-in' ), __( 'Sign somebody in to the account that has the same verified email address. Never to one that may manage the site: its owner links it on the profile page.', 'portcullis-sign-in' ) );
 					?>
 				</table>
 				<h2><?php esc_html_e( 'Reputation and CAPTCHA (optional)', 'portcullis-sign-in' ); ?></h2>
