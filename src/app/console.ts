@@ -370,7 +370,7 @@ function checklistOf(
   >,
 ): ConsoleChecklist {
   const { config, clock, store, state, geoMadeAt, newestBackupAt } = sources;
-  const { passkeys } = sources.signon.signon;
+  const { mailer, passkeys } = sources.signon.signon;
   return {
     async stepsOf(accountId) {
       const { protocol, hostname } = new URL(config.baseUrl);
@@ -379,7 +379,7 @@ function checklistOf(
       return {
         publicUrl: !isLoopback(hostname),
         tls: protocol === 'https:',
-        mail: config.smtpUrl !== undefined,
+        mail: config.smtpUrl !== undefined && !mailer.isFailing,
         list: state.sources.list().some(isThirdParty),
         // A node refuses the setting: its database is backed up by other means.
         ...(config.databaseUrl === undefined && {

@@ -847,10 +847,19 @@ const stateNames: Readonly<Record<CellKind, string>> = {
 function csvOf(rows: readonly FoundAddress[]): Reply {
   const lines = rows.map(({ name, known }) =>
     known === undefined
-      ? `${name},,,,,`
-      : `${name},${known.cell.score},${csvText(known.countryCode)},${csvText(known.provider)},${known.reports + known.listReports},${stateNames[known.cell.kind]}`,
+      ? `${name},,,,,,,`
+      : [
+          name,
+          known.cell.score,
+          csvText(known.countryCode),
+          csvText(known.provider),
+          known.reports + known.listReports,
+          stateNames[known.cell.kind],
+          known.reports,
+          known.listReports,
+        ].join(','),
   );
-  const head = 'ipAddress,abuseConfidenceScore,countryCode,isp,totalReports,state';
+  const head = 'ipAddress,abuseConfidenceScore,countryCode,isp,totalReports,state,reports,listed';
   return {
     status: 200,
     headers: [

@@ -95,6 +95,7 @@ export function createMailer(options: {
   const idlers: (() => void)[] = [];
   let running = 0;
   let closed = false;
+  let isFailing = false;
 
   const held = () => queue.length + running + timers.size;
 
@@ -113,10 +114,13 @@ export function createMailer(options: {
   async function deliver(job: Job): Promise<void> {
     try {
       await transport.send(job.mail);
+      isFailing = false;
       job.ended?.('sent');
     } catch (error) {
       const delayMs = delays[job.tries];
       const reason = reasonOf(error);
+      // A refused address says nothing of the server.
+      if ((error as { code?: unknown }).code !== 'EENVELOPE') isFailing = true;
       if (delayMs === undefined || closed) {
         log.error({ reason }, 'mail: given up');
         job.ended?.(delayMs === undefined ? 'given_up' : 'not_now');
@@ -169,6 +173,10 @@ export function createMailer(options: {
   return {
     get waiting(): number {
       return held();
+    },
+    /** True if the mail server took no mail at the last try; addresses that it refuses do not count. */
+    get isFailing(): boolean {
+      return isFailing;
     },
     /** Returns false for a mail that is dropped: the queue is full, or the address had its mails of this hour. */
     post: <Name extends MailName>(...asked: Asked<Name>): boolean => enqueue(asked) === undefined,

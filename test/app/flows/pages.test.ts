@@ -197,14 +197,20 @@ describe('pages', () => {
     const lines = csv.body.split('\r\n');
     assert.match(lines[1]!, /^198\.51\.100\.7,99,/);
     assert.match(lines[2]!, /^2001:db8::1,\d+,/);
-    assert.equal(lines[3], '203.0.113.0/24,,,,,');
+    assert.equal(lines[3], '203.0.113.0/24,,,,,,,');
     const kinds = encodeURIComponent('198.51.100.7 8.8.4.77 8.8.8.8 10.0.0.1');
     assert.deepEqual(
       (await page(`/ip?format=csv&address=${kinds}`)).body
         .split('\r\n')
         .slice(0, 5)
-        .map((line) => line.split(',').at(-1)),
-      ['state', 'observed', 'not observed', 'known good', 'private or reserved'],
+        .map((line) => line.split(',').slice(-4).join()),
+      [
+        'totalReports,state,reports,listed',
+        '1,observed,0,1',
+        '0,not observed,0,0',
+        '0,known good,0,0',
+        '0,private or reserved,0,0',
+      ],
     );
     const told = (await page(`/ip?address=${kinds}`)).body;
     assert.match(told, /band-clean">0 <span class="fact-note">Known good</);

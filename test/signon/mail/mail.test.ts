@@ -64,12 +64,31 @@ it('a mail that can not be delivered is given up; the queue is bounded', async (
   await mailer.idle();
   clearInterval(awake);
   assert.equal(tries, 3);
+  assert.equal(mailer.isFailing, false, 'a mailbox that is none is no fault of the server');
   assert.equal(lines.at(-1)!.msg, 'mail: given up');
   assert.doesNotMatch(JSON.stringify(lines), /secret-token|person@/);
   const posted = Array.from({ length: 1_200 }, (_, i) =>
     mailer.post(`p${i}@example.org`, 'en', 'verify', { link }),
   );
   assert.equal(posted.filter(Boolean).length, 1_000);
+  await mailer.close();
+});
+
+it('a mail server that takes nothing is failing until it takes a mail', async () => {
+  let isUp = false;
+  const { mailer } = mailerOn({
+    async send() {
+      if (!isUp) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+    },
+    async close() {},
+  });
+  const send = () => mailer.deliver('person@example.org', 'en', 'verify', { link });
+  assert.equal(mailer.isFailing, false);
+  assert.equal(await send(), 'given_up');
+  assert.equal(mailer.isFailing, true);
+  isUp = true;
+  assert.equal(await send(), 'sent');
+  assert.equal(mailer.isFailing, false);
   await mailer.close();
 });
 
