@@ -20,7 +20,7 @@ const en = {
       'Can’t see motion? Listen instead.',
     ],
     honest:
-      'It stops mass automation, not a determined attacker. A program that reads stills reads nothing. One that follows motion reads nearly every word, as it would with any picture that people can read. Limits per browser and network, the address’s reputation and single-use receipts do the rest.',
+      'It stops mass automation, not a determined attacker. Still frames reveal nothing. A program that tracks motion can read most words. Limits per browser and network, the address’s reputation and single-use receipts do the rest.',
     sitesTitle: 'For your site',
     sitesText:
       'The widget adds a challenge to your form. Once solved, it leaves a receipt, which your server redeems. You never have to trust the browser.',
@@ -66,7 +66,7 @@ const fr: typeof en = {
       'Vous ne percevez pas le mouvement ? Écoutez.',
     ],
     honest:
-      'Il arrête l’automatisation de masse, pas un attaquant déterminé. Un programme qui lit des images fixes ne lit rien. Celui qui suit le mouvement lit presque tous les mots, comme sur toute image lisible. Les limites par navigateur et par réseau, la réputation de l’adresse et les reçus à usage unique font le reste.',
+      'Il arrête l’automatisation de masse, pas un attaquant déterminé. Une image fixe ne révèle rien. Un programme qui suit le mouvement lit presque tout. Les limites par navigateur et par réseau, la réputation de l’adresse et les reçus à usage unique font le reste.',
     sitesTitle: 'Pour votre site',
     sitesText:
       'Le widget ajoute un défi à votre formulaire. Une fois résolu, il laisse un reçu que votre serveur échange. Vous n’avez jamais à faire confiance au navigateur.',

@@ -252,7 +252,10 @@ test('the list of pages, which reads the beginning of each alone, has the titles
 });
 
 test('a French page has the headings, the code, the links and the tables of the English one', () => {
-  const values = new Proxy({}, { get: (_, name) => `{${String(name)}}` });
+  const values = new Proxy(
+    {},
+    { get: (_, name) => (name === 'base_url' ? 'https://x.example' : `{${String(name)}}`) },
+  );
   const pages = loadDocs(docsFolder, baseUrl, () => values);
   const translated = pages.filter(({ french }) => french !== undefined);
   assert.equal(translated.length, 5);

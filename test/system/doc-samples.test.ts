@@ -61,9 +61,8 @@ for (const demo of [true, false])
     prints('docs/site/ask-about-an-address.md, In a program', new RegExp(`^${verdict}${tried}$`));
     const api = (heading: string) => `docs/API.md, ${heading}`;
     sample(api('IP API'), '', async (code) => {
-      const address = '$BASE/check?ipAddress=198.51.100.7';
-      const output = await run(`unset BASE\n${code}\ncurl -s -H "Key: $KEY" "${address}"`);
-      assert.match(output, new RegExp(`^${verdict}$`));
+      const output = await run(`unset BASE\n${code}`);
+      assert.match(output, new RegExp(`^${verdict}${tried}$`));
     });
     prints(api('GET check'), new RegExp(`^${verdict}\\{"data":\\{.*"reports":\\[.*\\]\\}\\}$`));
     prints(

@@ -109,10 +109,10 @@ function redeemCode(secureUrl: string): string {
   return [
     'RECEIPT=pcr2.…',
     `curl -s ${secureUrl}/captcha/receipt -H "Key: $KEY" --data-urlencode "receipt=$RECEIPT"`,
-    '# {"ok":true,"hostname":"shop.example","origin":"https://shop.example",…}',
+    '#\u00a0{"ok":true,"hostname":"shop.example",…}',
     '',
     `curl -s ${secureUrl}/captcha/siteverify -d "secret=$KEY" -d "response=$RECEIPT"`,
-    '# {"success":false,"error-codes":["timeout-or-duplicate"]}',
+    '#\u00a0{"success":false,"error-codes":[…]}',
   ].join('\n');
 }
 
@@ -121,13 +121,13 @@ function callsCode(secureUrl: string): string {
   return [
     `URL=${secureUrl}/captcha`,
     `TOKEN=$(curl -s $URL/new | cut -d'"' -f4)`,
-    '# {"token":"…","img":"/captcha/img/….gif","expires_in":120}',
+    '#\u00a0{"token":"…","img":"/captcha/img/….gif",…}',
     '',
     'curl -s -o word.gif $URL/img/$TOKEN.gif',
     'curl -s -o digits.wav $URL/audio/$TOKEN.wav',
     '',
     'curl -s $URL/verify -d token=$TOKEN -d answer=KX7R',
-    '# {"ok":false}',
+    '#\u00a0{"ok":false}',
   ].join('\n');
 }
 

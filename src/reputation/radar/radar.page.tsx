@@ -571,73 +571,69 @@ export function zoomPage(frame: PageFrame, data: ZoomPageData): string {
   const words = text.radar.zoom;
   const isEmpty = data.squares.every(({ shown }) => shown === 0);
   const squaresFrom = (level: number) => data.squares.filter(({ shown }) => shown >= level).length;
-  const above = data.above ?? { network: text.links.radar, href: '/radar' };
-  return renderDocument(frame, {
-    title: words.title(data.network),
-    noindex: true,
-    className: 'page-radar',
-    body: (
-      <div class="wrap stack">
-        <p class="crumbs">
-          <Link href="/radar">{text.links.radar}</Link> <span aria-hidden="true">›</span>{' '}
-          {data.above !== undefined && (
-            <>
-              <Link class="mono" href={data.above.href}>
-                {data.above.network}
-              </Link>{' '}
-              <span aria-hidden="true">›</span>{' '}
-            </>
-          )}
-          <span class="mono">{data.network}</span>
-        </p>
-        <h1>
-          <span class="eyebrow">{words.heading}</span>{' '}
-          <span class="address mono">{data.network}</span>
-        </h1>
-        <p class="lede">
-          {isEmpty
-            ? words.empty
-            : words.lede(data.length, squaresFrom(1), squaresFrom(levels.length))}
-        </p>
-        <div class="radar-row">
-          <Card
-            title={words.pieces(data.length)}
-            icon="chart" /* No stops on the way of the keyboard: the table has all that are known. */
-          >
-            <ol class="radar-squares">
-              {data.squares.map((square) => {
-                const label = cellLabel(square, text, frame);
-                return (
-                  <li class={cellClass(square)}>
-                    <Link href={square.href} title={label} tabindex={-1}>
-                      <span class="visually-hidden">{label}</span>
-                    </Link>
-                  </li>
-                );
-              })}
-            </ol>
-            {legend(frame)}
-            <p class="card-note">{words.hint}</p>
-          </Card>
-          <Card title={text.radar.map.tableCaption} icon="list">
-            {isEmpty ? (
-              <EmptyState icon="shield" text={words.empty} />
-            ) : (
-              cellTable(byHarm(data.squares), frame)
+  return renderDocument(
+    { ...frame, current: 'radar' },
+    {
+      title: words.title(data.network),
+      noindex: true,
+      className: 'page-radar',
+      body: (
+        <div class="wrap stack">
+          <p class="crumbs">
+            <Link href="/radar">{text.links.radar}</Link> <span aria-hidden="true">›</span>{' '}
+            {data.above !== undefined && (
+              <>
+                <Link class="mono" href={data.above.href}>
+                  {data.above.network}
+                </Link>{' '}
+                <span aria-hidden="true">›</span>{' '}
+              </>
             )}
-            {data.isPart && <p class="card-note">{words.part}</p>}
-          </Card>
+            <span class="mono">{data.network}</span>
+          </p>
+          <h1>
+            <span class="eyebrow">{words.heading}</span>{' '}
+            <span class="address mono">{data.network}</span>
+          </h1>
+          <p class="lede">
+            {isEmpty
+              ? words.empty
+              : words.lede(data.length, squaresFrom(1), squaresFrom(levels.length))}
+          </p>
+          <div class="radar-row">
+            <Card
+              title={words.pieces(data.length)}
+              icon="chart" /* No stops on the way of the keyboard: the table has all that are known. */
+            >
+              <ol class="radar-squares">
+                {data.squares.map((square) => {
+                  const label = cellLabel(square, text, frame);
+                  return (
+                    <li class={cellClass(square)}>
+                      <Link href={square.href} title={label} tabindex={-1}>
+                        <span class="visually-hidden">{label}</span>
+                      </Link>
+                    </li>
+                  );
+                })}
+              </ol>
+              {legend(frame)}
+              <p class="card-note">{words.hint}</p>
+            </Card>
+            <Card title={text.radar.map.tableCaption} icon="list">
+              {isEmpty ? (
+                <EmptyState icon="shield" text={words.empty} />
+              ) : (
+                cellTable(byHarm(data.squares), frame)
+              )}
+              {data.isPart && <p class="card-note">{words.part}</p>}
+            </Card>
+          </div>
+          <p class="row-actions">
+            <LinkButton label={words.list} href={`/ip/${data.network}`} kind="secondary" />
+          </p>
         </div>
-        <p class="row-actions">
-          <LinkButton
-            label={words.back(above.network)}
-            href={above.href}
-            kind="secondary"
-            icon="back"
-          />
-          <LinkButton label={words.list} href={`/ip/${data.network}`} kind="secondary" />
-        </p>
-      </div>
-    ),
-  });
+      ),
+    },
+  );
 }

@@ -41,7 +41,6 @@ export const radarEn = {
     heading: 'Map of',
     lede: (length: number, known: number, malicious: number) =>
       `256 squares, one per /${length}: ${known} known, ${malicious} of them malicious.`,
-    back: (to: string) => `Back to ${to}`,
     pieces: (length: number) => `Its 256 networks of /${length}`,
     hint: 'Select a square to zoom in. The order is the Hilbert curve’s.',
     empty: 'Nothing known here.',
@@ -98,7 +97,7 @@ export const radarFr: typeof radarEn = {
     known: 'adresses et réseaux connus',
     knownNote: (v6, good) =>
       `dont ${v6} en IPv6, ${good} ${isSingularInFrench(good) ? 'réputé sûr' : 'réputés sûrs'}`,
-    blocked: 'malveillants parmi eux',
+    blocked: 'dont malveillants',
     blockedNote: (suspect) => agreed(suspect, 'suspect'),
     reports: (count) => (count < 2 ? 'signalement en 24 heures' : 'signalements en 24 heures'),
     reportsNote: (week) => `${week} en 7 jours`,
@@ -131,7 +130,6 @@ export const radarFr: typeof radarEn = {
     heading: 'Carte de',
     lede: (length, known, malicious) =>
       `256 carrés, un par /${length} : ${agreed(known, 'connu')}, dont ${agreed(malicious, 'malveillant')}.`,
-    back: (to) => `Revenir à ${to}`,
     pieces: (length) => `Ses 256 réseaux en /${length}`,
     hint: 'Choisissez un carré pour agrandir. L’ordre est celui de la courbe de Hilbert.',
     empty: 'Rien de connu ici.',

@@ -64,7 +64,7 @@ const files = [
   {
     slug: 'scoring',
     file: 'SCORING.md',
-    frenchTitle: 'Où un score s’arrête, et pourquoi',
+    frenchTitle: 'Calcul du score',
     group: 'reputation',
   },
   { slug: 'gate', file: 'GATE.md', frenchTitle: 'Porte', group: 'reputation' },
