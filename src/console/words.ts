@@ -272,8 +272,6 @@ const consoleEn = {
     about: {
       entries: 'Addresses and networks with a score or a mark. 0: no list is loaded.',
       threads: 'They answer requests. One per processor core is normal: HTTP_THREADS.',
-      waiting: 'Owners who wait for your decision.',
-      tips: 'They count only once you decide.',
       started: 'Restarted unexpectedly? Check the log.',
       errors:
         '0 is normal. A row is a path that answered 5xx; the log has each cause, by its request id.',
@@ -465,7 +463,8 @@ const consoleEn = {
       'emerging-threats': 'Compromised hosts.',
       'tor-exits': 'Anonymous exits: a property, no score.',
     },
-    falsePositivesHead: 'False positives',
+    falsePositivesHead: 'Accuracy',
+    size: 'Size',
     isOn: 'On',
     blocking: 'Blocks',
     blockingOf: (rows: string) => `blocks ${rows}`,
@@ -533,7 +532,7 @@ const consoleEn = {
     state: 'State',
     role: 'Role',
     keys: 'Keys',
-    since: 'Since',
+    since: 'Joined',
     states: {
       active: 'active',
       disabled: 'disabled',
@@ -1237,8 +1236,6 @@ const consoleFr: ConsoleCatalogue = {
     about: {
       entries: 'Adresses et réseaux avec un score ou une marque. 0 : aucune liste chargée.',
       threads: 'Ils répondent aux requêtes. Un par cœur est normal : HTTP_THREADS.',
-      waiting: 'Des propriétaires attendent votre décision.',
-      tips: 'Ils ne comptent qu’après votre décision.',
       started: 'Redémarrage imprévu ? Consultez le journal.',
       errors:
         'La normale est 0. Une ligne est un chemin qui a répondu 5xx ; le journal donne chaque cause.',
@@ -1434,7 +1431,8 @@ const consoleFr: ConsoleCatalogue = {
       'emerging-threats': 'Machines compromises.',
       'tor-exits': 'Sorties anonymes : une propriété, sans score.',
     },
-    falsePositivesHead: 'Faux positifs',
+    falsePositivesHead: 'Fiabilité',
+    size: 'Taille',
     isOn: 'Active',
     blocking: 'Bloquent',
     blockingOf: (rows) => `bloque ${rows}`,
@@ -1501,7 +1499,7 @@ const consoleFr: ConsoleCatalogue = {
     state: 'État',
     role: 'Rôle',
     keys: 'Clés',
-    since: 'Depuis',
+    since: 'Inscription',
     states: {
       active: 'actif',
       disabled: 'désactivé',

@@ -72,7 +72,7 @@ const signonEn = {
   },
   checkMail: {
     title: 'Check your inbox',
-    demo: 'This is a demo: its emails stay on this machine. Its terminal shows the link, and a page with all of them.',
+    demo: 'This is a demo: no email leaves this machine. The terminal shows the link and a page with all emails.',
     registered:
       'We sent an email to this address. Open its link within 24 hours and your account is ready.',
     registeredAt: (email: string) =>
@@ -102,9 +102,9 @@ const signonEn = {
     title: 'Confirm your email address',
     text: 'Press once more to confirm. Programs that check links open emails too.',
     otherBrowser:
-      'This isn’t the browser that registered. Type the password chosen there. Not you? Close this page, and nobody gets the account. Then register with a password of your own.',
+      'You’re in another browser, so type the password you chose. Didn’t sign up? Close this page.',
     otherBrowserPasskey:
-      'This isn’t the browser that registered. Use the passkey made there, or open the link there. Not you? Close this page, and nobody gets the account. Then register yourself.',
+      'You’re in another browser, so use the passkey you made, or open the link there. Didn’t sign up? Close this page.',
     later: (time: string) =>
       `This link works from ${time} on, because many accounts were registered from one network. Keep the email and open it then.`,
     choose:
@@ -173,6 +173,7 @@ const signonEn = {
     submit: 'Send the link',
   },
   reset: {
+    again: 'Send a new link',
     title: 'Choose a new password',
     lede: 'All sessions end, on all devices. Passkeys and your second factor stay.',
     submit: 'Change password',
@@ -300,7 +301,7 @@ const signonFr: typeof signonEn = {
   },
   checkMail: {
     title: 'Consultez votre messagerie',
-    demo: 'Ceci est une démo : ses e-mails restent sur cette machine. Son terminal montre le lien, et une page avec tous les e-mails.',
+    demo: 'C’est une démo : aucun e-mail ne part. Le terminal affiche le lien et la page de tous les e-mails.',
     registered:
       'Nous avons envoyé un e-mail à cette adresse. Ouvrez son lien dans les 24 heures, et votre compte est prêt.',
     registeredAt: (email) =>
@@ -330,9 +331,9 @@ const signonFr: typeof signonEn = {
     title: 'Confirmez votre adresse e-mail',
     text: 'Un dernier clic pour confirmer : des programmes ouvrent aussi les liens des messages.',
     otherBrowser:
-      'Ce n’est pas le navigateur de l’inscription. Saisissez le mot de passe choisi là-bas. Ce n’était pas vous ? Fermez cette page, et personne n’aura le compte. Inscrivez-vous ensuite avec votre propre mot de passe.',
+      'Ce navigateur n’est pas celui de l’inscription : saisissez le mot de passe choisi. Ce n’était pas vous ? Fermez cette page.',
     otherBrowserPasskey:
-      'Ce n’est pas le navigateur de l’inscription. Utilisez la clé d’accès créée là-bas, ou ouvrez-y le lien. Ce n’était pas vous ? Fermez cette page, et personne n’aura le compte. Inscrivez-vous ensuite vous-même.',
+      'Ce navigateur n’est pas celui de l’inscription : utilisez la clé d’accès créée, ou ouvrez le lien là-bas. Ce n’était pas vous ? Fermez cette page.',
     later: (time) =>
       `Ce lien fonctionne à partir de ${time} : beaucoup de comptes ont été créés depuis un même réseau. Gardez l’e-mail et rouvrez le lien à ce moment-là.`,
     choose:
@@ -408,6 +409,7 @@ const signonFr: typeof signonEn = {
     submit: 'Envoyer le lien',
   },
   reset: {
+    again: 'Recevoir un nouveau lien',
     title: 'Choisissez un nouveau mot de passe',
     lede: 'Toutes les sessions se ferment, sur tous les appareils. Clés d’accès et second facteur restent.',
     submit: 'Changer le mot de passe',

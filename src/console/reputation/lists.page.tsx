@@ -335,7 +335,7 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
           <span>{text.name}</span>
           <span>{text.terms}</span>
           <span>{text.falsePositivesHead}</span>
-          <span>{text.rows}</span>
+          <span>{text.size}</span>
           <span>{text.isOn}</span>
         </p>
         <ul class="offers">

@@ -158,8 +158,7 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
     <>
       {rows.length > 0 && (
         <p class="card-note">
-          {text.retractHint}
-          {isCut && text.first(format.number(limit))}
+          {text.retractHint} {isCut && text.first(format.number(limit))}
         </p>
       )}
       <Listing icon="flag" text={text} columns={columns} rows={rows} />

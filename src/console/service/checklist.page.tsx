@@ -3,6 +3,7 @@
 import { Card } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge, Table } from '../../web/components/table.tsx';
+import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
@@ -20,15 +21,35 @@ export type StepsDone = Readonly<Partial<Record<FirstStep, boolean>>>;
 
 export const checklistActs = sectionActs('checklist', { 'mail-test': { act: 'mail test' } });
 
-/** Settings and commands, the same in every language; a step that is taken on a page leads there. */
-const ways: Readonly<Record<FirstStep, string | { readonly page: string }>> = {
-  publicUrl: 'BASE_URL, SECURE_URL',
-  tls: 'portcullis doctor',
-  mail: 'SMTP_URL, MAIL_FROM; portcullis doctor',
+/**
+ * Settings with an example value, and commands, the same in every language; a step that is taken on a page leads
+ * there.
+ */
+const ways: Readonly<Record<FirstStep, readonly string[] | { readonly page: string }>> = {
   list: { page: consolePaths.lists },
-  backup: 'BACKUP_FOLDER',
+  publicUrl: ['BASE_URL=https://ip.example.com'],
+  tls: ['caddy reverse-proxy --from ip.example.com --to localhost:8080', 'portcullis doctor'],
+  mail: [
+    'SMTP_URL=smtps://user:password@mail.example.com',
+    'MAIL_FROM=portcullis@example.com',
+    'portcullis doctor',
+  ],
+  backup: ['BACKUP_FOLDER=/var/backups/portcullis'],
   passkey: { page: '/account/security' },
 };
+const geoSettings = [
+  'GEO_COUNTRY_MMDB=/var/lib/portcullis/country.mmdb',
+  'GEO_ASN_MMDB=/var/lib/portcullis/asn.mmdb',
+];
+
+/** Lines that are copied one by one into the settings or a terminal. */
+function codeLines(lines: readonly string[]): Html {
+  return lines.map((line) => (
+    <div>
+      <code class="breaks">{line}</code>
+    </div>
+  ));
+}
 
 /** In the order in which they are taken. */
 export const firstSteps: readonly FirstStep[] = [
@@ -61,24 +82,22 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
       ? text.noBackup
       : text.newestBackup(format.ago(newestBackupAt, now), format.moment(newestBackupAt)));
   const { inbox } = frameText(frame).console;
-  const known = (Object.keys(ways) as FirstStep[]).filter((step) => step in view.steps);
+  const known = firstSteps.filter((step) => step in view.steps);
   const backupNote = backup && <p class="card-note">{backup}</p>;
-  const all = known.map((step) => {
+  const steps = known.map((step) => {
     const way = ways[step];
     const how =
-      typeof way === 'string' ? (
+      'page' in way ? (
+        <Link href={way.page}>{inbox.steps[step].act}</Link>
+      ) : (
         <>
-          <code class="breaks">{way}</code>
+          {codeLines(way)}
           <span class="source-note fact-below">{text.ways[step as keyof typeof text.ways]}</span>
           {step === 'backup' && backupNote}
         </>
-      ) : (
-        <Link href={way.page}>{inbox.steps[step].act}</Link>
       );
     return { isDone: view.steps[step] === true, what: text.steps[step], how };
   });
-  // A step that is left to do comes first.
-  const steps = all.toSorted((a, b) => Number(a.isDone) - Number(b.isDone));
   const done = steps.filter(({ isDone }) => isDone).length;
   const progress = inbox.progress(format.number(done), format.number(steps.length));
   const rows = steps.map(({ isDone, what, how }) => [
@@ -102,9 +121,10 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
           {geoMadeAt > 0 && (
             <p class="card-note">{text.geoOf(format.day(geoMadeAt), format.ago(geoMadeAt, now))}</p>
           )}
-          <p class="card-note">
-            <code class="breaks">GEO_COUNTRY_MMDB, GEO_ASN_MMDB</code> {text.ways.geo}
-          </p>
+          <div>
+            {codeLines(geoSettings)}
+            <span class="source-note fact-below">{text.ways.geo}</span>
+          </div>
         </Card>
         <Card title={text.testTitle}>
           <p class="card-note breaks">{text.testHint(address)}</p>

@@ -265,16 +265,8 @@ export function systemPage(frame: PageFrame, view: SystemView): string {
           {facts([
             [text.entries, format.number(service.entries), about.entries],
             [text.threads, format.number(service.threads), about.threads],
-            [
-              text.waiting,
-              <a href="/admin/removals">{format.number(service.removalsWaiting)}</a>,
-              about.waiting,
-            ],
-            [
-              text.tips,
-              <a href="/admin/tips">{format.number(service.anonymousReportsWaiting)}</a>,
-              about.tips,
-            ],
+            [text.waiting, <a href="/admin/removals">{format.number(service.removalsWaiting)}</a>],
+            [text.tips, <a href="/admin/tips">{format.number(service.anonymousReportsWaiting)}</a>],
             [text.started, format.near(service.startedAt, now), about.started],
             [text.version, service.version],
           ])}

@@ -15,7 +15,6 @@ import {
 } from '../people/review.ts';
 import { narrowPage, type Onward, onwardFields, onwardHref } from '../sessions/parts.page.tsx';
 import { type Catalogue, frameText } from '../words.ts';
-import { Submit } from './account.page.tsx';
 
 /** A code in groups is shorter. */
 const codeCharsMax = 32;
@@ -52,14 +51,19 @@ export function confirmPage(frame: PageFrame, view: ConfirmView): string {
           passwordForm(frame, view)
         )}
         <form
-          class="form"
+          class="form passkey"
           method="post"
           data-passkey="confirm"
           data-csrf={csrf}
           data-next={returnTo}
           hidden
         >
-          <Submit
+          {!view.needsPasskey && (
+            <p class="passkey-or" aria-hidden="true">
+              {all.signon.signIn.or}
+            </p>
+          )}
+          <Button
             label={text.passkey}
             kind={view.needsPasskey ? 'primary' : 'secondary'}
             icon="key"
@@ -110,7 +114,7 @@ function passwordForm(frame: PageFrame, view: ConfirmView): Html {
           maxLength={codeCharsMax}
         />
       )}
-      <Submit label={text.submit} />
+      <Button label={text.submit} />
     </Form>
   );
 }

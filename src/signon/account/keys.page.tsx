@@ -169,7 +169,10 @@ function standingFold(
     <Fold
       title={text.standingTitle}
       icon="shield"
-      aside={standing && text.outOf(format.number(Math.round(standing.trust * 10) / 10))}
+      aside={
+        standing &&
+        `${text.trust} ${text.outOf(format.number(Math.round(standing.trust * 10) / 10))}`
+      }
     >
       {standing === undefined ? (
         <p>{text.notYet}</p>

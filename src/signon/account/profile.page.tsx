@@ -88,7 +88,7 @@ function pictureFold({ profile: text }: AccountCatalogue, view: ProfilePageView)
       icon="person"
       aside={
         avatar === '' ? (
-          text.nothingSet
+          'Gravatar'
         ) : (
           <img class="picture is-small" src={`/avatars/${avatar}`} width="32" height="32" alt="" />
         )

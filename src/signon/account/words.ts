@@ -82,7 +82,7 @@ export const accountEn = {
     lede: 'You decide what sites see. A site gets only what you allow when you sign in there.',
     pictureTitle: 'Picture',
     pictureAlt: 'Your picture',
-    pictureNone: 'Without a picture, sites see a pattern drawn from your public id.',
+    pictureNone: 'Without a picture, sites see a Gravatar pattern drawn from your public id.',
     pictureFile: 'PNG, JPEG or WebP file',
     pictureHint:
       'Up to 10 MB, cropped to a square of 256 pixels. Location and other metadata are removed.',
@@ -507,7 +507,8 @@ export const accountFr: AccountCatalogue = {
     lede: 'Vous décidez de ce que les sites peuvent voir. Un site ne reçoit que ce que vous autorisez en vous y connectant.',
     pictureTitle: 'Photo',
     pictureAlt: 'Votre photo',
-    pictureNone: 'Sans photo, les sites voient un motif dérivé de votre identifiant public.',
+    pictureNone:
+      'Sans photo, les sites voient un motif Gravatar dérivé de votre identifiant public.',
     pictureFile: 'Fichier PNG, JPEG ou WebP',
     pictureHint:
       '10 Mo au plus, recadrée en un carré de 256 pixels. Le lieu et les autres métadonnées sont supprimés.',

@@ -292,6 +292,18 @@ interface RegisteredData extends Onward {
   readonly isAgain: boolean;
 }
 
+/** Returns the sentence with the address in one piece: a line may not end at its hyphen. */
+function unbroken(sentence: string, email: string): Html {
+  const at = sentence.indexOf(email);
+  return (
+    <>
+      {sentence.slice(0, at)}
+      <span class="whole">{email}</span>
+      {sentence.slice(at + email.length)}
+    </>
+  );
+}
+
 /** The same whether the address had an account or not. */
 export function registeredPage(frame: PageFrame, data: RegisteredData): string {
   const { checkMail: words, unverified } = frameText(frame).signon;
@@ -306,7 +318,9 @@ export function registeredPage(frame: PageFrame, data: RegisteredData): string {
           {unverified.sentAgain}
         </Notice>
       )}
-      <Notice tone="info">{known ? words.registeredAt(email) : words.registered}</Notice>
+      <Notice tone="info">
+        {known ? unbroken(words.registeredAt(email), email) : words.registered}
+      </Notice>
       {terms.worksFrom > 0 && <p>{words.worksFrom(timeText(terms.worksFrom))}</p>}
       {terms.byMailOnly && <p>{words.choose}</p>}
       <p>{known ? words.notArrivedAgain : otherwise}</p>

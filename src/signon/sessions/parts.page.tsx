@@ -7,6 +7,7 @@ import { Hidden, LinkButton } from '../../web/components/form.tsx';
 import type { FailureWords } from '../../web/guard/page-builder.ts';
 import { type Html, renderHtml } from '../../web/html.ts';
 import {
+  errorPage,
   FailureBody,
   failureEnd,
   type PageFrame,
@@ -80,13 +81,12 @@ const titlesByError: Readonly<Record<string, keyof Catalogue['signon']['failureT
   invalid_link: 'link',
 };
 
-function failurePage(frame: PageFrame, failure: Failure): string {
+function failurePage(frame: PageFrame, failure: Failure, path: string): string {
+  if (failure.error === 'not_found') return errorPage(frame, { status: 404 });
   const text = frameText(frame);
   const { failureTitles: titles } = text.signon;
-  const shownTitle =
-    failure.error === 'not_found'
-      ? text.error.titles[404]
-      : titles[titlesByError[failure.error] ?? 'other'];
+  const shownTitle = titles[titlesByError[failure.error] ?? 'other'];
+  const isReset = path === '/reset';
   return renderDocument(frame, {
     title: shownTitle,
     noindex: true,
@@ -104,8 +104,14 @@ function failurePage(frame: PageFrame, failure: Failure): string {
           </p>
         )}
         {failure.error === 'invalid_link' && (
-          <p>
-            <LinkButton label={text.signon.signIn.title} href="/signin" icon="key" />
+          <p class="failure-acts">
+            {isReset && <LinkButton label={text.signon.reset.again} href="/recover" />}
+            <LinkButton
+              label={text.signon.signIn.title}
+              href="/signin"
+              kind={isReset ? 'secondary' : 'primary'}
+              icon="key"
+            />
           </p>
         )}
         {frame.here && leadsBack(failure) && (

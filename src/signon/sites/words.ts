@@ -74,7 +74,7 @@ export const consentEn = {
   fields: {
     service_id: 'Public id',
     given_name: 'First name',
-    family_name: 'Last name',
+    family_name: 'Family name',
     nickname: 'Nickname',
     picture: 'Picture',
     email: 'Email address',
@@ -211,7 +211,7 @@ export const consentFr: ConsentCatalogue = {
   fields: {
     service_id: 'Identifiant public',
     given_name: 'Prénom',
-    family_name: 'Nom',
+    family_name: 'Nom de famille',
     nickname: 'Pseudonyme',
     picture: 'Photo',
     email: 'Adresse e-mail',

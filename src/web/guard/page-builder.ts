@@ -163,7 +163,8 @@ export interface Called {
 /** The texts for an expected failure, in the reader's language. */
 export interface FailureWords {
   sentence(language: Language, failure: Failure): string;
-  page(frame: PageFrame, failure: Failure): string;
+  /** @param path of the request */
+  page(frame: PageFrame, failure: Failure, path: string): string;
 }
 
 interface PageBuilderOptions<S extends SessionLike> {
@@ -268,8 +269,8 @@ export function createPageBuilder<S extends SessionLike>(
   }
 
   function problem(context: AnyRequestContext, failure: Failure): Reply {
-    const status = statusOf(failure.error);
-    return show(context, (frame) => failures.page(frame, failure), { status, failure });
+    const page = (frame: PageFrame) => failures.page(frame, failure, context.request.path);
+    return show(context, page, { status: statusOf(failure.error), failure });
   }
 
   /**

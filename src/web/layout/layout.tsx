@@ -423,14 +423,15 @@ function bareFooter(frame: PageFrame, namesPerson = false): Html {
   }
   return (
     <footer class="bare-foot">
+      {frame.person && !namesPerson && (
+        <div class="bare-person">
+          <span>{text.person.signedInAs(frame.person.email)}</span>
+          {signOutForm(frame, frame.person)}
+        </div>
+      )}
       {appearanceForm(frame)}
       {brand(frame)}
       {docs && <Link href={docs}>{text.links.help}</Link>}
-      {frame.person && !namesPerson && (
-        <p class="bare-person">
-          {text.person.signedInAs(frame.person.email)} {signOutForm(frame, frame.person)}
-        </p>
-      )}
     </footer>
   );
 }

@@ -182,7 +182,7 @@ describe('demo', () => {
       assert.ok(!`${body}${JSON.stringify(headers)}`.includes(secret), path);
       assert.doesNotMatch(body, /href="\/outbox/, path);
     }
-    assert.match((await get('/register/sent')).body, /Its terminal shows the link/);
+    assert.match((await get('/register/sent')).body, /The terminal shows the link/);
   });
 
   it('a page by address leads to localhost, a call of a program is answered', async () => {

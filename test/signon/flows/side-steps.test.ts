@@ -306,6 +306,8 @@ describe('beside the straight way', () => {
       const answer = await server.fetch(path, { headers: { Accept: 'text/html' } });
       assert.equal(answer.status, 400, path);
       assert.match(answer.body, /<main[\s\S]*href="\/signin"[\s\S]*<\/main>/, path);
+      const asksAgain = /<main[\s\S]*href="\/recover"[\s\S]*<\/main>/.test(answer.body);
+      assert.equal(asksAgain, path.startsWith('/reset'), path);
     }
   });
 
