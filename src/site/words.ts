@@ -288,7 +288,7 @@ const en = {
       gate: {
         short: 'asks about each visitor',
         text: 'Good visitors pass, suspects solve a challenge, malicious ones are blocked.',
-        note: 'A proxy on another machine asks this server from its own address. Add that address to TRUSTED_PROXIES.',
+        note: 'Proxy on another machine? Add its address to TRUSTED_PROXIES.',
       },
       spoe: {
         short: 'asks about each visitor',
@@ -973,7 +973,7 @@ const fr: Words = {
       gate: {
         short: 'vérifie chaque visiteur',
         text: 'Les bons visiteurs passent, les suspects résolvent un défi, les malveillants sont bloqués.',
-        note: 'Un proxy sur une autre machine interroge ce serveur par son adresse. Ajoutez l’adresse du proxy à TRUSTED_PROXIES.',
+        note: 'Proxy sur une autre machine ? Ajoutez son adresse à TRUSTED_PROXIES.',
       },
       spoe: {
         short: 'vérifie chaque visiteur',

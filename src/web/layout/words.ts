@@ -163,7 +163,7 @@ export type Catalogue = typeof en;
 export const fr: Catalogue = {
   site: {
     name: 'Portcullis',
-    tagline: 'Réputation IP et connexion unique',
+    tagline: 'Réputation IP et connexion',
     runsOn: 'Réputation d’IP et connexion, avec Portcullis',
     skip: 'Aller au contenu',
     navigation: 'Principale',
