@@ -134,7 +134,13 @@ test('an address without reports stays out of search engines', () => {
 
 test('the page of an address shows what it was given', () => {
   const markup = ipPage(testFrame(), maliciousAddress);
-  for (const part of ['Caribbean Netherlands', 'BQ', '12,804', '1,388 accounts', 'Anonymous exit']) {
+  for (const part of [
+    'Caribbean Netherlands',
+    'BQ',
+    '12,804',
+    '1,388 accounts',
+    'Anonymous exit',
+  ]) {
     assert.ok(markup.includes(part), part);
   }
   assert.ok(!markup.includes('hunter2'));
