@@ -155,10 +155,12 @@ async function look() {
   const about = domain ? `?${new URLSearchParams({ domain })}` : '';
   const answer = await fetch(box.dataset.look + about, { headers: { Accept: 'application/json' } });
   if (!answer.ok || answer.redirected) return true;
-  const { requests, note, passed } = await answer.json();
+  const { requests, note, passed, visitor } = await answer.json();
   // Another client of the reader may go on failing: one answer is enough.
   if (requests > Number(box.dataset.seen)) {
     showState('working');
+    const line = box.querySelector('[data-visitor]');
+    if (line !== null && visitor) line.textContent = line.dataset.visitor.replace('{}', visitor);
     return true;
   }
   // A server that was started again counts from zero.

@@ -100,7 +100,7 @@ export interface Spotted {
   readonly sighting: Uint8Array;
   /** The sender's, as `networkOf` in ip/networks.ts names it; empty for a sender without an address. */
   readonly network: string;
-  /** Why the request got no answer, in a word, and what it is about, such as `stranger 192.0.2.1`; empty: it got one. */
+  /** Why the request got no answer, in a word, and what it is about, such as `stranger 192.0.2.1`; or as `isAnswered` has it. */
   readonly note: string;
 }
 
@@ -110,9 +110,17 @@ export interface MarkSender {
   readonly words: Uint32Array;
 }
 
+/** Begins the note of a request that got its answer, before the address of its visitor. */
+export const visitorNote = 'visitor';
+
+function isAnswered(note: string): boolean {
+  return note === '' || note.startsWith(`${visitorNote} `);
+}
+
 /**
  * Reports a mark that came with a request; a text that is no valid mark is ignored.
- * @param note why the request was refused, which its screen shows: ASCII; empty: it got its answer
+ * @param note why the request was refused, which its screen shows: ASCII; empty, or `visitorNote` and an address: it got
+ *   its answer
  */
 export type NoteMark = (text: string | undefined, sender: MarkSender, note?: string) => void;
 
@@ -201,11 +209,12 @@ export function createMarkNoter(memory: MarkMemory, clock: Clock): NoteMark {
   return (text, { family, words }, note = '') => {
     if (text === undefined) return;
     const nowMs = clock.monotonicMs();
-    const message = `${text} ${note}`;
+    // One mark comes with all visitors of a site.
+    const message = isAnswered(note) ? text : `${text} ${note}`;
     if (message === last && nowMs < againAtMs) return;
     const own = isMark(text) ? marks.sightingOf(text) : undefined;
     if (own === undefined) return;
-    const sighting = note === '' ? own : refusedSighting(own);
+    const sighting = isAnswered(note) ? own : refusedSighting(own);
     const network = family === 0 ? '' : networkOf(family, words);
     if (!board.put({ sighting, network, note })) return;
     last = message;
@@ -234,7 +243,7 @@ interface Known {
   polledAtMs: number;
 }
 
-/** Returns the reason that a request was refused for, empty if it got its answer, and what that is about. */
+/** Returns the reason that a request was refused for, empty or `visitorNote` if it got its answer, and what that is about. */
 function readSighting(row: string): { readonly reason: string; readonly about: string } {
   const [, reason = '', about = ''] = row.split(' ');
   return { reason, about };
@@ -293,7 +302,9 @@ export function startSightings(options: {
   async function write({ sighting, network, note }: Spotted): Promise<void> {
     const text = Buffer.from(sighting).toString('hex');
     const found = known.get(text);
-    if (found?.note === note && !(await isGone(text, found))) return;
+    // The first one that got its answer stays.
+    const isSame = found !== undefined && (isAnswered(note) || found.note === note);
+    if (isSame && !(await isGone(text, found))) return;
     const del: Key[] = [];
     if (found === undefined) {
       if (known.size >= knownMax) forgetEnded();

@@ -519,6 +519,7 @@ const en = {
       seenBefore: (n: number) =>
         `${n === 1 ? '1 request' : `${n} requests`} with your key since the start of this server. Waiting for the next.`,
       arrived: 'Your request arrived. It works.',
+      visitor: (ip: string) => `The visitor’s address: ${ip}.`,
       signIn: {
         waiting: 'Open your site in this browser, and sign in there.',
         arrived: 'You signed in at your site. It works.',
@@ -545,6 +546,14 @@ const en = {
         contradictory: {
           title: (about: string) => `${about} names two different visitors.`,
           text: 'Set X-Forwarded-For, and remove the header Forwarded.',
+        },
+        loopback: {
+          title: (about: string) => `So far only this machine itself visited: ${about}.`,
+          text: 'For a try with curl here that is right: visitors from outside come with their own address. If one of them just came, the proxy sends its own address: set X-Forwarded-For, or real_ip behind another proxy.',
+        },
+        private: {
+          title: (about: string) => `A visitor arrived as ${about}, a private address.`,
+          text: 'From your own network that is right. Otherwise the proxy sends its own address: set X-Forwarded-For, or real_ip behind another proxy.',
         },
         policy: {
           title: (about: string) => `The policy has a mistake: ${about}.`,
@@ -1228,6 +1237,7 @@ const fr: Words = {
       seenBefore: (n: number) =>
         `${n} ${n < 2 ? 'requête' : 'requêtes'} avec votre clé depuis le démarrage du serveur. En attente de la suivante.`,
       arrived: 'Votre requête est arrivée. Tout fonctionne.',
+      visitor: (ip: string) => `L’adresse du visiteur : ${ip}.`,
       signIn: {
         waiting: 'Ouvrez votre site dans ce navigateur, et connectez-vous-y.',
         arrived: 'Vous êtes connecté à votre site. Tout fonctionne.',
@@ -1255,6 +1265,14 @@ const fr: Words = {
         contradictory: {
           title: (about: string) => `${about} nomme deux visiteurs différents.`,
           text: 'Définissez X-Forwarded-For, et retirez l’en-tête Forwarded.',
+        },
+        loopback: {
+          title: (about: string) => `Seule cette machine est venue jusqu’ici : ${about}.`,
+          text: 'Pour un essai avec curl ici, c’est normal : les visiteurs du dehors ont leur propre adresse. Si l’un d’eux vient de passer, le proxy envoie la sienne : définissez X-Forwarded-For, ou real_ip derrière un autre proxy.',
+        },
+        private: {
+          title: (about: string) => `Un visiteur arrive avec ${about}, une adresse privée.`,
+          text: 'Depuis votre propre réseau, c’est normal. Sinon, le proxy envoie sa propre adresse : définissez X-Forwarded-For, ou real_ip derrière un autre proxy.',
         },
         policy: {
           title: (about: string) => `La politique contient une erreur : ${about}.`,

@@ -7,12 +7,14 @@
  */
 
 import * as v from 'valibot';
-import { isMark, type MarkSender, type NoteMark } from '../../access/marks.ts';
+import { isMark, type MarkSender, type NoteMark, visitorNote } from '../../access/marks.ts';
 import type { Judge, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { about, digits, integer, option, preset, queryReader } from '../../core/schema.ts';
 import { hourSeconds } from '../../core/time.ts';
+import { formatIp } from '../../ip/address.ts';
+import { isLoopbackAddress } from '../../ip/loopback.ts';
 import { isListable } from '../listable-network.ts';
 import { type Passes, passSeconds } from './pass.ts';
 
@@ -153,6 +155,14 @@ const policiesMax = 256;
 /** Whoever sends long ones must not fill the memory. */
 const keptLengthMax = 256;
 
+/** Returns what a screen of /connect tells of a visitor who got a verdict: a proxy may have sent its own address. */
+function arrivalNote({ family, words }: GateVisit, isPublic: boolean): string {
+  if (family === 0) return '';
+  const ip = formatIp(family, words);
+  if (isPublic) return `${visitorNote} ${ip}`;
+  return `${isLoopbackAddress(ip) ? 'loopback' : 'private'} ${ip}`;
+}
+
 export function createDecider(options: DeciderOptions) {
   const { check, passes, clock, readParams, noteMark } = options;
   const policies = new Map<string, GatePolicy>();
@@ -171,8 +181,8 @@ export function createDecider(options: DeciderOptions) {
     },
     decide(policy: GatePolicy, visit: GateVisit): GateDecision {
       const { family, words, cookies } = visit;
-      noteMark(policy.mark, visit);
       const isKnown = family !== 0 && isListable(family, words);
+      if (policy.mark !== undefined) noteMark(policy.mark, visit, arrivalNote(visit, isKnown));
       const found = isKnown ? check.judge(family, words, clock.now()) : undefined;
       const score = found?.score ?? 0;
       const isAnonymous = found?.anonymousExit === true && !found.allowlisted;

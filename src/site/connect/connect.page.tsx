@@ -48,13 +48,15 @@ export interface ConnectNote {
 /** By what the page knows its first request. */
 export interface ConnectWatch {
   readonly by: 'key' | 'ownKey' | 'mark' | 'browser';
-  /** Answers with `{"requests":n,"note":{"name","about"},"passed":n}`. */
+  /** Answers with `{"requests":n,"note":{"name","about"},"passed":n,"visitor"}`. */
   readonly path: string;
   /** The count when the page was made; a higher one means that a request has arrived. */
   readonly requests: number;
   readonly hasArrived: boolean;
   /** The count of checks that went well so far, where each is seen by itself. */
   readonly passed?: number;
+  /** The address that a proxy named with the first request. */
+  readonly visitor?: string | undefined;
   /** A request came that got no answer. */
   readonly note: ConnectNote | undefined;
 }
@@ -549,6 +551,8 @@ const failsAt: Readonly<Record<NoteName, CheckName>> = {
   silent: 'address',
   unreadable: 'address',
   contradictory: 'address',
+  loopback: 'address',
+  private: 'address',
   policy: 'verdict',
   query: 'understood',
   client: 'answered',
@@ -587,7 +591,7 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
   const { live, aboutMark } = text.connect;
   const { watch, target } = data;
   if (watch === undefined) return false;
-  const { by, path, requests, hasArrived, passed = 0 } = watch;
+  const { by, path, requests, hasArrived, passed = 0, visitor } = watch;
   const said = by === 'browser' ? live.signIn : live;
   const note = hasArrived ? undefined : watch.note;
   const checks = checksOf(target.integration);
@@ -625,7 +629,12 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
         {by === 'key' && requests > 0 ? live.seenBefore(requests) : said.waiting}
       </p>
       <p data-when="working" hidden={state !== 'working'}>
-        {said.arrived}
+        {said.arrived}{' '}
+        {isGate && (
+          <span data-visitor={live.visitor('{}')}>
+            {visitor !== undefined && live.visitor(visitor)}
+          </span>
+        )}
       </p>
       {notes.map((name) => {
         const { title, text: mend } = live.notes[name];

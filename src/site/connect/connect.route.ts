@@ -230,9 +230,17 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     const path = `${connectPath}/seen/${name}`;
     if (integration === 'signOn') return siteWatch(context, path, domain);
     if (hasMark(integration)) {
-      const hasArrived = (await sightings.seen(browserId, name)) !== undefined;
+      const first = await sightings.seen(browserId, name);
+      const hasArrived = first !== undefined;
       const note = hasArrived ? undefined : noteOf(await sightings.refused(browserId, name));
-      return { by: 'mark', path, requests: 0, hasArrived, note };
+      return {
+        by: 'mark',
+        path,
+        requests: 0,
+        hasArrived,
+        visitor: first?.about || undefined,
+        note,
+      };
     }
     if (!session?.verified || session.factorDue !== undefined || isUnseen(integration)) {
       return undefined;
@@ -315,7 +323,8 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       if (watch === undefined || watch.by === 'key')
         return pageBuilder.problem(context, fail('not_found'));
       const requests = watch.hasArrived ? 1 : 0;
-      const body = JSON.stringify({ requests, note: watch.note, passed: watch.passed });
+      const { note, passed, visitor } = watch;
+      const body = JSON.stringify({ requests, note, passed, visitor });
       return { status: 200, headers: [jsonType, noStore], body };
     }),
     pageBuilder.page(keyEndpoint, async (context) => {

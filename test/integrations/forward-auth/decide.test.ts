@@ -59,19 +59,27 @@ it('a mark in the policy is told of with each question, and changes no verdict',
   for (let round = 0; round < 2; round++) {
     const read = decider.policyOf(`block=80&mark=${mark}`);
     assert.ok(read.ok && read.value.blockFrom === 80);
-    const visit = { family: 4, words: new Uint32Array(4), host: '', cookies: undefined } as const;
-    if (round === 0) decider.decide(read.value, visit);
-    else decider.refuse(read.value, { ...visit, family: 6 }, 'silent 10.0.0.1');
+    const words = new Uint32Array(4);
+    const visit = { family: 4, words, host: '', cookies: undefined } as const;
+    if (round === 0) {
+      for (const ip of ['45.10.0.7', '172.17.0.1', '127.0.0.1', '192.0.2.1']) {
+        parseIp(ip, words);
+        decider.decide(read.value, visit);
+      }
+    } else decider.refuse(read.value, { ...visit, family: 6 }, 'silent 10.0.0.1');
   }
   assert.deepEqual(told, [
-    [mark, 4, ''],
+    [mark, 4, 'visitor 45.10.0.7'],
+    [mark, 4, 'private 172.17.0.1'],
+    [mark, 4, 'loopback 127.0.0.1'],
+    [mark, 4, 'visitor 192.0.2.1'],
     [mark, 6, 'silent 10.0.0.1'],
   ]);
   for (const bad of ['', 'a1', mark.toUpperCase(), `${mark}0`]) {
     const read = decider.policyOf(`mark=${bad}`);
     assert.ok(!read.ok && read.parameter === 'mark', bad);
   }
-  assert.equal(told.length, 2);
+  assert.equal(told.length, 5);
 });
 
 it('policies beyond those that are kept are read all the same', () => {

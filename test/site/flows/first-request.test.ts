@@ -17,7 +17,7 @@ async function markOn(reader: Agent, screen: string): Promise<string> {
 async function lookOf(
   reader: Agent,
   screen: string,
-): Promise<{ requests: number; note?: { name: string; about: string } }> {
+): Promise<{ requests: number; visitor?: string; note?: { name: string; about: string } }> {
   const { status, body } = await reader.get(`/connect/seen/${screen}`);
   assert.equal(status, 200);
   return JSON.parse(body);
@@ -62,11 +62,32 @@ describe('the first request', () => {
         const { body } = await ada.get(`/connect/${screen}`);
         assert.match(body, /live-card is-failing[\s\S]*data-note="silent" data-fails="address">/);
         assert.equal((await lookOf(eve, screen)).note, undefined);
+        // Its own address in place of a visitor's.
+        for (const [name, about] of [
+          ['private', '172.17.0.1'],
+          ['loopback', '127.0.0.1'],
+        ] as const) {
+          const own = { 'X-Forwarded-For': about };
+          assert.equal((await server.fetch(pathOf(mark), { headers: own })).status, 200);
+          await within(
+            async () => (await lookOf(ada, screen)).note?.name === name,
+            `${screen}: ${name}`,
+          );
+          assert.deepEqual((await lookOf(ada, screen)).note, { name, about });
+        }
+        const page = (await ada.get(`/connect/${screen}`)).body;
+        assert.match(page, /live-card is-failing/);
+        assert.match(page, /So far only this machine itself visited: 127\.0\.0\.1\./);
         assert.equal(await requestsOf(ada, screen), 0);
       }
       assert.equal((await server.fetch(pathOf(mark), { headers })).status, 200, screen);
       await within(async () => (await requestsOf(ada, screen)) === 1, `${screen} is seen`);
-      assert.match((await ada.get(`/connect/${screen}`)).body, /live-card is-working/);
+      const { body } = await ada.get(`/connect/${screen}`);
+      assert.match(body, /live-card is-working/);
+      if (pathOf(mark).startsWith('/gate/')) {
+        assert.match(body, /The visitor’s address: 8\.8\.8\.8\./);
+        assert.equal((await lookOf(ada, screen)).visitor, '8.8.8.8');
+      }
       assert.match(
         (await ada.get('/connect')).body,
         new RegExp(`/connect/${screen}"[^]*?target-live`),
