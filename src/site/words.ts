@@ -517,7 +517,7 @@ const en = {
       other: { waiting: 'Not connected yet', failing: 'Not connected yet', working: 'Connected' },
       waiting: 'Waiting for the first request.',
       seenBefore: (n: number) =>
-        `${n === 1 ? '1 request' : `${n} requests`} with your key since the start of this server. Waiting for the next.`,
+        `${n === 1 ? '1 request' : `${n} requests`} with your key since the start of this server.`,
       arrived: 'Your request arrived. It works.',
       visitor: (ip: string) => `The visitor’s address: ${ip}.`,
       signIn: {
@@ -1235,7 +1235,7 @@ const fr: Words = {
       },
       waiting: 'En attente de la première requête.',
       seenBefore: (n: number) =>
-        `${n} ${n < 2 ? 'requête' : 'requêtes'} avec votre clé depuis le démarrage du serveur. En attente de la suivante.`,
+        `${n} ${n < 2 ? 'requête' : 'requêtes'} avec votre clé depuis le démarrage du serveur.`,
       arrived: 'Votre requête est arrivée. Tout fonctionne.',
       visitor: (ip: string) => `L’adresse du visiteur : ${ip}.`,
       signIn: {

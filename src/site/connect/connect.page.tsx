@@ -573,7 +573,7 @@ const failsAt: Readonly<Record<NoteName, CheckName>> = {
 };
 
 /** The request may be somebody else's: the card goes on waiting. */
-function isDoubtful(name: NoteName): boolean {
+export function isDoubtful(name: NoteName): boolean {
   return name === 'unknownElsewhere';
 }
 
@@ -626,10 +626,10 @@ function liveCard(data: ConnectData, text: Catalogue): Html | false {
         </span>
       </h2>
       <p data-when="waiting" hidden={state !== 'waiting'}>
-        {by === 'key' && requests > 0 ? live.seenBefore(requests) : said.waiting}
+        {said.waiting}
       </p>
       <p data-when="working" hidden={state !== 'working'}>
-        {said.arrived}{' '}
+        {by === 'key' && hasArrived ? live.seenBefore(requests) : said.arrived}{' '}
         {isGate && (
           <span data-visitor={live.visitor('{}')}>
             {visitor !== undefined && live.visitor(visitor)}

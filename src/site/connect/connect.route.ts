@@ -26,6 +26,7 @@ import {
   connectIndexPage,
   connectPage,
   connectPath,
+  isDoubtful,
   type KeyStanding,
   type NoteName,
   needsKey,
@@ -253,7 +254,9 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     }
     const requests = answeredOf(session.accountId);
     const note = keyNoteOf(session, request);
-    return { by: 'key', path: seenEndpoint.path, requests, hasArrived: false, note };
+    // A refusal that came later is told; one that may be somebody else's takes nothing back.
+    const hasArrived = requests > 0 && (note === undefined || isDoubtful(note.name));
+    return { by: 'key', path: seenEndpoint.path, requests, hasArrived, note };
   }
 
   async function show(context: RequestContext, query: Params): Promise<Reply> {

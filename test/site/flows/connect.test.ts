@@ -287,6 +287,11 @@ describe('connect', () => {
     });
     assert.equal(checked.status, 200);
     assert.equal(await seen(), before + 1);
+    // A reload says so, from the same count.
+    const reloaded = (await ada.get('/connect/fail2ban')).body;
+    assert.match(reloaded, /live-card is-working/);
+    assert.match(reloaded, new RegExp(`${before + 1} requests? with your key since the start`));
+    assert.doesNotMatch(reloaded, /Waiting for the next/);
     const stranger = await server.fetch('/connect/seen');
     assert.equal(stranger.status, 303);
     assert.match(stranger.headers.location!, /^\/signin/);
