@@ -407,7 +407,7 @@ const en = {
         family: { label: 'Addresses', hint: 'IPv4, IPv6 or both' },
       },
       wrong: {
-        domain: 'A domain looks like shop.example.',
+        domain: 'A domain looks like shop.example.com.',
         app: 'An app’s address looks like http://127.0.0.1:3000.',
         challenge: 'A score from 1 to 99, below the one that blocks.',
         block: 'A score from 2 to 100, above the one for a challenge.',
@@ -1109,7 +1109,7 @@ const fr: Words = {
         family: { label: 'Adresses', hint: 'IPv4, IPv6 ou les deux' },
       },
       wrong: {
-        domain: 'Un domaine ressemble à shop.example.',
+        domain: 'Un domaine ressemble à shop.example.com.',
         app: 'L’adresse d’une application ressemble à http://127.0.0.1:3000.',
         challenge: 'Un score de 1 à 99, inférieur à celui qui bloque.',
         block: 'Un score de 2 à 100, supérieur à celui du défi.',

@@ -24,6 +24,7 @@ import {
   type Integration,
   keyPlaceholder,
   type SampleValues,
+  sampleClient,
   scores,
   usualApp,
   usualBlock,
@@ -254,13 +255,14 @@ export function connectIndexPage(
 
 function valueField(
   name: ChoiceName,
-  { sampleValues, wrong }: Pick<ConnectData, 'sampleValues' | 'wrong'>,
+  { target, sampleValues, wrong }: Pick<ConnectData, 'target' | 'sampleValues' | 'wrong'>,
   { values }: Words,
 ): Html {
   const { label, hint } = values.fields[name];
   const value = wrong[name] ?? shownValue(name, sampleValues);
   const error = wrong[name] === undefined ? undefined : values.wrong[name];
   const id = `value-${name}`;
+  const usualSite = target.integration === 'signOn' ? sampleClient : usualDomain;
   switch (name) {
     case 'family':
       return (
@@ -295,7 +297,7 @@ function valueField(
         <Field
           {...{ id, name, label, hint, error }}
           value={value}
-          placeholder={name === 'domain' ? usualDomain : usualApp}
+          placeholder={name === 'app' ? usualApp : usualSite}
           autocomplete="off"
           maxLength={260}
           mono
@@ -311,7 +313,7 @@ function valuesStep({ target, sampleValues, wrong }: ConnectData, text: Words): 
         <h2>{text.values.title}</h2>
         <p>{text.values.text}</p>
         <form class="connect-values" method="get" action={safeHref(targetPath(target.name))}>
-          {target.choices.map((name) => valueField(name, { sampleValues, wrong }, text))}
+          {target.choices.map((name) => valueField(name, { target, sampleValues, wrong }, text))}
           <div class="connect-fill">
             <Button label={text.values.fill} kind="secondary" />
           </div>

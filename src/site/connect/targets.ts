@@ -633,7 +633,8 @@ function wordpress({ baseUrl }: TargetFacts, name: string, title: string, last: 
   };
 }
 
-const sampleClient = 'example.com';
+/** A site that a sign-in can name: a name below `.example` is refused. */
+export const sampleClient = 'example.com';
 const sampleSiteKey = 'pcs_…';
 
 function signOnTargets({ baseUrl, sample }: TargetFacts): Part[] {

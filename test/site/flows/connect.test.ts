@@ -269,6 +269,12 @@ describe('connect', () => {
     await setReads('0');
   });
 
+  it('the domain that a screen for sign-on suggests can be a client', async () => {
+    const { body } = await server.fetch('/connect/sign-in-node');
+    assert.match(body, /placeholder="example\.com"/);
+    assert.doesNotMatch(body, /site\.example/);
+  });
+
   it('the page of fail2ban says why a score stays low', async () => {
     const { body } = await ada.get('/connect/fail2ban');
     assert.match(body, /A new account never blocks an address alone/);
