@@ -198,6 +198,8 @@ export function createEntries(options: {
   touchPeers?: { readonly terms: () => void; readonly budget: (peer: number) => void };
   /** True when other nodes apply the same journal and compare digests. */
   isDigested?: boolean;
+  /** Entries and contributions kept free for reports that are committed and not yet applied. */
+  reserve?: number;
 }) {
   const { index, touchPage, policy } = options;
   const { records } = index;
@@ -239,8 +241,9 @@ export function createEntries(options: {
 
   /** Returns true when a report of the address can be recorded after those that are under way. */
   function hasRoomFor(family: 4 | 6, words: Uint32Array): boolean {
-    if (contributions.count() + reportsUnderWayMax > options.contributionsMax) return false;
-    if (index.size() + reportsUnderWayMax <= options.entriesMax) return true;
+    const reserve = options.reserve ?? reportsUnderWayMax;
+    if (contributions.count() + reserve > options.contributionsMax) return false;
+    if (index.size() + reserve <= options.entriesMax) return true;
     return index.get({ family, words, length: family === 4 ? 32 : 128 }) !== 0;
   }
 

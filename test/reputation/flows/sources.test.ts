@@ -231,7 +231,7 @@ describe('lists that the server fetches', () => {
     assert.equal(await check(12), true);
     assert.equal(await check(99), false);
     const row = await until('failed', before.failuresEver + 1);
-    assert.match(row.failure, /not public/);
+    assert.match(row.failure, /private address/);
     assert.deepEqual([row.rows, row.loads, row.freshAt], [2, before.loads, before.freshAt]);
     assert.equal(publisher.asked.length, 0);
     const words = ['source', 'add', 'http://localhost/l', '--format', 'plain'];

@@ -74,7 +74,7 @@ const takenHosts = ['9.9.9.9', '[2620:fe::fe]', '[64:ff9b::909:909]', '172.32.0.
 test('an address that is not public is refused however it is spelled, and so is a name of one', async () => {
   for (const host of refusedHosts) {
     const url = new URL(`http://${host}/list`);
-    assert.match(String(await sourceFault(url, strict)), /not public/, host);
+    assert.match(String(await sourceFault(url, strict)), /private address/, host);
     assert.equal(await sourceFault(url, open), undefined, host);
   }
   for (const host of takenHosts) {
@@ -159,7 +159,7 @@ test('no redirect leads to an address that is not public', async () => {
   for (const host of ['127.0.0.1', '0x7f.1', '[::ffff:127.0.0.1]', 'inner.example']) {
     const target = `http://${host}:${inner}/`;
     const url = `http://127.0.0.1:${outer}/?${encodeURIComponent(target)}`;
-    await assert.rejects(openList(url, { destinations: judged(false) }), /not public/, host);
+    await assert.rejects(openList(url, { destinations: judged(false) }), /private address/, host);
     assert.deepEqual(reached, [], host);
   }
   // The same name, judged otherwise, is connected to by the address of the look-up.

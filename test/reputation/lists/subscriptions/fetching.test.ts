@@ -199,7 +199,7 @@ test('an address that is not public is refused in the thread too, and nobody is 
   for (const url of [origin, byName]) {
     const terms = { url, format: 'plain', ...rest } as const;
     const refused = await fetchPath('/list', { terms, allowPrivate: false });
-    assert.match(failureOf(refused), /not public/, url);
+    assert.match(failureOf(refused), /private address/, url);
     assert.equal(seen.length, 0);
   }
 });
