@@ -68,7 +68,7 @@ test('in a wing only routes and modules import http/, and only they, pages and w
 });
 
 /** Each wing has its own: its texts, and one language's of them. */
-const ofEachWing = ['Words', 'Catalogue'];
+const ofEachWing = ['Words', 'Translations'];
 
 test('an exported type has a name of its own', () => {
   const places = new Map<string, string[]>();

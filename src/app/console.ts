@@ -68,13 +68,13 @@ import { createReportStore } from '../reputation/reports/store/report-store.ts';
 import { createAnonymousReports, createRemovals } from '../reputation/requests/queue.ts';
 import { contributionKinds, kindOf, refOf } from '../reputation/state/contributions.ts';
 import { budgetBaseOf } from '../reputation/votes/votes.ts';
-import { catalogueFor } from '../reputation/words.ts';
+import { translationsFor } from '../reputation/words.ts';
 import type { SignonModule } from '../signon/module.ts';
 import { listInvitations } from '../signon/people/invitations.ts';
 import { groupsOf, listGroups } from '../signon/sites/groups.ts';
 import { createSiteList } from '../signon/sites/site-list.ts';
 import { listNotices } from '../signon/sites/site-news.ts';
-import { catalogueFor as signOnWords } from '../signon/words.ts';
+import { translationsFor as signOnWords } from '../signon/words.ts';
 import { activitiesOf } from './activity-counters.ts';
 import type { Data, ServerContext } from './data.ts';
 import type { Figures } from './figures.ts';
@@ -146,7 +146,7 @@ export function openConsole(sources: ConsoleSources) {
     allowlist: createAllowlist(sources),
     names: { emailOf: (id) => accountEmail(store, id) },
     eventNames: (language) => signOnWords(language).account.security.events,
-    categoryNames: (language) => catalogueFor(language).categories,
+    categoryNames: (language) => translationsFor(language).categories,
   };
   const scoreOf = (text: string) => {
     const words = new Uint32Array(4);

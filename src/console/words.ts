@@ -436,7 +436,7 @@ const consoleEn = {
       '7d': 'every week',
     },
     load: (rows: string) => `Load ${rowsOf(rows)}`,
-    catalogue: 'Catalogue',
+    catalogue: 'Translations',
     catalogueLede:
       'Read the terms of a list before you switch it on. Sizes are rough until it is loaded.',
     sizeAbout: (rows: string) => `about ${rowsOf(rows)}`,
@@ -1403,7 +1403,7 @@ const consoleFr: ConsoleCatalogue = {
       '7d': 'chaque semaine',
     },
     load: (rows) => `Charger ${lignesDe(rows)}`,
-    catalogue: 'Catalogue',
+    catalogue: 'Translations',
     catalogueLede:
       'Lisez les conditions d’une liste avant de l’activer. Sa taille est approximative jusqu’au chargement.',
     sizeAbout: (rows) => `environ ${lignesDe(rows)}`,

@@ -807,5 +807,5 @@ const fr: typeof en = {
   },
 };
 
-export const { catalogueFor, frameText } = wordsOf({ en, fr });
-export type Catalogue = ReturnType<typeof catalogueFor>;
+export const { translationsFor, frameText } = wordsOf({ en, fr });
+export type Translations = ReturnType<typeof translationsFor>;

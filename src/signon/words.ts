@@ -475,8 +475,8 @@ const signonFr: typeof signonEn = {
   },
 };
 
-export const { catalogueFor, frameText } = wordsOf({
+export const { translationsFor, frameText } = wordsOf({
   en: { account: accountEn, automation: automationEn, review: reviewEn, signon: signonEn },
   fr: { account: accountFr, automation: automationFr, review: reviewFr, signon: signonFr },
 });
-export type Catalogue = ReturnType<typeof catalogueFor>;
+export type Translations = ReturnType<typeof translationsFor>;

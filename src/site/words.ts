@@ -1406,5 +1406,5 @@ const fr: Words = {
   },
 };
 
-export const { catalogueFor, frameText } = wordsOf({ en, fr });
-export type Catalogue = ReturnType<typeof catalogueFor>;
+export const { translationsFor, frameText } = wordsOf({ en, fr });
+export type Translations = ReturnType<typeof translationsFor>;

@@ -4,26 +4,26 @@
  */
 
 import { type Language, languages } from '../core/language.ts';
-import { type Catalogue, en, fr } from './layout/words.ts';
+import { en, fr, type Translations } from './layout/words.ts';
 
-export type { Catalogue };
+export type { Translations };
 
-const catalogues: Record<Language, Catalogue> = { en, fr };
+const translations: Record<Language, Translations> = { en, fr };
 
 /** The sentences of every page and those of a module, by language or by the page that they stand on. */
 export function wordsOf<Own extends object>(own: Readonly<Record<Language, Own>>) {
-  const joined: Readonly<Record<Language, Catalogue & Own>> = {
+  const joined: Readonly<Record<Language, Translations & Own>> = {
     en: { ...en, ...own.en },
     fr: { ...fr, ...own.fr },
   };
   return {
-    catalogueFor: (language: Language) => joined[language],
+    translationsFor: (language: Language) => joined[language],
     frameText: (frame: { readonly language: Language }) => joined[frame.language],
   };
 }
 
-export function catalogueFor(language: Language): Catalogue {
-  return catalogues[language];
+export function translationsFor(language: Language): Translations {
+  return translations[language];
 }
 
 const headerLengthMax = 512;

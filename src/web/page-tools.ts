@@ -9,7 +9,7 @@ import type { Language } from '../core/language.ts';
 import { minuteMs } from '../core/time.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/request/message.ts';
 import { type Assets, type Brand, loadAssets } from './assets.ts';
-import { catalogueFor, pickLanguage } from './language.ts';
+import { pickLanguage, translationsFor } from './language.ts';
 import { type ErrorStatus, errorPage, type PageFrame, type SiteLinks } from './layout/layout.tsx';
 import type { RenderErrorPage } from './shape.ts';
 
@@ -84,7 +84,7 @@ const keptPagesMax = 64;
 /** Returns the sentence with the time after which to try again. */
 function withWait(language: Language, detail: string, seconds: number | undefined): string {
   if (seconds === undefined) return detail;
-  return `${detail} ${catalogueFor(language).error.tryAgainIn(seconds)}`;
+  return `${detail} ${translationsFor(language).error.tryAgainIn(seconds)}`;
 }
 
 export function tooManyText(language: Language, seconds: number): string {

@@ -7,7 +7,7 @@ import { translateSentence } from '../../src/console/parts.page.tsx';
 import { activityLabel } from '../../src/console/service/system.page.tsx';
 import { type ErrorCode, errors } from '../../src/core/errors.ts';
 import { securityEvents } from '../../src/signon/sessions/security-log.ts';
-import { catalogueFor } from '../../src/signon/words.ts';
+import { translationsFor } from '../../src/signon/words.ts';
 import type { PageFrame } from '../../src/web/layout/layout.tsx';
 
 /** One more name of a tally, and this does not compile without it. */
@@ -40,7 +40,7 @@ const names: readonly string[] = [
 ];
 
 for (const language of ['en', 'fr'] as const) {
-  const { events } = catalogueFor(language).account.security;
+  const { events } = translationsFor(language).account.security;
   const said = (name: string) => activityLabel({ language } as PageFrame, events, name);
 
   it(`each has words of its own in ${language}`, () => {

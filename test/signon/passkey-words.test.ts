@@ -9,7 +9,7 @@ import { confirmPage } from '../../src/signon/account/confirm.page.tsx';
 import { createPasskeyPage, passkeyOutcome } from '../../src/signon/people/register.page.tsx';
 import { linkButtonPage } from '../../src/signon/people/verify.page.tsx';
 import { signInPage } from '../../src/signon/sessions/sign-in.page.tsx';
-import { catalogueFor } from '../../src/signon/words.ts';
+import { translationsFor } from '../../src/signon/words.ts';
 import { renderHtml } from '../../src/web/html.ts';
 
 const causes = new Map<object, string>([
@@ -38,7 +38,7 @@ for (const name of ['account', 'passkey-register', 'passkey-sign-in']) {
 
 for (const language of languages) {
   it(`each cause has a sentence of its own on each page: ${language}`, () => {
-    const { account, signon } = catalogueFor(language);
+    const { account, signon } = translationsFor(language);
     const frame = { language, assets: { url: (path: string) => `/${path}` }, links: {} };
     const common = { csrf: 'c', account: 'ada@mail.example', email: 'ada@mail.example' };
     const confirmed = { returnTo: '/account', hasPassword: true, wantsCode: false };

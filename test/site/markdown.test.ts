@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import { highlighted } from '../../src/site/docs/highlight.tsx';
 import { docsFolder, loadDocs, publishedPart } from '../../src/site/docs/library.ts';
 import { anchorOf, parseArticle } from '../../src/site/docs/markdown.tsx';
-import { catalogueFor } from '../../src/site/words.ts';
+import { translationsFor } from '../../src/site/words.ts';
 import { renderHtml } from '../../src/web/html.ts';
 
 const nowhere = () => undefined;
 const anywhere = (href: string) => href;
 const render = (source: string) =>
-  renderHtml(parseArticle('x.md', source, anywhere).render(catalogueFor('en')));
+  renderHtml(parseArticle('x.md', source, anywhere).render(translationsFor('en')));
 
 test('every text of the source is escaped, in code, cells, headings and links', () => {
   const html = render(
@@ -85,7 +85,7 @@ test('what stands behind the first sample under a heading comes once, and only w
   const source = '# T\n\n## U\n\n```sh\na\n```\n\n```sh\nb\n```\n\n## V\n\nc\n';
   const after = (id: string) => ({ [id]: (heading: string) => `[after ${heading}]` });
   const article = parseArticle('x.md', source, anywhere, after('u'));
-  const html = renderHtml(article.render(catalogueFor('en')));
+  const html = renderHtml(article.render(translationsFor('en')));
   assert.equal(html.split('[after U]').length, 2);
   assert.ok(html.indexOf('[after U]') < html.indexOf('>b<'));
   for (const id of ['t', 'v', 'w']) {
@@ -142,7 +142,7 @@ test('code has its parts marked, and its text stays as it is', () => {
 test('the text of each sample is that of its source, whatever is marked in it', () => {
   const values = new Proxy({}, { get: () => 'https://x.example' });
   for (const { slug, english } of loadDocs(docsFolder, 'https://id.example', () => values)) {
-    const html = renderHtml(english.article.render(catalogueFor('en')));
+    const html = renderHtml(english.article.render(translationsFor('en')));
     const shown = [...html.matchAll(/<code id="code-\d+">(.*?)<\/code>/gs)].map(([, inner]) =>
       inner!
         .replace(/<[^>]*>/g, '')

@@ -15,7 +15,7 @@ import { codeLifeMs } from '../../src/signon/sites/codes.ts';
 import { scopeNames } from '../../src/signon/sites/scopes.ts';
 import { type DocText, docsFolder, loadDocs } from '../../src/site/docs/library.ts';
 import { publishedRoutes } from '../../src/site/manifest/published.route.ts';
-import { catalogueFor, frenchCosts } from '../../src/site/words.ts';
+import { frenchCosts, translationsFor } from '../../src/site/words.ts';
 import type { Endpoint } from '../../src/web/guard/endpoint.ts';
 import { renderHtml } from '../../src/web/html.ts';
 import { createPageTools, openAssets, siteLinks } from '../../src/web/page-tools.ts';
@@ -261,7 +261,7 @@ test('a French page has the headings, the code, the links and the tables of the 
   assert.equal(translated.length, 5);
   for (const { slug, english, french } of translated) {
     const shapeOf = ({ language, article, markdown }: DocText) => {
-      const html = renderHtml(article.render(catalogueFor(language)));
+      const html = renderHtml(article.render(translationsFor(language)));
       return {
         headings: article.sections.map(({ depth, id }) => [depth, id]),
         codes: [...markdown.matchAll(/^```\w+\n[\s\S]*?^```$/gm)].map(([code]) => code),

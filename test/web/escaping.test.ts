@@ -12,7 +12,7 @@ import { CodeBlock, Notice } from '../../src/web/components/card.tsx';
 import { Field } from '../../src/web/components/form.tsx';
 import { Badge, Table } from '../../src/web/components/table.tsx';
 import { type Html, renderHtml, safeHref } from '../../src/web/html.ts';
-import { catalogueFor } from '../../src/web/language.ts';
+import { translationsFor } from '../../src/web/language.ts';
 import { errorPage } from '../../src/web/layout/layout.tsx';
 import { maliciousAddress, testFrame } from './page-fixtures.ts';
 
@@ -72,7 +72,7 @@ const views: Record<string, (text: string) => string> = {
   badge: (text) => render(Badge({ label: text, title: text })),
   notice: (text) => render(Notice({ title: text, children: text })),
   'code block': (text) =>
-    render(CodeBlock({ id: text, title: text, code: text, text: catalogueFor('en') })),
+    render(CodeBlock({ id: text, title: text, code: text, text: translationsFor('en') })),
   field: (text) =>
     render(
       Field({

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { bandEnds, bandStarts, scoreBand, scoreBands } from '../../src/core/score-band.ts';
 import { GateDrawing, Gauge } from '../../src/web/components/chart.tsx';
 import { renderHtml } from '../../src/web/html.ts';
-import { catalogueFor } from '../../src/web/language.ts';
+import { translationsFor } from '../../src/web/language.ts';
 
 test('the bands cover 0 to 100 without gap or overlap', () => {
   let next = 0;
@@ -36,6 +36,6 @@ test('the gate comes down as the score rises, and stays within its arch', () => 
 });
 
 test('the gauge says number and word to those who do not see it', () => {
-  const markup = renderHtml(Gauge({ id: 'g', score: 97, text: catalogueFor('en') }));
+  const markup = renderHtml(Gauge({ id: 'g', score: 97, text: translationsFor('en') }));
   assert.match(markup, /role="img" aria-label="Score 97 of 100: Malicious"/);
 });

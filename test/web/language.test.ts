@@ -6,7 +6,7 @@ import type { Language } from '../../src/core/language.ts';
 import { ipPage } from '../../src/reputation/address/address.page.tsx';
 import { homePage } from '../../src/site/home/home.page.tsx';
 import { hostName, renderHtml } from '../../src/web/html.ts';
-import { catalogueFor, pickLanguage } from '../../src/web/language.ts';
+import { pickLanguage, translationsFor } from '../../src/web/language.ts';
 import { formatFor } from '../../src/web/layout/format.ts';
 import { errorPage } from '../../src/web/layout/layout.tsx';
 import {
@@ -97,8 +97,8 @@ const shared = new Set([
 ]);
 
 test('every sentence is there in both languages and differs', () => {
-  const english = new Map(sentences(catalogueFor('en')));
-  const french = new Map(sentences(catalogueFor('fr')));
+  const english = new Map(sentences(translationsFor('en')));
+  const french = new Map(sentences(translationsFor('fr')));
   assert.deepEqual([...english.keys()].sort(), [...french.keys()].sort());
   for (const [path, sentence] of english) {
     assert.notEqual(sentence.trim(), '', path);
@@ -174,7 +174,9 @@ test('a host name breaks at its dots alone', () => {
 
 test('how long to wait is told in a unit that people read', () => {
   const waits = (language: Language) =>
-    [1, 89, 90, 5_340, 89_653].map((seconds) => catalogueFor(language).error.tryAgainIn(seconds));
+    [1, 89, 90, 5_340, 89_653].map((seconds) =>
+      translationsFor(language).error.tryAgainIn(seconds),
+    );
   assert.deepEqual(waits('en'), [
     'Try again in 1 second.',
     'Try again in 89 seconds.',

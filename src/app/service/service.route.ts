@@ -23,7 +23,7 @@ import { type Store, StoreUnavailableError } from '../../storage/store.ts';
 import type { Assets } from '../../web/assets.ts';
 import { type Endpoint, openFile } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
-import { catalogueFor } from '../../web/language.ts';
+import { translationsFor } from '../../web/language.ts';
 import { webManifestPath } from '../../web/layout/layout.tsx';
 import { errorSchemas, jsonAnswer, media } from '../../web/openapi.ts';
 import { failureBody, jsonType, noStore, textType } from '../../web/shape.ts';
@@ -204,7 +204,7 @@ export function serviceRoutes(options: {
       type: logo.type,
       purpose: 'any',
     };
-    const name = siteName ?? catalogueFor('en').site.name;
+    const name = siteName ?? translationsFor('en').site.name;
     const colour = accent?.light.accent ?? '#16324f';
     const colours = { theme_color: colour, background_color: own ? '#ffffff' : colour };
     const about = { name, short_name: name, start_url: '/', display: 'browser', ...colours };

@@ -9,7 +9,7 @@ import { Button } from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';
 import type { Html } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import { type Catalogue, frameText } from '../words.ts';
+import { frameText, type Translations } from '../words.ts';
 
 export interface CaptchaPageData {
   /** Base URL of the API, without a slash at the end. */
@@ -22,12 +22,12 @@ export interface CaptchaPageData {
   readonly outcome?: 'right' | 'wrong' | undefined;
 }
 
-function outcomeText(outcome: CaptchaPageData['outcome'], { captcha: text }: Catalogue): string {
+function outcomeText(outcome: CaptchaPageData['outcome'], { captcha: text }: Translations): string {
   if (outcome === undefined) return '';
   return outcome === 'right' ? text.right : text.wrong;
 }
 
-function challengeForm(frame: PageFrame, data: CaptchaPageData, text: Catalogue): Html {
+function challengeForm(frame: PageFrame, data: CaptchaPageData, text: Translations): Html {
   const { challenge, outcome } = data;
   const said = outcomeText(outcome, text);
   return (
@@ -44,7 +44,7 @@ function challengeForm(frame: PageFrame, data: CaptchaPageData, text: Catalogue)
   );
 }
 
-function howItWorks({ captcha: text }: Catalogue): Html {
+function howItWorks({ captcha: text }: Translations): Html {
   return (
     <Card title={text.howTitle} icon="info">
       <ul class="ticks">
@@ -132,7 +132,7 @@ function callsCode(secureUrl: string): string {
 }
 
 /** Shown by the page's script, and loaded at the press of the button: it costs a challenge. */
-function liveWidget(siteKey: string | undefined, { captcha: text }: Catalogue): Html {
+function liveWidget(siteKey: string | undefined, { captcha: text }: Translations): Html {
   if (siteKey === undefined) {
     return (
       <p class="field-hint">
@@ -151,7 +151,7 @@ function liveWidget(siteKey: string | undefined, { captcha: text }: Catalogue): 
   );
 }
 
-function captchaForSites(data: CaptchaForSitesData, text: Catalogue): Html {
+function captchaForSites(data: CaptchaForSitesData, text: Translations): Html {
   const { captcha } = text;
   const { secureUrl, siteKey } = data;
   const code = (id: string, title: string, lines: string) => (

@@ -23,7 +23,7 @@ import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 
 import { maliciousScore } from '../check/score.ts';
 import { risingParts } from '../votes/network-rise.ts';
-import { type Catalogue, frameText } from '../words.ts';
+import { frameText, type Translations } from '../words.ts';
 import type {
   Evidence,
   ListEvidence,
@@ -131,7 +131,7 @@ export interface IpPageData {
 
 interface AddressScene {
   readonly data: IpPageData;
-  readonly text: Catalogue;
+  readonly text: Translations;
   readonly format: Format;
 }
 
@@ -425,7 +425,7 @@ const commentStart = 160;
 const commentLongMin = 220;
 
 /** Shows the beginning of a long comment, and the rest behind a click: the next comment stays in sight. */
-function commentText(masked: string, text: Catalogue): Html {
+function commentText(masked: string, text: Translations): Html {
   const characters = Array.from(masked);
   if (characters.length <= commentLongMin) {
     return (
@@ -506,7 +506,7 @@ function isUnseen({ allowlisted, observed }: IpPageData): boolean {
 }
 
 /** Returns the words of an address that nobody meets on the internet, if nothing else is known of it. */
-function unroutable(data: IpPageData, { unroutable: words }: Catalogue['ip']) {
+function unroutable(data: IpPageData, { unroutable: words }: Translations['ip']) {
   const standing = data.special?.standing ?? 'public';
   return standing === 'public' || !isUnseen(data) ? undefined : words[standing];
 }
@@ -517,7 +517,7 @@ function isKnownGood({ why }: IpPageData): boolean {
 
 // The verdict: what to do, and by whom it is said.
 
-function advice(data: IpPageData, { ip }: Catalogue): string {
+function advice(data: IpPageData, { ip }: Translations): string {
   if (data.allowlisted) return ip.advice.allowlisted;
   const own = unroutable(data, ip);
   if (own !== undefined) return own.advice;
@@ -534,17 +534,17 @@ function isByOthers({ kind }: ListEvidence): boolean {
 }
 
 /** The list that the server brings along has no name of its own. */
-function shownName({ kind, name }: ListEvidence, text: Catalogue): string {
+function shownName({ kind, name }: ListEvidence, text: Translations): string {
   return kind === 'good' && name === 'bundled' ? text.ip.bundled : name;
 }
 
 /** A list may hold it for two reasons: its name counts once. */
-function listNames({ evidence: { lists } }: IpPageData, text: Catalogue): string[] {
+function listNames({ evidence: { lists } }: IpPageData, text: Translations): string[] {
   return [...new Set(lists.filter(isByOthers).map((one) => shownName(one, text)))];
 }
 
 /** Returns what lists say against it, or else that one of known good addresses names it; undefined: nothing. */
-function listSentence({ evidence }: IpPageData, text: Catalogue): string | undefined {
+function listSentence({ evidence }: IpPageData, text: Translations): string | undefined {
   const words = text.ip.said;
   const named = (isGood: boolean) =>
     evidence.lists.filter((one) => isByOthers(one) && (one.kind === 'good') === isGood);

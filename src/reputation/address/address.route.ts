@@ -73,7 +73,7 @@ import { reportAgeMaxMs } from '../reports/report.ts';
 import type { StoredReport } from '../reports/store/report-rows.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
 import { ceilings } from '../votes/quorum.ts';
-import { catalogueFor } from '../words.ts';
+import { translationsFor } from '../words.ts';
 import { type IpPageData, ipPage, ipPageIsIndexable, type ScoreReason } from './address.page.tsx';
 import { type Evidence, type EvidenceReader, shownEvidence, whyJson } from './evidence.ts';
 import {
@@ -429,7 +429,7 @@ function summaryOf(
   nowMs: number,
   language: Language,
 ): Pick<IpPageData, 'reportsPerDay' | 'categories' | 'comments'> {
-  const names = catalogueFor(language).categories;
+  const names = translationsFor(language).categories;
   const nameOf = (number: number) => names[number - 1] ?? String(number);
   const today = Math.floor(nowMs / dayMs);
   const perDay = new Array<number>(chartDays).fill(0);

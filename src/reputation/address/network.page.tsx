@@ -12,7 +12,7 @@ import { Badge, Table } from '../../web/components/table.tsx';
 import { type Html, unbroken } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import { type Catalogue, frameText } from '../words.ts';
+import { frameText, type Translations } from '../words.ts';
 import type { AddressCell, Survey } from './known.ts';
 
 // The 256 addresses of an IPv4 /24 as a map of 16 by 16, with a key and a table that say the same. An address that
@@ -24,14 +24,14 @@ function classOf({ kind, score }: AddressCell): string {
   return kind === 'seen' || score > 0 ? `band-${scoreBand(score)}` : `is-${kind}`;
 }
 
-function wordOf({ kind, score }: AddressCell, text: Catalogue): string {
+function wordOf({ kind, score }: AddressCell, text: Translations): string {
   const words = text.ip.network.cells;
   if (kind === 'seen') return `${text.score.words[scoreBand(score)]} ${score}`;
   return score > 0 ? `${words[kind]}, ${score}` : words[kind];
 }
 
 /** The key to the colours on the map; those of the score bands are always shown. */
-function key(cells: readonly AddressCell[], text: Catalogue): Html {
+function key(cells: readonly AddressCell[], text: Translations): Html {
   const { cells: words } = text.ip.network;
   const kinds = new Set(cells.map(({ kind }) => kind));
   const marks = (['unseen', 'good', 'allowed', 'special'] as const)
@@ -54,7 +54,12 @@ function key(cells: readonly AddressCell[], text: Catalogue): Html {
 }
 
 /** Neighbours of which the same is known are one row. */
-function twin(cells: readonly AddressCell[], stem: string, network: string, text: Catalogue): Html {
+function twin(
+  cells: readonly AddressCell[],
+  stem: string,
+  network: string,
+  text: Translations,
+): Html {
   const rows: { from: number; to: number; word: string; score: string }[] = [];
   for (const [host, cell] of cells.entries()) {
     const word = wordOf(cell, text);
@@ -104,7 +109,11 @@ function twin(cells: readonly AddressCell[], stem: string, network: string, text
  * One link for each address; what is known of it is its text for those who don't see the map. With the
  * keyboard only those that stand out are stops: nobody walks past 256.
  */
-export function addressGrid(cells: readonly AddressCell[], network: string, text: Catalogue): Html {
+export function addressGrid(
+  cells: readonly AddressCell[],
+  network: string,
+  text: Translations,
+): Html {
   const stem = network.slice(0, network.lastIndexOf('.') + 1);
   const lowest = Math.min(...cells.map(({ score }) => score));
   return (
@@ -137,7 +146,7 @@ export function addressGrid(cells: readonly AddressCell[], network: string, text
 export function addressPicture(
   cells: readonly AddressCell[],
   network: string,
-  text: Catalogue,
+  text: Translations,
   current: string,
 ): Html {
   const host = Number(current.slice(current.lastIndexOf('.') + 1));
@@ -178,7 +187,7 @@ export interface NetworkPageData extends Survey {
 }
 
 /** The first line says what is known of a whole. */
-function lede({ entries, malicious }: Survey, text: Catalogue, format: Format): Html {
+function lede({ entries, malicious }: Survey, text: Translations, format: Format): Html {
   if (entries === 0) return null;
   const formatted = [format.number(entries), format.number(malicious)] as const;
   return <p class="lede">{text.ip.network.lede(entries, malicious, formatted)}</p>;
@@ -202,7 +211,7 @@ function systemLink({ network, provider }: NetworkPageData): Html {
   );
 }
 
-function facts(data: NetworkPageData, text: Catalogue, format: Format): Html {
+function facts(data: NetworkPageData, text: Translations, format: Format): Html {
   const words = text.ip.network;
   const { whole } = data;
   return (
@@ -233,7 +242,7 @@ function facts(data: NetworkPageData, text: Catalogue, format: Format): Html {
 /** Says what a network of special use is for. */
 function specialLine(
   { name, rfc }: NonNullable<NetworkPageData['special']>,
-  { ip }: Catalogue,
+  { ip }: Translations,
 ): string {
   const example = /^Documentation \((.+)\)$/.exec(name)?.[1];
   const use = example ?? ip.specials[name] ?? name;
@@ -247,7 +256,7 @@ function specialLine(
 export function worstAddressesTable(
   worst: Survey['worst'],
   caption: string,
-  text: Catalogue,
+  text: Translations,
   format?: Format,
 ): Html {
   return (
@@ -280,7 +289,7 @@ interface Paged extends Pick<Survey, 'worst' | 'entries' | 'bands'> {
 function worstCard(
   { worst, entries, bands, page, pages }: Paged,
   path: string,
-  text: Catalogue,
+  text: Translations,
   format: Format,
 ): Html {
   const words = text.ip.network;
@@ -327,7 +336,7 @@ function worstCard(
 }
 
 /** Counts the entries by verdict, the worst first. */
-function verdicts({ bands, entries }: Survey, text: Catalogue, format: Format): Html {
+function verdicts({ bands, entries }: Survey, text: Translations, format: Format): Html {
   if (entries === 0) return false;
   const found = scoreBands.toReversed().filter((band) => bands[band] > 0);
   return (
@@ -426,7 +435,7 @@ export interface Attribution {
 
 export function attributionLine(
   { name, href, licence, madeAt }: Attribution,
-  text: Catalogue,
+  text: Translations,
   format: Format,
 ): Html {
   return (
@@ -458,7 +467,7 @@ export interface SystemPageData extends Survey {
 const networksShown = 20;
 
 /** Lists its networks, each with a link to its page. */
-function networksCard(data: SystemPageData, text: Catalogue, format: Format): Html {
+function networksCard(data: SystemPageData, text: Translations, format: Format): Html {
   const words = text.ip.network;
   const list = (names: readonly string[]) => (
     <ul class="network-list">
@@ -588,7 +597,7 @@ const zero = <span class="is-zero">0</span>;
 
 const capital = (word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 
-function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
+function scoreCell({ known }: FoundAddress, text: Translations): Html {
   if (known === undefined) return text.ip.find.network;
   const { kind, score } = known.cell;
   // As on its own page: what is known good or allowed has a score, which is 0.
@@ -606,7 +615,7 @@ function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
 const otherKinds = ['good', 'allowed', 'special', 'unseen'] as const;
 
 /** Counts the rows by what is said of them; the numbers add up to that of the rows. */
-function countBadges(found: readonly FoundAddress[], text: Catalogue, format: Format): Html {
+function countBadges(found: readonly FoundAddress[], text: Translations, format: Format): Html {
   const { cells } = text.ip.network;
   const is = (kind: AddressCell['kind']) =>
     found.filter(({ known }) => known?.cell.kind === kind).map(({ known }) => known!.cell.score);

@@ -7,8 +7,8 @@ import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import { type Catalogue, frameText } from '../words.ts';
-export type FeedLabel = keyof Catalogue['feeds']['about'];
+import { frameText, type Translations } from '../words.ts';
+export type FeedLabel = keyof Translations['feeds']['about'];
 
 export interface FeedFigures {
   /** File name under /feeds/. */
@@ -53,7 +53,7 @@ const setUps: Readonly<Partial<Record<FeedLabel, readonly [string, string]>>> = 
   'blocklist.rpz': ['unbound', 'unbound'],
 };
 
-function setUpLink(name: FeedLabel, { feeds: text }: Catalogue): Html {
+function setUpLink(name: FeedLabel, { feeds: text }: Translations): Html {
   const [program, screen] = setUps[name] ?? [];
   return screen === undefined || program === undefined ? (
     <Link href={name === 'changes.json' ? '/docs/feeds#changes' : '/docs/feeds'}>
@@ -68,7 +68,7 @@ function setUpLink(name: FeedLabel, { feeds: text }: Catalogue): Html {
   );
 }
 
-function feedTable(frame: PageFrame, data: FeedsPageData, text: Catalogue): Html {
+function feedTable(frame: PageFrame, data: FeedsPageData, text: Translations): Html {
   const format = formatFor(frame.language);
   const { columns, about, gzip } = text.feeds;
   const none = '–';
@@ -113,7 +113,7 @@ function feedTable(frame: PageFrame, data: FeedsPageData, text: Catalogue): Html
 }
 
 /** Facts of the whole list say how long and how fresh it is, what it holds and who may have it. */
-function listFacts(frame: PageFrame, data: FeedsPageData, text: Catalogue): Html {
+function listFacts(frame: PageFrame, data: FeedsPageData, text: Translations): Html {
   const format = formatFor(frame.language);
   const { facts } = text.feeds;
   const of = (name: FeedLabel) => data.feeds.find((feed) => feed.name === name)?.now;
@@ -151,7 +151,7 @@ const parameterExamples = [
   ['aggregate', '?aggregate=1'],
 ] as const;
 
-function parameters({ feeds: text }: Catalogue): Html {
+function parameters({ feeds: text }: Translations): Html {
   return (
     <Card title={text.parametersTitle}>
       <dl class="parameters">
@@ -166,7 +166,7 @@ function parameters({ feeds: text }: Catalogue): Html {
   );
 }
 
-function terms(data: FeedsPageData, { feeds: text }: Catalogue): Html {
+function terms(data: FeedsPageData, { feeds: text }: Translations): Html {
   const { attribution } = data;
   return (
     <Card title={text.termsTitle}>

@@ -20,7 +20,7 @@ import {
   type ReportCounts,
 } from '../counts/report-counts.ts';
 import { groupOfList, type Source, type Sources } from '../lists/sources.ts';
-import { type Catalogue, frameText } from '../words.ts';
+import { frameText, type Translations } from '../words.ts';
 import { levels, mapThemes } from './map.ts';
 
 export interface RadarFigures {
@@ -136,7 +136,7 @@ const rowsMax = 6;
 export const mapPath = '/radar/map.png';
 export const eventsPath = '/radar/events';
 
-function numbers(data: RadarPageData, text: Catalogue): Html {
+function numbers(data: RadarPageData, text: Translations): Html {
   return (
     <dl class="radar-numbers" aria-label={text.radar.numbers.label}>
       {data.numbers.map(({ value, label, note }) => (
@@ -156,7 +156,7 @@ function numbers(data: RadarPageData, text: Catalogue): Html {
  * A picture with a square of its own to choose for each /8. Who doesn't see the picture has the table
  * instead: its squares are no stops on the way of the keyboard.
  */
-function mapFigure(map: RadarMap, text: Catalogue, frame: PageFrame): Html {
+function mapFigure(map: RadarMap, text: Translations, frame: PageFrame): Html {
   const words = text.radar.map;
   return (
     <>
@@ -186,7 +186,7 @@ function mapFigure(map: RadarMap, text: Catalogue, frame: PageFrame): Html {
   );
 }
 
-function mapCard(data: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+function mapCard(data: RadarPageData, text: Translations, frame: PageFrame): Html {
   const words = text.radar.map;
   return (
     <Card
@@ -203,7 +203,7 @@ function mapCard(data: RadarPageData, text: Catalogue, frame: PageFrame): Html {
   );
 }
 
-function periodLinks(current: CountPeriod, text: Catalogue): Html {
+function periodLinks(current: CountPeriod, text: Translations): Html {
   const words = text.radar.curve;
   const periods = Object.keys(countPeriods) as CountPeriod[];
   return (
@@ -220,7 +220,7 @@ function periodLinks(current: CountPeriod, text: Catalogue): Html {
   );
 }
 
-function curve(data: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+function curve(data: RadarPageData, text: Translations, frame: PageFrame): Html {
   const words = text.radar.curve;
   const { number, day, shortMoment } = formatFor(frame.language);
   const labelOf = data.period === 'day' ? day : shortMoment;
@@ -259,7 +259,7 @@ function isUnreported({ latest, sum }: RadarPageData): boolean {
 }
 
 /** Stands in place of the two cards that would both be empty. */
-function firstReport(period: CountPeriod, text: Catalogue): Html {
+function firstReport(period: CountPeriod, text: Translations): Html {
   const { curve, latest } = text.radar;
   return (
     <Card title={curve.title} aside={periodLinks(period, text)}>
@@ -273,7 +273,7 @@ function firstReport(period: CountPeriod, text: Catalogue): Html {
 function ranking(
   title: string,
   rows: readonly { readonly name: Html; readonly count: number }[],
-  text: Catalogue,
+  text: Translations,
   frame: PageFrame,
 ): Html {
   const { number } = formatFor(frame.language);
@@ -290,7 +290,7 @@ function ranking(
   );
 }
 
-function rankings({ sum }: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+function rankings({ sum }: RadarPageData, text: Translations, frame: PageFrame): Html {
   const { unknown, networks, countries, categories } = text.radar;
   const { country } = formatFor(frame.language);
   const top = (trait: 'network' | 'country' | 'category', nameOf: (name: string) => Html) =>
@@ -325,7 +325,7 @@ function rankings({ sum }: RadarPageData, text: Catalogue, frame: PageFrame): Ht
 }
 
 /** Networks of the map by what is known of them, which needs no report. */
-function worstCard({ map }: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+function worstCard({ map }: RadarPageData, text: Translations, frame: PageFrame): Html {
   const { title, note, none, suspect } = text.radar.worst;
   const { number } = formatFor(frame.language);
   const rows = map?.worst ?? [];
@@ -353,7 +353,7 @@ function worstCard({ map }: RadarPageData, text: Catalogue, frame: PageFrame): H
 }
 
 /** The card leaves out what the operator allows, and groups of networks. */
-function listsCard(data: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+function listsCard(data: RadarPageData, text: Translations, frame: PageFrame): Html {
   const { title, note, none, kinds } = text.radar.lists;
   const { near } = formatFor(frame.language);
   const lists = data.lists.flatMap((list) => {
@@ -381,7 +381,7 @@ function listsCard(data: RadarPageData, text: Catalogue, frame: PageFrame): Html
 }
 
 /** `12 s ago` of today, else the day. */
-function ageOf(at: number, now: number, text: Catalogue, frame: PageFrame): string {
+function ageOf(at: number, now: number, text: Translations, frame: PageFrame): string {
   const words = text.radar.latest;
   const seconds = Math.max(0, Math.floor((now - at) / 1_000));
   if (seconds < 60) return words.seconds(seconds);
@@ -389,7 +389,7 @@ function ageOf(at: number, now: number, text: Catalogue, frame: PageFrame): stri
   return formatFor(frame.language).moment(at);
 }
 
-function latestCard({ latest, now }: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+function latestCard({ latest, now }: RadarPageData, text: Translations, frame: PageFrame): Html {
   const words = text.radar.latest;
   const { country } = formatFor(frame.language);
   return (
@@ -497,7 +497,7 @@ interface ZoomPageData {
 
 const totalOf = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 
-function cellLabel({ network, counts }: MapCell, text: Catalogue, frame: PageFrame): string {
+function cellLabel({ network, counts }: MapCell, text: Translations, frame: PageFrame): string {
   const { number } = formatFor(frame.language);
   const [known = 0, suspect = 0, malicious = 0] = counts;
   return text.radar.map.square(network, number(known), number(suspect), number(malicious));

@@ -29,7 +29,7 @@ import type { Guard } from '../../web/guard/guard.ts';
 import { quotaDetail } from '../../web/guard/quota-headers.ts';
 import type { Check } from '../check/check.ts';
 import type { Entries } from '../state/entries.ts';
-import { catalogueFor } from '../words.ts';
+import { translationsFor } from '../words.ts';
 import { bulkReportEndpoint, bulkReportRoute } from './bulk-report.route.ts';
 import { openAlertReports } from './bulk-reports.ts';
 import { categoriesOf } from './categories.ts';
@@ -135,7 +135,7 @@ export function openReports(needs: {
     ofAccount: own.page,
     /** For the account's page. */
     own: {
-      categoryNames: (language: Language) => catalogueFor(language).categories,
+      categoryNames: (language: Language) => translationsFor(language).categories,
       async page(account: Parameters<AccountReports['page']>[0], after?: string) {
         const page = await own.page(account, after);
         if (!page.ok) return page;

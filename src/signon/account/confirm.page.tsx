@@ -14,7 +14,7 @@ import {
   reviewName,
 } from '../people/review.ts';
 import { narrowPage, type Onward, onwardFields, onwardHref } from '../sessions/parts.page.tsx';
-import { type Catalogue, frameText } from '../words.ts';
+import { frameText, type Translations } from '../words.ts';
 
 /** A code in groups is shorter. */
 const codeCharsMax = 32;
@@ -163,7 +163,7 @@ export function reviewPage(frame: PageFrame, view: ReviewView): string {
   });
 }
 
-function groupsOf(all: Catalogue, format: Format, reviewed: Reviewed): [string, Item[]][] {
+function groupsOf(all: Translations, format: Format, reviewed: Reviewed): [string, Item[]][] {
   const text = all.review;
   const reads = all.account.sites.scopes;
   const passkeys = reviewed.passkeys.map(({ id, name, createdAt, lastUsedAt }) => ({
@@ -211,7 +211,7 @@ function groupsOf(all: Catalogue, format: Format, reviewed: Reviewed): [string, 
   ];
 }
 
-function group(title: string, items: Item[], all: Catalogue, view: ReviewView): Html {
+function group(title: string, items: Item[], all: Translations, view: ReviewView): Html {
   return (
     <section class="review-group">
       <h2>{title}</h2>
@@ -220,7 +220,7 @@ function group(title: string, items: Item[], all: Catalogue, view: ReviewView): 
   );
 }
 
-function choice({ name, title, facts, isMono }: Item, all: Catalogue, view: ReviewView): Html {
+function choice({ name, title, facts, isMono }: Item, all: Translations, view: ReviewView): Html {
   const text = all.review;
   const chosen = view.decide(name);
   const isMissing = view.isIncomplete && chosen === undefined;

@@ -20,7 +20,7 @@ import { type Html, hostName } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { narrowPage } from '../sessions/parts.page.tsx';
-import { type Catalogue, frameText } from '../words.ts';
+import { frameText, type Translations } from '../words.ts';
 import {
   type AccountView,
   accountPage,
@@ -86,7 +86,7 @@ export function keysPage(frame: PageFrame, view: KeysView): string {
   });
 }
 
-function shownKey(text: Catalogue, shown: NonNullable<KeysView['shown']>): Html {
+function shownKey(text: Translations, shown: NonNullable<KeysView['shown']>): Html {
   const { keys } = text.account;
   return (
     <div class="shown-key">
@@ -97,7 +97,7 @@ function shownKey(text: Catalogue, shown: NonNullable<KeysView['shown']>): Html 
   );
 }
 
-function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
+function keyCard({ account }: Translations, format: Format, view: KeysView): Html {
   const text = account.keys;
   const { csrf, keys, fresh } = view;
   const action = (id: string, path: string, label: string, kind: 'secondary' | 'danger') => (
@@ -155,7 +155,7 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
 }
 
 function standingFold(
-  { account }: Catalogue,
+  { account }: Translations,
   format: Format,
   standing: QuotaStanding | undefined,
 ): Html {
@@ -195,7 +195,7 @@ function standingFold(
   );
 }
 
-function usageFold({ account }: Catalogue, format: Format, view: KeysView): Html {
+function usageFold({ account }: Translations, format: Format, view: KeysView): Html {
   const text = account.keys;
   const since = <p class="card-note">{text.usageSince(format.moment(view.usageSince))}</p>;
   const totalOf = (kind: 'reads' | 'writes') =>
@@ -241,7 +241,7 @@ function usageFold({ account }: Catalogue, format: Format, view: KeysView): Html
   );
 }
 
-function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
+function siteKeyCard({ account }: Translations, format: Format, view: KeysView): Html {
   const text = account.keys;
   const { csrf, siteKeys } = view;
   const { siteColumns: columns } = text;
@@ -313,7 +313,7 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
   );
 }
 
-function LevelField({ id, text }: { id: string; text: Catalogue['account']['keys'] }): Html {
+function LevelField({ id, text }: { id: string; text: Translations['account']['keys'] }): Html {
   return (
     <SelectField
       id={id}
@@ -331,7 +331,7 @@ function LevelField({ id, text }: { id: string; text: Catalogue['account']['keys
 
 function hostsFault(
   { place, host }: NonNullable<KeysView['hostsError']>,
-  { siteErrors }: Catalogue['account']['keys'],
+  { siteErrors }: Translations['account']['keys'],
 ): string {
   return host === '' ? siteErrors.hosts : `${siteErrors.hosts} ${siteErrors.host({ place, host })}`;
 }
@@ -376,7 +376,7 @@ export type NamedKeyFault =
 
 type TakenBy = Pick<NamedKeysView['named'][number], 'id' | 'createdAt'>;
 
-function namedKeysCard(text: Catalogue, format: Format, view: NamedKeysView): Html {
+function namedKeysCard(text: Translations, format: Format, view: NamedKeysView): Html {
   const words = text.automation.namedKeys;
   return (
     <Card title={words.title} icon="key">
@@ -406,7 +406,11 @@ function namedKeysCard(text: Catalogue, format: Format, view: NamedKeysView): Ht
   );
 }
 
-function list(text: Catalogue, format: Format, { csrf, fresh, named, now }: NamedKeysView): Html {
+function list(
+  text: Translations,
+  format: Format,
+  { csrf, fresh, named, now }: NamedKeysView,
+): Html {
   const words = text.automation.namedKeys;
   const { columns } = words;
   return (
@@ -453,7 +457,7 @@ function list(text: Catalogue, format: Format, { csrf, fresh, named, now }: Name
 }
 
 function makeForm(
-  text: Catalogue,
+  text: Translations,
   format: Format,
   { csrf, typed, wantedScope }: NamedKeysView,
 ): Html {
@@ -483,7 +487,7 @@ function nameField(
   format: Format,
   id: string,
   label: string,
-  { automation: { namedKeys: words } }: Catalogue,
+  { automation: { namedKeys: words } }: Translations,
   value: string,
   fault: NamedKeyFault | undefined,
 ): Html {

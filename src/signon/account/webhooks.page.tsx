@@ -5,7 +5,7 @@ import { ActionButton, Field, Form } from '../../web/components/form.tsx';
 import type { Html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { type Catalogue, frameText } from '../words.ts';
+import { frameText, type Translations } from '../words.ts';
 import {
   type AccountView,
   accountPage,
@@ -73,7 +73,7 @@ const pathEndMax = 20;
 const endOf = (path: string) =>
   path.length > pathEndMax ? `/…${path.slice(1 - pathEndMax)}` : path;
 
-function hookFold(text: Catalogue, format: Format, view: WebhooksView, hook: WebhookLine): Html {
+function hookFold(text: Translations, format: Format, view: WebhooksView, hook: WebhookLine): Html {
   const words = text.automation.webhooks;
   const { id } = hook;
   const { host, pathname } = new URL(hook.url);
@@ -123,7 +123,7 @@ function hookFold(text: Catalogue, format: Format, view: WebhooksView, hook: Web
   );
 }
 
-function makeFold(text: Catalogue, view: WebhooksView): Html {
+function makeFold(text: Translations, view: WebhooksView): Html {
   const words = text.automation.webhooks;
   const { csrf, typed, fresh, isFull } = view;
   const fault = (name: 'url' | 'watches' | 'threshold') =>

@@ -31,7 +31,7 @@ interface ChangedValues extends Seen {
 }
 
 /** Values are put into plain text as they are: nothing in a mail is HTML. */
-interface MailCatalogue {
+interface MailTranslations {
   verify(values: {
     link: string;
     /** The time from which the link works, as text; undefined: at once. */
@@ -58,7 +58,7 @@ interface MailCatalogue {
   test(values: { link: string }): MailText;
 }
 
-export type MailName = keyof MailCatalogue;
+export type MailName = keyof MailTranslations;
 
 const seenLabels = {
   en: { at: 'Time:', agent: 'Browser:', country: 'Country:', unknown: 'unknown' },
@@ -252,7 +252,7 @@ from ${worksFrom} on.\n\n`;
   return `${worksFrom === undefined ? '' : later}${choose ? byMail : ''}`;
 }
 
-const en: MailCatalogue = {
+const en: MailTranslations = {
   verify: ({ link, worksFrom, choose = false }) => ({
     subject: 'Confirm your email address',
     button: 'Confirm my address',
@@ -487,7 +487,7 @@ fonctionne qu’à partir de ${worksFrom}.\n\n`;
   return `${worksFrom === undefined ? '' : later}${choose ? byMail : ''}`;
 }
 
-const fr: MailCatalogue = {
+const fr: MailTranslations = {
   verify: ({ link, worksFrom, choose = false }) => ({
     subject: 'Confirmez votre adresse e-mail',
     button: 'Confirmer mon adresse',
@@ -634,9 +634,9 @@ ${link}`,
   }),
 };
 
-export const mailCatalogues: Readonly<Record<Language, MailCatalogue>> = { en, fr };
+export const mailTranslations: Readonly<Record<Language, MailTranslations>> = { en, fr };
 
-export type MailValues<Name extends MailName> = Parameters<MailCatalogue[Name]>[0];
+export type MailValues<Name extends MailName> = Parameters<MailTranslations[Name]>[0];
 
 /**
  * Returns the subject and the text of a mail, and the words on its link.
@@ -650,7 +650,7 @@ export function mailText<Name extends MailName>(
   sender: string,
   now: number,
 ): MailText {
-  const make = mailCatalogues[language][name] as (values: MailValues<Name>) => MailText;
+  const make = mailTranslations[language][name] as (values: MailValues<Name>) => MailText;
   const { text, ...rest } = make({ at: now, ...values });
   return { ...rest, text: `${text}\n\n-- \n${sender}\n` };
 }

@@ -31,7 +31,7 @@ import {
   targetOf,
 } from '../sessions/onward.route.ts';
 import { failureText, type Onward, onwardHref } from '../sessions/parts.page.tsx';
-import { catalogueFor } from '../words.ts';
+import { translationsFor } from '../words.ts';
 import { type RegistrationTerms, termsOfQuery, termsQuery } from './pacing.ts';
 import {
   createPasskeyPage,
@@ -135,7 +135,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     email: string,
     password: string | undefined,
   ): NonNullable<RegisterPageData['errors']> {
-    const { signon: text } = catalogueFor(context.language);
+    const { signon: text } = translationsFor(context.language);
     if (readMailAddress(email) === undefined) return { email: text.emailMalformed };
     if (!signon.registration.takesDomain(email)) return { email: text.emailDomain };
     if (password === undefined) return {};
@@ -158,7 +158,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     }
     const typed = typeof email === 'string' ? email.slice(0, emailLengthMax) : '';
     const fault = await signon.registration.passwordFault(password, typed);
-    const { passwordLength } = catalogueFor(context.language).signon;
+    const { passwordLength } = translationsFor(context.language).signon;
     const isWeak = fault?.error === 'weak_password';
     const sentence = fault && (isWeak ? failureText(context.language, fault) : passwordLength);
     return { ok: true, value: { fault: sentence ?? null } } as const;
@@ -166,7 +166,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
 
   function refused(context: RequestContext, failure: Failure, filled: Filled, kept: KeptForm) {
     const sentence = failureText(context.language, failure);
-    const { passwordLength, emailMalformed } = catalogueFor(context.language).signon;
+    const { passwordLength, emailMalformed } = translationsFor(context.language).signon;
     if (failure.error === 'weak_password')
       return show(context, filled, { password: sentence }, kept);
     if (failure.error !== 'invalid_parameter') return pageBuilder.problem(context, failure);
@@ -208,7 +208,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     const solved = await solvedBy(answer, before);
     // One that is refused for its length is typed again: a part of it would be another password.
     const kept = { password: typed.length > passwordLengthMax ? '' : typed, solved };
-    const { challengeWrong } = catalogueFor(context.language).signon;
+    const { challengeWrong } = translationsFor(context.language).signon;
     const errors = {
       ...(solved === ''
         ? { answer: challengeWrong, ...(await weak(context, email, password)) }
@@ -250,7 +250,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
       return pageBuilder.problem(context, done);
     }
     const email = form.get('email')?.slice(0, emailLengthMax);
-    const { refused: sentence } = catalogueFor(language).signon.createPasskey;
+    const { refused: sentence } = translationsFor(language).signon.createPasskey;
     return show(context, { ...onward, email }, { form: sentence });
   }
 

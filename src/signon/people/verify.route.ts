@@ -23,7 +23,7 @@ import {
   targetOf,
 } from '../sessions/onward.route.ts';
 import { failureText, onwardHref } from '../sessions/parts.page.tsx';
-import { catalogueFor } from '../words.ts';
+import { translationsFor } from '../words.ts';
 import { termsOfQuery, termsQuery } from './pacing.ts';
 import { checkMailPage, emailLengthMax } from './register.page.tsx';
 import type { RegisterOptions } from './register.route.ts';
@@ -99,7 +99,7 @@ export function recoverRoutes(
         if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
         const onward = onwards.ofForm(context, form.get);
         if (readKnownAddress(email) === undefined && !isAccountId(email.trim())) {
-          const error = catalogueFor(context.language).signon.emailMalformed;
+          const error = translationsFor(context.language).signon.emailMalformed;
           const shown = email.slice(0, emailLengthMax);
           const data = { ...onward, csrf: context.csrf, email: shown, error };
           return pageBuilder.show(context, (frame) => recoverPage(frame, data), { status: 422 });
@@ -165,7 +165,7 @@ function resetRoutes({
       }
       if (done.error === 'weak_password') return show(context, token, failureText(language, done));
       if (done.error !== 'invalid_parameter') return pageBuilder.problem(context, done);
-      return show(context, token, catalogueFor(language).signon.passwordLength);
+      return show(context, token, translationsFor(language).signon.passwordLength);
     }),
   ];
 }
@@ -243,7 +243,7 @@ export function verifyRoutes(
 
   async function show(context: RequestContext, token: string, failure?: Failure) {
     const asks = await signon.registration.asks(token, context.visitor);
-    const text = catalogueFor(context.language).signon;
+    const text = translationsFor(context.language).signon;
     // "The password is wrong" would be no help where a passkey was refused.
     const isPasskey = asks === 'passkey' && failure?.error === 'sign_in_refused';
     const sentence = failure && failureText(context.language, failure);

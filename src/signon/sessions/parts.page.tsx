@@ -13,7 +13,7 @@ import {
   type PageFrame,
   renderDocument,
 } from '../../web/layout/layout.tsx';
-import { type Catalogue, catalogueFor, frameText } from '../words.ts';
+import { frameText, type Translations, translationsFor } from '../words.ts';
 
 interface NarrowPageOptions {
   readonly title: string;
@@ -60,10 +60,10 @@ export function SiteMark({ site }: { readonly site: string }): Html {
 
 /** Returns one sentence. A failure that no page expects is described as the service's. */
 export function failureText(language: Language, failure: Failure): string {
-  return sentenceOf(catalogueFor(language), failure);
+  return sentenceOf(translationsFor(language), failure);
 }
 
-function sentenceOf(text: Catalogue, { error, retryAfterSeconds }: Failure): string {
+function sentenceOf(text: Translations, { error, retryAfterSeconds }: Failure): string {
   const says = text.signon.failures;
   if (error === 'too_many_attempts' && retryAfterSeconds !== undefined) {
     return says.waitFor(retryAfterSeconds);
@@ -73,7 +73,7 @@ function sentenceOf(text: Catalogue, { error, retryAfterSeconds }: Failure): str
   return typeof sentence === 'string' ? sentence : says.other;
 }
 
-const titlesByError: Readonly<Record<string, keyof Catalogue['signon']['failureTitles']>> = {
+const titlesByError: Readonly<Record<string, keyof Translations['signon']['failureTitles']>> = {
   form_expired: 'expired',
   foreign_form: 'expired',
   unknown_transaction: 'expired',
@@ -147,7 +147,7 @@ export function gonePage(frame: PageFrame, back: string): string {
 
 /** Renders the notice above a page whose form was not saved; `isKept`: it comes with what was typed. */
 export function unsavedNotice(language: Language, isKept: boolean): string {
-  const { kept, nothing } = catalogueFor(language).signon.unsaved;
+  const { kept, nothing } = translationsFor(language).signon.unsaved;
   return renderHtml(
     <div class="wrap">
       <Notice tone="warning" alert>

@@ -24,7 +24,7 @@ import type { RegisterOptions } from '../people/register.route.ts';
 import { linkWait } from '../people/verify.route.ts';
 import { tooMany } from '../proofs/attempts.ts';
 import { trustLifeMs } from '../proofs/trusted-browsers.ts';
-import { catalogueFor } from '../words.ts';
+import { translationsFor } from '../words.ts';
 import {
   hintOf,
   onwardKept,
@@ -201,7 +201,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     if (!done.ok) {
       if (!shownAgain.includes(done.error)) return pageBuilder.problem(context, done);
       const isLimited = done.error === 'too_many_attempts';
-      const { challengeWrong } = catalogueFor(context.language).signon;
+      const { challengeWrong } = translationsFor(context.language).signon;
       return showAgain(
         context,
         { ...onward, email: email.slice(0, emailLengthMax) },
@@ -292,7 +292,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     const again = done.error === 'invalid_code' || done.error === 'too_many_attempts';
     if (again) return askForCode(context, { ...onward, ticket, trusts }, done);
     if (done.error !== 'invalid_link') return pageBuilder.problem(context, done);
-    const error = catalogueFor(context.language).signon.secondFactor.over;
+    const error = translationsFor(context.language).signon.secondFactor.over;
     return showFailure(context, { ...onward, error }, done);
   }
 

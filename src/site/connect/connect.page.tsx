@@ -14,7 +14,7 @@ import { type Html, safeHref } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { docPath } from '../docs/library.ts';
 import { pluginPath } from '../kit/kit.route.ts';
-import { type Catalogue, catalogueFor, frameText, type OwnWords } from '../words.ts';
+import { frameText, type OwnWords, type Translations, translationsFor } from '../words.ts';
 import {
   type ChoiceName,
   type ConnectStep,
@@ -37,7 +37,7 @@ export const connectPath = '/connect';
 /** The page shows the reader's key, or says why not; `hidden`: the reader has to confirm first. */
 export type KeyStanding = 'shown' | 'hidden' | 'none' | 'unknown-reader';
 
-export type NoteName = keyof Catalogue['connect']['live']['notes'];
+export type NoteName = keyof Translations['connect']['live']['notes'];
 
 /** Says why a request got no answer. */
 export interface ConnectNote {
@@ -114,7 +114,7 @@ function samePath({ target, sampleValues }: ConnectData): string {
   return query.size === 0 ? targetPath(target.name) : `${targetPath(target.name)}?${query}`;
 }
 
-type Words = Catalogue['connect'];
+type Words = Translations['connect'];
 
 function ownWords({ name }: ConnectTarget, { own }: Words): OwnWords {
   return Object.hasOwn(own, name) ? (own[name] ?? {}) : {};
@@ -130,7 +130,7 @@ function headingOf(target: ConnectTarget, text: Words): string {
 
 /** Returns the screens as the search of the documentation finds them, in the reader's language. */
 export function connectScreens(targets: readonly ConnectTarget[], language: Language) {
-  const { connect: text } = catalogueFor(language);
+  const { connect: text } = translationsFor(language);
   return targets.map((target) => ({
     href: targetPath(target.name),
     title: headingOf(target, text),
@@ -405,7 +405,7 @@ function aboutKey({ target, key, csrf }: ConnectData, text: Words): Html | false
 }
 
 /** The three values that the plugin asks for; a press makes those that are not there. */
-function pluginValues(data: ConnectData, text: Catalogue): Html {
+function pluginValues(data: ConnectData, text: Translations): Html {
   const { make } = text.connect;
   const { key, sampleValues, target } = data;
   const { siteKey } = sampleValues;
@@ -430,7 +430,7 @@ function pluginValues(data: ConnectData, text: Catalogue): Html {
   );
 }
 
-function stepBody(step: ConnectStep, label: string, data: ConnectData, text: Catalogue): Html {
+function stepBody(step: ConnectStep, label: string, data: ConnectData, text: Translations): Html {
   const { connect } = text;
   switch (step.says) {
     case 'openSite': {
@@ -487,7 +487,7 @@ const isShown = ({ integration }: ConnectTarget) => {
     integration !== 'plugin' || (says !== 'setKey' && says !== 'ask');
 };
 
-function stepList(data: ConnectData, text: Catalogue): Html {
+function stepList(data: ConnectData, text: Translations): Html {
   const { connect } = text;
   const { target, sampleValues, watch, trustsLoopback } = data;
   const steps = target.steps({ ...sampleValues, slot }).filter(isShown(target));
@@ -589,7 +589,7 @@ function notesOf(checks: readonly CheckName[], integration: Integration): NoteNa
 }
 
 /** Its script (connect.js) asks again until a request has arrived. */
-function liveCard(data: ConnectData, text: Catalogue): Html | false {
+function liveCard(data: ConnectData, text: Translations): Html | false {
   const { live, aboutMark } = text.connect;
   const { watch, target } = data;
   if (watch === undefined) return false;

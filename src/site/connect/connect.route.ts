@@ -18,7 +18,7 @@ import type { Session } from '../../signon/sessions/sessions.ts';
 import { type Endpoint, sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { docPath } from '../docs/library.ts';
-import { catalogueFor } from '../words.ts';
+import { translationsFor } from '../words.ts';
 import {
   type ConnectData,
   type ConnectNote,
@@ -128,7 +128,7 @@ const ownKeyNotes = {
   policy: { 401: 'mailKey', 403: 'mailKey' },
 } as const satisfies Partial<Record<Integration, typeof keyNotes>>;
 
-const noteNames = new Set<string>(Object.keys(catalogueFor('en').connect.live.notes));
+const noteNames = new Set<string>(Object.keys(translationsFor('en').connect.live.notes));
 
 /** Returns what a sighting says for the page; one of another version may say what this one does not know. */
 function noteOf(sighting: Sighting | undefined): ConnectNote | undefined {

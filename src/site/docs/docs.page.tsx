@@ -12,7 +12,7 @@ import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { classes, type Html } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import { type Catalogue, catalogueFor, frameText } from '../words.ts';
+import { frameText, type Translations, translationsFor } from '../words.ts';
 import {
   type DocGroup,
   type DocPage,
@@ -45,7 +45,7 @@ function searchButton(label: string): Html {
 }
 
 /** The script makes a line for each result, with an icon of the template. */
-function searchDialog({ docs }: Catalogue, searchPath: string): Html {
+function searchDialog({ docs }: Translations, searchPath: string): Html {
   return (
     <dialog
       class="docs-dialog"
@@ -95,7 +95,7 @@ function searchDialog({ docs }: Catalogue, searchPath: string): Html {
   );
 }
 
-function pageList(data: DocsPageData, language: Language, text: Catalogue): Html {
+function pageList(data: DocsPageData, language: Language, text: Translations): Html {
   const { docs } = text;
   return groups.map((group) => {
     const members = data.pages.filter((page) => page.group === group);
@@ -132,7 +132,7 @@ function pageList(data: DocsPageData, language: Language, text: Catalogue): Html
 }
 
 /** Stands beside the text; on a narrow screen it is a line above it, which opens. */
-function contents({ language, article }: DocText, text: Catalogue, isLine: boolean): Html {
+function contents({ language, article }: DocText, text: Translations, isLine: boolean): Html {
   const headings = article.headings.filter(({ depth }) => depth === 2);
   if (headings.length < 2) return null;
   const { onThisPage } = text.docs;
@@ -164,7 +164,11 @@ function contents({ language, article }: DocText, text: Catalogue, isLine: boole
 }
 
 /** The same page in the other language; undefined: there is none. */
-function otherLanguage({ slug, french }: DocPage, language: Language, { docs }: Catalogue): Html {
+function otherLanguage(
+  { slug, french }: DocPage,
+  language: Language,
+  { docs }: Translations,
+): Html {
   if (french === undefined) return null;
   const other = language === 'en' ? 'fr' : 'en';
   return (
@@ -260,7 +264,7 @@ export function searchIndex(
       more: rest,
     }));
   });
-  const { places } = catalogueFor(language).docs;
+  const { places } = translationsFor(language).docs;
   return JSON.stringify({ sections, screens, places });
 }
 
@@ -274,7 +278,7 @@ const taskLooks = [
 ] as const;
 
 /** The first page begins with what people come for. */
-function tasks({ docs }: Catalogue): Html {
+function tasks({ docs }: Translations): Html {
   return (
     <nav class="docs-tasks" aria-label={docs.tasksTitle}>
       {docs.tasks.map(({ title, text, href }, i) => {

@@ -11,7 +11,7 @@ import { CodeBlock, Fold, Folds } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
-import type { Catalogue } from '../words.ts';
+import type { Translations } from '../words.ts';
 import { highlighted } from './highlight.tsx';
 
 // One sample in several languages: all of them stand one below the other, and the script of the page makes
@@ -31,7 +31,7 @@ interface Sample {
   readonly figure: Html;
 }
 
-function sampleTabs(samples: readonly Sample[], { docs }: Catalogue): Html {
+function sampleTabs(samples: readonly Sample[], { docs }: Translations): Html {
   return (
     <div class="samples" data-label={docs.sampleLanguages}>
       {samples.map(({ title, figure }) => (
@@ -69,11 +69,11 @@ export interface Article extends Intro {
   readonly headings: readonly Heading[];
   readonly sections: readonly DocsSection[];
   /** Everything; the labels of buttons are in the language of `text`. */
-  render(text: Catalogue): readonly Html[];
+  render(text: Translations): readonly Html[];
 }
 
 /** Each function makes what stands behind the first sample under the heading with its id. */
-export type AfterSample = Readonly<Record<string, (heading: string, text: Catalogue) => Html>>;
+export type AfterSample = Readonly<Record<string, (heading: string, text: Translations) => Html>>;
 
 /** Returns the link's target as the page writes it; undefined: none, which is an error. */
 type ResolveLink = (href: string) => string | undefined;
@@ -246,7 +246,7 @@ function sectionsOf(tokens: readonly Token[]): DocsSection[] {
 }
 
 interface Rendering {
-  readonly text: Catalogue;
+  readonly text: Translations;
   readonly resolve: ResolveLink;
   /** The ids of the headings still to come: each heading takes the first. */
   readonly ids: string[];

@@ -8,7 +8,7 @@ import { CodeBlock } from '../../web/components/card.tsx';
 import { Button, Field } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
-import type { Catalogue } from '../words.ts';
+import type { Translations } from '../words.ts';
 
 // Requests that a reader of the documentation can send from its page to this very server, by page
 // and heading.
@@ -101,7 +101,7 @@ interface TryPlace {
 }
 
 /** The script shows the one of these notes that fits what it found of the reader's key. */
-function keyNotes(page: string, { docs }: Catalogue): Html {
+function keyNotes(page: string, { docs }: Translations): Html {
   const { keys } = docs.tryIt;
   const back = encodeURIComponent(page);
   const notes = [
@@ -123,7 +123,7 @@ function keyNotes(page: string, { docs }: Catalogue): Html {
   ));
 }
 
-export function tryBox(request: TryRequest, place: TryPlace, text: Catalogue): Html {
+export function tryBox(request: TryRequest, place: TryPlace, text: Translations): Html {
   const { tryIt } = text.docs;
   const { method, path, hasKey, fields } = request;
   const id = `try-${place.id}`;

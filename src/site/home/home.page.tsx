@@ -8,7 +8,7 @@ import { Icon, type IconName } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import type { Html } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
-import { type Catalogue, frameText } from '../words.ts';
+import { frameText, type Translations } from '../words.ts';
 
 export interface HomePageData {
   /** Base URL of the API, without a slash at the end. */
@@ -29,7 +29,7 @@ function curlLine(secureUrl: string, address: string): string {
   return `curl -H "Key: $PORTCULLIS_KEY" \\\n  "${secureUrl}/api/v2/check?ipAddress=${address}"`;
 }
 
-function hero(frame: PageFrame, data: HomePageData, text: Catalogue): Html {
+function hero(frame: PageFrame, data: HomePageData, text: Translations): Html {
   const { exampleAddresses: examples = [], arrivals = [] } = data;
   return (
     <section class="hero">
@@ -87,7 +87,7 @@ function hero(frame: PageFrame, data: HomePageData, text: Catalogue): Html {
 function radarStrip(
   href: string,
   numbers: NonNullable<HomePageData['radar']>,
-  text: Catalogue,
+  text: Translations,
 ): Html {
   const { title, link } = text.home.radar;
   return (
@@ -110,7 +110,7 @@ function radarStrip(
 
 interface Half {
   readonly icon: IconName;
-  readonly words: Catalogue['home']['reputation'];
+  readonly words: Translations['home']['reputation'];
   /** The page of the button, and that of the link beside it. */
   readonly hrefs: readonly [string, string];
 }
@@ -141,7 +141,7 @@ function halfCard({ icon, words, hrefs }: Half): Html {
 function oneLineAway(
   secureUrl: string,
   { address, answer }: NonNullable<HomePageData['sample']>,
-  text: Catalogue,
+  text: Translations,
 ): Html {
   return (
     <section class="section section-sunken">

@@ -30,7 +30,7 @@ import {
   type Substitutions,
 } from '../docs/library.ts';
 import { openApiDocument } from '../openapi.ts';
-import { catalogueFor } from '../words.ts';
+import { translationsFor } from '../words.ts';
 import {
   manifestOf,
   type PublishedKit,
@@ -52,7 +52,7 @@ function factsOf(
   options: { baseUrl: string; secureUrl: string; endpoints: readonly Endpoint[] },
   language: Language,
 ): Substitutions {
-  const { limits } = catalogueFor(language).docs;
+  const { limits } = translationsFor(language).docs;
   const { accepted, confirmed, retracted } = pointRules;
   const numbers = {
     reads_per_minute: readQuota(0),

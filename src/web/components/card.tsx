@@ -1,7 +1,7 @@
 /** A titled surface. The title's level follows the page's outline, not its size. */
 
 import { classes, type Html } from '../html.ts';
-import type { Catalogue } from '../language.ts';
+import type { Translations } from '../language.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 interface CardOptions {
@@ -77,7 +77,7 @@ interface CodeBlockOptions {
   /** For screen readers, where several blocks of a page have one title. */
   readonly label?: string | undefined;
   readonly code: Html;
-  readonly text: Catalogue;
+  readonly text: Translations;
 }
 
 export function CodeBlock({ id, title, label, code, text }: CodeBlockOptions): Html {

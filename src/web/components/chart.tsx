@@ -12,7 +12,7 @@ import {
   scoreBands,
 } from '../../core/score-band.ts';
 import { classes, type Html } from '../html.ts';
-import type { Catalogue } from '../language.ts';
+import type { Translations } from '../language.ts';
 import { Table } from './table.tsx';
 
 export interface Bar {
@@ -487,7 +487,7 @@ interface GaugeOptions {
   readonly id: string;
   /** Whole number, 0 to 100. */
   readonly score: number;
-  readonly text: Catalogue;
+  readonly text: Translations;
   /** In place of the band's word and colour: the score says nothing. */
   readonly unknown?: string | undefined;
 }
@@ -520,7 +520,7 @@ export function ScoreScale({
   text,
   score,
 }: {
-  readonly text: Catalogue;
+  readonly text: Translations;
   readonly score?: number | undefined;
 }): Html {
   const current = score === undefined ? undefined : scoreBand(score);

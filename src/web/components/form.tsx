@@ -3,7 +3,7 @@
  */
 
 import { classes, type Html, safeHref } from '../html.ts';
-import type { Catalogue } from '../language.ts';
+import type { Translations } from '../language.ts';
 import { Icon, type IconName } from './icon.tsx';
 import { Link } from './link.tsx';
 
@@ -353,7 +353,7 @@ export function LookupInput({ id, placeholder, value }: LookupInputOptions): Htm
 interface LookupOptions {
   readonly id: string;
   readonly action: string;
-  readonly text: Catalogue;
+  readonly text: Translations;
   readonly value?: string | undefined;
 }
 

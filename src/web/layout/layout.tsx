@@ -18,10 +18,10 @@ import {
 import { Icon, type IconName } from '../components/icon.tsx';
 import { Link, MailAddress } from '../components/link.tsx';
 import { classes, type Html, renderHtml } from '../html.ts';
-import { type Catalogue, catalogueFor } from '../language.ts';
+import { type Translations, translationsFor } from '../language.ts';
 import { formatFor } from './format.ts';
 
-type LinkName = keyof Catalogue['links'];
+type LinkName = keyof Translations['links'];
 
 /** Pages that exist on this server, by name; a link without a target is not shown. */
 export type SiteLinks = Partial<Record<LinkName, string>>;
@@ -101,8 +101,8 @@ const menuIcons: Partial<Record<LinkName, IconName>> = {
   docs: 'book',
 };
 
-export function frameText(frame: PageFrame): Catalogue {
-  return catalogueFor(frame.language);
+export function frameText(frame: PageFrame): Translations {
+  return translationsFor(frame.language);
 }
 
 /** Returns the name of the site as its visitors know it. */
@@ -587,7 +587,7 @@ export type ErrorStatus = 400 | 403 | 404 | 405 | 408 | 413 | 415 | 429 | 500 | 
 
 interface ErrorPageData {
   readonly status: ErrorStatus;
-  /** In place of the catalogue's words for the status. */
+  /** In place of the translations' words for the status. */
   readonly title?: string | undefined;
   readonly detail?: string | undefined;
   /** The page whose form it was. */

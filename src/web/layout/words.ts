@@ -156,11 +156,11 @@ export const en = {
   },
 };
 
-export type Catalogue = typeof en;
+export type Translations = typeof en;
 
 // The same in French. Non-breaking spaces stand where French typography wants them.
 
-export const fr: Catalogue = {
+export const fr: Translations = {
   site: {
     name: 'Portcullis',
     tagline: 'Réputation IP et connexion',

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { AddressCell } from '../../../src/reputation/address/known.ts';
 import { addressGrid, findPage } from '../../../src/reputation/address/network.page.tsx';
-import { catalogueFor } from '../../../src/reputation/words.ts';
+import { translationsFor } from '../../../src/reputation/words.ts';
 import { renderHtml } from '../../../src/web/html.ts';
 import { testFrame } from '../../web/page-fixtures.ts';
 
@@ -18,7 +18,7 @@ const at: Readonly<Record<number, AddressCell>> = {
 };
 const cells = Array.from({ length: 256 }, (_, host) => at[host] ?? { kind: 'unseen', score: 0 });
 const drawn = (language: 'en' | 'fr') =>
-  renderHtml(addressGrid(cells as AddressCell[], '192.0.2.0/24', catalogueFor(language)));
+  renderHtml(addressGrid(cells as AddressCell[], '192.0.2.0/24', translationsFor(language)));
 
 it('each kind has a look and words of its own', () => {
   const map = drawn('en');
@@ -59,7 +59,7 @@ it('the key names what is on the map, and the table says it in rows of neighbour
     addressGrid(
       cells.map(() => ({ kind: 'unseen', score: 0 })),
       '192.0.2.0/24',
-      catalogueFor('en'),
+      translationsFor('en'),
     ),
   );
   assert.doesNotMatch(plain, /is-good|is-special|is-allowed/);

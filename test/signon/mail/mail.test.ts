@@ -15,8 +15,8 @@ import { smtpTransport } from '../../../src/signon/mail/smtp.ts';
 import {
   type MailName,
   type MailText,
-  mailCatalogues,
   mailText,
+  mailTranslations,
 } from '../../../src/signon/mail/texts.ts';
 import { changeEvents } from '../../../src/signon/sessions/security-log.ts';
 import { value } from '../../support/house/result.ts';
@@ -249,7 +249,7 @@ it('the outbox has a file for each mail, logs its link, and forgets a person', a
 
 it('every mail in every language is plain, short of line, and holds its link whole', () => {
   const facts = { link, agent: 'Firefox, Linux', country: 'FR' };
-  const names = Object.keys(mailCatalogues.en) as MailName[];
+  const names = Object.keys(mailTranslations.en) as MailName[];
   const cases: { name: MailName; values: object }[] = changeEvents.map((what) => {
     return { name: 'changed', values: { ...facts, former: false, what } };
   });
@@ -262,7 +262,7 @@ it('every mail in every language is plain, short of line, and holds its link who
   }
   const paced = { ...facts, worksFrom: '2026-11-22 07:35 UTC', choose: true };
   cases.push({ name: 'verify', values: paced });
-  for (const [language, catalogue] of Object.entries(mailCatalogues)) {
+  for (const [language, catalogue] of Object.entries(mailTranslations)) {
     for (const { name, values } of cases) {
       const { subject, text } = (catalogue[name] as (v: object) => MailText)(values);
       assert.ok(subject.length > 5 && !/\p{Cc}/u.test(subject), `${language} ${name}`);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unzipSync } from 'fflate';
 import { compileTranslation, openKit } from '../../../src/site/kit/open-kit.ts';
-import { catalogueFor } from '../../../src/site/words.ts';
+import { translationsFor } from '../../../src/site/words.ts';
 import { pluginTexts, readMo } from '../../support/docs/plugin-texts.ts';
 
 const folder = 'portcullis-sign-in/';
@@ -48,7 +48,7 @@ test('/connect names the page of settings as the menu of WordPress does', () => 
     ['en', `Settings › ${english}`],
     ['fr', `Réglages › ${french}`],
   ] as const) {
-    const { steps } = catalogueFor(language).connect;
+    const { steps } = translationsFor(language).connect;
     for (const [, said] of [steps.fillIn, steps.formsOn]) {
       assert.match(said ?? '', new RegExp(`^${path}[.:\u00a0]`), said);
     }
