@@ -82,6 +82,7 @@ import {
   canBeReported,
   cellOf,
   isObserved,
+  networksMax,
   openKnownNames,
   type Survey,
   surveyOf,
@@ -697,7 +698,7 @@ export function systemRoute(options: PageOptions & { readonly systems: Systems }
       number,
       name: found.name,
       ranges: found.ranges.length,
-      ...firstNetworks(found.ranges),
+      ...firstNetworks(found.ranges, survey, options.geo),
       ...survey,
       isPart: survey.isPart || found.isPart,
       attribution: { ...providerAttribution, madeAt: options.geoMadeAt },
@@ -718,13 +719,19 @@ export function systemRoute(options: PageOptions & { readonly systems: Systems }
   };
 }
 
-const networksMax = 200;
-
-function firstNetworks(ranges: readonly IpRange[]) {
-  const networks: string[] = [];
+function firstNetworks(
+  ranges: readonly IpRange[],
+  { networkCounts }: Survey,
+  geo: GeoReader,
+): Pick<SystemPageData, 'networks' | 'hasMoreNetworks'> {
+  const networks: SystemPageData['networks'][number][] = [];
   for (const prefix of prefixesOf(ranges)) {
     if (networks.length === networksMax) return { networks, hasMoreNetworks: true };
-    networks.push(formatPrefix(prefix));
+    networks.push({
+      name: formatPrefix(prefix),
+      countryCode: placeOf(geo, prefix.family, prefix.words).countryCode,
+      counts: networkCounts[networks.length],
+    });
   }
   return { networks, hasMoreNetworks: false };
 }

@@ -82,6 +82,12 @@ interface KnownEntry {
   readonly listReports: number;
 }
 
+/** Counts of one of the networks that are surveyed. */
+export interface SurveyedNetwork {
+  entries: number;
+  malicious: number;
+}
+
 export interface Survey {
   readonly entries: number;
   readonly malicious: number;
@@ -89,10 +95,14 @@ export interface Survey {
   readonly bands: Readonly<Record<ScoreBand, number>>;
   /** The worst first. */
   readonly worst: readonly KnownEntry[];
+  /** The counts of the first networks, in their order; those behind the bound on entries have none. */
+  readonly networkCounts: readonly Readonly<SurveyedNetwork>[];
   /** There are more entries than were looked at. */
   readonly isPart: boolean;
 }
 
+/** Networks that are counted one by one. */
+export const networksMax = 200;
 /** Entries looked at for one answer. */
 const entriesMax = 5_000;
 const entriesPerStep = 250;
@@ -111,6 +121,8 @@ export async function surveyOf(
   { index, check, clock, scheduler }: SurveyOptions,
 ): Promise<Survey> {
   const worst: KnownEntry[] = [];
+  const networkCounts: SurveyedNetwork[] = [];
+  let counts: SurveyedNetwork = { entries: 0, malicious: 0 };
   let entries = 0;
   let malicious = 0;
   const bands = { clean: 0, low: 0, suspect: 0, malicious: 0 };
@@ -118,8 +130,12 @@ export async function surveyOf(
     const prefix = index.prefixOf(entry);
     if (prefix === undefined) return;
     entries++;
+    counts.entries++;
     const verdict = check.judge(prefix.family, prefix.words, clock.now());
-    if (verdict.malicious) malicious++;
+    if (verdict.malicious) {
+      malicious++;
+      counts.malicious++;
+    }
     bands[scoreBand(verdict.score)]++;
     worst.push({
       name: formatNetwork({ ...prefix, words: Uint32Array.from(prefix.words) }),
@@ -131,16 +147,20 @@ export async function surveyOf(
   await scheduler.yield();
   for (const network of networks) {
     let position: ReturnType<IpIndex['walk']>;
+    counts = { entries: 0, malicious: 0 };
     do {
       // Before the next step: a network that ends at the bound is whole.
-      if (entries >= entriesMax) return { entries, malicious, bands, worst, isPart: true };
+      if (entries >= entriesMax) {
+        return { entries, malicious, bands, worst, networkCounts, isPart: true };
+      }
       position = index.walk(network, visit, { after: position, limit: entriesPerStep });
       if (worst.length > worstMax) {
         worst.sort((a, b) => b.score - a.score || b.reports - a.reports).splice(worstMax);
       }
       if (scheduler.shouldYield()) await scheduler.yield();
     } while (position !== undefined);
+    if (networkCounts.length < networksMax) networkCounts.push(counts);
   }
   worst.sort((a, b) => b.score - a.score || b.reports - a.reports);
-  return { entries, malicious, bands, worst, isPart: false };
+  return { entries, malicious, bands, worst, networkCounts, isPart: false };
 }

@@ -13,7 +13,7 @@ import { type Html, unbroken } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { frameText, type Translations } from '../words.ts';
-import type { AddressCell, Survey } from './known.ts';
+import type { AddressCell, Survey, SurveyedNetwork } from './known.ts';
 
 // The 256 addresses of an IPv4 /24 as a map of 16 by 16, with a key and a table that say the same. An address that
 // nobody has seen differs from one that was seen and is clean. Without colours cells differ by how full they are, by
@@ -279,7 +279,9 @@ export function worstAddressesTable(
 }
 
 /** Rows in sight; the others are behind a click, so that what stands beside the table is not far from its end. */
-const worstInSight = 12;
+const rowsInSight = 12;
+/** The map beside it is higher. */
+const rowsBesideMap = 20;
 
 interface Paged extends Pick<Survey, 'worst' | 'entries' | 'bands'> {
   readonly page: number;
@@ -291,6 +293,7 @@ function worstCard(
   path: string,
   text: Translations,
   format: Format,
+  inSight = rowsInSight,
 ): Html {
   const words = text.ip.network;
   const title = bands.clean === entries ? words.seenAddresses : words.worst;
@@ -303,12 +306,12 @@ function worstCard(
       {worst.length === 0 ? (
         <EmptyState icon="flag" text={words.none} />
       ) : (
-        worstAddressesTable(worst.slice(0, worstInSight), title, text, counted)
+        worstAddressesTable(worst.slice(0, inSight), title, text, counted)
       )}
-      {worst.length > worstInSight && (
+      {worst.length > inSight && (
         <details>
-          <summary>{words.networksMore(format.number(worst.length - worstInSight))}</summary>
-          {worstAddressesTable(worst.slice(worstInSight), title, text, counted)}
+          <summary>{words.networksMore(format.number(worst.length - inSight))}</summary>
+          {worstAddressesTable(worst.slice(inSight), title, text, counted)}
         </details>
       )}
       {pages > 1 && (
@@ -343,6 +346,7 @@ function verdicts({ bands, entries }: Survey, text: Translations, format: Format
     <div>
       <h3 class="small-title">{text.ip.network.verdicts}</h3>
       <ShareList
+        whole={entries}
         rows={found.map((band) => ({
           name: text.score.words[band],
           value: bands[band],
@@ -358,7 +362,6 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
   const text = frameText(frame);
   const words = text.ip.network;
   const format = formatFor(frame.language);
-  const worst = worstCard(data, `/ip/${data.network}`, text, format);
   return renderDocument(frame, {
     title: words.title(data.network),
     noindex: true,
@@ -399,12 +402,16 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
               {facts(data, text, format)}
               {verdicts(data, text, format)}
             </Card>
-            {data.cells !== undefined && worst}
+            {data.cells !== undefined && (
+              <Card title={words.map}>{addressGrid(data.cells, data.network, text)}</Card>
+            )}
           </div>
-          {data.cells === undefined ? (
-            worst
-          ) : (
-            <Card title={words.map}>{addressGrid(data.cells, data.network, text)}</Card>
+          {worstCard(
+            data,
+            `/ip/${data.network}`,
+            text,
+            format,
+            data.cells === undefined ? rowsInSight : rowsBesideMap,
           )}
         </div>
         {data.blockUrl !== undefined && (
@@ -459,35 +466,48 @@ export interface SystemPageData extends Survey {
   /** Number of ranges that it announces, by the table. */
   readonly ranges: number;
   /** The first of its networks, and whether it has more. */
-  readonly networks: readonly string[];
+  readonly networks: readonly {
+    readonly name: string;
+    /** Country of its first address. */
+    readonly countryCode: string;
+    /** Undefined: it is behind the bound on entries. */
+    readonly counts: Readonly<SurveyedNetwork> | undefined;
+  }[];
   readonly hasMoreNetworks: boolean;
   readonly attribution: Attribution;
 }
 
-const networksShown = 20;
-
-/** Lists its networks, each with a link to its page. */
+/** Lists its networks, each with a link to its page and what is known in it. */
 function networksCard(data: SystemPageData, text: Translations, format: Format): Html {
   const words = text.ip.network;
-  const list = (names: readonly string[]) => (
-    <ul class="network-list">
-      {names.map((name) => (
-        <li>
-          <Link class="mono" href={`/ip/${name}`}>
+  const table = (networks: SystemPageData['networks']) => (
+    <Table
+      caption={words.networks}
+      columns={[
+        words.heading,
+        { title: words.entries, numeric: true },
+        { title: text.score.words.malicious, numeric: true },
+      ]}
+      rows={networks.map(({ name, countryCode, counts }) => [
+        <>
+          <Link class="mono is-whole" href={`/ip/${name}`}>
             {name}
-          </Link>
-        </li>
-      ))}
-    </ul>
+          </Link>{' '}
+          <span class="fact-note">{format.country(countryCode)}</span>
+        </>,
+        counts === undefined ? none : format.number(counts.entries),
+        counts === undefined ? none : format.number(counts.malicious),
+      ])}
+    />
   );
-  const more = data.networks.slice(networksShown);
+  const more = data.networks.slice(rowsInSight);
   return (
     <Card title={words.networks}>
-      {list(data.networks.slice(0, networksShown))}
+      {table(data.networks.slice(0, rowsInSight))}
       {more.length > 0 && (
         <details>
           <summary>{words.networksMore(format.number(more.length))}</summary>
-          {list(more)}
+          {table(more)}
         </details>
       )}
       {data.hasMoreNetworks && (
@@ -547,9 +567,9 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
                 {data.isPart && <p class="card-note">{words.part(format.number(data.entries))}</p>}
                 {verdicts(data, text, format)}
               </Card>
-              {worstCard(data, `/as/${data.number}`, text, format)}
+              {networksCard(data, text, format)}
             </div>
-            {networksCard(data, text, format)}
+            {worstCard(data, `/as/${data.number}`, text, format)}
           </div>
         )}
         {attributionLine(attribution, text, format)}
