@@ -194,7 +194,6 @@ const consoleEn = {
       blocked: 'Blocked at the gate',
       signIns: 'Sign-ins',
     },
-    noActivity: 'None yet',
     compared: {
       '24h': 'Compared with the previous 24 hours.',
       '7d': 'Compared with the previous 7 days.',
@@ -1159,7 +1158,6 @@ const consoleFr: ConsoleCatalogue = {
       blocked: 'Bloqués à la porte',
       signIns: 'Connexions',
     },
-    noActivity: 'Rien pour l’instant',
     compared: {
       '24h': 'Par rapport aux 24 heures précédentes.',
       '7d': 'Par rapport aux 7 jours précédents.',

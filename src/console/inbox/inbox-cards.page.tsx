@@ -136,8 +136,9 @@ export function CardIcon({
   );
 }
 
-export function effect(before: number, after: number): string {
-  return `${before} → ${after}`;
+/** Undefined where nothing changes. */
+export function effect(before: number, after: number): string | undefined {
+  return before === after ? undefined : `${before} → ${after}`;
 }
 
 function ScoreMark({ facts, id }: { readonly facts: AddressFacts; readonly id: string }): Html {

@@ -341,11 +341,7 @@ function figures(frame: PageFrame, view: InboxView): Html {
             <span class="tile-name">{text.tiles[name]}</span>
             <span class="tile-change">{changeText(before, count, format.number)}</span>
             <b>{format.number(count)}</b>
-            {count === 0 ? (
-              <span class="tile-none">{text.noActivity}</span>
-            ) : (
-              <Spark series={series} />
-            )}
+            <Spark series={series} />
           </Link>
         ))}
       </div>
