@@ -388,6 +388,7 @@ function checklistOf(
         passkey: keys.length > 0,
       };
     },
+    port: config.port,
     geoMadeAt,
     newestBackupAt: () => (config.backupFolder === undefined ? undefined : newestBackupAt()),
     addressOf: (accountId) => accountEmail(store, accountId),

@@ -139,7 +139,7 @@ const signonEn = {
     mailLink: 'Email me a link',
     noScript: 'This browser runs no scripts. Ask for the link, or wait a little and try again.',
     done: {
-      verified: 'Your address is confirmed. Sign in with your password or passkey.',
+      verified: 'Your address is confirmed. You can now sign in.',
       reset: 'Your password is changed and all sessions have ended. Sign in with the new one.',
       unsaved:
         'Your session had ended, so nothing was saved yet. Sign in, and you come back to the form with what you typed.',
@@ -371,8 +371,7 @@ const signonFr: typeof signonEn = {
     noScript:
       'Ce navigateur n’exécute pas de scripts. Demandez le lien, ou réessayez dans un moment.',
     done: {
-      verified:
-        'Votre adresse est confirmée. Connectez-vous avec votre mot de passe ou votre clé d’accès.',
+      verified: 'Votre adresse est confirmée. Vous pouvez maintenant vous connecter.',
       renewed:
         'La session de cette page a été renouvelée ou est terminée. Si vous venez de confirmer votre identité dans une autre fenêtre, rechargez la page.',
       unsaved:

@@ -346,7 +346,7 @@ const en = {
       abuseipdb: {
         heading: 'Move from AbuseIPDB',
         short: 'same API: change URL and key',
-        text: 'Tools written for the AbuseIPDB v2 API work here unchanged.',
+        text: 'Tools for the AbuseIPDB v2 API work here: change the URL and the key.',
         note: 'Requests and answers have the same fields. Scores come from this server’s own lists and reports.',
       },
       'nginx-list': {
@@ -1041,7 +1041,7 @@ const fr: Words = {
       abuseipdb: {
         heading: 'Quitter AbuseIPDB',
         short: 'même API : changez URL et clé',
-        text: 'Les outils écrits pour l’API AbuseIPDB v2 fonctionnent ici tels quels.',
+        text: 'Les outils de l’API AbuseIPDB v2 fonctionnent ici : changez l’URL et la clé.',
         note: 'Requêtes et réponses ont les mêmes champs. Les scores viennent des listes et signalements de ce serveur.',
       },
       'nginx-list': {
@@ -1215,7 +1215,7 @@ const fr: Words = {
       none: { text: 'Vous n’avez pas encore de clé d’API.', link: 'Créer une clé' },
       'unknown-reader': {
         text: 'Une clé est nécessaire. Connectez-vous pour qu’elle soit renseignée.',
-        link: 'Se connecter',
+        link: 'Se\u00a0connecter',
       },
     },
     bouncerKey: {

@@ -131,6 +131,7 @@ it('draws a line only where three parts of the span have something', () => {
 it('counts the steps that are done as the page of set-up does', () => {
   const checklist = checklistPage(testFrame('en'), {
     ...view,
+    port: 28_461,
     newestBackupAt: undefined,
     geoMadeAt: 1,
     isGeoFresh: false,
@@ -140,6 +141,10 @@ it('counts the steps that are done as the page of set-up does', () => {
     assert.deepEqual(html.match(/\d of \d done(?=<)/g), ['1 of 6 done']);
   }
   assert.match(checklist, /over two months old/);
+  assert.match(checklist, /--to localhost:28461</);
+  for (const name of ['Load a list', 'Set the address', 'Turn on backups']) {
+    assert.ok(checklist.includes(name), `${name}, as the inbox says`);
+  }
 });
 
 it('an account near the end of its votes has a card, with what vouching gives it', () => {

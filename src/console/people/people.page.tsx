@@ -308,7 +308,9 @@ export function personPage(
           <Fold
             title={text.access}
             icon="shield"
-            aside={`${people.states[person.state]} · ${people.roles[person.role]}`}
+            aside={[people.states[person.state], isOperator && people.roles.operator]
+              .filter(Boolean)
+              .join(' · ')}
           >
             <ul class="explained-acts">
               {person.state === 'active' &&

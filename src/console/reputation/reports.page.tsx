@@ -133,7 +133,7 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
     <span class="moment">{format.time(one.reportedAt)}</span>,
     ...(withAccount
       ? [
-          <Link class="breaks" href={`/admin/people/${one.account}`}>
+          <Link class="account-name breaks" href={`/admin/people/${one.account}`}>
             {emails?.get(one.account) ?? one.account}
           </Link>,
         ]

@@ -1,9 +1,10 @@
 /** Shows what a new service still needs, each step with its setting, command or page. */
 
-import { Card } from '../../web/components/card.tsx';
+import { Card, CopyButton } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
+import type { Translations } from '../../web/language.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
@@ -15,7 +16,7 @@ import {
 } from '../parts.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 
-export type FirstStep = keyof ConsoleCatalogue['checklist']['steps'];
+export type FirstStep = keyof ConsoleCatalogue['inbox']['steps'];
 /** A step that this service can't take is left out. */
 export type StepsDone = Readonly<Partial<Record<FirstStep, boolean>>>;
 
@@ -25,10 +26,12 @@ export const checklistActs = sectionActs('checklist', { 'mail-test': { act: 'mai
  * Settings with an example value, and commands, the same in every language; a step that is taken on a page leads
  * there.
  */
-const ways: Readonly<Record<FirstStep, readonly string[] | { readonly page: string }>> = {
+const waysAt = (
+  port: number,
+): Readonly<Record<FirstStep, readonly string[] | { readonly page: string }>> => ({
   list: { page: consolePaths.lists },
   publicUrl: ['BASE_URL=https://ip.example.com'],
-  tls: ['caddy reverse-proxy --from ip.example.com --to localhost:8080', 'portcullis doctor'],
+  tls: [`caddy reverse-proxy --from ip.example.com --to localhost:${port}`, 'portcullis doctor'],
   mail: [
     'SMTP_URL=smtps://user:password@mail.example.com',
     'MAIL_FROM=portcullis@example.com',
@@ -36,17 +39,20 @@ const ways: Readonly<Record<FirstStep, readonly string[] | { readonly page: stri
   ],
   backup: ['BACKUP_FOLDER=/var/backups/portcullis'],
   passkey: { page: '/account/security' },
-};
+});
 const geoSettings = [
   'GEO_COUNTRY_MMDB=/var/lib/portcullis/country.mmdb',
   'GEO_ASN_MMDB=/var/lib/portcullis/asn.mmdb',
 ];
 
 /** Lines that are copied one by one into the settings or a terminal. */
-function codeLines(lines: readonly string[]): Html {
-  return lines.map((line) => (
-    <div>
-      <code class="breaks">{line}</code>
+function codeLines(text: Translations, id: string, lines: readonly string[]): Html {
+  return lines.map((line, at) => (
+    <div class="code-line">
+      <code class="breaks" id={`${id}-${at}`}>
+        {line}
+      </code>
+      <CopyButton id={`${id}-${at}`} text={text} />
     </div>
   ));
 }
@@ -63,6 +69,8 @@ export const firstSteps: readonly FirstStep[] = [
 
 interface ChecklistView extends ConsoleView {
   readonly steps: StepsDone;
+  /** The port on which this server listens. */
+  readonly port: number;
   /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
   readonly newestBackupAt: number | undefined;
   /** Milliseconds since 1970: the age of the tables of countries and networks; 0: unknown. */
@@ -73,7 +81,8 @@ interface ChecklistView extends ConsoleView {
 }
 
 export function checklistPage(frame: PageFrame, view: ChecklistView): string {
-  const text = frameText(frame).console.checklist;
+  const all = frameText(frame);
+  const text = all.console.checklist;
   const { newestBackupAt, now, address, geoMadeAt, isGeoFresh } = view;
   const format = formatFor(frame.language);
   const backup =
@@ -81,7 +90,8 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
     (newestBackupAt === 0
       ? text.noBackup
       : text.newestBackup(format.ago(newestBackupAt, now), format.moment(newestBackupAt)));
-  const { inbox } = frameText(frame).console;
+  const { inbox } = all.console;
+  const ways = waysAt(view.port);
   const known = firstSteps.filter((step) => step in view.steps);
   const backupNote = backup && <p class="card-note">{backup}</p>;
   const steps = known.map((step) => {
@@ -91,12 +101,12 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
         <Link href={way.page}>{inbox.steps[step].act}</Link>
       ) : (
         <>
-          {codeLines(way)}
+          {codeLines(all, step, way)}
           <span class="source-note fact-below">{text.ways[step as keyof typeof text.ways]}</span>
           {step === 'backup' && backupNote}
         </>
       );
-    return { isDone: view.steps[step] === true, what: text.steps[step], how };
+    return { isDone: view.steps[step] === true, what: inbox.steps[step].name, how };
   });
   const done = steps.filter(({ isDone }) => isDone).length;
   const progress = inbox.progress(format.number(done), format.number(steps.length));
@@ -122,7 +132,7 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
             <p class="card-note">{text.geoOf(format.day(geoMadeAt), format.ago(geoMadeAt, now))}</p>
           )}
           <div>
-            {codeLines(geoSettings)}
+            {codeLines(all, 'geo', geoSettings)}
             <span class="source-note fact-below">{text.ways.geo}</span>
           </div>
         </Card>

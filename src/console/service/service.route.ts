@@ -55,6 +55,8 @@ export const checklistEndpoints = {
 export interface ConsoleChecklist {
   /** By the account of the operator who asks. */
   stepsOf(accountId: string): Promise<StepsDone>;
+  /** The port on which this server listens. */
+  readonly port: number;
   /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
   newestBackupAt(): number | undefined;
   /** Milliseconds since 1970; 0: unknown. */
@@ -72,6 +74,7 @@ export function checklistScreens(parts: ConsoleParts, reads: ConsoleChecklist): 
     const view = {
       ...(await viewOf(parts, context, query)),
       steps: await reads.stepsOf(accountId),
+      port: reads.port,
       newestBackupAt: reads.newestBackupAt(),
       geoMadeAt: reads.geoMadeAt,
       isGeoFresh: parts.clock.now() - reads.geoMadeAt <= geoFreshMs,

@@ -85,15 +85,21 @@ export function CodeBlock({ id, title, label, code, text }: CodeBlockOptions): H
     <figure class="code">
       <figcaption>
         <span>{title}</span>
-        <button class="code-copy" type="button" hidden data-copy={id} data-done={text.code.copied}>
-          <Icon name="copy" />
-          <span aria-live="polite">{text.code.copy}</span>
-        </button>
+        <CopyButton id={id} text={text} />
       </figcaption>
       <pre tabindex={0} role="region" aria-label={label ?? title}>
         <code id={id}>{code}</code>
       </pre>
     </figure>
+  );
+}
+
+export function CopyButton({ id, text }: Pick<CodeBlockOptions, 'id' | 'text'>): Html {
+  return (
+    <button class="code-copy" type="button" hidden data-copy={id} data-done={text.code.copied}>
+      <Icon name="copy" />
+      <span aria-live="polite">{text.code.copy}</span>
+    </button>
   );
 }
 
