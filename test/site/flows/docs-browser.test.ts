@@ -111,7 +111,7 @@ it('pages of the documentation are in order, with and without their script', asy
       }
     }
     assert.deepEqual((await searchFor(page, 'nginx', '/connect/nginx')).slice(0, 4), [
-      ...['/connect/nginx', '/connect/nginx-list', '/connect/nginx-geo', '/docs/gate'],
+      ...['/connect/nginx', '/connect/nginx-list', '/connect/nginx-geo', '/docs/gate#an-example'],
     ]);
     await page
       .getByRole('status')
