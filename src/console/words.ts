@@ -551,7 +551,7 @@ const consoleEn = {
     facts: 'Account',
     trustOf: (trust: string) => `${trust} of 100`,
     trustHint: 'Grows when others confirm its reports.',
-    noTrustHint: 'Begins with its first key.',
+    noTrustHint: 'Trust and quotas begin with its first key.',
     standingHints: {
       none: 'Its reports alone never block.',
       member: 'Two such accounts can block.',
@@ -1510,7 +1510,7 @@ const consoleFr: ConsoleCatalogue = {
     facts: 'Compte',
     trustOf: (trust) => `${trust} sur 100`,
     trustHint: 'Augmente quand d’autres confirment ses signalements.',
-    noTrustHint: 'Commence avec sa première clé.',
+    noTrustHint: 'Confiance et quotas commencent avec sa première clé.',
     standingHints: {
       none: 'Seuls, ses signalements ne bloquent jamais.',
       member: 'Deux comptes de ce rang peuvent bloquer.',

@@ -246,12 +246,18 @@ export function personPage(
     body: (
       <>
         {factsCard(text.facts, [
-          [people.vouching, people.standings[person.standing], text.standingHints[person.standing]],
-          [
-            text.trust,
-            trust === undefined ? all.noTrust : text.trustOf(format.number(trust)),
-            trust === undefined ? text.noTrustHint : text.trustHint,
-          ],
+          ...(person.standing === 'none'
+            ? []
+            : [
+                [
+                  people.vouching,
+                  people.standings[person.standing],
+                  text.standingHints[person.standing],
+                ] as const,
+              ]),
+          ...(trust === undefined
+            ? []
+            : [[text.trust, text.trustOf(format.number(trust)), text.trustHint] as const]),
           [
             text.signedIn,
             signedIn === undefined ? all.never : format.near(signedIn.at, now),
@@ -271,14 +277,15 @@ export function personPage(
           [
             text.keysTitle,
             format.number(person.keys.length),
-            person.keys.length > 0 &&
-              (lastUsedAt === 0 ? (
-                text.unusedKeys
-              ) : (
-                <>
-                  {text.usedKeys} {format.near(lastUsedAt, now)}
-                </>
-              )),
+            person.keys.length === 0 ? (
+              trust === undefined && text.noTrustHint
+            ) : lastUsedAt === 0 ? (
+              text.unusedKeys
+            ) : (
+              <>
+                {text.usedKeys} {format.near(lastUsedAt, now)}
+              </>
+            ),
           ],
           [
             text.reports,
@@ -286,8 +293,9 @@ export function personPage(
               {text.reportCount(format.number(person.reports.count), person.reports.hasMore)}
             </Link>,
           ],
-          [text.reads, quota('reads')],
-          [text.writes, quota('writes')],
+          ...(quotas === undefined
+            ? []
+            : [[text.reads, quota('reads')] as const, [text.writes, quota('writes')] as const]),
           [people.since, format.near(person.createdAt, now)],
           [
             text.changes,

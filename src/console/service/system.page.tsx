@@ -127,7 +127,7 @@ function checksCharts(text: SystemText, format: Format, { minutes }: ServiceFact
 function countsTable(
   caption: string,
   titles: readonly [string, ...string[]],
-  rows: readonly (readonly [name: string, ...counts: number[]])[],
+  rows: readonly (readonly [name: Html, ...counts: number[]])[],
   format: Format,
   className: 'mono breaks' | 'breaks' = 'mono breaks',
 ): Html {
@@ -207,7 +207,22 @@ function tablesOf(text: SystemText, format: Format, { tables }: ServiceFacts): H
   return <Table caption={text.tables} columns={columns} rows={rows} stack />;
 }
 
-function errorsOf(text: SystemText, format: Format, { errors }: ServiceFacts): Html {
+/** The sentence of a code, above the code itself with the format in which it was sent. */
+function codeIn(frame: PageFrame, name: string): Html {
+  const [code = ''] = name.split(' ');
+  const isKnown = Object.hasOwn(errors, code);
+  return (
+    <>
+      {isKnown && sentenceFor(code as ErrorCode, frame.language)}
+      <span class="source-note fact-below mono">{name}</span>
+    </>
+  );
+}
+
+function errorsOf(frame: PageFrame, service: ServiceFacts): Html {
+  const text = frameText(frame).console.system;
+  const format = formatFor(frame.language);
+  const { errors } = service;
   const minutes = format.number(Math.floor(errors.forMs / minuteMs));
   const isShort = errors.forMs < hourMs;
   return (
@@ -231,8 +246,9 @@ function errorsOf(text: SystemText, format: Format, { errors }: ServiceFacts): H
           {countsTable(
             text.code,
             [text.code, text.sent],
-            errors.codes.map(({ name, count }) => [name, count]),
+            errors.codes.map(({ name, count }) => [codeIn(frame, name), count]),
             format,
+            'breaks',
           )}
         </>
       )}
@@ -277,7 +293,7 @@ export function systemPage(frame: PageFrame, view: SystemView): string {
             aside={stateBadge(format.number(failures), failures === 0)}
             title={text.errors}
           >
-            {errorsOf(text, format, service)}
+            {errorsOf(frame, service)}
           </Fold>
           <Fold
             aside={

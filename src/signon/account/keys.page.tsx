@@ -391,11 +391,7 @@ function namedKeysCard(text: Translations, format: Format, view: NamedKeysView):
               title={text.account.keys.create}
               icon="plus"
               level={3}
-              open={
-                view.named.length === 0 ||
-                view.typed !== undefined ||
-                view.wantedScope !== undefined
-              }
+              open={view.typed !== undefined || view.wantedScope !== undefined}
             >
               {makeForm(text, format, view)}
             </Fold>
