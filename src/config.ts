@@ -798,7 +798,7 @@ const schema = v.object(
 );
 
 /** The caller passes these in, because the meaning of the settings is known further up. */
-export interface Judges {
+export interface SettingValidators {
   /** Tells an address or prefix from other text; TRUSTED_PROXIES must hold nothing else, but for `unix`. */
   readonly isPrefix: (text: string) => boolean;
   /** Tells a prefix that no list may name, because it covers too much. */
@@ -816,7 +816,7 @@ export interface Judges {
  */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
-  { isPrefix, isTooWide, isPhoneCountry, suffixFault, isEndpoint }: Judges,
+  { isPrefix, isTooWide, isPhoneCountry, suffixFault, isEndpoint }: SettingValidators,
 ): Config {
   refuseRemoved(environment);
   const texts = Object.fromEntries(

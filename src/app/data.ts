@@ -205,7 +205,11 @@ function tablesOf(state: State, store: Store): BoundedTable[] {
     },
     { name: 'lists', used: () => state.sources.list().length, limit: capacities.sources },
     { name: 'allow_rules', used: contributions.rules, limit: capacities.allowRules },
-    { name: 'own_entries', used: () => contributions.own.size, limit: capacities.manualEntries },
+    {
+      name: 'own_entries',
+      used: () => contributions.manualNodes.size,
+      limit: capacities.manualEntries,
+    },
     ...store.tables,
   ];
 }

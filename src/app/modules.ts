@@ -173,8 +173,8 @@ export async function openModules(
   const catchUp = async () => catchUpTo(await store.lastSeq());
   /** Yields the entries that the operator made by hand. */
   function* manualEntries() {
-    const { own, owner } = state.entries.contributions;
-    for (const node of own) yield owner[node]!;
+    const { manualNodes, owner } = state.entries.contributions;
+    for (const node of manualNodes) yield owner[node]!;
   }
 
   const web = openWeb({

@@ -655,7 +655,12 @@ function verifyRules({ view, findings }: StateCheck, { entries }: State): void {
     findings.add('rules', `${what} ${rows} ${unit} in the store, ${inIndex} in the index`);
   };
   compareCounts('the allowlist has', namespaces.allow, contributions.rules(), 'rules');
-  compareCounts('the operator has', namespaces.ownEntry, contributions.own.size, 'manual rules');
+  compareCounts(
+    'the operator has',
+    namespaces.ownEntry,
+    contributions.manualNodes.size,
+    'manual rules',
+  );
 }
 
 function* rowsUnder(view: View, space: number): Generator<RawRow> {

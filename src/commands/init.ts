@@ -27,9 +27,9 @@ import {
   type Answers,
   exposureFaults,
   isPlainValue,
-  notPlain,
   settingsText,
   takeSettings,
+  unquotableFault,
   writeSettingsFile,
 } from './shell/settings.ts';
 
@@ -205,7 +205,9 @@ async function mailServer(ask: Questions | undefined, given: string | undefined)
     const read = v.safeParse(smtpUrl, text);
     if (text === '' || (read.success && isPlainValue(text))) return text;
     const [issue] = read.issues ?? [];
-    process.stderr.write(`The mail server ${issue?.message ?? notPlain}. Please try again.\n`);
+    process.stderr.write(
+      `The mail server ${issue?.message ?? unquotableFault}. Please try again.\n`,
+    );
   }
 }
 

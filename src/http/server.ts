@@ -65,7 +65,7 @@ export interface ServerOptions {
   readonly random?: Random;
 }
 
-export interface Taken {
+export interface TransportUsage {
   readonly in_flight: number;
   readonly probes: number;
   readonly arriving_bodies: number;
@@ -98,7 +98,7 @@ const idleSeconds = 10;
  * and the client tries again after a second. A flood that reconnects after each refusal fills one queue between two
  * turns of the event loop.
  */
-const queues = 8;
+const listenSocketsPerThread = 8;
 const listenTriesMax = 20;
 const listenPauseMs = 50;
 
@@ -121,7 +121,7 @@ const defaultHeaders: readonly Header[] = [
 const strictTransport: Header = ['Strict-Transport-Security', 'max-age=31536000'];
 
 /** The library's switch for the header that names it; it counts for the loop of this thread. */
-const withoutMark = '999999990007';
+const omitServerHeaderCode = '999999990007';
 
 export function createServer(options: ServerOptions) {
   const native = options.native ?? loadNative();
@@ -129,11 +129,11 @@ export function createServer(options: ServerOptions) {
   if (!native.isTested) {
     options.log.warn({ file: native.path, sha256: native.sha256 }, 'untested build of the server');
   }
-  (uws as unknown as { _cfg?(code: string): void })._cfg?.(withoutMark);
+  (uws as unknown as { _cfg?(code: string): void })._cfg?.(omitServerHeaderCode);
   let isClosing = false;
   const takesChunked = options.takesChunked ?? native.parsesChunksStrictly;
   const lanes = openLanes({ ...options, takesChunked }, () => isClosing);
-  const openApp = (of: Lanes) => routed(uws.App() as unknown as App, of);
+  const openApp = (of: Lanes) => registerRoutes(uws.App() as unknown as App, of);
   const app = openApp(lanes.ofPort);
   /**
    * An app of its own: the address of a peer is empty here, and also where the peer of a port is gone already,
@@ -184,7 +184,8 @@ export function createServer(options: ServerOptions) {
   async function listenAtPort(host: string, port: number): Promise<number> {
     const found = await listenPatiently(host, port);
     // A port that the library picked itself can't be shared.
-    for (let i = port === 0 ? queues : 1; i < queues; i++) await listenOnce(host, port);
+    for (let i = port === 0 ? listenSocketsPerThread : 1; i < listenSocketsPerThread; i++)
+      await listenOnce(host, port);
     return found;
   }
   async function listenAtSocket(socket: UnixSocket): Promise<void> {
@@ -262,7 +263,7 @@ export function createServer(options: ServerOptions) {
     /** Requests let in and not yet answered; hot routes are never among them. */
     inFlight: (): number => lanes.admission.inFlight.total,
     /** Returns the slots of each kind that are taken (request-slots.ts), and bytes of bodies in memory. */
-    taken: (): Taken => lanes.admission.taken(),
+    taken: (): TransportUsage => lanes.admission.taken(),
   };
 }
 
@@ -328,7 +329,7 @@ function openLanes(
 }
 
 /** Sends all requests of the library's app through the lanes. */
-function routed(app: App, lanes: Lanes): App {
+function registerRoutes(app: App, lanes: Lanes): App {
   app.setIdleTimeout?.(idleSeconds);
   app.setResponseTimeout?.(idleSeconds);
   for (const route of lanes.router.hotRoutes) {

@@ -101,7 +101,7 @@ export function isActive(person: Person): boolean {
 }
 
 /** Returns the checks that nobody has changed the person since it was loaded. */
-export function unchanged(person: Person): RowCheck[] {
+export function versionChecks(person: Person): RowCheck[] {
   return [
     { key: accountKey(person.id), version: person.accountVersion },
     { key: credentialsKey(person.id), version: person.credentialsVersion },
@@ -166,7 +166,7 @@ export const { encode: encodeCredentials, decode: decodeCredentials } = record(2
 // the account is closed and its rows are being deleted; at the end the person gets a deletion notice (`notify`) or
 // not. `notice_due`: only what this notice needs is left. `over`: nothing is left.
 //
-// Every commit that adds a row for an account checks that there is no such row (`notErased`), so a request under way
+// Every commit that adds a row for an account checks that there is no such row (`erasureCheck`), so a request under way
 // when the deletion began can't leave anything. That is why `over` outlives the requests; it names a random id that
 // leads to nobody.
 
@@ -183,7 +183,7 @@ const overLifeMs = hourMs;
 const states = ['silent', 'notify', 'notice_due', 'over'] as const;
 
 /** Returns the check for every commit that writes rows of an account without a check of the account's own row. */
-export function notErased(accountId: string): RowCheck {
+export function erasureCheck(accountId: string): RowCheck {
   return { key: erasureKey(accountId), version: null };
 }
 

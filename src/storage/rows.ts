@@ -26,7 +26,7 @@ export function isDamage(error: unknown): error is Error {
 
 /** Above the 44 bits of a time in milliseconds. */
 const markUnit = 2 ** 44;
-const mark = 0b1010;
+const formatTag = 0b1010;
 const crcBytes = 4;
 
 const entryHeaderBytes = 12;
@@ -45,7 +45,7 @@ export interface StoredEntry extends EntryHeader {
 export function encodeEntry(value: Uint8Array, expiresAt: number): Buffer {
   const row = Buffer.allocUnsafe(entryHeaderBytes + value.length + crcBytes);
   row.writeUIntBE(0, 0, 6);
-  row.writeUIntBE(expiresAt + mark * markUnit, 6, 6);
+  row.writeUIntBE(expiresAt + formatTag * markUnit, 6, 6);
   row.set(value, entryHeaderBytes);
   return row;
 }
@@ -91,7 +91,7 @@ export function encodeEvent(event: NewEvent): Buffer {
 }
 
 export function sealEvent(row: Buffer, seq: number, atMs: number): void {
-  row.writeUIntBE(atMs + mark * markUnit, 0, 6);
+  row.writeUIntBE(atMs + formatTag * markUnit, 0, 6);
   writeCrc(row, journalRowKey(seq));
 }
 
@@ -191,7 +191,8 @@ function checkedEnd(
   const least = table === 'entries' ? entryHeaderBytes : eventHeaderBytes;
   const found = row.length < least ? -1 : row.readUInt8(markAt) >> 4;
   const end = row.length - crcBytes;
-  const isWhole = found === mark && end >= least && row.readUInt32BE(end) === crcOf(key, row, end);
+  const isWhole =
+    found === formatTag && end >= least && row.readUInt32BE(end) === crcOf(key, row, end);
   if (!isWhole) throw new DamagedRowError(table, key);
   return end;
 }

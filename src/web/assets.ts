@@ -14,7 +14,7 @@ import type { Accent } from '../core/accent.ts';
 import { builtOr, type Preparation, type Prepared } from '../core/preparation.ts';
 import { conditionHeaders } from '../http/answer/negotiate.ts';
 import type { Header } from '../http/request/message.ts';
-import { openFile } from './guard/endpoint.ts';
+import { publicFileEndpoint } from './guard/endpoint.ts';
 
 interface AssetBody {
   /** Made when it is first read, where it is a compressed one. */
@@ -254,7 +254,7 @@ export function loadAssets(folder: string, brand: Brand = {}) {
 export type Assets = ReturnType<typeof loadAssets>;
 
 /** A front end serves it without the pages. */
-export const staticEndpoint = openFile('/static/*', {
+export const staticEndpoint = publicFileEndpoint('/static/*', {
   thread: 'any',
   headers: ['accept-encoding', ...conditionHeaders, 'accept-language'],
 });

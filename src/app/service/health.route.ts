@@ -5,13 +5,17 @@
 
 import type { Reply } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { openFile, routeFacts } from '../../web/guard/endpoint.ts';
+import { publicFileEndpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { noStore, textType } from '../../web/shape.ts';
 
 /** Longer than any pause that passes by itself. */
 const silentMsMax = 10_000;
 
-export const healthEndpoint = openFile('/healthz', { isProbe: true, thread: 'any', docs: 'text' });
+export const healthEndpoint = publicFileEndpoint('/healthz', {
+  isProbe: true,
+  thread: 'any',
+  docs: 'text',
+});
 
 /** @param silentMs since the main thread's last turn */
 export function healthRoute(silentMs: () => number): PlainRoute {

@@ -21,7 +21,7 @@ import { type MemoryVerdict, memoryVerdicts } from '../../storage/nodes/digests.
 import type { Membership } from '../../storage/nodes/nodes.ts';
 import { type Store, StoreUnavailableError } from '../../storage/store.ts';
 import type { Assets } from '../../web/assets.ts';
-import { type Endpoint, openFile } from '../../web/guard/endpoint.ts';
+import { type Endpoint, publicFileEndpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { translationsFor } from '../../web/language.ts';
 import { webManifestPath } from '../../web/layout/layout.tsx';
@@ -111,7 +111,7 @@ const readinessBody = v.strictObject({
   outdated: v.optional(v.boolean()),
 });
 
-export const readinessEndpoint = openFile('/readyz', {
+export const readinessEndpoint = publicFileEndpoint('/readyz', {
   isProbe: true,
   shape: 'api',
   errors: ['store_unavailable'],
@@ -124,22 +124,26 @@ export const readinessEndpoint = openFile('/readyz', {
     schemas: { Readiness: readinessBody },
   },
 });
-export const metricsEndpoint = openFile('/metrics', {
+export const metricsEndpoint = publicFileEndpoint('/metrics', {
   isProbe: true,
   who: 'operator',
   headers: ['authorization', ...forwardingHeaders],
   robots: 'disallow',
   docs: 'text',
 });
-export const robotsEndpoint = openFile('/robots.txt', { docs: 'text' });
-export const securityTxtEndpoint = openFile('/.well-known/security.txt', { docs: 'text' });
-/** Password managers ask here (W3C, A Well-Known URL for Changing Passwords). */
-export const changePasswordEndpoint = openFile('/.well-known/change-password', { docs: 'text' });
-/** Password managers ask here where passkeys are made and managed (W3C, A Well-Known URL for Relying Party Passkey Endpoints). */
-export const passkeyEndpointsEndpoint = openFile('/.well-known/passkey-endpoints', {
+export const robotsEndpoint = publicFileEndpoint('/robots.txt', { docs: 'text' });
+export const securityTxtEndpoint = publicFileEndpoint('/.well-known/security.txt', {
   docs: 'text',
 });
-export const webManifestEndpoint = openFile(webManifestPath, { docs: 'text' });
+/** Password managers ask here (W3C, A Well-Known URL for Changing Passwords). */
+export const changePasswordEndpoint = publicFileEndpoint('/.well-known/change-password', {
+  docs: 'text',
+});
+/** Password managers ask here where passkeys are made and managed (W3C, A Well-Known URL for Relying Party Passkey Endpoints). */
+export const passkeyEndpointsEndpoint = publicFileEndpoint('/.well-known/passkey-endpoints', {
+  docs: 'text',
+});
+export const webManifestEndpoint = publicFileEndpoint(webManifestPath, { docs: 'text' });
 
 export function serviceRoutes(options: {
   guard: Guard;

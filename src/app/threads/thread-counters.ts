@@ -6,7 +6,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { every } from '../../core/every.ts';
 import { defaultLimits } from '../../http/limits/limits.ts';
-import type { Taken } from '../../http/server.ts';
+import type { TransportUsage } from '../../http/server.ts';
 
 // Gauges of each front-end thread. Every thread writes its own row from time to time; the main thread reads all of
 // them for /metrics and the log. A thread that replaces another one resets the row.
@@ -19,10 +19,10 @@ export function inFlightMaxOf(threads: number): number {
   return threads === 1 ? defaultLimits.inFlightMax : defaultLimits.inFlightMax / 2;
 }
 
-type Name = keyof Taken;
+type Name = keyof TransportUsage;
 
 /** Limits of a front end without others. The names are those of the tables. */
-const limits: Taken = {
+const limits: TransportUsage = {
   in_flight: defaultLimits.inFlightMax,
   probes: defaultLimits.probesMax,
   arriving_bodies: defaultLimits.waitingMax,
@@ -72,7 +72,7 @@ export function createThreadGauges(
   const pauseOf = (thread: number) => values[thread * columns + names.length]!;
   const limitOf = (name: Name) => (name === 'in_flight' ? inFlightMaxOf(threads) : limits[name]);
   /** The main thread's stands behind those of the front ends. */
-  function write(row: number, read: () => Taken | undefined): () => void {
+  function write(row: number, read: () => TransportUsage | undefined): () => void {
     const pauses = watchPauses();
     const sample = () => {
       const held = read();

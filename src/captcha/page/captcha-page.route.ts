@@ -12,7 +12,12 @@ import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { encodeAsset } from '../../web/assets.ts';
 import { anotherField } from '../../web/components/challenge.tsx';
-import { type Endpoint, openFile, openPage, routeFacts } from '../../web/guard/endpoint.ts';
+import {
+  type Endpoint,
+  openPage,
+  publicFileEndpoint,
+  routeFacts,
+} from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';
 import { readFields } from '../../web/guard/intake/form.ts';
 import {
@@ -133,19 +138,19 @@ export function servedLines(source: string): string {
   return `${code.join('\n')}\n`;
 }
 
-export const widgetEndpoint = openFile('/captcha/widget.js', {
+export const widgetEndpoint = publicFileEndpoint('/captcha/widget.js', {
   headers: ['accept-encoding', ...conditionHeaders],
   cors: { allowHeaders: [] },
 });
 
 /** Its query is for the script itself, which reads its own address. */
-export const namesEndpoint = openFile('/captcha/api.js', {
+export const namesEndpoint = publicFileEndpoint('/captcha/api.js', {
   headers: ['accept-encoding', ...conditionHeaders],
   cors: { allowHeaders: [] },
 });
 
 /** The script that works, which a page of another site can't start from its address: for the widget. */
-export const workFileEndpoint = openFile('/captcha/work.js', {
+export const workFileEndpoint = publicFileEndpoint('/captcha/work.js', {
   headers: ['accept-encoding', ...conditionHeaders],
   cors: { allowHeaders: [] },
 });

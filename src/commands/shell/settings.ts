@@ -71,12 +71,13 @@ export interface Answers {
 export function isPlainValue(text: string): boolean {
   return /^[\x21\x25-\x26\x28-\x5b\x5d-\x5f\x61-\x7e]*$/.test(text);
 }
-export const notPlain = "can't stand in a file of settings: it has a space, quote, #, $ or \\";
+export const unquotableFault =
+  "can't stand in a file of settings: it has a space, quote, #, $ or \\";
 
 /** @throws OperatorError when a value can't stand in the file as it is */
 export function settingsText(answers: Answers): string {
   const line = (name: string, value: string) => {
-    if (!isPlainValue(value)) throw new OperatorError(`${name} ${notPlain}`);
+    if (!isPlainValue(value)) throw new OperatorError(`${name} ${unquotableFault}`);
     return value === '' ? `#${name}=\n` : `${name}=${value}\n`;
   };
   return `# Settings of Portcullis, written by \`portcullis init\`. All of them: docs/SETTINGS.md.

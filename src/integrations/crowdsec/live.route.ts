@@ -262,7 +262,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
     if (excludesEverything(filter)) return unknown;
     const { place, value, ...rest } = filter;
     if (place?.isHeld === false) return elsewhere;
-    // Whatever is decided about a value holds it.
+    // A decision on a value is found by the network that the value names.
     const asked = place?.network ?? (value === undefined ? undefined : parseNetwork(value));
     return asked === undefined ? elsewhere : decided(slot, asked, { ...rest, value });
   }

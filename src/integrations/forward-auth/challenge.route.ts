@@ -20,7 +20,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
 import type { Assets } from '../../web/assets.ts';
 import { asksForAnother, type FormChallenges } from '../../web/components/challenge.tsx';
-import { openFile, openPage } from '../../web/guard/endpoint.ts';
+import { openPage, publicFileEndpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { jsonAnswer } from '../../web/openapi.ts';
 import {
@@ -79,7 +79,7 @@ export const gateEndpoints = {
     headers: ['content-type', ...siteHeaders],
     body: { types: ['form'], bytesMax: answerBytesMax },
   }),
-  another: openFile(newPath, {
+  another: publicFileEndpoint(newPath, {
     shape: 'captcha',
     handlerLimits: ['captchaNew'],
     errors: ['capacity_exceeded'],
@@ -100,7 +100,7 @@ export const gateEndpoints = {
     },
     robots: 'disallow',
   }),
-  start: openFile(startPath, {
+  start: publicFileEndpoint(startPath, {
     shape: 'captcha',
     handlerLimits: ['captchaNew'],
     errors: ['capacity_exceeded'],
@@ -127,19 +127,19 @@ export const gateEndpoints = {
     },
     robots: 'disallow',
   }),
-  picture: openFile(`${guestPath}img/:file`, {
+  picture: publicFileEndpoint(`${guestPath}img/:file`, {
     shape: 'captcha',
     handlerLimits: ['captchaImage'],
     headers: ['range'],
     robots: 'disallow',
   }),
-  sound: openFile(`${guestPath}audio/:file`, {
+  sound: publicFileEndpoint(`${guestPath}audio/:file`, {
     shape: 'captcha',
     handlerLimits: ['captchaAudio'],
     headers: ['range'],
     robots: 'disallow',
   }),
-  file: openFile(`${guestPath}static/*`, {
+  file: publicFileEndpoint(`${guestPath}static/*`, {
     headers: ['accept-encoding', ...conditionHeaders, 'accept-language'],
     robots: 'disallow',
   }),

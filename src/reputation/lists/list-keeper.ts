@@ -25,7 +25,7 @@ export function createListKeeper(options: {
   random: Random;
   log: Log;
   sources: Pick<Sources, 'list'>;
-  entries: { readonly contributions: Pick<Contributions, 'own' | 'owner' | 'detail'> };
+  entries: { readonly contributions: Pick<Contributions, 'manualNodes' | 'owner' | 'detail'> };
   index: Pick<IpIndex, 'prefixOf'>;
   /** Returns the fill after the last applied event. */
   fill: () => Fill;
@@ -37,9 +37,9 @@ export function createListKeeper(options: {
   let written: Fill | undefined;
 
   async function endManualEntries(): Promise<void> {
-    const { own, owner, detail } = options.entries.contributions;
+    const { manualNodes, owner, detail } = options.entries.contributions;
     const now = clock.now() / 1_000;
-    const ended = [...own].filter((node) => detail[node] !== 0 && detail[node]! <= now);
+    const ended = [...manualNodes].filter((node) => detail[node] !== 0 && detail[node]! <= now);
     const ranges = ended.flatMap((node) => options.index.prefixOf(owner[node]!) ?? []);
     for (const range of ranges.map(formatPrefix)) {
       if (await manualEntries.end(range)) log.info({ range }, 'manual entry ended');

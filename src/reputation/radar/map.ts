@@ -34,7 +34,7 @@ export interface MapCounts {
   readonly total: number;
 }
 
-export function levelOf(score: number): number {
+export function mapLevelOfScore(score: number): number {
   if (score < bandStarts.suspect) return 0;
   return scoreBand(score) === 'suspect' ? 1 : 2;
 }
@@ -53,7 +53,7 @@ function levelsAt(records: Records, nowMs: number): (entry: number) => number {
     const meta = metaOf(records, entry);
     const flags = flagsOf(meta);
     if ((flags & entryFlags.allowlisted) !== 0) return 0;
-    const listed = levelOf(seedScoreOf(meta));
+    const listed = mapLevelOfScore(seedScoreOf(meta));
     if ((flags & entryFlags.knownGood) !== 0) return listed;
     const strength = strengthOf(records, entry);
     const ceiling = ceilingOf(meta);

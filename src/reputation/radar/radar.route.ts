@@ -30,9 +30,9 @@ import {
   blockSide,
   cellCount,
   type DrawnMap,
-  levelOf,
   levels,
   type MapCounts,
+  mapLevelOfScore,
   mapSide,
   mapThemes,
   rowsOfBlock,
@@ -393,7 +393,7 @@ async function knownOfSixteenth(
   const { index, scheduler, nowMs, whole } = options;
   const now = halfLivesAt(nowMs);
   const counts = Array.from({ length: pieces }, () => levels.map(() => 0));
-  const shown = new Uint8Array(pieces).fill(whole === undefined ? 0 : 1 + levelOf(whole));
+  const shown = new Uint8Array(pieces).fill(whole === undefined ? 0 : 1 + mapLevelOfScore(whole));
   const words = new Uint32Array(4);
   const within = {
     family: 4,
@@ -405,7 +405,7 @@ async function knownOfSixteenth(
     seen++;
     const length = index.readPrefix(entry, words);
     const piece = (words[0]! >>> 8) & 255;
-    const level = levelOf(ownScore(index.records, entry, now));
+    const level = mapLevelOfScore(ownScore(index.records, entry, now));
     counts[piece]![level]!++;
     const end = piece + (length < 24 ? 1 << (24 - length) : 1);
     for (let at = piece; at < end; at++) shown[at] = Math.max(shown[at]!, 1 + level);

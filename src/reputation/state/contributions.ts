@@ -154,7 +154,7 @@ export function createContributions(entriesMax: number, nodesMax: number) {
   let ofPeers = 0;
   const byPeer = new Map<number, number>();
   /** The nodes of the operator's manual entries, a few thousand at most. */
-  const own = new Set<number>();
+  const manualNodes = new Set<number>();
 
   function countHeld(node: number, by: 1 | -1): void {
     const nodeTag = tag[node]!;
@@ -164,8 +164,8 @@ export function createContributions(entriesMax: number, nodesMax: number) {
       ofPeers += by;
       byPeer.set(refOf(nodeTag), (byPeer.get(refOf(nodeTag)) ?? 0) + by);
     } else if (kindOf(nodeTag) !== contributionKinds.manual) return;
-    else if (by > 0) own.add(node);
-    else own.delete(node);
+    else if (by > 0) manualNodes.add(node);
+    else manualNodes.delete(node);
   }
 
   /** The entry's node with this tag, 0 for none. */
@@ -285,7 +285,7 @@ export function createContributions(entriesMax: number, nodesMax: number) {
     ofPeers: (): number => ofPeers,
     /** Counts those of one, by its number. */
     ofPeer: (number: number): number => byPeer.get(number) ?? 0,
-    own,
+    manualNodes,
     /** Counts the nodes of kind `reports` of an account's slot. */
     heldBy: (slot: number): number => held[slot]!,
     image,

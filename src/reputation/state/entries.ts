@@ -345,7 +345,8 @@ export function createEntries(options: {
   /** Updates the time of the newest manual entry, after one was removed. */
   function updateManualTime(): void {
     let newest = 0;
-    for (const node of contributions.own) newest = Math.max(newest, contributions.newest[node]!);
+    for (const node of contributions.manualNodes)
+      newest = Math.max(newest, contributions.newest[node]!);
     index.listTimes[manualEntriesList] = newest;
   }
 

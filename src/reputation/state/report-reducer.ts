@@ -80,7 +80,7 @@ interface Cover {
 type ReportStart = Pick<VoteRequest, 'slot' | 'rank' | 'at' | 'second' | 'listScore'>;
 
 /** Exactly one prefix of the index. */
-interface Place {
+interface ExactPrefix {
   readonly family: 4 | 6;
   readonly words: Uint32Array;
   readonly length: number;
@@ -118,7 +118,7 @@ export function createReportReducer(options: {
   /** Adds one report of `slot` to an entry; `weight` 0 records it without evidence. */
   function fill(
     entry: number,
-    place: Place,
+    place: ExactPrefix,
     { slot, weight, at, happenedAt, second, vote }: OneReport,
   ): boolean {
     const tag = tagOf(contributionKinds.reports, slot);
@@ -224,13 +224,18 @@ export function createReportReducer(options: {
     return isRecorded;
   }
 
-  function nodeOf(place: Place, slot: number): number {
+  function nodeOf(place: ExactPrefix, slot: number): number {
     const entry = entries.get(place.family, place.words, place.length);
     return entry === 0 ? 0 : c.find(entry, tagOf(contributionKinds.reports, slot));
   }
 
   /** Removes reports of an account from an entry; with the last one its evidence is removed. */
-  function take(place: Place, slot: number, reports: number, evidence: 'kept' | 'shrunk'): void {
+  function take(
+    place: ExactPrefix,
+    slot: number,
+    reports: number,
+    evidence: 'kept' | 'shrunk',
+  ): void {
     const node = nodeOf(place, slot);
     if (node === 0) return;
     const entry = c.owner[node]!;
@@ -256,7 +261,7 @@ export function createReportReducer(options: {
    * remembered.
    */
   function retract(
-    place: Place,
+    place: ExactPrefix,
     slot: number,
     { reports, at, isPaid }: { reports: number; at: number; isPaid: boolean },
   ): void {
@@ -340,11 +345,11 @@ function uncharged(vote: Vote | undefined): Vote | undefined {
   return vote === undefined ? undefined : { ...vote, isCharged: false };
 }
 
-function addressOf({ family, words }: Reported): Place {
+function addressOf({ family, words }: Reported): ExactPrefix {
   return { family, words, length: family === 4 ? 32 : 128 };
 }
 
-function networkOf({ words }: Reported): Place {
+function networkOf({ words }: Reported): ExactPrefix {
   return { family: 6, words: Uint32Array.of(words[0]!, words[1]!, 0, 0), length: networkLength };
 }
 
@@ -361,7 +366,7 @@ export function shrinkOf(reports: number, left: number): number {
  * Returns a number below 2^48 for a prefix. Two prefixes with one number are unlikely, and cost a
  * few points at most.
  */
-function markOf({ family, words, length }: Place): number {
+function markOf({ family, words, length }: ExactPrefix): number {
   const hash = createHash('sha256').update(addressBytes(family, words));
   return hash.update(Uint8Array.of(length)).digest().readUIntBE(0, 6);
 }

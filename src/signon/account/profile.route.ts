@@ -11,7 +11,7 @@ import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { SetRow } from '../../storage/store.ts';
 import {
-  openFile,
+  publicFileEndpoint,
   routeFacts,
   sessionForm,
   sessionPage,
@@ -316,7 +316,7 @@ const pictureHeaders: readonly Header[] = [
 ];
 
 export const avatarEndpoints = {
-  serve: openFile('/avatars/:name', { headers: pageRequestHeaders }),
+  serve: publicFileEndpoint('/avatars/:name', { headers: pageRequestHeaders }),
   put: sessionUpload('/account/avatar', 'verified', {
     bytesMax: uploadBytesMax,
     arrivesWithinMs: uploadMs,

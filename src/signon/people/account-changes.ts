@@ -33,7 +33,7 @@ import {
   isActive,
   type People,
   type Person,
-  unchanged,
+  versionChecks,
   withBrowserAlone,
 } from '../people.ts';
 import { tooMany } from '../proofs/attempts.ts';
@@ -182,7 +182,7 @@ export function createAccountChanges(options: {
       const news = endsOthers ? [signedOutNews(person.id, clock.now())] : [];
       const own = [credentialsRow(person, credentials), ...notice.set, ...news];
       const done = await commitOnce(store, {
-        check: [...unchanged(person), ...kept.check, ...logged.check, ...check],
+        check: [...versionChecks(person), ...kept.check, ...logged.check, ...check],
         set: [...own, ...kept.set, ...logged.set, ...set],
         del: [...del, ...logged.del],
       });
@@ -203,7 +203,7 @@ export function createAccountChanges(options: {
     const person = await people.byId(accountId);
     const { epoch, factors } = seen.credentials;
     const isSame = person?.credentials.epoch === epoch && person.credentials.factors === factors;
-    return isSame && isActive(person) ? ok(unchanged(person)) : fail('form_expired');
+    return isSame && isActive(person) ? ok(versionChecks(person)) : fail('form_expired');
   }
 
   /**

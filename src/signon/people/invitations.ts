@@ -17,7 +17,7 @@ import { commitOnce, retryOnConflict } from '../../storage/change.ts';
 import { accountByEmailKey, accountKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
-import { isVerified, noCredentials, type People, unchanged } from '../people.ts';
+import { isVerified, noCredentials, type People, versionChecks } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import { operatorsClient } from '../visitor.ts';
 import { invitedAccounts, type Links, newInvitationData, type PageLinks } from './links.ts';
@@ -93,7 +93,7 @@ export function createInvitations(options: {
           ? await securityLog.entry(id, 'registered', operatorsClient, until)
           : { check: [], set: [], del: [] };
       const done = await commitOnce(store, {
-        check: person ? unchanged(person) : [{ key: accountByEmailKey(email), version: null }],
+        check: person ? versionChecks(person) : [{ key: accountByEmailKey(email), version: null }],
         set: [...pendingRows(id, account, credentials), link.row, ...logged.set],
         del: logged.del,
       });

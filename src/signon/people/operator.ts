@@ -10,7 +10,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, retryOnConflict } from '../../storage/change.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Notices } from '../mail/notices.ts';
-import { credentialsRow, isVerified, openPeople, unchanged } from '../people.ts';
+import { credentialsRow, isVerified, openPeople, versionChecks } from '../people.ts';
 import { loadFactor } from '../proofs/factor-rows.ts';
 import type { NewPasswords } from '../proofs/new-password.ts';
 import { createSecurityLog } from '../sessions/security-log.ts';
@@ -64,7 +64,7 @@ export function createOperator(options: {
           epoch: credentials.epoch + 1,
         };
         return commitOnce(store, {
-          check: unchanged(person),
+          check: versionChecks(person),
           set: [credentialsRow(person, changed), signedOutNews(accountId, clock.now())],
         });
       });
@@ -111,7 +111,7 @@ export function createOperator(options: {
         const notice = isVerified(person) && notices.about(person, 'factor_reset', operatorsClient);
         const mails = notice ? notice.set : [];
         const done = await commitOnce(store, {
-          check: [...unchanged(person), { key, version }, ...logged.check],
+          check: [...versionChecks(person), { key, version }, ...logged.check],
           set: [
             credentialsRow(person, changed),
             signedOutNews(person.id, clock.now()),

@@ -27,7 +27,7 @@ import {
   isVerified,
   type People,
   type Person,
-  unchanged,
+  versionChecks,
 } from '../people.ts';
 import { securityLogMax } from '../sessions/security-log.ts';
 import { sessionIdsOf } from '../sessions/sessions.ts';
@@ -128,7 +128,7 @@ export async function evictionOf(
   const { id } = person;
   const rows = [accountKey(id), credentialsKey(id), pendingAccountKey(id)];
   const del = [...rows, ...(await tracesOf(store, id))];
-  return { check: unchanged(person), del };
+  return { check: versionChecks(person), del };
 }
 
 /** Returns the rows that a request under way, or anybody who names the address, leaves at an account. */

@@ -18,7 +18,7 @@ import { type Change, commitOnce, retryOnConflict } from '../../storage/change.t
 import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Notices } from '../mail/notices.ts';
-import { credentialsRow, isActive, type People, type Person, unchanged } from '../people.ts';
+import { credentialsRow, isActive, type People, type Person, versionChecks } from '../people.ts';
 import type { Attempts } from '../proofs/attempts.ts';
 import type { NewPasswords } from '../proofs/new-password.ts';
 import { requesterOf } from '../proofs/passwords.ts';
@@ -152,7 +152,7 @@ export function createRecovery(options: {
     };
     const notice = options.notices.about(person, 'password_changed', visitor);
     const done = await commitOnce(store, {
-      check: [...unchanged(person), ...logged.check, unused(link)],
+      check: [...versionChecks(person), ...logged.check, unused(link)],
       set: [
         credentialsRow(person, changed),
         signedOutNews(id, clock.now()),

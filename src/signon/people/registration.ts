@@ -36,12 +36,12 @@ import type { Mailer } from '../mail/mailer.ts';
 import {
   type Credentials,
   credentialsRow,
+  erasureCheck,
   isVerified,
   noCredentials,
-  notErased,
   type People,
   type Person,
-  unchanged,
+  versionChecks,
   withBrowser,
 } from '../people.ts';
 import type { Attempts } from '../proofs/attempts.ts';
@@ -319,7 +319,7 @@ export function createRegistration(options: RegistrationOptions) {
     const data = newLinkData(id, visitor, asked);
     const link = links.make('verify', { account: id, data, epoch: credentials.epoch });
     const done = await commitOnce(store, {
-      check: unchanged(person),
+      check: versionChecks(person),
       set: [...pendingRows(id, account, credentials), link.row],
     });
     if (done === 'lost' || !done.ok) return done;
@@ -368,7 +368,7 @@ export function createRegistration(options: RegistrationOptions) {
     const asked = { chosen, worksFrom: terms.worksFrom };
     const data = newLinkData(person.id, visitor, asked);
     const link = links.make('verify', { account: person.id, data, epoch });
-    const done = await commitOnce(store, { check: [notErased(person.id)], set: [link.row] });
+    const done = await commitOnce(store, { check: [erasureCheck(person.id)], set: [link.row] });
     if (done === 'lost') return fail('forbidden');
     if (!done.ok) return done;
     mailLink(link, asked, { id: person.id, email: person.account.email, language });
@@ -704,7 +704,7 @@ function createVerification(options: RegistrationOptions) {
       const done = await commitOnce(store, {
         check: [
           unused(link),
-          ...unchanged(person),
+          ...versionChecks(person),
           ...place.check,
           ...passkey.check,
           ...(kept ? kept.check : []),

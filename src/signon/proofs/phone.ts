@@ -31,7 +31,7 @@ import { phoneCodeKey } from '../../storage/keys.ts';
 import { bytes, type Decoded, record, text, time, u8 } from '../../storage/record.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Outbox } from '../mail/outbox.ts';
-import { notErased } from '../people.ts';
+import { erasureCheck } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 
 const phoneLimits = {
@@ -162,7 +162,7 @@ export function createPhoneCodes(options: {
       expiresAt: clock.now() + phoneCodeLifeMs,
     };
     const set = [rowOf(accountId, open)];
-    const done = await commitOnce(store, { check: [notErased(accountId)], set });
+    const done = await commitOnce(store, { check: [erasureCheck(accountId)], set });
     if (done === 'lost') return fail('forbidden');
     if (!done.ok) return done;
     const sent = await sender.send(accountId, number, texts[visitor.language](code, service));

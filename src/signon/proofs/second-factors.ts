@@ -19,7 +19,7 @@ import { plainDigits } from '../../core/text.ts';
 import { commitOnce, retryOnConflict } from '../../storage/change.ts';
 import type { Store } from '../../storage/store.ts';
 import type { AccountChanges, ChangeRequest } from '../people/account-changes.ts';
-import { notErased } from '../people.ts';
+import { erasureCheck } from '../people.ts';
 import type { Session } from '../sessions/sessions.ts';
 import {
   encodeFactor,
@@ -132,7 +132,7 @@ export function createSecondFactors(options: {
       const sealed = seal(masterKey, random, contextOf(session.accountId), secret);
       const begun: Factor = { enabledAt: 0, sealed, lastStep: 0, backupHashes: [] };
       const done = await commitOnce(store, {
-        check: [{ key, version }, notErased(session.accountId)],
+        check: [{ key, version }, erasureCheck(session.accountId)],
         set: [{ key, value: encodeFactor(begun) }],
       });
       if (done === 'lost' || !done.ok) return done;

@@ -45,7 +45,7 @@ export type TrustedBrowsers = ReturnType<typeof createTrustedBrowsers>;
 /** A trusted browser as its owner sees it. */
 export type TrustedBrowser = Awaited<ReturnType<TrustedBrowsers['list']>>[number];
 /** The rows of the commit that opens the session, and the cookie for then. */
-export type Trust = NonNullable<Awaited<ReturnType<TrustedBrowsers['find']>>>;
+export type TrustRenewal = NonNullable<Awaited<ReturnType<TrustedBrowsers['find']>>>;
 
 export function createTrustedBrowsers(options: {
   store: Store;

@@ -10,7 +10,7 @@ import type { Random } from '../../core/random.ts';
 import { type Key, securityLogKey, securityLogPrefix } from '../../storage/keys.ts';
 import { type Decoded, oneOf, record, text } from '../../storage/record.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
-import { notErased } from '../people.ts';
+import { erasureCheck } from '../people.ts';
 import { agentName, countryOf } from '../visitor.ts';
 
 /** The order is on disk: add at the end only. */
@@ -128,7 +128,7 @@ export function createSecurityLog(options: { store: Store; clock: Clock; random:
     const max = maxOf[kind];
     const surplus = alike.slice(max - 1).map(({ key }) => key);
     const set = [row(account, event, visitor, pendingUntil)];
-    return { check: [notErased(account)], set, del: surplus };
+    return { check: [erasureCheck(account)], set, del: surplus };
   }
 
   function page(account: string) {

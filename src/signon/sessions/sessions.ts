@@ -34,8 +34,8 @@ import { pagesUnder, type RowCheck, type SetRow, type Store } from '../../storag
 import {
   type Credentials,
   credentialsRow,
+  erasureCheck,
   isVerified,
-  notErased,
   type People,
   type Person,
   withBrowserAlone,
@@ -274,7 +274,7 @@ export function createSessions(options: {
     const done = await commitOnce(store, {
       check: [
         { key: credentialsKey(person.id), version: person.credentialsVersion },
-        notErased(person.id),
+        erasureCheck(person.id),
         ...(also?.check ?? []),
       ],
       set: [
@@ -428,7 +428,7 @@ export function createSessions(options: {
       return commitOnce(store, {
         check: [
           { key: credentialsKey(accountId), version: person.credentialsVersion },
-          notErased(accountId),
+          erasureCheck(accountId),
         ],
         set: [
           credentialsRow(person, { ...person.credentials, epoch }),
@@ -452,7 +452,7 @@ export function createSessions(options: {
       const { credentials, browser } = withBrowserAlone(person, visitor.browser, random);
       const own = { key: credentialsKey(person.id), version: person.credentialsVersion };
       const done = await commitOnce(store, {
-        check: [own, notErased(person.id), ...kept.check],
+        check: [own, erasureCheck(person.id), ...kept.check],
         set: [
           credentialsRow(person, { ...credentials, epoch }),
           signedOutNews(person.id, clock.now()),

@@ -23,10 +23,10 @@ import type { Mailer } from '../mail/mailer.ts';
 import { type Links, linkLifeMs, type PageLinks, unused } from '../people/links.ts';
 import {
   type Credentials,
+  erasureCheck,
   isActive,
   isVerified,
   knowsBrowser,
-  notErased,
   type People,
   type Person,
   withBrowser,
@@ -39,7 +39,7 @@ import {
   requesterOf,
 } from '../proofs/passwords.ts';
 import type { SecondFactors } from '../proofs/second-factors.ts';
-import type { Trust, TrustedBrowsers } from '../proofs/trusted-browsers.ts';
+import type { TrustedBrowsers, TrustRenewal } from '../proofs/trusted-browsers.ts';
 import { createSealedTexts } from '../sealed-text.ts';
 import { agentName, browserHash, countryOf } from '../visitor.ts';
 import type { SecurityEvent, SecurityLog } from './security-log.ts';
@@ -197,7 +197,7 @@ export function createSignIn(options: SignInOptions) {
   async function askForCode(person: Person, by: 'password' | 'link', also?: OpenRequest['also']) {
     const { epoch } = person.credentials;
     const ticket = links.make('secondFactor', { account: person.id, data: by, epoch });
-    const check = [notErased(person.id), ...(also?.check ?? [])];
+    const check = [erasureCheck(person.id), ...(also?.check ?? [])];
     const done = await commitOnce(store, { check, set: [ticket.row], del: also?.del ?? [] });
     if (done === 'lost') return fail(also === undefined ? 'sign_in_refused' : 'invalid_link');
     return done.ok ? ok({ kind: 'second_factor' as const, ticket: ticket.token }) : done;
@@ -235,7 +235,7 @@ export function createSignIn(options: SignInOptions) {
       change?: Partial<Credentials>;
       also?: OpenRequest['also'];
       /** The trust that the sign-in renews. */
-      trust?: Trust | undefined;
+      trust?: TrustRenewal | undefined;
       /** The browser is to be trusted from now on. */
       trusts?: boolean;
       /** The time of the proof, where it was not given just now. */
@@ -508,7 +508,7 @@ function createSignInLinks(options: {
     const epoch = owner?.credentials.epoch ?? 0;
     const link = links.make('signIn', { account, data: '', epoch });
     const logged = owner ? await securityLog.entry(account, 'sign_in_link_sent', visitor) : nothing;
-    const check = owner === undefined ? [] : [notErased(account), ...logged.check];
+    const check = owner === undefined ? [] : [erasureCheck(account), ...logged.check];
     const set = [link.row, ...logged.set];
     const done = await commitOnce(store, { check, set, del: logged.del });
     // An account that is deleted at this very moment is answered like one that never was.

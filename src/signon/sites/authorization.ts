@@ -40,7 +40,7 @@ import { linkLifeMs } from '../people/links.ts';
 import { type ProfileJson, profileJson } from '../people/profile/profile.ts';
 import type { Profiles } from '../people/profile/profile-store.ts';
 import { createRowCounter } from '../people/row-counter.ts';
-import { notErased } from '../people.ts';
+import { erasureCheck } from '../people.ts';
 import { createSealedTexts } from '../sealed-text.ts';
 import {
   type AuthorizationRequest,
@@ -205,7 +205,7 @@ interface Transaction extends CarriedRequest {
 }
 
 /** The place where a request is kept, see `Transactions`. */
-export interface Kept {
+export interface TransactionRef {
   readonly id: string;
   /** Session or browser. */
   readonly holder: string;
@@ -374,7 +374,7 @@ export function createAuthorization(options: {
   async function issue(
     request: AuthorizationRequest,
     session: SignedInVisitor,
-    kept?: Kept,
+    kept?: TransactionRef,
   ): Promise<Result<string>> {
     return addressAfter(request, session, async () => {
       const { parties, agreed: consent, version } = await isAgreed(request, session);
@@ -392,7 +392,7 @@ export function createAuthorization(options: {
         ...used.map((consume) => consume.check),
         consentCheck(parties, consent),
         profileCheck(parties, version),
-        notErased(parties.accountId),
+        erasureCheck(parties.accountId),
         ...blocked.checks(parties),
         ...admission.check,
       ];
@@ -445,7 +445,7 @@ export function createAuthorization(options: {
             ...room.check,
             consentCheck(parties, before),
             profileCheck(parties, version),
-            notErased(parties.accountId),
+            erasureCheck(parties.accountId),
             ...blocked.checks(parties),
             ...admission.check,
           ],

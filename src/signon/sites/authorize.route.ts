@@ -35,7 +35,7 @@ import {
 } from '../sessions/onward.route.ts';
 import { onwardHref } from '../sessions/parts.page.tsx';
 import type { Session } from '../sessions/sessions.ts';
-import type { Authorization, Kept, SignedInVisitor } from './authorization.ts';
+import type { Authorization, SignedInVisitor, TransactionRef } from './authorization.ts';
 import {
   type AuthorizationRequest,
   type AuthorizeReading,
@@ -92,7 +92,7 @@ interface Flow {
   /** The time at which it was first seen, ms since 1970. */
   readonly askedAt: number;
   /** A kept request continues under its id. */
-  readonly kept: Kept | undefined;
+  readonly kept: TransactionRef | undefined;
   /** The form was sent, and a value is not the one that it showed. */
   readonly hasChanged: boolean;
 }

@@ -12,7 +12,7 @@ import { mediaType, parseForm } from '../../http/request/body.ts';
 import { firstHeader, logFieldsOf, type Request } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { type Endpoint, endpoint, openFile } from '../../web/guard/endpoint.ts';
+import { type Endpoint, endpoint, publicFileEndpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { jsonAnswer, media } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
@@ -158,7 +158,9 @@ function readParameters(request: Request): Result<ReadonlyMap<ExchangeParameter,
 
 // GET /.well-known/jwks.json: the key with which notices to sites are signed.
 
-export const noticeKeysEndpoint: Endpoint = openFile('/.well-known/jwks.json', { docs: 'text' });
+export const noticeKeysEndpoint: Endpoint = publicFileEndpoint('/.well-known/jwks.json', {
+  docs: 'text',
+});
 
 export function noticeKeysRoute(guard: Guard, { keys }: Pick<NoticeSigner, 'keys'>): PlainRoute {
   const body = JSON.stringify(keys);

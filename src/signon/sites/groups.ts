@@ -22,7 +22,7 @@ import {
 } from '../../storage/keys.ts';
 import { list, record, text } from '../../storage/record.ts';
 import { pagesUnder, type RowCheck, type Store } from '../../storage/store.ts';
-import { notErased } from '../people.ts';
+import { erasureCheck } from '../people.ts';
 
 /** Names of groups. `all` is none: it stands for everybody. */
 const groupPattern = /^(?!all$)[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
@@ -180,7 +180,7 @@ async function changeGroups(
       check: [
         { key, version: row?.version ?? null },
         { key: accountKey(accountId), version: accountRow.version },
-        notErased(accountId),
+        erasureCheck(accountId),
       ],
       set: isEmpty ? [] : [{ key, value: memberships.encode({ groups: groups.value }) }],
       del: isEmpty ? [key] : [],

@@ -1,5 +1,5 @@
 /**
- * The scopes of the specification, section 2.3, in its order. At rest a set of scopes is one byte:
+ * The scopes that a site may ask for (docs/SIGNON.md), in stored order. At rest a set of scopes is one byte:
  * bit n for the n-th name. The order is on disk and never changes.
  */
 

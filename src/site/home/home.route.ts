@@ -17,7 +17,7 @@ import {
   themes,
 } from '../../web/guard/appearance.ts';
 import type { Cookies } from '../../web/guard/cookies.ts';
-import { type Endpoint, openFile, openPage } from '../../web/guard/endpoint.ts';
+import { type Endpoint, openPage, publicFileEndpoint } from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';
 import { isOwnOrigin } from '../../web/guard/intake/form.ts';
 import { ownPath } from '../../web/guard/intake/unsaved.ts';
@@ -155,7 +155,7 @@ const numbersKeptMs = 10_000;
 type RadarNumbers = NonNullable<HomePageData['radar']>;
 
 export const homeEndpoint = openPage('/', { headers: pageRequestHeaders });
-export const faviconEndpoint = openFile('/favicon.ico');
+export const faviconEndpoint = publicFileEndpoint('/favicon.ico');
 
 /** Answers a path of /static/. */
 export function staticFiles(assets: Assets, tools: PageTools): (request: Request) => Reply {

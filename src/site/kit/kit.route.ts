@@ -9,7 +9,7 @@ import { once } from '../../core/preparation.ts';
 import { negotiate, negotiatedHeaders } from '../../http/answer/negotiate.ts';
 import type { Header } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { openFile } from '../../web/guard/endpoint.ts';
+import { publicFileEndpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { Kit } from './open-kit.ts';
 
@@ -19,12 +19,12 @@ export const pluginPath = '/kit/portcullis-sign-in.zip';
 /** The path stays while the content may change: an hour, then asked again by its ETag. */
 const cacheControl = 'public, max-age=3600';
 
-export const kitEndpoint = openFile(kitPath, {
+export const kitEndpoint = publicFileEndpoint(kitPath, {
   headers: negotiatedHeaders,
   cors: { allowHeaders: ['Range', 'If-None-Match'] },
 });
 
-export const pluginEndpoint = openFile(pluginPath, { headers: negotiatedHeaders });
+export const pluginEndpoint = publicFileEndpoint(pluginPath, { headers: negotiatedHeaders });
 
 export function kitRoutes(kit: Kit, guard: Guard): PlainRoute[] {
   const headers: readonly Header[] = [

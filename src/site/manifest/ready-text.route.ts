@@ -13,7 +13,7 @@ import { once } from '../../core/preparation.ts';
 import { conditionHeaders, negotiate, type Representation } from '../../http/answer/negotiate.ts';
 import type { Header } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { type Endpoint, openFile } from '../../web/guard/endpoint.ts';
+import { type Endpoint, publicFileEndpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import {
   answer,
@@ -111,7 +111,7 @@ export async function readyText(
 export function readyEndpoint(path: string, docs: Endpoint['docs']): Endpoint {
   const cors = { allowHeaders: ['If-None-Match'] };
   const shape = docs === 'text' ? 'page' : 'api';
-  return openFile(path, { shape, headers: readyRequestHeaders, cors, docs });
+  return publicFileEndpoint(path, { shape, headers: readyRequestHeaders, cors, docs });
 }
 
 export function readyRoute(

@@ -32,7 +32,7 @@ export interface FollowerOptions {
   readonly readIntervalMs?: number | undefined;
   /** Time on the event loop before others get a turn. */
   readonly sliceMs?: number;
-  /** Why an event is beyond this program, which says so itself. The state stays as it is before it, and is good as that. */
+  /** Returns why this version can't read an event, undefined if it can. The follower stops before it, with a valid state. */
   readonly tooNew?: ((event: StoreEvent) => string | undefined) | undefined;
   /** Called once when the follower has failed: the process should not go on serving. */
   readonly onFailure?: (error: unknown) => void;

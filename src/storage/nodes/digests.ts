@@ -80,7 +80,7 @@ export function createMix() {
       a = Math.imul(rotated(a ^ Math.imul(value, 0xcc9e_2d51), 15), 5) + 0xe654_6b64;
       b = Math.imul(rotated(b ^ Math.imul(value, 0x239b_961b), 13), 9) + 0x561c_cd1b;
     },
-    /** The member into the sum, or out of it. */
+    /** Adds (1) or subtracts (−1) the member's digest. */
     into(sum: Uint32Array, sign: 1 | -1): void {
       // Typed arrays keep the low 32 bits, whatever the sign.
       sum[0]! += sign * last(a ^ rotated(b, 16));

@@ -135,7 +135,7 @@ export function openPage(path: string, more: Partial<Endpoint> = {}): Endpoint {
 }
 
 /** A file, a text or another thing that is no page and no JSON. */
-export function openFile(path: string, more: Partial<Endpoint> = {}): Endpoint {
+export function publicFileEndpoint(path: string, more: Partial<Endpoint> = {}): Endpoint {
   return { ...open, path, shape: 'page', docs: 'file', ...more };
 }
 

@@ -180,11 +180,11 @@ it('a manual entry beyond the most is refused, and one whose time is over ends b
   assert.equal(!third.ok && third.error, 'capacity_exceeded');
   const state = await openServer();
   await state.housekeep();
-  assert.equal(state.entries.contributions.own.size, 2, 'its time is not over');
+  assert.equal(state.entries.contributions.manualNodes.size, 2, 'its time is not over');
   clock.advance(dayMs);
   await state.housekeep();
   await state.follower.catchUpTo(await store.lastSeq());
-  assert.equal(state.entries.contributions.own.size, 1);
+  assert.equal(state.entries.contributions.manualNodes.size, 1);
   assert.deepEqual(
     (await entries.list()).map(({ prefix }) => prefix),
     ['192.0.2.2/32'],

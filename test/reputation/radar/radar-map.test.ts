@@ -13,7 +13,7 @@ import { ownScore } from '../../../src/reputation/counts/entry-bands.ts';
 import {
   cellCount,
   countMap,
-  levelOf,
+  mapLevelOfScore,
   placeOf,
   rowsOfBlock,
 } from '../../../src/reputation/radar/map.ts';
@@ -139,7 +139,7 @@ describe('the map of an index', () => {
     index.walk({ family: 4, words: new Uint32Array(4), length: 0 }, (entry) => {
       const { words, length } = index.prefixOf(entry)!;
       const cell = words[0]! >>> 16;
-      const level = levelOf(ownScore(records, entry, now));
+      const level = mapLevelOfScore(ownScore(records, entry, now));
       entries[level * cellCount + cell]!++;
       total++;
       const end = length > 16 ? cell : cell + (1 << (16 - length));

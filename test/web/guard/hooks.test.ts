@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { fail } from '../../../src/core/result.ts';
 import type { Reply, Request } from '../../../src/http/request/message.ts';
 import type { HotRequest, Route } from '../../../src/http/router.ts';
-import { type Endpoint, openFile, openPage } from '../../../src/web/guard/endpoint.ts';
+import { type Endpoint, openPage, publicFileEndpoint } from '../../../src/web/guard/endpoint.ts';
 import { failureHooks, type Hook, withHooks } from '../../../src/web/guard/hooks.ts';
 
 const caller = { onGone() {} };
@@ -68,7 +68,7 @@ describe('hooks', () => {
       headers: ['accept-language'],
       handle: () => ({ status: 200, headers: [] }),
     });
-    const file = openFile('/file');
+    const file = publicFileEndpoint('/file');
     const routes = [route(page), route(file), route(openPage('/undeclared'))];
     const declared = new Map([page, file].map((one) => [one.path, one]));
     const hooked = withHooks(routes, [hook], ({ path }) => declared.get(path));

@@ -52,7 +52,7 @@ export interface HeldRows {
 
 type PeerNotes = Decoded<typeof rows.decode>;
 
-/** An older node that can't read it takes it for none: then what was accepted is judged anew. */
+/** A node that can't read layout 2 treats the row as missing, and judges anew what was accepted. */
 const rows = record(2, {
   /** Tells the peer from another one that gets its number later. */
   addedAt: time,

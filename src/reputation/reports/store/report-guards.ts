@@ -25,7 +25,7 @@ import { reportAdded } from '../../state/events.ts';
 /** An account may report the same address once in this time. */
 export const reportGuardMs = 15 * minuteMs;
 
-/** 37 bytes each. 1,165 reports a second for a quarter of an hour. */
+/** Pairs in memory at most, of 37 bytes: 1,165 reports a second for 15 minutes. Beyond, rows stand guard. */
 const pairsMaxDefault = 2 ** 20;
 const pairsAtFirst = 2 ** 10;
 /** Few steps, the last of them from few pairs: all are copied in one turn. What is not used yet takes no memory. */
@@ -43,14 +43,14 @@ const free = 0;
 const underWay = 1;
 const standing = 2;
 
-type Place = number;
+type GuardSequence = number;
 
 /**
  * `place`: the pair is taken until `settle`, by a row if it is undefined. `wait`: what is decided about
  * the pair is not known yet; ask again.
  */
 type PairTaken =
-  | { readonly kind: 'taken'; readonly place: Place | undefined }
+  | { readonly kind: 'taken'; readonly place: GuardSequence | undefined }
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'wait'; readonly until: Promise<unknown> };
 
@@ -68,8 +68,8 @@ export function createReportGuards(options: {
   const accounts = createAccountNumbers();
   let ring = createRing(Math.min(pairsAtFirst, pairsMax));
   /** Places go up for ever; the oldest and the next one. */
-  let oldest: Place = 0;
-  let next: Place = 0;
+  let oldest: GuardSequence = 0;
+  let next: GuardSequence = 0;
   /** The journal is read from behind this event on before anything is decided; undefined: it was read. */
   let unreadAfter: bigint | 'start' | undefined = 'start';
   let reading: Promise<void> | undefined;
@@ -77,7 +77,7 @@ export function createReportGuards(options: {
   /** Until then there may be guards that are rows. */
   let rowsUntilMs = Number.NEGATIVE_INFINITY;
   /** Whoever waits for a report under way, by its place. */
-  const waiters = new Map<Place, (() => void)[]>();
+  const waiters = new Map<GuardSequence, (() => void)[]>();
   /** Pairs that a withdrawal works on, and how many do. */
   const held = new Map<string, Hold>();
 
@@ -100,7 +100,7 @@ export function createReportGuards(options: {
   }
 
   /** Returns the place of a pair that is under way or stands; -1: none. */
-  function find({ account: name, family, words }: Pair, nowMs: number): Place {
+  function find({ account: name, family, words }: Pair, nowMs: number): GuardSequence {
     const account = accounts.find(name);
     if (account === undefined) return -1;
     let slot = ring.heads[hashOf(account, family, words) & (ring.size - 1)]! - 1;
@@ -112,7 +112,7 @@ export function createReportGuards(options: {
     return -1;
   }
 
-  function placeOf(slot: number): Place {
+  function placeOf(slot: number): GuardSequence {
     const behind = (slot - (oldest % ring.size) + ring.size) % ring.size;
     return oldest + behind;
   }
@@ -172,7 +172,11 @@ export function createReportGuards(options: {
   }
 
   /** Returns the place of the pair, which is not there yet; undefined: there is no room. */
-  function add({ account, family, words }: Pair, madeMs: number, state: number): Place | undefined {
+  function add(
+    { account, family, words }: Pair,
+    madeMs: number,
+    state: number,
+  ): GuardSequence | undefined {
     if (!makeRoom()) return undefined;
     const place = next++;
     const slot = place % ring.size;
@@ -200,7 +204,7 @@ export function createReportGuards(options: {
     return { kind: 'wait', until: whenSettled(place) };
   }
 
-  function whenSettled(place: Place): Promise<void> {
+  function whenSettled(place: GuardSequence): Promise<void> {
     return new Promise((resolve) => {
       const others = waiters.get(place);
       if (others === undefined) waiters.set(place, [resolve]);
@@ -209,7 +213,7 @@ export function createReportGuards(options: {
   }
 
   /** To be called once for each place that was taken. @param isWritten the report is on disk */
-  function settle(place: Place, isWritten: boolean): void {
+  function settle(place: GuardSequence, isWritten: boolean): void {
     const slot = place % ring.size;
     if (isWritten) ring.state[slot] = standing;
     else unlink(slot);

@@ -82,8 +82,8 @@ export function createReportStore(options: {
   const { store, clock, random, generationOf = (slot) => slot } = options;
   const rows = createGuardRows(clock, random);
   const guards = store.soleOwner && guardsOf(store.soleOwner, options);
-  const former = guards === undefined ? createReportGuards(options) : undefined;
-  const { readAhead } = (guards ?? former)!;
+  const journalGuards = guards === undefined ? createReportGuards(options) : undefined;
+  const { readAhead } = (guards ?? journalGuards)!;
 
   const eventId = (): string => createEventId(clock, random);
 
@@ -109,7 +109,10 @@ export function createReportStore(options: {
     try {
       const { account } = reporter;
       const { family, words } = report;
-      if (former !== undefined && (await former.wasReported({ account, family, words }))) {
+      if (
+        journalGuards !== undefined &&
+        (await journalGuards.wasReported({ account, family, words }))
+      ) {
         return fail('duplicate_report');
       }
       const written = await (guards === undefined

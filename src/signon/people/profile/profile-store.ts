@@ -9,7 +9,7 @@ import { fail, ok, type Result } from '../../../core/result.ts';
 import { commitOnce, retryOnConflict, written } from '../../../storage/change.ts';
 import { type Key, profileKey } from '../../../storage/keys.ts';
 import type { RowCheck, SetRow, Store } from '../../../storage/store.ts';
-import { notErased } from '../../people.ts';
+import { erasureCheck } from '../../people.ts';
 import { changedNews } from '../../sites/site-news.ts';
 import { decodeProfile, encodeProfile, newProfile, type Profile } from './profile.ts';
 import type { ProfileChanges } from './profile-edit.ts';
@@ -92,7 +92,7 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
       const profile = newProfile(random, email, emailVerified);
       const key = profileKey(accountId);
       const set = [{ key, value: encodeProfile(profile) }];
-      const check = [{ key, version: null }, notErased(accountId)];
+      const check = [{ key, version: null }, erasureCheck(accountId)];
       const done = await store.commit({ check, set });
       if (done.ok) return ok(profile);
       const found = await find(accountId);
