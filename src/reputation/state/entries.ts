@@ -344,10 +344,9 @@ export function createEntries(options: {
 
   /** Updates the time of the newest manual entry, after one was removed. */
   function updateManualTime(): void {
-    let newest = 0;
-    for (const node of contributions.manualNodes)
-      newest = Math.max(newest, contributions.newest[node]!);
-    index.listTimes[manualEntriesList] = newest;
+    const { manualNodes, newest } = contributions;
+    const latest = [...manualNodes].reduce((time, node) => Math.max(time, newest[node]!), 0);
+    index.listTimes[manualEntriesList] = latest;
   }
 
   /**
