@@ -798,7 +798,7 @@ const schema = v.object(
 );
 
 /** The caller passes these in, because the meaning of the settings is known further up. */
-export interface SettingValidators {
+interface SettingValidators {
   /** Tells an address or prefix from other text; TRUSTED_PROXIES must hold nothing else, but for `unix`. */
   readonly isPrefix: (text: string) => boolean;
   /** Tells a prefix that no list may name, because it covers too much. */
