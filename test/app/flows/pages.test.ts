@@ -299,8 +299,8 @@ describe('pages', () => {
     assert.match(html.body, /<title>AS13335 · Cloudflare, Inc\. /);
     assert.match(html.body, />Its networks<.*href="\/ip\/1\.1\.1\.0\/24"/s);
     const [row = ''] = /<tr>(?:(?!<\/tr>).)*"\/ip\/1\.1\.1\.0\/24".*?<\/tr>/s.exec(html.body) ?? [];
-    // The name server that the known-good list has there.
-    assert.match(row, /<td class="is-numeric">1<\/td><td class="is-numeric">0<\/td>/);
+    // The name servers that the known-good list has there.
+    assert.match(row, /<td class="is-numeric">3<\/td><td class="is-numeric">0<\/td>/);
     assert.match(html.body, />Known addresses</);
     const json = await page('/as/13335', { Accept: 'application/json' });
     const { data } = json.json() as { data: Record<string, unknown> };
