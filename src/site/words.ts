@@ -282,7 +282,7 @@ const en = {
     integrations: {
       feed: {
         short: 'loads the blocklist',
-        text: 'Loads the blocklist and looks for a new one every ten minutes.',
+        text: 'Loads the blocklist and keeps it current.',
         note: 'The list holds every malicious address. Nothing on the allowlist is ever in it. No key is needed.',
       },
       gate: {
@@ -431,7 +431,7 @@ const en = {
       openSite: ['Open your site', 'This page tells you as soon as a request arrives.'],
       opnsense: [
         'Add a URL alias',
-        'Firewall › Aliases: type “URL Table (IPs)”, with this address.',
+        'Firewall › Aliases: type “URL Table (IPs)”, with this address. Refresh each hour; on pfSense, each day.',
       ],
       blockAlias: [
         'Block the alias',
@@ -976,7 +976,7 @@ const fr: Words = {
     integrations: {
       feed: {
         short: 'charge la liste',
-        text: 'Charge la liste de blocage et en cherche une nouvelle toutes les dix minutes.',
+        text: 'Charge la liste de blocage et la tient à jour.',
         note: 'La liste contient chaque adresse malveillante. Rien de la liste blanche n’y figure. Aucune clé n’est nécessaire.',
       },
       gate: {
@@ -1041,7 +1041,7 @@ const fr: Words = {
       abuseipdb: {
         heading: 'Quitter AbuseIPDB',
         short: 'même API : changez URL et clé',
-        text: 'Les outils de l’API AbuseIPDB v2 fonctionnent ici : changez l’URL et la clé.',
+        text: 'Les outils de l’API AbuseIPDB v2 fonctionnent ici : changez l’URL et la clé.',
         note: 'Requêtes et réponses ont les mêmes champs. Les scores viennent des listes et signalements de ce serveur.',
       },
       'nginx-list': {
@@ -1136,7 +1136,7 @@ const fr: Words = {
       openSite: ['Ouvrez votre site', 'Cette page annonce la première requête.'],
       opnsense: [
         'Ajoutez un alias d’URL',
-        'Firewall › Aliases : type « URL Table (IPs) », avec cette adresse.',
+        'Firewall › Aliases : type « URL Table (IPs) », avec cette adresse. Actualisez chaque heure ; sur pfSense, chaque jour.',
       ],
       blockAlias: [
         'Bloquez l’alias',

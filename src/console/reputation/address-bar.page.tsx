@@ -109,7 +109,7 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
             does="set"
             about={{ prefix: address }}
             text={{ score: text.score }}
-            values={{ score: String(Math.max(1, score)) }}
+            values={score === 0 ? {} : { score: String(score) }}
             label={text.set}
           />
         )}

@@ -362,6 +362,13 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
   const text = frameText(frame);
   const words = text.ip.network;
   const format = formatFor(frame.language);
+  const map = data.cells !== undefined && (
+    <Card title={words.map}>{addressGrid(data.cells, data.network, text)}</Card>
+  );
+  // A long table stands beside the map, a short one below the facts: neither column ends far above the other.
+  const isLong = data.worst.length > rowsInSight;
+  const inSight = map && isLong ? rowsBesideMap : rowsInSight;
+  const worst = worstCard(data, `/ip/${data.network}`, text, format, inSight);
   return renderDocument(frame, {
     title: words.title(data.network),
     noindex: true,
@@ -402,17 +409,9 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
               {facts(data, text, format)}
               {verdicts(data, text, format)}
             </Card>
-            {data.cells !== undefined && (
-              <Card title={words.map}>{addressGrid(data.cells, data.network, text)}</Card>
-            )}
+            {map && (isLong ? map : worst)}
           </div>
-          {worstCard(
-            data,
-            `/ip/${data.network}`,
-            text,
-            format,
-            data.cells === undefined ? rowsInSight : rowsBesideMap,
-          )}
+          {map && !isLong ? map : worst}
         </div>
         {data.blockUrl !== undefined && (
           <Folds>

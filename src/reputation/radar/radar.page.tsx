@@ -180,7 +180,7 @@ function mapFigure(map: RadarMap, text: Translations, frame: PageFrame): Html {
       {legend(frame)}
       <details class="chart-table">
         <summary>{words.tableLabel}</summary>
-        {cellTable(map.inOrder, frame)}
+        {cellTable(map.inOrder.filter(isKnown), frame, true)}
       </details>
     </>
   );
@@ -503,11 +503,10 @@ function cellLabel({ network, counts }: MapCell, text: Translations, frame: Page
   return text.radar.map.square(network, number(known), number(suspect), number(malicious));
 }
 
-/** Lists the entries of each network, the worst first. */
-function cellTable(squares: readonly MapCell[], frame: PageFrame): Html {
+/** Lists the entries of each network. */
+function cellTable(squares: readonly MapCell[], frame: PageFrame, scroll = false): Html {
   const words = frameText(frame).radar.map;
   const { number } = formatFor(frame.language);
-  const known = squares.filter(({ shown }) => shown > 0);
   const { network, all, suspect, malicious } = words.columns;
   return (
     <Table
@@ -518,7 +517,7 @@ function cellTable(squares: readonly MapCell[], frame: PageFrame): Html {
         { title: suspect, numeric: true },
         { title: malicious, numeric: true },
       ]}
-      rows={known.map((square) => [
+      rows={squares.map((square) => [
         <Link class="mono" href={square.href}>
           {square.network}
         </Link>,
@@ -526,8 +525,31 @@ function cellTable(squares: readonly MapCell[], frame: PageFrame): Html {
         number(square.counts[1] ?? 0),
         number(square.counts[2] ?? 0),
       ])}
-      scroll
+      scroll={scroll}
     />
+  );
+}
+
+const isKnown = ({ shown }: MapCell) => shown > 0;
+
+/** As high as the squares beside them; the others are behind a click. */
+const rowsInSight = 16;
+
+/** Lists the entries of each network, the worst first. */
+function worstCells(squares: readonly MapCell[], frame: PageFrame): Html {
+  const known = byHarm(squares.filter(isKnown));
+  const more = known.slice(rowsInSight);
+  const { number } = formatFor(frame.language);
+  return (
+    <>
+      {cellTable(known.slice(0, rowsInSight), frame)}
+      {more.length > 0 && (
+        <details>
+          <summary>{frameText(frame).ip.network.networksMore(number(more.length))}</summary>
+          {cellTable(more, frame)}
+        </details>
+      )}
+    </>
   );
 }
 
@@ -624,7 +646,7 @@ export function zoomPage(frame: PageFrame, data: ZoomPageData): string {
               {isEmpty ? (
                 <EmptyState icon="shield" text={words.empty} />
               ) : (
-                cellTable(byHarm(data.squares), frame)
+                worstCells(data.squares, frame)
               )}
               {data.isPart && <p class="card-note">{words.part}</p>}
             </Card>
