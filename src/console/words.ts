@@ -427,7 +427,7 @@ const consoleEn = {
       '7d': 'every week',
     },
     load: (rows: string) => `Load ${rowsOf(rows)}`,
-    catalogue: 'Translations',
+    catalogue: 'Catalogue',
     catalogueLede:
       'Read the terms of a list before you switch it on. Sizes are rough until it is loaded.',
     sizeAbout: (rows: string) => `about ${rowsOf(rows)}`,
@@ -1385,7 +1385,7 @@ const consoleFr: ConsoleCatalogue = {
       '7d': 'chaque semaine',
     },
     load: (rows) => `Charger ${lignesDe(rows)}`,
-    catalogue: 'Translations',
+    catalogue: 'Catalogue',
     catalogueLede:
       'Lisez les conditions d’une liste avant de l’activer. Sa taille est approximative jusqu’au chargement.',
     sizeAbout: (rows) => `environ ${lignesDe(rows)}`,

@@ -29,7 +29,7 @@ const en = {
       allowlisted: 'Never blocked.',
     },
     said: {
-      own: 'a manual rule sets its score',
+      own: 'a manual rule names it',
       lists: (count: number, name: string) =>
         count === 1 ? `the ${name} list holds it` : `${count} lists hold it`,
       good: (name: string) => `the ${name} list names it as known good`,
@@ -441,7 +441,7 @@ const fr: typeof en = {
       allowlisted: 'Jamais bloquée.',
     },
     said: {
-      own: 'une règle manuelle fixe son score',
+      own: 'une règle manuelle la concerne',
       lists: (count, name) =>
         count === 1 ? `la liste ${name} la contient` : `${count} listes la contiennent`,
       good: (name) => `la liste ${name} la dit sûre`,
