@@ -12,6 +12,8 @@ interface ConnectScreen extends Machine {
   requests(): Promise<number>;
   /** Waits for it. */
   isSeen(): Promise<void>;
+  /** Waits until a request came that says only that this machine itself visited. */
+  isSeenFromHere(): Promise<void>;
 }
 
 const entities: Readonly<Record<string, string>> = {
@@ -47,11 +49,12 @@ export async function openConnectScreen(
     code: textOf(code!),
   }));
   const machine = await openMachine(`${server.baseUrl}/feeds`, { network, snippets });
-  const requests = async () => {
+  const look = async () => {
     const answer = await reader.get(`/connect/seen/${name}`);
     assert.equal(answer.status, 200);
-    return (JSON.parse(answer.body) as { requests: number }).requests;
+    return JSON.parse(answer.body) as { requests: number; note?: { name: string } };
   };
+  const requests = async () => (await look()).requests;
   return {
     ...machine,
     code(id) {
@@ -61,5 +64,7 @@ export async function openConnectScreen(
     },
     requests,
     isSeen: () => within(async () => (await requests()) > 0, `${name} is seen`),
+    isSeenFromHere: () =>
+      within(async () => (await look()).note?.name === 'loopback', `${name} is seen from here`),
   };
 }
