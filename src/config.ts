@@ -6,6 +6,7 @@
 import { isIP } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
+import { distance } from 'fastest-levenshtein';
 import * as v from 'valibot';
 import { dataDirDefault } from './config/data-place.ts';
 import { type Accent, readAccent } from './core/accent.ts';
@@ -885,25 +886,11 @@ export function misspeltSettings(names: readonly string[]): string[] {
     const allowed = Math.floor(name.length / lettersPerSlip);
     const text = name.toUpperCase();
     const near = settingNames
-      .map((meant) => ({ meant, slips: slipsBetween(text, meant) }))
+      .map((meant) => ({ meant, slips: distance(text, meant) }))
       .filter(({ meant, slips }) => slips <= allowed && meant.length >= misspeltLettersMin)
       .sort((a, b) => a.slips - b.slips)[0];
     return near === undefined ? [] : [`${quoted(name)} is no setting: did you mean ${near.meant}?`];
   });
-}
-
-/** Levenshtein's distance: letters that are wrong, missing or too many. */
-function slipsBetween(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let k = 1; k <= b.length; k++) {
-      const replaced = row[k - 1]! + (a[i - 1] === b[k - 1] ? 0 : 1);
-      next.push(Math.min(replaced, row[k]! + 1, next[k - 1]! + 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }
 
 /** A former edge node must not start as a server of its own. @throws OperatorError */

@@ -407,7 +407,7 @@ function errorsOf(
   };
 }
 
-/** The walk over all rows is done at most this often. */
+/** A walk over all rows holds for so long. */
 const listRowsHoldMs = 5_000;
 
 interface ListRows {
@@ -420,7 +420,7 @@ type ReadListRows = () => Promise<(number: number) => ListRows>;
 /** Returns what reads the rows in force of each list, by the number of its source. */
 function listRowsOf({ state, clock }: Sources<'state' | 'clock'>): ReadListRows {
   const { contributions } = state.entries;
-  let countedAt = Number.NEGATIVE_INFINITY;
+  let countedAt = 0;
   let counted: ReturnType<ReadListRows> | undefined;
 
   async function count(): ReturnType<ReadListRows> {
@@ -441,10 +441,12 @@ function listRowsOf({ state, clock }: Sources<'state' | 'clock'>): ReadListRows 
   }
 
   return () => {
-    const now = clock.monotonicMs();
-    if (counted === undefined || now - countedAt >= listRowsHoldMs) {
-      countedAt = now;
-      counted = count();
+    if (counted === undefined || clock.monotonicMs() - countedAt >= listRowsHoldMs) {
+      // A walk that is under way serves whoever asks meanwhile.
+      countedAt = Number.POSITIVE_INFINITY;
+      counted = count().finally(() => {
+        countedAt = clock.monotonicMs();
+      });
     }
     return counted;
   };
