@@ -235,7 +235,15 @@ it('mail servers are seen by the query of the last step, through unbound as its 
       // What the machine's own resolver would be asked, on a port that needs no root.
       const at = name === 'spamassassin' ? '' : ` @127.0.0.1 -p ${port}`;
       const command = screen.code(`${name}-ask`).trim() + at;
-      await within(() => screen.run(command).trim() === '127.0.0.2', `${name}: ${command}`);
+      // The resolver has only begun to start: `dig` fails until it listens.
+      const isListed = () => {
+        try {
+          return screen.run(command).trim() === '127.0.0.2';
+        } catch {
+          return false;
+        }
+      };
+      await within(isListed, `${name}: ${command}`);
       await screen.isSeen();
     }
   } finally {
