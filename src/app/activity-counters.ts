@@ -80,10 +80,14 @@ export function createActivityCounters(nowMs: number) {
       for (const { number, table } of used) table.encode(out.varint(number));
     }
     const { numbers, checks, p50, p99 } = day;
-    const used = [...numbers.keys()].filter((slot) => numbers[slot]! > 0);
+    const used = [...numbers.keys()].filter((ringIndex) => numbers[ringIndex]! > 0);
     out.varint(used.length);
-    for (const slot of used) {
-      out.varint(numbers[slot]!).varint(checks[slot]!).f32(p50[slot]!).f32(p99[slot]!);
+    for (const ringIndex of used) {
+      out
+        .varint(numbers[ringIndex]!)
+        .varint(checks[ringIndex]!)
+        .f32(p50[ringIndex]!)
+        .f32(p99[ringIndex]!);
     }
   }
 
@@ -101,11 +105,11 @@ export function createActivityCounters(nowMs: number) {
     }
     for (let left = input.varint(); left > 0 && !input.failed(); left--) {
       const number = input.varint();
-      const slot = number % minutesKept;
-      day.numbers[slot] = number;
-      day.checks[slot] = input.varint();
-      day.p50[slot] = input.f32();
-      day.p99[slot] = input.f32();
+      const ringIndex = number % minutesKept;
+      day.numbers[ringIndex] = number;
+      day.checks[ringIndex] = input.varint();
+      day.p50[ringIndex] = input.f32();
+      day.p99[ringIndex] = input.f32();
     }
     return true;
   }
@@ -127,15 +131,15 @@ export function createActivityCounters(nowMs: number) {
     },
     addMinute({ startMs: at, checks, p50, p99 }: MinuteFigures): void {
       const number = Math.floor(at / minuteMs);
-      const slot = number % minutesKept;
+      const ringIndex = number % minutesKept;
       if (checks > 0) changes++;
       // A timer that is early or late may end two samples in one minute.
-      const isSame = day.numbers[slot] === number;
-      day.numbers[slot] = number;
-      day.checks[slot] = checks + (isSame ? day.checks[slot]! : 0);
+      const isSame = day.numbers[ringIndex] === number;
+      day.numbers[ringIndex] = number;
+      day.checks[ringIndex] = checks + (isSame ? day.checks[ringIndex]! : 0);
       if (isSame && p50 === undefined) return;
-      day.p50[slot] = p50 ?? Number.NaN;
-      day.p99[slot] = p99 ?? Number.NaN;
+      day.p50[ringIndex] = p50 ?? Number.NaN;
+      day.p99[ringIndex] = p99 ?? Number.NaN;
     },
     /** Returns the counts since the counting began, at `startMs`. */
     inAll: (): CounterBucket & { readonly all: readonly Counted[] } => ({
@@ -164,11 +168,11 @@ export function createActivityCounters(nowMs: number) {
       const last = Math.floor(now / minuteMs) - 1;
       return Array.from({ length: minutesKept }, (_, i) => {
         const number = last - minutesKept + 1 + i;
-        const slot = number % minutesKept;
-        const isThere = day.numbers[slot] === number;
+        const ringIndex = number % minutesKept;
+        const isThere = day.numbers[ringIndex] === number;
         const timed = (values: Float32Array) =>
-          isThere && !Number.isNaN(values[slot]!) ? values[slot] : undefined;
-        const checks = isThere ? day.checks[slot]! : 0;
+          isThere && !Number.isNaN(values[ringIndex]!) ? values[ringIndex] : undefined;
+        const checks = isThere ? day.checks[ringIndex]! : 0;
         return { startMs: number * minuteMs, checks, p50: timed(day.p50), p99: timed(day.p99) };
       });
     },

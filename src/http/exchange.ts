@@ -13,7 +13,7 @@ import type { Caller } from './router.ts';
 
 interface ExchangeOptions {
   readonly wire: Wire;
-  readonly slot: RequestSlot;
+  readonly requestSlot: RequestSlot;
   readonly isHead: boolean;
   readonly limits: HttpLimits;
   /** Reply to checked head; never throws (a bad reply becomes a 500 there). */
@@ -103,7 +103,7 @@ export class Exchange implements Caller {
     this.#state = 'lingering';
     this.#delayedRefusal = reply;
     this.setDeadline(this.#options.limits.drainTimeoutMs, () => this.#cutOff());
-    this.#options.slot.drainBody(() => this.#cutOff());
+    this.#options.requestSlot.drainBody(() => this.#cutOff());
   }
 
   /** One deadline at a time: a second call replaces the first. */
@@ -162,7 +162,7 @@ export class Exchange implements Caller {
     this.#wire.writeStatus(head);
     if (this.#options.shouldClose()) this.#wire.writeHeader('Connection', 'close');
     sendWithBackpressure(this.#wire, parts, () => this.#finish());
-    if (!this.isOver) this.#options.slot.awaitReader(parts, () => this.#cutOff());
+    if (!this.isOver) this.#options.requestSlot.awaitReader(parts, () => this.#cutOff());
   }
 
   /**
@@ -176,7 +176,7 @@ export class Exchange implements Caller {
     this.#state = 'lingering';
     this.#sayEarly(head, reply);
     this.setDeadline(this.#options.limits.drainTimeoutMs, () => this.#close());
-    this.#options.slot.drainBody(() => this.#cutOff());
+    this.#options.requestSlot.drainBody(() => this.#cutOff());
   }
 
   #sayEarly(head: Head, reply: Reply): void {

@@ -50,14 +50,14 @@ const failures = {
 
 /** Deadlines are looked at so often: one may come so much later. */
 const sweepMs = 100;
-const slotsMax = 65_536;
+const itemsMax = 65_536;
 
 /**
- * Keeps numbered items that come and go thousands of times a second, each in a slot that its number
+ * Keeps numbered items that come and go thousands of times a second, each at an index that its number
  * names. A Map makes new tables all the while, and an old one that has outlived two collections keeps
  * everything alive that was in those that followed it.
  */
-export class NumberedSlots<Item> {
+export class NumberedItems<Item> {
   readonly #items: (Item | undefined)[] = [];
   /** The number of the present item, or of the last. */
   readonly #ids: number[] = [];
@@ -70,40 +70,40 @@ export class NumberedSlots<Item> {
 
   /** Adds an item under a number of its own, which does not come again for long. */
   add(make: (id: number) => Item): Item {
-    const slot = this.#free.pop() ?? this.#items.length;
-    const id = (this.#ids[slot] ?? slot) + slotsMax;
+    const index = this.#free.pop() ?? this.#items.length;
+    const id = (this.#ids[index] ?? index) + itemsMax;
     const item = make(id);
-    this.#ids[slot] = id;
-    this.#items[slot] = item;
+    this.#ids[index] = id;
+    this.#items[index] = item;
     this.#size++;
     return item;
   }
 
   /**
-   * Stores an item under a number that the other side chose. The slot is free, or nobody waits for its item any more.
+   * Stores an item under a number that the other side chose. Its index is free, or nobody waits for its item any more.
    */
   put(id: number, item: Item): void {
-    this.#ids[id % slotsMax] = id;
-    this.#items[id % slotsMax] = item;
+    this.#ids[id % itemsMax] = id;
+    this.#items[id % itemsMax] = item;
   }
 
   get(id: number): Item | undefined {
-    const slot = id % slotsMax;
-    return this.#ids[slot] === id ? this.#items[slot] : undefined;
+    const index = id % itemsMax;
+    return this.#ids[index] === id ? this.#items[index] : undefined;
   }
 
-  /** Frees the slot of an item that was added here. */
+  /** Frees the index of an item that was added here. */
   remove(id: number): void {
     if (this.get(id) === undefined) return;
     this.drop(id);
-    this.#free.push(id % slotsMax);
+    this.#free.push(id % itemsMax);
     this.#size--;
   }
 
   /** Forgets an item that was put. */
   drop(id: number): void {
-    const slot = id % slotsMax;
-    if (this.#ids[slot] === id) this.#items[slot] = undefined;
+    const index = id % itemsMax;
+    if (this.#ids[index] === id) this.#items[index] = undefined;
   }
 
   all(): Item[] {
@@ -113,8 +113,8 @@ export class NumberedSlots<Item> {
 
 export function createForwarder(options: ForwarderOptions) {
   const { port } = options;
-  const outstandingMax = Math.min(options.outstandingMax, slotsMax);
-  const waiting = new NumberedSlots<Waiting>();
+  const outstandingMax = Math.min(options.outstandingMax, itemsMax);
+  const waiting = new NumberedItems<Waiting>();
   const send = openBatch<ToOwner>(port, packToOwner, ({ id }) => finish(id, failures.internal));
   let isClosed = false;
   let sweep: Loop | undefined;
@@ -267,7 +267,7 @@ export interface ServeForwardedOptions {
 
 /** The number of requests at work is bounded by the front ends. */
 export function serveForwarded({ port, log, handle }: ServeForwardedOptions): void {
-  const working = new NumberedSlots<Work>();
+  const working = new NumberedItems<Work>();
   const send = openBatch<ToFront>(port, packToFront, ({ id }, error) => {
     log.error({ err: error }, 'a forwarded reply cannot cross');
     send({ id, failed: 'internal' });

@@ -448,14 +448,14 @@ export const consentUseKey = (accountId: string, clientId: string, origin: strin
   encodeKey(namespaces.consentUse, text(accountId), text(clientId), text(origin));
 export const consentUsePrefix = (): Key => encodeKey(namespaces.consentUse);
 
-/** 63 holder-hash:16 place:u8 — a site's request that waits; a holder has a few places for them. */
-export const consentTransactionKey = (holderHash: Uint8Array, place: number): Key =>
-  encodeKey(namespaces.consentTransaction, raw(holderHash), u8(place));
+/** 63 holder-hash:16 number:u8 — a site's request that waits; a holder has a few of them, numbered. */
+export const consentTransactionKey = (holderHash: Uint8Array, number: number): Key =>
+  encodeKey(namespaces.consentTransaction, raw(holderHash), u8(number));
 export const consentTransactionPrefix = (holderHash?: Uint8Array): Key =>
   encodeKey(namespaces.consentTransaction, ...(holderHash === undefined ? [] : [raw(holderHash)]));
 /** Undefined for a row of format 1, which had another key. */
 export function readConsentTransactionKey(key: Uint8Array) {
-  return key.length === 18 ? { holderHash: key.slice(1, 17), place: key[17]! } : undefined;
+  return key.length === 18 ? { holderHash: key.slice(1, 17), number: key[17]! } : undefined;
 }
 
 /** 64 hash:32 — by the SHA-256 of the code. */

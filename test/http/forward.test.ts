@@ -6,7 +6,7 @@ import { MessageChannel, Worker } from 'node:worker_threads';
 import { createLog } from '../../src/core/log.ts';
 import {
   createForwarder,
-  NumberedSlots,
+  NumberedItems,
   packToFront,
   packToOwner,
   type ServeForwardedOptions,
@@ -338,21 +338,21 @@ test('an answer that comes too late reaches nobody who took the place since', as
   assert.equal(both.forwarder.outstanding(), 0);
 });
 
-test('numbers of slots that are used again do not come again, and what left is not found', () => {
-  const slots = new NumberedSlots<{ id: number }>();
+test('numbers of items that are used again do not come again, and what left is not found', () => {
+  const items = new NumberedItems<{ id: number }>();
   const seen = new Set<number>();
   for (let i = 0; i < 1_000; i++) {
-    const [a, b] = [slots.add((id) => ({ id })), slots.add((id) => ({ id }))];
+    const [a, b] = [items.add((id) => ({ id })), items.add((id) => ({ id }))];
     for (const { id } of [a, b]) {
       assert.ok(!seen.has(id));
       seen.add(id);
     }
-    assert.equal(slots.get(a.id), a);
-    slots.remove(a.id);
-    slots.remove(a.id);
-    assert.equal(slots.get(a.id), undefined);
-    assert.deepEqual(slots.all(), [b]);
-    slots.remove(b.id);
+    assert.equal(items.get(a.id), a);
+    items.remove(a.id);
+    items.remove(a.id);
+    assert.equal(items.get(a.id), undefined);
+    assert.deepEqual(items.all(), [b]);
+    items.remove(b.id);
   }
-  assert.equal(slots.size, 0);
+  assert.equal(items.size, 0);
 });

@@ -10,8 +10,8 @@ import { seededRandom } from '../../src/core/random.ts';
 import { linkLifeMs } from '../../src/signon/people/links.ts';
 import {
   createRequestSeals,
+  requestsPerSession,
   sealLifeMs,
-  slotsPerSession,
   waitingMax,
   waitingPerNetworkMax,
 } from '../../src/signon/sites/authorization.ts';
@@ -104,14 +104,14 @@ test('a session has eight requests at most, also when they race, and the oldest 
   await using signon = await openSignon();
   const { transactions } = signon.authorization;
   const ids: string[] = [];
-  for (let i = 0; i < slotsPerSession; i++) {
+  for (let i = 0; i < requestsPerSession; i++) {
     const begun = await transactions.begin({ ...asked, query: queryFor(`s${i}`) }, 's1');
     assert.ok(begun.ok);
     ids.push(begun.value);
     const found = await transactions.find(begun.value, 's1');
     assert.equal(found?.request.state, `s${i}`);
   }
-  assert.equal(await rowsOf(signon), slotsPerSession);
+  assert.equal(await rowsOf(signon), requestsPerSession);
   const ninth = await transactions.begin(asked, 's1');
   assert.ok(ninth.ok);
   assert.equal(await transactions.find(ids[0]!, 's1'), undefined, 'the oldest');
@@ -119,10 +119,10 @@ test('a session has eight requests at most, also when they race, and the oldest 
   for (let round = 0; round < 20; round++) {
     await Promise.all(Array.from({ length: 10 }, () => transactions.begin(asked, 's1')));
   }
-  assert.equal(await rowsOf(signon), slotsPerSession);
+  assert.equal(await rowsOf(signon), requestsPerSession);
   const other = await transactions.begin(asked, 's2');
   assert.ok(other.ok);
-  assert.equal(await rowsOf(signon), slotsPerSession + 1);
+  assert.equal(await rowsOf(signon), requestsPerSession + 1);
 });
 
 test('a seal is used up by the first sign-in, whoever races', async () => {

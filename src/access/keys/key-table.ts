@@ -3,13 +3,13 @@
  * main thread), any number of readers, no locks.
  *
  *   header        word 0: rebuilds so far; its lowest bit names the cells in use
- *   cells A, B    open addressing, linear probing: 0 never used, −1 removed, else key slot + 1
- *   key slots     16 words each: hash (8) · account slot · generation · scopes · used · unused
+ *   cells A, B    open addressing, linear probing: 0 never used, −1 removed, else key row + 1
+ *   key rows      16 words each: hash (8) · account slot · generation · scopes · used · unused
  *
- * A slot's generation is odd while its key lives and only ever grows, so (slot, generation) names
+ * A row's generation is odd while its key lives and only ever grows, so (row, generation) names
  * one key for good: whoever remembers the pair notices in one load that the key is gone, even
- * when the slot serves another key by now. The writer bumps the generation before it touches
- * anything else of a slot; a reader loads it before and after the hash and believes only two
+ * when the row serves another key by now. The writer bumps the generation before it touches
+ * anything else of a row; a reader loads it before and after the hash and believes only two
  * equal odd values. Removed cells slow probing, so the writer copies the living into the other
  * half once removals and keys fill half the cells, and flips. A key that isn't found is believed
  * missing only if no flip came in between.
@@ -22,7 +22,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { hashKey, plainScopes } from './key-format.ts';
 
 const headerWords = 16;
-const slotWords = 16;
+const rowWords = 16;
 const hashWords = 8;
 const accountWord = 8;
 const generationWord = 9;
@@ -31,9 +31,9 @@ const usedWord = 11;
 /** Offset from `generationAt` of the word in which a reader notes that the key was used. */
 export const usedWordOffset = usedWord - generationWord;
 const removed = -1;
-/** A slot is retired before its generation could wrap: 2^30 reuses. */
+/** A row is retired before its generation could wrap: 2^30 reuses. */
 const generationMax = 0x7fff_fffe;
-/** More flips than this within one look-up can't happen: a flip takes as many revocations as there are slots. */
+/** More flips than this within one look-up can't happen: a flip takes as many revocations as there are rows. */
 const findAttemptsMax = 16;
 const keyCapacityMax = 2 ** 24;
 
@@ -47,14 +47,14 @@ export interface KeyTableHandle {
 interface Layout {
   readonly words: Int32Array;
   readonly cellCount: number;
-  readonly slotsAt: number;
+  readonly rowsAt: number;
 }
 
 export function createKeyTable(capacity: number) {
   if (!Number.isInteger(capacity) || capacity < 1 || capacity > keyCapacityMax) {
     throw new RangeError(`key capacity must be 1 to ${keyCapacityMax}`);
   }
-  const words = headerWords + 2 * cellCountFor(capacity) + capacity * slotWords;
+  const words = headerWords + 2 * cellCountFor(capacity) + capacity * rowWords;
   const handle = { buffer: new SharedArrayBuffer(words * 4), capacity };
   return createWriter(handle, layoutOf(handle));
 }
@@ -63,7 +63,7 @@ export type KeyTable = ReturnType<typeof createKeyTable>;
 
 /** `find` leaves what it found in the fields, so that a look-up allocates nothing. */
 export function openKeyTableReader(handle: KeyTableHandle) {
-  const { words, cellCount, slotsAt } = layoutOf(handle);
+  const { words, cellCount, rowsAt } = layoutOf(handle);
   const hash = hashBuffer();
   const mask = cellCount - 1;
 
@@ -74,7 +74,7 @@ export function openKeyTableReader(handle: KeyTableHandle) {
       const content = Atomics.load(words, cellsAt + cell);
       if (content === 0) return false;
       if (content === removed) continue;
-      const at = slotsAt + (content - 1) * slotWords;
+      const at = rowsAt + (content - 1) * rowWords;
       const generation = Atomics.load(words, at + generationWord);
       if ((generation & 1) === 0 || !sameHash(words, at, wanted)) continue;
       const accountSlot = Atomics.load(words, at + accountWord);
@@ -114,13 +114,13 @@ export function openKeyTableReader(handle: KeyTableHandle) {
 export type KeyTableReader = ReturnType<typeof openKeyTableReader>;
 
 function createWriter(handle: KeyTableHandle, layout: Layout) {
-  const { words, cellCount, slotsAt } = layout;
+  const { words, cellCount, rowsAt } = layout;
   const { capacity } = handle;
   const mask = cellCount - 1;
   const hash = hashBuffer();
-  /** Slots given back, at most `capacity` of them. */
-  const freeSlots: number[] = [];
-  let freshSlot = 0;
+  /** Rows given back, at most `capacity` of them. */
+  const freeRows: number[] = [];
+  let freshRow = 0;
   let size = 0;
   let cellsUsed = 0;
 
@@ -133,17 +133,17 @@ function createWriter(handle: KeyTableHandle, layout: Layout) {
       const content = words[start + cell]!;
       if (content === 0) return -1;
       if (content === removed) continue;
-      if (sameHash(words, slotsAt + (content - 1) * slotWords, hash.words)) return start + cell;
+      if (sameHash(words, rowsAt + (content - 1) * rowWords, hash.words)) return start + cell;
     }
     return -1;
   }
 
-  /** Puts a slot into the first cell of its run that holds no living key. */
-  function insertSlot(start: number, firstWord: number, slot: number): void {
+  /** Puts a row into the first cell of its run that holds no living key. */
+  function insertRow(start: number, firstWord: number, row: number): void {
     let cell = firstWord & mask;
     while (words[start + cell]! > 0) cell = (cell + 1) & mask;
     if (words[start + cell] === 0) cellsUsed++;
-    Atomics.store(words, start + cell, slot + 1);
+    Atomics.store(words, start + cell, row + 1);
   }
 
   /** Copies the living into the idle half and flips; readers of the old half notice the flip. */
@@ -154,7 +154,7 @@ function createWriter(handle: KeyTableHandle, layout: Layout) {
     cellsUsed = 0;
     for (let i = 0; i < cellCount; i++) {
       const content = words[from + i]!;
-      if (content > 0) insertSlot(to, words[slotsAt + (content - 1) * slotWords]!, content - 1);
+      if (content > 0) insertRow(to, words[rowsAt + (content - 1) * rowWords]!, content - 1);
     }
     Atomics.store(words, 0, (words[0]! + 1) | 0);
   }
@@ -169,21 +169,21 @@ function createWriter(handle: KeyTableHandle, layout: Layout) {
       hash.set(bytes);
       const existing = findCell();
       if (existing >= 0) {
-        const at = slotsAt + (words[existing]! - 1) * slotWords;
+        const at = rowsAt + (words[existing]! - 1) * rowWords;
         if (words[at + accountWord] === accountSlot) return ok(undefined);
         throw new Error('one key can not belong to two accounts');
       }
-      const slot = freeSlots.pop() ?? (freshSlot < capacity ? freshSlot++ : undefined);
-      if (slot === undefined) {
+      const row = freeRows.pop() ?? (freshRow < capacity ? freshRow++ : undefined);
+      if (row === undefined) {
         return fail('capacity_exceeded', `the key table is full: ${capacity} keys`);
       }
-      const at = slotsAt + slot * slotWords;
+      const at = rowsAt + row * rowWords;
       for (let i = 0; i < hashWords; i++) Atomics.store(words, at + i, hash.words[i]!);
       Atomics.store(words, at + accountWord, accountSlot);
       Atomics.store(words, at + scopesWord, scopes);
       Atomics.store(words, at + usedWord, 0);
       Atomics.store(words, at + generationWord, words[at + generationWord]! + 1);
-      insertSlot(cellsAt(), hash.words[0]!, slot);
+      insertRow(cellsAt(), hash.words[0]!, row);
       size++;
       if (cellsUsed > cellCount >> 1) rebuild();
       return ok(undefined);
@@ -193,19 +193,19 @@ function createWriter(handle: KeyTableHandle, layout: Layout) {
       hash.set(bytes);
       const cell = findCell();
       if (cell < 0) return false;
-      const slot = words[cell]! - 1;
-      const generationAt = slotsAt + slot * slotWords + generationWord;
+      const row = words[cell]! - 1;
+      const generationAt = rowsAt + row * rowWords + generationWord;
       const generation = words[generationAt]! + 1;
       Atomics.store(words, generationAt, generation);
       Atomics.store(words, cell, removed);
-      if (generation < generationMax) freeSlots.push(slot);
+      if (generation < generationMax) freeRows.push(row);
       size--;
       return true;
     },
     /** Returns the living keys that were used since the last call. */
     takeUsed() {
       const found: { hash: Uint8Array; accountSlot: number }[] = [];
-      for (let slot = 0, at = slotsAt; slot < freshSlot; slot++, at += slotWords) {
+      for (let row = 0, at = rowsAt; row < freshRow; row++, at += rowWords) {
         if (words[at + usedWord] === 0) continue;
         Atomics.store(words, at + usedWord, 0);
         if ((words[at + generationWord]! & 1) === 0) continue;
@@ -227,7 +227,7 @@ function layoutOf(handle: KeyTableHandle): Layout {
   return {
     words: new Int32Array(handle.buffer),
     cellCount,
-    slotsAt: headerWords + 2 * cellCount,
+    rowsAt: headerWords + 2 * cellCount,
   };
 }
 

@@ -48,7 +48,7 @@ interface AdmissionOptions extends LaneOptions {
 
 interface Begun {
   readonly exchange: Exchange;
-  readonly slot: RequestSlot;
+  readonly requestSlot: RequestSlot;
   readonly arrival: Arrival;
   readonly route: PlainRoute;
 }
@@ -129,12 +129,12 @@ export class Admission {
 
   /** Never throws. */
   admit(arrival: Arrival): void {
-    const slot = this.slots.open(arrival.clientIp);
+    const requestSlot = this.slots.open(arrival.clientIp);
     const { match, method } = arrival;
     const route = match?.resource.byMethod.get(method as never);
-    const exchange = this.#open(arrival, slot, route);
+    const exchange = this.#open(arrival, requestSlot, route);
     try {
-      const tooMany = this.#options.answerLimits.refusalOf(slot.networks(), route);
+      const tooMany = this.#options.answerLimits.refusalOf(requestSlot.networks(), route);
       if (tooMany !== undefined) {
         if (!exchange.isBodyRead) discardBody(arrival.wire, exchange);
         exchange.isLast = !this.#keepsRefused();
@@ -150,13 +150,14 @@ export class Admission {
         exchange.answer({ status: 204, headers: corsHeaders(match.resource) });
         return;
       }
-      const busy = slot.refusalOf(isProbe(route));
+      const busy = requestSlot.refusalOf(isProbe(route));
       const refusal = refusalOf(arrival, route, busy, this.#options.limits);
       if (refusal !== undefined) {
         if (!exchange.isBodyRead) discardBody(arrival.wire, exchange);
-        this.#sendRefusal(exchange, slot, arrival, refusal, busy);
-      } else if (route?.kind === 'stream') this.#receiveStream(exchange, slot, arrival, route);
-      else if (route?.kind === 'plain') this.#receivePlain(exchange, slot, arrival, route);
+        this.#sendRefusal(exchange, requestSlot, arrival, refusal, busy);
+      } else if (route?.kind === 'stream')
+        this.#receiveStream(exchange, requestSlot, arrival, route);
+      else if (route?.kind === 'plain') this.#receivePlain(exchange, requestSlot, arrival, route);
       else throw new Error('a hot route was reached by the slow lane');
     } catch (error) {
       this.#fail(exchange, arrival, error);
@@ -177,13 +178,13 @@ export class Admission {
     this.#refusedNow = 0;
   };
 
-  #open(arrival: Arrival, slot: RequestSlot, route: Route | undefined): Exchange {
+  #open(arrival: Arrival, requestSlot: RequestSlot, route: Route | undefined): Exchange {
     const { limits, clock, answerLimits, isClosing, shouldCheckReader, shouldEnd } = this.#options;
     const startMs = clock.monotonicMs();
     this.inFlight.enter();
     const exchange = new Exchange({
       wire: arrival.wire,
-      slot,
+      requestSlot,
       isHead: arrival.method === 'HEAD',
       limits,
       render: (reply) => this.#render(reply, arrival),
@@ -191,9 +192,9 @@ export class Admission {
       shouldCheckReader,
       shouldEnd,
       onOver: (status) => {
-        slot.leave();
+        requestSlot.leave();
         this.inFlight.leave();
-        answerLimits.answered(slot.networks(), route, status);
+        answerLimits.answered(requestSlot.networks(), route, status);
         this.#note(arrival, status, clock.monotonicMs() - startMs);
       },
     });
@@ -232,7 +233,7 @@ export class Admission {
   /** Refuses by the route for it, where the reader may be signed in and there is a place; else at once. */
   #sendRefusal(
     exchange: Exchange,
-    slot: RequestSlot,
+    requestSlot: RequestSlot,
     arrival: Arrival,
     what: Problem,
     busy: Problem | undefined,
@@ -246,7 +247,7 @@ export class Admission {
       return;
     }
     const headers = { ...arrival.headers, [problemHeader]: [JSON.stringify(what)] };
-    this.#runPlain(exchange, slot, { ...arrival, headers }, refused.route, emptyBody);
+    this.#runPlain(exchange, requestSlot, { ...arrival, headers }, refused.route, emptyBody);
   }
 
   #refuse(exchange: Exchange, arrival: Arrival, what: Problem): void {
@@ -289,15 +290,21 @@ export class Admission {
     this.#options.log.error({ err: error, path, ...logFieldsOf(arrival) }, message);
   }
 
-  #receivePlain(exchange: Exchange, slot: RequestSlot, arrival: Arrival, route: PlainRoute): void {
+  #receivePlain(
+    exchange: Exchange,
+    requestSlot: RequestSlot,
+    arrival: Arrival,
+    route: PlainRoute,
+  ): void {
     const bytesMax = route.bodyBytesMax ?? 0;
     if (bytesMax === 0 || !hasBody(arrival)) {
-      this.#runPlain(exchange, slot, arrival, route, emptyBody);
+      this.#runPlain(exchange, requestSlot, arrival, route, emptyBody);
       return;
     }
     exchange.isBodyRead = false;
     // A small body mostly comes with its head, in the same turn: only one that does not takes a slot.
-    if (this.#begun.push({ exchange, slot, arrival, route }) === 1) setImmediate(this.#admitBegun);
+    if (this.#begun.push({ exchange, requestSlot, arrival, route }) === 1)
+      setImmediate(this.#admitBegun);
     let share: BodyShare | undefined;
     // Spread into it, the common rules would cost a microsecond.
     const rules = {
@@ -305,19 +312,19 @@ export class Admission {
       declaredBytes: arrival.contentLength,
       refuse: (why: Problem) => this.#refuse(exchange, arrival, why),
       hold: (bytes: number) => {
-        share ??= this.#openShare(exchange, slot);
+        share ??= this.#openShare(exchange, requestSlot);
         return share.hold(bytes);
       },
     };
     collectBody(arrival.wire, exchange, rules, (body) => {
-      const busy = slot.refusalOf(isProbe(route));
+      const busy = requestSlot.refusalOf(isProbe(route));
       if (busy !== undefined) this.#refuse(exchange, arrival, busy);
-      else this.#runPlain(exchange, slot, arrival, route, body);
+      else this.#runPlain(exchange, requestSlot, arrival, route, body);
     });
   }
 
-  #openShare(exchange: Exchange, slot: RequestSlot): BodyShare {
-    const share = this.bodies.open(slot.networks());
+  #openShare(exchange: Exchange, requestSlot: RequestSlot): BodyShare {
+    const share = this.bodies.open(requestSlot.networks());
     exchange.onEnd(share.release);
     return share;
   }
@@ -326,10 +333,10 @@ export class Admission {
   readonly #admitBegun = (): void => {
     const begun = this.#begun;
     this.#begun = [];
-    for (const { exchange, slot, arrival, route } of begun) {
+    for (const { exchange, requestSlot, arrival, route } of begun) {
       if (exchange.isBodyRead || !exchange.isOpen) continue;
       // Only while it arrives: a place for the work is taken when there is something to work on.
-      slot.arrive(() => exchange.rejectEarly(this.#renderRefusal(arrival, evicted)));
+      requestSlot.arrive(() => exchange.rejectEarly(this.#renderRefusal(arrival, evicted)));
       const isLate = () => this.#refuse(exchange, arrival, late);
       watchBody(exchange, {
         ...this.#bodyRate(),
@@ -349,7 +356,7 @@ export class Admission {
 
   #runPlain(
     exchange: Exchange,
-    slot: RequestSlot,
+    requestSlot: RequestSlot,
     arrival: Arrival,
     route: PlainRoute,
     body: Uint8Array,
@@ -365,7 +372,7 @@ export class Admission {
       exchange.answer(outcome);
       return;
     }
-    if (exchange.isOpen) slot.work(isProbe(route));
+    if (exchange.isOpen) requestSlot.work(isProbe(route));
     exchange.setDeadline(route.timeoutMs ?? this.#options.limits.handlerTimeoutMs, () => {
       const facts = { path: route.path, ...logFieldsOf(arrival) };
       this.#options.log.error(facts, 'a handler missed its deadline');
@@ -383,11 +390,11 @@ export class Admission {
 
   #receiveStream(
     exchange: Exchange,
-    slot: RequestSlot,
+    requestSlot: RequestSlot,
     arrival: Arrival,
     route: StreamRoute,
   ): void {
-    slot.work(false);
+    requestSlot.work(false);
     exchange.isBodyRead = !hasBody(arrival);
     const body = streamBody(arrival.wire, exchange, {
       ...this.#intakeRules(exchange, arrival, route.bodyBytesMax),

@@ -220,10 +220,10 @@ export class RequestSlot {
   /** @param parts what is held until it is read */
   awaitReader(parts: readonly Uint8Array[], evict: () => void): void {
     const networks = this.networks();
-    const leavePlace = this.#slots.unread.take(networks, evict);
+    const leaveSlot = this.#slots.unread.take(networks, evict);
     const letGo = this.#slots.unreadBytes.take(networks.client, parts, evict);
     this.#move(() => {
-      leavePlace();
+      leaveSlot();
       letGo();
     });
   }

@@ -53,7 +53,7 @@ export function createArena(nodes: Int32Array) {
   const tags = new Uint32Array(new SharedArrayBuffer(tagWordsOf(limit) * 4));
   const bins = new Int32Array(BIN_COUNT);
   const binMap = new Int32Array(BIN_MAP_WORDS);
-  // Granule 0 is never handed out: a slot with offset 0 means nothing.
+  // Granule 0 is never handed out: a link with offset 0 means nothing.
   let top = 1;
   let live = 0;
   /** The free blocks, each for itself, hold so many nodes of the largest size. An allocation takes one of them at most. */

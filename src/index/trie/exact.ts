@@ -17,21 +17,21 @@ import {
   ROOT_BITS,
 } from './layout.ts';
 import type { IndexMemory } from './memory.ts';
-import { coverPartOffset, depthOf, pathPartOffset, slotOffset } from './nodes.ts';
+import { coverPartOffset, depthOf, linkOffset, pathPartOffset } from './nodes.ts';
 
 /** Offset of the root cell of an address. */
 export function rootCell(family: 4 | 6, words: Uint32Array): number {
   return (family === 4 ? 0 : ROOT_6) + ((words[0]! >>> ROOT_BITS) << 1);
 }
 
-export function leafEntry(keys: Int32Array, family: 4 | 6, slot: number): number {
-  return family === 4 ? slot & ENTRY_MASK : keys[(slot & KEY_MASK) * KEY_WORDS + KEY_ENTRY]!;
+export function leafEntry(keys: Int32Array, family: 4 | 6, link: number): number {
+  return family === 4 ? link & ENTRY_MASK : keys[(link & KEY_MASK) * KEY_WORDS + KEY_ENTRY]!;
 }
 
 /** Most specific cover of a byte in a node with or without a cover part. */
-export function nodeCover(memory: IndexMemory, slot: number, byte: number): number {
-  if ((slot & COVER_FLAG) === 0) return 0;
-  const part = coverPartOffset(memory, slot);
+export function nodeCover(memory: IndexMemory, link: number, byte: number): number {
+  if ((link & COVER_FLAG) === 0) return 0;
+  const part = coverPartOffset(memory, link);
   const word = byte >>> 5;
   const upTo = memory.nodes[part + word]! & (-1 >>> (31 - (byte & 31)));
   const rank = memory.nodeBytes[((part + BITMAP_WORDS) << 2) + word]! + popcount(upTo);
@@ -41,11 +41,11 @@ export function nodeCover(memory: IndexMemory, slot: number, byte: number): numb
 /** Leading bits that `words` shares with the path of a node, at most `limit`. */
 export function pathBits(
   nodes: Int32Array,
-  slot: number,
+  link: number,
   words: Uint32Array,
   limit: number,
 ): number {
-  const path = pathPartOffset(slot);
+  const path = pathPartOffset(link);
   for (let word = 0; word << 5 < limit; word++) {
     const difference = (nodes[path + word]! ^ words[word]!) & ~hostMask(limit - (word << 5));
     if (difference !== 0) return (word << 5) + Math.clz32(difference);
@@ -71,23 +71,23 @@ export function exactEntry(memory: IndexMemory, { family, words, length }: Index
     const cover = coverUpTo(rows, root[cell + 1]!, length);
     return cover !== 0 && lengthOf(rows, cover) === length ? cover : 0;
   }
-  let slot = root[cell]!;
+  let link = root[cell]!;
   let depth = ROOT_BITS;
-  while (slot > 0) {
-    depth = depthOf(nodes, slot, depth);
+  while (link > 0) {
+    depth = depthOf(nodes, link, depth);
     if (depth > length) return 0;
-    if ((slot & PATH_FLAG) !== 0 && pathBits(nodes, slot, words, depth) < depth) return 0;
+    if ((link & PATH_FLAG) !== 0 && pathBits(nodes, link, words, depth) < depth) return 0;
     if (length - depth < 8) {
-      const cover = coverUpTo(rows, nodeCover(memory, slot, byteAt(words, depth)), length);
+      const cover = coverUpTo(rows, nodeCover(memory, link, byteAt(words, depth)), length);
       return cover !== 0 && lengthOf(rows, cover) === length ? cover : 0;
     }
-    const at = slotOffset(memory, slot, byteAt(words, depth));
+    const at = linkOffset(memory, link, byteAt(words, depth));
     if (at === 0) return 0;
-    slot = nodes[at]!;
+    link = nodes[at]!;
     depth += 8;
   }
-  if (slot === 0) return 0;
-  const entry = leafEntry(keys, family, slot);
+  if (link === 0) return 0;
+  const entry = leafEntry(keys, family, link);
   return lengthOf(rows, entry) === length && hasWords(memory, family, entry, words) ? entry : 0;
 }
 

@@ -2,7 +2,7 @@
  * Puts entries into the trie. Writer only.
  *
  * A change builds the new node next to the old one and publishes it with one `Atomics.store` of the
- * slot that leads to it; nodes above stay where they are. What is replaced goes to the retired list
+ * link that leads to it; nodes above stay where they are. What is replaced goes to the retired list
  * after that store. A change makes at most a handful of nodes (`CHANGE_WORDS_MAX`), so the caller
  * can make sure of the room before anything is touched.
  */
@@ -14,7 +14,7 @@ import type { RetiredNodes, WriterEpoch } from './epochs.ts';
 import { addCover, leafEntry, type Positions, pathBits, rootCell } from './exact.ts';
 import { NODE_WORDS_MAX, OFFSET_MASK, PATH_FLAG, ROOT_6, ROOT_BITS, WILD_SHIFT } from './layout.ts';
 import type { IndexMemory } from './memory.ts';
-import { depthOf, type Nodes, pathPartOffset, slotOffset } from './nodes.ts';
+import { depthOf, linkOffset, type Nodes, pathPartOffset } from './nodes.ts';
 
 /** Words that one change can allocate at most: two large copies and some nodes of two items. */
 export const CHANGE_WORDS_MAX = 4 * NODE_WORDS_MAX;
@@ -44,8 +44,8 @@ export function nodePositions(covers: Int32Array, depth: number): Positions {
 }
 
 /** To be called after the store that took the node out of the trie. */
-export function retire({ retired, nodesOf }: TrieTools, slot: number): void {
-  retired.add(slot & OFFSET_MASK, nodesOf.wordsOf(slot));
+export function retire({ retired, nodesOf }: TrieTools, link: number): void {
+  retired.add(link & OFFSET_MASK, nodesOf.wordsOf(link));
 }
 
 /** The returned function publishes an entry whose row is complete and whose prefix is valid and not in the trie. */
@@ -57,10 +57,10 @@ export function createInsert(tools: TrieTools): (prefix: IndexPrefix, entry: num
   const otherWords = new Uint32Array(4);
 
   /** Copy of an unpublished or published node with one more cover. */
-  function withCover(slot: number, depth: number, byte: number, entry: number): number {
-    nodesOf.readCovers(slot, covers);
+  function withCover(link: number, depth: number, byte: number, entry: number): number {
+    nodesOf.readCovers(link, covers);
     addCover(rows, nodePositions(covers, depth), byte, entry, epoch.fence);
-    return nodesOf.withCovers(slot, covers);
+    return nodesOf.withCovers(link, covers);
   }
 
   /** A node of two entries that share the first `depth` bits at least; `a` and `b` are masked. */
@@ -72,42 +72,42 @@ export function createInsert(tools: TrieTools): (prefix: IndexPrefix, entry: num
     const bare = nodesOf.empty(at, at > depth ? words : undefined);
     const byteA = byteAt(words, at);
     const byteB = byteAt(otherWords, at);
-    const isSlotA = lengthOf(rows, a) - at >= 8;
-    const isSlotB = lengthOf(rows, b) - at >= 8;
-    const one = isSlotA
-      ? nodesOf.withSlot(bare, byteA, leafOf(rows, family, a))
+    const isLinkA = lengthOf(rows, a) - at >= 8;
+    const isLinkB = lengthOf(rows, b) - at >= 8;
+    const one = isLinkA
+      ? nodesOf.withLink(bare, byteA, leafOf(rows, family, a))
       : withCover(bare, at, byteA, a);
     nodesOf.discard(bare);
-    const two = isSlotB
-      ? nodesOf.withSlot(one, byteB, leafOf(rows, family, b))
+    const two = isLinkB
+      ? nodesOf.withLink(one, byteB, leafOf(rows, family, b))
       : withCover(one, at, byteB, b);
     return replaced(one, two);
   }
 
   /** Discards an unpublished node that a copy stands for. */
-  function replaced(slot: number, by: number): number {
-    nodesOf.discard(slot);
+  function replaced(link: number, by: number): number {
+    nodesOf.discard(link);
     return by;
   }
 
-  /** A node above `slot`, whose path leaves that of `prefix` at bit `shared`. */
+  /** A node above `link`, whose path leaves that of `prefix` at bit `shared`. */
   function split(
     prefix: IndexPrefix,
-    slot: number,
+    link: number,
     depth: number,
     shared: number,
     entry: number,
   ): number {
     const at = shared & ~7;
-    const path = pathPartOffset(slot);
+    const path = pathPartOffset(link);
     for (let word = 0; word < 4; word++) otherWords[word] = nodes[path + word]!;
     const bare = nodesOf.empty(at, at > depth ? otherWords : undefined);
-    const one = replaced(bare, nodesOf.withSlot(bare, byteAt(otherWords, at), slot));
+    const one = replaced(bare, nodesOf.withLink(bare, byteAt(otherWords, at), link));
     const byte = byteAt(prefix.words, at);
     const two =
       prefix.length - at < 8
         ? withCover(one, at, byte, entry)
-        : nodesOf.withSlot(one, byte, leafOf(rows, prefix.family, entry));
+        : nodesOf.withLink(one, byte, leafOf(rows, prefix.family, entry));
     return replaced(one, two);
   }
 
@@ -124,32 +124,32 @@ export function createInsert(tools: TrieTools): (prefix: IndexPrefix, entry: num
     let depth = ROOT_BITS;
     // Each turn goes at least eight bits down.
     for (;;) {
-      const slot = holder[at]!;
-      if (slot === 0) {
+      const link = holder[at]!;
+      if (link === 0) {
         Atomics.store(holder, at, leafOf(rows, family, entry));
         return;
       }
-      if (slot < 0) {
-        Atomics.store(holder, at, pair(family, depth, leafEntry(keys, family, slot), entry));
+      if (link < 0) {
+        Atomics.store(holder, at, pair(family, depth, leafEntry(keys, family, link), entry));
         return;
       }
-      const nodeDepth = depthOf(nodes, slot, depth);
-      if ((slot & PATH_FLAG) !== 0) {
-        const shared = pathBits(nodes, slot, prefix.words, Math.min(length, nodeDepth));
+      const nodeDepth = depthOf(nodes, link, depth);
+      if ((link & PATH_FLAG) !== 0) {
+        const shared = pathBits(nodes, link, prefix.words, Math.min(length, nodeDepth));
         if (shared < nodeDepth) {
-          Atomics.store(holder, at, split(prefix, slot, depth, shared, entry));
+          Atomics.store(holder, at, split(prefix, link, depth, shared, entry));
           return;
         }
       }
       const byte = byteAt(prefix.words, nodeDepth);
       const isCover = length - nodeDepth < 8;
-      const child = isCover ? 0 : slotOffset(memory, slot, byte);
+      const child = isCover ? 0 : linkOffset(memory, link, byte);
       if (child === 0) {
         const copy = isCover
-          ? withCover(slot, nodeDepth, byte, entry)
-          : nodesOf.withSlot(slot, byte, leafOf(rows, family, entry));
+          ? withCover(link, nodeDepth, byte, entry)
+          : nodesOf.withLink(link, byte, leafOf(rows, family, entry));
         Atomics.store(holder, at, copy);
-        retire(tools, slot);
+        retire(tools, link);
         return;
       }
       holder = nodes;

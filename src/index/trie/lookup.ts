@@ -34,20 +34,20 @@ export const LOOKUPS_MAX = 64;
 
 export function createLookup(memory: IndexMemory) {
   const { root, nodes, nodeBytes, keys, rows } = memory;
-  /** Way down: slots of nodes with covers (or the covers, for `covering`), and their bytes. */
+  /** Way down: links of nodes with covers (or the covers, for `covering`), and their bytes. */
   const met = new Int32Array(NODE_LEVELS_MAX + 2);
   const metBytes = new Int32Array(NODE_LEVELS_MAX + 2);
-  /** The slots at which many look-ups stand. */
-  const slots = new Int32Array(LOOKUPS_MAX);
+  /** The links at which many look-ups stand. */
+  const links = new Int32Array(LOOKUPS_MAX);
 
   /** Most specific cover of a byte in a node with a cover part. */
-  function coverAt(slot: number, byte: number): number {
-    const node = slot & OFFSET_MASK;
+  function coverAt(link: number, byte: number): number {
+    const node = link & OFFSET_MASK;
     const ranks = (node + BITMAP_WORDS) << 2;
     const part =
       node +
       RANKED_WORDS +
-      ((slot & PATH_FLAG) === 0 ? 0 : PATH_WORDS) +
+      ((link & PATH_FLAG) === 0 ? 0 : PATH_WORDS) +
       nodeBytes[ranks + BITMAP_WORDS - 1]! +
       popcount(nodes[node + BITMAP_WORDS - 1]!);
     const word = byte >>> 5;
@@ -57,43 +57,43 @@ export function createLookup(memory: IndexMemory) {
     return nodes[part + COVER_WORDS - 1 + rank]!;
   }
 
-  /** The slot of a byte; `slots` is the offset of the node's first slot. */
-  function slotAt(node: number, slots: number, byte: number): number {
+  /** The link of a byte; `links` is the offset of the node's first link. */
+  function linkAt(node: number, links: number, byte: number): number {
     const word = byte >>> 5;
     const bits = nodes[node + word]!;
     const bit = 1 << (byte & 31);
     if ((bits & bit) === 0) return 0;
     const rank = nodeBytes[((node + BITMAP_WORDS) << 2) + word]!;
-    return nodes[slots + rank + popcount(bits & (bit - 1))]!;
+    return nodes[links + rank + popcount(bits & (bit - 1))]!;
   }
 
   /** Number of the most specific entry that covers the address; 0 = none. */
   function find4(address: number): number {
     const cell = (address >>> 16) << 1;
-    // The slots passed: of a node at depth 16, of one at depth 24.
+    // The links passed: of a node at depth 16, of one at depth 24.
     let upper = 0;
     let lower = 0;
-    let slot = root[cell]!;
-    if (slot > 0 && (slot & PATH_FLAG) === 0) {
-      upper = slot;
-      const node = slot & OFFSET_MASK;
-      slot = slotAt(node, node + RANKED_WORDS, (address >>> 8) & 255);
+    let link = root[cell]!;
+    if (link > 0 && (link & PATH_FLAG) === 0) {
+      upper = link;
+      const node = link & OFFSET_MASK;
+      link = linkAt(node, node + RANKED_WORDS, (address >>> 8) & 255);
     }
-    if (slot > 0) {
-      const node = slot & OFFSET_MASK;
-      let slots = node + RANKED_WORDS;
-      const skips = (slot & PATH_FLAG) !== 0;
-      if (skips) slots += PATH_WORDS;
-      if (!skips || (address ^ nodes[slots - PATH_WORDS]!) >>> 8 === 0) {
-        lower = slot;
-        slot = slotAt(node, slots, address & 255);
+    if (link > 0) {
+      const node = link & OFFSET_MASK;
+      let links = node + RANKED_WORDS;
+      const skips = (link & PATH_FLAG) !== 0;
+      if (skips) links += PATH_WORDS;
+      if (!skips || (address ^ nodes[links - PATH_WORDS]!) >>> 8 === 0) {
+        lower = link;
+        link = linkAt(node, links, address & 255);
         // All 32 bits are decided: a leaf here is the address itself.
-        if (slot !== 0) return slot & ENTRY_MASK;
+        if (link !== 0) return link & ENTRY_MASK;
       }
-    } else if (slot !== 0) {
-      const entry = slot & ENTRY_MASK;
+    } else if (link !== 0) {
+      const entry = link & ENTRY_MASK;
       const key = rows[(entry << ROW_SHIFT) + KEY]!;
-      if ((address ^ key) >>> ((slot >>> WILD_SHIFT) & 31) === 0) return entry;
+      if ((address ^ key) >>> ((link >>> WILD_SHIFT) & 31) === 0) return entry;
     }
     if ((lower & COVER_FLAG) !== 0) {
       const cover = coverAt(lower, address & 255);
@@ -131,31 +131,31 @@ export function createLookup(memory: IndexMemory) {
   /** As `find4`; big-endian words. */
   function find6(w0: number, w1: number, w2: number, w3: number): number {
     const cell = ROOT_6 + ((w0 >>> 16) << 1);
-    let slot = root[cell]!;
+    let link = root[cell]!;
     let depth = 16;
     let levels = 0;
-    while (slot > 0) {
-      const node = slot & OFFSET_MASK;
-      let slots = node + RANKED_WORDS;
-      if ((slot & PATH_FLAG) !== 0) {
-        depth = nodes[slots + PATH_WORDS - 1]! & 255;
-        if (!matches(nodes, slots, depth, w0, w1, w2, w3)) {
-          slot = 0;
+    while (link > 0) {
+      const node = link & OFFSET_MASK;
+      let links = node + RANKED_WORDS;
+      if ((link & PATH_FLAG) !== 0) {
+        depth = nodes[links + PATH_WORDS - 1]! & 255;
+        if (!matches(nodes, links, depth, w0, w1, w2, w3)) {
+          link = 0;
           break;
         }
-        slots += PATH_WORDS;
+        links += PATH_WORDS;
       }
       const word = depth < 64 ? (depth < 32 ? w0 : w1) : depth < 96 ? w2 : w3;
       const byte = (word >>> (24 - (depth & 24))) & 255;
-      if ((slot & COVER_FLAG) !== 0) {
-        met[levels] = slot;
+      if ((link & COVER_FLAG) !== 0) {
+        met[levels] = link;
         metBytes[levels++] = byte;
       }
-      slot = slotAt(node, slots, byte);
+      link = linkAt(node, links, byte);
       depth += 8;
     }
-    if (slot !== 0) {
-      const block = (slot & KEY_MASK) * KEY_WORDS;
+    if (link !== 0) {
+      const block = (link & KEY_MASK) * KEY_WORDS;
       if (matches(keys, block, keys[block + KEY_LENGTH]!, w0, w1, w2, w3)) {
         return keys[block + KEY_ENTRY]!;
       }
@@ -187,25 +187,25 @@ export function createLookup(memory: IndexMemory) {
    */
   function covering4(address: number, out: Int32Array): number {
     const cell = (address >>> 16) << 1;
-    let slot = root[cell]!;
+    let link = root[cell]!;
     let levels = 1;
     met[0] = root[cell + 1]!;
-    for (let shift = 8; slot > 0 && shift >= 0; shift -= 8) {
-      const node = slot & OFFSET_MASK;
-      let slots = node + RANKED_WORDS;
-      if ((slot & PATH_FLAG) !== 0) {
-        if ((address ^ nodes[slots]!) >>> 8 !== 0) return collect(levels, out);
-        slots += PATH_WORDS;
+    for (let shift = 8; link > 0 && shift >= 0; shift -= 8) {
+      const node = link & OFFSET_MASK;
+      let links = node + RANKED_WORDS;
+      if ((link & PATH_FLAG) !== 0) {
+        if ((address ^ nodes[links]!) >>> 8 !== 0) return collect(levels, out);
+        links += PATH_WORDS;
         shift = 0;
       }
       const byte = (address >>> shift) & 255;
-      if ((slot & COVER_FLAG) !== 0) met[levels++] = coverAt(slot, byte);
-      slot = slotAt(node, slots, byte);
+      if ((link & COVER_FLAG) !== 0) met[levels++] = coverAt(link, byte);
+      link = linkAt(node, links, byte);
     }
-    if (slot !== 0) {
-      const entry = slot & ENTRY_MASK;
+    if (link !== 0) {
+      const entry = link & ENTRY_MASK;
       const key = rows[(entry << ROW_SHIFT) + KEY]!;
-      if ((address ^ key) >>> ((slot >>> WILD_SHIFT) & 31) === 0) met[levels++] = entry;
+      if ((address ^ key) >>> ((link >>> WILD_SHIFT) & 31) === 0) met[levels++] = entry;
     }
     return collect(levels, out);
   }
@@ -219,57 +219,57 @@ export function createLookup(memory: IndexMemory) {
   function sole4(addresses: Uint32Array, count: number, out: Int32Array): void {
     for (let i = 0; i < count; i++) {
       const cell = (addresses[i]! >>> 16) << 1;
-      slots[i] = root[cell]!;
+      links[i] = root[cell]!;
       out[i] = root[cell + 1]!;
     }
     for (let i = 0; i < count; i++) {
-      const slot = slots[i]!;
-      if (slot <= 0 || (slot & PATH_FLAG) !== 0) continue;
-      out[i]! |= slot & COVER_FLAG;
-      const node = slot & OFFSET_MASK;
-      slots[i] = slotAt(node, node + RANKED_WORDS, (addresses[i]! >>> 8) & 255);
+      const link = links[i]!;
+      if (link <= 0 || (link & PATH_FLAG) !== 0) continue;
+      out[i]! |= link & COVER_FLAG;
+      const node = link & OFFSET_MASK;
+      links[i] = linkAt(node, node + RANKED_WORDS, (addresses[i]! >>> 8) & 255);
     }
     for (let i = 0; i < count; i++) {
-      const slot = slots[i]!;
-      if (slot <= 0) continue;
-      out[i]! |= slot & COVER_FLAG;
-      const node = slot & OFFSET_MASK;
+      const link = links[i]!;
+      if (link <= 0) continue;
+      out[i]! |= link & COVER_FLAG;
+      const node = link & OFFSET_MASK;
       const start = node + RANKED_WORDS;
-      if ((slot & PATH_FLAG) === 0) slots[i] = slotAt(node, start, addresses[i]! & 255);
-      else if ((addresses[i]! ^ nodes[start]!) >>> 8 !== 0) slots[i] = 0;
-      else slots[i] = slotAt(node, start + PATH_WORDS, addresses[i]! & 255);
+      if ((link & PATH_FLAG) === 0) links[i] = linkAt(node, start, addresses[i]! & 255);
+      else if ((addresses[i]! ^ nodes[start]!) >>> 8 !== 0) links[i] = 0;
+      else links[i] = linkAt(node, start + PATH_WORDS, addresses[i]! & 255);
     }
     for (let i = 0; i < count; i++) {
-      const slot = slots[i]!;
-      const row = (slot & ENTRY_MASK) << ROW_SHIFT;
-      const differs = (addresses[i]! ^ rows[row + KEY]!) >>> ((slot >>> WILD_SHIFT) & 31) !== 0;
+      const link = links[i]!;
+      const row = (link & ENTRY_MASK) << ROW_SHIFT;
+      const differs = (addresses[i]! ^ rows[row + KEY]!) >>> ((link >>> WILD_SHIFT) & 31) !== 0;
       if (out[i] !== 0) out[i] = -1;
-      else out[i] = differs ? 0 : slot & ENTRY_MASK;
+      else out[i] = differs ? 0 : link & ENTRY_MASK;
     }
   }
 
   function covering6(w0: number, w1: number, w2: number, w3: number, out: Int32Array): number {
     const cell = ROOT_6 + ((w0 >>> 16) << 1);
-    let slot = root[cell]!;
+    let link = root[cell]!;
     let levels = 1;
     met[0] = root[cell + 1]!;
     let depth = 16;
-    while (slot > 0) {
-      const node = slot & OFFSET_MASK;
-      let slots = node + RANKED_WORDS;
-      if ((slot & PATH_FLAG) !== 0) {
-        depth = nodes[slots + PATH_WORDS - 1]! & 255;
-        if (!matches(nodes, slots, depth, w0, w1, w2, w3)) return collect(levels, out);
-        slots += PATH_WORDS;
+    while (link > 0) {
+      const node = link & OFFSET_MASK;
+      let links = node + RANKED_WORDS;
+      if ((link & PATH_FLAG) !== 0) {
+        depth = nodes[links + PATH_WORDS - 1]! & 255;
+        if (!matches(nodes, links, depth, w0, w1, w2, w3)) return collect(levels, out);
+        links += PATH_WORDS;
       }
       const word = depth < 64 ? (depth < 32 ? w0 : w1) : depth < 96 ? w2 : w3;
       const byte = (word >>> (24 - (depth & 24))) & 255;
-      if ((slot & COVER_FLAG) !== 0) met[levels++] = coverAt(slot, byte);
-      slot = slotAt(node, slots, byte);
+      if ((link & COVER_FLAG) !== 0) met[levels++] = coverAt(link, byte);
+      link = linkAt(node, links, byte);
       depth += 8;
     }
-    if (slot !== 0) {
-      const block = (slot & KEY_MASK) * KEY_WORDS;
+    if (link !== 0) {
+      const block = (link & KEY_MASK) * KEY_WORDS;
       if (matches(keys, block, keys[block + KEY_LENGTH]!, w0, w1, w2, w3)) {
         met[levels++] = keys[block + KEY_ENTRY]!;
       }

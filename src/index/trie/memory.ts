@@ -66,7 +66,7 @@ const HELD_BYTES = 64 << 20;
 
 /**
  * Node bytes that hold `entriesMax` of the costliest entries: 64 (two IPv6 prefixes in a node
- * of two lines), a slot in the node above, and a quarter for fragmentation.
+ * of two lines), a link in the node above, and a quarter for fragmentation.
  */
 export function nodeBytesFor(entriesMax: number): number {
   return Math.min(NODE_BYTES_MAX, HELD_BYTES + entriesMax * 88);

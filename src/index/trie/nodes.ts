@@ -1,6 +1,6 @@
 /**
  * Node blocks as the writer makes them: each function copies a node with one difference into a
- * new block and returns its slot; the old block is untouched, since readers may be in it.
+ * new block and returns its link; the old block is untouched, since readers may be in it.
  * Nothing here publishes. layout.ts draws the block.
  */
 
@@ -20,38 +20,38 @@ import type { IndexMemory } from './memory.ts';
 
 const LAST = BITMAP_WORDS - 1;
 
-export function slotsOffset(slot: number): number {
-  return (slot & OFFSET_MASK) + RANKED_WORDS + ((slot & PATH_FLAG) === 0 ? 0 : PATH_WORDS);
+export function linksOffset(link: number): number {
+  return (link & OFFSET_MASK) + RANKED_WORDS + ((link & PATH_FLAG) === 0 ? 0 : PATH_WORDS);
 }
 
-export function slotCount({ nodes, nodeBytes }: IndexMemory, slot: number): number {
-  const node = slot & OFFSET_MASK;
+export function linkCount({ nodes, nodeBytes }: IndexMemory, link: number): number {
+  const node = link & OFFSET_MASK;
   return nodeBytes[((node + BITMAP_WORDS) << 2) + LAST]! + popcount(nodes[node + LAST]!);
 }
 
-/** Offset of the cover part, if the node has one: where the slots end. */
-export function coverPartOffset(memory: IndexMemory, slot: number): number {
-  return slotsOffset(slot) + slotCount(memory, slot);
+/** Offset of the cover part, if the node has one: where the links end. */
+export function coverPartOffset(memory: IndexMemory, link: number): number {
+  return linksOffset(link) + linkCount(memory, link);
 }
 
 /** Offset of the path part, if the node has one. */
-export function pathPartOffset(slot: number): number {
-  return (slot & OFFSET_MASK) + RANKED_WORDS;
+export function pathPartOffset(link: number): number {
+  return (link & OFFSET_MASK) + RANKED_WORDS;
 }
 
-/** Depth of a node that its slot places at `depth` at least. */
-export function depthOf(nodes: Int32Array, slot: number, depth: number): number {
-  return (slot & PATH_FLAG) === 0 ? depth : nodes[pathPartOffset(slot) + PATH_WORDS - 1]! & 255;
+/** Depth of a node that its link places at `depth` at least. */
+export function depthOf(nodes: Int32Array, link: number, depth: number): number {
+  return (link & PATH_FLAG) === 0 ? depth : nodes[pathPartOffset(link) + PATH_WORDS - 1]! & 255;
 }
 
-/** Offset of the slot word of a byte, or 0 when the node has none for it. */
-export function slotOffset(memory: IndexMemory, slot: number, byte: number): number {
-  const node = slot & OFFSET_MASK;
+/** Offset of the link word of a byte, or 0 when the node has none for it. */
+export function linkOffset(memory: IndexMemory, link: number, byte: number): number {
+  const node = link & OFFSET_MASK;
   const bits = memory.nodes[node + (byte >>> 5)]!;
   const bit = 1 << (byte & 31);
   if ((bits & bit) === 0) return 0;
   const rank = memory.nodeBytes[((node + BITMAP_WORDS) << 2) + (byte >>> 5)]!;
-  return slotsOffset(slot) + rank + popcount(bits & (bit - 1));
+  return linksOffset(link) + rank + popcount(bits & (bit - 1));
 }
 
 export function createNodes(memory: IndexMemory, arena: Arena) {
@@ -64,13 +64,13 @@ export function createNodes(memory: IndexMemory, arena: Arena) {
     return node;
   }
 
-  function coverWords(slot: number): number {
-    if ((slot & COVER_FLAG) === 0) return 0;
-    return COVER_WORDS + nodes[coverPartOffset(memory, slot) + COVER_WORDS - 1]!;
+  function coverWords(link: number): number {
+    if ((link & COVER_FLAG) === 0) return 0;
+    return COVER_WORDS + nodes[coverPartOffset(memory, link) + COVER_WORDS - 1]!;
   }
 
-  function wordsOf(slot: number): number {
-    return coverPartOffset(memory, slot) - (slot & OFFSET_MASK) + coverWords(slot);
+  function wordsOf(link: number): number {
+    return coverPartOffset(memory, link) - (link & OFFSET_MASK) + coverWords(link);
   }
 
   /** Short copies: a loop beats the call of `copyWithin`. */
@@ -99,7 +99,7 @@ export function createNodes(memory: IndexMemory, arena: Arena) {
     nodes[part + PATH_WORDS - 1]! |= depth;
   }
 
-  /** A node without slots or covers; with a path part when `path` is given. */
+  /** A node without links or covers; with a path part when `path` is given. */
   function empty(depth: number, path: Uint32Array | undefined): number {
     const node = allocate(RANKED_WORDS + (path === undefined ? 0 : PATH_WORDS));
     clear(node, RANKED_WORDS);
@@ -108,11 +108,11 @@ export function createNodes(memory: IndexMemory, arena: Arena) {
     return node | PATH_FLAG;
   }
 
-  function withSlot(slot: number, byte: number, value: number): number {
-    const old = slot & OFFSET_MASK;
-    const fixed = slotsOffset(slot) - old;
-    // The words behind the head: slots, and the cover part if there is one.
-    const count = wordsOf(slot) - fixed;
+  function withLink(link: number, byte: number, value: number): number {
+    const old = link & OFFSET_MASK;
+    const fixed = linksOffset(link) - old;
+    // The words behind the head: links, and the cover part if there is one.
+    const count = wordsOf(link) - fixed;
     const node = allocate(fixed + count + 1);
     copy(old, node, fixed);
     const word = byte >>> 5;
@@ -125,13 +125,13 @@ export function createNodes(memory: IndexMemory, arena: Arena) {
     copy(old + fixed, node + fixed, index);
     nodes[node + fixed + index] = value;
     copy(old + fixed + index, node + fixed + index + 1, count - index);
-    return node | (slot & ~OFFSET_MASK);
+    return node | (link & ~OFFSET_MASK);
   }
 
-  function withoutSlot(slot: number, byte: number): number {
-    const old = slot & OFFSET_MASK;
-    const fixed = slotsOffset(slot) - old;
-    const count = wordsOf(slot) - fixed;
+  function withoutLink(link: number, byte: number): number {
+    const old = link & OFFSET_MASK;
+    const fixed = linksOffset(link) - old;
+    const count = wordsOf(link) - fixed;
     const node = allocate(fixed + count - 1);
     copy(old, node, fixed);
     const word = byte >>> 5;
@@ -143,19 +143,19 @@ export function createNodes(memory: IndexMemory, arena: Arena) {
     for (let i = word + 1; i < BITMAP_WORDS; i++) nodeBytes[bytes + i]!--;
     copy(old + fixed, node + fixed, index);
     copy(old + fixed + index + 1, node + fixed + index, count - index - 1);
-    return node | (slot & ~OFFSET_MASK);
+    return node | (link & ~OFFSET_MASK);
   }
 
   /** `covers`: 256 entry numbers, the most specific cover of each byte. */
-  function withCovers(slot: number, covers: Int32Array): number {
+  function withCovers(link: number, covers: Int32Array): number {
     let runs = 1;
     for (let byte = 1; byte < 256; byte++) if (covers[byte] !== covers[byte - 1]) runs++;
     const kept = runs > 1 || covers[0] !== 0;
-    const old = slot & OFFSET_MASK;
-    const fixed = coverPartOffset(memory, slot) - old;
+    const old = link & OFFSET_MASK;
+    const fixed = coverPartOffset(memory, link) - old;
     const node = allocate(fixed + (kept ? COVER_WORDS + runs : 0));
     copy(old, node, fixed);
-    const tag = slot & PATH_FLAG;
+    const tag = link & PATH_FLAG;
     if (!kept) return node | tag;
     const at = node + fixed;
     clear(at, BITMAP_WORDS);
@@ -171,23 +171,23 @@ export function createNodes(memory: IndexMemory, arena: Arena) {
   }
 
   /** For a node without a path part. */
-  function withPath(slot: number, depth: number, path: Uint32Array): number {
-    const old = slot & OFFSET_MASK;
-    const words = wordsOf(slot);
+  function withPath(link: number, depth: number, path: Uint32Array): number {
+    const old = link & OFFSET_MASK;
+    const words = wordsOf(link);
     const node = allocate(words + PATH_WORDS);
     copy(old, node, RANKED_WORDS);
     writePath(node + RANKED_WORDS, depth, path);
     copy(old + RANKED_WORDS, node + RANKED_WORDS + PATH_WORDS, words - RANKED_WORDS);
-    return node | (slot & ~OFFSET_MASK) | PATH_FLAG;
+    return node | (link & ~OFFSET_MASK) | PATH_FLAG;
   }
 
   /** Expands the cover part into `covers`; all 0 without one. */
-  function readCovers(slot: number, covers: Int32Array): void {
-    if ((slot & COVER_FLAG) === 0) {
+  function readCovers(link: number, covers: Int32Array): void {
+    if ((link & COVER_FLAG) === 0) {
       covers.fill(0);
       return;
     }
-    const part = coverPartOffset(memory, slot);
+    const part = coverPartOffset(memory, link);
     let run = part + COVER_WORDS - 1;
     for (let byte = 0; byte < 256; byte++) {
       if (((nodes[part + (byte >>> 5)]! >>> (byte & 31)) & 1) !== 0) run++;
@@ -197,15 +197,15 @@ export function createNodes(memory: IndexMemory, arena: Arena) {
 
   return {
     empty,
-    withSlot,
-    withoutSlot,
+    withLink,
+    withoutLink,
     withCovers,
     withPath,
     readCovers,
     wordsOf,
-    slotCount: (slot: number): number => slotCount(memory, slot),
+    linkCount: (link: number): number => linkCount(memory, link),
     /** Releases a block that was never published. */
-    discard: (slot: number): void => arena.release(slot & OFFSET_MASK, wordsOf(slot)),
+    discard: (link: number): void => arena.release(link & OFFSET_MASK, wordsOf(link)),
   };
 }
 

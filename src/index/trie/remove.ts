@@ -1,7 +1,7 @@
 /**
  * Takes entries out of the trie. Writer only. As in insert.ts, new nodes are built next to the old
  * ones and one `Atomics.store` publishes the change. A node left with one item is dissolved into
- * the slot above it, so an insertion leaves no trace once it is taken back.
+ * the link above it, so an insertion leaves no trace once it is taken back.
  */
 
 import { byteAt, type IndexPrefix } from '../prefix.ts';
@@ -16,7 +16,7 @@ import {
   PATH_FLAG,
   ROOT_BITS,
 } from './layout.ts';
-import { coverPartOffset, depthOf, slotOffset, slotsOffset } from './nodes.ts';
+import { coverPartOffset, depthOf, linkOffset, linksOffset } from './nodes.ts';
 
 /** The returned function takes out an entry that is in the trie. Its row stays readable. */
 export function createRemove(tools: TrieTools): (prefix: IndexPrefix, entry: number) => void {
@@ -24,7 +24,7 @@ export function createRemove(tools: TrieTools): (prefix: IndexPrefix, entry: num
   const { root, nodes, rows } = memory;
   const covers = new Int32Array(256);
   const words = new Uint32Array(4);
-  // The way down to the slot that changes: where each slot word is, and the depth below it.
+  // The way down to the link that changes: where each link word is, and the depth below it.
   const wayArrays: Int32Array[] = new Array(NODE_LEVELS_MAX + 1).fill(root);
   const wayOffsets = new Int32Array(NODE_LEVELS_MAX + 1);
   const wayDepths = new Int32Array(NODE_LEVELS_MAX + 1);
@@ -32,37 +32,37 @@ export function createRemove(tools: TrieTools): (prefix: IndexPrefix, entry: num
   let lifted = 0;
 
   /** Discards an unpublished node that `by` stands for. */
-  function replaceUnpublished(slot: number, by: number): number {
-    nodesOf.discard(slot);
+  function replaceUnpublished(link: number, by: number): number {
+    nodesOf.discard(link);
     return by;
   }
 
-  /** The slot that should stand for an unpublished node: a node of one item is not kept. */
-  function simplified(prefix: IndexPrefix, slot: number, depth: number): number {
-    const count = nodesOf.slotCount(slot);
-    const hasCovers = (slot & COVER_FLAG) !== 0;
+  /** The link that should stand for an unpublished node: a node of one item is not kept. */
+  function simplified(prefix: IndexPrefix, link: number, depth: number): number {
+    const count = nodesOf.linkCount(link);
+    const hasCovers = (link & COVER_FLAG) !== 0;
     if (count === 0) {
-      const only = onlyCover(slot);
-      return only === 0 ? slot : replaceUnpublished(slot, leafOf(rows, prefix.family, only));
+      const only = onlyCover(link);
+      return only === 0 ? link : replaceUnpublished(link, leafOf(rows, prefix.family, only));
     }
-    if (count > 1 || hasCovers) return slot;
-    const value = nodes[slotsOffset(slot)]!;
-    if (value < 0) return replaceUnpublished(slot, value);
-    if ((value & PATH_FLAG) !== 0) return replaceUnpublished(slot, value);
-    // The child takes the node's place: its path is the node's and the byte of its slot.
+    if (count > 1 || hasCovers) return link;
+    const value = nodes[linksOffset(link)]!;
+    if (value < 0) return replaceUnpublished(link, value);
+    if ((value & PATH_FLAG) !== 0) return replaceUnpublished(link, value);
+    // The child takes the node's place: its path is the node's and the byte of its link.
     words.set(prefix.words.subarray(0, prefix.family === 4 ? 1 : 4));
-    const byte = onlyByte(slot);
+    const byte = onlyByte(link);
     const shift = 24 - (depth & 24);
     words[depth >> 5] = (words[depth >> 5]! & ~(255 << shift)) | (byte << shift);
     const raised = nodesOf.withPath(value, depth + 8, words);
-    nodesOf.discard(slot);
+    nodesOf.discard(link);
     lifted = value;
     return raised;
   }
 
   /** The single entry of a cover part, or 0 when it holds more. */
-  function onlyCover(slot: number): number {
-    const runs = coverPartOffset(memory, slot) + COVER_WORDS;
+  function onlyCover(link: number): number {
+    const runs = coverPartOffset(memory, link) + COVER_WORDS;
     const count = nodes[runs - 1]!;
     let only = 0;
     for (let run = 0; run < count; run++) {
@@ -74,27 +74,27 @@ export function createRemove(tools: TrieTools): (prefix: IndexPrefix, entry: num
     return only;
   }
 
-  function onlyByte(slot: number): number {
-    const node = slot & OFFSET_MASK;
+  function onlyByte(link: number): number {
+    const node = link & OFFSET_MASK;
     let word = 0;
     while (nodes[node + word] === 0) word++;
     return (word << 5) + 31 - Math.clz32(nodes[node + word]!);
   }
 
-  /** Records the way to the slot whose node or leaf holds the prefix; returns its level. */
+  /** Records the way to the link whose node or leaf holds the prefix; returns its level. */
   function wayTo(prefix: IndexPrefix): number {
     let level = 0;
     wayArrays[0] = root;
     wayOffsets[0] = rootCell(prefix.family, prefix.words);
     wayDepths[0] = ROOT_BITS;
     for (;;) {
-      const slot = wayArrays[level]![wayOffsets[level]!]!;
-      if (slot <= 0) return level;
-      const depth = depthOf(nodes, slot, wayDepths[level]!);
+      const link = wayArrays[level]![wayOffsets[level]!]!;
+      if (link <= 0) return level;
+      const depth = depthOf(nodes, link, wayDepths[level]!);
       if (prefix.length - depth < 8) return level;
       level++;
       wayArrays[level] = nodes;
-      wayOffsets[level] = slotOffset(memory, slot, byteAt(prefix.words, depth));
+      wayOffsets[level] = linkOffset(memory, link, byteAt(prefix.words, depth));
       wayDepths[level] = depth + 8;
     }
   }
@@ -106,23 +106,23 @@ export function createRemove(tools: TrieTools): (prefix: IndexPrefix, entry: num
       return;
     }
     let level = wayTo(prefix);
-    const slot = wayArrays[level]![wayOffsets[level]!]!;
+    const link = wayArrays[level]![wayOffsets[level]!]!;
     let value = 0;
     lifted = 0;
     const gone: number[] = [];
-    if (slot > 0) {
-      const depth = depthOf(nodes, slot, wayDepths[level]!);
-      nodesOf.readCovers(slot, covers);
+    if (link > 0) {
+      const depth = depthOf(nodes, link, wayDepths[level]!);
+      nodesOf.readCovers(link, covers);
       removeCover(rows, nodePositions(covers, depth), byteAt(prefix.words, depth), entry);
-      value = simplified(prefix, nodesOf.withCovers(slot, covers), depth);
-      gone.push(slot);
+      value = simplified(prefix, nodesOf.withCovers(link, covers), depth);
+      gone.push(link);
     }
-    if (slot < 0 && level > 0) {
+    if (link < 0 && level > 0) {
       // The leaf's node has another item at least, so nothing further up changes.
       level--;
       const parent = wayArrays[level]![wayOffsets[level]!]!;
       const depth = depthOf(nodes, parent, wayDepths[level]!);
-      const copy = nodesOf.withoutSlot(parent, byteAt(prefix.words, depth));
+      const copy = nodesOf.withoutLink(parent, byteAt(prefix.words, depth));
       value = simplified(prefix, copy, depth);
       gone.push(parent);
     }

@@ -19,7 +19,7 @@ import { PARENT, ROW_SHIFT } from '../records.ts';
 import { leafEntry, nodeCover } from './exact.ts';
 import { COVER_FLAG, OFFSET_MASK, PATH_FLAG, ROOT_6, ROOT_BITS } from './layout.ts';
 import type { IndexMemory } from './memory.ts';
-import { coverPartOffset, depthOf, pathPartOffset, slotOffset } from './nodes.ts';
+import { coverPartOffset, depthOf, linkOffset, pathPartOffset } from './nodes.ts';
 
 export interface WalkOptions {
   /** Only what comes after this prefix in order. */
@@ -79,10 +79,10 @@ function walkRoot(state: Walk): void {
   for (let cell = first; cell <= last && state.left > 0; cell++) {
     const at = base + (cell << 1);
     const cover = root[at + 1]!;
-    const slot = root[at]!;
+    const link = root[at]!;
     const isEdge = cell === first || cell === last;
     if (cover !== 0) visitCovers(state, cover, cell, 16, isEdge);
-    if (slot !== 0) walkSlot(state, slot, ROOT_BITS, cell === first, cell === last);
+    if (link !== 0) walkLink(state, link, ROOT_BITS, cell === first, cell === last);
   }
 }
 
@@ -120,37 +120,37 @@ function isWanted(state: Walk, entry: number): boolean {
   return after === undefined || comparePrefixes({ family, words: scratch, length }, after) > 0;
 }
 
-function walkSlot(
+function walkLink(
   state: Walk,
-  slot: number,
-  slotDepth: number,
+  link: number,
+  linkDepth: number,
   onLow: boolean,
   onHigh: boolean,
 ): void {
   const { memory, family, low, high } = state;
   const { nodes, keys } = memory;
-  if (slot < 0) {
-    visitOne(state, leafEntry(keys, family, slot), onLow || onHigh);
+  if (link < 0) {
+    visitOne(state, leafEntry(keys, family, link), onLow || onHigh);
     return;
   }
-  const depth = depthOf(nodes, slot, slotDepth);
-  if ((slot & PATH_FLAG) !== 0) {
-    const path = pathPartOffset(slot);
+  const depth = depthOf(nodes, link, linkDepth);
+  if ((link & PATH_FLAG) !== 0) {
+    const path = pathPartOffset(link);
     const lowOrder = onLow ? comparePath(nodes, path, low, depth) : 1;
     const highOrder = onHigh ? comparePath(nodes, path, high, depth) : -1;
     if (lowOrder < 0 || highOrder > 0) return;
     onLow = lowOrder === 0;
     onHigh = highOrder === 0;
   }
-  const node = slot & OFFSET_MASK;
-  const part = (slot & COVER_FLAG) === 0 ? 0 : coverPartOffset(memory, slot);
+  const node = link & OFFSET_MASK;
+  const part = (link & COVER_FLAG) === 0 ? 0 : coverPartOffset(memory, link);
   const first = onLow ? byteAt(low, depth) : 0;
   const last = onHigh ? byteAt(high, depth) : 255;
   for (let byte = first; byte <= last && state.left > 0; byte++) {
     const word = byte >>> 5;
-    const runBits = (slot & COVER_FLAG) === 0 ? 0 : nodes[part + word]!;
-    const slotBits = nodes[node + word]!;
-    const rest = (runBits | slotBits) >>> (byte & 31);
+    const runBits = (link & COVER_FLAG) === 0 ? 0 : nodes[part + word]!;
+    const linkBits = nodes[node + word]!;
+    const rest = (runBits | linkBits) >>> (byte & 31);
     if (rest === 0) {
       byte |= 31;
       continue;
@@ -159,12 +159,12 @@ function walkSlot(
     const isLow = onLow && byte === first;
     const isHigh = onHigh && byte === last;
     if ((runBits >>> (byte & 31)) & 1) {
-      const cover = nodeCover(memory, slot, byte);
+      const cover = nodeCover(memory, link, byte);
       if (cover !== 0) visitCovers(state, cover, byte, depth + 8, isLow || isHigh);
     }
-    if ((slotBits >>> (byte & 31)) & 1) {
-      const value = nodes[slotOffset(memory, slot, byte)]!;
-      walkSlot(state, value, depth + 8, isLow, isHigh);
+    if ((linkBits >>> (byte & 31)) & 1) {
+      const value = nodes[linkOffset(memory, link, byte)]!;
+      walkLink(state, value, depth + 8, isLow, isHigh);
     }
   }
 }

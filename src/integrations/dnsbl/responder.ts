@@ -26,24 +26,24 @@ interface RateOptions {
   readonly perSecond: number;
   readonly burst: number;
   /** A power of two. */
-  readonly slots: number;
+  readonly buckets: number;
 }
 
-const rateDefaults: RateOptions = { perSecond: 20, burst: 50, slots: 65_536 };
+const rateDefaults: RateOptions = { perSecond: 20, burst: 50, buckets: 65_536 };
 
 type RateVerdict = 'answer' | 'truncate' | 'drop';
 
 /**
- * Networks on one slot share its bucket: a full table limits more, never less.
- * @param seed drawn at start, so that nobody can aim at another network's slot
+ * Networks whose hashes meet share a bucket: a full table limits more, never less.
+ * @param seed drawn at start, so that nobody can aim at another network's bucket
  */
 export function createResponseRate(seed: number, options: RateOptions = rateDefaults) {
-  const { perSecond, burst, slots } = options;
-  if ((slots & (slots - 1)) !== 0) throw new RangeError('slots must be a power of two');
-  const tokens = new Float32Array(slots).fill(burst);
-  const seenMs = new Float64Array(slots);
+  const { perSecond, burst, buckets } = options;
+  if ((buckets & (buckets - 1)) !== 0) throw new RangeError('buckets must be a power of two');
+  const tokens = new Float32Array(buckets).fill(burst);
+  const seenMs = new Float64Array(buckets);
   /** 1: the last answer beyond the rate was the truncated one. */
-  const truncated = new Uint8Array(slots);
+  const truncated = new Uint8Array(buckets);
 
   return {
     /** @param nowMs monotonic */
@@ -51,16 +51,19 @@ export function createResponseRate(seed: number, options: RateOptions = rateDefa
       // The lower word of a /56 ends with a zero byte: no IPv4 network looks like one.
       const high = family === 4 ? words[0]! & 0xffffff00 : words[0]!;
       const low = family === 4 ? 1 : words[1]! & 0xffffff00;
-      const slot = mix(high, low, seed) & (slots - 1);
-      const left = Math.min(burst, tokens[slot]! + ((nowMs - seenMs[slot]!) * perSecond) / 1_000);
-      seenMs[slot] = nowMs;
+      const bucket = mix(high, low, seed) & (buckets - 1);
+      const left = Math.min(
+        burst,
+        tokens[bucket]! + ((nowMs - seenMs[bucket]!) * perSecond) / 1_000,
+      );
+      seenMs[bucket] = nowMs;
       if (left >= 1) {
-        tokens[slot] = left - 1;
+        tokens[bucket] = left - 1;
         return 'answer';
       }
-      tokens[slot] = left;
-      truncated[slot] = truncated[slot]! ^ 1;
-      return truncated[slot] === 1 ? 'truncate' : 'drop';
+      tokens[bucket] = left;
+      truncated[bucket] = truncated[bucket]! ^ 1;
+      return truncated[bucket] === 1 ? 'truncate' : 'drop';
     },
   };
 }

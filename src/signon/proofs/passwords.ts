@@ -171,7 +171,7 @@ export function createPasswordQueue(options: {
       try {
         return ok(await work());
       } finally {
-        // The slot is handed over rather than given back: nobody overtakes those who wait.
+        // The turn is handed over rather than given back: nobody overtakes those who wait.
         const waiting = next();
         if (waiting) waiting.proceed(true);
         else running--;

@@ -165,9 +165,9 @@ interface AskedConsent {
 export type ConsentOutcome = 'allowed' | 'refused';
 
 export const transactionLifeMs = 10 * minuteMs;
-/** The slots of a session, a power of two: the slot is a part of the id. */
-export const slotsPerSession = 8;
-const slotBits = slotsPerSession - 1;
+/** Requests of a session at most, a power of two: a request’s number is a part of its id. */
+export const requestsPerSession = 8;
+const numberMask = requestsPerSession - 1;
 /** The limit of requests that wait for a mailed link, each up to 12 KiB. */
 export const waitingMax = 4_096;
 /** The limit for one network (an IPv4 address or an IPv6 /64): enough for an office, not for a flood. */
@@ -539,12 +539,12 @@ function decisionOf(consent: StoredConsent | undefined, scope: Scope): AskedScop
  * cases only.
  *
  *  - Its person is signed in: the row is the session's, ends after ten minutes, and is consumed in the commit of what
- *    was decided: one form, one answer. A session has eight slots; a ninth request evicts the oldest.
+ *    was decided: one form, one answer. A session has eight requests; a ninth evicts the oldest.
  *  - Its person waits for a mailed link: the row is the browser's, ends with the link, and becomes the session's after
- *    the sign-in. A browser has one slot; and as anybody may ask for a link in any number of browsers, all of them
+ *    the sign-in. A browser has one request; and as anybody may ask for a link in any number of browsers, all of them
  *    together are bounded, and those of one network.
  *
- * The slot is part of the key, so the bounds hold whoever races.
+ * The number is part of the key, so the bounds hold whoever races.
  */
 function createTransactions(options: {
   store: Store;
@@ -570,19 +570,23 @@ function createTransactions(options: {
     return { key, value, expiresAt: Math.floor(row.endsAt) };
   }
 
-  /** Returns a free slot of the session's, or the one that was taken longest ago. */
-  async function slotFor(sessionId: string): Promise<{ slot: number; version: number | null }> {
+  /** Returns a free number of the session, or the one that was taken longest ago. */
+  async function freeNumberOf(
+    sessionId: string,
+  ): Promise<{ number: number; version: number | null }> {
     const holder = holderHash(sessionId);
-    const entries = await store.scan(consentTransactionPrefix(holder), { limit: slotsPerSession });
+    const entries = await store.scan(consentTransactionPrefix(holder), {
+      limit: requestsPerSession,
+    });
     const taken = new Map(
-      entries.map((entry) => [readConsentTransactionKey(entry.key)!.place, entry]),
+      entries.map((entry) => [readConsentTransactionKey(entry.key)!.number, entry]),
     );
-    for (let slot = 0; slot < slotsPerSession; slot++) {
-      if (!taken.has(slot)) return { slot, version: null };
+    for (let number = 0; number < requestsPerSession; number++) {
+      if (!taken.has(number)) return { number, version: null };
     }
     // The oldest row has the smallest version: versions grow with each commit.
     const [oldest] = [...taken].sort(([, a], [, b]) => a.version - b.version);
-    return { slot: oldest![0], version: oldest![1].version };
+    return { number: oldest![0], version: oldest![1].version };
   }
 
   async function take(
@@ -590,9 +594,9 @@ function createTransactions(options: {
     sessionId: string,
     more: { check: readonly RowCheck[]; set: readonly SetRow[]; del: readonly Key[] },
   ): Promise<Change<string>> {
-    const { slot, version } = await slotFor(sessionId);
-    const id = idWithSlot(random.bytes(idBytes), slot);
-    const key = consentTransactionKey(holderHash(sessionId), slot);
+    const { number, version } = await freeNumberOf(sessionId);
+    const id = idWithNumber(random.bytes(idBytes), number);
+    const key = consentTransactionKey(holderHash(sessionId), number);
     const row = { ...request, waits: false, endsAt: clock.now() + transactionLifeMs };
     const done = await commitOnce(store, {
       check: [{ key, version }, ...more.check],
@@ -679,7 +683,7 @@ function createTransactions(options: {
   ): Promise<string | undefined> {
     const query = requestQuery(request.query, 'without hint');
     const mac = createHmac('sha256', waitingSecret).update(sha256(browserId)).update(query);
-    const id = idWithSlot(mac.digest(), 0);
+    const id = idWithNumber(mac.digest(), 0);
     const endsAt = clock.now() + linkLifeMs[until];
     if (!waiting.admit(nameOf(browserId), network, endsAt)) return undefined;
     const key = consentTransactionKey(holderHash(browserId), 0);
@@ -746,13 +750,13 @@ function nameOf(browserId: string): string {
   return Buffer.from(holderHash(browserId)).toString('base64url');
 }
 
-function idWithSlot(bytes: Uint8Array, slot: number): string {
+function idWithNumber(bytes: Uint8Array, number: number): string {
   const id = Buffer.from(bytes);
-  id[0] = (id[0]! & ~slotBits) | slot;
+  id[0] = (id[0]! & ~numberMask) | number;
   return id.toString('base64url');
 }
 
 function keyOf(id: string, holder: string): Key {
-  const slot = Buffer.from(id, 'base64url')[0]! & slotBits;
-  return consentTransactionKey(holderHash(holder), slot);
+  const number = Buffer.from(id, 'base64url')[0]! & numberMask;
+  return consentTransactionKey(holderHash(holder), number);
 }

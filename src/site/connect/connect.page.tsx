@@ -323,20 +323,20 @@ function valuesStep({ target, sampleValues, wrong }: ConnectData, text: Words): 
   );
 }
 
-const slotOpen = '\u{E000}';
-const slotMiddle = '\u{E001}';
-const slotClose = '\u{E002}';
+const placeholderOpen = '\u{E000}';
+const placeholderMiddle = '\u{E001}';
+const placeholderClose = '\u{E002}';
 
 /** Sets a chosen value apart, so that the page's script finds it. */
-const slot = (name: ChoiceName, text: string) =>
-  `${slotOpen}${name}${slotMiddle}${text}${slotClose}`;
+const placeholder = (name: ChoiceName, text: string) =>
+  `${placeholderOpen}${name}${placeholderMiddle}${text}${placeholderClose}`;
 
 /** Returns the code with its chosen values as marked text. */
 function markedCode(code: string): Html {
-  return code.split(slotOpen).map((part, i) => {
+  return code.split(placeholderOpen).map((part, i) => {
     if (i === 0) return withStarts(part);
-    const [name = '', rest = ''] = part.split(slotMiddle);
-    const [value = '', after = ''] = rest.split(slotClose);
+    const [name = '', rest = ''] = part.split(placeholderMiddle);
+    const [value = '', after = ''] = rest.split(placeholderClose);
     return (
       <>
         <mark data-value={name}>{value}</mark>
@@ -490,7 +490,7 @@ const isShown = ({ integration }: ConnectTarget) => {
 function stepList(data: ConnectData, text: Translations): Html {
   const { connect } = text;
   const { target, sampleValues, watch, trustsLoopback } = data;
-  const steps = target.steps({ ...sampleValues, slot }).filter(isShown(target));
+  const steps = target.steps({ ...sampleValues, placeholder }).filter(isShown(target));
   const isBad = watch?.hasArrived === false && watch.note?.name === 'untrusted';
   return (
     <ol class="connect-steps" id="steps" data-all={connect.showAll('{}')}>

@@ -56,7 +56,7 @@ export interface SampleValues {
   readonly challenge?: number | undefined;
   readonly block?: number | undefined;
   /** Sets a chosen value apart in the code; without it the value stands there alone. */
-  readonly slot?: ((name: ChoiceName, text: string) => string) | undefined;
+  readonly placeholder?: ((name: ChoiceName, text: string) => string) | undefined;
 }
 
 /** The sample's own values. */
@@ -243,9 +243,14 @@ function feedTargets({ secureUrl }: TargetFacts): Part[] {
 const plain = (_: ChoiceName, text: string) => text;
 
 /** Returns the pairs that put the chosen policy of the gate into a sample. */
-function policyPairs({ challenge, block, mark, slot = plain }: SampleValues): [string, string][] {
-  const from = slot('challenge', String(challenge ?? usualChallenge));
-  const to = slot('block', String(block ?? usualBlock));
+function policyPairs({
+  challenge,
+  block,
+  mark,
+  placeholder = plain,
+}: SampleValues): [string, string][] {
+  const from = placeholder('challenge', String(challenge ?? usualChallenge));
+  const to = placeholder('block', String(block ?? usualBlock));
   const marked = mark === undefined ? '' : `&mark=${mark}`;
   return [
     [`challenge=${usualChallenge}&block=${usualBlock}`, `challenge=${from}&block=${to}${marked}`],
@@ -276,14 +281,14 @@ function gateTargets({ proxied, sample }: TargetFacts): Part[] {
     letters,
     choices: app === undefined ? ['challenge', 'block'] : ['domain', 'app', 'challenge', 'block'],
     steps(sampleValues) {
-      const { domain = usualDomain, app: to = usualApp, slot = plain } = sampleValues;
+      const { domain = usualDomain, app: to = usualApp, placeholder = plain } = sampleValues;
       const shown = app === 'host' ? to.replace(/^http:\/\//, '') : to;
       const own: [string, string][] =
         app === undefined
           ? []
           : [
-              [usualDomain, slot('domain', domain)],
-              [app === 'host' ? usualHost : usualApp, slot('app', shown)],
+              [usualDomain, placeholder('domain', domain)],
+              [app === 'host' ? usualHost : usualApp, placeholder('app', shown)],
             ];
       const pairs = [
         [sampleHost, proxied] as [string, string],
@@ -363,7 +368,7 @@ function haproxy({ proxied, spoe = sampleSpoe, sample }: TargetFacts): Part {
     letters: 'HA',
     choices: ['app', 'challenge', 'block'],
     steps(sampleValues) {
-      const { app = usualApp, slot = plain } = sampleValues;
+      const { app = usualApp, placeholder = plain } = sampleValues;
       return [
         file(
           ...(['saveFile', 'haproxy-spoe', '/etc/haproxy/portcullis.conf'] as const),
@@ -374,7 +379,7 @@ function haproxy({ proxied, spoe = sampleSpoe, sample }: TargetFacts): Part {
           filledIn(sample('GATE.md', 'haproxy'), [
             [sampleHost, proxied],
             [sampleSpoe, spoe],
-            [usualHost, slot('app', app.replace(/^https?:\/\//, ''))],
+            [usualHost, placeholder('app', app.replace(/^https?:\/\//, ''))],
           ]),
         ),
         trust('haproxy-trust'),
@@ -639,10 +644,10 @@ const sampleSiteKey = 'pcs_…';
 
 function signOnTargets({ baseUrl, sample }: TargetFacts): Part[] {
   const guide = 'site/sign-in-button.md';
-  const fill = ({ domain = sampleClient, slot = plain }: SampleValues, code: string) =>
+  const fill = ({ domain = sampleClient, placeholder = plain }: SampleValues, code: string) =>
     filledIn(code, [
       ['{base_url}', baseUrl],
-      [sampleClient, slot('domain', domain)],
+      [sampleClient, placeholder('domain', domain)],
     ]);
   const button = (path: string): ConnectStep => ({
     id: 'button',

@@ -19,7 +19,7 @@ export interface FetchedRow {
   readonly expires_at: string | null;
 }
 
-interface Slot {
+interface RowState {
   readonly key: Key;
   /** There is a row of the key, locked by this transaction. */
   readonly isStored: boolean;
@@ -57,7 +57,7 @@ export class Batch implements RowView {
   hasEarlierResult = false;
   /** The number of events of others that came in before this transaction's own; known after its commit. */
   shift = 0;
-  readonly #slots = new Map<string, Slot>();
+  readonly #states = new Map<string, RowState>();
   readonly #seqs: Map<string, number>;
   readonly #events: PreparedEvent[] = [];
 
@@ -75,7 +75,7 @@ export class Batch implements RowView {
     this.#seqs = new Map(from.ids);
     for (const { key, version, expires_at } of from.rows) {
       const header = { version: Number(version), expiresAt: Number(expires_at ?? 0) };
-      this.#slots.set(nameOf(key), {
+      this.#states.set(nameOf(key), {
         key: key as unknown as Key,
         isStored: true,
         header: header.version === absentVersion ? undefined : header,
@@ -91,25 +91,25 @@ export class Batch implements RowView {
   }
 
   header(key: Key): EntryHeader | undefined {
-    return this.#slot(key).header;
+    return this.#state(key).header;
   }
 
   write({ key, row, expiresAt }: PreparedRow): number {
     this.writes += 1;
     this.counters.lastVersion += 1;
-    const slot = this.#slot(key);
-    slot.header = { version: this.counters.lastVersion, expiresAt };
-    slot.value = row;
-    slot.isChanged = true;
+    const state = this.#state(key);
+    state.header = { version: this.counters.lastVersion, expiresAt };
+    state.value = row;
+    state.isChanged = true;
     return this.counters.lastVersion;
   }
 
   remove(key: Key, header: EntryHeader | undefined): void {
     if (header === undefined) return;
     this.writes += 1;
-    const slot = this.#slot(key);
-    slot.header = undefined;
-    slot.isChanged = true;
+    const state = this.#state(key);
+    state.header = undefined;
+    state.isChanged = true;
   }
 
   append(event: PreparedEvent): void {
@@ -126,22 +126,24 @@ export class Batch implements RowView {
 
   /** A key that a commit relies on to be absent, and that nobody writes, is locked by a row. */
   lockAbsent(key: Key): void {
-    this.#slot(key).isHeld = true;
+    this.#state(key).isHeld = true;
   }
 
   /** In key order: two transactions never wait for each other. */
   result(): BatchWrites {
-    const changed = [...this.#slots.values()].filter((slot) => slot.isChanged || isNewlyHeld(slot));
+    const changed = [...this.#states.values()].filter(
+      (state) => state.isChanged || isNewlyHeld(state),
+    );
     changed.sort((a, b) => Buffer.compare(a.key, b.key));
     const written = changed.filter(({ header }) => header !== undefined);
-    const rowOf = ({ key, value, header }: Slot): RowWrite => {
+    const rowOf = ({ key, value, header }: RowState): RowWrite => {
       return header === undefined
         ? { key, value: noValue, version: absentVersion, expiresAt: this.nowMs + absentKeepMs }
         : { key, value: value!, version: header.version, expiresAt: header.expiresAt };
     };
     return {
       inserts: changed
-        .filter((slot) => (slot.header !== undefined && !slot.isStored) || isNewlyHeld(slot))
+        .filter((state) => (state.header !== undefined && !state.isStored) || isNewlyHeld(state))
         .map(rowOf),
       updates: written.filter(({ isStored }) => isStored).map(rowOf),
       deletes: changed
@@ -151,11 +153,11 @@ export class Batch implements RowView {
     };
   }
 
-  #slot(key: Key): Slot {
+  #state(key: Key): RowState {
     const name = nameOf(key);
-    const found = this.#slots.get(name);
+    const found = this.#states.get(name);
     if (found !== undefined) return found;
-    const slot = {
+    const state = {
       key,
       isStored: false,
       header: undefined,
@@ -163,13 +165,13 @@ export class Batch implements RowView {
       isChanged: false,
       isHeld: false,
     };
-    this.#slots.set(name, slot);
-    return slot;
+    this.#states.set(name, state);
+    return state;
   }
 }
 
 /** Absent at the end, relied on, and not locked yet. */
-function isNewlyHeld({ isHeld, isStored, header }: Slot): boolean {
+function isNewlyHeld({ isHeld, isStored, header }: RowState): boolean {
   return isHeld && !isStored && header === undefined;
 }
 

@@ -57,7 +57,7 @@ function open(
     accountOf: (text) => (text === label ? 1 : text === spentLabel ? 2 : -1),
     spend: (slot) => slot === 1,
     noteMark: (text, _, note = '') => spotted.push(`${text}${note}`),
-    rate: createResponseRate(7, { perSecond, burst: perSecond, slots: 1_024 }),
+    rate: createResponseRate(7, { perSecond, burst: perSecond, buckets: 1_024 }),
     counters,
     clock: { now: () => 1_790_000_000_000, monotonicMs: () => 1_000 },
   });

@@ -56,7 +56,7 @@ type PairTaken =
 
 const duplicate: PairTaken = { kind: 'duplicate' };
 
-/** Pairs in the order in which they were taken, found by hash: a ring of slots, none of which is an object. */
+/** Pairs in the order in which they were taken, found by hash: a ring of cells, none of which is an object. */
 export function createReportGuards(options: {
   store: Pick<Store, 'soleOwner' | 'read' | 'lastSeq' | 'scan'>;
   clock: Clock;
@@ -92,10 +92,10 @@ export function createReportGuards(options: {
     return (hash ^ (hash >>> 16)) >>> 0;
   }
 
-  function isOf(slot: number, account: number, family: 4 | 6, words: Uint32Array): boolean {
-    if (ring.account[slot] !== account || ring.family[slot] !== family) return false;
+  function isOf(cell: number, account: number, family: 4 | 6, words: Uint32Array): boolean {
+    if (ring.account[cell] !== account || ring.family[cell] !== family) return false;
     const count = family === 4 ? 1 : 4;
-    for (let i = 0; i < count; i++) if (ring.words[4 * slot + i] !== words[i]) return false;
+    for (let i = 0; i < count; i++) if (ring.words[4 * cell + i] !== words[i]) return false;
     return true;
   }
 
@@ -103,50 +103,50 @@ export function createReportGuards(options: {
   function find({ account: name, family, words }: Pair, nowMs: number): GuardSequence {
     const account = accounts.find(name);
     if (account === undefined) return -1;
-    let slot = ring.heads[hashOf(account, family, words) & (ring.size - 1)]! - 1;
-    for (; slot >= 0; slot = ring.following[slot]! - 1) {
-      if (!isOf(slot, account, family, words)) continue;
-      const isOver = ring.state[slot] === standing && nowMs - ring.madeMs[slot]! >= reportGuardMs;
-      return isOver ? -1 : placeOf(slot);
+    let cell = ring.heads[hashOf(account, family, words) & (ring.size - 1)]! - 1;
+    for (; cell >= 0; cell = ring.following[cell]! - 1) {
+      if (!isOf(cell, account, family, words)) continue;
+      const isOver = ring.state[cell] === standing && nowMs - ring.madeMs[cell]! >= reportGuardMs;
+      return isOver ? -1 : placeOf(cell);
     }
     return -1;
   }
 
-  function placeOf(slot: number): GuardSequence {
-    const behind = (slot - (oldest % ring.size) + ring.size) % ring.size;
+  function placeOf(cell: number): GuardSequence {
+    const behind = (cell - (oldest % ring.size) + ring.size) % ring.size;
     return oldest + behind;
   }
 
-  /** Takes a slot out of its chain. */
-  function unlink(slot: number): void {
-    const words = ring.words.subarray(4 * slot, 4 * slot + 4);
-    const account = ring.account[slot]!;
-    const head = hashOf(account, ring.family[slot] as 4 | 6, words) & (ring.size - 1);
+  /** Takes a cell out of its chain. */
+  function unlink(cell: number): void {
+    const words = ring.words.subarray(4 * cell, 4 * cell + 4);
+    const account = ring.account[cell]!;
+    const head = hashOf(account, ring.family[cell] as 4 | 6, words) & (ring.size - 1);
     let at = ring.heads[head]! - 1;
-    if (at === slot) ring.heads[head] = ring.following[slot]!;
+    if (at === cell) ring.heads[head] = ring.following[cell]!;
     else {
-      while (ring.following[at]! - 1 !== slot) at = ring.following[at]! - 1;
-      ring.following[at] = ring.following[slot]!;
+      while (ring.following[at]! - 1 !== cell) at = ring.following[at]! - 1;
+      ring.following[at] = ring.following[cell]!;
     }
-    ring.state[slot] = free;
+    ring.state[cell] = free;
     accounts.leave(account);
   }
 
-  function link(slot: number): void {
-    const words = ring.words.subarray(4 * slot, 4 * slot + 4);
-    const head = hashOf(ring.account[slot]!, ring.family[slot] as 4 | 6, words) & (ring.size - 1);
-    ring.following[slot] = ring.heads[head]!;
-    ring.heads[head] = slot + 1;
+  function link(cell: number): void {
+    const words = ring.words.subarray(4 * cell, 4 * cell + 4);
+    const head = hashOf(ring.account[cell]!, ring.family[cell] as 4 | 6, words) & (ring.size - 1);
+    ring.following[cell] = ring.heads[head]!;
+    ring.heads[head] = cell + 1;
   }
 
   /** Removes expired guards, the oldest first. */
   function dropOver(nowMs: number): void {
     while (oldest < next) {
-      const slot = oldest % ring.size;
-      if (ring.state[slot] === underWay) return;
-      if (ring.state[slot] === standing) {
-        if (nowMs - ring.madeMs[slot]! < reportGuardMs) return;
-        unlink(slot);
+      const cell = oldest % ring.size;
+      if (ring.state[cell] === underWay) return;
+      if (ring.state[cell] === standing) {
+        if (nowMs - ring.madeMs[cell]! < reportGuardMs) return;
+        unlink(cell);
       }
       oldest++;
     }
@@ -179,13 +179,13 @@ export function createReportGuards(options: {
   ): GuardSequence | undefined {
     if (!makeRoom()) return undefined;
     const place = next++;
-    const slot = place % ring.size;
-    ring.state[slot] = state;
-    ring.account[slot] = accounts.enter(account);
-    ring.family[slot] = family;
-    ring.madeMs[slot] = madeMs;
-    for (let i = 0; i < 4; i++) ring.words[4 * slot + i] = family === 6 || i === 0 ? words[i]! : 0;
-    link(slot);
+    const cell = place % ring.size;
+    ring.state[cell] = state;
+    ring.account[cell] = accounts.enter(account);
+    ring.family[cell] = family;
+    ring.madeMs[cell] = madeMs;
+    for (let i = 0; i < 4; i++) ring.words[4 * cell + i] = family === 6 || i === 0 ? words[i]! : 0;
+    link(cell);
     return place;
   }
 
@@ -214,9 +214,9 @@ export function createReportGuards(options: {
 
   /** To be called once for each place that was taken. @param isWritten the report is on disk */
   function settle(place: GuardSequence, isWritten: boolean): void {
-    const slot = place % ring.size;
-    if (isWritten) ring.state[slot] = standing;
-    else unlink(slot);
+    const cell = place % ring.size;
+    if (isWritten) ring.state[cell] = standing;
+    else unlink(cell);
     if (waiters.size === 0) return;
     for (const wake of waiters.get(place) ?? []) wake();
     waiters.delete(place);
@@ -317,9 +317,9 @@ export function createReportGuards(options: {
 
   /** Evicts the guard that expires first. */
   function dropOldest(): boolean {
-    const slot = oldest % ring.size;
-    if (ring.state[slot] === underWay) return false;
-    if (ring.state[slot] === standing) unlink(slot);
+    const cell = oldest % ring.size;
+    if (ring.state[cell] === underWay) return false;
+    if (ring.state[cell] === standing) unlink(cell);
     oldest++;
     return true;
   }
@@ -371,9 +371,9 @@ function createRing(size: number) {
     account: new Uint32Array(size),
     words: new Uint32Array(4 * size),
     madeMs: new Float64Array(size),
-    /** Slot and one of the next pair with the same head; 0: none. */
+    /** Cell and one of the next pair with the same head; 0: none. */
     following: new Uint32Array(size),
-    /** By hash: slot and one; 0: none. */
+    /** By hash: cell and one; 0: none. */
     heads: new Uint32Array(size),
   };
 }
