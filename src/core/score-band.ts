@@ -1,4 +1,7 @@
-/** The four words for a score. `malicious` is the block flag's threshold; the others only explain. */
+/**
+ * The four words for a score. `malicious` is the block flag's threshold, and from `suspect` on the gate asks for a
+ * challenge; reports of new accounts alone don't reach it.
+ */
 
 export const scoreBands = ['clean', 'low', 'suspect', 'malicious'] as const;
 export type ScoreBand = (typeof scoreBands)[number];
@@ -6,13 +9,13 @@ export type ScoreBand = (typeof scoreBands)[number];
 export const bandStarts: Record<ScoreBand, number> = {
   clean: 0,
   low: 10,
-  suspect: 40,
+  suspect: 50,
   malicious: 75,
 };
 
 export const bandEnds: Record<ScoreBand, number> = {
   clean: 9,
-  low: 39,
+  low: 49,
   suspect: 74,
   malicious: 100,
 };

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bandEnds, bandStarts, scoreBand, scoreBands } from '../../src/core/score-band.ts';
+import { policyDefaults } from '../../src/integrations/forward-auth/policy.ts';
+import { ceilings } from '../../src/reputation/votes/quorum.ts';
 import { GateDrawing, Gauge } from '../../src/web/components/chart.tsx';
 import { renderHtml } from '../../src/web/html.ts';
 import { translationsFor } from '../../src/web/language.ts';
@@ -18,6 +20,14 @@ test('the bands cover 0 to 100 without gap or overlap', () => {
   assert.equal(next, 101);
   assert.equal(scoreBand(61), 'suspect');
   assert.equal(scoreBand(75), 'malicious');
+});
+
+test('an address is suspect where the gate begins to ask, and new accounts alone make none so', () => {
+  assert.equal(scoreBand(policyDefaults.challenge), 'suspect');
+  assert.equal(scoreBand(policyDefaults.challenge - 1), 'low');
+  assert.equal(scoreBand(policyDefaults.block), 'malicious');
+  assert.equal(scoreBand(policyDefaults.block - 1), 'suspect');
+  assert.equal(scoreBand(ceilings.none), 'low');
 });
 
 function lowestPoint(closed: number): number {

@@ -12,6 +12,7 @@ import type { Judge, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { about, digits, integer, option, preset, queryReader } from '../../core/schema.ts';
+import { bandStarts } from '../../core/score-band.ts';
 import { hourSeconds } from '../../core/time.ts';
 import { formatIp } from '../../ip/address.ts';
 import { isLoopbackAddress } from '../../ip/loopback.ts';
@@ -36,8 +37,8 @@ export interface GatePolicy {
 }
 
 export const policyDefaults = {
-  challenge: 50,
-  block: 75,
+  challenge: bandStarts.suspect,
+  block: bandStarts.malicious,
   anon: 'allow',
   pass: hourSeconds,
   mode: 'redirect',

@@ -6,6 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { bandStarts } from '../../core/score-band.ts';
 import { parseHostPort } from '../../integrations/thread.ts';
 import {
   type FamilyChoice,
@@ -63,8 +64,8 @@ export interface SampleValues {
 export const usualDomain = 'site.example';
 const usualHost = '127.0.0.1:3000';
 export const usualApp = `http://${usualHost}`;
-export const usualChallenge = 50;
-export const usualBlock = 75;
+export const usualChallenge = bandStarts.suspect;
+export const usualBlock = bandStarts.malicious;
 
 /** The code of a step goes there. */
 type StepPlace = SnippetPlace | 'terminal' | 'settings' | 'baseUrl';

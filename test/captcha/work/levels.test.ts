@@ -38,10 +38,10 @@ it('a clean address works, a low score gets an easy picture, others and exits a 
   assert.equal(levelOf(0), 'silent');
   assert.equal(levelOf(9), 'silent');
   assert.equal(levelOf(10), 'easy');
-  assert.equal(levelOf(39), 'easy');
-  assert.equal(levelOf(40), 'hard');
+  assert.equal(levelOf(49), 'easy');
+  assert.equal(levelOf(50), 'hard');
   assert.equal(levelOf(100), 'hard');
-  for (const score of [0, 10, 39, 40]) assert.equal(levelOf(score, true), 'hard', `exit, ${score}`);
+  for (const score of [0, 10, 49, 50]) assert.equal(levelOf(score, true), 'hard', `exit, ${score}`);
   assert.equal(setUp().choose('unix:').level, 'easy', 'no address at all');
 });
 

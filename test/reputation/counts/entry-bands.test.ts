@@ -31,7 +31,7 @@ function modelled(index: IpIndex, nowMs: number) {
         ceiling === 0 ? 0 : Math.round(ceiling * (1 - Math.exp((-40 * evidence) / ceiling)));
       const score = isAllowed ? 0 : Math.max(seedScoreOf(meta), reported);
       if (score >= 75) bands.malicious++;
-      else if (score >= 40) bands.suspect++;
+      else if (score >= 50) bands.suspect++;
       else if (score >= 10) bands.low++;
       else bands.clean++;
     });

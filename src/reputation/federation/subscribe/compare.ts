@@ -5,6 +5,7 @@
 
 import { entryFlags } from '../../../contracts/reputation.ts';
 import { createScheduler, createSemaphore, type Scheduler } from '../../../core/scheduling.ts';
+import { bandStarts } from '../../../core/score-band.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import {
   ceilingOf,
@@ -49,8 +50,6 @@ export interface PeerMemory {
 const rowsPerSlice = 64;
 /** The service of a bundled range that resolvers and root servers belong to. */
 const resolvers = serviceNumber(serviceNames[3]) - 1;
-/** From here on the gate asks for a challenge. */
-const suspectScore = 50;
 const examplesMax = 5;
 /** Entries of a /64 that are looked at, the lowest addresses first. */
 const withinMax = 256;
@@ -269,11 +268,11 @@ async function walk(
     if ((flagsOf(meta) & immune) !== 0) return;
     const strength = strengthOf(records, entry);
     const score = entryScore(seedScoreOf(meta), ceilingOf(meta), strength, nowHalfLives);
-    if (score < suspectScore) return;
+    if (score < bandStarts.suspect) return;
     const without = scoreWithout(entry, node);
     found.suspect++;
     if (score >= maliciousScore) found.malicious++;
-    if (without >= suspectScore) found.suspectWithout++;
+    if (without >= bandStarts.suspect) found.suspectWithout++;
     if (without >= maliciousScore) found.maliciousWithout++;
   }
 
