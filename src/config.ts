@@ -1,5 +1,5 @@
 /**
- * Environment to a frozen Config. The environment itself is read in config/data-place.ts.
+ * Environment to a frozen Config. The environment itself is read in config/environment.ts.
  * A bad setting stops the start with one line that names it; an empty value counts as absent.
  */
 
@@ -8,7 +8,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
 import { distance } from 'fastest-levenshtein';
 import * as v from 'valibot';
-import { dataDirDefault } from './config/data-place.ts';
+import { dataDirDefault } from './config/environment.ts';
 import { type Accent, readAccent } from './core/accent.ts';
 import { OperatorError } from './core/errors.ts';
 import { logLevels } from './core/log.ts';
@@ -249,7 +249,7 @@ export const loopbackEndpoint = v.pipe(
 );
 
 /** A port, which is one of loopback then, or an address with one; brackets around IPv6. */
-const listenPlace = v.pipe(
+const listenAddress = v.pipe(
   v.string(),
   v.regex(
     /^(?:(?:\[([0-9a-fA-F:.]+)\]|(\d{1,3}(?:\.\d{1,3}){3})):)?\d{1,5}$/,
@@ -351,7 +351,7 @@ export const captchaBounds = {
   /** Images are smaller while at least this many requests wait. */
   economyFrom: 32,
   /** Tokens that were used for anything in their lifetime; never drawn again. */
-  placesMax: 131_072,
+  tokensMax: 131_072,
   /** Challenges whose picture or sound was fetched and that have no answer yet. */
   openMax: 20_000,
   /** Open challenges of one IPv4 address or IPv6 /64 at most. */
@@ -452,7 +452,7 @@ export const settingGroups = {
       unset: 'the server’s own',
     },
     ADMIN_LISTEN: {
-      rule: v.optional(listenPlace),
+      rule: v.optional(listenAddress),
       text: '`9090` or an address with a port: health and metrics ([HTTP](HTTP.md))',
       unset: 'none',
     },
@@ -719,7 +719,7 @@ export const settingGroups = {
       rule: v.optional(
         v.pipe(
           v.union([v.picklist(['off', 'stdout']), path], 'must be off, stdout or a file'),
-          v.transform((place) => (place === 'off' ? undefined : place)),
+          v.transform((target) => (target === 'off' ? undefined : target)),
         ),
         'off',
       ),

@@ -232,9 +232,9 @@ function linesOf(pattern: RegExp, among: readonly Source[] = sources): string[] 
   );
 }
 
-test('config/data-place.ts alone reads the environment', () => {
+test('config/environment.ts alone reads the environment', () => {
   const readers = sources
-    .filter(({ path, text }) => path !== 'src/config/data-place.ts' && /process\.env\b/.test(text))
+    .filter(({ path, text }) => path !== 'src/config/environment.ts' && /process\.env\b/.test(text))
     .map((s) => s.path);
   assert.deepEqual(readers, []);
 });

@@ -83,11 +83,11 @@ export function createMarks(options: {
 
 // The board in shared memory on which request threads leave the marks that they saw, for the main thread:
 //
-//   place, 88 bytes: state i32 · sighting 12 · network 16 · note 56        state: free, held, full
+//   cell, 88 bytes: state i32 · sighting 12 · network 16 · note 56        state: free, held, full
 //
-// A thread takes a free place and fills it; the main thread reads full ones and frees them. One network
-// (IPv4 /24, IPv6 /48) has `networkPlaces` of them. On a full board the network with most places gives one
-// to a sender that has fewer. A sighting that finds no place is dropped: it comes again with the next
+// A thread takes a free cell and fills it; the main thread reads full ones and frees them. One network
+// (IPv4 /24, IPv6 /48) has `networkCells` of them. On a full board the network with most cells gives one
+// to a sender that has fewer. A sighting that finds no cell is dropped: it comes again with the next
 // request.
 
 export interface MarkMemory {
@@ -124,76 +124,76 @@ function isAnswered(note: string): boolean {
  */
 export type NoteMark = (text: string | undefined, sender: MarkSender, note?: string) => void;
 
-export const boardPlaces = 64;
-export const networkPlaces = 4;
+export const boardCells = 64;
+export const networkCells = 4;
 const networkBytes = 16;
 /** A word and an address. */
 const noteBytes = 56;
-const placeBytes = 4 + sightingBytes + networkBytes + noteBytes;
-/** `held` while a thread writes or reads the place. */
+const cellBytes = 4 + sightingBytes + networkBytes + noteBytes;
+/** `held` while a thread writes or reads the cell. */
 const state = { free: 0, held: 1, full: 2 } as const;
 /** The requests of one site all have the same. */
 const againMs = 1_000;
 
-export function createSightingBoard(buffer = new SharedArrayBuffer(boardPlaces * placeBytes)) {
+export function createSightingBoard(buffer = new SharedArrayBuffer(boardCells * cellBytes)) {
   const states = new Int32Array(buffer);
   const bytes = Buffer.from(buffer);
-  const stateAt = (place: number) => (place * placeBytes) / 4;
-  const rowAt = (place: number) => place * placeBytes + 4;
-  const networkAt = (place: number) => rowAt(place) + sightingBytes;
-  const places = Array.from({ length: boardPlaces }, (_, place) => place);
-  const isFull = (place: number) => Atomics.load(states, stateAt(place)) === state.full;
-  const hold = (place: number, from: number) =>
-    Atomics.compareExchange(states, stateAt(place), from, state.held) === from;
+  const stateAt = (cell: number) => (cell * cellBytes) / 4;
+  const rowAt = (cell: number) => cell * cellBytes + 4;
+  const networkAt = (cell: number) => rowAt(cell) + sightingBytes;
+  const cells = Array.from({ length: boardCells }, (_, cell) => cell);
+  const isFull = (cell: number) => Atomics.load(states, stateAt(cell)) === state.full;
+  const hold = (cell: number, from: number) =>
+    Atomics.compareExchange(states, stateAt(cell), from, state.held) === from;
 
-  const noteAt = (place: number) => networkAt(place) + networkBytes;
+  const noteAt = (cell: number) => networkAt(cell) + networkBytes;
 
   function textAt(at: number, length: number): string {
     const end = bytes.subarray(at, at + length).indexOf(0);
     return bytes.toString('latin1', at, end < 0 ? at + length : at + end);
   }
-  const networkOfPlace = (place: number) => textAt(networkAt(place), networkBytes);
+  const networkOfCell = (cell: number) => textAt(networkAt(cell), networkBytes);
 
-  function fill(place: number, { sighting, network, note }: Spotted): true {
-    bytes.set(sighting, rowAt(place));
-    bytes.fill(0, networkAt(place), noteAt(place) + noteBytes);
-    bytes.write(network, networkAt(place), networkBytes, 'latin1');
-    bytes.write(note, noteAt(place), noteBytes, 'latin1');
-    Atomics.store(states, stateAt(place), state.full);
+  function fill(cell: number, { sighting, network, note }: Spotted): true {
+    bytes.set(sighting, rowAt(cell));
+    bytes.fill(0, networkAt(cell), noteAt(cell) + noteBytes);
+    bytes.write(network, networkAt(cell), networkBytes, 'latin1');
+    bytes.write(note, noteAt(cell), noteBytes, 'latin1');
+    Atomics.store(states, stateAt(cell), state.full);
     return true;
   }
 
   return {
     buffer,
     /**
-     * Returns false when there is no place. The largest holder is counted anew among the 64 places: all threads write
+     * Returns false when there is no cell. The largest holder is counted anew among the 64 cells: all threads write
      * them, so none can keep the order of core/fair-share.ts.
      */
     put(spotted: Spotted): boolean {
       const taken = new Map<string, number[]>();
-      for (const place of places.filter(isFull)) {
-        const network = networkOfPlace(place);
-        taken.set(network, [...(taken.get(network) ?? []), place]);
+      for (const cell of cells.filter(isFull)) {
+        const network = networkOfCell(cell);
+        taken.set(network, [...(taken.get(network) ?? []), cell]);
       }
       const own = taken.get(spotted.network)?.length ?? 0;
-      if (own >= networkPlaces) return false;
-      for (const place of places) if (hold(place, state.free)) return fill(place, spotted);
+      if (own >= networkCells) return false;
+      for (const cell of cells) if (hold(cell, state.free)) return fill(cell, spotted);
       const [most = []] = [...taken.values()].sort((a, b) => b.length - a.length);
       if (most.length <= own + 1) return false;
-      for (const place of most) if (hold(place, state.full)) return fill(place, spotted);
+      for (const cell of most) if (hold(cell, state.full)) return fill(cell, spotted);
       return false;
     },
     take(): Spotted[] {
       const all: Spotted[] = [];
-      for (const place of places) {
-        if (!hold(place, state.full)) continue;
-        const sighting = Uint8Array.from(bytes.subarray(rowAt(place), networkAt(place)));
+      for (const cell of cells) {
+        if (!hold(cell, state.full)) continue;
+        const sighting = Uint8Array.from(bytes.subarray(rowAt(cell), networkAt(cell)));
         all.push({
           sighting,
-          network: networkOfPlace(place),
-          note: textAt(noteAt(place), noteBytes),
+          network: networkOfCell(cell),
+          note: textAt(noteAt(cell), noteBytes),
         });
-        Atomics.store(states, stateAt(place), state.free);
+        Atomics.store(states, stateAt(cell), state.free);
       }
       return all;
     },

@@ -84,7 +84,7 @@ import type { Listening } from './threads/threads.ts';
 /** Lists all that the console reads of the server. Each page below names what it needs of this list. */
 export interface ConsoleSources
   extends Pick<ServerContext, 'config' | 'clock' | 'random'>,
-    Pick<Data, 'store' | 'state' | 'placeOf' | 'geoMadeAt'> {
+    Pick<Data, 'store' | 'state' | 'geolocate' | 'geoMadeAt'> {
   readonly operations: ConsoleReads['operations'];
   readonly signon: SignonModule;
   readonly pageBuilder: ConsoleParts['pageBuilder'];
@@ -208,7 +208,7 @@ function inboxOf(
   sources: Sources<
     | 'store'
     | 'state'
-    | 'placeOf'
+    | 'geolocate'
     | 'clock'
     | 'random'
     | 'check'
@@ -217,7 +217,7 @@ function inboxOf(
     | 'figures'
   >,
 ): ConsoleInbox {
-  const { store, state, placeOf, clock, check, evidence } = sources;
+  const { store, state, geolocate, clock, check, evidence } = sources;
   const { access, index, sources: lists } = state;
   const reports = createReportStore(sources);
   const allowlist = createAllowlist(sources);
@@ -247,7 +247,7 @@ function inboxOf(
     const now = clock.now();
     const { score, allowlisted, knownGood } = check.judge(family, words, now);
     const known = evidence.of(family, words, now);
-    const { country, network } = placeOf(family, words);
+    const { country, network } = geolocate(family, words);
     const own = known.reports.find(({ entry }) => !entry.includes('/'));
     const after = (decision: AddressDecision) => dryRun.scoreAfter(family, words, now, decision);
     return {

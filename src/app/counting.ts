@@ -6,7 +6,7 @@ import type { IpIndex } from '../index/ip-index.ts';
 import {
   createReportCounts,
   createReportFacts,
-  type PlaceOf,
+  type Geolocate,
 } from '../reputation/counts/report-counts.ts';
 import { createTopTable, sumOf, type TopTable } from '../reputation/counts/top-table.ts';
 import type { Sources } from '../reputation/lists/sources.ts';
@@ -52,11 +52,11 @@ export function createSignInCounts(firstPage: number, touch: (page: number) => v
 
   function add(site: string, at: number): void {
     const number = Math.floor(at / dayMs);
-    const place = number % daysKept;
-    const day = ring[place]!;
+    const ringIndex = number % daysKept;
+    const day = ring[ringIndex]!;
     // Its day has gone already.
     if (day.number - number === daysKept) return;
-    touch(firstPage + place);
+    touch(firstPage + ringIndex);
     if (day.number !== number) {
       day.number = number;
       day.sites.clear();
@@ -138,19 +138,19 @@ const countsPage = entryPages + 65_536;
 export const signInsPage = countsPage + 1_024;
 /** Behind the pages of the counts of sign-ins, with room for more of them. */
 export const peersPage = signInsPage + 1_024;
-const nowhere: PlaceOf = () => ({ country: unknownCountry, network: unknownProvider });
+const nowhere: Geolocate = () => ({ country: unknownCountry, network: unknownProvider });
 
 export function createCounting(options: {
   index: IpIndex;
   entries: Entries;
   sources: Sources;
   touchPage: (page: number) => void;
-  placeOf: PlaceOf | undefined;
+  geolocate: Geolocate | undefined;
 }) {
-  const { index, entries, sources, touchPage, placeOf = nowhere } = options;
+  const { index, entries, sources, touchPage, geolocate = nowhere } = options;
   const counts = createReportCounts(countsPage, touchPage);
   const { contributions } = entries;
-  const factsOf = createReportFacts({ index, contributions, sources, placeOf });
+  const factsOf = createReportFacts({ index, contributions, sources, geolocate });
   const signIns = createSignInCounts(signInsPage, touchPage);
   return {
     counts,

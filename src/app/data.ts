@@ -23,7 +23,7 @@ import { banBounds, createBans } from '../integrations/crowdsec/bans.ts';
 import { createEvidence } from '../reputation/address/evidence.ts';
 import { openCheck } from '../reputation/check/check.ts';
 import type { Memory } from '../reputation/check/operations.ts';
-import type { PlaceOf } from '../reputation/counts/report-counts.ts';
+import type { Geolocate } from '../reputation/counts/report-counts.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
 import { reportGuardMs } from '../reputation/reports/store/report-guards.ts';
 import type { Mail } from '../signon/mail/mail-format.ts';
@@ -119,7 +119,7 @@ export async function openData(opening: ServerContext) {
   const maintenance = { ...(member?.maintenance ?? localMaintenance(store)), mayRemove };
 
   const { shared: geo, madeAt: geoMadeAt } = openGeoTables(opening);
-  const placeOf = placesIn(geo);
+  const geolocate = createGeolocate(geo);
   const banTable = createBanTable(banBounds.totalMax);
   const bans = createBans({ clock, shared: banTable });
   const state = await openState({
@@ -134,7 +134,7 @@ export async function openData(opening: ServerContext) {
     // An embedded store reports each commit; those of other nodes are polled for.
     pollMs: member && journalPollMs,
     agentBans: bans,
-    placeOf,
+    geolocate,
     snapshotPath: `${dataDir}/${snapshotFile}`,
     isStoreLost: presence.isLost,
   });
@@ -181,7 +181,7 @@ export async function openData(opening: ServerContext) {
     geo,
     /** Ms since 1970: the date of the older one; 0: unknown. */
     geoMadeAt,
-    placeOf,
+    geolocate,
     /** This node's membership in a cluster; undefined without one. */
     member,
     /** The replica of DATABASE_REPLICA_URL, as far as the journal is read from one. */
@@ -291,7 +291,7 @@ function openGeoTables({ config, log }: Pick<ServerContext, 'config' | 'log'>) {
   return { shared: geo.shared, madeAt: Math.min(...geo.sources.map(({ madeAt }) => madeAt)) };
 }
 
-function placesIn(shared: SharedArrayBuffer): PlaceOf {
+function createGeolocate(shared: SharedArrayBuffer): Geolocate {
   const geo = openGeoReader(shared);
   return (family, words) => {
     const ids = geo.find(family, words);
@@ -338,7 +338,7 @@ interface OfflineStateOptions {
 /** Returns the state as of the last checkpoint; its follower continues from there. */
 export function openOfflineState(
   options: OfflineStateOptions,
-  more: Pick<StateOptions, 'placeOf'> = {},
+  more: Pick<StateOptions, 'geolocate'> = {},
 ): Promise<State> {
   const log = createLog('silent');
   return openState({ ...options, ...more, log, onFailure() {} });
@@ -351,7 +351,10 @@ export async function withMemory<T>(
 ): Promise<T> {
   const { store, clock, random, config, lastSeq } = options;
   const { shared: tables } = openGeoTables({ config, log: createLog('silent') });
-  const state = await openOfflineState({ store, clock, random }, { placeOf: placesIn(tables) });
+  const state = await openOfflineState(
+    { store, clock, random },
+    { geolocate: createGeolocate(tables) },
+  );
   state.follower.start();
   try {
     await state.follower.catchUpTo(lastSeq).catch((error: Error) => {

@@ -161,7 +161,7 @@ export async function openModules(
 ) {
   const { config, clock, random, log, masterKey, demo = false, timings, outboxName } = opening;
   const { host, tables, metrics, figures, data, access, signon, memory, frontEnd } = parts;
-  const { store, state, maintenance, placeOf, geoMadeAt } = data;
+  const { store, state, maintenance, geolocate, geoMadeAt } = data;
   const { index } = state;
   const { quotaGuard, check, geo } = frontEnd;
   const { idOf: accountOf, newAddresses, generationOf, standingOf } = state.access;
@@ -239,8 +239,8 @@ export async function openModules(
       isOwner: (request) => mayReadMetrics(request, config),
     }),
   );
-  const places = { check, geo, slotOf, allowDocumentation: demo };
-  const reported = { ...ground, ...places, quotaGuard, catchUpTo };
+  const addressTools = { check, geo, slotOf, allowDocumentation: demo };
+  const reported = { ...ground, ...addressTools, quotaGuard, catchUpTo };
   const reporting = host.add(
     openReports({
       ...reported,
@@ -269,7 +269,7 @@ export async function openModules(
     openConsole({
       ...ground,
       state,
-      placeOf,
+      geolocate,
       geoMadeAt,
       operations: parts.onConsole,
       signon,

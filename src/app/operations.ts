@@ -41,9 +41,9 @@ export const backupStore = query({
   audit: 'if possible',
   run(reading, { passphrase, recipients, masterKey }, call) {
     const { databaseUrl } = reading.config;
-    const place = databaseUrl === undefined ? embeddedOf(reading) : { databaseUrl };
+    const source = databaseUrl === undefined ? embeddedOf(reading) : { databaseUrl };
     const sealing = { passphrase, recipients };
-    return runTask('backup', { ...place, sealing, masterKey, file: undefined }, call);
+    return runTask('backup', { ...source, sealing, masterKey, file: undefined }, call);
   },
 });
 

@@ -30,7 +30,7 @@ import { createIpIndex, type IpIndex } from '../index/ip-index.ts';
 import { loadSnapshot, saveSnapshot } from '../index/snapshot.ts';
 import type { Bans } from '../integrations/crowdsec/bans.ts';
 import { agentEvents } from '../integrations/crowdsec/events.ts';
-import type { PlaceOf } from '../reputation/counts/report-counts.ts';
+import type { Geolocate } from '../reputation/counts/report-counts.ts';
 import { createListKeeper } from '../reputation/lists/list-keeper.ts';
 import { createSources, type Sources } from '../reputation/lists/sources.ts';
 import { createRefusals, type Refusals } from '../reputation/reports/refusals.ts';
@@ -97,7 +97,7 @@ export interface StateOptions {
   readonly entriesMax?: number;
   readonly checkpointMs?: number;
   /** By it reports are counted per country and network; absent: all unknown. */
-  readonly placeOf?: PlaceOf;
+  readonly geolocate?: Geolocate;
   /** Milliseconds that a slot stays empty before it is given back; for tests. */
   readonly slotRestMs?: number;
   readonly tooNew?: FollowerOptions['tooNew'];
@@ -164,7 +164,7 @@ function restored(
 }
 
 function createParts(
-  { store, maintenance, placeOf }: StateOptions,
+  { store, maintenance, geolocate }: StateOptions,
   entriesMax: number,
   index = createIpIndex({ entriesMax }),
 ) {
@@ -211,7 +211,7 @@ function createParts(
     touchHeader: () => projection.touchHeader(),
     heldBy: entries.contributions.heldBy,
   });
-  const counting = createCounting({ index, entries, sources, touchPage, placeOf });
+  const counting = createCounting({ index, entries, sources, touchPage, geolocate });
   projection = createProjection({
     store,
     sections: [
@@ -490,7 +490,7 @@ interface TakenSnapshot {
   readonly gone: Promise<void>;
 }
 
-interface SnapshotPlace {
+interface SnapshotSource {
   readonly path: string;
   readonly entriesMax: number;
   /** The sequence number of the last checkpoint: a snapshot of another one is ignored. */
@@ -505,10 +505,10 @@ interface SnapshotPlace {
  * at a stop and removed by the next start, so that after a crash the store's pages are always read, and what
  * an unfinished checkpoint left is cleared away.
  */
-export function takeSnapshot(place: SnapshotPlace): TakenSnapshot {
-  if (!existsSync(place.path)) return { parts: undefined, gone: Promise.resolve() };
+export function takeSnapshot(source: SnapshotSource): TakenSnapshot {
+  if (!existsSync(source.path)) return { parts: undefined, gone: Promise.resolve() };
   // Removing a large file takes its time, which other threads have.
-  return { parts: readSnapshot(place), gone: dropSnapshot(place) };
+  return { parts: readSnapshot(source), gone: dropSnapshot(source) };
 }
 
 function readSnapshot({
@@ -516,7 +516,7 @@ function readSnapshot({
   entriesMax,
   sequence,
   log,
-}: SnapshotPlace): SnapshotParts | undefined {
+}: SnapshotSource): SnapshotParts | undefined {
   const loaded = loadSnapshot(path, { entriesMax });
   if (!loaded.ok) {
     log.warn({ detail: loaded.detail }, 'snapshot: ignored, it is damaged');
@@ -546,7 +546,7 @@ async function writeSnapshot(options: {
   if (!saved.ok) log.warn({ detail: saved.detail }, 'snapshot: not written');
 }
 
-async function dropSnapshot({ path, log }: SnapshotPlace): Promise<void> {
+async function dropSnapshot({ path, log }: SnapshotSource): Promise<void> {
   try {
     await rm(path, { force: true });
   } catch (error) {

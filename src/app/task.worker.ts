@@ -73,7 +73,7 @@ async function send(bytes: Buffer): Promise<void> {
 
 const runs: { [Name in TaskName]: (task: Tasks[Name]['task']) => Promise<Tasks[Name]['result']> } =
   {
-    async backup({ sealing, masterKey, file, ...place }) {
+    async backup({ sealing, masterKey, file, ...source }) {
       const options = {
         ...sealing,
         clock: systemClock(),
@@ -81,13 +81,13 @@ const runs: { [Name in TaskName]: (task: Tasks[Name]['task']) => Promise<Tasks[N
         masterKey: masterKey === undefined ? undefined : Buffer.from(masterKey, 'hex'),
         onProgress: (done: number, total: number) => progress({ verb: 'written', done, total }),
       };
-      if ('databaseUrl' in place) {
-        const database = { url: place.databaseUrl, log: createLog('error') };
+      if ('databaseUrl' in source) {
+        const database = { url: source.databaseUrl, log: createLog('error') };
         return readDatabase(database, (source) => writeBackup(source, { ...options, write: send }));
       }
-      inheritClaim(place.claim);
+      inheritClaim(source.claim);
       const random = systemRandom();
-      return makeBackup({ ...options, path: place.path, random, target: file ?? send });
+      return makeBackup({ ...options, path: source.path, random, target: file ?? send });
     },
     async recipients({ recipients }) {
       await checkRecipients(recipients);

@@ -302,8 +302,8 @@ function tieOf(account: string, address: Uint8Array, second: number): number {
 /** A sorted array: journals are long, and a map of them would be large. */
 function createTieTable(ties: readonly number[]) {
   const sorted = Float64Array.from(ties).sort();
-  /** The first place of a tie that is not less. */
-  function placeOf(tie: number): number {
+  /** Returns the index of the first tie that is not less. */
+  function lowerBound(tie: number): number {
     let low = 0;
     let high = sorted.length;
     while (low < high) {
@@ -316,7 +316,7 @@ function createTieTable(ties: readonly number[]) {
   return {
     /** Returns how many events have the tie. */
     count(tie: number): number {
-      const first = placeOf(tie);
+      const first = lowerBound(tie);
       let end = first;
       while (sorted[end] === tie) end += 1;
       return end - first;

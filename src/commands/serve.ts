@@ -11,7 +11,7 @@ import { roleOf } from '../access/accounts/records.ts';
 import { createApiKeys } from '../access/keys/api-keys.ts';
 import { deriveKey, type MasterKey } from '../access/keys/master-key.ts';
 import { createSiteKeys } from '../access/keys/site-keys.ts';
-import { processEnvironment } from '../config/data-place.ts';
+import { processEnvironment } from '../config/environment.ts';
 import { type Config, misspeltSettings } from '../config.ts';
 import { expect } from '../contracts/operation.ts';
 import { type Clock, systemClock } from '../core/clock.ts';

@@ -57,12 +57,12 @@ export interface OperationTools extends ReadingTools {
 /** Operations that only read work on these. */
 export interface Reading extends ReadingTools {
   /** The embedded store; undefined where it is shared. */
-  readonly embedded: EmbeddedPlace | undefined;
+  readonly embedded: EmbeddedStore | undefined;
   /** Resolves when the memory of a running server holds the journal up to there; at once without one. */
   catchUpTo(seq: bigint): Promise<void>;
 }
 
-interface EmbeddedPlace {
+interface EmbeddedStore {
   /** The store's directory inside DATA_DIR. */
   readonly path: string;
   readonly claim: InheritedClaim;

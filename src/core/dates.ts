@@ -24,26 +24,26 @@ const twoDigitsColon = Int32Array.from(twoDigits, (text) =>
 const [zoneSign, zoneEnd] = [Buffer.from('+00:'), Buffer.from('00')] as const;
 const [zoneWord, zoneHalf] = [zoneSign.readInt32LE(0), zoneEnd.readInt16LE(0)];
 
-/** @returns the place of the day's text in the tables, which are by then right */
-function placeOfDay(day: number): number {
-  const place = day % daysKept;
-  if (days[place] !== day) {
-    days[place] = day;
+/** @returns the index of the day's text in the tables, which are by then right */
+function cellOfDay(day: number): number {
+  const cell = day % daysKept;
+  if (days[cell] !== day) {
+    days[cell] = day;
     const text = new Date(day * daySeconds * 1_000).toISOString().slice(0, 11);
-    dayTexts[place] = text;
-    for (let i = 0; i < 11; i++) dayBytes[place * 12 + i] = text.charCodeAt(i);
+    dayTexts[cell] = text;
+    for (let i = 0; i < 11; i++) dayBytes[cell * 12 + i] = text.charCodeAt(i);
   }
-  return place;
+  return cell;
 }
 
 /** Writes the same text as `isoSecondsBytes` bytes of ASCII, and nothing behind. */
 export function writeIsoSeconds(view: DataView, at: number, seconds: number): void {
   const day = Math.floor(seconds / daySeconds);
-  const place = placeOfDay(day) * 3;
+  const cell = cellOfDay(day) * 3;
   const rest = seconds - day * daySeconds;
-  view.setInt32(at, dayWords[place]!, true);
-  view.setInt32(at + 4, dayWords[place + 1]!, true);
-  view.setInt32(at + 8, dayWords[place + 2]!, true);
+  view.setInt32(at, dayWords[cell]!, true);
+  view.setInt32(at + 4, dayWords[cell + 1]!, true);
+  view.setInt32(at + 8, dayWords[cell + 2]!, true);
   view.setInt32(at + 11, twoDigitsColon[Math.floor(rest / hourSeconds)]!, true);
   view.setInt32(at + 14, twoDigitsColon[Math.floor(rest / 60) % 60]!, true);
   view.setInt32(at + 17, twoDigitsColon[rest % 60]!, true);
@@ -54,11 +54,11 @@ export function writeIsoSeconds(view: DataView, at: number, seconds: number): vo
 /** @param seconds whole seconds since 1970, from 0 to the end of the year 9999 */
 export function isoSeconds(seconds: number): string {
   const day = Math.floor(seconds / daySeconds);
-  const place = placeOfDay(day);
+  const cell = cellOfDay(day);
   const rest = seconds - day * daySeconds;
   const hour = twoDigits[Math.floor(rest / hourSeconds)]!;
   const minute = twoDigits[Math.floor(rest / 60) % 60]!;
-  return `${dayTexts[place]}${hour}:${minute}:${twoDigits[rest % 60]}+00:00`;
+  return `${dayTexts[cell]}${hour}:${minute}:${twoDigits[rest % 60]}+00:00`;
 }
 
 const shape = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?)?$/;

@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { processEnvironment } from '../config/data-place.ts';
+import { processEnvironment } from '../config/environment.ts';
 import { OperatorError } from '../core/errors.ts';
 
 /** The results of the tests with one build. */

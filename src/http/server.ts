@@ -144,7 +144,7 @@ export function createServer(options: ServerOptions) {
   const listening: us_listen_socket[] = [];
   let isOpen = true;
   let isStopped = false;
-  let place: { host: string; port: number; sockets: readonly UnixSocket[] } | undefined;
+  let listened: { host: string; port: number; sockets: readonly UnixSocket[] } | undefined;
   const files: SocketFile[] = [];
   function stopListening(): void {
     for (const file of files.splice(0)) removeSocketFile(file);
@@ -224,7 +224,7 @@ export function createServer(options: ServerOptions) {
       try {
         const found = await listenAtPort(host, port);
         await listenAtSockets(sockets);
-        place = { host, port: found, sockets };
+        listened = { host, port: found, sockets };
         return found;
       } catch (error) {
         // A thread that ends over this error must not leave an open server behind.
@@ -239,9 +239,9 @@ export function createServer(options: ServerOptions) {
     /** Stops taking connections with false, until true. Waiting connections are refused. */
     async accept(isOn: boolean): Promise<void> {
       if (!isOn) stopListening();
-      else if (!isStopped && place !== undefined) {
-        if (listening.length === 0) await listenAtPort(place.host, place.port);
-        await listenAtSockets(place.sockets);
+      else if (!isStopped && listened !== undefined) {
+        if (listening.length === 0) await listenAtPort(listened.host, listened.port);
+        await listenAtSockets(listened.sockets);
       }
     },
     /** Stops accepting, lets requests in flight finish for at most `graceMs`, then closes all. */

@@ -295,13 +295,13 @@ function headCrc(head: Buffer): number {
 }
 
 /**
- * Reads and checks a whole file, blocking. `place` gives each section its memory (the right
+ * Reads and checks a whole file, blocking. `memoryFor` gives each section its memory (the right
  * length, or undefined for a section that has no room). What was read into it is to be thrown
  * away on failure. Never throws for what a file holds.
  */
 function readSections(
   path: string,
-  place: (name: string, length: number) => Uint8Array | undefined,
+  memoryFor: (name: string, length: number) => Uint8Array | undefined,
 ): Result<SectionFile> {
   let descriptor: number;
   try {
@@ -310,7 +310,7 @@ function readSections(
     return fail('snapshot_unusable', String(error));
   }
   try {
-    return read(descriptor, place);
+    return read(descriptor, memoryFor);
   } catch (error) {
     // Reading failed (EIO, a directory, …): what the bytes say never throws.
     return fail('snapshot_unusable', String(error));
@@ -321,7 +321,7 @@ function readSections(
 
 function read(
   descriptor: number,
-  place: (name: string, length: number) => Uint8Array | undefined,
+  memoryFor: (name: string, length: number) => Uint8Array | undefined,
 ): Result<SectionFile> {
   const fileBytes = fstatSync(descriptor).size;
   const start = Buffer.alloc(HEAD_BYTES);
@@ -342,7 +342,7 @@ function read(
   const found = new Map<string, Uint8Array>();
   let position = head.byteLength;
   for (const { name, length, crc } of heads) {
-    const target = place(name, length);
+    const target = memoryFor(name, length);
     if (target === undefined) return fail('snapshot_unusable', `no room for ${name}`);
     if (found.has(name)) return fail('snapshot_unusable', `twice: ${name}`);
     if (readChecked(descriptor, target, position) !== crc) {

@@ -50,14 +50,14 @@ export function createIntegrationCounters(
   return {
     buffer,
     recorder<D extends Integration>(integration: D, thread: number) {
-      const places = new Map<string, number>(
+      const cells = new Map<string, number>(
         integrationOutcomes[integration].map((outcome) => [
           outcome,
           thread * columns.length + columnOf.get(`${integration} ${outcome}`)!,
         ]),
       );
       return (outcome: IntegrationOutcome<D>): void => {
-        counts[places.get(outcome)!]! += 1;
+        counts[cells.get(outcome)!]! += 1;
       };
     },
     read: (integration: Integration) =>

@@ -8,7 +8,7 @@ import { open } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { placeOfData, processEnvironment } from '../config/data-place.ts';
+import { dataLocation, processEnvironment } from '../config/environment.ts';
 import { packageVersion } from '../config/version.ts';
 import type { OperationCall, OperationProgress } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
@@ -78,7 +78,7 @@ export function runForCommand(
 }
 
 async function runOrder(order: Order, asking: Asking): Promise<unknown> {
-  const { dataDir, isShared } = placeOfData();
+  const { dataDir, isShared } = dataLocation();
   const { asksNode } = described.find(({ name }) => name === order.operation) ?? {};
   if (isShared && !asksNode) return runWithoutServer(dataDir, order, asking);
   const startMs = performance.now();

@@ -1,7 +1,7 @@
 /** An operation in a command of its own: where no server runs, or the store is a database. */
 
 import { tasksEnded } from '../app/tasks.ts';
-import { placeOfData } from '../config/data-place.ts';
+import { dataLocation } from '../config/environment.ts';
 import { expect, type OperationCall } from '../contracts/operation.ts';
 import { claimDataDir, inheritable } from '../storage/lmdb/claim.ts';
 import { hadStore, storePath } from '../storage/lmdb/presence.ts';
@@ -20,7 +20,7 @@ export interface RunOutcome {
  * @throws ClaimedError when another process has the directory
  */
 export async function runLocally(order: Order, call: OperationCall): Promise<RunOutcome> {
-  const { isShared } = placeOfData();
+  const { isShared } = dataLocation();
   const operation = findOperation(order.operation);
   if (isShared) {
     const hasOwnPart = operation.asksNode === true;

@@ -10,7 +10,7 @@ import { type Accounts, createAccounts } from '../access/accounts/accounts.ts';
 import { type ApiKeys, createApiKeys } from '../access/keys/api-keys.ts';
 import { loadMasterKey, type MasterKey } from '../access/keys/master-key.ts';
 import { runTask } from '../app/tasks.ts';
-import { processEnvironment } from '../config/data-place.ts';
+import { processEnvironment } from '../config/environment.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { OperationTools } from '../contracts/operation.ts';
 import { systemClock } from '../core/clock.ts';
@@ -124,13 +124,13 @@ export async function withReading<T>(
   claim: InheritedClaim,
   run: (reading: MemoryReading) => Promise<T>,
 ): Promise<T> {
-  const { path, ...place } = existingStore();
+  const { path, ...rest } = existingStore();
   const tables = openTables(path);
   const view = openView(tables);
   try {
     const reading = {
-      ...place,
-      store: viewStore(view, place.clock.now()),
+      ...rest,
+      store: viewStore(view, rest.clock.now()),
       embedded: { path, claim },
     };
     return await run({

@@ -81,23 +81,23 @@ function jsonSchemasOf(described: readonly Described[]): JsonSchemas {
     }
     all[name] = schema;
   }
-  const inPlace = new Set<AnySchema>();
+  const inlined = new Set<AnySchema>();
   JSON.stringify([described, refusalOf, quotaHeaders, retryAfter], (_, value) => {
     if (!isSchema(value)) return value;
-    inPlace.add(value);
+    inlined.add(value);
     return undefined;
   });
   const definitions = Object.fromEntries(
     Object.entries(all).filter((row): row is [string, AnySchema] => isSchema(row[1])),
   );
-  const { prefixItems, $defs } = toJsonSchema(v.tuple([...inPlace]), {
+  const { prefixItems, $defs } = toJsonSchema(v.tuple([...inlined]), {
     target: 'draft-2020-12',
     typeMode: 'output',
     definitions,
     ignoreActions,
     overrideRef: ({ referenceId }) => ref(referenceId).$ref as string,
   });
-  const json = new Map([...inPlace].map((schema, i) => [schema, prefixItems![i] as JsonMembers]));
+  const json = new Map([...inlined].map((schema, i) => [schema, prefixItems![i] as JsonMembers]));
   return {
     of: (schema) => json.get(schema)!,
     named: { ...(all as Record<string, Schema>), ...($defs as Record<string, Schema>) },
@@ -105,7 +105,7 @@ function jsonSchemasOf(described: readonly Described[]): JsonSchemas {
 }
 
 function parametersIn(
-  place: 'path' | 'query',
+  location: 'path' | 'query',
   entries: SchemasByName,
   json: JsonSchemas,
 ): JsonMembers[] {
@@ -114,7 +114,7 @@ function parametersIn(
     const required = declared.type !== 'optional';
     // Absent fields are left out, as in what is sent.
     const rest = { description, allowEmptyValue } as JsonMembers;
-    return { name, in: place, required, schema, ...rest };
+    return { name, in: location, required, schema, ...rest };
   });
 }
 

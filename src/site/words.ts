@@ -486,7 +486,7 @@ const en = {
       siteKey: 'Site key',
       button: 'Create my keys',
     },
-    places: {
+    destinations: {
       shell: 'Terminal, as root',
       terminal: 'Terminal',
       address: 'Address of the list',
@@ -1194,7 +1194,7 @@ const fr: Words = {
       siteKey: 'Clé de site',
       button: 'Créer mes clés',
     },
-    places: {
+    destinations: {
       shell: 'Terminal, en root',
       terminal: 'Terminal',
       address: 'Adresse de la liste',

@@ -56,13 +56,13 @@ after(async () => {
   directory.remove();
 });
 
-const placeOf = (name: string) => `${directory.path}/${name}`;
+const locationOf = (name: string) => `${directory.path}/${name}`;
 const shared = (name: string): Environment => {
-  return { ...alone, DATABASE_URL: url, DATA_DIR: placeOf(name) };
+  return { ...alone, DATABASE_URL: url, DATA_DIR: locationOf(name) };
 };
 
 async function startOn(name: string, env: Environment = alone): Promise<TestServer> {
-  const dataDir = placeOf(name);
+  const dataDir = locationOf(name);
   return startTestServer({ threads: 1, demo: false, dataDir, env: { ...env, DATA_DIR: dataDir } });
 }
 
@@ -189,8 +189,8 @@ it('a store moves into the database and back: checks, accounts, sessions and key
   assert.equal(await report(server, '9.9.9.12'), 200, 'a backup is of the moment of its begin');
   await server.stop();
 
-  const three = { ...alone, DATA_DIR: placeOf('three') };
-  const begun = `${placeOf('three')}/restoring/store/data.mdb`;
+  const three = { ...alone, DATA_DIR: locationOf('three') };
+  const begun = `${locationOf('three')}/restoring/store/data.mdb`;
   await killed(back, three, async () => existsSync(begun));
   const half = await runCli(['serve'], three);
   assert.equal(half.code, 1);
@@ -210,7 +210,7 @@ it('a store moves into the database and back: checks, accounts, sessions and key
 
 /** A store with entries that last, that end, and that changed, and a journal. @returns its path */
 async function filled(name: string): Promise<string> {
-  const dataDir = placeOf(name);
+  const dataDir = locationOf(name);
   mkdirSync(dataDir, { recursive: true });
   const path = `${dataDir}/store`;
   const masterKey = { id: Buffer.from('abcd') };
@@ -272,8 +272,8 @@ it('versions, times, positions and ids stay, there and back', async () => {
   await backUp(databaseUrl, file);
   const source = { path: file, passphrase: async () => undefined };
   await checkBackup(source);
-  const target = `${placeOf('ids')}/back/store`;
-  mkdirSync(`${placeOf('ids')}/back`);
+  const target = `${locationOf('ids')}/back/store`;
+  mkdirSync(`${locationOf('ids')}/back`);
   const { kinds } = await restoreRows(source, target, () => undefined);
   const others = (of: readonly RowDigest[]) => of.filter(({ name }) => name !== 'scratch');
   assert.deepEqual(others(kinds), others(there));

@@ -266,7 +266,7 @@ export interface ForbiddenCharacter {
   /** The code point, such as `U+00E9`. */
   readonly code: string;
   /** The index from 1, in characters as people count them. */
-  readonly place: number;
+  readonly position: number;
 }
 
 /** Returns the first character of a name that is none of those it may have: some only look like one. */
@@ -279,7 +279,7 @@ export function forbiddenCharacterIn(name: string): ForbiddenCharacter | undefin
   if (found === undefined) return undefined;
   const hex = found.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
   const isSeen = !/[\p{C}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}]/u.test(found);
-  return { shown: isSeen ? found : '', code: `U+${hex}`, place: at + 1 };
+  return { shown: isSeen ? found : '', code: `U+${hex}`, position: at + 1 };
 }
 
 const labelAlphabet = 'abcdefghijklmnopqrstuvwxyz234567';
@@ -630,7 +630,7 @@ const full = (detail: string) => fail('capacity_exceeded', detail);
 
 function noName(name: string) {
   const at = forbiddenCharacterIn(name);
-  const strange = at === undefined ? '' : `, and no ${at.code} at character ${at.place}`;
+  const strange = at === undefined ? '' : `, and no ${at.code} at character ${at.position}`;
   return fail(
     'invalid_parameter',
     `a name has 1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first${strange}`,

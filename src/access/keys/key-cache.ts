@@ -3,7 +3,7 @@
  * A hit counts only while the key's generation in the shared table is the remembered one, so a
  * revoked key is refused from the next request on.
  *
- * Four places per set, sets chosen by the last six characters (the checksum). Only keys that exist
+ * Four ways per set, sets chosen by the last six characters (the checksum). Only keys that exist
  * are ever remembered: guesses take no memory and evict nothing; each costs the client a checksum
  * and the server one SHA-256. At the bound the oldest of a set is evicted.
  *
@@ -16,8 +16,8 @@ import { hashKey, keyChecksumLength, keyScopes, keyTextLength, parseKey } from '
 import { type KeyTableReader, usedWordOffset } from './key-table.ts';
 
 const ways = 4;
-/** Word 0 of a place is the fingerprint. */
-const placeWords = 4;
+/** Word 0 of a way is the fingerprint. */
+const wayWords = 4;
 const generationAtWord = 1;
 const generationWord = 2;
 /** The account's slot and, above it, what the key may be used for. */
@@ -39,33 +39,33 @@ export function createKeyCache(reader: KeyTableReader, capacity = 8_192) {
   const setMask = capacity / ways - 1;
   const sharedWords = reader.words;
   const texts: string[] = new Array<string>(capacity).fill('');
-  /** 16 bytes a place, so that a set is one cache line. */
-  const places = new Int32Array(capacity * placeWords);
+  /** 16 bytes a way, so that a set is one cache line. */
+  const table = new Int32Array(capacity * wayWords);
   const nextVictims = new Uint8Array(capacity / ways);
 
   function remember(set: number, fingerprint: number, text: string): void {
-    let place = set * ways;
-    const end = place + ways;
-    // A revoked key's place comes first: its text must not stay there along with its successor's.
-    while (place < end && !isStale(place * placeWords)) place++;
-    if (place === end) {
+    let way = set * ways;
+    const end = way + ways;
+    // A revoked key's way comes first: its text must not stay there along with its successor's.
+    while (way < end && !isStale(way * wayWords)) way++;
+    if (way === end) {
       const victim = nextVictims[set]!;
       nextVictims[set] = (victim + 1) % ways;
-      place = set * ways + victim;
+      way = set * ways + victim;
     }
     // A copy: the header text may be a slice that would keep the whole request alive.
-    texts[place] = Buffer.from(text, 'latin1').toString('latin1');
-    const at = place * placeWords;
-    places[at] = fingerprint;
-    places[at + generationAtWord] = reader.generationAt;
-    places[at + generationWord] = reader.generation;
-    places[at + accountWord] = reader.accountSlot | (reader.scopes << scopesShift);
+    texts[way] = Buffer.from(text, 'latin1').toString('latin1');
+    const at = way * wayWords;
+    table[at] = fingerprint;
+    table[at + generationAtWord] = reader.generationAt;
+    table[at + generationWord] = reader.generation;
+    table[at + accountWord] = reader.accountSlot | (reader.scopes << scopesShift);
   }
 
-  /** Returns true also for a place that was never used: its generation is 0, and living ones are odd. */
+  /** Returns true also for a way that was never used: its generation is 0, and living ones are odd. */
   function isStale(at: number): boolean {
-    const generation = places[at + generationWord]!;
-    return generation === 0 || sharedWords[places[at + generationAtWord]!] !== generation;
+    const generation = table[at + generationWord]!;
+    return generation === 0 || sharedWords[table[at + generationAtWord]!] !== generation;
   }
 
   /** The slot if the key is for this; notes the use then. */
@@ -93,13 +93,13 @@ export function createKeyCache(reader: KeyTableReader, capacity = 8_192) {
       if (text.length !== keyTextLength) return noKey;
       const fingerprint = fingerprintOf(text);
       const set = (fingerprint ^ (fingerprint >>> 15)) & setMask;
-      for (let place = set * ways, end = place + ways; place < end; place++) {
-        const at = place * placeWords;
-        if (places[at] !== fingerprint || texts[place] !== text) continue;
+      for (let way = set * ways, end = way + ways; way < end; way++) {
+        const at = way * wayWords;
+        if (table[at] !== fingerprint || texts[way] !== text) continue;
         // A plain load is enough: each request loads it, and a store becomes visible within nanoseconds.
-        const generationAt = places[at + generationAtWord]!;
-        if (sharedWords[generationAt] === places[at + generationWord]) {
-          return admit(generationAt, places[at + accountWord]!, scope);
+        const generationAt = table[at + generationAtWord]!;
+        if (sharedWords[generationAt] === table[at + generationWord]) {
+          return admit(generationAt, table[at + accountWord]!, scope);
         }
       }
       return miss(set, fingerprint, text, scope);

@@ -4,7 +4,7 @@
  * (access/marks.ts); the main thread takes them from there and looks up whose key it is. A key of no account may be
  * anybody's: whoever waits learns that such a request came, and whether it came from the own network.
  *
- * Bounds: the board's, of which one network has four places; a thread leaves four refusals of a network in a second;
+ * Bounds: the board's, of which one network has four cells; a thread leaves four refusals of a network in a second;
  * `accountsMax` accounts with a note and as many that wait, the oldest evicted; a note ends after an hour, or with the next answer that the
  * account gets. `networksMax` networks from which an unknown key came, the oldest evicted, each for two minutes.
  */
@@ -20,7 +20,7 @@ import { networkOf } from '../../ip/networks.ts';
 import { apiKeyKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import { decodeKey } from '../accounts/records.ts';
-import { createSightingBoard, networkPlaces, type Spotted } from '../marks.ts';
+import { createSightingBoard, networkCells, type Spotted } from '../marks.ts';
 
 const accountsMax = 4_096;
 const networksMax = 256;
@@ -72,7 +72,7 @@ export function createRefusalRecorder(
     const second = Math.floor(clock.monotonicMs() / 1_000);
     if (seconds[group] !== second) left[group] = 0;
     seconds[group] = second;
-    return left[group]!++ < networkPlaces;
+    return left[group]!++ < networkCells;
   }
 
   return (key, clientIp, status, body) => {

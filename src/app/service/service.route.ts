@@ -232,11 +232,11 @@ export function serviceRoutes(options: {
     })),
     guard.open(securityTxtEndpoint, securityTxt),
     guard.open(passkeyEndpointsEndpoint, () => {
-      const place = `${baseUrl}/account/security`;
+      const url = `${baseUrl}/account/security`;
       return {
         status: 200,
         headers: [jsonType, ['Cache-Control', 'public, max-age=3600']],
-        body: JSON.stringify({ enroll: place, manage: place }),
+        body: JSON.stringify({ enroll: url, manage: url }),
       };
     }),
     guard.open(changePasswordEndpoint, () => ({

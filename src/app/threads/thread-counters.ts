@@ -137,15 +137,15 @@ export function createThreadCounters(
     /** The counting side of one thread; given to the transport. */
     recorder(thread: number): (path: string, status: number) => void {
       const base = thread * width;
-      // Nearly all requests are checks that are answered: the place of the last one is kept.
-      let [lastPath, lastStatus, place]: [string | undefined, number, number] = [undefined, 0, 0];
+      // Nearly all requests are checks that are answered: the cell of the last one is kept.
+      let [lastPath, lastStatus, cell]: [string | undefined, number, number] = [undefined, 0, 0];
       return (path, status) => {
         if (path !== lastPath || status !== lastStatus) {
           [lastPath, lastStatus] = [path, status];
           const row = rowOf.get(path) ?? routes.length - 1;
-          place = base + row * classes + Math.floor(status / 100);
+          cell = base + row * classes + Math.floor(status / 100);
         }
-        counts[place]! += 1;
+        counts[cell]! += 1;
       };
     },
     *read(): Iterable<[{ thread: string; route: string; status: string }, number]> {

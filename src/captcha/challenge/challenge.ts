@@ -1,8 +1,8 @@
 /**
  * The challenges: issue, image, audio, verify. A challenge costs no memory before its picture or
  * sound is asked for: the token says by itself that it is ours and how old it is, and nothing in
- * it leads to an answer. With the first fetch the word is drawn and the token gets a place, which it
- * keeps until its time is over, used or not: so it is never drawn a second time. Main thread
+ * it leads to an answer. With the first fetch the word is drawn and the token is remembered, and stays so
+ * until its time is over, used or not: so it is never drawn a second time. Main thread
  * only, so each step is atomic. A token has one attempt; wrong, expired, unknown, used and
  * malformed ones get the same `false`. The answer never leaves.
  */
@@ -165,7 +165,7 @@ function createFetching(parts: {
     const claim = claimOf(token);
     if (claim === undefined) return fail('not_found');
     const { network } = visitor;
-    // Asked before a place is taken: who is refused for this reason costs nothing.
+    // Asked before a token is remembered: who is refused for this reason costs nothing.
     const room = sharesOn ? waiting.room(network) : 'free';
     if (room === 'full') return fail('overloaded');
     if (room === 'over_share') {
@@ -174,16 +174,16 @@ function createFetching(parts: {
     }
     const collects = sharesOn && table.held(network) >= parts.longWordFrom;
     const longWord = claim.longWord || visitor.longWord || collects;
-    const placed = known ? ok(known) : table.claim({ ...claim, longWord }, network);
-    if (!placed.ok) return placed;
-    const challenge = placed.value.open!;
-    const making = waiting.during(network, () => make(placed.value, challenge, medium, visitor));
+    const found = known ? ok(known) : table.claim({ ...claim, longWord }, network);
+    if (!found.ok) return found;
+    const challenge = found.value.open!;
+    const making = waiting.during(network, () => make(found.value, challenge, medium, visitor));
     challenge.pending[medium] = making;
     return await making;
   }
 
   async function make(
-    place: ChallengePlace,
+    remembered: ChallengeToken,
     challenge: Challenge,
     medium: Medium,
     visitor: CaptchaVisitor,
@@ -193,7 +193,7 @@ function createFetching(parts: {
     delete challenge.pending[medium];
     if (!made.ok) return made;
     // Verified, expired or driven out meanwhile: nobody may see it any more.
-    if (place.open !== challenge || !table.isOpen(place)) return fail('not_found');
+    if (remembered.open !== challenge || !table.isOpen(remembered)) return fail('not_found');
     table.hold(challenge.drawn[medium]!, made.value);
     return made;
   }
@@ -236,7 +236,7 @@ function hash(text: string): Buffer {
 
 interface ChallengeBounds {
   /** Tokens remembered, open and used. */
-  readonly placesMax: number;
+  readonly tokensMax: number;
   readonly openMax: number;
   readonly openPerNarrowMax: number;
   readonly openPerWideMax: number;
@@ -266,7 +266,7 @@ interface Challenge {
   readonly pending: Partial<Record<Medium, Promise<Result<Uint8Array>>>>;
 }
 
-type ChallengePlace = Place<Challenge>;
+type ChallengeToken = RememberedToken<Challenge>;
 
 /** The fields that a token carries itself. */
 interface ChallengeClaim {
@@ -278,7 +278,7 @@ interface ChallengeClaim {
 interface ChallengeStats {
   readonly open: number;
   /** Tokens remembered, those used included. */
-  readonly places: number;
+  readonly tokens: number;
   readonly heldBytes: number;
   /** Taken back before their time. */
   readonly evicted: number;
@@ -287,14 +287,14 @@ interface ChallengeStats {
 }
 
 /**
- * Creates the table of the challenges that were drawn: the place of each token, the number that each
+ * Creates the table of the challenges that were drawn: each token, the number that each
  * network holds, and the bytes of pictures and sounds. It keeps every bound of the CAPTCHA's memory
  * (docs/CAPTCHA.md).
  */
 function createChallengeTable(options: ChallengeTableOptions) {
   const { sharesOn, nowMs } = options;
-  const places = createChallengeSlots<Challenge>(options.placesMax);
-  const shares = createNetworkFairShare<ChallengePlace>({
+  const tokens = createTokenMemory<Challenge>(options.tokensMax);
+  const shares = createNetworkFairShare<ChallengeToken>({
     max: options.openMax,
     narrowMax: sharesOn ? options.openPerNarrowMax : Number.POSITIVE_INFINITY,
     wideMax: sharesOn ? options.openPerWideMax : Number.POSITIVE_INFINITY,
@@ -304,13 +304,13 @@ function createChallengeTable(options: ChallengeTableOptions) {
   let overShare = 0;
 
   /** Ends what the token stood for, and returns it if it was open. The token stays known. */
-  function end(place: ChallengePlace): Challenge | undefined {
-    const challenge = place.open;
+  function end(remembered: ChallengeToken): Challenge | undefined {
+    const challenge = remembered.open;
     if (challenge === undefined) return undefined;
-    place.open = undefined;
-    shares.remove(place.network, place);
+    remembered.open = undefined;
+    shares.remove(remembered.network, remembered);
     for (const drawn of Object.values(challenge.drawn)) cache.drop(drawn);
-    return place.expiresAtMs > nowMs() ? challenge : undefined;
+    return remembered.expiresAtMs > nowMs() ? challenge : undefined;
   }
 
   function refusedFor(network: Network): Failure {
@@ -340,30 +340,35 @@ function createChallengeTable(options: ChallengeTableOptions) {
   }
 
   return {
-    /** Returns the place of a token, also of a used one. */
-    find: places.get,
+    /** Returns what is remembered of a token, also of a used one. */
+    find: tokens.get,
     // Places are cleared by the second; a challenge ends by the millisecond.
-    isOpen: ({ open, expiresAtMs }: ChallengePlace): boolean =>
+    isOpen: ({ open, expiresAtMs }: ChallengeToken): boolean =>
       open !== undefined && expiresAtMs > nowMs(),
-    /** Takes a place for a token without one. `client_limit_exceeded` when the network's share is full. */
+    /** Remembers a token that is not yet. `client_limit_exceeded` when the network's share is full. */
     claim(
       { token, longWord, expiresAtMs }: ChallengeClaim,
       network: Network,
-    ): Result<ChallengePlace> {
-      if (!places.hasRoom(network.wide, sharesOn)) {
-        return places.isFull() ? fail('overloaded') : refusedFor(network);
+    ): Result<ChallengeToken> {
+      if (!tokens.hasRoom(network.wide, sharesOn)) {
+        return tokens.isFull() ? fail('overloaded') : refusedFor(network);
       }
       const refusal = makeRoom(network);
       if (refusal !== undefined) return refusal;
-      const place = { token, network, expiresAtMs, open: { longWord, drawn: {}, pending: {} } };
-      places.add(place);
-      shares.add(network, place);
-      return ok(place);
+      const remembered = {
+        token,
+        network,
+        expiresAtMs,
+        open: { longWord, drawn: {}, pending: {} },
+      };
+      tokens.add(remembered);
+      shares.add(network, remembered);
+      return ok(remembered);
     },
     /** Remembers, as long as there is room, that a token that was never drawn must not be. */
     use({ token, expiresAtMs }: ChallengeClaim, network: Network): void {
-      if (!places.hasRoom(network.wide, sharesOn)) return;
-      places.add({ token, network, expiresAtMs, open: undefined });
+      if (!tokens.hasRoom(network.wide, sharesOn)) return;
+      tokens.add({ token, network, expiresAtMs, open: undefined });
     },
     end,
     /** Returns the open challenges of the address or /64. */
@@ -371,9 +376,9 @@ function createChallengeTable(options: ChallengeTableOptions) {
     /** May drop the bytes of others, the oldest first. */
     hold: cache.hold,
     removeExpired(): void {
-      for (const place of places.removeExpired(nowMs())) end(place);
+      for (const remembered of tokens.removeExpired(nowMs())) end(remembered);
     },
-    /** Returns the seconds until the network may hope for a place; 0 when one is to be had. */
+    /** Returns the seconds until the network may hope for room; 0 when there is some. */
     waitSeconds(network: Network): number {
       if (!sharesOn || shares.admission(network).kind !== 'over_share') return 0;
       overShare++;
@@ -381,7 +386,7 @@ function createChallengeTable(options: ChallengeTableOptions) {
     },
     stats(): ChallengeStats {
       const { heldBytes } = cache;
-      return { open: shares.size, places: places.size, heldBytes, evicted, overShare };
+      return { open: shares.size, tokens: tokens.size, heldBytes, evicted, overShare };
     },
   };
 }
@@ -418,7 +423,7 @@ function createCache(bytesMax: number) {
   };
 }
 
-interface Place<T> {
+interface RememberedToken<T> {
   readonly token: string;
   readonly network: Network;
   readonly expiresAtMs: number;
@@ -428,42 +433,42 @@ interface Place<T> {
 
 /**
  * Creates the set of the tokens that were used for anything, until their time is over: those whose
- * challenge is open and those that must not be drawn again. A place is never given up early, so
- * nothing that leaves the open challenges can come back. At the bound no new token gets a place;
+ * challenge is open and those that must not be drawn again. A token is never forgotten early, so
+ * nothing that leaves the open challenges can come back. At the bound no new token is taken;
  * before it, a network may hold as many as are free, so one network alone never fills it.
  */
-function createChallengeSlots<T>(max: number) {
-  const byToken = new Map<string, Place<T>>();
+function createTokenMemory<T>(max: number) {
+  const byToken = new Map<string, RememberedToken<T>>();
   const byWide = new CountsByKey();
   /** The tokens by the second in which they end. */
-  const due = new Map<number, Place<T>[]>();
+  const due = new Map<number, RememberedToken<T>[]>();
   let doneSecond = Number.NEGATIVE_INFINITY;
 
   return {
     get size(): number {
       return byToken.size;
     },
-    get: (token: string): Place<T> | undefined => byToken.get(token),
+    get: (token: string): RememberedToken<T> | undefined => byToken.get(token),
     isFull: (): boolean => byToken.size >= max,
     hasRoom(wide: string, inShares: boolean): boolean {
       const free = max - byToken.size;
       return inShares ? withinShrinkingShare(byWide.of(wide), free, 1) : free > 0;
     },
-    /** The caller has asked `hasRoom`; the token has no place yet. */
-    add(place: Place<T>): void {
-      byToken.set(place.token, place);
-      byWide.change(place.network.wide, 1);
-      const second = Math.ceil(place.expiresAtMs / 1_000);
+    /** The caller has asked `hasRoom`; the token is not remembered yet. */
+    add(remembered: RememberedToken<T>): void {
+      byToken.set(remembered.token, remembered);
+      byWide.change(remembered.network.wide, 1);
+      const second = Math.ceil(remembered.expiresAtMs / 1_000);
       const same = due.get(second);
-      if (same === undefined) due.set(second, [place]);
-      else same.push(place);
+      if (same === undefined) due.set(second, [remembered]);
+      else same.push(remembered);
     },
     /** Removes the tokens whose time is over at `nowMs`, and returns them. */
-    removeExpired(nowMs: number): readonly Place<T>[] {
+    removeExpired(nowMs: number): readonly RememberedToken<T>[] {
       const second = Math.floor(nowMs / 1_000);
       if (second === doneSecond) return [];
       doneSecond = second;
-      const over: Place<T>[] = [];
+      const over: RememberedToken<T>[] = [];
       // One entry a second of a challenge's life at most.
       for (const [end, ending] of due) {
         if (end > second) continue;
@@ -479,7 +484,7 @@ function createChallengeSlots<T>(max: number) {
   };
 }
 
-/** One network may have this many times the free places waiting: at most 300 and 333 of 500. */
+/** One network may have this many times the free turns waiting: at most 300 and 333 of 500. */
 const narrowFactor = 1.5;
 const wideFactor = 2;
 
@@ -488,7 +493,7 @@ function createWaiting(max: number) {
   const narrow = new CountsByKey();
   const wide = new CountsByKey();
   return {
-    /** `over_share`: as many as this network may have wait already. `full`: all places are taken. */
+    /** `over_share`: as many as this network may have wait already. `full`: all turns are taken. */
     room(network: Network): 'free' | 'over_share' | 'full' {
       const free = max - wide.total;
       if (free <= 0) return 'full';
@@ -582,7 +587,7 @@ function newestOf<T>({ items }: SharePart<T>): T {
 
 /**
  * Returns whether a holder may take one more of what can't be evicted. A holder may have `factor`
- * times the free places, so there is always one left for a holder of none.
+ * times the free turns, so there is always one left for a holder of none.
  */
 function withinShrinkingShare(held: number, free: number, factor: number): boolean {
   return free > 0 && held < factor * free;

@@ -113,7 +113,7 @@ interface ComposedClip {
   /** The digits alone, as their voices say them. */
   readonly spoken: Float32Array;
   /** Start and end of each digit, in samples. */
-  readonly places: readonly (readonly [from: number, to: number])[];
+  readonly spans: readonly (readonly [from: number, to: number])[];
 }
 
 export function mixClip(
@@ -139,7 +139,7 @@ function composed(voices: SpeechVoices, stream: Keystream, acoustics: Acoustics)
   const between: Between = (low, high) => low + (high - low) * stream.unit();
   const room = secondsMax * speechRateHz;
   const [spoken, heard] = [new Float32Array(room), new Float32Array(room)];
-  const places: [number, number][] = [];
+  const spans: [number, number][] = [];
   let answer = '';
   let at = Math.round(between(0.3, 0.6) * speechRateHz);
   for (let i = 0; i < digitsSpoken; i++) {
@@ -150,18 +150,18 @@ function composed(voices: SpeechVoices, stream: Keystream, acoustics: Acoustics)
     const gain = between(0.75, 1);
     add(spoken, clip, at, gain);
     const end = add(heard, equalise(clip, equaliserDb, between), at, gain);
-    places.push([at, end]);
+    spans.push([at, end]);
     at = end + Math.round(between(0.35, 0.75) * speechRateHz);
   }
   const length = Math.min(room, at);
   const digits = heard.subarray(0, length);
   const babble = babbleOf(length, voices, stream, between);
-  const said = places.reduce((sum, [from, to]) => sum + to - from, 0);
+  const said = spans.reduce((sum, [from, to]) => sum + to - from, 0);
   const power = (powerOf(digits) * length) / Math.max(1, said);
   const loudness = Math.sqrt(power / (powerOf(babble) || 1)) * 10 ** (-babbleDb / 20);
   for (let i = 0; i < length; i++) babble[i]! = digits[i]! + loudness * babble[i]!;
   const sound = peakNormalised(addReflections(babble, reflections, between));
-  return { answer, sound, spoken: spoken.subarray(0, length), places };
+  return { answer, sound, spoken: spoken.subarray(0, length), spans };
 }
 
 /** Peak at 1 and not beyond, or the loudest would be cut off. */

@@ -1,6 +1,6 @@
 /** `portcullis doctor`: what is wrong with settings, machine and surroundings, each with its mend. */
 
-import { processEnvironment } from '../../config/data-place.ts';
+import { processEnvironment } from '../../config/environment.ts';
 import { readLogo } from '../../config/logo.ts';
 import { misspeltSettings } from '../../config.ts';
 import { systemClock } from '../../core/clock.ts';

@@ -118,8 +118,8 @@ export function inspectMemory(): Finding {
 }
 
 export function inspectDisk({ dataDir }: Config): Finding {
-  const place = existingParent(dataDir);
-  const { bavail, bsize } = statfsSync(place);
+  const folder = existingParent(dataDir);
+  const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
   const store = statSync(`${dataDir}/store/data.mdb`, { throwIfNoEntry: false })?.size ?? 0;
   const found = `${grouped(Math.floor(free / mebibyte))} MiB are free where ${dataDir} lies`;

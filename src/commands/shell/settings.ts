@@ -7,7 +7,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseEnv } from 'node:util';
-import { processEnvironment } from '../../config/data-place.ts';
+import { processEnvironment } from '../../config/environment.ts';
 import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { isLoopback } from '../../ip/loopback.ts';

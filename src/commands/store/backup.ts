@@ -93,13 +93,13 @@ async function once(target: string, flags: BackupFlags, secrets: Secrets): Promi
 
 /** Until a signal comes. */
 async function repeat(
-  place: BackupFolder,
+  folder: BackupFolder,
   times: { everyMs: number; keep: number },
   make: (file: string) => Promise<BackupSummary>,
 ): Promise<void> {
-  await claimFolder(place);
+  await claimFolder(folder);
   const log = createLog('info');
-  const schedule = startBackups({ ...place, ...times, clock: systemClock(), log, make });
+  const schedule = startBackups({ ...folder, ...times, clock: systemClock(), log, make });
   // Its own timers do not keep the process.
   const awake = setInterval(() => {}, minuteMs);
   await new Promise<void>((resolve) => {

@@ -300,8 +300,11 @@ async function finish(
 ): Promise<number> {
   const { key, about, dropped, erased } = found;
   const { clock, random, log } = opening;
-  const place = { ...opening, path: `${work}/store`, dataDir: work, backsUp: false };
-  const store = await openStore({ ...place, ...(key === undefined ? {} : { masterKey: key }) });
+  const storeOptions = { ...opening, path: `${work}/store`, dataDir: work, backsUp: false };
+  const store = await openStore({
+    ...storeOptions,
+    ...(key === undefined ? {} : { masterKey: key }),
+  });
   try {
     await forget(store, dropped);
     await advanceFederationSeq(store);

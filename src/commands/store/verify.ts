@@ -38,8 +38,8 @@ async function verifyBackup(file: string, flags: VerifyFlags, output: Output): P
   const { about, encrypted, sealedWith, rows } = checked;
   const key = keyInside(about) ?? keyOfSettings(about, config, random);
   const seal = key === undefined ? undefined : erasedSealOf(key);
-  const place = { file, dataDir: undefined, mayBeUnchecked: true };
-  const erased = await erasedSince({ ...place, source, about, seal, flags });
+  const backup = { file, dataDir: undefined, mayBeUnchecked: true };
+  const erased = await erasedSince({ ...backup, source, about, seal, flags });
   const kind = encrypted ? 'encrypted' : 'not encrypted';
   output.line(
     `the backup is whole: ${counted(rows, 'row')} of ${dateText(about.createdAt)}, journal position ${about.seq}, ${kind}`,

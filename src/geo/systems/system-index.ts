@@ -125,13 +125,13 @@ export function createSystemIndexBuilder() {
 
 /** Rows by number, counted out: those of one number stay in the order of their addresses. */
 function byNumber(numbers: Uint32Array, named: Uint32Array): Uint32Array {
-  const places = new Map<number, number>();
+  const ranks = new Map<number, number>();
   const next = new Uint32Array(named.length + 1);
-  for (const [place, number] of named.entries()) places.set(number, place);
-  for (const number of numbers) next[places.get(number)! + 1]!++;
+  for (const [rank, number] of named.entries()) ranks.set(number, rank);
+  for (const number of numbers) next[ranks.get(number)! + 1]!++;
   for (let i = 1; i < next.length; i++) next[i]! += next[i - 1]!;
   const order = new Uint32Array(numbers.length);
-  for (const [row, number] of numbers.entries()) order[next[places.get(number)!]!++] = row;
+  for (const [row, number] of numbers.entries()) order[next[ranks.get(number)!]!++] = row;
   return order;
 }
 
@@ -164,10 +164,10 @@ export function openSystemIndex(shared: SharedArrayBuffer) {
   };
 
   function nameOf(number: number): string | undefined {
-    const place = lowest(namedCount, (i) => named[i]! >= number);
-    if (named[place] !== number) return undefined;
-    const from = place === 0 ? 0 : nameEnds[place - 1]!;
-    return Buffer.from(names.slice(from, nameEnds[place])).toString('utf8');
+    const rank = lowest(namedCount, (i) => named[i]! >= number);
+    if (named[rank] !== number) return undefined;
+    const from = rank === 0 ? 0 : nameEnds[rank - 1]!;
+    return Buffer.from(names.slice(from, nameEnds[rank])).toString('utf8');
   }
 
   return {
@@ -206,10 +206,10 @@ export function openSystemIndex(shared: SharedArrayBuffer) {
 }
 
 /**
- * Returns the lowest of `count` places for which `isThere` is true, else `count`. It is true for all places after
+ * Returns the lowest of `count` ranks for which `isThere` is true, else `count`. It is true for all ranks after
  * that one.
  */
-function lowest(count: number, isThere: (place: number) => boolean): number {
+function lowest(count: number, isThere: (rank: number) => boolean): number {
   let from = 0;
   let to = count;
   while (from < to) {

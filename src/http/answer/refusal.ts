@@ -15,7 +15,7 @@ const printable = /^[\x21-\x7e]*$/;
 
 /**
  * The first refusal that applies, or undefined.
- * @param busy why there is no place, if there is none
+ * @param busy why there is no slot, if there is none
  */
 export function refusalOf(
   arrival: Arrival,

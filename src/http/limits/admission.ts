@@ -335,7 +335,7 @@ export class Admission {
     this.#begun = [];
     for (const { exchange, requestSlot, arrival, route } of begun) {
       if (exchange.isBodyRead || !exchange.isOpen) continue;
-      // Only while it arrives: a place for the work is taken when there is something to work on.
+      // Only while it arrives: a slot for the work is taken when there is something to work on.
       requestSlot.arrive(() => exchange.rejectEarly(this.#renderRefusal(arrival, evicted)));
       const isLate = () => this.#refuse(exchange, arrival, late);
       watchBody(exchange, {

@@ -27,7 +27,7 @@ export interface HttpLimits {
   readonly drainTimeoutMs: number;
   /** Requests that handlers work on: `request-slots.ts` has each client's part; 429 and 503 beyond. */
   readonly inFlightMax: number;
-  /** The same for routes that are `isProbe`, which take no place of the others. */
+  /** The same for routes that are `isProbe`, which take no slot of the others. */
   readonly probesMax: number;
   /**
    * Bodies that arrive, and as many answers that wait for their readers: of a client (IPv4 /32,

@@ -107,21 +107,21 @@ interface EvictableBounds {
   readonly perNetworkMax: number;
 }
 
-interface Place {
-  readonly part: SharePart<Place>;
+interface SlotHolder {
+  readonly part: SharePart<SlotHolder>;
   readonly evict: () => void;
 }
 
 export class EvictableSlots {
   readonly #bounds: EvictableBounds;
-  readonly #places = new FairShare<Place>();
+  readonly #holders = new FairShare<SlotHolder>();
 
   constructor(bounds: EvictableBounds) {
     this.#bounds = bounds;
   }
 
   get taken(): number {
-    return this.#places.size;
+    return this.#holders.size;
   }
 
   /**
@@ -129,28 +129,30 @@ export class EvictableSlots {
    * @returns a function that releases the slot; it does nothing after an eviction
    */
   take({ network, client }: Networks, evict: () => void): () => void {
-    const part = this.#places.open(network, client);
+    const part = this.#holders.open(network, client);
     const victim = this.#victimFor(part);
-    const place: Place = { part, evict };
-    this.#places.add(part, place);
+    const holder: SlotHolder = { part, evict };
+    this.#holders.add(part, holder);
     if (victim !== undefined) {
-      this.#places.remove(victim.part, victim);
+      this.#holders.remove(victim.part, victim);
       victim.evict();
     }
     return () => {
-      this.#places.remove(part, place);
+      this.#holders.remove(part, holder);
     };
   }
 
-  #victimFor(part: SharePart<Place>): Place | undefined {
+  #victimFor(part: SharePart<SlotHolder>): SlotHolder | undefined {
     const { max, perClientMax, perNetworkMax } = this.#bounds;
     if (part.items.size >= perClientMax) return oldestOf(part);
     if (part.whole.held.total >= perNetworkMax) return oldestOf(part.whole.held.largest());
-    return this.#places.size >= max ? oldestOf(this.#places.largest()?.held.largest()) : undefined;
+    return this.#holders.size >= max
+      ? oldestOf(this.#holders.largest()?.held.largest())
+      : undefined;
   }
 }
 
-function oldestOf(part: SharePart<Place> | undefined): Place | undefined {
+function oldestOf(part: SharePart<SlotHolder> | undefined): SlotHolder | undefined {
   return part?.items.values().next().value;
 }
 

@@ -16,7 +16,7 @@ import type { Prefix } from '../../ip/prefix.ts';
 import {
   type AgentDecisions,
   badContains,
-  badPlace,
+  badNetwork,
   byAgent,
   canonicalValue,
   covers,
@@ -132,8 +132,8 @@ export function decisionIn(given: unknown): Wanted | undefined {
   const value = canonicalValue(read.output.value);
   const durationMs = Math.round(readDuration(duration.trim()) ?? 0);
   if (value === undefined || !isDecisionType(type) || durationMs <= 0) return undefined;
-  const isPlace = !isCountryOrSystem(value) && ['ip', 'range'].includes(scope);
-  if (!isPlace && scope !== scopeOf(value).toLowerCase()) return undefined;
+  const isNetwork = !isCountryOrSystem(value) && ['ip', 'range'].includes(scope);
+  if (!isNetwork && scope !== scopeOf(value).toLowerCase()) return undefined;
   return {
     value,
     type,
@@ -368,12 +368,12 @@ export function readAlertFilter(
   const ages = [until, created].filter((ms) => !Number.isNaN(ms));
   const limit = Number(given('limit') ?? alertsShown);
   if (!Number.isInteger(limit) || limit < 0) return 'limit is a whole number';
-  const place = given('ip') ?? given('range') ?? given('value');
-  const network = place === undefined ? undefined : parseNetwork(place);
-  const named = place === undefined || network !== undefined ? undefined : canonicalValue(place);
-  const isNone = place !== undefined && network === undefined && named === undefined;
-  const isPlace = given('ip') !== undefined || given('range') !== undefined;
-  if (isPlace && network === undefined) return badPlace;
+  const wanted = given('ip') ?? given('range') ?? given('value');
+  const network = wanted === undefined ? undefined : parseNetwork(wanted);
+  const named = wanted === undefined || network !== undefined ? undefined : canonicalValue(wanted);
+  const isNone = wanted !== undefined && network === undefined && named === undefined;
+  const isNetwork = given('ip') !== undefined || given('range') !== undefined;
+  if (isNetwork && network === undefined) return badNetwork;
   return {
     isAny: !isNone && isActive,
     network,
@@ -484,7 +484,7 @@ function alertText(value: string, ban: Ban, nowMs: number): string {
   const scope = scopeOf(value);
   const shown = shownValue(value, scope);
   const ofScope = { Ip: { ip: value }, Range: { range: value }, Country: { cn: value } };
-  const place = {
+  const source = {
     scope,
     value: shown,
     ...(scope === 'AS' ? { as_number: shown } : ofScope[scope]),
@@ -508,7 +508,7 @@ function alertText(value: string, ban: Ban, nowMs: number): string {
     leakspeed: '',
     simulated: false,
     remediation: true,
-    source: place,
+    source,
     events: [],
     meta: [],
   };

@@ -185,7 +185,7 @@ export function createBans(options: {
   }
 
   /** Its slot may be another's by now, or its first. */
-  function place(id: string, account: Account): void {
+  function moveToSlot(id: string, account: Account): void {
     const slot = around?.slotOf(id) ?? -1;
     if (slot === account.slot) return;
     const values = [...account.active.keys()];
@@ -213,7 +213,7 @@ export function createBans(options: {
   function poll(id: string, account: Account, room = Number.POSITIVE_INFINITY): number {
     let left = room;
     const nowMs = clock.now();
-    place(id, account);
+    moveToSlot(id, account);
     endAllowed(account, nowMs);
     if (account.nextEndMs <= nowMs) {
       let nextEndMs = Number.POSITIVE_INFINITY;
@@ -284,7 +284,7 @@ export function createBans(options: {
         }
       }
       if (around === undefined) account.allowedAt = -1;
-      place(id, account);
+      moveToSlot(id, account);
     },
     /** At most so many, until they are settled. */
     idleRows(limit: number): IdleRow[] {

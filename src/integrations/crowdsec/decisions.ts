@@ -196,7 +196,7 @@ export interface Filter {
   /** Canonical; undefined: any. */
   readonly value?: string | undefined;
   /** Decisions hold this network, or else lie in it; undefined: any. */
-  readonly place?: { readonly network: Prefix; readonly isHeld: boolean } | undefined;
+  readonly networkFilter?: { readonly network: Prefix; readonly isHeld: boolean } | undefined;
   /** In lower case; undefined: all. */
   readonly types?: readonly string[] | undefined;
   readonly origins?: readonly string[] | undefined;
@@ -228,11 +228,14 @@ const verdicts = new WeakMap<Filter, Map<string, boolean>>();
 const verdictsMax = 1_000;
 
 function passes(filter: Filter, value: string, words: Words): boolean {
-  const { place } = filter;
+  const { networkFilter } = filter;
   if (filter[filterOfScope[scopeOf(value)]] !== true) return false;
   if (filter.value !== undefined && filter.value !== value) return false;
   if (!passesFilter(filter, words)) return false;
-  return place === undefined || isPlaced(value, place.network, place.isHeld);
+  return (
+    networkFilter === undefined ||
+    matchesNetwork(value, networkFilter.network, networkFilter.isHeld)
+  );
 }
 
 function passesFilter(filter: Filter, words: Words): boolean {
@@ -262,7 +265,7 @@ function isOfOrigin(origin: string, wanted: readonly string[]): boolean {
 }
 
 /** Returns whether a value holds all of a network, or else lies in it; no country and no system does. */
-function isPlaced(value: string, network: Prefix, isHeld: boolean): boolean {
+function matchesNetwork(value: string, network: Prefix, isHeld: boolean): boolean {
   const own = parseNetwork(value);
   if (own === undefined) return false;
   return isHeld ? covers(own, network) : covers(network, own);
@@ -318,7 +321,7 @@ export function excludesEverything(filter: Filter): boolean {
  * pass, which are few.
  */
 export function excludesAllLists(filter: Filter, index: Pick<IndexView, 'listNames'>): boolean {
-  const { value, place: _, ...rest } = filter;
+  const { value, networkFilter: _, ...rest } = filter;
   if (value !== undefined && parseNetwork(value) === undefined) return true;
   return !allAttributions(index).some(
     (attribution) =>
@@ -392,7 +395,7 @@ export function readFilter(
   const types = [...(wanted('types') ?? []), ...(wanted('type') ?? [])];
   const around = params.get('ip') ?? params.get('range');
   const network = around === undefined ? undefined : parseNetwork(around);
-  if (around !== undefined && network === undefined) return badPlace;
+  if (around !== undefined && network === undefined) return badNetwork;
   const isHeld = readContains(params.get('contains'));
   if (isHeld === undefined) return badContains;
   const value = params.get('value');
@@ -408,7 +411,7 @@ export function readFilter(
     containing: wanted('scenarios_containing'),
     excluded: wanted('scenarios_not_containing'),
     value: value && (canonicalValue(value) ?? value.slice(0, valueCharsMax)),
-    place: network && { network, isHeld },
+    networkFilter: network && { network, isHeld },
   };
 }
 
@@ -423,7 +426,7 @@ const listsOfValues = [
 const listedValuesMax = 200;
 const badList = `a filter has at most ${listedValuesMax} values`;
 const valueCharsMax = 64;
-export const badPlace = 'ip or range must be an address or a network';
+export const badNetwork = 'ip or range must be an address or a network';
 export const badContains = 'contains is true or false';
 
 /** Reads `contains`; true by default. Undefined: the text is neither true nor false. */
@@ -560,9 +563,9 @@ export function readDecisionFilter(params: {
     const text = names.map((name) => params.get(name)).find((one) => one !== undefined);
     return text?.trim();
   };
-  const places = ['ip', 'range'].flatMap((name) => given(name) ?? []);
-  const networks = places.map(parseNetwork);
-  if (networks.includes(undefined)) return badPlace;
+  const texts = ['ip', 'range'].flatMap((name) => given(name) ?? []);
+  const networks = texts.map(parseNetwork);
+  if (networks.includes(undefined)) return badNetwork;
   const isContaining = readContains(given('contains'));
   if (isContaining === undefined) return badContains;
   const [scope, type] = [given('scope', 'scopes'), given('type', 'types')].map((text) =>
@@ -578,7 +581,7 @@ export function readDecisionFilter(params: {
     if (origin !== undefined && attribution.origin.toLowerCase() !== origin.toLowerCase())
       return false;
     if (oneValue !== undefined && name !== oneValue) return false;
-    return networks.every((network) => isPlaced(name, network!, isContaining));
+    return networks.every((network) => matchesNetwork(name, network!, isContaining));
   };
 }
 

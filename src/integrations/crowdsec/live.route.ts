@@ -30,7 +30,7 @@ import { isListable } from '../listable-network.ts';
 import type { BanReader } from './ban-table.ts';
 import {
   attributionsOf,
-  badPlace,
+  badNetwork,
   banMatches,
   byAgent,
   byScore,
@@ -254,16 +254,16 @@ export function liveRoute(options: LiveOptions): HotRoute {
 
   function bodyOf(query: string, slot: number): string | Bad | typeof elsewhere {
     const plain = plainAddress.exec(query);
-    if (plain !== null) return ofAddress(plain[1]!, slot) ?? { fault: badPlace };
+    if (plain !== null) return ofAddress(plain[1]!, slot) ?? { fault: badNetwork };
     const params = parseQuery(query);
     if (!params.ok) return { fault: 'the query can’t be read' };
     const filter = readFilter(params.value, { isLookup: true });
     if (typeof filter === 'string') return { fault: filter };
     if (excludesEverything(filter)) return unknown;
-    const { place, value, ...rest } = filter;
-    if (place?.isHeld === false) return elsewhere;
+    const { networkFilter, value, ...rest } = filter;
+    if (networkFilter?.isHeld === false) return elsewhere;
     // A decision on a value is found by the network that the value names.
-    const asked = place?.network ?? (value === undefined ? undefined : parseNetwork(value));
+    const asked = networkFilter?.network ?? (value === undefined ? undefined : parseNetwork(value));
     return asked === undefined ? elsewhere : decided(slot, asked, { ...rest, value });
   }
 

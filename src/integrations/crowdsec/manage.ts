@@ -115,8 +115,8 @@ export function createManager(options: {
 
   /** Adds to a failure how many were stored before it. */
   function stopped(failure: Failure, at: number, count: number): Failure {
-    const place = count === 1 ? '' : `decision ${at + 1} of ${count}, ${at} are stored: `;
-    return { ...failure, detail: `${place}${failure.detail ?? 'it can’t be stored'}` };
+    const prefix = count === 1 ? '' : `decision ${at + 1} of ${count}, ${at} are stored: `;
+    return { ...failure, detail: `${prefix}${failure.detail ?? 'it can’t be stored'}` };
   }
 
   return {

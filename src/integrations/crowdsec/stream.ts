@@ -48,7 +48,7 @@ interface Cursor {
 }
 
 /** `since` undefined: the client is unknown here. `whole`: the whole list is due. */
-interface CursorPlace {
+interface CursorPosition {
   readonly since: number | undefined;
   /** Position among the account's own bans. */
   readonly bansSince: number;
@@ -81,7 +81,7 @@ export function createCursors(max: number = cursorsMax, maxOfKey: number = perKe
   }
 
   return {
-    find(client: string, nowMs: number): CursorPlace {
+    find(client: string, nowMs: number): CursorPosition {
       const cursor = cursors.get(client);
       if (cursor === undefined || nowMs - cursor.askedAtMs > keptMs) {
         return { since: undefined, bansSince: 0, whole: true };
@@ -270,18 +270,18 @@ export function createDecisionStream(options: {
     const now = await list(firstWaitMs);
     if (now === undefined) return undefined;
     const client = clientOf(asked);
-    const place = cursors.find(client, clock.monotonicMs());
+    const position = cursors.find(client, clock.monotonicMs());
     const { version } = now.changes;
-    const at = now.changes.since.indexOf(place.since ?? -1);
-    const isWhole = isStart || place.whole || at < 0;
+    const at = now.changes.since.indexOf(position.since ?? -1);
+    const isWhole = isStart || position.whole || at < 0;
     const how = isStart ? 'started' : isWhole ? 'whole' : 'changes';
     const max = isWhole ? await asked.entriesMax() : 0;
     // Bans and their position are of one moment: the next answer has what changes later.
     const current = asked.own?.();
     const bans = banPosition();
     const move = (upTo = bans) => cursors.move(client, version, how, clock.monotonicMs(), upTo);
-    const hasNews = current !== undefined && current.lastPosition > place.bansSince;
-    if (!isWhole && !hasNews && place.since === version) {
+    const hasNews = current !== undefined && current.lastPosition > position.bansSince;
+    if (!isWhole && !hasNews && position.since === version) {
       move();
       return { parts: [nothing], isGzip: false, settledAt: { version, bans } };
     }
@@ -297,7 +297,7 @@ export function createDecisionStream(options: {
     const mixed =
       own &&
       (await withOwnBans(own, changes, filter, {
-        since: isWhole ? -1 : place.bansSince,
+        since: isWhole ? -1 : position.bansSince,
         isWhole,
         isListed,
         nowMs: clock.now(),
@@ -539,7 +539,7 @@ async function chosen<T>(from: Iterable<T>, matches: (one: T) => boolean): Promi
 }
 
 interface OwnAsked {
-  /** The place of the client among the bans. */
+  /** The position of the client among the bans. */
   readonly since: number;
   readonly isWhole: boolean;
   /** Returns whether the list has the value itself, not only a network around it. */

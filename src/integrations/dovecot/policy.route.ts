@@ -320,7 +320,10 @@ interface MailAccount {
   count: number;
 }
 
-export function createLoginFailures(clock: Pick<Clock, 'monotonicMs'>, placesMax = addressesMax) {
+export function createLoginFailures(
+  clock: Pick<Clock, 'monotonicMs'>,
+  rememberedMax = addressesMax,
+) {
   const accounts = new Map<number, MailAccount>();
   const held = new MaxByCountSet<MailAccount>();
 
@@ -347,7 +350,7 @@ export function createLoginFailures(clock: Pick<Clock, 'monotonicMs'>, placesMax
     if (known !== undefined && known.size >= ofNetworkMax) {
       takeOut(slot, client, known.keys().next().value!);
     }
-    if (held.total >= placesMax) makeRoom();
+    if (held.total >= rememberedMax) makeRoom();
     const account = accounts.get(slot) ?? { slot, clients: new Map(), count: 0 };
     accounts.set(slot, account);
     const addresses = account.clients.get(client) ?? new Map();
@@ -378,7 +381,7 @@ export function createLoginFailures(clock: Pick<Clock, 'monotonicMs'>, placesMax
       putIn(slot, client, ip, next);
       return isEnough;
     },
-    table: { name: 'login_failures', used: () => held.total, limit: placesMax },
+    table: { name: 'login_failures', used: () => held.total, limit: rememberedMax },
   };
 }
 

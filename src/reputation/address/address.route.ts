@@ -135,7 +135,7 @@ function withVary(reply: Reply): Reply {
   return { ...reply, headers: [...reply.headers, varies] };
 }
 
-function placeOf(geo: GeoReader, family: 4 | 6, words: Uint32Array) {
+function locationOf(geo: GeoReader, family: 4 | 6, words: Uint32Array) {
   const ids = geo.find(family, words);
   const provider = providerOf(ids);
   return {
@@ -305,7 +305,7 @@ async function addressData(
   // After the await: the verdict is one object for all calls.
   const verdict = check.judge(family, address, nowMs);
   const { reportedEntry: entry, decidedBy } = verdict;
-  const place = placeOf(geo, family, address);
+  const location = locationOf(geo, family, address);
   const decider = decidedBy === 0 ? undefined : index.prefixOf(decidedBy);
   const isNetwork = decider !== undefined && decider.length < (family === 4 ? 32 : 128);
   const special = specialUse(family, address);
@@ -320,7 +320,7 @@ async function addressData(
   return {
     address: text,
     score: verdict.score,
-    ...place,
+    ...location,
     prefix: formatPrefix(prefix),
     anonymousExit: verdict.anonymousExit,
     allowlisted: verdict.allowlisted,
@@ -359,7 +359,7 @@ async function addressData(
         : undefined,
     checkUrl: `${secureUrl}/api/v2/check`,
     reportUrl: canBeReported(special) ? `${secureUrl}/api/v2/report` : undefined,
-    attribution: place.provider === '' ? undefined : { ...providerAttribution, madeAt },
+    attribution: location.provider === '' ? undefined : { ...providerAttribution, madeAt },
     now: nowMs,
   };
 }
@@ -436,8 +436,8 @@ function summaryOf(
   const perDay = new Array<number>(chartDays).fill(0);
   const byCategory = new Map<number, number>();
   for (const { reportedAt, categories } of reports) {
-    const place = chartDays - 1 - (today - Math.floor(reportedAt / dayMs));
-    if (place >= 0 && place < chartDays) perDay[place]! += 1;
+    const day = chartDays - 1 - (today - Math.floor(reportedAt / dayMs));
+    if (day >= 0 && day < chartDays) perDay[day]! += 1;
     for (const number of categoriesOf(categories)) {
       byCategory.set(number, (byCategory.get(number) ?? 0) + 1);
     }
@@ -519,8 +519,8 @@ export function networkRoute(options: PageOptions): PlainRoute {
       const [address = ''] = request.param.split('/');
       return errorReply(tools, language, parsePrefix(address).ok ? 400 : 404);
     }
-    const place = formatNetwork(parsed.value);
-    if (place !== request.param) return movedTo(`/ip/${place}`);
+    const canonical = formatNetwork(parsed.value);
+    if (canonical !== request.param) return movedTo(`/ip/${canonical}`);
     const page = asJson ? 1 : pageOf(request);
     const data = await networkData(parsed.value, page, options);
     if (asJson) return { status: 200, headers: [jsonType, noStore], body: networkJson(data) };
@@ -555,7 +555,7 @@ async function networkData(
   const survey = await pageOfSurvey([network], page, options);
   return {
     network: formatPrefix(network),
-    ...placeOf(options.geo, network.family, network.words),
+    ...locationOf(options.geo, network.family, network.words),
     whole: wholeOf(network, options),
     ...survey,
     cells: cellsOf(network, options),
@@ -729,7 +729,7 @@ function firstNetworks(
     if (networks.length === networksMax) return { networks, hasMoreNetworks: true };
     networks.push({
       name: formatPrefix(prefix),
-      countryCode: placeOf(geo, prefix.family, prefix.words).countryCode,
+      countryCode: locationOf(geo, prefix.family, prefix.words).countryCode,
       counts: networkCounts[networks.length],
     });
   }
@@ -834,7 +834,7 @@ function rowOf(prefix: Prefix, { check, geo, clock }: FindOptions): FoundAddress
     href,
     known: {
       cell: cellOf(family, words, verdict),
-      ...placeOf(geo, family, words),
+      ...locationOf(geo, family, words),
       reports: verdict.reports,
       listReports: verdict.listReports,
     },

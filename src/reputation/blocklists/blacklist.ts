@@ -144,22 +144,22 @@ async function sortByDigit(
   digitOf: (row: number) => number,
   scheduler: SliceScheduler,
 ): Promise<void> {
-  const places = new Uint32Array(digits);
+  const offsets = new Uint32Array(digits);
   for (let i = 0; i < from.length; i++) {
-    places[digitOf(from[i]!)]! += 1;
+    offsets[digitOf(from[i]!)]! += 1;
     if (i % rowsPerSortSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
   }
-  let place = 0;
+  let offset = 0;
   for (let digit = digits - 1; digit >= 0; digit--) {
-    const here = places[digit]!;
-    places[digit] = place;
-    place += here;
+    const here = offsets[digit]!;
+    offsets[digit] = offset;
+    offset += here;
   }
   for (let i = 0; i < from.length; i++) {
     const row = from[i]!;
     const digit = digitOf(row);
-    to[places[digit]!] = row;
-    places[digit]! += 1;
+    to[offsets[digit]!] = row;
+    offsets[digit]! += 1;
     if (i % rowsPerSortSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
   }
 }

@@ -19,13 +19,13 @@ export type RecipeName =
   | 'rbldnsd'
   | 'unbound';
 
-/** The place for a text: a shell of root, a field of a form, a router's console, a file of that path. */
-export type SnippetPlace = 'shell' | 'address' | 'routeros' | { readonly file: string };
+/** The destination of a text: a shell of root, a field of a form, a router's console, a file of that path. */
+export type SnippetDestination = 'shell' | 'address' | 'routeros' | { readonly file: string };
 
 export interface Snippet {
   /** Unique among all recipes. */
   readonly id: string;
-  readonly place: SnippetPlace;
+  readonly destination: SnippetDestination;
   readonly code: string;
 }
 
@@ -134,10 +134,14 @@ export function recipesFor(
   choice: RecipeChoice = {},
 ): Readonly<Record<RecipeName, readonly Snippet[]>> {
   const families = choice.family === undefined ? bothFamilies : [choice.family];
-  const file = (id: string, path: string, code: string) => ({ id, place: { file: path }, code });
+  const file = (id: string, path: string, code: string) => ({
+    id,
+    destination: { file: path },
+    code,
+  });
   const shell = (id: string, ...lines: string[]): Snippet => ({
     id,
-    place: 'shell',
+    destination: 'shell',
     code: `${lines.join('\n')}\n`,
   });
   return {
@@ -205,11 +209,13 @@ export function recipesFor(
     opnsense: [
       {
         id: 'opnsense-url',
-        place: 'address',
+        destination: 'address',
         code: `${feedsUrl}/blocklist.txt${queryOf(choice, 'aggregate=1')}\n`,
       },
     ],
-    mikrotik: [{ id: 'mikrotik-run', place: 'routeros', code: routerScript(feedsUrl, choice) }],
+    mikrotik: [
+      { id: 'mikrotik-run', destination: 'routeros', code: routerScript(feedsUrl, choice) },
+    ],
     firehol: [
       file('firehol-list', '/etc/firehol/ipsets.d/portcullis.conf', fireholList(feedsUrl, choice)),
       shell('firehol-run', 'update-ipsets enable portcullis', 'update-ipsets'),

@@ -19,7 +19,7 @@ type CheckBody = (family: 4 | 6, words: Uint32Array, verdict: Verdict) => Uint8A
 /**
  * Writes the object of the first seven fields alone, for answers that have many: 0.2 µs, as a string it was 0.7.
  * `view` has room for `checkBytesMax` from `at` on.
- * @param place what `GeoReader.find` returns, where it is known
+ * @param geoIds what `GeoReader.find` returns, where it is known
  * @returns the offset behind it
  */
 type SummaryWriter = (
@@ -28,7 +28,7 @@ type SummaryWriter = (
   family: 4 | 6,
   words: Uint32Array,
   verdict: Verdict,
-  place?: number,
+  geoIds?: number,
 ) => number;
 
 interface Piece {
@@ -84,9 +84,9 @@ function middleOf(family: 4 | 6, isPublicAddress: boolean, v: Verdict): Piece {
 export const checkBytesMax = 2_048;
 
 export function createSummaryWriter(geo: GeoFragments): SummaryWriter {
-  return (view, at, family, words, v, place) => {
+  return (view, at, family, words, v, geoIds) => {
     let end = write(view, at, summaryStart);
-    end = writeBegin(view, end, geo, family, words, v, place);
+    end = writeBegin(view, end, geo, family, words, v, geoIds);
     return write(view, end, summaryEnd[v.malicious ? 1 : 0]!);
   };
 }
@@ -99,12 +99,12 @@ function writeBegin(
   family: 4 | 6,
   words: Uint32Array,
   v: Verdict,
-  place?: number,
+  geoIds?: number,
 ): number {
   let at = family === 4 ? writeIp4(view, begun, words[0]!) : writeIp6(view, begun, words, 0);
   at = write(view, at, score);
   at = writeNumber(view, at, v.score);
-  at = writePlace(view, at, geo, family, words, place);
+  at = writeGeo(view, at, geo, family, words, geoIds);
   at = write(view, at, anonymous[v.anonymousExit ? 1 : 0]!);
   return writeNumber(view, at, v.reports + v.listReports);
 }
@@ -112,16 +112,16 @@ function writeBegin(
 const embeddedIpv4 = new Uint32Array(4);
 
 /** Writes country and provider, those of the IPv4 address behind an IPv6 one. */
-function writePlace(
+function writeGeo(
   view: DataView,
   at: number,
   geo: GeoFragments,
   family: 4 | 6,
   words: Uint32Array,
-  place: number | undefined,
+  geoIds: number | undefined,
 ): number {
   const quad = publicEmbeddedIpv4(family, words);
-  if (quad < 0) return geo.write(view, at, family, words, place);
+  if (quad < 0) return geo.write(view, at, family, words, geoIds);
   embeddedIpv4[0] = quad;
   return geo.write(view, at, 4, embeddedIpv4);
 }

@@ -458,7 +458,7 @@ export function openManyChecks(options: {
   const firsts = new Uint32Array(blockAddresses);
   const words = Array.from({ length: blockAddresses }, () => new Uint32Array(4));
   const soles = new Int32Array(blockAddresses);
-  const places = new Uint32Array(blockAddresses);
+  const geoIds = new Uint32Array(blockAddresses);
 
   /**
    * Reads a block, which the next one overwrites.
@@ -479,17 +479,17 @@ export function openManyChecks(options: {
     return check.judge(families[n] as IpFamily, words[n]!, nowMs);
   }
 
-  /** Looks up the places of the block, which `writeSummary` needs. */
-  function readPlaces(count: number): void {
-    geo.findMany(firsts, count, places);
+  /** Looks up country and provider of the block, which `writeSummary` needs. */
+  function readGeo(count: number): void {
+    geo.findMany(firsts, count, geoIds);
   }
 
   /** Does what `Check.writeSummary` does, for the nth address of the block. */
   function writeSummary(view: DataView, at: number, n: number, nowMs: number): number {
     const family = families[n] as IpFamily;
-    const place = family === 4 ? places[n] : undefined;
-    return check.writeJudged(view, at, family, words[n]!, judge(n, nowMs), place);
+    const geo = family === 4 ? geoIds[n] : undefined;
+    return check.writeJudged(view, at, family, words[n]!, judge(n, nowMs), geo);
   }
 
-  return { families, readBlock, readPlaces, judge, writeSummary };
+  return { families, readBlock, readPlaces: readGeo, judge, writeSummary };
 }

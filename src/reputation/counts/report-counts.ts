@@ -128,10 +128,10 @@ export function createReportCounts(firstPage: number, touch: (page: number) => v
     const { ms, buckets } = countPeriods[period];
     const ring = rings[period];
     const number = Math.floor(at / ms);
-    const place = number % buckets;
-    const bucket = ring.buckets[place]!;
+    const ringIndex = number % buckets;
+    const bucket = ring.buckets[ringIndex]!;
     if (bucket.number - number === buckets) return false;
-    touch(ring.firstPage + place);
+    touch(ring.firstPage + ringIndex);
     if (bucket.number !== number) beginBucket(bucket, number);
     countInto(bucket, facts);
     return true;
@@ -220,7 +220,7 @@ function shown(startMs: number, buckets: readonly Bucket[]): ReportBucket {
 }
 
 /** Looks up country and network of an address in the compiled tables. */
-export type PlaceOf = (
+export type Geolocate = (
   family: 4 | 6,
   words: Uint32Array,
 ) => { readonly country: string; readonly network: string };
@@ -233,9 +233,9 @@ export function createReportFacts(options: {
   index: Pick<IndexView, 'covering' | 'records' | 'listTimes'>;
   contributions: Pick<Contributions, 'first' | 'next' | 'tag'>;
   sources: Pick<Sources, 'nameOf'>;
-  placeOf: PlaceOf;
+  geolocate: Geolocate;
 }): (event: AddedReport, at: number) => ReportFacts {
-  const { index, contributions, sources, placeOf } = options;
+  const { index, contributions, sources, geolocate } = options;
   const geo = {
     write: (_view: DataView, at: number) => at,
     writeUsage: (_view: DataView, at: number) => at,
@@ -263,7 +263,7 @@ export function createReportFacts(options: {
 
   return (event, at) => {
     const { family, words, categories } = event;
-    const { country, network } = placeOf(family, words);
+    const { country, network } = geolocate(family, words);
     return {
       categories: categoriesOf(categories).map(String),
       country,

@@ -126,16 +126,16 @@ async function countKnown(store: Store, batches: readonly RowBatch[]): Promise<n
     firsts.push(total);
     total += count;
   }
-  function nameAt(place: number): string {
+  function nameAt(position: number): string {
     let low = 0;
     let high = firsts.length;
     while (high - low > 1) {
       const middle = (low + high) >>> 1;
-      if (firsts[middle]! <= place) low = middle;
+      if (firsts[middle]! <= position) low = middle;
       else high = middle;
     }
     const { families, words, lengths } = batches[low]!;
-    const i = place - firsts[low]!;
+    const i = position - firsts[low]!;
     return nameOf(families[i]!, words, 4 * i, lengths[i]!);
   }
   let known = 0;
@@ -147,7 +147,7 @@ async function countKnown(store: Store, batches: readonly RowBatch[]): Promise<n
     const bytes = await readProjectionPage(store, page);
     if (bytes.length > 1) {
       const names = new Set<string>();
-      for (let place = from; place < to; place++) names.add(nameAt(rows[place]!));
+      for (let position = from; position < to; position++) names.add(nameAt(rows[position]!));
       for (let at = 1; at >= 0 && at < bytes.length; ) {
         row.words.fill(0);
         at = readEntryRow(bytes, at, row);

@@ -89,8 +89,8 @@ interface Dot {
   readonly y: number;
 }
 
-/** Returns the place of a number on the curve. @param side of the square, a power of two; `at` is below its square */
-export function placeOf(side: number, at: number): Dot {
+/** Returns the point of a number on the curve. @param side of the square, a power of two; `at` is below its square */
+export function pointOnCurve(side: number, at: number): Dot {
   let x = 0;
   let y = 0;
   let rest = at;
@@ -123,7 +123,7 @@ export function rowsOfBlock(side: number, block: number): Uint32Array {
   const numbers = new Uint32Array(blockSize);
   for (let i = 0; i < blockSize; i++) {
     const number = block * blockSize + i;
-    const { x, y } = placeOf(side, number);
+    const { x, y } = pointOnCurve(side, number);
     numbers[(y % blockSide) * blockSide + (x % blockSide)] = number;
   }
   return numbers;
@@ -169,7 +169,7 @@ export function drawMap({ entries, covers }: MapCounts): Uint8Array {
   const dots = new Uint8Array(cellCount);
   let shown = 0;
   for (let cell = 0; cell < cellCount; cell++) {
-    const { x, y } = placeOf(mapSide, cell);
+    const { x, y } = pointOnCurve(mapSide, cell);
     const colour = colourOf(cell, entries, covers);
     if (colour >= levelsFrom) shown++;
     dots[y * mapSide + x] = colour;
@@ -186,8 +186,8 @@ function grown(dots: Uint8Array, by: number): Uint8Array {
     const [x, y] = [at % mapSide, Math.floor(at / mapSide)];
     for (let row = Math.max(0, y - by); row <= Math.min(mapSide - 1, y + by); row++) {
       for (let column = Math.max(0, x - by); column <= Math.min(mapSide - 1, x + by); column++) {
-        const place = row * mapSide + column;
-        if (dots[place]! < levelsFrom) wide[place] = Math.max(wide[place]!, colour);
+        const dot = row * mapSide + column;
+        if (dots[dot]! < levelsFrom) wide[dot] = Math.max(wide[dot]!, colour);
       }
     }
   }

@@ -362,8 +362,8 @@ function worstOf({ entries }: MapCounts): number[] {
   for (let cell = 0; cell < cellCount; cell++) {
     const harm = harmOf(cell);
     if (harm < 2 ** 32 || (worst.length === worstMax && harm <= worst.at(-1)!.harm)) continue;
-    const place = worst.findIndex((one) => one.harm < harm);
-    worst.splice(place < 0 ? worst.length : place, 0, { cell, harm });
+    const rank = worst.findIndex((one) => one.harm < harm);
+    worst.splice(rank < 0 ? worst.length : rank, 0, { cell, harm });
     worst.length = Math.min(worst.length, worstMax);
   }
   return worst.map(({ cell }) => cell);

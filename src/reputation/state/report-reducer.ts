@@ -118,7 +118,7 @@ export function createReportReducer(options: {
   /** Adds one report of `slot` to an entry; `weight` 0 records it without evidence. */
   function fill(
     entry: number,
-    place: ExactPrefix,
+    prefix: ExactPrefix,
     { slot, weight, at, happenedAt, second, vote }: OneReport,
   ): boolean {
     const tag = tagOf(contributionKinds.reports, slot);
@@ -130,7 +130,7 @@ export function createReportReducer(options: {
     }
     const now = halfLivesAt(at);
     const isFirst = countIn(c.detail[node]!) === 0;
-    if (isFirst && reporters.hasWithdrawn(slot, () => markOf(place), at)) {
+    if (isFirst && reporters.hasWithdrawn(slot, () => markOf(prefix), at)) {
       c.detail[node]! |= reportDetail.confirmed;
     }
     const held = isFirst ? 0 : communityEvidence(c.strength[node]!, now);
@@ -215,28 +215,28 @@ export function createReportReducer(options: {
     const isRecorded = fill(entry, addressOf(event), report);
     if (!isRecorded) refusals.count('reports');
     if (family === 6 && nat64Address(family, words) === undefined) {
-      const place = networkOf(event);
-      const network = entries.claim(6, place.words, place.length);
+      const prefix = networkOf(event);
+      const network = entries.claim(6, prefix.words, prefix.length);
       const half = { ...report, weight: weight * networkShare, vote: uncharged(vote) };
-      if (network === 0 || !fill(network, place, half)) refusals.count('reports');
+      if (network === 0 || !fill(network, prefix, half)) refusals.count('reports');
     }
     if (counts && isRecorded) reporters.earnAccepted(slot, at);
     return isRecorded;
   }
 
-  function nodeOf(place: ExactPrefix, slot: number): number {
-    const entry = entries.get(place.family, place.words, place.length);
+  function nodeOf(prefix: ExactPrefix, slot: number): number {
+    const entry = entries.get(prefix.family, prefix.words, prefix.length);
     return entry === 0 ? 0 : c.find(entry, tagOf(contributionKinds.reports, slot));
   }
 
   /** Removes reports of an account from an entry; with the last one its evidence is removed. */
   function take(
-    place: ExactPrefix,
+    prefix: ExactPrefix,
     slot: number,
     reports: number,
     evidence: 'kept' | 'shrunk',
   ): void {
-    const node = nodeOf(place, slot);
+    const node = nodeOf(prefix, slot);
     if (node === 0) return;
     const entry = c.owner[node]!;
     entries.touch(entry);
@@ -261,27 +261,27 @@ export function createReportReducer(options: {
    * remembered.
    */
   function retract(
-    place: ExactPrefix,
+    prefix: ExactPrefix,
     slot: number,
     { reports, at, isPaid }: { reports: number; at: number; isPaid: boolean },
   ): void {
-    const node = nodeOf(place, slot);
+    const node = nodeOf(prefix, slot);
     if (node === 0) return;
     entries.touch(c.owner[node]!);
     const z = c.detail[node]!;
     const isLast = countIn(z) <= reports;
     if ((z & reportDetail.confirmed) !== 0 && isLast)
-      reporters.rememberWithdrawn(slot, markOf(place), at);
+      reporters.rememberWithdrawn(slot, markOf(prefix), at);
     confirmation.retract(node, at);
     if ((z & reportDetail.charged) !== 0 && !isPaid) {
       reporters.refund(slot, chargedPart(c.vote[node]!, at), at);
     }
     // Only older reports of an address are left; those of a /64 may be as new as the ones that go.
-    if (place.length !== networkLength) {
+    if (prefix.length !== networkLength) {
       c.vote[node] = 0;
       c.detail[node]! &= ~(reportDetail.unitsMask | reportDetail.charged);
     }
-    take(place, slot, reports, 'shrunk');
+    take(prefix, slot, reports, 'shrunk');
   }
 
   /** Returns the time of the newest report that is left, seconds since 1970. */

@@ -52,7 +52,7 @@ export interface KeysView extends AccountView, NamedKeysView {
   readonly siteKeys: readonly SiteKey[];
   readonly typedHosts?: string | undefined;
   /** The first of the hosts that is none; empty: there are too many. */
-  readonly hostsError: { readonly place: number; readonly host: string } | undefined;
+  readonly hostsError: { readonly position: number; readonly host: string } | undefined;
 }
 
 export function keysPage(frame: PageFrame, view: KeysView): string {
@@ -330,10 +330,12 @@ function LevelField({ id, text }: { id: string; text: Translations['account']['k
 }
 
 function hostsFault(
-  { place, host }: NonNullable<KeysView['hostsError']>,
+  { position, host }: NonNullable<KeysView['hostsError']>,
   { siteErrors }: Translations['account']['keys'],
 ): string {
-  return host === '' ? siteErrors.hosts : `${siteErrors.hosts} ${siteErrors.host({ place, host })}`;
+  return host === ''
+    ? siteErrors.hosts
+    : `${siteErrors.hosts} ${siteErrors.host({ position, host })}`;
 }
 
 /** The scopes that the form offers; keys of agents are made by a command. */

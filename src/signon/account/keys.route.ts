@@ -242,8 +242,8 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     const { failed: text, keys } = frameText(context.frame).account;
     if (made.error === 'conflict') return show(context, { status: 409, failed: keys.siteFull });
     if (made.error !== 'invalid_parameter') return area.refuse(context, 'keys', made);
-    const place = hosts.findIndex((host) => normaliseHost(host) === undefined);
-    const hostsError = { place: place + 1, host: hosts[place]?.slice(0, hostCharsShown) ?? '' };
+    const at = hosts.findIndex((host) => normaliseHost(host) === undefined);
+    const hostsError = { position: at + 1, host: hosts[at]?.slice(0, hostCharsShown) ?? '' };
     return show(context, { status: 422, failed: text.form }, { typedHosts, hostsError });
   }
 

@@ -211,7 +211,7 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
     view.typedSettings?.[name] ?? view.profile[profileFields[name].setting];
   const isChanged = (name: Setting) => isSet(name) !== view.profile[profileFields[name].setting];
   const country = formatFor(frame.language).country(typedOrStored('country'));
-  const place = [typedOrStored('locality'), country].filter(Boolean).join(', ');
+  const residence = [typedOrStored('locality'), country].filter(Boolean).join(', ');
   const preferences = settings.map((name) => (
     <SwitchField
       id={name}
@@ -233,7 +233,7 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePa
           <Fold
             title={text.addressTitle}
             level={3}
-            aside={place || text.nothingSet}
+            aside={residence || text.nothingSet}
             open={addressFields.some(isOpenFor)}
           >
             {address}

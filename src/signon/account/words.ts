@@ -138,8 +138,8 @@ export const accountEn = {
     planText: 'Set by the operator of this service.',
     identifier: 'Public id',
     identifierHint: 'Sites recognise you by it. It says nothing about you.',
-    hidden: (at: { code: string; place: number; before: string }) =>
-      `There is an invisible character (${at.code}) at position ${at.place}${at.before === '' ? '' : `, after “${at.before}”`}. Delete it there, or type the text again.`,
+    hidden: (at: { code: string; position: number; before: string }) =>
+      `There is an invisible character (${at.code}) at position ${at.position}${at.before === '' ? '' : `, after “${at.before}”`}. Delete it there, or type the text again.`,
     errors: {
       given_name: 'At most 100 characters, at least one of them visible.',
       family_name: 'At most 100 characters, at least one of them visible.',
@@ -229,8 +229,8 @@ export const accountEn = {
     siteChange: 'Change level',
     siteErrors: {
       hosts: 'Host names only, at most 20, such as shop.example.',
-      host: (at: { place: number; host: string }) =>
-        `Number ${at.place} is not a host name: “${at.host}”.`,
+      host: (at: { position: number; host: string }) =>
+        `Number ${at.position} is not a host name: “${at.host}”.`,
     },
   },
   security: {
@@ -567,7 +567,7 @@ export const accountFr: AccountCatalogue = {
     identifier: 'Identifiant public',
     identifierHint: 'Il permet aux sites de vous reconnaître. Il ne dit rien de vous.',
     hidden: (at) =>
-      `Il y a un caractère invisible (${at.code}) en position ${at.place}${at.before === '' ? '' : `, après « ${at.before} »`}. Effacez-le à cet endroit, ou retapez le texte.`,
+      `Il y a un caractère invisible (${at.code}) en position ${at.position}${at.before === '' ? '' : `, après « ${at.before} »`}. Effacez-le à cet endroit, ou retapez le texte.`,
     errors: {
       given_name: '100 caractères au plus, dont au moins un visible.',
       family_name: '100 caractères au plus, dont au moins un visible.',
@@ -660,7 +660,7 @@ export const accountFr: AccountCatalogue = {
     },
     siteErrors: {
       hosts: 'Seulement des noms d’hôte, 20 au plus, comme boutique.example.',
-      host: (at) => `Le numéro ${at.place} n’est pas un nom d’hôte : « ${at.host} ».`,
+      host: (at) => `Le numéro ${at.position} n’est pas un nom d’hôte : « ${at.host} ».`,
     },
   },
   security: {
@@ -880,10 +880,10 @@ export const automationEn = {
     nameHint: 'Letters, digits, dots, dashes and underscores, 64 at most, such as firewall-1.',
     nameError:
       '1 to 64 letters, digits, dots, dashes and underscores, beginning with a letter or digit.',
-    nameStrange: (at: { shown: string; code: string; place: number }) =>
+    nameStrange: (at: { shown: string; code: string; position: number }) =>
       at.shown === ''
-        ? `There is an invisible character (${at.code}) at position ${at.place}.`
-        : `“${at.shown}” (${at.code}) at position ${at.place} is not allowed.`,
+        ? `There is an invisible character (${at.code}) at position ${at.position}.`
+        : `“${at.shown}” (${at.code}) at position ${at.position} is not allowed.`,
     nameTaken: (by: { id: string; made: string } | undefined) =>
       by === undefined
         ? 'You already have a key with this name.'
@@ -989,8 +989,8 @@ export const automationFr: AutomationCatalogue = {
       'De 1 à 64 lettres, chiffres, points, tirets et tirets bas ; d’abord une lettre ou un chiffre.',
     nameStrange: (at) =>
       at.shown === ''
-        ? `Il y a un caractère invisible (${at.code}) en position ${at.place}.`
-        : `« ${at.shown} » (${at.code}), en position ${at.place}, n’est pas permis.`,
+        ? `Il y a un caractère invisible (${at.code}) en position ${at.position}.`
+        : `« ${at.shown} » (${at.code}), en position ${at.position}, n’est pas permis.`,
     nameTaken: (by) =>
       by === undefined
         ? 'Vous avez déjà une clé de ce nom.'

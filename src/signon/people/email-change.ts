@@ -28,7 +28,7 @@ import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Renewed, Session } from '../sessions/sessions.ts';
 import type { AccountChanges } from './account-changes.ts';
 import { type Links, type PageLinks, unused } from './links.ts';
-import { isEvictable, placeAt } from './pending.ts';
+import { claimEmail, isEvictable } from './pending.ts';
 import type { Profiles } from './profile/profile-store.ts';
 
 /** The limit of requests of one account: each sends a mail to an address that need not be the asker's. */
@@ -122,21 +122,21 @@ export function createEmailChange(options: {
     const done = await changes.make<void>(asked, async (person) => {
       const found = await open(session, token);
       if (found === undefined) return fail('invalid_link');
-      const place = await placeAt(store, people, email, person.id);
-      if (place === undefined) return fail('invalid_link');
+      const claim = await claimEmail(store, people, email, person.id);
+      if (claim === undefined) return fail('invalid_link');
       const formerEmails = formerEmailsAfter(person, email, clock.now());
       if (!formerEmails.ok) return formerEmails;
       const { id, account } = person;
       const extra = await profiles.emailChanged(id, email);
       return ok({
         value: undefined,
-        check: [unused(found.link), ...place.check, ...extra.check],
+        check: [unused(found.link), ...claim.check, ...extra.check],
         set: [
           { key: accountByEmailKey(email), value: Buffer.from(id) },
           accountRow(id, { ...account, email }),
           ...extra.set,
         ],
-        del: [accountByEmailKey(account.email), found.link.key, ...place.del],
+        del: [accountByEmailKey(account.email), found.link.key, ...claim.del],
         credentials: { formerEmails: formerEmails.value },
       });
     });

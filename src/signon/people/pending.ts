@@ -90,7 +90,7 @@ export function emailRow(id: string, account: AccountRecord): SetRow {
  * Returns the checks and deletions that free an address in the commit that takes it for this account. Undefined: it
  * is another account's already. An unverified registration is removed.
  */
-export async function placeAt(
+export async function claimEmail(
   store: Store,
   people: Pick<People, 'byId'>,
   email: string,

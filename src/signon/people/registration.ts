@@ -72,7 +72,7 @@ import {
   unused,
 } from './links.ts';
 import { type Pacing, type RegistrationTerms, timeText } from './pacing.ts';
-import { emailRow, pendingLifeMs, pendingRows, placeAt } from './pending.ts';
+import { claimEmail, emailRow, pendingLifeMs, pendingRows } from './pending.ts';
 import type { Profiles } from './profile/profile-store.ts';
 import type { Reservation, RowCounter } from './row-counter.ts';
 
@@ -163,12 +163,12 @@ export function createRegistration(options: RegistrationOptions) {
       return fail('invalid_parameter', 'This is not a mail address.', 'email');
     }
     if (password === undefined || pacing.isByMailOnly(visitor)) {
-      return place(email, { passwordHash: '', passkey: undefined, onward }, visitor);
+      return registerEmail(email, { passwordHash: '', passkey: undefined, onward }, visitor);
     }
     const phc = await newPasswords.accept(password, email, requesterOf('open', email, visitor));
     if (!phc.ok) return phc;
     const chosen = { passwordHash: phc.value, passkey: undefined, onward, chosenAt: clock.now() };
-    return place(email, chosen, visitor);
+    return registerEmail(email, chosen, visitor);
   }
 
   /**
@@ -199,7 +199,7 @@ export function createRegistration(options: RegistrationOptions) {
     const passkey = newPasskey(made, visitor, clock.now());
     if ((await findPasskey(store, passkey.id)) !== undefined) return knownPasskey;
     const chosen = { passwordHash: '', passkey, onward, chosenAt: clock.now() };
-    return place(made.ceremony.account, chosen, visitor);
+    return registerEmail(made.ceremony.account, chosen, visitor);
   }
 
   /** @param link as `links.make` returned it: one too many opens nothing and is not mailed */
@@ -218,16 +218,16 @@ export function createRegistration(options: RegistrationOptions) {
   }
 
   /** Creates the account, repeats its registration, or leaves it as it is. */
-  async function place(
+  async function registerEmail(
     email: string,
     given: Chosen,
     visitor: Visitor,
   ): Promise<Result<RegistrationTerms>> {
     if (!takesDomain(email)) return fail('registration_closed');
-    // The place is reserved before the account is looked up: a refusal reveals nothing of it.
+    // Room is reserved before the account is looked up: a refusal reveals nothing of it.
     const room = pendingAccounts.reserve(visitor.network);
     if (room === undefined) return fail('overloaded');
-    const done = await placeIn(room, email, given, visitor).finally(room.release);
+    const done = await registerReserved(room, email, given, visitor).finally(room.release);
     const { browserId } = visitor;
     if (done.ok && browserId !== undefined) {
       registeredLately.set(browserId, { email, chosen: { ...given, onward: '' } });
@@ -245,10 +245,10 @@ export function createRegistration(options: RegistrationOptions) {
   async function registerAgain(visitor: Visitor, onward = ''): Promise<Result<RegistrationTerms>> {
     const lately = latelyOf(visitor);
     if (lately === undefined) return fail('form_expired');
-    return place(lately.email, { ...lately.chosen, onward }, visitor);
+    return registerEmail(lately.email, { ...lately.chosen, onward }, visitor);
   }
 
-  async function placeIn(
+  async function registerReserved(
     room: Reservation,
     email: string,
     given: Chosen,
@@ -692,8 +692,8 @@ function createVerification(options: RegistrationOptions) {
       const passkey = await passkeyOf(chosen, id);
       if (passkey === undefined) return knownPasskey;
       const account = { ...person.account, pendingUntil: 0 };
-      const place = await placeAt(store, people, account.email, id);
-      if (place === undefined) return fail('invalid_link');
+      const claim = await claimEmail(store, people, account.email, id);
+      if (claim === undefined) return fail('invalid_link');
       const browser = browserOf(link, visitor);
       const { sameOwner, credentials } = credentialsOf(person, chosen, browser, visitor);
       const { epoch } = credentials;
@@ -705,7 +705,7 @@ function createVerification(options: RegistrationOptions) {
         check: [
           unused(link),
           ...versionChecks(person),
-          ...place.check,
+          ...claim.check,
           ...passkey.check,
           ...(kept ? kept.check : []),
         ],
@@ -719,7 +719,7 @@ function createVerification(options: RegistrationOptions) {
           ...logged.set,
           ...options.profiles.created(id, account.email),
         ],
-        del: [link.key, pendingAccountKey(id), ...place.del, ...logged.del],
+        del: [link.key, pendingAccountKey(id), ...claim.del, ...logged.del],
         events: [
           accountCreated.encode(createEventId(clock, random), {
             account: id,

@@ -31,11 +31,11 @@ import {
   type DeliveryOutcome,
   deliveryRow,
   hasAcceptedNotices,
-  placeOf,
   readNews,
   readSiteNotice,
   type SiteNotice,
   type SiteNoticeKind,
+  siteKeyParts,
   siteNoticeLifeMs,
   siteNoticeRow,
   subjectOf,
@@ -264,8 +264,8 @@ export function createSiteNotifier(options: {
   }
 
   /** Sends some of a site's notices, those of earlier events first. */
-  async function serve(place: readonly string[]): Promise<void> {
-    const entries = await store.scan(siteNoticePrefix(...place), { limit: noticesPerTurn });
+  async function serve(site: readonly string[]): Promise<void> {
+    const entries = await store.scan(siteNoticePrefix(...site), { limit: noticesPerTurn });
     const found = entries
       .flatMap((entry) => {
         const notice = readSiteNotice(entry.value);
@@ -339,17 +339,17 @@ export function createSiteNotifier(options: {
         await drop([entry], 'refused');
         continue;
       }
-      const place = placeOf(notice);
-      const [domain] = place;
+      const site = siteKeyParts(notice);
+      const [domain] = site;
       const isQuick = known.get(notice.origin)?.isQuick === true;
       const mayBegin = isQuick || slow.size < slowWorkersMax;
       if (jobs.has(domain) || !isDue(notice.origin) || !mayBegin) {
-        cursor = siteNoticeEnd(...place);
+        cursor = siteNoticeEnd(...site);
         continue;
       }
       cursor = siteNoticeEnd(domain);
       if (!isQuick) slow.add(domain);
-      jobs.begin(domain, () => serve(place).finally(() => slow.delete(domain)));
+      jobs.begin(domain, () => serve(site).finally(() => slow.delete(domain)));
     }
   }
 

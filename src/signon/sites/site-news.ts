@@ -99,12 +99,12 @@ export const readSiteNotice = notices.decode;
 export type SiteAtOrigin = Pick<SiteNotice, 'clientId' | 'origin'>;
 
 /** Returns the names that lead to a site's notices: what somebody registered, the client, the origin. */
-export function placeOf({ clientId, origin }: SiteAtOrigin) {
+export function siteKeyParts({ clientId, origin }: SiteAtOrigin) {
   return [registrableDomain(clientId) ?? clientId, clientId, origin] as const;
 }
 
 export function siteNoticeKeyOf(notice: SiteAtOrigin & Pick<SiteNotice, 'subject' | 'kind'>): Key {
-  return siteNoticeKey(placeOf(notice), notice.subject, kindNumber(notice.kind));
+  return siteNoticeKey(siteKeyParts(notice), notice.subject, kindNumber(notice.kind));
 }
 
 export function siteNoticeRow(notice: Omit<SiteNotice, 'id'>, random: Random): SetRow {
@@ -144,22 +144,20 @@ const deliveries = record(1, {
 const deliveryLifeMs = 90 * dayMs;
 const failuresMax = 0xffff;
 
-type SitePlace = Pick<SiteNotice, 'clientId' | 'origin'>;
-
 /** Returns whether the site took a notice in the last 90 days. */
 export async function hasAcceptedNotices(
   store: Pick<Store, 'get'>,
-  place: SitePlace,
+  site: SiteAtOrigin,
   nowMs: number,
 ): Promise<boolean> {
-  const row = await store.get(siteDeliveryKey(place.clientId, place.origin));
+  const row = await store.get(siteDeliveryKey(site.clientId, site.origin));
   return ((row && deliveries.decode(row.value))?.deliveredAt ?? 0) > nowMs - deliveryLifeMs;
 }
 
 /** Returns the row that says what came of a try. */
 export async function deliveryRow(
   store: Pick<Store, 'get'>,
-  { clientId, origin }: SitePlace,
+  { clientId, origin }: SiteAtOrigin,
   now: number,
   { outcome, isFailure }: { readonly outcome: string; readonly isFailure: boolean },
 ): Promise<SetRow> {
@@ -172,7 +170,7 @@ export async function deliveryRow(
   return { key, value, expiresAt: Math.floor(now) + deliveryLifeMs };
 }
 
-interface ListedNotices extends SitePlace {
+interface ListedNotices extends SiteAtOrigin {
   readonly waiting: number;
   /** The time of the oldest event that waits; undefined: none does. */
   readonly since: number | undefined;
@@ -196,7 +194,7 @@ export async function listNotices(
 ): Promise<{ readonly sites: readonly ListedNotices[]; readonly isCut: boolean }> {
   const sites = new Map<string, Writable<ListedNotices>>();
   let [isCut, waited] = [false, 0];
-  function siteOf({ clientId, origin }: SitePlace): Writable<ListedNotices> | undefined {
+  function siteOf({ clientId, origin }: SiteAtOrigin): Writable<ListedNotices> | undefined {
     if (!clientId.includes(part)) return undefined;
     const name = `${clientId} ${origin}`;
     const known = sites.get(name);

@@ -466,8 +466,9 @@ function stepBody(step: ConnectStep, label: string, data: ConnectData, text: Tra
       return pluginValues(data, text);
     default: {
       if (step.code === '') return null;
-      const { place } = step;
-      const title = typeof place === 'string' ? connect.places[place] : place.file;
+      const { destination } = step;
+      const title =
+        typeof destination === 'string' ? connect.destinations[destination] : destination.file;
       return (
         <CodeBlock
           id={step.id}

@@ -12,7 +12,7 @@ import {
   type FamilyChoice,
   type RecipeName,
   recipesFor,
-  type SnippetPlace,
+  type SnippetDestination,
 } from '../../reputation/blocklists/recipes.ts';
 
 /** By what it asks, which is also what it needs. */
@@ -68,7 +68,7 @@ export const usualChallenge = bandStarts.suspect;
 export const usualBlock = bandStarts.malicious;
 
 /** The code of a step goes there. */
-type StepPlace = SnippetPlace | 'terminal' | 'settings' | 'baseUrl';
+type StepDestination = SnippetDestination | 'terminal' | 'settings' | 'baseUrl';
 
 /** Says what is done at a step: its title and its sentence stand in the words. */
 type StepName =
@@ -111,7 +111,7 @@ type StepName =
 export interface ConnectStep {
   readonly id: string;
   readonly says: StepName;
-  readonly place: StepPlace;
+  readonly destination: StepDestination;
   /** Undefined: the step has nothing to paste. */
   readonly code: string;
 }
@@ -158,11 +158,11 @@ const feedScript = '/usr/local/sbin/portcullis-feed';
 const usualScore: Score = 75;
 
 function file(says: StepName, id: string, path: string, code: string): ConnectStep {
-  return { id, says, place: { file: path }, code };
+  return { id, says, destination: { file: path }, code };
 }
 
 function shell(says: StepName, id: string, ...lines: string[]): ConnectStep {
-  return { id, says, place: 'shell', code: `${lines.join('\n')}\n` };
+  return { id, says, destination: 'shell', code: `${lines.join('\n')}\n` };
 }
 
 /** Says what the texts of a recipe are for, by their place in it. */
@@ -188,7 +188,7 @@ const recipeSays: Readonly<Record<string, StepName>> = {
 const blockAlias: ConnectStep = {
   id: 'opnsense-rule',
   says: 'blockAlias',
-  place: 'terminal',
+  destination: 'terminal',
   code: '',
 };
 
@@ -260,11 +260,16 @@ function policyPairs({
 
 /** The setting that lets this server believe a proxy on its machine. */
 function trust(id: string): ConnectStep {
-  return { id, says: 'trust', place: 'settings', code: 'TRUSTED_PROXIES=127.0.0.1\n' };
+  return { id, says: 'trust', destination: 'settings', code: 'TRUSTED_PROXIES=127.0.0.1\n' };
 }
 
 /** A step without a text: the page shows a button for the chosen domain. */
-const openSite: ConnectStep = { id: 'open-site', says: 'openSite', place: 'terminal', code: '' };
+const openSite: ConnectStep = {
+  id: 'open-site',
+  says: 'openSite',
+  destination: 'terminal',
+  code: '',
+};
 
 function gateTargets({ proxied, sample }: TargetFacts): Part[] {
   const of = (
@@ -431,13 +436,13 @@ function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): P
     letters,
     choices: ['score'],
     steps: ({ score, mark }) => {
-      const places: [string, string][] = isDirect
+      const direct: [string, string][] = isDirect
         ? [[`[${sampleDns.replace(':', ']:')}`, `[${host}]:${port}`]]
         : [];
       const text = filledIn(sample('DNSBL.md', name), [
         [sampleZone, dnsZone],
         [usual[part], dnsRanges[score][part]],
-        ...places,
+        ...direct,
       ]);
       const at = isDirect ? `@${host} -p ${port} ` : '';
       const below = mark === undefined ? dnsZone : `${mark}.${dnsZone}`;
@@ -446,7 +451,7 @@ function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): P
         ...(isDirect ? [] : resolver),
         file('addLines', `${name}-zone`, path, text),
         shell('reload', `${name}-run`, run),
-        { id: `${name}-ask`, says: 'askDns', place: 'terminal', code: ask },
+        { id: `${name}-ask`, says: 'askDns', destination: 'terminal', code: ask },
       ];
     },
   });
@@ -483,7 +488,7 @@ function dovecotTargets({ secureUrl, sample }: TargetFacts): Part[] {
       {
         id: `${name}-ask`,
         says: 'ask',
-        place: 'terminal',
+        destination: 'terminal',
         code: filledIn(sample('DOVECOT.md', 'sh'), [
           ['{secure_url}', secureUrl],
           ['$KEY', keyPlaceholder],
@@ -498,7 +503,12 @@ function dovecotTargets({ secureUrl, sample }: TargetFacts): Part[] {
 const asked = '192.0.2.1';
 
 function setKey({ key = keyPlaceholder }: SampleValues): ConnectStep {
-  return { id: 'key', says: 'setKey', place: 'terminal', code: `export PORTCULLIS_KEY='${key}'\n` };
+  return {
+    id: 'key',
+    says: 'setKey',
+    destination: 'terminal',
+    code: `export PORTCULLIS_KEY='${key}'\n`,
+  };
 }
 
 function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
@@ -527,7 +537,7 @@ function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
       return [
         setKey(sampleValues),
         file('saveFile', `${name}-code`, path, code),
-        { id: `${name}-run`, says: 'ask', place: 'terminal', code: `${run}\n` },
+        { id: `${name}-run`, says: 'ask', destination: 'terminal', code: `${run}\n` },
       ];
     },
   });
@@ -588,7 +598,7 @@ action = %(action_)s
         {
           id: 'script-report',
           says: 'report',
-          place: 'terminal',
+          destination: 'terminal',
           code: `curl -sS -H "Key: $PORTCULLIS_KEY" '${secureUrl}/api/v2/report' \\
   -d ip=${tried} -d categories=18,22 --data-urlencode comment='SSH brute force'
 `,
@@ -605,13 +615,13 @@ action = %(action_)s
         {
           id: 'abuseipdb-url',
           says: 'changeUrl',
-          place: 'baseUrl',
+          destination: 'baseUrl',
           code: `${secureUrl}/api/v2\n`,
         },
         {
           id: 'abuseipdb-check',
           says: 'ask',
-          place: 'terminal',
+          destination: 'terminal',
           code: `curl -sS -G -H "Key: $PORTCULLIS_KEY" '${secureUrl}/api/v2/check' -d ipAddress=${asked}\n`,
         },
       ],
@@ -622,7 +632,7 @@ action = %(action_)s
 /** The plugin: it signs visitors in, guards forms and reports. */
 function wordpress({ baseUrl }: TargetFacts, name: string, title: string, last: StepName): Part {
   const field = (id: string, says: StepName, code: string): ConnectStep => {
-    return { id, says, place: 'terminal', code };
+    return { id, says, destination: 'terminal', code };
   };
   return {
     name,
@@ -653,7 +663,7 @@ function signOnTargets({ baseUrl, sample }: TargetFacts): Part[] {
   const button = (path: string): ConnectStep => ({
     id: 'button',
     says: 'addButton',
-    place: { file: 'HTML' },
+    destination: { file: 'HTML' },
     code: sample(guide, 'html').replace('"/login"', `"${path}"`),
   });
   return [
@@ -665,7 +675,7 @@ function signOnTargets({ baseUrl, sample }: TargetFacts): Part[] {
       steps: (sampleValues) => [
         file('begin', 'sign-in-code', 'sign-in.mjs', fill(sampleValues, sample(guide, 'js'))),
         button('/login'),
-        { id: 'sign-in-run', says: 'start', place: 'terminal', code: 'node sign-in.mjs\n' },
+        { id: 'sign-in-run', says: 'start', destination: 'terminal', code: 'node sign-in.mjs\n' },
       ],
     },
     {
@@ -700,11 +710,11 @@ function captchaTargets({ baseUrl, secureUrl, sample }: TargetFacts): Part[] {
       letters: '< >',
       choices: [],
       steps: (sampleValues) => [
-        { id: 'captcha-key', says: 'siteKey', place: 'terminal', code: '' },
+        { id: 'captcha-key', says: 'siteKey', destination: 'terminal', code: '' },
         {
           id: 'captcha-form',
           says: 'addWidget',
-          place: { file: 'HTML' },
+          destination: { file: 'HTML' },
           // The first one is the public widget's.
           code: fill(sampleValues, sample('CAPTCHA.md', 'html', 1)),
         },
@@ -712,7 +722,7 @@ function captchaTargets({ baseUrl, secureUrl, sample }: TargetFacts): Part[] {
         {
           id: 'captcha-verify',
           says: 'verify',
-          place: { file: 'PHP' },
+          destination: { file: 'PHP' },
           code: fill(sampleValues, sample('CAPTCHA.md', 'php')),
         },
       ],

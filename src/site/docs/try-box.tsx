@@ -91,7 +91,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-interface TryPlace {
+interface TryContext {
   readonly id: string;
   /** The text of that heading, which tells the labels of several boxes apart. */
   readonly heading: string;
@@ -123,10 +123,10 @@ function keyNotes(page: string, { docs }: Translations): Html {
   ));
 }
 
-export function tryBox(request: TryRequest, place: TryPlace, text: Translations): Html {
+export function tryBox(request: TryRequest, context: TryContext, text: Translations): Html {
   const { tryIt } = text.docs;
   const { method, path, hasKey, fields } = request;
-  const id = `try-${place.id}`;
+  const id = `try-${context.id}`;
   const plain = { mono: true, autocomplete: 'off', maxLength: 1_000 };
   return (
     <details
@@ -134,12 +134,12 @@ export function tryBox(request: TryRequest, place: TryPlace, text: Translations)
       lang={tryIt.language}
       data-method={method}
       data-path={path}
-      data-origin={place.origin}
+      data-origin={context.origin}
       data-failed={tryIt.failed}
     >
       <summary>
         {tryIt.title}
-        <span class="visually-hidden"> ({place.heading})</span>
+        <span class="visually-hidden"> ({context.heading})</span>
       </summary>
       <form class="try-form" autocomplete="off" hidden>
         {hasKey && (
@@ -152,7 +152,7 @@ export function tryBox(request: TryRequest, place: TryPlace, text: Translations)
               hint={tryIt.keyHint}
               required
             />
-            {keyNotes(place.page, text)}
+            {keyNotes(context.page, text)}
           </>
         )}
         {fields.map(({ name, value }) => (
@@ -163,7 +163,7 @@ export function tryBox(request: TryRequest, place: TryPlace, text: Translations)
         </p>
         <p class="mono" role="status" />
         <div class="try-answer" hidden>
-          <pre tabindex={0} role="region" aria-label={tryIt.answer(place.heading)}>
+          <pre tabindex={0} role="region" aria-label={tryIt.answer(context.heading)}>
             <code />
           </pre>
         </div>
@@ -172,8 +172,8 @@ export function tryBox(request: TryRequest, place: TryPlace, text: Translations)
         id={`${id}-command`}
         title={tryIt.command}
         text={text}
-        label={`${tryIt.command} (${place.heading})`}
-        code={commandOf(request, place.origin)}
+        label={`${tryIt.command} (${context.heading})`}
+        code={commandOf(request, context.origin)}
       />
     </details>
   );

@@ -61,12 +61,12 @@ export const manifestSchemaDocs = documentDocs(
 );
 export const openapiDocs = documentDocs('openapi', 'This document.', media(anyObject));
 const screen = { href: v.string(), title: v.string(), text: v.string() };
-const place = { ...screen, more: v.string() };
-const section = { ...place, language: v.picklist(languages), page: v.string() };
+const page = { ...screen, more: v.string() };
+const section = { ...page, language: v.picklist(languages), page: v.string() };
 const SearchIndex = v.strictObject({
   sections: v.array(v.strictObject(section)),
   screens: v.array(v.strictObject(screen)),
-  places: v.array(v.strictObject(place)),
+  places: v.array(v.strictObject(page)),
 });
 export function searchDocs(language: Language): Described {
   const [id, where] = language === 'en' ? ['searchIndex', ''] : ['searchIndexFr', ', in French'];

@@ -222,10 +222,10 @@ function databaseSource(session: PostgresSession): RowSource {
 
 /** Reads the database as of one moment, while nodes write. */
 export async function readDatabase<T>(
-  place: DatabasePlace,
+  database: Database,
   read: (source: RowSource) => Promise<T>,
 ): Promise<T> {
-  return withDatabase(place, async (session) => {
+  return withDatabase(database, async (session) => {
     // The rows may be taken slowly. The connection ends with the reading, and the transaction with it.
     await session.script(`set idle_in_transaction_session_timeout = 0;
                           begin isolation level repeatable read read only`);
@@ -306,7 +306,7 @@ export async function refuseHalfLoaded(session: PostgresSession): Promise<void> 
   );
 }
 
-interface DatabasePlace {
+interface Database {
   readonly url: string;
   readonly log: Log;
 }
@@ -316,10 +316,10 @@ interface DatabasePlace {
  * @param make makes the store, once the database is known to be free
  */
 export async function loadDatabase<T>(
-  place: DatabasePlace,
+  database: Database,
   make: (load: (source: RowSource, onProgress: OnProgress) => Promise<RowDigest[]>) => Promise<T>,
 ): Promise<T> {
-  return withDatabase(place, async (session) => {
+  return withDatabase(database, async (session) => {
     await migrate(session);
     await holdEmpty(session);
     const made = await make((source, onProgress) => load(session, source, onProgress));
@@ -404,7 +404,7 @@ function isShared({ key }: BackupRow): boolean {
 }
 
 async function withDatabase<T>(
-  { url, log }: DatabasePlace,
+  { url, log }: Database,
   work: (session: PostgresSession) => Promise<T>,
 ): Promise<T> {
   const connection = createConnection({ url, log });

@@ -113,13 +113,13 @@ async function runSteps(
 ): Promise<number> {
   let rows = 0;
   for (;;) {
-    const place = formatIn(tables.meta)!;
-    const step = steps[place.done];
+    const format = formatIn(tables.meta)!;
+    const step = steps[format.done];
     if (step === undefined) return rows;
-    if (place.after === undefined) log.info({ step: step.name }, 'store: a step of the update');
+    if (format.after === undefined) log.info({ step: step.name }, 'store: a step of the update');
     const nowMs = clock.now();
     tables.file.assertRoom();
-    rows += tables.root.transactionSync(() => runBatch(tables, step, place, nowMs, batchRows));
+    rows += tables.root.transactionSync(() => runBatch(tables, step, format, nowMs, batchRows));
     await afterBatch?.();
     await new Promise(setImmediate);
   }

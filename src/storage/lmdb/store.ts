@@ -347,8 +347,8 @@ function pruneJournal(context: WriteContext, throughSeq: number, limit: number):
     throw new Error(`the journal has ${rows.length} events from ${first} to ${last}`);
   }
   context.writes += rows.length;
-  for (const [place, { key, value }] of rows.entries()) {
-    forgetEventId(context, decodeEvent(BigInt(first + place), value));
+  for (const [i, { key, value }] of rows.entries()) {
+    forgetEventId(context, decodeEvent(BigInt(first + i), value));
     context.tables.journal.remove(key);
   }
   counters.prunedThrough = last;

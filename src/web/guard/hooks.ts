@@ -13,9 +13,9 @@ import type { Endpoint, FailureNotes } from './endpoint.ts';
 type Answer = Reply | Promise<Reply>;
 
 /** A route of another thread is known by no more than this. */
-type Place = Pick<Endpoint, 'method' | 'path'>;
+type RouteId = Pick<Endpoint, 'method' | 'path'>;
 
-export interface Hook<Declared extends Place = Endpoint> {
+export interface Hook<Declared extends RouteId = Endpoint> {
   readonly name: string;
   /** Asked once for each route, when the server starts. */
   appliesTo(declared: Declared): boolean;
@@ -48,7 +48,7 @@ export function failureHooks(hooks: readonly Hook[]): NonNullable<FailureNotes['
  * Returns the routes with the hooks that apply to each. Streamed routes have none.
  * @param declaredOf returns the declaration of a route; undefined where no hook acts
  */
-export function withHooks<Declared extends Place>(
+export function withHooks<Declared extends RouteId>(
   routes: readonly Route[],
   hooks: readonly Hook<Declared>[],
   declaredOf: (route: Route) => Declared | undefined,
@@ -63,7 +63,7 @@ export function withHooks<Declared extends Place>(
   });
 }
 
-function hooked<Declared extends Place>(
+function hooked<Declared extends RouteId>(
   route: Route,
   { headers = [], ...hook }: Hook<Declared>,
   declared: Declared,
@@ -85,7 +85,7 @@ function hooked<Declared extends Place>(
 }
 
 /** Returns the handler with the hook around it: `onArrival`, `onRequest`, `around`, `onResponse`. */
-function around<Declared extends Place>(
+function around<Declared extends RouteId>(
   handle: PlainRoute['handle'],
   { onArrival, onRequest, around, onResponse }: Hook<Declared>,
   declared: Declared,
@@ -109,7 +109,7 @@ function around<Declared extends Place>(
 }
 
 /** Leaves a refused request of a program for the page on which its owner connects it. */
-export function refusedKeys<Declared extends Place = Endpoint>(
+export function refusedKeys<Declared extends RouteId = Endpoint>(
   appliesTo: (declared: Declared) => boolean,
   recordRefusal: RecordRefusal,
 ): Hook<Declared> {

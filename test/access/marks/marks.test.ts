@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import {
-  boardPlaces,
+  boardCells,
   createMarkNoter,
   createMarks,
   createSightingBoard,
   isMark,
   type MarkSender,
-  networkPlaces,
+  networkCells,
   sightingEndsAt,
   startSightings,
 } from '../../../src/access/marks.ts';
@@ -80,9 +80,9 @@ it('a thread tells of a mark once a second, of none that is forged, and a full b
   clock.advance(1_000);
   spot(own, ada);
   assert.equal(taken().length, 1);
-  for (let i = 0; i < boardPlaces + 9; i++) spot(marks.of(`reader ${i}`, 'nginx')[0], other(i));
-  assert.equal(taken().length, boardPlaces);
-  const [late] = marks.of(`reader ${boardPlaces + 8}`, 'nginx');
+  for (let i = 0; i < boardCells + 9; i++) spot(marks.of(`reader ${i}`, 'nginx')[0], other(i));
+  assert.equal(taken().length, boardCells);
+  const [late] = marks.of(`reader ${boardCells + 8}`, 'nginx');
   spot(late, other(1));
   assert.deepEqual(taken(), [hex(marks.sightingOf(late)!)], 'it comes with the next request');
 });
@@ -94,20 +94,20 @@ it('a full board has a place for whoever comes from a network that fills none', 
   const marks = createMarks({ key, clock });
   const mark = (reader: string) => marks.of(reader, 'nginx')[0];
   const floods: readonly (readonly [string, (i: number) => MarkSender, number])[] = [
-    ['one address', () => from('198.51.100.9'), networkPlaces],
-    ['a /24', (i) => from(`198.51.100.${i % 256}`), networkPlaces],
-    ['a /48', (i) => from(`2001:db8:9:${i.toString(16)}::${i.toString(16)}`), networkPlaces],
-    ['a /24 behind NAT64', (i) => from(`64:ff9b::198.51.100.${i % 256}`), networkPlaces],
-    ['no address', () => from('nonsense'), networkPlaces],
-    ['forty networks', (i) => other(i % 40), boardPlaces],
+    ['one address', () => from('198.51.100.9'), networkCells],
+    ['a /24', (i) => from(`198.51.100.${i % 256}`), networkCells],
+    ['a /48', (i) => from(`2001:db8:9:${i.toString(16)}::${i.toString(16)}`), networkCells],
+    ['a /24 behind NAT64', (i) => from(`64:ff9b::198.51.100.${i % 256}`), networkCells],
+    ['no address', () => from('nonsense'), networkCells],
+    ['forty networks', (i) => other(i % 40), boardCells],
   ];
-  for (const [what, sender, placesMax] of floods) {
+  for (const [what, sender, cellsMax] of floods) {
     for (let i = 0; i < 300; i++) spot(mark(`eve ${i}`), sender(i));
     spot(mark('ada'), ada);
     for (let i = 300; i < 600; i++) spot(mark(`eve ${i}`), sender(i));
     const taken = board.take().map(({ sighting }) => hex(sighting));
     assert.ok(taken.includes(hex(marks.sightingOf(mark('ada'))!)), what);
-    assert.ok(taken.length <= placesMax + 1, `${what}: ${taken.length}`);
+    assert.ok(taken.length <= cellsMax + 1, `${what}: ${taken.length}`);
     clock.advance(1_000);
   }
 });
@@ -162,7 +162,7 @@ it('marks of one network fill nothing: its oldest gives way, with its row', asyn
   await round();
   for (let i = 0; i < 1_200; i++) {
     send(`eve ${i}`, from(`2001:db8:9:${i.toString(16)}::1`));
-    if (i % networkPlaces === networkPlaces - 1) await round();
+    if (i % networkCells === networkCells - 1) await round();
   }
   assert.ok(await sightings.seen('ada', 'nginx'), 'of before the flood');
   send('bob', from('192.0.2.99'));
@@ -181,7 +181,7 @@ it('marks of many networks fill nothing: the network with most gives way, with i
   const { limit } = sightings.table;
   for (let i = 0; i < limit + 600; i++) {
     send(`eve ${i}`, other(i % 150));
-    if (i % boardPlaces === boardPlaces - 1) await round();
+    if (i % boardCells === boardCells - 1) await round();
   }
   await round();
   assert.ok(await sightings.seen('ada', 'nginx'), 'of before the flood');
@@ -200,7 +200,7 @@ it('a mark that gave way is noted again when it comes again, on another node too
   await round();
   for (let i = 0; i < 80; i++) {
     send(`eve ${i}`, from(`203.0.113.${i}`));
-    if (i % networkPlaces === networkPlaces - 1) await round();
+    if (i % networkCells === networkCells - 1) await round();
   }
   assert.equal(await sightings.seen('ada', 'nginx'), undefined, 'a network harms itself alone');
   clock.advance(10_000);

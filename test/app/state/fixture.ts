@@ -107,7 +107,7 @@ export function makeState(seed: number, options: { poolSize?: number } = {}): St
       onFailure: (error) => failures.push(error),
       entriesMax,
       checkpointMs,
-      placeOf: (family, words) => ({
+      geolocate: (family, words) => ({
         country: `c${words[0]! % 7}`,
         network: `n${family}${words[0]! % 300}`,
       }),

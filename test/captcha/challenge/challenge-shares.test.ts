@@ -150,7 +150,7 @@ test('an evicted token is refused as long as it would live, and never drawn agai
 });
 
 test('used tokens have a bound of their own: then new ones are refused, never old ones drawn', async () => {
-  const { clock, challenges, draw, again } = setUp({ placesMax: 40 });
+  const { clock, challenges, draw, again } = setUp({ tokensMax: 40 });
   const used: string[] = [];
   for (let i = 0; i < 200; i++) {
     const { token, got } = await draw(networkAt(i));
@@ -159,14 +159,14 @@ test('used tokens have a bound of their own: then new ones are refused, never ol
     challenges.verify(token, 'no', networkAt(i));
   }
   assert.equal(used.length, 40);
-  assert.equal(challenges.stats().places, 40);
+  assert.equal(challenges.stats().tokens, 40);
   for (const token of used) assert.equal(errorOf(await again(token)), 'not_found');
   clock.advance(120_000);
   assert.equal((await draw(networkAt(1))).got.ok, true);
 });
 
 test('one network alone never fills the used tokens', async () => {
-  const { challenges, draw, clock } = setUp({ placesMax: 40 });
+  const { challenges, draw, clock } = setUp({ tokensMax: 40 });
   // Round after round: what is over counts no more.
   for (let round = 0; round < 4; round++) {
     clock.advance(121_000);
@@ -175,7 +175,7 @@ test('one network alone never fills the used tokens', async () => {
       challenges.verify(token, 'no', networkAt(1, i));
       challenges.verify(challenges.issue({ longWord: false }), 'no', networkAt(1, i));
     }
-    assert.equal(challenges.stats().places, 20, `round ${round}`);
+    assert.equal(challenges.stats().tokens, 20, `round ${round}`);
   }
   assert.equal((await draw(networkAt(2))).got.ok, true);
 });
@@ -184,7 +184,7 @@ test('requests that wait are shares too: a greedy network leaves room for others
   const waiting: (() => void)[] = [];
   const { draw } = setUp({
     openMax: 10_000,
-    placesMax: 10_000,
+    tokensMax: 10_000,
     openPerNarrowMax: 1_000,
     openPerWideMax: 5_000,
     pool: {
@@ -251,8 +251,8 @@ test('without shares nobody is refused: the oldest gives way', async () => {
 });
 
 test('without shares the bound of remembered tokens still holds', async () => {
-  const { challenges, draw } = setUp({ sharesOn: false, placesMax: 10 });
+  const { challenges, draw } = setUp({ sharesOn: false, tokensMax: 10 });
   for (let i = 0; i < 10; i++) assert.equal((await draw(networkAt(1))).got.ok, true);
   assert.equal(errorOf((await draw(networkAt(2))).got), 'overloaded');
-  assert.equal(challenges.stats().places, 10);
+  assert.equal(challenges.stats().tokens, 10);
 });

@@ -213,7 +213,7 @@ test('a hundred thousand new challenges are not remembered', () => {
   for (let i = 0; i < 100_000; i++) issue();
   assert.deepEqual(challenges.stats(), {
     open: 0,
-    places: 0,
+    tokens: 0,
     heldBytes: 0,
     evicted: 0,
     overShare: 0,
@@ -238,12 +238,12 @@ test('bytes are bounded: the oldest are dropped, and made again as they were', a
   assert.equal(challenges.stats().heldBytes, 0);
 });
 
-test('expired challenges give their bytes and places back', async () => {
+test('expired challenges give their bytes and tokens back', async () => {
   const { challenges, clock, issue, image } = setUp();
   for (let i = 0; i < 20; i++) await image(issue());
   assert.equal(challenges.stats().heldBytes, 20_000);
   clock.advance(120_000);
   await image(issue());
-  const { open, places, heldBytes } = challenges.stats();
-  assert.deepEqual({ open, places, heldBytes }, { open: 1, places: 1, heldBytes: 1_000 });
+  const { open, tokens, heldBytes } = challenges.stats();
+  assert.deepEqual({ open, tokens, heldBytes }, { open: 1, tokens: 1, heldBytes: 1_000 });
 });

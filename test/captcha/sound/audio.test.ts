@@ -123,7 +123,7 @@ test('babble fills the gaps, and noise what is left', () => {
   const silent = deviations(voicesWith(() => false));
   assert.equal(Math.max(...silent), 7, 'the floor of noise');
   assert.ok(silent.filter((v) => v > 0).length > 0.8 * silent.length);
-  const { sound, places } = composeClip(people, seed);
+  const { sound, spans: places } = composeClip(people, seed);
   const gaps = places.slice(1).map(([from], i) => sound.slice(places[i]![1], from));
   // Rooms and babble: no gap is silent, and none is as loud as the digits.
   for (const gap of gaps) assert.ok(Math.sqrt(powerOf(gap)) > 0.01, `${Math.sqrt(powerOf(gap))}`);
@@ -143,7 +143,7 @@ test('the babble runs backwards, so that it says no digits', () => {
   }
   const babbling: Acoustics = { ...plain, babbleDb: usualAcoustics.babbleDb };
   for (const seed of seeds(700, 5)) {
-    const { sound, places } = composeClip(voices, seed, babbling);
+    const { sound, spans: places } = composeClip(voices, seed, babbling);
     const gaps = places.slice(1).map(([from], i) => sound.slice(places[i]![1] + 1, from));
     const sum = gaps.reduce((all, gap) => all + suddenness(gap), 0);
     assert.ok(sum < 0, `${sum}`);
@@ -155,7 +155,7 @@ test('the babble runs backwards, so that it says no digits', () => {
 test('the babble is six decibels below the digits', () => {
   const bare: Acoustics = { ...plain, babbleDb: usualAcoustics.babbleDb };
   const ratios = seeds(600, 20).map((seed) => {
-    const { sound, places } = composeClip(people, seed, bare);
+    const { sound, spans: places } = composeClip(people, seed, bare);
     const alone = composeClip(people, seed, plain).sound;
     const loudest = places.flatMap(([from, to]) => [...alone.subarray(from, to)]);
     // Both have the peak 1: in the gaps the babble is alone, and its scale is that of the digits.

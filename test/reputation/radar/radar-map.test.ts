@@ -14,7 +14,7 @@ import {
   cellCount,
   countMap,
   mapLevelOfScore,
-  placeOf,
+  pointOnCurve,
   rowsOfBlock,
 } from '../../../src/reputation/radar/map.ts';
 import { openRadarMap } from '../../../src/reputation/radar/module.ts';
@@ -25,7 +25,7 @@ describe('the curve', () => {
     const seen = new Set<number>();
     let last = { x: 0, y: -1 };
     for (let at = 0; at < cellCount; at++) {
-      const place = placeOf(256, at);
+      const place = pointOnCurve(256, at);
       assert.equal(Math.abs(place.x - last.x) + Math.abs(place.y - last.y), 1, String(at));
       seen.add(place.y * 256 + place.x);
       last = place;
@@ -35,14 +35,14 @@ describe('the curve', () => {
 
   it('keeps what is in a square of a coarser picture in that square', () => {
     for (let at = 0; at < cellCount; at += 7) {
-      const fine = placeOf(256, at);
-      assert.deepEqual({ x: fine.x >> 4, y: fine.y >> 4 }, placeOf(16, at >> 8));
+      const fine = pointOnCurve(256, at);
+      assert.deepEqual({ x: fine.x >> 4, y: fine.y >> 4 }, pointOnCurve(16, at >> 8));
     }
     for (const block of [0, 77, 255]) {
       const rows = rowsOfBlock(256, block);
       for (const [i, number] of rows.entries()) {
         assert.equal(number >> 8, block);
-        const { x, y } = placeOf(256, number);
+        const { x, y } = pointOnCurve(256, number);
         assert.deepEqual([x & 15, y & 15], [i & 15, i >> 4]);
       }
     }
@@ -94,7 +94,7 @@ describe('the map of an index', () => {
       const light = await sharp(drawn.pictures.light).raw().toBuffer({ resolveWithObject: true });
       assert.deepEqual([light.info.width, light.info.height], [256, 256]);
       const colourOf = (cell: number) => {
-        const { x, y } = placeOf(256, cell);
+        const { x, y } = pointOnCurve(256, cell);
         return colourAt(x, y);
       };
       function colourAt(x: number, y: number): string {
@@ -105,7 +105,7 @@ describe('the map of an index', () => {
       assert.equal(colourOf((203 << 8) | 113), 'b97c12');
       assert.equal(colourOf((8 << 8) | 3), '663c00', 'held as a whole');
       assert.equal(colourOf((9 << 8) | 100), 'eef1f0');
-      const { x, y } = placeOf(256, (77 << 8) | 90);
+      const { x, y } = pointOnCurve(256, (77 << 8) | 90);
       for (const at of [-1, 0, 1]) assert.equal(colourAt(x + at, y - 1), 'd0605c', 'three wide');
       assert.equal(colourOf(10 << 8), 'e0e5e4', 'private');
       assert.equal((await sharp(drawn.pictures.dark).metadata()).width, 256);

@@ -223,8 +223,8 @@ for (let seed = 1; seed <= 10; seed++) {
       const expected = isUnderWay ? 'wait' : made.has(name) ? 'duplicate' : 'taken';
       assert.equal(taken.kind, expected, `step ${step}`);
       assert.ok(table!.used() <= bound);
-      if (taken.kind !== 'taken' || taken.place === undefined) continue;
-      open.push({ name, place: taken.place });
+      if (taken.kind !== 'taken' || taken.sequence === undefined) continue;
+      open.push({ name, place: taken.sequence });
       made.set(name, clock.monotonicMs());
     }
   });

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { forFile } from '../../support/server/for-file.ts';
 import { proveEachThread, startTestServer, within } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
-import { type OwnBrowser, openPeopleOf, placeOf } from '../../support/signon/person.ts';
+import { locationOf, type OwnBrowser, openPeopleOf } from '../../support/signon/person.ts';
 
 const long = 20 * 60_000;
 
@@ -131,7 +131,7 @@ describe('keys of a person', () => {
     const named = '/account/keys/named';
     const wanted = { name: 'sensor', report: 'on' };
     const stale = await old.post(`${named}/create`, wanted);
-    assert.equal(placeOf(stale), '/account/confirm?return=%2Faccount%2Fkeys');
+    assert.equal(locationOf(stale), '/account/confirm?return=%2Faccount%2Fkeys');
     const made = await eve.post(`${named}/create`, wanted);
     const sensor = shownKey(made.body)!;
     assert.match(made.body, /Copy it now; you won’t see it again\./);

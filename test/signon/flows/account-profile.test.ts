@@ -8,7 +8,12 @@ import { holdersOf } from '../../support/server/data-files.ts';
 import { forFile } from '../../support/server/for-file.ts';
 import { startTestServer, within } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
-import { type OwnBrowser, openPeopleOf, outboxOf, placeOf } from '../../support/signon/person.ts';
+import {
+  locationOf,
+  type OwnBrowser,
+  openPeopleOf,
+  outboxOf,
+} from '../../support/signon/person.ts';
 
 const server = forFile(await startTestServer({ env: { CLIENT_LIMITS: 'off' } }));
 const people = forFile(openPeopleOf(server));
@@ -293,7 +298,7 @@ describe('profile of a person', () => {
   it('changes the mail address when the link to the new one is answered', async () => {
     const old = await people.signIn('ada@example.org', 20 * 60_000);
     const stale = await old.post('/account/email', { email: 'ada@new.example' });
-    assert.equal(placeOf(stale), '/account/confirm?return=%2Faccount');
+    assert.equal(locationOf(stale), '/account/confirm?return=%2Faccount');
     const wrong = await ada.post('/account/email', { email: 'nonsense' });
     assert.equal(wrong.status, 422);
     assert.match(wrong.body, /id="email-error"/);

@@ -8,7 +8,7 @@ import { createAuthenticator } from '../../support/browser/authenticator.ts';
 import { forFile } from '../../support/server/for-file.ts';
 import { startTestServer, within } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
-import { openPeopleOf, personPassword, placeOf } from '../../support/signon/person.ts';
+import { locationOf, openPeopleOf, personPassword } from '../../support/signon/person.ts';
 
 const long = 20 * 60_000;
 const back = '/account/confirm?return=%2Faccount%2Fsecurity';
@@ -62,7 +62,7 @@ describe('security of a person', () => {
       const answer = await old.post(`/account/${path}`, fields);
       const page = returnTo === '' ? '/account' : `/account/${returnTo}`;
       const to = `/account/confirm?return=${encodeURIComponent(page)}`;
-      assert.equal(placeOf(answer), to, path);
+      assert.equal(locationOf(answer), to, path);
     }
     assert.equal((await old.get('/account/security/totp')).headers.location, back);
     const options = await old.call('/account/security/passkeys/options', {});

@@ -14,7 +14,7 @@ import { mailsIn } from '../../support/browser/web-visitor.ts';
 import { forFile } from '../../support/server/for-file.ts';
 import { startTestServer, within } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
-import { openPeopleOf, placeOf } from '../../support/signon/person.ts';
+import { locationOf, openPeopleOf } from '../../support/signon/person.ts';
 
 interface Got {
   readonly headers: IncomingHttpHeaders;
@@ -66,7 +66,7 @@ async function openVerify() {
 it('a webhook is made with a fresh proof and a target, and its secret is shown once', async () => {
   const old = await people.signIn('ada@example.org', 20 * 60_000);
   const stale = await old.post(`${page}/create`, wanted('9.9.20.1'));
-  assert.equal(placeOf(stale), '/account/confirm?return=%2Faccount%2Fwebhooks');
+  assert.equal(locationOf(stale), '/account/confirm?return=%2Faccount%2Fwebhooks');
   for (const [fields, error] of [
     [{ ...wanted('9.9.20.1'), url: 'ftp://x.example/' }, 'hook-url-error'],
     [{ ...wanted('9.9.20.1'), url: 'http://user@x.example/' }, 'hook-url-error'],

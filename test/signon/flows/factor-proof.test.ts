@@ -6,7 +6,7 @@ import { forFile } from '../../support/server/for-file.ts';
 import { startTestServer } from '../../support/server/server.ts';
 import { doneWay } from '../../support/signon/done-way.ts';
 import { addPasskey, totpOn } from '../../support/signon/factors.ts';
-import { openPeopleOf, personPassword, placeOf } from '../../support/signon/person.ts';
+import { locationOf, openPeopleOf, personPassword } from '../../support/signon/person.ts';
 import { createAgent } from '../../support/signon/visitor.ts';
 
 const origin = 'http://localhost:4547';
@@ -103,7 +103,7 @@ describe('the proof that a change asks for', () => {
     ];
     for (const [path, to] of paths) {
       const fields = { ...remove, password: newPassword, email: 'elsewhere@example.org' };
-      assert.equal(placeOf(await thief.post(`/account/${path}`, fields)), to, path);
+      assert.equal(locationOf(await thief.post(`/account/${path}`, fields)), to, path);
     }
     const page = await thief.get(security);
     assert.doesNotMatch(page.body, /name="password"/);

@@ -14,7 +14,7 @@ import { ok } from '../../../src/core/result.ts';
 /** Bounds that a test reaches soon. */
 export const smallBounds = {
   lifetimeMs: 120_000,
-  placesMax: 1_000,
+  tokensMax: 1_000,
   openMax: 100,
   openPerNarrowMax: 100,
   openPerWideMax: 100,

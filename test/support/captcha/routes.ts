@@ -97,7 +97,7 @@ export function setUp({
     openMax: 5_000,
     openPerNarrowMax: 1_200,
     openPerWideMax: 2_000,
-    placesMax: 10_000,
+    tokensMax: 10_000,
     sharesOn: limitsOn,
     ...bounds,
   });

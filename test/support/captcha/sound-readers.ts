@@ -11,7 +11,7 @@ import { hopSamples, melBands, melFrames } from './sound-spectrum.ts';
 interface HeardClip {
   readonly answer: string;
   readonly sound: Float32Array;
-  readonly places: readonly (readonly [from: number, to: number])[];
+  readonly spans: readonly (readonly [from: number, to: number])[];
 }
 
 export type SoundReader = (sound: Float32Array) => string;
@@ -158,9 +158,9 @@ function windowAt(frames: readonly Float32Array[], centre: number): Float32Array
 }
 
 /** Each digit a few frames off, and places where none is. */
-function examplesOf({ answer, sound, places }: HeardClip, unit: () => number): Example[] {
+function examplesOf({ answer, sound, spans }: HeardClip, unit: () => number): Example[] {
   const frames = melFrames(sound);
-  const centres = places.map(([from, to]) => Math.round((from + to) / 2 / hopSamples));
+  const centres = spans.map(([from, to]) => Math.round((from + to) / 2 / hopSamples));
   const said = centres.flatMap((centre, i) =>
     [-3, 0, 3].map((off) => ({
       input: windowAt(frames, centre + off + Math.round(2 * unit() - 1)),

@@ -43,9 +43,9 @@ export async function openConnectScreen(
     ...body.matchAll(
       /<figcaption><span>([^<]*)<\/span>[\s\S]*?<code id="([^"]+)">([\s\S]*?)<\/code>/g,
     ),
-  ].map(([, place, id, code]) => ({
+  ].map(([, title, id, code]) => ({
     id: id!,
-    place: place!.startsWith('/') ? { file: place! } : ('shell' as const),
+    destination: title!.startsWith('/') ? { file: title! } : ('shell' as const),
     code: textOf(code!),
   }));
   const machine = await openMachine(`${server.baseUrl}/feeds`, { network, snippets });

@@ -86,10 +86,10 @@ export async function openMachine(
       const snippet = snippets.get(id);
       assert.ok(snippet, id);
       const text = snippet.code.replaceAll(paths, (path) => at(path));
-      if (typeof snippet.place === 'string') run(text);
+      if (typeof snippet.destination === 'string') run(text);
       else {
-        mkdirSync(dirname(at(snippet.place.file)), { recursive: true });
-        writeFileSync(at(snippet.place.file), text);
+        mkdirSync(dirname(at(snippet.destination.file)), { recursive: true });
+        writeFileSync(at(snippet.destination.file), text);
       }
       return text;
     },

@@ -95,7 +95,7 @@ export function createReportModel(): ReportModel {
   const people = new Map<string, Person>();
   const places = new Map<string, Place>();
 
-  function placeOf(name: string): Place {
+  function locationOf(name: string): Place {
     const place = places.get(name) ?? {
       reports: [],
       votes: new Map(),
@@ -207,7 +207,7 @@ export function createReportModel(): ReportModel {
     const { account, family, words, at, ageSeconds } = report;
     const person = people.get(account);
     if (person === undefined) throw new Error(`unknown account ${account}`);
-    const place = placeOf(addressOf(family, words));
+    const place = locationOf(addressOf(family, words));
     const rank = rankOf(person, at);
     const vote = raise(place, report, rank);
     if (vote !== undefined && vote.units >= 6) confirmOthers(place, account, at);
@@ -215,7 +215,7 @@ export function createReportModel(): ReportModel {
     const kept = { account, at, happenedAt: at - ageSeconds * 1_000, weight };
     put(place, kept, vote, 1);
     if (family === 6) {
-      put(placeOf(networkOf(words)), kept, vote && { ...vote, charged: false }, 0.5);
+      put(locationOf(networkOf(words)), kept, vote && { ...vote, charged: false }, 0.5);
     }
     person.reported.push(at);
   }

@@ -159,6 +159,6 @@ export function outboxOf(dataDir: string, text: string): string[] {
 }
 
 /** Where an answer leads, without what was typed. */
-export function placeOf({ headers }: { headers: { location?: string | undefined } }): string {
+export function locationOf({ headers }: { headers: { location?: string | undefined } }): string {
   return (headers.location ?? '').replace(/%3Funsaved%3D[\w-]+$/, '');
 }

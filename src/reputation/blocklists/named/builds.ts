@@ -207,10 +207,10 @@ export function createNamedBuilds(
       if (!isIdle && (name === except || bytesOfAll() <= bytesMax)) continue;
       kept.delete(name);
       for (const [extension, { madeAtMs, costMs }] of files) {
-        rests.set(placeOf(feed, extension), madeAtMs + restRatio * costMs);
+        rests.set(fileKeyOf(feed, extension), madeAtMs + restRatio * costMs);
       }
     }
-    for (const [place, untilMs] of rests) if (untilMs <= nowMs) rests.delete(place);
+    for (const [fileKey, untilMs] of rests) if (untilMs <= nowMs) rests.delete(fileKey);
     clearTimeout(forgetting);
     if (kept.size === 0) return;
     forgetting = setTimeout(() => forget(''), forgetMs);
@@ -237,7 +237,7 @@ export function createNamedBuilds(
   async function file(feed: NamedFeed, form: Form): Promise<Result<NamedFile>> {
     const known = freshOf(feed)?.files.get(form.extension);
     if (known !== undefined) return ok(known.file);
-    const restMs = (rests.get(placeOf(feed, form.extension)) ?? 0) - clock.monotonicMs();
+    const restMs = (rests.get(fileKeyOf(feed, form.extension)) ?? 0) - clock.monotonicMs();
     if (restMs > 0) return { ...tooMany, retryAfterSeconds: Math.ceil(restMs / 1_000) };
     return once(async () => {
       const one = freshOf(feed) ?? (await choose(feed));
@@ -260,7 +260,7 @@ export function createNamedBuilds(
 }
 
 /** A feed that was removed and added again is another one. */
-function placeOf({ name, addedAt }: NamedFeed, extension: string): string {
+function fileKeyOf({ name, addedAt }: NamedFeed, extension: string): string {
   return `${name} ${addedAt} ${extension}`;
 }
 

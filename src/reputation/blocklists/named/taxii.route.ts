@@ -271,7 +271,7 @@ function readAsked(params: Params, objectId: string | undefined): Result<Asked> 
     return fail('invalid_parameter', 'added_after must be a timestamp of RFC 3339.', 'added_after');
   }
   const next = params.get('next');
-  const after = next === undefined ? undefined : placeOf(next);
+  const after = next === undefined ? undefined : rowOfCursor(next);
   if (next !== undefined && after === undefined) {
     return fail('invalid_parameter', 'next must be what an answer gave.', 'next');
   }
@@ -301,7 +301,7 @@ function dateOf(text: string): number | undefined {
 }
 
 /** `next` is an entry in base64url. */
-function placeOf(next: string): Rows | undefined {
+function rowOfCursor(next: string): Rows | undefined {
   if (!/^[\w-]{1,100}$/.test(next)) return undefined;
   const prefix = parsePrefix(Buffer.from(next, 'base64url').toString('latin1'));
   if (!prefix.ok) return undefined;
@@ -312,13 +312,13 @@ function placeOf(next: string): Rows | undefined {
   return row;
 }
 
-function firstAfter(rows: Rows, place: Rows | undefined): number {
-  if (place === undefined) return 0;
+function firstAfter(rows: Rows, cursor: Rows | undefined): number {
+  if (cursor === undefined) return 0;
   let low = 0;
   let high = rowCount(rows);
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareRows(rows, middle * ROW, place, 0) <= 0) low = middle + 1;
+    if (compareRows(rows, middle * ROW, cursor, 0) <= 0) low = middle + 1;
     else high = middle;
   }
   return low * ROW;

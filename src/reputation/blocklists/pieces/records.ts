@@ -93,9 +93,9 @@ const around = {
 const recordBytesMax = 256;
 /** Texts of countries and providers that are kept. */
 const middlesMax = 200_000;
-/** Four numbers a place: key, offset in words and bytes of the text, 0 for a free place; one to align. */
-const placeWords = 4;
-const placesAtFirst = 1 << 12;
+/** Four numbers a cell: key, offset in words and bytes of the text, 0 for a free cell; one to align. */
+const cellWords = 4;
+const cellsAtFirst = 1 << 12;
 
 function texts<Name extends string>(from: Readonly<Record<Name, string>>): Record<Name, FixedText> {
   const entries = Object.entries<string>(from).map(([name, text]) => [name, fixedText(text)]);
@@ -148,7 +148,7 @@ export function createRecordRenderer(names: GeoNames) {
  * thousands of them, which no processor's cache holds as objects: table and texts are flat.
  */
 function createMiddles(names: GeoNames, style: RecordStyle) {
-  let places = new Uint32Array(placeWords * placesAtFirst);
+  let table = new Uint32Array(cellWords * cellsAtFirst);
   let texts = new Int32Array(1 << 14);
   let count = 0;
   let textWords = 0;
@@ -163,17 +163,17 @@ function createMiddles(names: GeoNames, style: RecordStyle) {
     );
   }
 
-  /** Returns the place of the key, or the free one where it belongs. */
-  function placeOf(key: number): number {
-    const mask = places.length - 1;
-    let at = (Math.imul(key, 0x9e37_79b1) >>> 8) * placeWords;
-    for (at &= mask; places[at + 2] !== 0 && places[at] !== key; ) at = (at + placeWords) & mask;
+  /** Returns the cell of the key, or the free one where it belongs. */
+  function cellOf(key: number): number {
+    const mask = table.length - 1;
+    let at = (Math.imul(key, 0x9e37_79b1) >>> 8) * cellWords;
+    for (at &= mask; table[at + 2] !== 0 && table[at] !== key; ) at = (at + cellWords) & mask;
     return at;
   }
 
   function makeRoom(words: number): void {
     if (count >= middlesMax) {
-      places.fill(0);
+      table.fill(0);
       count = 0;
       textWords = 0;
     }
@@ -182,20 +182,20 @@ function createMiddles(names: GeoNames, style: RecordStyle) {
       larger.set(texts);
       texts = larger;
     }
-    if (2 * placeWords * (count + 1) <= places.length) return;
-    const before = places;
-    places = new Uint32Array(2 * before.length);
-    for (let at = 0; at < before.length; at += placeWords) {
-      if (before[at + 2] !== 0) places.set(before.subarray(at, at + 3), placeOf(before[at]!));
+    if (2 * cellWords * (count + 1) <= table.length) return;
+    const before = table;
+    table = new Uint32Array(2 * before.length);
+    for (let at = 0; at < before.length; at += cellWords) {
+      if (before[at + 2] !== 0) table.set(before.subarray(at, at + 3), cellOf(before[at]!));
     }
   }
 
   function add(key: number, { words, bytes }: FixedText): number {
     makeRoom(words.length);
-    const at = placeOf(key);
-    places[at] = key;
-    places[at + 1] = textWords;
-    places[at + 2] = bytes;
+    const at = cellOf(key);
+    table[at] = key;
+    table[at + 1] = textWords;
+    table[at + 2] = bytes;
     texts.set(words, textWords);
     textWords += words.length;
     count++;
@@ -203,18 +203,18 @@ function createMiddles(names: GeoNames, style: RecordStyle) {
   }
 
   return {
-    /** Returns the place of a text, good until the next call. */
+    /** Returns the cell of a text, good until the next call. */
     find(geo: number, isAnon: boolean): number {
       // A geo word has 31 bits.
       const key = (2 * geo + (isAnon ? 1 : 0)) >>> 0;
-      const at = placeOf(key);
-      return places[at + 2] === 0 ? add(key, make(geo, isAnon)) : at;
+      const at = cellOf(key);
+      return table[at + 2] === 0 ? add(key, make(geo, isAnon)) : at;
     },
-    bytesOf: (place: number): number => places[place + 2]!,
+    bytesOf: (cell: number): number => table[cell + 2]!,
     /** Returns the offset behind the text. */
-    write(view: DataView, at: number, place: number): number {
-      const bytes = places[place + 2]!;
-      let word = places[place + 1]!;
+    write(view: DataView, at: number, cell: number): number {
+      const bytes = table[cell + 2]!;
+      let word = table[cell + 1]!;
       for (let to = at; to < at + bytes; to += 4) view.setInt32(to, texts[word++]!, true);
       return at + bytes;
     },

@@ -79,9 +79,9 @@ export function deletionLine({ family, words, length }: AddressRef): string {
 
 export function rowLine(address: AddressRef, facts: RowFacts): string {
   const { family, words, length } = address;
-  const place = `+ ${addressText(family, words, length)}`;
+  const start = `+ ${addressText(family, words, length)}`;
   const hours = `${facts.firstHour} ${facts.lastHour}`;
-  return `${place} ${hours} ${categoriesText(facts.categories)} ${facts.reports} ${reportersText(facts)}\n`;
+  return `${start} ${hours} ${categoriesText(facts.categories)} ${facts.reports} ${reportersText(facts)}\n`;
 }
 
 function addressText(family: IpFamily, words: Uint32Array, length: number): string {

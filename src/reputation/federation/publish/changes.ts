@@ -73,17 +73,17 @@ export function createChanges(options: {
   }
 
   function isWaiting(address: AddressRef, now: number): boolean {
-    const place = `${address.words.join(' ')} ${address.length}`;
-    const until = waiting.get(place);
+    const name = `${address.words.join(' ')} ${address.length}`;
+    const until = waiting.get(name);
     if (until === undefined) {
       if (waiting.size >= waitingMax) return false;
       const [high = 0, low = 0] = random.bytes(2);
-      waiting.set(place, now + (waitMsMax * (256 * high + low)) / 65_536);
+      waiting.set(name, now + (waitMsMax * (256 * high + low)) / 65_536);
       return true;
     }
     // An address that was taken back meanwhile is forgotten some time later.
     if (now < until) return true;
-    waiting.delete(place);
+    waiting.delete(name);
     return false;
   }
 
@@ -127,7 +127,7 @@ export function createChanges(options: {
         if (scheduler.shouldYield()) await scheduler.yield();
       } while (after !== undefined);
     }
-    for (const [place, until] of waiting) if (until + waitMsMax < now) waiting.delete(place);
+    for (const [name, until] of waiting) if (until + waitMsMax < now) waiting.delete(name);
     return found.finish();
   }
 

@@ -98,8 +98,8 @@ export async function writeKey(
   const key = makeKey(name, random);
   const sealedOf = (one: SigningKey) =>
     seal(masterKey, random, contextOf(name), Buffer.from(one.seed).toString('base64'));
-  const place = federationKeyKey();
-  const before = await store.get(place);
+  const rowKey = federationKeyKey();
+  const before = await store.get(rowKey);
   const value = keyRows.encode({
     name,
     sealed: sealedOf(key),
@@ -108,8 +108,8 @@ export async function writeKey(
     formerUntil: former?.until ?? 0,
   });
   const done = await store.commit({
-    check: [{ key: place, version: before?.version ?? null }],
-    set: [{ key: place, value }],
+    check: [{ key: rowKey, version: before?.version ?? null }],
+    set: [{ key: rowKey, value }],
   });
   return done.ok ? ok(key) : failed(done.error);
 }

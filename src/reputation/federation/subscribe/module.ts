@@ -499,14 +499,14 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
   /** Sorts by day, in slices: a whole sort would hold up everybody. */
   async function newestFirst(rows: Uint32Array, taken: Uint32Array): Promise<Uint32Array> {
     const dayOf = (i: number) => Math.floor(wordAt(rows, taken[i]!, 'lastHour') / 24);
-    /** The place of the next row of each day, counted from the newest on. */
-    const places = new Uint32Array(Math.floor(lastHour32 / 24) + 2);
-    const last = places.length - 2;
-    await inSlices(taken.length, (i) => places[last - dayOf(i) + 1]!++);
-    for (let place = 1; place < places.length; place++) places[place]! += places[place - 1]!;
+    /** The offset of the next row of each day, counted from the newest on. */
+    const offsets = new Uint32Array(Math.floor(lastHour32 / 24) + 2);
+    const last = offsets.length - 2;
+    await inSlices(taken.length, (i) => offsets[last - dayOf(i) + 1]!++);
+    for (let day = 1; day < offsets.length; day++) offsets[day]! += offsets[day - 1]!;
     const sorted = new Uint32Array(taken.length);
     await inSlices(taken.length, (i) => {
-      sorted[places[last - dayOf(i)]!++] = taken[i]!;
+      sorted[offsets[last - dayOf(i)]!++] = taken[i]!;
     });
     return sorted;
   }
@@ -553,9 +553,9 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     return found.finish();
   }
 
-  const place = newAddress();
+  const address = newAddress();
   function nodeAt(rows: Uint32Array, row: number, tag: number): number {
-    const { family, words, length } = addressAt(rows, row, place);
+    const { family, words, length } = addressAt(rows, row, address);
     const entry = entries.get(family, words, length);
     return entry === 0 ? 0 : entries.contributions.find(entry, tag);
   }
@@ -592,7 +592,7 @@ export function createJudge(
 ) {
   const { contributions: c } = entries;
   const flagsAt = createFlags({ entries, index });
-  const place = newAddress();
+  const address = newAddress();
   const inSlices = (count: number, step: (i: number) => void) =>
     stepInSlices(count, step, signal, backgroundScheduler());
 
@@ -619,7 +619,7 @@ export function createJudge(
       crowded: createHeldRows(),
     };
     await inSlices(taken.length, (i) => {
-      const row = addressAt(added, i, place);
+      const row = addressAt(added, i, address);
       const lastHour = wordAt(added, i, 'lastHour');
       if (lastHour > latest) found.future.add(row);
       const flags = flagsAt(row);
@@ -876,8 +876,8 @@ function concatenate(parts: readonly Uint32Array[]): Uint32Array {
 }
 
 function addressesAt(rows: Uint32Array, from: number, to: number): RowSequence<AddressRef> {
-  const place = newAddress();
-  return { length: Math.max(0, to - from), at: (i) => addressAt(rows, from + i, place) };
+  const address = newAddress();
+  return { length: Math.max(0, to - from), at: (i) => addressAt(rows, from + i, address) };
 }
 
 function rowsAt(rows: Uint32Array, taken: Uint32Array): RowSequence<PeerRow> {

@@ -198,10 +198,10 @@ async function overlapOf(
     .run(() =>
       tools.withMemory(async ({ peers }) => {
         const overlap = createOverlap(peers);
-        const place = newAddress();
+        const address = newAddress();
         if (head.snapshot !== undefined) {
           const rows = await reader.snapshot(head);
-          await stepInSlices(rowCount(rows), (i) => overlap.add(addressAt(rows, i, place)));
+          await stepInSlices(rowCount(rows), (i) => overlap.add(addressAt(rows, i, address)));
         } else {
           const none = { seq: 0, chain: chainStart };
           const segments = await reader.segments(head, none);
@@ -210,12 +210,12 @@ async function overlapOf(
           const last = new Map<string, readonly [rows: Uint32Array, at: number]>();
           for (const { added, removed } of segments) {
             const nameAt = (rows: Uint32Array, i: number) =>
-              formatNetwork(addressAt(rows, i, place));
+              formatNetwork(addressAt(rows, i, address));
             await stepInSlices(rowCount(added), (i) => last.set(nameAt(added, i), [added, i]));
             await stepInSlices(rowCount(removed), (i) => last.delete(nameAt(removed, i)));
           }
           const left = [...last.values()];
-          await stepInSlices(left.length, (i) => overlap.add(addressAt(...left[i]!, place)));
+          await stepInSlices(left.length, (i) => overlap.add(addressAt(...left[i]!, address)));
         }
         return overlap.result();
       }),

@@ -341,29 +341,29 @@ function fillV4(batch: RowBatch, i: number, key: number): void {
   if (batch.reports !== undefined) batch.reports[i] = facts & 0xff;
 }
 
-interface RowPlace {
+interface RowRef {
   readonly part: RowBatch;
   readonly at: number;
 }
 
-function sortV6(parts: readonly RowBatch[]): RowPlace[] {
-  const places: RowPlace[] = [];
+function sortV6(parts: readonly RowBatch[]): RowRef[] {
+  const refs: RowRef[] = [];
   for (const part of parts) {
-    for (let at = 0; at < part.count; at++) if (part.families[at] === 6) places.push({ part, at });
+    for (let at = 0; at < part.count; at++) if (part.families[at] === 6) refs.push({ part, at });
   }
-  places.sort(
+  refs.sort(
     (a, b) =>
       comparePrefix(a, b) ||
       a.part.scores[a.at]! - b.part.scores[b.at]! ||
       reportsOf(a.part, a.at) - reportsOf(b.part, b.at),
   );
-  return places.filter((place, i) => {
-    const next = places[i + 1];
-    return next === undefined || comparePrefix(place, next) !== 0;
+  return refs.filter((ref, i) => {
+    const next = refs[i + 1];
+    return next === undefined || comparePrefix(ref, next) !== 0;
   });
 }
 
-function comparePrefix(a: RowPlace, b: RowPlace): number {
+function comparePrefix(a: RowRef, b: RowRef): number {
   for (let i = 0; i < 4; i++) {
     const difference = a.part.words[4 * a.at + i]! - b.part.words[4 * b.at + i]!;
     if (difference !== 0) return difference;
@@ -371,7 +371,7 @@ function comparePrefix(a: RowPlace, b: RowPlace): number {
   return a.part.lengths[a.at]! - b.part.lengths[b.at]!;
 }
 
-function fillV6(batch: RowBatch, i: number, { part, at }: RowPlace): void {
+function fillV6(batch: RowBatch, i: number, { part, at }: RowRef): void {
   batch.families[i] = 6;
   batch.words.set(part.words.subarray(4 * at, 4 * at + 4), 4 * i);
   batch.lengths[i] = part.lengths[at]!;

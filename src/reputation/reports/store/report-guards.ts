@@ -38,7 +38,7 @@ interface Pair {
   readonly words: Uint32Array;
 }
 
-/** The states of a place. */
+/** The states of a pair. */
 const free = 0;
 const underWay = 1;
 const standing = 2;
@@ -46,11 +46,11 @@ const standing = 2;
 type GuardSequence = number;
 
 /**
- * `place`: the pair is taken until `settle`, by a row if it is undefined. `wait`: what is decided about
+ * `sequence`: the pair is taken until `settle`, by a row if it is undefined. `wait`: what is decided about
  * the pair is not known yet; ask again.
  */
 type PairTaken =
-  | { readonly kind: 'taken'; readonly place: GuardSequence | undefined }
+  | { readonly kind: 'taken'; readonly sequence: GuardSequence | undefined }
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'wait'; readonly until: Promise<unknown> };
 
@@ -76,7 +76,7 @@ export function createReportGuards(options: {
   let doubts = 0;
   /** Until then there may be guards that are rows. */
   let rowsUntilMs = Number.NEGATIVE_INFINITY;
-  /** Whoever waits for a report under way, by its place. */
+  /** Whoever waits for a report under way, by its sequence. */
   const waiters = new Map<GuardSequence, (() => void)[]>();
   /** Pairs that a withdrawal works on, and how many do. */
   const held = new Map<string, Hold>();
@@ -99,7 +99,7 @@ export function createReportGuards(options: {
     return true;
   }
 
-  /** Returns the place of a pair that is under way or stands; -1: none. */
+  /** Returns the sequence of a pair that is under way or stands; -1: none. */
   function find({ account: name, family, words }: Pair, nowMs: number): GuardSequence {
     const account = accounts.find(name);
     if (account === undefined) return -1;
@@ -107,12 +107,12 @@ export function createReportGuards(options: {
     for (; cell >= 0; cell = ring.following[cell]! - 1) {
       if (!isOf(cell, account, family, words)) continue;
       const isOver = ring.state[cell] === standing && nowMs - ring.madeMs[cell]! >= reportGuardMs;
-      return isOver ? -1 : placeOf(cell);
+      return isOver ? -1 : sequenceOf(cell);
     }
     return -1;
   }
 
-  function placeOf(cell: number): GuardSequence {
+  function sequenceOf(cell: number): GuardSequence {
     const behind = (cell - (oldest % ring.size) + ring.size) % ring.size;
     return oldest + behind;
   }
@@ -158,8 +158,8 @@ export function createReportGuards(options: {
     if (ring.size >= pairsMax) return false;
     const former = ring;
     ring = createRing(Math.min(pairsMax, growth * former.size));
-    for (let place = oldest; place < next; place++) {
-      const [from, to] = [place % former.size, place % ring.size];
+    for (let sequence = oldest; sequence < next; sequence++) {
+      const [from, to] = [sequence % former.size, sequence % ring.size];
       ring.state[to] = former.state[from]!;
       if (ring.state[to] === free) continue;
       ring.account[to] = former.account[from]!;
@@ -171,22 +171,22 @@ export function createReportGuards(options: {
     return true;
   }
 
-  /** Returns the place of the pair, which is not there yet; undefined: there is no room. */
+  /** Returns the sequence of the pair, which is not there yet; undefined: there is no room. */
   function add(
     { account, family, words }: Pair,
     madeMs: number,
     state: number,
   ): GuardSequence | undefined {
     if (!makeRoom()) return undefined;
-    const place = next++;
-    const cell = place % ring.size;
+    const sequence = next++;
+    const cell = sequence % ring.size;
     ring.state[cell] = state;
     ring.account[cell] = accounts.enter(account);
     ring.family[cell] = family;
     ring.madeMs[cell] = madeMs;
     for (let i = 0; i < 4; i++) ring.words[4 * cell + i] = family === 6 || i === 0 ? words[i]! : 0;
     link(cell);
-    return place;
+    return sequence;
   }
 
   /**
@@ -198,28 +198,28 @@ export function createReportGuards(options: {
     const hold = held.size === 0 ? undefined : held.get(nameOf(pair));
     if (hold !== undefined) return { kind: 'wait', until: hold.over };
     dropOver(askedMs);
-    const place = find(pair, askedMs);
-    if (place < 0) return { kind: 'taken', place: add(pair, askedMs, underWay) };
-    if (ring.state[place % ring.size] === standing) return duplicate;
-    return { kind: 'wait', until: whenSettled(place) };
+    const sequence = find(pair, askedMs);
+    if (sequence < 0) return { kind: 'taken', sequence: add(pair, askedMs, underWay) };
+    if (ring.state[sequence % ring.size] === standing) return duplicate;
+    return { kind: 'wait', until: whenSettled(sequence) };
   }
 
-  function whenSettled(place: GuardSequence): Promise<void> {
+  function whenSettled(sequence: GuardSequence): Promise<void> {
     return new Promise((resolve) => {
-      const others = waiters.get(place);
-      if (others === undefined) waiters.set(place, [resolve]);
+      const others = waiters.get(sequence);
+      if (others === undefined) waiters.set(sequence, [resolve]);
       else others.push(resolve);
     });
   }
 
-  /** To be called once for each place that was taken. @param isWritten the report is on disk */
-  function settle(place: GuardSequence, isWritten: boolean): void {
-    const cell = place % ring.size;
+  /** To be called once for each pair that was taken. @param isWritten the report is on disk */
+  function settle(sequence: GuardSequence, isWritten: boolean): void {
+    const cell = sequence % ring.size;
     if (isWritten) ring.state[cell] = standing;
     else unlink(cell);
     if (waiters.size === 0) return;
-    for (const wake of waiters.get(place) ?? []) wake();
-    waiters.delete(place);
+    for (const wake of waiters.get(sequence) ?? []) wake();
+    waiters.delete(sequence);
   }
 
   /** Keeps reports of a pair waiting, once none is under way. @returns lets them go on */
@@ -228,8 +228,8 @@ export function createReportGuards(options: {
     const own = held.get(name) ?? openHold();
     held.set(name, own);
     own.count++;
-    const place = find(pair, clock.monotonicMs());
-    if (place >= 0 && ring.state[place % ring.size] === underWay) await whenSettled(place);
+    const sequence = find(pair, clock.monotonicMs());
+    if (sequence >= 0 && ring.state[sequence % ring.size] === underWay) await whenSettled(sequence);
     return () => {
       own.count--;
       if (own.count > 0) return;

@@ -141,8 +141,8 @@ export function createReportStore(options: {
         await taken.until;
         continue;
       }
-      const { place } = taken;
-      if (place === undefined) {
+      const { sequence } = taken;
+      if (sequence === undefined) {
         guards.noteRow();
         return writeOnce(reporter, report, true);
       }
@@ -154,7 +154,7 @@ export function createReportStore(options: {
         isWritten = written.ok;
         return written;
       } finally {
-        guards.settle(place, isWritten);
+        guards.settle(sequence, isWritten);
       }
     }
   }

@@ -2,7 +2,7 @@
  * Changes of a profile as a person types them. Every text is composed (NFC), trimmed and bounded.
  * Control characters and marks that nobody sees or that turn the direction of writing are not kept, because
  * names are shown to others: at the ends, where keyboards put them, they are taken off, and one
- * within is refused with its place. A fact that somebody verified is lost with a change of what it was about. Pure.
+ * within is refused with its position. A fact that somebody verified is lost with a change of what it was about. Pure.
  */
 
 import { type PhoneNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
@@ -71,7 +71,7 @@ interface InvisibleCharacter {
   /** The code point, such as `U+00AD`. */
   readonly code: string;
   /** The index from 1, in characters as people count them. */
-  readonly place: number;
+  readonly position: number;
   /** The last letters before it, at most 12. */
   readonly before: string;
 }
@@ -84,7 +84,7 @@ export function invisibleCharacterIn(field: string, text: string): InvisibleChar
   if (found === null) return undefined;
   const hex = found[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
   const before = [...clean.slice(0, found.index)];
-  return { code: `U+${hex}`, place: before.length + 1, before: before.slice(-12).join('') };
+  return { code: `U+${hex}`, position: before.length + 1, before: before.slice(-12).join('') };
 }
 
 /** Trims the text; of a street each line. */
@@ -145,8 +145,8 @@ function cleanText(text: string, field: string, charactersMax: number): Result<s
   if (text.length > 4 * charactersMax + 64) return tooLong(field, charactersMax);
   const hidden = invisibleCharacterIn(field, text);
   if (hidden !== undefined) {
-    const { code, place } = hidden;
-    return fail('invalid_parameter', `${field} holds ${code} at character ${place}`, field);
+    const { code, position } = hidden;
+    return fail('invalid_parameter', `${field} holds ${code} at character ${position}`, field);
   }
   const clean = withoutEnds(field, text).normalize('NFC');
   if (clean.split('\n').length > linesMax) {

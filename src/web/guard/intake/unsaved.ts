@@ -106,11 +106,11 @@ const changedFlag = '\0';
 function withOpenFolds(markup: string): string {
   const pieces = markup.split(/(<details\b[^>]*>|<\/details>|\0)/);
   const around: number[] = [];
-  pieces.forEach((piece, place) => {
-    if (piece.startsWith('<details')) around.push(place);
+  pieces.forEach((piece, i) => {
+    if (piece.startsWith('<details')) around.push(i);
     else if (piece === '</details>') around.pop();
     else if (piece === changedFlag) {
-      pieces[place] = '';
+      pieces[i] = '';
       for (const one of around) {
         const fold = pieces[one]!;
         if (!/ open(?=[\s=>])/.test(fold)) pieces[one] = fold.replace('<details', '<details open');
@@ -155,7 +155,7 @@ function filled(form: string, valuesOf: (name: string) => readonly string[]): st
       if (value === undefined) return all;
       const wasChosen = options
         .match(tagsOf('option'))
-        ?.findLast((option, place) => place === 0 || / selected(?=[\s=/>])/.test(option));
+        ?.findLast((option, i) => i === 0 || / selected(?=[\s=/>])/.test(option));
       const chosen = options.replace(tagsOf('option'), (option) => {
         const bare = option.replace(/ selected(="[^"]*")?(?=[\s/>])/, '');
         const isChosen = attribute(option, 'value') === value;

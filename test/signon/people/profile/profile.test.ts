@@ -312,7 +312,7 @@ test('a text of nothing that can be seen is no name', () => {
   }
 });
 
-test('marks that nobody sees are taken off at the ends, and named with their place within', () => {
+test('marks that nobody sees are taken off at the ends, and named with their position within', () => {
   const kept: readonly (readonly [keyof ProfileChanges, string, string])[] = [
     ['given_name', '\u200f\u05e9\u05e8\u05d4', '\u05e9\u05e8\u05d4'],
     ['family_name', ' \u202aLovelace\u202c\u200e ', 'Lovelace'],
@@ -338,12 +338,12 @@ test('marks that nobody sees are taken off at the ends, and named with their pla
   assert.equal(born.ok && born.value.birthdate, '1990-12-10');
   assert.deepEqual(invisibleCharacterIn('family_name', ' Lang\u00adname'), {
     code: 'U+00AD',
-    place: 5,
+    position: 5,
     before: 'Lang',
   });
   const khmer = invisibleCharacterIn('given_name', '\u1780\u1781\u200b\u1782');
-  assert.deepEqual([khmer?.code, khmer?.place], ['U+200B', 3]);
-  assert.deepEqual(invisibleCharacterIn('nickname', '\u{1d49c}\u{1d49c}\u202e.')?.place, 3);
+  assert.deepEqual([khmer?.code, khmer?.position], ['U+200B', 3]);
+  assert.deepEqual(invisibleCharacterIn('nickname', '\u{1d49c}\u{1d49c}\u202e.')?.position, 3);
   assert.equal(invisibleCharacterIn('nickname', '\u200fada\u200e'), undefined);
 });
 

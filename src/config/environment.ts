@@ -9,14 +9,14 @@ export function processEnvironment(): Record<string, string | undefined> {
 
 export const dataDirDefault = './var';
 
-interface DataPlace {
+interface DataLocation {
   readonly dataDir: string;
   /** True if the store is shared with other machines: DATABASE_URL. */
   readonly isShared: boolean;
 }
 
 /** An empty value counts as absent, as in config.ts. */
-export function placeOfData(): DataPlace {
+export function dataLocation(): DataLocation {
   const env = processEnvironment();
   const given = (name: string) => (env[name] ?? '').trim();
   return {
