@@ -68,8 +68,8 @@ interface Pasted {
   readonly found: readonly Prefix[];
   /** There are more than were asked for. */
   readonly more: boolean;
-  /** The number of lines that hold none, empty ones left out; of those that were read. */
-  readonly otherLines: number;
+  /** Lines without an address, and words among addresses that are none; of the part that was read. */
+  readonly others: { readonly count: number; readonly examples: readonly string[] };
 }
 
 /** Dots and colons as people write them so that nobody clicks. */
@@ -77,27 +77,65 @@ const harmless = /\[(?:\.|dot|:)\]|\((?:\.|dot)\)|\{(?:\.|dot)\}/gi;
 /** Four numbers, or what has colons: the parser decides what is an address. */
 const candidate =
   /(?<![\w.])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?:\/(?:\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}|\d{1,2}))?(?!\w|\.\d)|(?<![\w.:])[\da-f:]{2,39}(?:\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})?(?:\/\d{1,3})?(?!\w|\.\d)/gi;
+/** No candidate has any of these in it. */
+const between = /[\s,;|]+/;
+/** Written like an address or a network, whatever the numbers are. */
+const addressLike = /^\d{1,3}(?:\.\d{1,3}){3}(?:\/[\d.]{1,15})?$/;
+const examplesMax = 20;
+const exampleCharsMax = 40;
+
+/** The addresses and networks in one word of the text. */
+function prefixesIn(word: string): Prefix[] {
+  const found: Prefix[] = [];
+  for (const [match] of word.matchAll(candidate)) {
+    // A colon behind it is of the sentence.
+    const trimmed = match.replace(/([^:]):(?=\/|$)/, '$1');
+    let prefix = parsePrefix(trimmed, 'mask');
+    // A slash begins the path of a URL; behind a bare address a wrong length stands there.
+    if (!prefix.ok && match !== word) prefix = parsePrefix(trimmed.split('/')[0]!);
+    if (prefix.ok) found.push(prefix.value);
+  }
+  return found;
+}
+
+function exampleOf(text: string): string {
+  const seen = text.replace(/\p{Cc}/gu, ' ');
+  return seen.length > exampleCharsMax ? `${seen.slice(0, exampleCharsMax - 1)}…` : seen;
+}
 
 /** @param max addresses and networks at most */
 export function addressesIn(text: string, max: number): Pasted {
   const plain = plainCharacters(text).replace(harmless, (mark) => (mark.includes(':') ? ':' : '.'));
   const found = new Map<string, Prefix>();
-  let otherLines = 0;
-  for (const line of plain.split('\n')) {
-    let holdsOne = line.trim() === '';
-    for (const [word] of line.matchAll(candidate)) {
-      // A colon behind it is of the sentence; what follows a slash may be a path.
-      const trimmed = word.replace(/([^:]):(?=\/|$)/, '$1');
-      let prefix = parsePrefix(trimmed, 'mask');
-      if (!prefix.ok) prefix = parsePrefix(trimmed.split('/')[0]!);
-      if (!prefix.ok) continue;
-      holdsOne = true;
-      const name = formatPrefix(prefix.value);
-      if (found.has(name)) continue;
-      if (found.size === max) return { found: [...found.values()], more: true, otherLines };
-      found.set(name, prefix.value);
-    }
-    if (!holdsOne) otherLines++;
+  const examples: string[] = [];
+  let count = 0;
+  let more = false;
+  function leaveOut(other: string): void {
+    count++;
+    if (examples.length < examplesMax) examples.push(exampleOf(other));
   }
-  return { found: [...found.values()], more: false, otherLines };
+  for (const line of plain.split('\n')) {
+    if (line.trim() === '') continue;
+    const others: string[] = [];
+    let holding = 0;
+    for (const word of line.split(between)) {
+      if (more) break;
+      const prefixes = prefixesIn(word);
+      if (prefixes.length > 0) holding++;
+      else if (/[\p{L}\p{N}]/u.test(word)) others.push(word);
+      for (const prefix of prefixes) {
+        const name = formatPrefix(prefix);
+        if (found.has(name)) continue;
+        if (found.size < max) found.set(name, prefix);
+        else more = true;
+      }
+    }
+    const wrong = others.filter((word) => addressLike.test(word));
+    if (holding === 0) leaveOut(line.trim());
+    // In a list every word is meant as an address, in a sentence only what looks like one.
+    else if (others.length - wrong.length < holding + wrong.length) others.forEach(leaveOut);
+    else wrong.forEach(leaveOut);
+    if (more) break;
+  }
+  return { found: [...found.values()], more, others: { count, examples } };
 }

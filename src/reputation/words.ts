@@ -197,10 +197,9 @@ const en = {
       miss: 'This text contains no IP address.',
       result: (count: number) => (count === 1 ? '1 address' : `${count} addresses`),
       more: (count: number) => `The text has more: here are the first ${count}.`,
-      otherLines: (count: number, formatted: string) =>
-        count === 1
-          ? '1 line holds no address and is left out.'
-          : `${formatted} lines hold no address and are left out.`,
+      others: (count: number, formatted: string) =>
+        count === 1 ? '1 isn’t an address:' : `${formatted} aren’t addresses:`,
+      othersMore: (formatted: string) => `and ${formatted} more`,
       csv: 'Download as CSV',
       network: 'Network',
       columns: { address: 'Address', score: 'Score' },
@@ -603,10 +602,11 @@ const fr: typeof en = {
       miss: 'Ce texte ne contient aucune adresse IP.',
       result: (count) => (count < 2 ? `${count} adresse` : `${count} adresses`),
       more: (count) => `Seules les ${count} premières sont affichées : le texte en contient plus.`,
-      otherLines: (count, formatted) =>
+      others: (count, formatted) =>
         count < 2
-          ? `${formatted} ligne sans adresse est laissée de côté.`
-          : `${formatted} lignes sans adresse sont laissées de côté.`,
+          ? `${formatted} n’est pas une adresse :`
+          : `${formatted} ne sont pas des adresses :`,
+      othersMore: (formatted) => `et ${formatted} de plus`,
       csv: 'Télécharger en CSV',
       network: 'Réseau',
       columns: { address: 'Adresse', score: 'Score' },

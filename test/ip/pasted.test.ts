@@ -65,10 +65,26 @@ test('stops at the number that was asked for, and says so', () => {
   assert.equal(found.length, max);
   assert.equal(more, true);
   assert.equal(addressesIn(text, 12).more, false);
-  assert.equal(
-    addressesIn('192.0.2.1\n\nnothing 1.2.3\r\n192.0.2.1 again\nrubbish', 9).otherLines,
-    2,
-  );
+});
+
+const leftOut: readonly (readonly [text: string, ...examples: string[]])[] = [
+  ['192.0.2.1\n\nnothing 1.2.3\r\n192.0.2.1 again\nrubbish', 'nothing 1.2.3', 'rubbish'],
+  ['45.148.10.240\n999.1.1.1\nfoo\n10.0.0.0/99', '999.1.1.1', 'foo', '10.0.0.0/99'],
+  // As a box of one line has it.
+  ['45.148.10.240 999.1.1.1 foo 10.0.0.0/99, 8.8.8.8', '999.1.1.1', 'foo', '10.0.0.0/99'],
+  ['Failed password for 1.2.3.777 from 203.0.113.7 port 22', '1.2.3.777'],
+  ['203.0.113.7 - - [21/Nov/2026:09:12:33 +0000] "GET /1.2 HTTP/1.1"'],
+  ['http://192.0.2.1/99'],
+  ['10.0.0.0/255.0.255.0\n2001:db8::/129', '10.0.0.0/255.0.255.0', '2001:db8::/129'],
+  [`a\u0000${'b'.repeat(50)}`, `a ${'b'.repeat(37)}…`],
+];
+
+test('what is no address is counted and named: lines without one, words of a list, wrong lengths', () => {
+  for (const [text, ...examples] of leftOut) {
+    assert.deepEqual(addressesIn(text, 9).others, { count: examples.length, examples }, text);
+  }
+  const { count, examples } = addressesIn('x\n'.repeat(5_000), 9).others;
+  assert.deepEqual([count, examples.length], [5_000, 20]);
 });
 
 test('every address is found between other words, however it is written', () => {

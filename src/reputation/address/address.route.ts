@@ -787,9 +787,9 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
   function find(request: Request): Reply {
     const query = parseQuery(request.query, { charsMax: queryCharsMax });
     const text = query.ok ? (query.value.get('address') ?? '').slice(0, textCharsMax) : '';
-    const { found, more, otherLines } = addressesIn(text, foundMax);
+    const { found, more, others } = addressesIn(text, foundMax);
     const [first] = found;
-    if (first !== undefined && found.length === 1) {
+    if (first !== undefined && found.length === 1 && others.count === 0) {
       return movedTo(`/ip/${formatNetwork(first)}`);
     }
     const system = found.length === 0 && systemText.exec(text)?.[1];
@@ -800,7 +800,9 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
     callers.charge('ipPage', request, Math.floor(found.length / rowsPerPage));
     const rows = found.map((prefix) => rowOf(prefix, options));
     rows.sort((a, b) => (b.known?.cell.score ?? -1) - (a.known?.cell.score ?? -1));
-    if (found.length > 0 && query.ok && query.value.get('format') === 'csv') return csvOf(rows);
+    if (found.length > 0 && query.ok && query.value.get('format') === 'csv') {
+      return csvOf(rows, others.examples);
+    }
     const isMiss = !query.ok || (found.length === 0 && query.value.get('address') !== undefined);
     // One line is corrected where it was typed; of a longer text nobody can say what was meant.
     if (isMiss && text !== '' && text.length <= typedCharsMax && !text.includes('\n')) {
@@ -814,9 +816,9 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
         foundMax,
         found: rows,
         more,
-        otherLines,
+        others,
         isMiss,
-        csvHref: `/ip?format=csv&address=${rows.map(({ name }) => name).join('+')}`,
+        csvHref: `/ip?format=csv&address=${[rows.map(({ name }) => name).join('+'), ...others.examples.map(encodeURIComponent)].join('%0A')}`,
       }),
     };
   }
@@ -850,9 +852,9 @@ const stateNames: Readonly<Record<CellKind, string>> = {
   special: 'private or reserved',
 };
 
-/** Addresses, numbers and names of providers: quoted where a spreadsheet would read more in it. */
-function csvOf(rows: readonly FoundAddress[]): Reply {
-  const lines = rows.map(({ name, known }) =>
+/** Whatever others wrote is quoted where a spreadsheet would read more in it. */
+function csvOf(rows: readonly FoundAddress[], others: readonly string[]): Reply {
+  const looked = rows.map(({ name, known }) =>
     known === undefined
       ? `${name},,,,,,,`
       : [
@@ -866,6 +868,7 @@ function csvOf(rows: readonly FoundAddress[]): Reply {
           known.listReports,
         ].join(','),
   );
+  const lines = [...looked, ...others.map((text) => `${csvText(text)},,,,,not an address,,`)];
   const head = 'ipAddress,abuseConfidenceScore,countryCode,isp,totalReports,state,reports,listed';
   return {
     status: 200,

@@ -602,8 +602,8 @@ interface FindPageData {
   readonly found: readonly FoundAddress[];
   /** Not all that the text has. */
   readonly more: boolean;
-  /** The number of lines without one. */
-  readonly otherLines: number;
+  /** Lines and words of it that are no address. */
+  readonly others: { readonly count: number; readonly examples: readonly string[] };
   /** Something was sent and holds no address. */
   readonly isMiss: boolean;
   readonly csvHref: string;
@@ -665,6 +665,28 @@ function countBadges(found: readonly FoundAddress[], text: Translations, format:
   );
 }
 
+const othersShownMax = 5;
+
+/** Names the first of what was pasted and is no address. */
+function othersLine({ others }: FindPageData, text: Translations, format: Format): Html {
+  const words = text.ip.find;
+  if (others.count === 0) return null;
+  const shown = others.examples.slice(0, othersShownMax);
+  return (
+    <p class="card-note">
+      {words.others(others.count, format.number(others.count))}
+      {shown.map((other, i) => (
+        <>
+          {i > 0 ? ', ' : ' '}
+          <bdi class="mono">{other}</bdi>
+        </>
+      ))}
+      {others.count > shown.length &&
+        ` ${words.othersMore(format.number(others.count - shown.length))}`}
+    </p>
+  );
+}
+
 export function findPage(frame: PageFrame, data: FindPageData): string {
   const text = frameText(frame);
   const words = text.ip.find;
@@ -672,9 +694,7 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
   const result = data.found.length > 0 && (
     <Card title={words.result(data.found.length)} icon="search">
       {data.more && <p class="card-note">{words.more(data.found.length)}</p>}
-      {data.otherLines > 0 && (
-        <p class="card-note">{words.otherLines(data.otherLines, format.number(data.otherLines))}</p>
-      )}
+      {othersLine(data, text, format)}
       {countBadges(data.found, text, format)}
       <p>
         <LinkButton label={words.csv} href={data.csvHref} kind="secondary" icon="download" />

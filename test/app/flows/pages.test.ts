@@ -226,6 +226,18 @@ describe('pages', () => {
       (_, n) => `2001:db8:1111:2222:3333:4444:5555:${n + 4096}`,
     );
     assertPage(await page(`/ip?address=${encodeURIComponent(many.join('\n'))}`), 200);
+    const wrong = encodeURIComponent('198.51.100.7\n999.1.1.1\n=<b>foo\n10.0.0.0/99');
+    const mixed = await page(`/ip?address=${wrong}`);
+    assertPage(mixed, 200);
+    assert.match(mixed.body, /3 aren’t addresses: .*999\.1\.1\.1.*=&lt;b>foo.*10\.0\.0\.0\/99/);
+    const [, link = ''] = /href="(\/ip\?format=csv[^"]+)"/.exec(mixed.body) ?? [];
+    const rows = (await page(link.replaceAll('&amp;', '&'))).body.split('\r\n').slice(2);
+    assert.deepEqual(rows, [
+      '999.1.1.1,,,,,not an address,,',
+      "'=<b>foo,,,,,not an address,,",
+      '10.0.0.0/99,,,,,not an address,,',
+      '',
+    ]);
     const miss = await page(`/ip?address=${encodeURIComponent('no <i>such</i> thing')}`);
     assertPage(miss, 400);
     assert.equal(miss.body.match(/ value="no &lt;i>such&lt;\/i> thing"/g)?.length, 2, 'both boxes');

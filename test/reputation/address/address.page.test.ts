@@ -77,8 +77,14 @@ it('what is known good has the score of its page in a pasted list: 0', () => {
   const place = { countryCode: 'US', provider: 'Google LLC' };
   const known = { cell, ...place, reports: 0, listReports: 0 };
   const rows = [{ name: '8.8.8.8', href: '/ip/8.8.8.8', known }];
-  const asked = { text: '8.8.8.8', foundMax: 100, more: false, isMiss: false, otherLines: 0 };
-  const html = findPage(testFrame('en'), { ...asked, found: rows, csvHref: '/ip?format=csv' });
+  const asked = { text: '8.8.8.8', foundMax: 100, more: false, isMiss: false };
+  const others = { count: 0, examples: [] };
+  const html = findPage(testFrame('en'), {
+    ...asked,
+    others,
+    found: rows,
+    csvHref: '/ip?format=csv',
+  });
   assert.match(html, /<span class="score-cell band-clean">0 <span class="fact-note">Known good</);
 });
 

@@ -76,7 +76,7 @@ it('a row of a pasted address marks what is not known of it, which a phone leave
     foundMax: 300,
     found,
     more: false,
-    otherLines: 0,
+    others: { count: 0, examples: [] },
     isMiss: false,
     csvHref: '/ip',
   };
@@ -85,7 +85,7 @@ it('a row of a pasted address marks what is not known of it, which a phone leave
   assert.deepEqual(unknown, [2, 1], rows.join('\n'));
 });
 
-it('counts pasted rows so that the numbers add up, and says how many lines hold none', () => {
+it('counts pasted rows so that the numbers add up, and names what is no address', () => {
   const row = (cell: AddressCell) => ({
     name: '192.0.2.8',
     href: '/ip/192.0.2.8',
@@ -96,7 +96,8 @@ it('counts pasted rows so that the numbers add up, and says how many lines hold 
     { name: '192.0.2.0/24', href: '/ip/192.0.2.0/24' },
   ];
   const asked = { text: '', foundMax: 300, more: false, isMiss: false, csvHref: '/ip' };
-  const shown = findPage(testFrame(), { ...asked, found, otherLines: 2 });
+  const others = { count: 9, examples: ['999.1.1.1', '<b>', 'c', 'd', 'e', 'f'] };
+  const shown = findPage(testFrame(), { ...asked, found, others });
   const [badges = ''] = /<p class="badges">.*?<\/p>/s.exec(shown) ?? [];
   const counts = [...badges.matchAll(/· (\d+)</g)].map(([, count]) => Number(count));
   assert.equal(
@@ -104,5 +105,9 @@ it('counts pasted rows so that the numbers add up, and says how many lines hold 
     21,
     badges,
   );
-  assert.match(shown, /2 lines hold no address and are left out\./);
+  assert.match(
+    shown,
+    /9 aren’t addresses: <bdi class="mono">999\.1\.1\.1<\/bdi>, <bdi class="mono">&lt;b>/,
+  );
+  assert.match(shown, /e<\/bdi> and 4 more<\/p>/);
 });
