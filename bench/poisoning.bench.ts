@@ -2,7 +2,7 @@
  * What it costs to put an innocent address on the blocklist, and what the rules cost honest
  * sensors: attacks and sensors played through the fold of the server, with a clock that is turned
  * by hand. Beside it stands the rule of before: the same evidence without a ceiling. The rates are
- * assumed (see each attack): compare rows, don't quote them as forecasts. docs/SCORING.md.
+ * assumed (see each attack): compare rows, don't quote them as forecasts. docs/POISONING.md.
  */
 
 import type { Vouched } from '../src/access/quota/points.ts';

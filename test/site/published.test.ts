@@ -280,6 +280,18 @@ test('a French page has the headings, the code, the links and the tables of the 
   }
 });
 
+test('each block of code says its language', () => {
+  const values = new Proxy({}, { get: () => 'https://x.example' });
+  for (const { slug, english, french } of loadDocs(docsFolder, baseUrl, () => values)) {
+    for (const { article, language } of french === undefined ? [english] : [english, french]) {
+      const html = renderHtml(article.render(translationsFor(language)));
+      for (const [, title] of html.matchAll(/<figcaption><span>([^<]*)</g)) {
+        assert.match(title!, /^(?!Text$)(\p{Lu}|nginx$|curl$)/u, slug);
+      }
+    }
+  }
+});
+
 test('what an endpoint costs is said in French, too', () => {
   const said = endpoints.flatMap(({ cost }) => (cost?.more === undefined ? [] : [cost.more]));
   assert.deepEqual(new Set(said), new Set(Object.keys(frenchCosts)));

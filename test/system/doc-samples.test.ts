@@ -140,6 +140,10 @@ for (const demo of [true, false])
         demo,
       );
     });
+    prints(
+      'docs/GATE.md, An example',
+      demo ? /^HTTP\/1\.1 403 [\s\S]*^x-portcullis-verdict: block/im : /^HTTP\/1\.1 200 /,
+    );
     sample('docs/FEEDS.md, Refreshing', '', async (code) => {
       await within(async () => (await at.server.fetch('/feeds/blocklist.txt')).status === 200);
       await run(code);
@@ -193,6 +197,16 @@ for (const demo of [true, false])
         const output = await run(code.replaceAll('you@example.com', demoEmail), installed());
         assert.match(output, /^\S{30,}$/m, 'the key');
         assert.match(output, /fw-1/, 'the list');
+      },
+      [],
+    );
+    sample(
+      'docs/RULES.md, Manual rules',
+      '',
+      async (code) => {
+        assert.match(await run(code, installed()), /198\.51\.100\.0\/24/);
+        // Other samples ask about an address within.
+        await run('portcullis entry remove 198.51.100.0/24', installed());
       },
       [],
     );

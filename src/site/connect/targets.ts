@@ -281,6 +281,7 @@ function gateTargets({ proxied, sample }: TargetFacts): Part[] {
     reload: string | undefined,
     /** The proxy's file names the site, and the app as a URL or as host and port. */
     app: 'url' | 'host' | undefined,
+    number = 0,
   ): Part => ({
     name,
     title,
@@ -302,7 +303,12 @@ function gateTargets({ proxied, sample }: TargetFacts): Part[] {
         ...policyPairs(sampleValues),
       ];
       return [
-        file('saveServerBlock', `${name}-gate`, path, filledIn(sample('GATE.md', name), pairs)),
+        file(
+          'saveServerBlock',
+          `${name}-gate`,
+          path,
+          filledIn(sample('GATE.md', name, number), pairs),
+        ),
         trust(`${name}-trust`),
         ...(reload === undefined ? [] : [shell('reload', `${name}-reload`, reload)]),
         openSite,
@@ -314,6 +320,8 @@ function gateTargets({ proxied, sample }: TargetFacts): Part[] {
       ...(['nginx', 'nginx', 'ng', '/etc/nginx/conf.d/site.conf'] as const),
       'nginx -t && systemctl reload nginx',
       'url',
+      // The first one shows the question alone.
+      1,
     ),
     of(
       ...(['caddy', 'Caddy', 'Ca', '/etc/caddy/Caddyfile'] as const),

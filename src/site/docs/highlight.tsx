@@ -35,15 +35,18 @@ const settings: Rules = {
   keyword: String.raw`(?<=^[ \t}-]*)[a-z][\w.@-]*(?=[\s:={]|$)`,
 };
 
+const php: Rules = {
+  ...script,
+  comment: String.raw`(?<![\w:])\/\/[^\n]*|\/\*[\s\S]*?\*\/|(?<=^|\s)#[^\n]*`,
+  keyword: String.raw`<\?php|${words('array catch class echo else exit false fn foreach function if int isset namespace new null return string throw true try unset use')}`,
+  name: String.raw`\$\w+`,
+};
+
 const rulesOf: Readonly<Record<string, Rules>> = {
   js: script,
   mjs: script,
-  php: {
-    ...script,
-    comment: String.raw`(?<![\w:])\/\/[^\n]*|\/\*[\s\S]*?\*\/|(?<=^|\s)#[^\n]*`,
-    keyword: String.raw`<\?php|${words('array catch class echo else exit false fn foreach function if int isset namespace new null return string throw true try unset use')}`,
-    name: String.raw`\$\w+`,
-  },
+  php,
+  php_part: php,
   go: {
     ...script,
     keyword: words(

@@ -67,6 +67,18 @@ const files = [
     frenchTitle: 'Calcul du score',
     group: 'reputation',
   },
+  {
+    slug: 'poisoning',
+    file: 'POISONING.md',
+    frenchTitle: 'Score et faux signalements',
+    group: 'reputation',
+  },
+  {
+    slug: 'rules',
+    file: 'RULES.md',
+    frenchTitle: 'Règles manuelles et retraits',
+    group: 'reputation',
+  },
   { slug: 'gate', file: 'GATE.md', frenchTitle: 'Porte', group: 'reputation' },
   {
     slug: 'feeds',

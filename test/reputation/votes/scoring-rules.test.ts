@@ -1,9 +1,10 @@
 /**
- * The rules of docs/SCORING.md, one by one: whose word counts how far, what it costs, and what
+ * The rules of docs/SCORING.md and docs/POISONING.md, one by one: whose word counts how far, what it costs, and what
  * taking it back leaves. The simulated attacks are in bench/poisoning.bench.ts.
  */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { maliciousScore } from '../../../src/reputation/check/score.ts';
@@ -80,6 +81,69 @@ it('of 60,000 random reports none lowers a score, and each raises the evidence',
       assert.ok(w.score(ip) >= before.shown);
     }
   }
+});
+
+/** Cells of a table of docs/SCORING.md, by its first head, without marks. */
+function documented(head: string): string[][] {
+  const text = readFileSync('docs/SCORING.md', 'utf8');
+  const [, rows = ''] =
+    new RegExp(`^\\| ${head} .*\\n\\|[ -|]+\\n((?:\\|.*\\n)+)`, 'm').exec(text) ?? [];
+  return rows
+    .trim()
+    .split('\n')
+    .map((row) => row.split('|').slice(1, -1))
+    .map((cells) => cells.map((cell) => cell.trim()));
+}
+
+it('the examples of the documentation have the scores that the rules give', async () => {
+  const w = openWorld();
+  const own = ['e1', 'e2', 'e3'];
+  earned(w, own);
+  const fresh = newcomers(w, 20);
+  const members = ['m1', 'm2'].map((id) => vouched(w, id, 'member'));
+  const reporters: Readonly<Record<string, readonly string[]>> = {
+    '1 new account': fresh.slice(0, 1),
+    '3 new accounts': fresh.slice(1, 4),
+    '20 new accounts': fresh,
+    '1 member': members.slice(0, 1),
+    '2 members': members,
+    '3 earned accounts, on three networks': own,
+    '1 staff account': [vouched(w, 's', 'staff')],
+  };
+  const table = documented('Who reports it');
+  assert.deepEqual(
+    table.map(([who]) => who),
+    Object.keys(reporters),
+  );
+  const ips = new Map(table.map(([who], i) => [who, `9.9.8.${i}`]));
+  for (const [who, evidence, , , score] of table) {
+    const ip = ips.get(who)!;
+    for (const [i, id] of reporters[who!]!.entries()) w.report(id, ip, i + 1);
+    assert.equal(w.score(ip), Number(score), who);
+    assert.ok(Math.abs(w.evidence(ip) - Number(evidence)) < 0.1, `${who} ${w.evidence(ip)}`);
+  }
+  const start = w.at.now;
+  for (const [after, evidence, score] of documented('After')) {
+    w.at.now = start + Number.parseInt(after!, 10) * dayMs;
+    const ip = ips.get('2 members')!;
+    assert.deepEqual(
+      [w.score(ip), w.evidence(ip).toFixed(1)],
+      [Number(score), Number(evidence).toFixed(1)],
+      after,
+    );
+  }
+  w.at.now = start;
+  const seen = [];
+  for (const id of newcomers(w, 3, 'x')) w.report(id, '9.9.7.1');
+  seen.push(w.score('9.9.7.1'));
+  for (const id of members) w.report(id, '9.9.7.1');
+  seen.push(w.score('9.9.7.1'));
+  await w.seed('list', { '9.9.7.1/32': 95 });
+  seen.push(w.score('9.9.7.1'));
+  const [, story = ''] =
+    /^## An example\n([\s\S]*?)^## /m.exec(readFileSync('docs/SCORING.md', 'utf8')) ?? [];
+  const told = [...story.matchAll(/\*\*(\d+)\*\*/g)].map(([, score]) => Number(score));
+  assert.deepEqual(told, [...seen, 0]);
 });
 
 it('newcomers never make an address malicious that a list rates 70', async () => {

@@ -22,7 +22,8 @@ export interface SampleService extends AsyncDisposable {
 }
 
 export async function openSampleService(demo: boolean): Promise<SampleService> {
-  const env = { CLIENT_LIMITS: 'off' };
+  // The gate's sample names a visitor, as a proxy does.
+  const env = { CLIENT_LIMITS: 'off', TRUSTED_PROXIES: '127.0.0.1' };
   const server = await startTestServer({ threads: 1, demo, withKey: true, env });
   const people = openPeople(server);
   await people.add(sampleEmail, { givenName: 'Ada', familyName: 'Lovelace', nickname: 'countess' });

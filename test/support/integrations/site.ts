@@ -40,7 +40,10 @@ export async function startApp(): Promise<{ server: Server; port: number }> {
 /** A proxy's configuration as the page of the gate shows it, with the ports of a test. */
 export function sample(language: string, ports: Readonly<Record<number, number>>): string {
   const text = readFileSync('docs/GATE.md', 'utf8');
-  let found = new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(text)?.[1];
+  // The whole file is the last one: nginx’s question stands alone before it.
+  let found = [...text.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, 'g'))].at(
+    -1,
+  )?.[1];
   assert.ok(found, language);
   for (const [shown, port] of Object.entries(ports)) {
     found = found.replaceAll(`127.0.0.1:${shown}`, `127.0.0.1:${port}`);
