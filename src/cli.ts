@@ -48,9 +48,19 @@ async function lineOf(error: unknown): Promise<string> {
   const { isDamage } = await import('./storage/rows.ts');
   const damage = [error, (error as Error).cause].find(isDamage);
   if (damage !== undefined) return `the store is damaged (${damage.message}): restore a backup`;
+  const refusal = [error, (error as Error).cause].find(isRefusal);
+  if (refusal !== undefined) {
+    return `the database refuses a statement (${refusal.message}): look at its tables and at what its user may`;
+  }
   const lacking = memoryFault(error);
   if (lacking !== undefined) return lacking.message;
   return `unexpected: ${(error as Error).stack ?? error}`;
+}
+
+/** PostgreSQL met a table, column or right that is not as the schema made it (SQLSTATE 42). */
+function isRefusal(error: unknown): error is Error {
+  const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown };
+  return severity !== undefined && String(code).startsWith('42');
 }
 
 function loadSettings(root: Command): void {

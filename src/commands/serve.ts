@@ -126,16 +126,30 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   const stopped = new Promise<void>((resolve) => {
     wake = resolve;
   });
+  let hasStarted = false;
   // From now on, so that a signal during the start ends it in order as soon as it is done.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
       log.info({ signal }, 'stopping');
+      if (!hasStarted) leaveLate();
       wake();
     });
   }
   // Programs that rotate logs send them. Node opens its debugger to this machine at the one, and ends at the other.
   for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
     process.on(signal, () => log.warn({ signal }, 'a signal without a meaning here'));
+  }
+  let late: NodeJS.Timeout | undefined;
+  /** A part that hangs must not keep the supervisor waiting: everything acknowledged is on disk. */
+  function leaveLate(): void {
+    late ??= setTimeout(() => {
+      log.fatal('stop: took too long, leaving');
+      if (failure !== undefined) {
+        process.stderr.write(`portcullis: stopped: ${reasonOf(failure)}\n`);
+        process.exit(1);
+      }
+      process.kill(process.pid, 'SIGKILL');
+    }, stopMsMax);
   }
   const reopening = openReopening(config, log, wake);
   // Background work handles its own failures; one that nobody handled is no reason to end.
@@ -165,6 +179,10 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
       else await endDemo(tools, log);
     },
   });
+  hasStarted = true;
+  // A stop that was asked for meanwhile has all of its time from now on.
+  clearTimeout(late);
+  late = undefined;
   reopening(server.reopenAccessLog);
   // Now that the server knows how full its tables are. Without room it serves all the same.
   const { store, state } = server;
@@ -187,17 +205,9 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     server.drain();
     await sleep(config.drainMs);
   }
-  // A part that hangs must not keep the supervisor waiting: everything acknowledged is on disk.
-  const timer = setTimeout(() => {
-    log.fatal('stop: took too long, leaving');
-    if (failure !== undefined) {
-      process.stderr.write(`portcullis: stopped: ${reasonOf(failure)}\n`);
-      process.exit(1);
-    }
-    process.kill(process.pid, 'SIGKILL');
-  }, stopMsMax);
+  leaveLate();
   await server.close();
-  clearTimeout(timer);
+  clearTimeout(late);
   log.info('stopped');
   if (failure !== undefined) {
     throw new OperatorError(`stopped: ${reasonOf(failure)}`);

@@ -10,11 +10,20 @@ import { crc32 } from 'node:zlib';
 import { eventIdRowKey, journalRowKey } from './keys.ts';
 import type { NewEvent, StoreEvent } from './store.ts';
 
-/** A row whose bytes are not those that were written. */
+/** A row whose bytes are not those that were written, or that is not there any more. */
 export class DamagedRowError extends Error {
-  constructor(table: 'entries' | 'journal', key: Uint8Array) {
-    super(`the row ${Buffer.from(key).toString('hex')} of ${table} is damaged`);
+  constructor(
+    table: 'entries' | 'journal',
+    key: Uint8Array,
+    fault: 'damaged' | 'missing' = 'damaged',
+  ) {
+    super(`the row ${Buffer.from(key).toString('hex')} of ${table} is ${fault}`);
   }
+}
+
+/** Names an event that the journal has not, although it goes on behind it. */
+export function missingEvent(seq: bigint): DamagedRowError {
+  return new DamagedRowError('journal', journalRowKey(Number(seq)), 'missing');
 }
 
 /** LMDB met a page that can't be what it should be, or a row's checksum is another one. */

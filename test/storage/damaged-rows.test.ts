@@ -101,6 +101,31 @@ it('an event with any one bit changed is refused', async () => {
   });
 });
 
+it('an event that is missing, at the end of the journal too, is named and not waited for', async () => {
+  const directory = makeTempDir('rows');
+  const path = `${directory.path}/store`;
+  const { log } = memoryLog();
+  const store = openLmdbStore({ path, clock: systemClock(), log });
+  const event = (id: string) => ({ id, kind: 'test.happened', version: 1, body: value });
+  for (const id of names) assert.ok((await store.commit({ events: [event(id)] })).ok);
+  const tables = openTables(path);
+  const missing = (seq: number) => (error: Error) =>
+    error instanceof DamagedRowError && error.message.endsWith(`${seq} of journal is missing`);
+  try {
+    await tables.journal.remove(journalRowKey(3));
+    await setTimeout(1);
+    assert.equal((await store.read(0n, 10)).length, 2);
+    await assert.rejects(store.read(2n, 10), missing(3));
+    await tables.journal.remove(journalRowKey(1));
+    await setTimeout(1);
+    await assert.rejects(store.read(0n, 10), missing(1));
+  } finally {
+    await store.close();
+    await tables.root.close();
+    directory.remove();
+  }
+});
+
 it('a row of events of PostgreSQL that is cut anywhere, or goes on behind its end, is damaged', () => {
   const events = ['one', 'two'].map((id) =>
     encodeEvent({ id, kind: 'test.happened', version: 1, body: value }),

@@ -13,6 +13,7 @@ import {
 } from '../../src/storage/postgres/connection.ts';
 import { ForkedJournalError } from '../../src/storage/postgres/reads.ts';
 import { openPostgresStore, type PostgresStore } from '../../src/storage/postgres/store.ts';
+import { DamagedRowError } from '../../src/storage/rows.ts';
 import { type Commit, type CommitResult, StoreUnavailableError } from '../../src/storage/store.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
@@ -345,6 +346,38 @@ it('a journal that became another one, or shorter, is told from one that is late
     await assert.rejects(store!.read(2n, 9, last!.at - 1), ForkedJournalError);
     await server.ask(url, 'update journal_head set epoch = gen_random_uuid()');
     await assert.rejects(store!.read(2n, 9), ForkedJournalError);
+  });
+});
+
+it('an event that the journal has not is named, though its head tells of it', async () => {
+  await withStores(1, async ([store], url) => {
+    for (const id of ['a', 'b', 'c']) await store!.commit({ events: [event(id)] });
+    const missing = (seq: number) => (error: Error) =>
+      error instanceof DamagedRowError && error.message.endsWith(`${seq} of journal is missing`);
+    await server.ask(url, 'delete from journal where last_seq = 3');
+    assert.equal((await store!.read(0n, 9)).length, 2);
+    await assert.rejects(store!.read(2n, 9), missing(3));
+    await server.ask(url, 'delete from journal');
+    await assert.rejects(store!.read(0n, 9), missing(1));
+  });
+});
+
+it('a database without a table is refused by its name; one that loses it answers that it is away', async () => {
+  await withStores(1, async ([store], url) => {
+    await store!.commit({ events: [event('a')] });
+    for (const name of ['kv', 'journal', 'event_ids', 'told']) {
+      await server.ask(url, `alter table ${name} rename to ${name}_away`);
+      await assert.rejects(openPostgresStore({ url, clock: systemClock(), log }), (error) => {
+        assert.ok(error instanceof OperatorError);
+        return error.message.includes(`it lacks ${name}: restore it`);
+      });
+      if (name === 'kv') await assert.rejects(store!.get(key('a')), StoreUnavailableError);
+      if (name === 'journal') await assert.rejects(store!.read(0n, 9), StoreUnavailableError);
+      await server.ask(url, `alter table ${name}_away rename to ${name}`);
+    }
+    assert.equal((await store!.read(0n, 9)).length, 1);
+    await server.ask(url, 'delete from journal_head');
+    await assert.rejects(openPostgresStore({ url, clock: systemClock(), log }), /journal_head/);
   });
 });
 

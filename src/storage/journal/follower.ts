@@ -11,6 +11,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
+import { missingEvent } from '../rows.ts';
 import { type Store, type StoreEvent, StoreUnavailableError, storeLimits } from '../store.ts';
 
 export interface FollowerOptions {
@@ -231,7 +232,7 @@ export function createFollower({
     for (const event of page) {
       if (!isFollowing()) return;
       if (event.seq !== applied + 1n) {
-        throw new Error(`journal gap: event ${event.seq} follows ${applied}`);
+        throw missingEvent(applied + 1n);
       }
       const reason = tooNew?.(event);
       if (reason !== undefined) return hold(reason);

@@ -21,6 +21,7 @@ import {
   DamagedRowError,
   decodeEvent,
   isExpired,
+  missingEvent,
   readEntry,
   readEntryHeader,
   readSealedEvent,
@@ -301,12 +302,16 @@ function readPage({ journal, meta }: Tables, afterSeq: bigint, limit: number): S
   const events: StoreEvent[] = [];
   let seq = afterSeq;
   let bytes = 0;
-  for (const { value } of journal.getRange({ start: journalRowKey(Number(afterSeq) + 1), limit })) {
+  const start = journalRowKey(Number(afterSeq) + 1);
+  for (const { key, value } of journal.getRange({ start, limit })) {
     seq += 1n;
+    if (Buffer.from(key).readBigUInt64BE() !== seq) throw missingEvent(seq);
     events.push(decodeEvent(seq, value));
     bytes += value.length;
     if (bytes > storeLimits.pageBytesMax) break;
   }
+  // Whoever follows would wait for it.
+  if (events.length === 0) throw missingEvent(seq + 1n);
   return events;
 }
 

@@ -8,7 +8,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { journalRowKey, metaRowKey, storedKey } from '../keys.ts';
-import { DamagedRowError, decodeEvent, isExpired, readEntry } from '../rows.ts';
+import { DamagedRowError, decodeEvent, isExpired, missingEvent, readEntry } from '../rows.ts';
 import {
   type Entry,
   JournalPrunedError,
@@ -156,7 +156,7 @@ export function viewStore(
       }
       // Whoever follows would wait for it.
       if (events.length === 0 && afterSeq < BigInt(lastSeq)) {
-        throw new Error(`the journal ends at ${afterSeq}`);
+        throw missingEvent(afterSeq + 1n);
       }
       return events;
     },

@@ -3,7 +3,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { isOtherJournal, type MarkRow, rowOfEvent } from '../journal/mark.ts';
 import { journalRowKey, type Key, prefixEnd, storedKey } from '../keys.ts';
-import { DamagedRowError, readEvent } from '../rows.ts';
+import { DamagedRowError, missingEvent, readEvent } from '../rows.ts';
 import {
   type Entry,
   JournalPrunedError,
@@ -157,6 +157,8 @@ interface Wanted {
 
 const getKeysMax = 1_000;
 const journalRowsMax = 100;
+/** More than one: the first looks may have met a commit, or another primary. */
+const headTries = 3;
 /** Behind every key that the bounds of the seam allow. */
 const beyondAll = Buffer.alloc(storeLimits.keyBytesMax + 1, 0xff);
 const isLive = `version > ${absentVersion} and (expires_at is null or expires_at > $1::int8)`;
@@ -221,7 +223,7 @@ export function createReads(connection: Connection, clock: Clock) {
     } catch (error) {
       if (isOurs(error)) throw error;
       if (isLost(error)) session?.discard();
-      throw new StoreUnavailableError(`the database did not answer: ${(error as Error).message}`);
+      throw new StoreUnavailableError(`the database gave no answer: ${(error as Error).message}`);
     }
   }
 
@@ -331,14 +333,21 @@ export function createReads(connection: Connection, clock: Clock) {
       });
     },
 
-    /** @throws ForkedJournalError when events that were read before are there no more */
+    /**
+     * @throws ForkedJournalError when events that were read before are there no more
+     * @throws DamagedRowError when the head tells of events that are not there
+     */
     async page(afterSeq: bigint, limit: number, afterAt?: number): Promise<JournalPage> {
-      const [page, known] = await Promise.all([
-        readPage(afterSeq, limit),
-        rowOf(afterSeq, afterAt),
-      ]);
-      assertFollowed(page.head, afterSeq, afterAt, known);
-      return page;
+      for (let tries = 1; ; tries++) {
+        const [page, known] = await Promise.all([
+          readPage(afterSeq, limit),
+          rowOf(afterSeq, afterAt),
+        ]);
+        assertFollowed(page.head, afterSeq, afterAt, known);
+        if (page.events.length > 0 || page.head.lastSeq === afterSeq) return page;
+        // The head is of a moment behind the rows: what it tells of is there when it is asked for again.
+        if (tries === headTries) throw missingEvent(afterSeq + 1n);
+      }
     },
 
     /** The same without events: whether the journal is still the one of which `afterSeq` was read. */
@@ -363,9 +372,13 @@ export function createReads(connection: Connection, clock: Clock) {
   };
 }
 
-/** A statement that the database refuses (SQLSTATE 42, 22) is a bug of this program. */
+/** A table that is not there, as while a copy is loaded, or one that this role may not use: it may come back. */
+const passingCodes = ['42P01', '42501'];
+
+/** A statement that the database refuses (SQLSTATE 42, 22) is a bug of this program, but for those. */
 function isOurs(error: unknown): boolean {
   if (error instanceof StoreUnavailableError) return true;
   const { code, severity } = error as { code?: unknown; severity?: unknown };
-  return severity !== undefined && /^(42|22)/.test(String(code));
+  const state = String(code);
+  return severity !== undefined && /^(42|22)/.test(state) && !passingCodes.includes(state);
 }

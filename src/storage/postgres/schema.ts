@@ -97,6 +97,12 @@ const steps: readonly SchemaStep[] = [
    )`,
 ];
 
+/** The tables and the sequence that the steps make. */
+const relations = [
+  ...['kv', 'kv_version', 'journal', 'journal_head', 'event_ids', 'nodes'],
+  ...['checkpoints', 'checkpoint_rows', 'told'],
+];
+
 /** The data format that this program knows, the number of steps. */
 export const knownFormat = steps.length;
 
@@ -105,7 +111,7 @@ export const versionBlock = 100_000;
 
 /**
  * @param more steps of a program to come; for tests
- * @throws OperatorError when this program is too old for the database, or it can't be written
+ * @throws OperatorError when this program is too old for the database, when it can't be written, or lacks a table
  */
 export async function migrate(
   session: PostgresSession,
@@ -142,6 +148,7 @@ export async function migrate(
     for (let step = numberOf('format'); step < plan.length; step++) {
       await session.script(stepScript(plan[step]!, step + 1));
     }
+    await refuseIncomplete(session);
   } catch (error) {
     const isPassing = isLost(error) && !isReadOnly(error);
     if (error instanceof OperatorError || isPassing) throw error;
@@ -150,6 +157,23 @@ export async function migrate(
   } finally {
     await session.script(`select pg_advisory_unlock(${migrationLock})`).catch(() => {});
   }
+}
+
+/** Tables may be lost to an unfinished `pg_restore`, or to a hand. */
+async function refuseIncomplete(session: PostgresSession): Promise<void> {
+  const rows = await session.query<{ name: string }>({
+    text: 'select name from unnest($1::text[]) as name where to_regclass(name) is null',
+    values: [relations],
+  });
+  let lost = rows.map(({ name }) => name).join(', ');
+  if (lost === '') {
+    const heads = await session.query({ text: 'select one from journal_head' });
+    if (heads.length === 0) lost = 'the row of journal_head';
+  }
+  if (lost === '') return;
+  throw new OperatorError(
+    `the database is not whole, it lacks ${lost}: restore it (docs/CLUSTER.md, Backups)`,
+  );
 }
 
 function stepScript(step: SchemaStep, number: number): string {

@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { answersIn, get, openConnection, type RawConnection, requestText } from '../../http/raw.ts';
+import { startCommand } from '../../support/server/child.ts';
 import { freePort } from '../../support/server/free-port.ts';
 import {
   answersByThread,
@@ -160,6 +162,30 @@ function flows(threads: number): void {
     }
   });
 }
+
+/** Holds up a start for ever, behind the opening of the store. */
+const heldStart = `data:text/javascript,
+  import { channel } from 'node:diagnostics_channel';
+  channel('portcullis:store:opened').subscribe(({ store }) => {
+    store.lastSeq = () => new Promise(() => {});
+    setInterval(() => {}, 1_000);
+    process.stderr.write('held up\\n');
+  });`;
+
+it('a start that is held up ends all the same when it is told to', async () => {
+  const directory = makeTempDir('held');
+  try {
+    const entry = fileURLToPath(new URL('../../../../bin/portcullis.js', import.meta.url));
+    const env = { PATH: process.env.PATH!, DATA_DIR: directory.path, PORT: '0', HTTP_THREADS: '1' };
+    const child = startCommand(process.execPath, ['--import', heldStart, entry, 'serve'], env);
+    await child.errorLine((text) => text === 'held up');
+    child.process.kill('SIGTERM');
+    assert.deepEqual(await child.ended, { code: null, signal: 'SIGKILL' }, child.stderr());
+    assert.match(child.stderr(), /stop: took too long/);
+  } finally {
+    directory.remove();
+  }
+});
 
 it('signals of other programs’ log rotation open no debugger and end nothing', async () => {
   await using server = await startTestServer({ threads: 1, demo: false });
