@@ -48,7 +48,6 @@ import type { Policy } from '../reputation/votes/quorum.ts';
 import { signedIn } from '../signon/sites/codes.ts';
 import { createEventId, type JournalEvent } from '../storage/journal/define-event.ts';
 import { createFollower, type FollowerOptions } from '../storage/journal/follower.ts';
-import { markedPosition, markRows } from '../storage/journal/mark.ts';
 import {
   type ArrayImage,
   createProjection,
@@ -56,6 +55,7 @@ import {
   type ProjectionHeader,
   readCheckpointSeq,
 } from '../storage/journal/projection.ts';
+import { savedPosition, watermarkRows } from '../storage/journal/watermark.ts';
 import {
   asMaintenance,
   asRemoval,
@@ -259,7 +259,7 @@ export async function openState(options: StateOptions) {
   const keyRecords = createKeyRecords({ store: maintenance.store, clock, random });
 
   /** The event up to which the state is, exact between events. */
-  let last = await markedPosition(store, projection.checkpointSeq());
+  let last = await savedPosition(store, projection.checkpointSeq());
   let applying: Promise<void> | undefined;
   /** True while an event is being applied. It stays true if that failed. */
   let isPartial = false;
@@ -326,7 +326,7 @@ export async function openState(options: StateOptions) {
     ...(options.slotRestMs === undefined ? {} : { restMs: options.slotRestMs }),
   });
 
-  const extraRows = () => (maintenance.isShared ? markRows(last) : []);
+  const extraRows = () => (maintenance.isShared ? watermarkRows(last) : []);
   /** True when an event failed half-way, not while one is under way. */
   const isBroken = () => isPartial && applying === undefined;
 

@@ -81,7 +81,7 @@ export function plainAddress(text: string): string {
     '',
   );
   return bare
-    .replace(invisibleCharacters, (mark) => (mark === '\u00ad' ? mark : ''))
+    .replace(invisibleCharacters, (character) => (character === '\u00ad' ? character : ''))
     .replace('\uff20', '@');
 }
 

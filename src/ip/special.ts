@@ -20,7 +20,7 @@ export interface SpecialUse {
   readonly documentation: boolean;
 }
 
-type Row = readonly [prefix: string, name: string, rfc: string, mark?: 'reachable' | 'example'];
+type Row = readonly [prefix: string, name: string, rfc: string, kind?: 'reachable' | 'example'];
 
 const rows: readonly Row[] = [
   ['0.0.0.0/8', 'This network', 'RFC 791'],
@@ -88,14 +88,14 @@ interface Entry {
   readonly use: SpecialUse;
 }
 
-function toEntry([text, name, rfc, mark]: Row): Entry {
+function toEntry([text, name, rfc, kind]: Row): Entry {
   const prefix = parsePrefix(text);
   if (!prefix.ok) throw new Error(`special-use table: ${text}`);
   const use = {
     name,
     rfc,
-    globallyReachable: mark === 'reachable',
-    documentation: mark === 'example',
+    globallyReachable: kind === 'reachable',
+    documentation: kind === 'example',
   };
   return { prefix: prefix.value, use };
 }

@@ -105,7 +105,9 @@ function exampleOf(text: string): string {
 
 /** @param max addresses and networks at most */
 export function addressesIn(text: string, max: number): Pasted {
-  const plain = plainCharacters(text).replace(harmless, (mark) => (mark.includes(':') ? ':' : '.'));
+  const plain = plainCharacters(text).replace(harmless, (character) =>
+    character.includes(':') ? ':' : '.',
+  );
   const found = new Map<string, Prefix>();
   const examples: string[] = [];
   let count = 0;

@@ -41,8 +41,8 @@ const headerLengthMax = 512;
 /** Returns text such as `Firefox, Linux`; empty when nothing is recognised. */
 export function agentName(userAgent: string): string {
   const text = userAgent.slice(0, headerLengthMax);
-  const browser = browsers.find(([mark]) => text.includes(mark))?.[1];
-  const system = systems.find(([mark]) => text.includes(mark))?.[1];
+  const browser = browsers.find(([token]) => text.includes(token))?.[1];
+  const system = systems.find(([token]) => text.includes(token))?.[1];
   return [browser, system].filter((part) => part !== undefined).join(', ');
 }
 

@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { refuseHalfLoaded } from './backup/postgres.ts';
-import { isOtherJournal, readMark, rowOfEvent } from './journal/mark.ts';
 import { readCheckpointSeq } from './journal/projection.ts';
+import { isOtherJournal, readWatermark, rowOfEvent } from './journal/watermark.ts';
 import { leaseKey, scratchKey, text } from './keys.ts';
 import { type OpenStoreOptions, openStore, type StoreOpening } from './lmdb/open.ts';
 import { hadStore, refuseHalfRestored, storePath } from './lmdb/presence.ts';
@@ -215,12 +215,12 @@ async function openOwn(opening: OpenStoreOptions, shared: PostgresStore): Promis
 }
 
 async function isOfOtherJournal(local: Store, shared: PostgresStore): Promise<boolean> {
-  const mark = await readMark(local);
-  if (mark === undefined) return false;
+  const watermark = await readWatermark(local);
+  if (watermark === undefined) return false;
   const session = await shared.session();
   const [row] = await session.query<{ first_seq: string; at: string }>({
     ...rowOfEvent,
-    values: [String(mark.seq)],
+    values: [String(watermark.seq)],
   });
-  return isOtherJournal(mark, row);
+  return isOtherJournal(watermark, row);
 }

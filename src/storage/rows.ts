@@ -2,7 +2,7 @@
  * The layout of the rows of `entries` and `journal`, each with a checksum: LMDB has none, so without
  * it a byte that a disk changed would be served as if somebody had written it.
  *
- * Invariant: a row ends with the CRC-32 of its key and of all bytes before. Its mark stands in the four highest
+ * Invariant: a row ends with the CRC-32 of its key and of all bytes before. Its tag stands in the four highest
  * bits of its time, which no time until the year 2527 uses.
  */
 
@@ -34,7 +34,7 @@ export function isDamage(error: unknown): error is Error {
 }
 
 /** Above the 44 bits of a time in milliseconds. */
-const markUnit = 2 ** 44;
+const tagUnit = 2 ** 44;
 const formatTag = 0b1010;
 const crcBytes = 4;
 
@@ -54,7 +54,7 @@ export interface StoredEntry extends EntryHeader {
 export function encodeEntry(value: Uint8Array, expiresAt: number): Buffer {
   const row = Buffer.allocUnsafe(entryHeaderBytes + value.length + crcBytes);
   row.writeUIntBE(0, 0, 6);
-  row.writeUIntBE(expiresAt + formatTag * markUnit, 6, 6);
+  row.writeUIntBE(expiresAt + formatTag * tagUnit, 6, 6);
   row.set(value, entryHeaderBytes);
   return row;
 }
@@ -66,7 +66,7 @@ export function sealEntry(row: Buffer, key: Uint8Array, version: number): void {
 
 /** Reads the header of a row without checking its checksum, where the value is of no interest. */
 export function readEntryHeader(row: Buffer): EntryHeader {
-  return { version: row.readUIntBE(0, 6), expiresAt: row.readUIntBE(6, 6) % markUnit };
+  return { version: row.readUIntBE(0, 6), expiresAt: row.readUIntBE(6, 6) % tagUnit };
 }
 
 /** @throws DamagedRowError */
@@ -100,7 +100,7 @@ export function encodeEvent(event: NewEvent): Buffer {
 }
 
 export function sealEvent(row: Buffer, seq: number, atMs: number): void {
-  row.writeUIntBE(atMs + formatTag * markUnit, 0, 6);
+  row.writeUIntBE(atMs + formatTag * tagUnit, 0, 6);
   writeCrc(row, journalRowKey(seq));
 }
 
@@ -108,14 +108,14 @@ export function sealEvent(row: Buffer, seq: number, atMs: number): void {
 export function decodeEvent(seq: bigint, row: Buffer): StoreEvent {
   const key = journalRowKey(Number(seq));
   const end = checkedEnd(row, key, 0, 'journal');
-  const event = readEvent(seq, row.readUIntBE(0, 6) % markUnit, row, 0, end);
+  const event = readEvent(seq, row.readUIntBE(0, 6) % tagUnit, row, 0, end);
   if (event === undefined) throw new DamagedRowError('journal', key);
   return event;
 }
 
 /** Reads the event of a row that this process has just sealed: its checksum needs no second look. */
 export function readSealedEvent(seq: bigint, row: Buffer): StoreEvent {
-  return readEvent(seq, row.readUIntBE(0, 6) % markUnit, row, 0, row.length - crcBytes)!;
+  return readEvent(seq, row.readUIntBE(0, 6) % tagUnit, row, 0, row.length - crcBytes)!;
 }
 
 /** The event of these bytes of `from`, whatever time they name; undefined when they are too few. */
@@ -194,11 +194,11 @@ export function crcOf(key: Uint8Array, row: Buffer, end: number): number {
 function checkedEnd(
   row: Buffer,
   key: Uint8Array,
-  markAt: number,
+  tagAt: number,
   table: 'entries' | 'journal',
 ): number {
   const least = table === 'entries' ? entryHeaderBytes : eventHeaderBytes;
-  const found = row.length < least ? -1 : row.readUInt8(markAt) >> 4;
+  const found = row.length < least ? -1 : row.readUInt8(tagAt) >> 4;
   const end = row.length - crcBytes;
   const isWhole =
     found === formatTag && end >= least && row.readUInt32BE(end) === crcOf(key, row, end);

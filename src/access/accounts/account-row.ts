@@ -144,7 +144,7 @@ export function writeAccountRow(out: Writer, account: Account): void {
   out.u32(account.readPerMinute).u32(account.writePerMinute).varint(account.keys.size);
   for (const [id, hash] of account.keys) out.text(id).bytes(hash);
   if (withdrawn.length > 0) out.varint(withdrawn.length);
-  for (const { mark, at } of withdrawn) out.varint(mark).u32(at);
+  for (const { addressHash, at } of withdrawn) out.varint(addressHash).u32(at);
   if (standing.newAddressesToday > 0) out.varint(standing.newAddressesToday);
   if (account.generation !== account.slot) out.varint(account.generation);
   if (hasRecord(standing)) writeRecord(out, standing);
@@ -186,7 +186,7 @@ function readWithdrawn(input: Reader): Withdrawn[] {
   if (count > pointRules.withdrawnMax) input.reject();
   const withdrawn: Withdrawn[] = [];
   for (let i = 0; i < count && !input.failed(); i++) {
-    withdrawn.push({ mark: input.varint(), at: input.u32() });
+    withdrawn.push({ addressHash: input.varint(), at: input.u32() });
   }
   return withdrawn;
 }

@@ -135,12 +135,12 @@ export function createAccounts(options: {
       if (!found.ok) return found;
       const { id, key, version, record } = found.value;
       const changed = { ...record, disabled };
-      const mark = erasureKey(id);
-      if (!disabled && (await store.get(mark)) !== undefined) {
+      const tombstoneKey = erasureKey(id);
+      if (!disabled && (await store.get(tombstoneKey)) !== undefined) {
         return fail('conflict', `${record.email} is being deleted`);
       }
       const done = await write(
-        [{ key, version }, ...(disabled ? [] : [{ key: mark, version: null }])],
+        [{ key, version }, ...(disabled ? [] : [{ key: tombstoneKey, version: null }])],
         [accountRow(id, changed), ...also(id)],
         record.pendingUntil !== 0
           ? []
@@ -318,14 +318,14 @@ export function createDirectory(options: { store: Store; accounts: Pick<Accounts
       if (role === 'operator' && record.pendingUntil !== 0) {
         return fail('conflict', `${record.email} has not verified its mail address yet`);
       }
-      const mark = erasureKey(id);
-      if ((await store.get(mark)) !== undefined) {
+      const tombstoneKey = erasureKey(id);
+      if ((await store.get(tombstoneKey)) !== undefined) {
         return fail('conflict', `${record.email} is being deleted`);
       }
       const others = keepsOne && role === 'member' ? await otherOperator(store, id) : [];
       if (others === undefined) return fail('conflict', `${record.email} is the last operator`);
       const done = await commitOnce(store, {
-        check: [{ key, version: row.version }, { key: mark, version: null }, ...others],
+        check: [{ key, version: row.version }, { key: tombstoneKey, version: null }, ...others],
         ...roleRow(id, role),
       });
       return written(done, { ...(await listed(id, record)), role });

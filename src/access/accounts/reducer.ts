@@ -65,8 +65,8 @@ interface ReportersView {
   budget(slot: number, base: number, at: number): { open: number; limit: number };
   countNewAddress(slot: number, at: number): void;
   penalise(slot: number): void;
-  rememberWithdrawn(slot: number, mark: number, at: number): void;
-  hasWithdrawn(slot: number, mark: () => number, at: number): boolean;
+  rememberWithdrawn(slot: number, addressHash: number, at: number): void;
+  hasWithdrawn(slot: number, addressHash: () => number, at: number): boolean;
 }
 
 const accountsPerPage = 64;
@@ -233,10 +233,11 @@ export function createAccessReducer(options: {
       countNewAddress(bySlot[slot]!.standing, at);
     },
     penalise: (slot) => void change(slot, penalise),
-    rememberWithdrawn: (slot, mark, at) => void change(slot, (s) => rememberWithdrawn(s, mark, at)),
-    hasWithdrawn(slot, mark, at) {
+    rememberWithdrawn: (slot, addressHash, at) =>
+      void change(slot, (s) => rememberWithdrawn(s, addressHash, at)),
+    hasWithdrawn(slot, addressHash, at) {
       const { standing } = bySlot[slot]!;
-      return standing.withdrawn.length > 0 && hasWithdrawn(standing, mark(), at);
+      return standing.withdrawn.length > 0 && hasWithdrawn(standing, addressHash(), at);
     },
   };
 

@@ -97,7 +97,7 @@ export const pointRules = {
 /** A report that was confirmed and then taken back: its address earns nothing again for a year. */
 export interface Withdrawn {
   /** A number made of the address; below 2^48. */
-  readonly mark: number;
+  readonly addressHash: number;
   /** Seconds since 1970. */
   readonly at: number;
 }
@@ -290,16 +290,16 @@ function remembered(standing: Standing, at: number): readonly Withdrawn[] {
  * Remembers a withdrawn report. At the bound the oldest one is forgotten, but the account earns nothing more until
  * enough of them are a year old. So no withdrawn report can earn points a second time.
  */
-export function rememberWithdrawn(standing: Standing, mark: number, at: number): boolean {
-  const kept = remembered(standing, at).filter((one) => one.mark !== mark);
-  const all = [...kept, { mark, at: Math.floor(at / 1_000) }];
+export function rememberWithdrawn(standing: Standing, addressHash: number, at: number): boolean {
+  const kept = remembered(standing, at).filter((one) => one.addressHash !== addressHash);
+  const all = [...kept, { addressHash, at: Math.floor(at / 1_000) }];
   standing.withdrawn = all.slice(-pointRules.withdrawnMax);
   return true;
 }
 
 /** Returns whether a withdrawn report of this address earned before. Only age ends this memory. */
-export function hasWithdrawn(standing: Standing, mark: number, at: number): boolean {
-  return remembered(standing, at).some((one) => one.mark === mark);
+export function hasWithdrawn(standing: Standing, addressHash: number, at: number): boolean {
+  return remembered(standing, at).some((one) => one.addressHash === addressHash);
 }
 
 export function penalise(standing: Standing): boolean {

@@ -37,7 +37,7 @@ export function traceOf(line: string | undefined): string | undefined {
 const keptMax = 64;
 
 /**
- * Bodies of errors as bytes, with the id where their mark stands. A flood of refusals says the same
+ * Bodies of errors as bytes, with the id where their placeholder stands. A flood of refusals says the same
  * again and again: what was made last with each head is kept, so that a refusal costs little more
  * than its sending. Without this, making the bytes of an error page took half of the time of a refusal.
  */

@@ -110,7 +110,7 @@ export class WireReader {
     return ((this.byte() << 24) | (this.byte() << 16) | (this.byte() << 8) | this.byte()) >>> 0;
   }
 
-  /** Four bits and a mark in the first byte from 240 on, then seven each. Inexact from 2^53 on. */
+  /** Four bits and a flag in the first byte from 240 on, then seven each. Inexact from 2^53 on. */
   varint(): number {
     let value = this.byte();
     if (value < 240) return value;

@@ -384,7 +384,7 @@ function history(scene: AddressScene): Html {
           count: one.count,
           countText: format.number(one.count),
         }))}
-        mark={{ at: maliciousScore, label: words.blockFrom(maliciousScore) }}
+        marker={{ at: maliciousScore, label: words.blockFrom(maliciousScore) }}
         summary={words.summary(highest, total, format.number(total))}
         tableLabel={text.ip.historyTable}
         columns={[text.ip.historyDay, text.ip.find.columns.score, text.ip.historyCount]}

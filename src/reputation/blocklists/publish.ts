@@ -124,8 +124,8 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
   const rows = createFeedRows(store, maintenance?.store ?? store, log);
   /** The row of the head that the thread's state agrees with; another node may write the next one. */
   let builtRow: number | undefined;
-  /** The marks of that state's list: bouncers learn by whom an entry is there, also when the thread ended since. */
-  let builtMarks: Uint8Array | undefined;
+  /** The origins of that state's list: bouncers learn by whom an entry is there, also when the thread ended since. */
+  let builtOrigins: Uint8Array | undefined;
   /** The other nodes' work as it was last seen. */
   const others = {
     row: undefined as number | undefined,
@@ -243,8 +243,8 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
       if (isBehind) await rest();
       if (thread === undefined) {
         const { row, restored } = await rows.restore();
-        const marks = row === builtRow ? builtMarks : undefined;
-        thread = options.openThread(restored && { ...restored, marks });
+        const origins = row === builtRow ? builtOrigins : undefined;
+        thread = options.openThread(restored && { ...restored, origins });
         builtRow = row;
       }
       const built = await thread.build(nowMs);
@@ -281,7 +281,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
 
   function serve(built: Built): void {
     const replaced = published?.stats;
-    builtMarks = built.marks;
+    builtOrigins = built.origins;
     published = {
       files: new Map(built.files.map((file) => [file.name, file])),
       changes: built.changes,

@@ -11,7 +11,7 @@ import type { NewestReport } from '../reports/store/report-history.ts';
 
 export interface LatestReport extends NewestReport {
   /** Identifies the report to watchers without revealing its id. */
-  readonly mark: string;
+  readonly cursor: string;
 }
 
 export type LatestReports = ReturnType<typeof openLatestReports>;
@@ -24,7 +24,7 @@ const waitingMax = 100;
 const waitingPerNetworkMax = 6;
 
 interface Waiter {
-  readonly mark: string;
+  readonly cursor: string;
   readonly network: string;
   readonly endMs: number;
   readonly resolve: (news: readonly LatestReport[]) => void;
@@ -48,7 +48,7 @@ export function openLatestReports(options: {
   async function readAnew(): Promise<void> {
     const at = position();
     const found = await newest(latestMax);
-    list = found.map((one) => ({ ...one, mark: markOf(one.report.id) }));
+    list = found.map((one) => ({ ...one, cursor: cursorOf(one.report.id) }));
     readAt = at;
     readMs = nowMs();
   }
@@ -76,25 +76,25 @@ export function openLatestReports(options: {
     // A store that is away for now has no news.
     await read().catch(() => undefined);
     for (const waiter of [...waiting]) {
-      const news = newsIn(list, waiter.mark);
+      const news = newsIn(list, waiter.cursor);
       if (news.length > 0 || nowMs() >= waiter.endMs) end(waiter, news);
     }
   }
 
   /**
-   * Resolves with the reports newer than `mark` as soon as there are some, or with none after a while. For an unknown
-   * mark it resolves with all. Undefined: too many wait.
+   * Resolves with the reports newer than `cursor` as soon as there are some, or with none after a while. For an unknown
+   * cursor it resolves with all. Undefined: too many wait.
    * @param onGone calls its argument when the client has left
    */
   function next(
-    mark: string,
+    cursor: string,
     network: string,
     onGone: (leave: () => void) => void,
   ): Promise<readonly LatestReport[]> | undefined {
     const near = [...waiting].filter((one) => one.network === network).length;
     if (isStopped || waiting.size >= waitingMax || near >= waitingPerNetworkMax) return undefined;
     return new Promise((resolve) => {
-      const waiter = { mark, network, resolve, endMs: nowMs() + waitMs };
+      const waiter = { cursor, network, resolve, endMs: nowMs() + waitMs };
       waiting.add(waiter);
       loop ??= every(pollMs, poll);
       onGone(() => end(waiter, []));
@@ -115,12 +115,12 @@ export function openLatestReports(options: {
   return { read, next, table, stop };
 }
 
-function newsIn(list: readonly LatestReport[], mark: string): readonly LatestReport[] {
-  const known = list.findIndex((one) => one.mark === mark);
+function newsIn(list: readonly LatestReport[], cursor: string): readonly LatestReport[] {
+  const known = list.findIndex((one) => one.cursor === cursor);
   return known < 0 ? list : list.slice(0, known);
 }
 
-function markOf(id: string): string {
+function cursorOf(id: string): string {
   return Buffer.from(sha256(`radar ${id}`))
     .toString('base64url')
     .slice(0, 16);

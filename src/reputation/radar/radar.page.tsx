@@ -129,7 +129,7 @@ interface RadarPageData {
   /** The newest first. */
   readonly latest: readonly WatchedReport[];
   /** Mark of the newest report: the stream goes on after it. */
-  readonly mark: string;
+  readonly cursor: string;
 }
 
 const rowsMax = 6;
@@ -440,7 +440,10 @@ export function radarPage(frame: PageFrame, data: RadarPageData): string {
         <div class="wrap stack">
           <header class="radar-head">
             <h1>{words.title}</h1>
-            <p class="card-aside radar-live" data-radar-events={`${eventsPath}?after=${data.mark}`}>
+            <p
+              class="card-aside radar-live"
+              data-radar-events={`${eventsPath}?after=${data.cursor}`}
+            >
               <span class="radar-light">{words.live}</span>{' '}
               <span data-live="updated">{words.updated(moment(data.now))}</span>{' '}
               <Link href={`/radar?period=${data.period}`}>

@@ -52,13 +52,13 @@ import {
 
 // GET /radar/events: the latest reports as server-sent events. An answer waits for news, sends them
 // and ends, and after fifteen seconds of silence it ends with a comment; the browser asks again a
-// second later with the mark of what it knows. So an answer is small and whole: a slow reader holds
+// second later with the cursor of what it knows. So an answer is small and whole: a slow reader holds
 // nothing up, any front end passes it on, and a stop waits for none.
 
 const againMs = 1_000;
 /** `Retry-After` of a client that comes when too many watch. */
 const tryLaterSeconds = 30;
-const markCharsMax = 64;
+const cursorCharsMax = 64;
 
 /** Returns a report as the stream shows it, without its reporter. */
 function shownReport(
@@ -83,7 +83,7 @@ async function eventStreamReply(
   show: (report: LatestReport) => WatchedReport,
 ): Promise<Reply> {
   const known = firstHeader(context.request, 'last-event-id') ?? query.get('after') ?? '';
-  const waiting = latest.next(known.slice(0, markCharsMax), context.visitor.network, (leave) =>
+  const waiting = latest.next(known.slice(0, cursorCharsMax), context.visitor.network, (leave) =>
     caller.onGone(leave),
   );
   const type: Header = ['Content-Type', 'text/event-stream; charset=utf-8'];
@@ -95,10 +95,10 @@ async function eventStreamReply(
     };
   }
   const news = await waiting;
-  // The oldest first: the last mark that is read is the newest.
+  // The oldest first: the last cursor that is read is the newest.
   const events = [...news].reverse().map((report) => {
     const data = JSON.stringify(show(report));
-    return `id: ${report.mark}\nevent: report\ndata: ${data}\n\n`;
+    return `id: ${report.cursor}\nevent: report\ndata: ${data}\n\n`;
   });
   return {
     status: 200,
@@ -216,7 +216,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
         map,
         period,
         lists: loadedLists(options.sources),
-        mark: newest[0]?.mark ?? '',
+        cursor: newest[0]?.cursor ?? '',
         latest: newest.map(shown),
         numbers: radarNumbers(frame, { ...options, now, ofIpv4: drawn?.counts.total }),
         series: reports.series(period, now),

@@ -76,7 +76,7 @@ export const acceptRemovalOf = operation({
   lines: (done) => [`retracted ${counted(done.removed, 'report')} of ${done.address}`],
 });
 
-/** Leaves out the mark of the network. */
+/** Leaves out the tag of the network. */
 function asked({ reason, at, fromAddress, signedIn }: Removal) {
   return { reason, at, fromAddress, signedIn };
 }
@@ -160,7 +160,7 @@ export const listAnonymousReports = operation({
     ),
 });
 
-/** Leaves out the mark of the network. */
+/** Leaves out the tag of the network. */
 function fieldsOf({ at, categories, comment }: AnonymousReport) {
   return { at: String(at), categories: categoriesOf(categories).join(), comment };
 }

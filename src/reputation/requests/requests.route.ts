@@ -277,7 +277,7 @@ export interface RequestNeeds {
 interface RequestPageOptions extends RequestNeeds {
   readonly removals: Removals;
   readonly anonymousReports: AnonymousReports;
-  /** Returns the mark of a client's network (queue.ts). */
+  /** Returns the tag of a client's network (queue.ts). */
   readonly networkTag: (clientIp: string) => Uint8Array;
 }
 

@@ -130,7 +130,7 @@ export function createReportReducer(options: {
     }
     const now = halfLivesAt(at);
     const isFirst = countIn(c.detail[node]!) === 0;
-    if (isFirst && reporters.hasWithdrawn(slot, () => markOf(prefix), at)) {
+    if (isFirst && reporters.hasWithdrawn(slot, () => addressHashOf(prefix), at)) {
       c.detail[node]! |= reportDetail.confirmed;
     }
     const held = isFirst ? 0 : communityEvidence(c.strength[node]!, now);
@@ -271,7 +271,7 @@ export function createReportReducer(options: {
     const z = c.detail[node]!;
     const isLast = countIn(z) <= reports;
     if ((z & reportDetail.confirmed) !== 0 && isLast)
-      reporters.rememberWithdrawn(slot, markOf(prefix), at);
+      reporters.rememberWithdrawn(slot, addressHashOf(prefix), at);
     confirmation.retract(node, at);
     if ((z & reportDetail.charged) !== 0 && !isPaid) {
       reporters.refund(slot, chargedPart(c.vote[node]!, at), at);
@@ -366,7 +366,7 @@ export function shrinkOf(reports: number, left: number): number {
  * Returns a number below 2^48 for a prefix. Two prefixes with one number are unlikely, and cost a
  * few points at most.
  */
-function markOf({ family, words, length }: ExactPrefix): number {
+function addressHashOf({ family, words, length }: ExactPrefix): number {
   const hash = createHash('sha256').update(addressBytes(family, words));
   return hash.update(Uint8Array.of(length)).digest().readUIntBE(0, 6);
 }

@@ -66,9 +66,9 @@ export interface Reporters {
   countNewAddress(slot: number, at: number): void;
   penalise(slot: number): void;
   /** Records that a withdrawn report had earned points, see `hasWithdrawn`. */
-  rememberWithdrawn(slot: number, mark: number, at: number): void;
-  /** Returns true when the account's withdrawn report of the entry with this mark had earned points. */
-  hasWithdrawn(slot: number, mark: () => number, at: number): boolean;
+  rememberWithdrawn(slot: number, addressHash: number, at: number): void;
+  /** Returns true when the account's withdrawn report of the entry with this hash had earned points. */
+  hasWithdrawn(slot: number, addressHash: () => number, at: number): boolean;
 }
 
 /** Votes that an account may have open while none of its votes was confirmed. */

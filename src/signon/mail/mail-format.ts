@@ -146,16 +146,16 @@ function envelopeOf(
 /** Returns the mail as nodemailer takes it, as text and as HTML: its reader chooses which one is shown. */
 export function messageOf(mail: Mail, from: string, sender: MailSender) {
   const { logo } = sender;
-  const mark = { filename: 'mark.png', cid: logoId, contentType: 'image/png' };
+  const attachment = { filename: 'mark.png', cid: logoId, contentType: 'image/png' };
   return {
     ...envelopeOf(mail, from, sender),
     html: htmlOf(mail, sender),
-    attachments: logo === undefined ? [] : [{ ...mark, content: Buffer.from(logo) }],
+    attachments: logo === undefined ? [] : [{ ...attachment, content: Buffer.from(logo) }],
   };
 }
 
 function htmlOf(mail: Mail, { name, contact, logo, accent }: MailSender): string {
-  const mark =
+  const logoImage =
     logo === undefined
       ? ''
       : `<img src="cid:${logoId}" alt="" height="32" style="vertical-align:middle"> `;
@@ -168,7 +168,7 @@ function htmlOf(mail: Mail, { name, contact, logo, accent }: MailSender): string
 .sheet{background:#131d27!important;border-color:#263441!important}.note,.foot{color:#a3b2be!important}}</style></head>
 <body style="margin:0;padding:24px 12px;background:#f2f4f3;color:#13202d;font:16px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif">
 <div class="sheet" style="max-width:560px;margin:0 auto;padding:24px;border:1px solid #d3dad9;border-radius:10px;background:#ffffff">
-<p style="margin-top:0;font-weight:600">${mark}${escaped(name)}</p>
+<p style="margin-top:0;font-weight:600">${logoImage}${escaped(name)}</p>
 <h1 style="font-size:20px;line-height:1.3">${escaped(mail.subject)}</h1>
 ${blocksOf(mail.text)
   .map((block) => drawBlock(block, mail, accent))

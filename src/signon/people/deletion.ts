@@ -130,7 +130,7 @@ export function createDeletion(options: {
   }
 
   /** Returns accounts whose deletion is not over, in order of their ids, after this one. */
-  async function marked(after: string | undefined, limit: number): Promise<string[]> {
+  async function unfinished(after: string | undefined, limit: number): Promise<string[]> {
     const from = after === undefined ? undefined : erasureKey(after);
     for await (const page of pagesUnder(store, erasurePrefix(), { after: from, limit })) {
       const open = page.filter(({ value }) => readTombstone(value)?.state !== 'over');
@@ -241,7 +241,7 @@ export function createDeletion(options: {
 
   return {
     begin,
-    marked,
+    unfinished,
     erase,
     sendNotice,
     /** Does all three, for a caller who waits for the end. */
@@ -308,7 +308,7 @@ const tombstonesPerPage = 100;
 const sendingMax = 64;
 
 export function createErasures(options: {
-  deletion: Pick<Deletion, 'begin' | 'marked' | 'erase' | 'sendNotice'>;
+  deletion: Pick<Deletion, 'begin' | 'unfinished' | 'erase' | 'sendNotice'>;
   log: Log;
   /** Chooses the one of several servers that erases, also what the others marked; absent: this one. */
   maintenance?: Pick<Maintenance, 'isMine' | 'isShared'>;
@@ -377,7 +377,7 @@ export function createErasures(options: {
 
   async function erasePending(): Promise<void> {
     for (let after: string | undefined; !closing; ) {
-      const ids = await deletion.marked(after, tombstonesPerPage);
+      const ids = await deletion.unfinished(after, tombstonesPerPage);
       if (ids.length === 0) return;
       for (const id of ids) {
         if (!closing && isMine() && !sending.has(id)) await erase(id);

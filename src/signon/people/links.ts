@@ -251,7 +251,13 @@ const onwardShape = /^[\x21-\x7e]{0,4096}$/;
 export function newLinkData(accountId: string, visitor: Visitor, asked: AskedLink): string {
   const { chosen, worksFrom } = asked;
   if (!onwardShape.test(chosen.onward)) throw new TypeError('not a query');
-  return linkText({ chosen, browser: markOf(accountId, visitor), tries: 0, worksFrom, endsAt: 0 });
+  return linkText({
+    chosen,
+    browser: browserTagOf(accountId, visitor),
+    tries: 0,
+    worksFrom,
+    endsAt: 0,
+  });
 }
 
 /** Returns the data of a link for a new password, which is chosen when the link is opened. */
@@ -296,7 +302,7 @@ export function isChosenByLink({ passwordHash, passkey }: Chosen): boolean {
 
 export function isOwnBrowser(link: FoundLink, visitor: Visitor): boolean {
   const { browser } = readLinkData(link);
-  const given = markOf(link.account, visitor);
+  const given = browserTagOf(link.account, visitor);
   return browser !== '' && equalBytes(Buffer.from(browser), Buffer.from(given));
 }
 
@@ -305,7 +311,7 @@ export function onwardFor(link: FoundLink, visitor: Visitor): string {
   return isOwnBrowser(link, visitor) ? readLinkData(link).chosen.onward : '';
 }
 
-function markOf(accountId: string, { browserId }: Visitor): string {
+function browserTagOf(accountId: string, { browserId }: Visitor): string {
   if (browserId === undefined) return '';
   return Buffer.from(browserHash(accountId, browserId)).toString('base64url');
 }

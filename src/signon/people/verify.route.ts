@@ -233,7 +233,7 @@ export function verifyRoutes(
   const { pageBuilder, signon, onwards, callers, clock } = options;
 
   /** Returns a tag that is valid in this browser: a session may begin or end with what was done. */
-  function markOf(context: RequestContext, name: string): string {
+  function doneTagOf(context: RequestContext, name: string): string {
     return doneTag(context.browserId, name, clock.now());
   }
 
@@ -317,7 +317,7 @@ export function verifyRoutes(
         context,
         onwardHref('/signin', onward, {
           hint: done.value.email,
-          done: markOf(context, 'verified'),
+          done: doneTagOf(context, 'verified'),
         }),
         known,
       );
@@ -341,7 +341,7 @@ export function verifyRoutes(
       const from = done.ok && done.value ? termsQuery(done.value).from : undefined;
       return pageBuilder.go(
         context,
-        onwardHref('/verify', held, { done: markOf(context, 'sent'), from }),
+        onwardHref('/verify', held, { done: doneTagOf(context, 'sent'), from }),
       );
     }),
   ];

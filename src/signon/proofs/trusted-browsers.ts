@@ -109,12 +109,12 @@ export function createTrustedBrowsers(options: {
       visitor: Visitor,
     ) {
       if (!(await isOffered(accountId))) return undefined;
-      const mark = browserHash(accountId, browser);
+      const browserDigest = browserHash(accountId, browser);
       const present = await trustsOf(store, accountId);
       // A browser is in the list once, and those that ended make room.
       const over = present.filter(
         ({ trust }) =>
-          equalBytes(trust.browser, mark) ||
+          equalBytes(trust.browser, browserDigest) ||
           !isTrustValid(trust, { epoch, factors } as Credentials),
       );
       const kept = present.filter((one) => !over.includes(one));
@@ -124,7 +124,7 @@ export function createTrustedBrowsers(options: {
       const [id, secret] = [randomToken(random, idBytes), randomToken(random, secretBytes)];
       const row = rowOf(accountId, id, {
         secretHash: sha256(secret),
-        browser: mark,
+        browser: browserDigest,
         epoch,
         factors,
         since: clock.now(),

@@ -146,7 +146,7 @@ export interface Session {
   /** A second factor is demanded and was not shown: nothing else is allowed, once a review is done. */
   readonly factorDue: 'missing' | 'weak' | undefined;
   /** The SHA-256 of the cookie's secret, which differs once the session is renewed. */
-  readonly mark: Uint8Array;
+  readonly secretHash: Uint8Array;
   /** The value of the hidden field of forms; it follows from the cookie and changes with it. */
   readonly csrf: string;
 }
@@ -326,7 +326,7 @@ export function createSessions(options: {
       operator: role === 'operator',
       reviewing: person.credentials.reviewSince !== 0,
       factorDue: await factorDueOf(record, role === 'operator'),
-      mark: record.secretHash,
+      secretHash: record.secretHash,
       csrf: csrfOf(secret),
     };
   }
@@ -334,7 +334,7 @@ export function createSessions(options: {
   /** Returns the row of a session whose cookie is still the one that the request came with. */
   async function findCurrent(session: Session) {
     const found = await load(session.id);
-    return found && equalBytes(found.record.secretHash, session.mark) ? found : undefined;
+    return found && equalBytes(found.record.secretHash, session.secretHash) ? found : undefined;
   }
 
   /**

@@ -244,7 +244,7 @@ export function createSignIn(options: SignInOptions) {
   ): Promise<Result<SignedIn>> {
     const given = visitor.browser !== undefined && hashOfToken(visitor.browser) !== undefined;
     const browser = given ? visitor.browser! : newToken(random).text;
-    const mark = browserHash(proven.id, browser);
+    const browserDigest = browserHash(proven.id, browser);
     async function attempt(): Promise<Change<SignedIn>> {
       const person = await people.byId(proven.id);
       if (!person || person.account.disabled || !sameProof(person, proven)) {
@@ -262,7 +262,7 @@ export function createSignIn(options: SignInOptions) {
         : nothing;
       const opened = await sessions.open({
         person,
-        credentials: withBrowser({ ...person.credentials, ...change }, mark),
+        credentials: withBrowser({ ...person.credentials, ...change }, browserDigest),
         method,
         visitor,
         // The mailbox opens the account, and nothing that asks for a proof of identity.
@@ -282,7 +282,7 @@ export function createSignIn(options: SignInOptions) {
       if (!opened.ok) return opened;
       attempts.forgive(person.account.email);
       note(person, 'signed_in', visitor);
-      if (isVerified(person) && !knowsBrowser(person, mark)) {
+      if (isVerified(person) && !knowsBrowser(person, browserDigest)) {
         options.mailer.post(
           person.account.email,
           person.credentials.language,

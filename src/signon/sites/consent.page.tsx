@@ -240,7 +240,7 @@ function scopeItem(
               <dt>{label}</dt>
               <dd class={value === undefined ? 'is-empty' : undefined}>
                 {value ?? text.empty}
-                {unseenMark(asked, field, text)}
+                {unseenTag(asked, field, text)}
               </dd>
             </div>
           ))}
@@ -251,7 +251,7 @@ function scopeItem(
 }
 
 /** The tag of a value that the person has not agreed to. */
-function unseenMark({ unseen }: AskedScope, name: string, text: ConsentCatalogue): Html {
+function unseenTag({ unseen }: AskedScope, name: string, text: ConsentCatalogue): Html {
   const found = unseen.find(({ field }) => field === name);
   if (found === undefined) return null;
   return (
@@ -508,18 +508,18 @@ function HostName({
   readonly host: string;
   readonly registrable: string;
 }): Html {
-  const mark = host.lastIndexOf(registrable);
-  if (mark < 0) {
+  const at = host.lastIndexOf(registrable);
+  if (at < 0) {
     return (
       <span class="host mono" dir="ltr">
         {host}
       </span>
     );
   }
-  const end = mark + registrable.length;
+  const end = at + registrable.length;
   return (
     <span class="host mono" dir="ltr">
-      {host.slice(0, mark)}
+      {host.slice(0, at)}
       <strong>{registrable}</strong>
       {host.slice(end)}
     </span>

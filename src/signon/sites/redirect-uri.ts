@@ -135,7 +135,7 @@ export function answerAddress(
 ): string {
   const added = answer.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
   const { href } = redirect;
-  const mark = href.indexOf('?');
-  if (mark === -1) return `${href}?${added}`;
-  return mark === href.length - 1 || href.endsWith('&') ? href + added : `${href}&${added}`;
+  const queryAt = href.indexOf('?');
+  if (queryAt === -1) return `${href}?${added}`;
+  return queryAt === href.length - 1 || href.endsWith('&') ? href + added : `${href}&${added}`;
 }

@@ -85,10 +85,10 @@ export function decodeErased(text: string, path: string, seal: ErasedSeal | unde
 }
 
 function isSealed(text: string, key: Uint8Array): boolean {
-  const mark = sealLine.exec(text);
-  if (mark === null) return false;
-  const given = Buffer.from(mark[1]!, 'base64url');
-  const right = macOf(text.slice(0, mark.index + 1), key);
+  const found = sealLine.exec(text);
+  if (found === null) return false;
+  const given = Buffer.from(found[1]!, 'base64url');
+  const right = macOf(text.slice(0, found.index + 1), key);
   return given.length === right.length && timingSafeEqual(given, right);
 }
 

@@ -1,7 +1,7 @@
 /**
  * The folder of backups is made once, marked, and then known to the data directory.
  *
- * Invariant: a known folder without its mark is not made again. Most likely its disk is not mounted, and backups
+ * Invariant: a known folder without its marker is not made again. Most likely its disk is not mounted, and backups
  * would fill the disk of the store.
  */
 
@@ -12,7 +12,7 @@ import { replaceFile } from '../files.ts';
 
 /** In the folder. */
 export const folderMarker = '.portcullis-backups';
-const markText = 'Backups of Portcullis are kept here. Without this file none is written.\n';
+const markerText = 'Backups of Portcullis are kept here. Without this file none is written.\n';
 /** In the data directory: a line for each folder that was marked. */
 export const knownFolders = 'backup-folders';
 
@@ -25,12 +25,12 @@ export interface BackupFolder {
 
 /** Makes and marks it at the first time. @throws OperatorError when it vanished or can't be made */
 export async function claimFolder({ folder, dataDir }: BackupFolder): Promise<void> {
-  const mark = join(folder, folderMarker);
+  const marker = join(folder, folderMarker);
   try {
-    if (await isThere(mark)) return await remember({ folder, dataDir });
+    if (await isThere(marker)) return await remember({ folder, dataDir });
     if (await isVanished({ folder, dataDir })) throw vanished({ folder, dataDir });
     await makeFolders(folder);
-    await replaceFile(mark, `${mark}.part`, markText);
+    await replaceFile(marker, `${marker}.part`, markerText);
     await remember({ folder, dataDir });
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
@@ -39,7 +39,7 @@ export async function claimFolder({ folder, dataDir }: BackupFolder): Promise<vo
   }
 }
 
-/** Returns true if this folder was used before and its mark is missing now: a disk that is not mounted. */
+/** Returns true if this folder was used before and its marker is missing now: a disk that is not mounted. */
 export async function isVanished({ folder, dataDir }: BackupFolder): Promise<boolean> {
   const known = await knownIn(dataDir);
   return known.includes(folder) && !(await isThere(join(folder, folderMarker)));

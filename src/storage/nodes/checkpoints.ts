@@ -11,8 +11,8 @@ import { randomUUID } from 'node:crypto';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { hourMs } from '../../core/time.ts';
-import { journalMarkKey } from '../journal/mark.ts';
 import { checkpointRowKey, readCheckpointSeq } from '../journal/projection.ts';
+import { watermarkKey } from '../journal/watermark.ts';
 import { projectionPagePrefix, readProjectionPageKey, storedKey } from '../keys.ts';
 import { LeaseLostError } from '../maintenance.ts';
 import { byteaArray, type PostgresSession } from '../postgres/connection.ts';
@@ -161,8 +161,8 @@ async function save(
     const valid = page.filter(({ key }) => readProjectionPageKey(key).seq <= seq);
     if (valid.length > 0) await add(valid);
   }
-  const mark = await local.get(journalMarkKey);
-  if (mark !== undefined) await add([{ key: journalMarkKey, value: mark.value }]);
+  const watermark = await local.get(watermarkKey);
+  if (watermark !== undefined) await add([{ key: watermarkKey, value: watermark.value }]);
   await add([{ key: checkpointRowKey, value: record.value }]);
   await fenced(
     session,
@@ -204,7 +204,7 @@ export async function copyCheckpointIfBehind(
 
 /** @returns false when it was replaced meanwhile */
 async function copy(session: PostgresSession, local: Store, { id, rows }: Saved): Promise<boolean> {
-  await write(local, { del: [checkpointRowKey, journalMarkKey] });
+  await write(local, { del: [checkpointRowKey, watermarkKey] });
   for (;;) {
     const page = await local.scan(projectionPagePrefix(), { limit: storeLimits.scanLimitMax });
     if (page.length === 0) break;

@@ -1,7 +1,7 @@
 /** Reads of the PostgreSQL store. What is asked for in one turn of the event loop is one query. */
 
 import type { Clock } from '../../core/clock.ts';
-import { isOtherJournal, type MarkRow, rowOfEvent } from '../journal/mark.ts';
+import { type EventRow, isOtherJournal, rowOfEvent } from '../journal/watermark.ts';
 import { journalRowKey, type Key, prefixEnd, storedKey } from '../keys.ts';
 import { DamagedRowError, missingEvent, readEvent } from '../rows.ts';
 import {
@@ -273,10 +273,10 @@ export function createReads(connection: Connection, clock: Clock) {
     return headOf(row!);
   }
 
-  async function rowOf(seq: bigint, at: number | undefined): Promise<MarkRow | undefined> {
+  async function rowOf(seq: bigint, at: number | undefined): Promise<EventRow | undefined> {
     if (at === undefined) return undefined;
     const [row] = await ask((session) =>
-      session.query<MarkRow>({ ...rowOfEvent, values: [String(seq)] }),
+      session.query<EventRow>({ ...rowOfEvent, values: [String(seq)] }),
     );
     return row;
   }
@@ -286,7 +286,7 @@ export function createReads(connection: Connection, clock: Clock) {
     head: JournalHead,
     afterSeq: bigint,
     afterAt: number | undefined,
-    known: MarkRow | undefined,
+    known: EventRow | undefined,
   ): void {
     epoch ??= head.epoch;
     if (head.epoch !== epoch || head.lastSeq < afterSeq) {
@@ -363,7 +363,7 @@ export function createReads(connection: Connection, clock: Clock) {
     /** Returns when an event came, or undefined when the journal does not hold it. */
     async timeOf(seq: bigint): Promise<number | undefined> {
       const [row] = await ask((session) =>
-        session.query<MarkRow>({ ...rowOfEvent, values: [String(seq)] }),
+        session.query<EventRow>({ ...rowOfEvent, values: [String(seq)] }),
       );
       return row === undefined || BigInt(row.first_seq) > seq ? undefined : Number(row.at);
     },

@@ -13,7 +13,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
-import type { JournalMark } from '../journal/mark.ts';
+import type { JournalWatermark } from '../journal/watermark.ts';
 import type { StoreEvent } from '../store.ts';
 import { type Connection, hostsText } from './connection.ts';
 import type { JournalHead, JournalPage, Reads } from './reads.ts';
@@ -30,14 +30,14 @@ const answerMsMax = 2_000;
 const pollMs = 150;
 /** A replica that was left is tried again so often. */
 const retryMsDefault = 5_000;
-/** Events that the primary shows within this time share one mark, as old as the first. */
-const markMs = 10;
-const marksMax = 1_000;
+/** Events that the primary shows within this time share one watermark, as old as the first. */
+const watermarkMs = 10;
+const watermarksMax = 1_000;
 
 /** A process that serves shows these two in /metrics. */
 export type ReplicaState = Pick<ReturnType<typeof createReplicaReads>, 'lagEvents' | 'isRead'>;
 
-interface ShownMark extends JournalMark {
+interface ShownWatermark extends JournalWatermark {
   /** By the monotonic clock, when the primary reported it. */
   readonly sinceMs: number;
 }
@@ -56,9 +56,9 @@ export function createReplicaReads(options: {
   let isRead = false;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
-  /** The marks of the primary that are not read yet, the newest last. */
-  let marks: ShownMark[] = [];
-  let newest: JournalMark = { seq: -1n, at: 0 };
+  /** The watermarks of the primary that are not read yet, the newest last. */
+  let watermarks: ShownWatermark[] = [];
+  let newest: JournalWatermark = { seq: -1n, at: 0 };
   /** The last event that the replica showed. */
   let seenSeq = 0n;
   let epoch: string | undefined;
@@ -68,27 +68,28 @@ export function createReplicaReads(options: {
   let isReported = false;
 
   /** Notes an event that the primary has. */
-  function shown(mark: JournalMark): void {
-    if (mark.seq <= newest.seq) return;
-    newest = mark;
+  function shown(watermark: JournalWatermark): void {
+    if (watermark.seq <= newest.seq) return;
+    newest = watermark;
     if (!isRead) return;
     const nowMs = clock.monotonicMs();
-    const last = marks.at(-1);
-    const isSameMoment = last !== undefined && last.seq > seenSeq && nowMs - last.sinceMs < markMs;
+    const last = watermarks.at(-1);
+    const isSameMoment =
+      last !== undefined && last.seq > seenSeq && nowMs - last.sinceMs < watermarkMs;
     const sinceMs = isSameMoment ? last.sinceMs : nowMs;
-    if (isSameMoment || marks.length >= marksMax) marks.pop();
-    marks.push({ seq: mark.seq, at: mark.at, sinceMs });
+    if (isSameMoment || watermarks.length >= watermarksMax) watermarks.pop();
+    watermarks.push({ seq: watermark.seq, at: watermark.at, sinceMs });
   }
 
   /** @param before the newest event when the primary was asked: one that has less now is another primary */
-  function shownHead(head: JournalHead, before: JournalMark): void {
+  function shownHead(head: JournalHead, before: JournalWatermark): void {
     epoch = head.epoch;
-    const mark = { seq: head.lastSeq, at: head.lastAt };
-    if (mark.seq < before.seq) {
-      newest = mark;
-      marks = [];
+    const watermark = { seq: head.lastSeq, at: head.lastAt };
+    if (watermark.seq < before.seq) {
+      newest = watermark;
+      watermarks = [];
     }
-    shown(mark);
+    shown(watermark);
   }
 
   async function readPrimary(
@@ -107,7 +108,7 @@ export function createReplicaReads(options: {
   /** Leaves the replica for the primary, and tries it again later. */
   function leave(reason: string): void {
     isRead = false;
-    marks = [];
+    watermarks = [];
     if (!isReported && !isStopped) {
       log.warn({ reason: `${host}: ${reason}` }, 'replica: the journal is read from the primary');
     }
@@ -136,12 +137,12 @@ export function createReplicaReads(options: {
     if (reason !== undefined) return leave(reason);
     isRead = true;
     isReported = false;
-    marks = [{ seq: newest.seq, at: newest.at, sinceMs: clock.monotonicMs() }];
+    watermarks = [{ seq: newest.seq, at: newest.at, sinceMs: clock.monotonicMs() }];
     log.info({ host }, 'replica: the journal is read from it');
   }
 
   /** Returns why the replica is not read, or undefined when it shows what the primary has. */
-  async function reasonAgainst(wanted: JournalMark): Promise<string | undefined> {
+  async function reasonAgainst(wanted: JournalWatermark): Promise<string | undefined> {
     const { head, isStandby } = await inTime(replica.rawPage(wanted.seq, 1), answerMsMax);
     if (!isStandby) return notStandby();
     if (head.epoch !== epoch) return otherJournal;
@@ -183,7 +184,7 @@ export function createReplicaReads(options: {
 
   /** Returns when the oldest event that the replica did not show is late. */
   function missingMs(): number | undefined {
-    const missing = marks.find(({ seq }) => seq > seenSeq);
+    const missing = watermarks.find(({ seq }) => seq > seenSeq);
     return missing && missing.sinceMs + lagMsMax;
   }
 
@@ -202,10 +203,12 @@ export function createReplicaReads(options: {
   ): Promise<StoreEvent[] | undefined> {
     const last = events.at(-1);
     if (last === undefined) return [];
-    const mark = [...marks, newest].findLast(({ seq }) => seq > afterSeq && seq <= last.seq);
-    if (mark !== undefined) {
-      const cut = events.filter(({ seq }) => seq <= mark.seq);
-      return isOf(mark, cut.at(-1)) ? cut : undefined;
+    const watermark = [...watermarks, newest].findLast(
+      ({ seq }) => seq > afterSeq && seq <= last.seq,
+    );
+    if (watermark !== undefined) {
+      const cut = events.filter(({ seq }) => seq <= watermark.seq);
+      return isOf(watermark, cut.at(-1)) ? cut : undefined;
     }
     // All that it holds lies before what the primary reported last.
     return (await primary.timeOf(last.seq)) === last.at ? [...events] : undefined;
@@ -227,7 +230,7 @@ export function createReplicaReads(options: {
         polledMs = startMs;
       }
       if (newest.seq <= afterSeq) return [];
-      marks = marks.filter(({ seq }) => seq > afterSeq);
+      watermarks = watermarks.filter(({ seq }) => seq > afterSeq);
       try {
         const events = await readReplica(afterSeq, limit);
         if (events !== undefined) return events;
@@ -255,7 +258,7 @@ export function createReplicaReads(options: {
 
 const otherJournal = 'its journal is another one than that of the primary';
 
-const isOf = ({ seq, at }: JournalMark, event: StoreEvent | undefined) =>
+const isOf = ({ seq, at }: JournalWatermark, event: StoreEvent | undefined) =>
   event !== undefined && event.seq === seq && event.at === at;
 
 /** @throws when there is no answer in time; a later answer is ignored */

@@ -14,7 +14,7 @@ import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import { applyCommit, type PreparedCommit } from '../apply-commit.ts';
 import { createGroupCommit, type GroupCommit, type Job, type Transactor } from '../group-commit.ts';
-import type { JournalMark } from '../journal/mark.ts';
+import type { JournalWatermark } from '../journal/watermark.ts';
 import { eventIdRowKey, type Key } from '../keys.ts';
 import { encodeEvent } from '../rows.ts';
 import {
@@ -104,10 +104,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     channel: hintChannel,
     onWritable,
     onNotification(payload) {
-      const { node: sender, mark } = readHint(payload);
+      const { node: sender, watermark } = readHint(payload);
       if (sender === node) return;
-      if (mark === undefined) replica?.expect();
-      else replica?.shown(mark);
+      if (watermark === undefined) replica?.expect();
+      else replica?.shown(watermark);
       hint();
     },
   });
@@ -118,7 +118,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     log,
     node,
     isGivenUp: () => isGivenUp,
-    onAppended: (mark) => replica?.shown(mark),
+    onAppended: (watermark) => replica?.shown(watermark),
   });
   const queue = createGroupCommit(transactor, { clock, log, probeMs, stallMs });
   const reads = createReads(reader, clock);
@@ -365,10 +365,13 @@ const headLock = 7706;
 const hintChannel = 'portcullis';
 
 /** Returns whose commit a hint reports and, except from older programs, the last event of it. */
-export function readHint(payload: string): { node: string; mark: JournalMark | undefined } {
+export function readHint(payload: string): {
+  node: string;
+  watermark: JournalWatermark | undefined;
+} {
   const [node = '', seq, at] = payload.split(' ');
-  const mark = seq === undefined ? undefined : { seq: BigInt(seq), at: Number(at) };
-  return { node, mark };
+  const watermark = seq === undefined ? undefined : { seq: BigInt(seq), at: Number(at) };
+  return { node, watermark };
 }
 
 /** Writes as little as there is: its commit is on all disks that count, and with it what came before. */
@@ -407,7 +410,7 @@ function createPostgresTransactor(options: {
   /** A commit whose outcome is unknown is settled no more. */
   isGivenUp: () => boolean;
   /** Called with the last event of a transaction once it is committed. */
-  onAppended: (mark: JournalMark) => void;
+  onAppended: (watermark: JournalWatermark) => void;
 }): PostgresTransactor {
   const { connection, clock, log, node, isGivenUp, onAppended } = options;
   let nextVersion = 0;

@@ -119,7 +119,7 @@ interface TimelineOptions {
   /** Oldest first. */
   readonly days: readonly TimelineDay[];
   /** A score with a line of its own. */
-  readonly mark: { readonly at: number; readonly label: string };
+  readonly marker: { readonly at: number; readonly label: string };
   readonly summary: string;
   readonly tableLabel: string;
   readonly columns: readonly [string, string, string];
@@ -130,7 +130,7 @@ const timeline = { left: 34, right: 610, top: 18, bottom: 190, bars: 66 } as con
 const fullBarMin = 10;
 
 /** One picture of the score as steps, and of the counts of each day as bars. */
-export function Timeline({ days, mark, summary, tableLabel, columns }: TimelineOptions): Html {
+export function Timeline({ days, marker, summary, tableLabel, columns }: TimelineOptions): Html {
   const { left, right, top, bottom, bars } = timeline;
   const pitch = (right - left) / days.length;
   const yOf = (score: number) => Math.round(bottom - (score / 100) * (bottom - top));
@@ -177,9 +177,9 @@ export function Timeline({ days, mark, summary, tableLabel, columns }: TimelineO
             )
           );
         })}
-        <path class="timeline-mark" d={`M${left} ${yOf(mark.at)}H${right}`} />
-        <text class="timeline-mark-text" x={left + 4} y={yOf(mark.at) - 6}>
-          {mark.label}
+        <path class="timeline-mark" d={`M${left} ${yOf(marker.at)}H${right}`} />
+        <text class="timeline-mark-text" x={left + 4} y={yOf(marker.at) - 6}>
+          {marker.label}
         </text>
         {from >= 0 && <path class="timeline-score" d={steps} />}
         {busiest >= 0 && (

@@ -27,7 +27,7 @@ function builtAt(version: number): Built {
     step: undefined,
     dropped: [],
     base: Uint8Array.of(3, 0),
-    marks: Uint8Array.of(version % 256),
+    origins: Uint8Array.of(version % 256),
     stats,
   };
 }
@@ -56,7 +56,7 @@ function world(t: TestContext, intervalMs = 60_000, isAsked = true) {
     log: memoryLog().log,
     openThread: (restored) => ({
       opened: ++threads.opened,
-      given: given.push(restored?.marks),
+      given: given.push(restored?.origins),
       async build(nowMs) {
         builds.push(clock.monotonicMs());
         if (state.failing) throw new Error('told to fail');

@@ -63,7 +63,7 @@ it('a deletion of 8,000 reports outlives a kill, and the mail goes out', async (
     await server.kill();
     assert.equal((await people.signon.people.byId(id))?.account.disabled, true);
     assert.ok((await commentsOf(people, id)) > 0, 'killed before its end');
-    assert.deepEqual(await people.signon.deletion.marked(undefined, 10), [id]);
+    assert.deepEqual(await people.signon.deletion.unfinished(undefined, 10), [id]);
     assert.equal(letters(smtp), 0);
   }
   const { dataDir } = server;

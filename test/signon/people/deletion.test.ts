@@ -183,14 +183,14 @@ it('cut short after any of its commits, it is finished by the next start', async
     const person = await bench.signon.people.byId(id);
     assert.equal(person?.account.disabled, allowed > 0, 'closed from the first commit on');
     const { deletion } = openWhole(bench, bench.store);
-    assert.deepEqual(await deletion.marked(undefined, 10), allowed > 0 ? [id] : []);
+    assert.deepEqual(await deletion.unfinished(undefined, 10), allowed > 0 ? [id] : []);
     const { log } = bench;
     const erasures = createErasures({ deletion, log });
     if (allowed === 0) value(await erasures.begin(id));
     else erasures.resume();
     await erasures.idle();
     assert.equal(await bench.signon.people.byEmail(email), undefined);
-    assert.deepEqual(await deletion.marked(undefined, 10), []);
+    assert.deepEqual(await deletion.unfinished(undefined, 10), []);
     await erasures.close();
     bench.clock.advance(3_600_000 * 2);
   }

@@ -36,11 +36,11 @@ it('the first commit is waited for, the rest follows, and a mail in their langua
   value(await erasures.begin(accountId));
   assert.equal((await people.byId(accountId))?.account.disabled, true);
   assert.equal(await bench.signon.sessions.find(token), undefined);
-  assert.deepEqual(await deletion.marked(undefined, 10), [accountId]);
+  assert.deepEqual(await deletion.unfinished(undefined, 10), [accountId]);
   value(await erasures.begin(accountId));
   await erasures.idle();
   assert.equal(await people.byEmail(email), undefined);
-  assert.deepEqual(await deletion.marked(undefined, 10), []);
+  assert.deepEqual(await deletion.unfinished(undefined, 10), []);
   const told = bench.mails.filter(({ subject }) => subject === 'Votre compte a été supprimé');
   assert.equal(told.length, 1);
   assert.equal(told[0]!.to, email);
@@ -98,7 +98,7 @@ it('with the mail server down the address is free at once, and the mail waits al
   while (mailbox.tries === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   assert.equal(await signon.people.byEmail(email), undefined);
   assert.equal(await signon.people.byId(id), undefined);
-  assert.deepEqual(await signon.deletion.marked(undefined, 10), [id]);
+  assert.deepEqual(await signon.deletion.unfinished(undefined, 10), [id]);
   const row = await store.get(erasureKey(id));
   assert.ok(Buffer.from(row!.value).includes(email));
   assert.equal(row!.value.length, email.length + 3, 'nothing but the address and the language');
@@ -110,7 +110,7 @@ it('with the mail server down the address is free at once, and the mail waits al
   other.erasures.resume();
   await other.erasures.idle();
   assert.equal(bench.farewells(), 1, 'the next start sends it');
-  assert.deepEqual(await other.deletion.marked(undefined, 10), []);
+  assert.deepEqual(await other.deletion.unfinished(undefined, 10), []);
   const over = await store.get(erasureKey(id));
   assert.equal(
     Buffer.from(over!.value).toString('latin1'),
@@ -144,7 +144,7 @@ it('a mail that is given up leaves the store, and so does one that nobody sent f
   assert.equal(await holders(), 1);
   clock.advance(24 * 3_600_000);
   assert.equal(await holders(), 0);
-  assert.deepEqual(await deletion.marked(undefined, 10), []);
+  assert.deepEqual(await deletion.unfinished(undefined, 10), []);
   await bench.close();
 });
 
@@ -181,11 +181,11 @@ it('mails that wait beyond the bound keep no account from its end', async () => 
     return (await Promise.all(all)).filter((person) => person !== undefined).length;
   };
   await within(async () => (await left()) === 0, 'all addresses are free');
-  assert.equal((await deletion.marked(undefined, 100)).length, many);
+  assert.equal((await deletion.unfinished(undefined, 100)).length, many);
   const done = erasures.idle();
   const letting = setInterval(() => release.splice(0).forEach((resolve) => void resolve()), 5);
   await done;
-  await within(async () => (await deletion.marked(undefined, 100)).length === 0, 'all told');
+  await within(async () => (await deletion.unfinished(undefined, 100)).length === 0, 'all told');
   clearInterval(letting);
   assert.equal(most, 64);
   await erasures.close();
@@ -215,9 +215,9 @@ it('one account that can’t be erased now does not keep the others; it is tried
   for (const id of ids) value(await deletion.begin(id));
   erasures.resume();
   await erasures.idle();
-  assert.deepEqual(await deletion.marked(undefined, 10), [ids[0]]);
+  assert.deepEqual(await deletion.unfinished(undefined, 10), [ids[0]]);
   broken = false;
-  while ((await deletion.marked(undefined, 10)).length > 0) {
+  while ((await deletion.unfinished(undefined, 10)).length > 0) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   await erasures.idle();
@@ -318,7 +318,7 @@ it('20,000 reports and 2,000 consents go in slices, and a stop in the middle los
   const left = await comments();
   assert.ok(left > 0 && left < manyReports, `${left} left`);
   assert.equal((await createConsents(tools).list(id)).length, 0);
-  assert.deepEqual(await deletion.marked(undefined, 10), [id]);
+  assert.deepEqual(await deletion.unfinished(undefined, 10), [id]);
   const second = createErasures({ deletion, log });
   second.resume();
   await second.idle();

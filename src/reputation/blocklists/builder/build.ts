@@ -70,13 +70,13 @@ import {
   copyRow,
   filterRows,
   flagsOf,
-  marksOf,
+  originsOf,
   ROW,
   type Rows,
   rowCount,
   rowFlags,
   scoreOf,
-  setMarks,
+  setOrigins,
   splitFamilies,
 } from './rows.ts';
 
@@ -109,8 +109,8 @@ export interface Built {
   readonly dropped: readonly number[];
   /** The list as of `head.baseVersion`, when it must be stored: its lines as text, compressed. */
   readonly base: Uint8Array | undefined;
-  /** The marks of the list, as `marksOf` gives them. */
-  readonly marks: Uint8Array;
+  /** The origins of the list, as `originsOf` gives them. */
+  readonly origins: Uint8Array;
   readonly stats: BuildStats;
 }
 
@@ -135,8 +135,8 @@ export interface StoredBuild {
 export interface Restored extends StoredBuild {
   /** In parts, as it is stored. */
   readonly base: readonly Uint8Array[];
-  /** The marks of the list, when this process made it; they are not stored. */
-  readonly marks?: Uint8Array | undefined;
+  /** The origins of the list, when this process made it; they are not stored. */
+  readonly origins?: Uint8Array | undefined;
 }
 
 interface FeedBuilderOptions {
@@ -240,7 +240,7 @@ export function createFeedBuilder(options: FeedBuilderOptions) {
     list = lists.block;
     pieces = used;
     files = new Map(made.map((file) => [file.name, file]));
-    return { files: made, marks: marksOf(lists.block), stats: statsOf(lists, made) };
+    return { files: made, origins: originsOf(lists.block), stats: statsOf(lists, made) };
   }
 
   return { build, adopt };
@@ -268,7 +268,7 @@ function restore(from: Restored | undefined): { history: History; list: Rows } |
     text.toString('latin1'),
     history.steps.filter((step) => step.version > history.baseVersion),
   );
-  if (list !== undefined && from.marks !== undefined) setMarks(list, from.marks);
+  if (list !== undefined && from.origins !== undefined) setOrigins(list, from.origins);
   return list && { history, list };
 }
 

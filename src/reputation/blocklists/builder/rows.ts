@@ -73,21 +73,21 @@ export function turnOf(rows: Rows, at: number): number {
  * Returns who makes each row malicious, and its turn, in a byte each: what a list that is made of its lines anew does
  * not know. In shared memory, so that it is not copied from thread to thread.
  */
-export function marksOf(rows: Rows): Uint8Array {
-  const marks = new Uint8Array(new SharedArrayBuffer(rowCount(rows)));
-  for (let i = 0; i < marks.length; i++) {
-    marks[i] = (flagsOf(rows, i * ROW) & byWhom) | (turnOf(rows, i * ROW) & turnMask);
+export function originsOf(rows: Rows): Uint8Array {
+  const origins = new Uint8Array(new SharedArrayBuffer(rowCount(rows)));
+  for (let i = 0; i < origins.length; i++) {
+    origins[i] = (flagsOf(rows, i * ROW) & byWhom) | (turnOf(rows, i * ROW) & turnMask);
   }
-  return marks;
+  return origins;
 }
 
-/** Writes the marks of the same rows into them; of others it writes nothing. */
-export function setMarks(rows: Rows, marks: Uint8Array): void {
-  if (marks.length !== rowCount(rows)) return;
-  for (const [i, mark] of marks.entries()) {
+/** Writes the origins of the same rows into them; of others it writes nothing. */
+export function setOrigins(rows: Rows, origins: Uint8Array): void {
+  if (origins.length !== rowCount(rows)) return;
+  for (const [i, origin] of origins.entries()) {
     const at = i * ROW;
-    const flags = (flagsOf(rows, at) & ~byWhom) | (mark & byWhom);
-    rows[at + INFO] = packInfo(lengthOf(rows, at), scoreOf(rows, at), flags, mark & turnMask);
+    const flags = (flagsOf(rows, at) & ~byWhom) | (origin & byWhom);
+    rows[at + INFO] = packInfo(lengthOf(rows, at), scoreOf(rows, at), flags, origin & turnMask);
   }
 }
 

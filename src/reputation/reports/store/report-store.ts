@@ -439,7 +439,7 @@ function guardsOf(owner: object, options: Parameters<typeof createReportStore>[0
  * older versions are empty.
  */
 function createGuardRows(clock: Clock, random: Random) {
-  const ownMark = Buffer.from(random.bytes(8)).readBigUInt64BE();
+  const ownTag = Buffer.from(random.bytes(8)).readBigUInt64BE();
   const monotonicMs = () => BigInt(Math.floor(clock.monotonicMs()));
   return {
     /** Returns value and expiry of a row that is written now. */
@@ -447,15 +447,15 @@ function createGuardRows(clock: Clock, random: Random) {
       const now = clock.now();
       const value = createWriter(24)
         .u64(BigInt(Math.floor(now)))
-        .u64(ownMark)
+        .u64(ownTag)
         .u64(monotonicMs());
       return { value: value.finish(), expiresAt: now + reportGuardMs };
     },
     /** Returns true for a row that is still there though its time is over. */
     isOver(value: Uint8Array): boolean {
-      const made = decode(value, (r) => ({ at: r.u64(), mark: r.u64(), monotonicMs: r.u64() }));
+      const made = decode(value, (r) => ({ at: r.u64(), tag: r.u64(), monotonicMs: r.u64() }));
       if (made === undefined) return false;
-      if (made.mark === ownMark) return monotonicMs() - made.monotonicMs >= BigInt(reportGuardMs);
+      if (made.tag === ownTag) return monotonicMs() - made.monotonicMs >= BigInt(reportGuardMs);
       // Another process wrote it, in the future: when its time is over is unknown, so nobody waits
       // for it.
       return made.at > BigInt(Math.floor(clock.now()));

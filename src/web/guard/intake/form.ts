@@ -146,14 +146,14 @@ function readJson(body: Uint8Array): Result<JsonObject> {
   const json = parseJsonObject(isDamaged ? Buffer.from(repairUtf8(body)) : body);
   if (!json.ok) return fail('invalid_parameter', json.detail, 'body');
   const others = Object.entries(json.value).filter(([name]) => !repaired.includes(name));
-  if (isDamaged && JSON.stringify(others).includes(mark)) {
+  if (isDamaged && JSON.stringify(others).includes(replacement)) {
     return fail('invalid_parameter', 'The JSON is not valid UTF-8.', 'body');
   }
   return json;
 }
 
 /** Replaces bytes that are not UTF-8. */
-const mark = '\ufffd';
+const replacement = '\ufffd';
 
 async function readMultipart(body: Uint8Array, contentType: string): Promise<Values> {
   // Checked here: the parser puts a replacement character for bad bytes, and reports nothing.
@@ -166,7 +166,8 @@ async function readMultipart(body: Uint8Array, contentType: string): Promise<Val
     const before = values.get(name);
     const text = repairUtf8(data);
     const isSound =
-      repaired.includes(name) || !(text.includes('\0') || (isDamaged && text.includes(mark)));
+      repaired.includes(name) ||
+      !(text.includes('\0') || (isDamaged && text.includes(replacement)));
     const isRepeated = before !== undefined && !lists.includes(name);
     if (!isSound || isRepeated) {
       const detail = `The ${name.slice(0, 60)} parameter is invalid or given twice.`;

@@ -53,9 +53,9 @@ export function withUnsaved(
     .flatMap((name) => form!.all(name).map((value) => [name, value] as const));
   const text = JSON.stringify({ action, fields, isQuiet });
   const kept = fields.length > 0 ? keep(text) : undefined;
-  const mark = page.indexOf('?');
-  const path = mark < 0 ? page : page.slice(0, mark);
-  const rest = (mark < 0 ? '' : page.slice(mark + 1))
+  const queryAt = page.indexOf('?');
+  const path = queryAt < 0 ? page : page.slice(0, queryAt);
+  const rest = (queryAt < 0 ? '' : page.slice(queryAt + 1))
     .split('&')
     .filter((pair) => pair !== '' && !pair.startsWith(`${unsavedName}=`));
   if (kept !== undefined || !isQuiet) rest.push(`${unsavedName}=${kept ?? nothing}`);
@@ -91,7 +91,7 @@ export function refillForm(markup: string, { action, fields }: Unsaved): string 
       const name = attribute(input, 'name') ?? '';
       const value = attribute(input, 'value') ?? '';
       if (attribute(input, 'type') !== 'hidden' || neverKept.test(name)) return false;
-      if (hasMark(input, 'data-of-page')) return false;
+      if (hasAttribute(input, 'data-of-page')) return false;
       return !sealed.test(value) && !valuesOf(name).includes(value);
     });
     return isOfOther ? form : filled(form, valuesOf);
@@ -127,7 +127,7 @@ function filled(form: string, valuesOf: (name: string) => readonly string[]): st
       const type = attribute(input, 'type') ?? 'text';
       const isOwn = ['hidden', 'password', 'file', 'submit'].includes(type);
       // A field that is disabled was not sent.
-      if (neverKept.test(name) || isOwn || hasMark(input, 'disabled')) return input;
+      if (neverKept.test(name) || isOwn || hasAttribute(input, 'disabled')) return input;
       const values = valuesOf(name);
       if (type === 'checkbox' || type === 'radio') {
         const bare = input.replace(/ checked(="[^"]*")?(?=[\s/>])/, '');
@@ -226,7 +226,7 @@ const entities: Readonly<Record<string, string>> = {
   '#39': "'",
 };
 
-function hasMark(tag: string, name: string): boolean {
+function hasAttribute(tag: string, name: string): boolean {
   return new RegExp(` ${name}(?=[\\s=/>])`).test(tag);
 }
 

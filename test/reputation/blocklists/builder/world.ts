@@ -116,5 +116,5 @@ export function storedOf(...builds: readonly Built[]): Restored {
 /** The same for the next thread of the process that made them. */
 export const leftBy = (...builds: readonly Built[]): Restored => ({
   ...storedOf(...builds),
-  marks: builds.at(-1)!.marks,
+  origins: builds.at(-1)!.origins,
 });

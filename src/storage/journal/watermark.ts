@@ -10,34 +10,36 @@ import { createWriter, decode } from '../codec.ts';
 import { checkpointKey } from '../keys.ts';
 import type { SetRow, Store } from '../store.ts';
 
-export interface JournalMark {
+export interface JournalWatermark {
   readonly seq: bigint;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
 /** Stored along with the checkpoint that it belongs to. */
-export const journalMarkKey = checkpointKey('journal');
+export const watermarkKey = checkpointKey('journal');
 
-/** The journal position of a memory; `at` is undefined if no mark was saved for that event. */
-type JournalPosition = Pick<JournalMark, 'seq'> & Partial<JournalMark>;
+/** The journal position of a memory; `at` is undefined if none was saved for that event. */
+type JournalPosition = Pick<JournalWatermark, 'seq'> & Partial<JournalWatermark>;
 
-export function markRows({ seq, at }: JournalPosition): SetRow[] {
+export function watermarkRows({ seq, at }: JournalPosition): SetRow[] {
   if (at === undefined) return [];
-  return [{ key: journalMarkKey, value: createWriter().u64(seq).u64(BigInt(at)).finish() }];
+  return [{ key: watermarkKey, value: createWriter().u64(seq).u64(BigInt(at)).finish() }];
 }
 
 /** @param seq of the last checkpoint */
-export async function markedPosition(
+export async function savedPosition(
   store: Pick<Store, 'get'>,
   seq: bigint,
 ): Promise<JournalPosition> {
-  const mark = await readMark(store);
-  return mark?.seq === seq ? mark : { seq };
+  const watermark = await readWatermark(store);
+  return watermark?.seq === seq ? watermark : { seq };
 }
 
-export async function readMark(store: Pick<Store, 'get'>): Promise<JournalMark | undefined> {
-  const row = await store.get(journalMarkKey);
+export async function readWatermark(
+  store: Pick<Store, 'get'>,
+): Promise<JournalWatermark | undefined> {
+  const row = await store.get(watermarkKey);
   return row && decode(row.value, (input) => ({ seq: input.u64(), at: Number(input.u64()) }));
 }
 
@@ -47,11 +49,11 @@ export const rowOfEvent = {
   text: 'select first_seq, at from journal where last_seq >= $1 order by last_seq limit 1',
 };
 
-export interface MarkRow {
+export interface EventRow {
   readonly first_seq: string;
   readonly at: string;
 }
 
-export function isOtherJournal({ seq, at }: JournalMark, row: MarkRow | undefined): boolean {
+export function isOtherJournal({ seq, at }: JournalWatermark, row: EventRow | undefined): boolean {
   return row !== undefined && BigInt(row.first_seq) <= seq && Number(row.at) !== at;
 }
