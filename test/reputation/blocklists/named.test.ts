@@ -1,6 +1,7 @@
 /** Named feeds: which entries each choice takes, how they are written, and what making them is bounded by. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { manualClock } from '../../../src/core/clock.ts';
@@ -358,6 +359,9 @@ describe('the form for', () => {
       rows.map(([, , score]) => Number(score)),
       [80, 90, 100, 100, 95],
     );
+    // Its rules know <, > and = alone.
+    const rule = /iprep:src,portcullis-NAME,>,(\d+)/.exec(readFileSync('docs/FEEDS.md', 'utf8'))!;
+    assert.equal(Number(rule[1]), feedOf().minimumScore - 1, 'the sample takes the whole feed');
   });
 
   it('Zeek has a head of fields, tabs between them and none empty', async () => {
