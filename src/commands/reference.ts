@@ -25,7 +25,7 @@ const settingsHead = `# Settings
 
 Made from the program (\`portcullis reference settings\`). Settings come from the environment, or from a file named by
 \`portcullis --settings <file> …\`; what the environment has goes first. They are checked at the start: a bad one stops it
-with one line that names it. An empty value counts as absent. Of a name that is one of these but for
+with one line that names it. An empty value counts as absent. In a file, a value with \`#\` or quotes stands in quotes. Of a name that is one of these but for
 a slip the log and \`portcullis doctor\` tell.
 
 A \`HOST\` that other machines reach wants https in \`BASE_URL\` and \`SECURE_URL\`, and \`SMTP_URL\`; \`serve --insecure\` starts

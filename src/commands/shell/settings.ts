@@ -40,7 +40,30 @@ export function readSettingsFile(path: string): void {
     const line = JSON.stringify(wrong.trim().split('\n')[0]!.slice(0, 60));
     throw new OperatorError(`--settings ${path} has a line that is no NAME=value: ${line}`);
   }
+  const cut = found.find(([name, value]) => isCut(text, name, value ?? ''))?.[0];
+  if (cut !== undefined) {
+    throw new OperatorError(
+      `--settings ${path} says more of ${cut} than would be read: put the whole value in quotes`,
+    );
+  }
   for (const [name, value] of found) env[name] ??= value;
+}
+
+/**
+ * Returns whether the last line of a setting goes on behind its value: the library ends one at a `#` without a space
+ * before it, and at the second quote. A password would lose its end in silence.
+ */
+function isCut(text: string, name: string, value: string): boolean {
+  const line = new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=(.*)$`, 'gm');
+  const [, all = ''] = [...text.matchAll(line)].at(-1) ?? [];
+  const written = all.trimStart();
+  const [quote = ''] = /^["'`]/.exec(written) ?? [];
+  if (quote !== '' && written.startsWith(`${quote}${value}${quote}`)) {
+    return !/^\s*(?:#|$)/.test(written.slice(value.length + 2));
+  }
+  // One with line breaks or escapes has another text here.
+  if (!written.startsWith(value)) return false;
+  return !/^\s*$|^\s+#/.test(all.slice(value === '' ? 0 : all.indexOf(value) + value.length));
 }
 
 /** A pipe is taken too; what never ends is not. */

@@ -135,6 +135,9 @@ for (const [name, content, words] of [
   ['a line that is no setting', 'HOST 0.0.0.0\nDATA_DIR=x\n', /no NAME=value: "HOST 0\.0\.0\.0"/],
   ['a last line that is no setting', 'HOST=127.0.0.1\nPORT: 0\n', /no NAME=value: "PORT: 0"/],
   ['a value without a name', 'HOST=a\n=1\nPORT=0\n', /no NAME=value: "=1"/],
+  ['a # inside a value', 'METRICS_TOKEN=abc#def\n', /more of METRICS_TOKEN than would be read/],
+  ['a value that begins with #', 'PORT=0\nexport METRICS_TOKEN =#def', /more of METRICS_TOKEN/],
+  ['text behind a quote', `SITE_NAME='Bridge' of Ada\n`, /more of SITE_NAME/],
   ['bytes that are no text', Buffer.from([0x41, 0x3d, 0xff, 0xfe]), /can't be read: .*not valid/],
   ['more than anybody sets', `A=${'x'.repeat(1_000_001)}`, /it has more than 1000000 bytes/],
 ] as const) {
@@ -144,6 +147,20 @@ for (const [name, content, words] of [
     assertRefused(await runCli(['--settings', file, 'key', 'list'], {}), words);
   });
 }
+
+test('comments, quotes and several lines in a file of settings are read', async () => {
+  const file = `${directory.path}/right.env`;
+  const lines = [
+    ...['METRICS_TOKEN=abc#def', 'METRICS_TOKEN=abcdefghijklmnop # of Prometheus', `SITE_NAME='Ada # 1'# hers`],
+    ...['SITE_CONTACT=   # nobody', 'MAIL_FROM="a@b.example"', 'KNOWN_GOOD="', 'HOST=x#y', '"'],
+  ];
+  writeFileSync(file, lines.join('\r\n'));
+  const done = await runCli(['--settings', file, 'key', 'list'], {
+    DATA_DIR: `${directory.path}/right`,
+    KNOWN_GOOD: '192.0.2.1',
+  });
+  assert.doesNotMatch(done.stderr, /--settings|setting /);
+});
 
 test('a place where nobody can make a directory is refused', async () => {
   const env = { DATA_DIR: '/proc/none/data', PORT: '0' };
