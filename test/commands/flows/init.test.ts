@@ -151,8 +151,12 @@ for (const [name, content, words] of [
 test('comments, quotes and several lines in a file of settings are read', async () => {
   const file = `${directory.path}/right.env`;
   const lines = [
-    ...['METRICS_TOKEN=abc#def', 'METRICS_TOKEN=abcdefghijklmnop # of Prometheus', `SITE_NAME='Ada # 1'# hers`],
-    ...['SITE_CONTACT=   # nobody', 'MAIL_FROM="a@b.example"', 'KNOWN_GOOD="', 'HOST=x#y', '"'],
+    'METRICS_TOKEN=abc#def',
+    'METRICS_TOKEN=abcdefghijklmnop # of Prometheus',
+    `SITE_NAME='Ada # 1'# hers`,
+    'SITE_CONTACT=   # nobody',
+    'MAIL_FROM="a@b.example"',
+    ...['KNOWN_GOOD="', 'HOST=x#y', '"'],
   ];
   writeFileSync(file, lines.join('\r\n'));
   const done = await runCli(['--settings', file, 'key', 'list'], {
