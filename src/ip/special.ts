@@ -153,6 +153,17 @@ export function isPublic(family: IpFamily, words: Uint32Array): boolean {
   return specialUse(family, words)?.globallyReachable ?? true;
 }
 
+/** Returns true when a registry row that is not reachable holds all of the network. */
+export function isSpecialUse(prefix: Prefix): boolean {
+  const { entries } = prefix.family === 4 ? table4 : table6;
+  return entries.some(
+    ({ prefix: row, use }) =>
+      row.length <= prefix.length &&
+      !use.globallyReachable &&
+      contains(row, prefix.family, prefix.words),
+  );
+}
+
 /** True when a registry row that is neither reachable nor an example lies within the network. */
 export function containsSpecialUse(prefix: Prefix): boolean {
   const { entries } = prefix.family === 4 ? table4 : table6;

@@ -20,6 +20,7 @@ import { parseIp } from '../../ip/address.ts';
 import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { readPrefix } from '../../ip/operator-prefix.ts';
 import { contains, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
+import { isSpecialUse } from '../../ip/special.ts';
 import { typedAddress } from '../../ip/typed-address.ts';
 import { commitOnce, retryOnConflict, written } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
@@ -39,7 +40,7 @@ import {
   type Store,
 } from '../../storage/store.ts';
 import { ensureCapacity } from '../lists/capacity.ts';
-import { createRowSink } from '../lists/import/rows.ts';
+import { createRowSink, isPrefixTooWide, tooWide } from '../lists/import/rows.ts';
 import { findList, loadList } from '../lists/load-list.ts';
 import { listOfGroup } from '../lists/sources.ts';
 import { categoryMax } from '../reports/categories.ts';
@@ -355,6 +356,15 @@ function rangeFault(text: string, { category }: ManualEntryTerms): Result<never>
   return fail('invalid_prefix', 'The range is not public, or holds addresses that are not.');
 }
 
+/** A typing slip must not take a part of the Internet out of all feeds. A network of one's own may be as wide as fc00::/7. */
+function widthFault(text: string): Result<never> | undefined {
+  const read = readNamed(text);
+  if (!read.ok) return read;
+  const { prefix } = read.value;
+  if (prefix === undefined || !isPrefixTooWide(prefix) || isSpecialUse(prefix)) return undefined;
+  return fail('invalid_prefix', `The range ${tooWide}.`);
+}
+
 function termsFault(terms: ManualEntryTerms, now: number): Result<never> | undefined {
   const { score, category, endsAt } = terms;
   if (!Number.isInteger(score) || score < 1 || score > 100) {
@@ -407,7 +417,8 @@ export function createAllowlist(parts: RangeParts & { readonly rulesMax?: number
     prefix: string,
     reason: string,
   ): Promise<Result<AllowRule & { readonly former: AllowRow | undefined }>> {
-    return remarkFault(reason) ?? (await table.put(prefix, { addedAt: clock.now(), reason }));
+    const fault = widthFault(prefix) ?? remarkFault(reason);
+    return fault ?? (await table.put(prefix, { addedAt: clock.now(), reason }));
   }
 
   const { list, has, groups } = table;

@@ -126,6 +126,27 @@ it('an entry that makes no sense is refused in words, and nothing is written', a
   assert.deepEqual(await server.cliJson('entry', 'list'), []);
 });
 
+it('the allowlist takes no part of the Internet by a slip, but whole private networks', async () => {
+  await using server = await startTestServer({ threads: 1, demo: false });
+  for (const wide of [
+    '0.0.0.0/0',
+    '::/0',
+    '8.0.0.0/7',
+    '2000::/3',
+    '2a00::/12',
+    '::/1',
+    '0.0.0.0/1',
+  ]) {
+    const { code, stderr } = await server.cli('allow', 'add', wide);
+    assert.deepEqual([code, /covers too much/.test(stderr)], [1, true], `${wide}: ${stderr}`);
+  }
+  assert.deepEqual(await server.cliJson('allow', 'list'), []);
+  const taken = ['10.0.0.0/8', '44.0.0.0/8', '224.0.0.0/4', '2a00::/16', 'fc00::/7', 'fe80::/10'];
+  for (const prefix of taken) await server.cliJson('allow', 'add', prefix);
+  const rules: { prefix: string }[] = await server.cliJson('allow', 'list');
+  assert.deepEqual(rules.map(({ prefix }) => prefix).sort(), taken.sort());
+});
+
 it('the page of the blocklists says that they are empty and where sources are chosen, until something is on them', async () => {
   await using server = await startTestServer({ threads: 1, demo: false });
   const page = async (language = 'en') =>

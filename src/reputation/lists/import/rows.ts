@@ -228,7 +228,8 @@ function maskFaultOf({ detail = '' }: Failure): string {
   return detail.replace(/^The /, 'the ').replace(/\.$/, '');
 }
 
-const tooWide = `covers too much (IPv4 shorter than /${prefixLengthMin[4]} or IPv6 shorter than /${prefixLengthMin[6]})`;
+/** The reason to refuse such a prefix, behind its name. */
+export const tooWide = `covers too much (IPv4 shorter than /${prefixLengthMin[4]} or IPv6 shorter than /${prefixLengthMin[6]})`;
 
 function emptyBatch(): FullBatch {
   return {
