@@ -27,14 +27,13 @@ export function workWith(keys: WorkKeys) {
 
 /** Makes a solution that a client at this address can bring to a form of the server's own. */
 export async function solutionFor(keys: WorkKeys, clientIp: string): Promise<Solution> {
-  const { client, network } = networksOf(clientIp);
   const made = await workWith(keys).make({
     site: '',
     origin: '',
     action: '',
     score: 0,
     triesMax: 1,
-    network: { narrow: client, wide: network },
+    network: networksOf(clientIp),
   });
   if (!made.ok) throw new Error(made.error);
   return solve(made.value);

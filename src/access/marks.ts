@@ -17,7 +17,7 @@ import { every } from '../core/every.ts';
 import { MaxByCountSet } from '../core/fair-share.ts';
 import type { Log } from '../core/log.ts';
 import { hourMs } from '../core/time.ts';
-import { networkOf } from '../ip/networks.ts';
+import { neighbourhoodOf } from '../ip/networks.ts';
 import { type Key, sightingKey } from '../storage/keys.ts';
 import type { Store } from '../storage/store.ts';
 
@@ -98,7 +98,7 @@ export interface MarkMemory {
 
 export interface Spotted {
   readonly sighting: Uint8Array;
-  /** The sender's, as `networkOf` in ip/networks.ts names it; empty for a sender without an address. */
+  /** The sender's, as `neighbourhoodOf` in ip/networks.ts names it; empty for a sender without an address. */
   readonly network: string;
   /** Why the request got no answer, in a word, and what it is about, such as `stranger 192.0.2.1`; or as `isAnswered` has it. */
   readonly note: string;
@@ -215,7 +215,7 @@ export function createMarkNoter(memory: MarkMemory, clock: Clock): NoteMark {
     const own = isMark(text) ? marks.sightingOf(text) : undefined;
     if (own === undefined) return;
     const sighting = isAnswered(note) ? own : refusedSighting(own);
-    const network = family === 0 ? '' : networkOf(family, words);
+    const network = family === 0 ? '' : neighbourhoodOf(family, words);
     if (!board.put({ sighting, network, note })) return;
     last = message;
     againAtMs = nowMs + againMs;

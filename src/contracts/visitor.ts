@@ -4,9 +4,9 @@ import type { Language } from '../core/language.ts';
 
 /** Coarse facts, as the request states them, that help an owner to recognise a session; nothing identifies a device. */
 export interface Visitor {
-  /** The client's network, see `networksOf` in ip/networks.ts: IPv4 or an IPv6 /64. */
-  readonly network: string;
-  /** The client's IPv4 /24 or IPv6 /48, see there. */
+  /** The name of the client, see `networksOf` in ip/networks.ts: IPv4 or an IPv6 /64. */
+  readonly client: string;
+  /** The name of the IPv4 /24 or IPv6 /48 around it, see there. */
   readonly neighbourhood?: string | undefined;
   /** The country of the client's address, `ZZ` when unknown. */
   readonly country: string;

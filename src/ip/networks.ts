@@ -11,9 +11,10 @@ import { parseIp } from './address.ts';
 import { embeddedIpv4 } from './embedded-ipv4.ts';
 
 export interface Networks {
+  /** An IPv4 address or an IPv6 /64. */
   readonly client: string;
-  /** The wider one; never the same text as a `client`. */
-  readonly network: string;
+  /** The IPv4 /24 or IPv6 /48 around it; never the same text as a `client`. */
+  readonly neighbourhood: string;
 }
 
 const words = new Uint32Array(4);
@@ -21,8 +22,8 @@ const words = new Uint32Array(4);
 /** `clientIp` in canonical text; what is no address stands for itself. */
 export function networksOf(clientIp: string): Networks {
   const family = parseIp(clientIp, words);
-  if (family === 0) return { client: clientIp, network: clientIp };
-  return { client: clientOf(family, words), network: networkOf(family, words) };
+  if (family === 0) return { client: clientIp, neighbourhood: clientIp };
+  return { client: clientOf(family, words), neighbourhood: neighbourhoodOf(family, words) };
 }
 
 /** `family` and `words` as `parseIp` gives them: IPv4 in the first word, IPv6 in four. */
@@ -32,7 +33,7 @@ export function clientOf(family: 4 | 6, words: Uint32Array): string {
 }
 
 /** The wider network as `networksOf` names it, at most 15 characters. */
-export function networkOf(family: 4 | 6, words: Uint32Array): string {
+export function neighbourhoodOf(family: 4 | 6, words: Uint32Array): string {
   const quad = quadOf(family, words);
   if (quad >= 0) return `${(quad >>> 8).toString(36)}/24`;
   return `${words[0]!.toString(36)}:${(words[1]! >>> 16).toString(36)}/48`;

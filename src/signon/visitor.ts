@@ -8,7 +8,7 @@ import { sha256 } from '../core/crypto.ts';
 
 /** The visitor of an act of the operator has neither a browser nor a country. */
 export const operatorsClient: Visitor = {
-  network: '',
+  client: '',
   country: 'ZZ',
   userAgent: '',
   language: 'en',

@@ -134,7 +134,8 @@ it('who lacks the key, sends a question again, later, for another node or too lo
   const token = one!.all.issue({ longWord: false });
   await one!.all.image(token, visitor);
   const answer = one!.made.at(-1)!;
-  const { network, longWord } = visitor;
+  const { longWord } = visitor;
+  const network = { narrow: visitor.network.client, wide: visitor.network.neighbourhood };
   let nonces = 0;
   const question = (changes: object) => {
     nonces += 1;
@@ -159,7 +160,7 @@ it('who lacks the key, sends a question again, later, for another node or too lo
   assert.equal(await signed(picture), 200);
   assert.equal(await signed(picture), 403, 'the same once more');
   assert.equal(
-    await one!.all.verify(token, answer, network),
+    await one!.all.verify(token, answer, visitor.network),
     'normal',
     'none of them was an attempt',
   );

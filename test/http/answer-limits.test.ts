@@ -137,6 +137,6 @@ for (const method of ['GET', 'HEAD', 'POST']) {
 
 test('with no bounds nobody is held', async () => {
   const limits = createAnswerLimits(undefined, manualClock(0));
-  const networks = { client: 'a', network: 'b' };
+  const networks = { client: 'a', neighbourhood: 'b' };
   for (let i = 0; i < 20_000; i++) assert.equal(limits.refusalOf(networks, undefined), undefined);
 });

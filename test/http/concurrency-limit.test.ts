@@ -8,7 +8,7 @@ import { networksOf } from '../../src/ip/networks.ts';
 test('a client is an IPv4 address or a /64, its network a /24 or a /48', () => {
   const same = (a: string, b: string) => ({
     client: networksOf(a).client === networksOf(b).client,
-    network: networksOf(a).network === networksOf(b).network,
+    network: networksOf(a).neighbourhood === networksOf(b).neighbourhood,
   });
   assert.deepEqual(same('192.0.2.1', '192.0.2.1'), { client: true, network: true });
   assert.deepEqual(same('192.0.2.1', '192.0.2.200'), { client: false, network: true });

@@ -26,7 +26,7 @@ export const cheapArgon2 = { memoryKiB: 64, passes: 1, lanes: 1 };
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
 export const visitor: Visitor = {
-  network: 'n1',
+  client: 'n1',
   country: 'FR',
   userAgent: firefox,
   browserId: 'the browser of registration',

@@ -30,7 +30,7 @@ it('an address registered with two instances at once is one account, a link veri
     [signon, other].flatMap(({ registration }) =>
       emails.map((email) =>
         // Each from a network of its own: one may have few hashes wait.
-        registration.register({ email, password, visitor: { ...visitor, network: email } }),
+        registration.register({ email, password, visitor: { ...visitor, client: email } }),
       ),
     ),
   );

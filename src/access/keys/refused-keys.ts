@@ -16,7 +16,7 @@ import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
 import { parseIp } from '../../ip/address.ts';
-import { networkOf } from '../../ip/networks.ts';
+import { neighbourhoodOf } from '../../ip/networks.ts';
 import { apiKeyKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import { decodeKey } from '../accounts/records.ts';
@@ -55,7 +55,7 @@ type RefusedKey =
 function networkOfClient(clientIp: string): string {
   const words = new Uint32Array(4);
   const family = parseIp(clientIp, words);
-  return family === 0 ? '' : networkOf(family, words);
+  return family === 0 ? '' : neighbourhoodOf(family, words);
 }
 
 /** Opens the board of refusals for the calling thread. */

@@ -259,12 +259,6 @@ export type SharedLimitRecords = ReturnType<typeof openLimitRecords>;
 
 const keyLengthMax = 320;
 
-/** `narrow`: an IPv4 address or an IPv6 /64; `wide`: its IPv4 /24 or IPv6 /48. */
-export interface Network {
-  readonly narrow: string;
-  readonly wide: string;
-}
-
 function ownRecords(capacity: number): LimitRecords {
   if (!Number.isInteger(capacity) || capacity < 1) throw new RangeError('capacity must be ≥ 1');
   const counts = new Uint16Array(capacity * ringLength);

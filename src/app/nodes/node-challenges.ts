@@ -12,7 +12,14 @@ import { isLong, nodeOf } from '../../captcha/challenge/ticket.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { fail, type Result } from '../../core/result.ts';
-import { isMac, macHeader, macOf, type NodeQuestion, readAnswer } from './signed-messages.ts';
+import {
+  isMac,
+  macHeader,
+  macOf,
+  type NodeQuestion,
+  questionBytes,
+  readAnswer,
+} from './signed-messages.ts';
 
 /** Longer than any challenge is rendered, shorter than any front end waits. */
 const answerMsMax = 8_000;
@@ -55,8 +62,7 @@ export function nodeChallenges(options: {
     underWay += 1;
     try {
       const nonce = randomBytes(16).toString('hex');
-      const asked: NodeQuestion = { ...question, to, at: clock.now(), nonce };
-      const body = Buffer.from(JSON.stringify(asked));
+      const body = questionBytes({ ...question, to, at: clock.now(), nonce });
       const { mac, bytes } = await post(url, body);
       if (!isMac(mac, macOf(key, `answer ${nonce}`, bytes))) throw new Error('it is not signed');
       return readAnswer(bytes) ?? fail('overloaded');

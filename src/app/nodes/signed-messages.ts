@@ -13,6 +13,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import { spokenLanguages } from '../../captcha/sound/speech.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import type { Networks } from '../../ip/networks.ts';
 
 // The encoding of questions between nodes about challenges, and of the answers. It is strict: nodes are of
 // one version.
@@ -24,12 +25,24 @@ const asked = v.strictObject({
   what: v.picklist(['image', 'clip', 'verify']),
   token: v.string(),
   answer: v.string(),
-  network: v.strictObject({ narrow: v.string(), wide: v.string() }),
+  /** Older nodes name the members so. */
+  network: v.pipe(
+    v.strictObject({ narrow: v.string(), wide: v.string() }),
+    v.transform(({ narrow, wide }): Networks => ({ client: narrow, neighbourhood: wide })),
+  ),
   longWord: v.boolean(),
   /** A sound is in this language; without it English. */
   language: v.optional(v.picklist(spokenLanguages)),
 });
 export type NodeQuestion = v.InferOutput<typeof asked>;
+
+export function questionBytes({ network, ...question }: NodeQuestion): Buffer {
+  const sent: v.InferInput<typeof asked> = {
+    ...question,
+    network: { narrow: network.client, wide: network.neighbourhood },
+  };
+  return Buffer.from(JSON.stringify(sent));
+}
 
 export function readNodeQuestion(body: Uint8Array): NodeQuestion | undefined {
   const parsed = v.safeParse(asked, parseJson(body));

@@ -158,7 +158,7 @@ export interface ChallengeRouteOptions {
   readonly levels: Pick<Levels, 'choose' | 'byAddress'>;
   readonly work: Pick<Work, 'make' | 'open' | 'use'>;
   readonly findSite: (siteKey: string) => Promise<ReceiptSiteKey | undefined>;
-  readonly callers: Pick<Callers, 'networkOf' | 'isClean' | 'abuseScoreOf'>;
+  readonly callers: Pick<Callers, 'networksOf' | 'isClean' | 'abuseScoreOf'>;
   readonly visitors: CaptchaVisitors;
   readonly receipts: Pick<Receipts, 'issue' | 'pass'>;
   /** A challenge can be answered for this long after its issue. */
@@ -219,7 +219,7 @@ function issuePicture(
   request: Request,
   level: Level,
 ): Result<IssuedChallenge> {
-  const network = callers.networkOf(request);
+  const network = callers.networksOf(request);
   const waitSeconds = challenges.waitSeconds(network);
   if (waitSeconds > 0) return clientLimitFailure(waitSeconds);
   onChallenge('given');
@@ -251,7 +251,7 @@ export async function beginChallenge(
   if (waitSeconds > 0) return clientLimitFailure(waitSeconds);
   const { level, triesMax } = levels.choose(request, least);
   if (workSuffices || (level === 'silent' && !wantsPicture)) {
-    const network = callers.networkOf(request);
+    const network = callers.networksOf(request);
     const score = callers.abuseScoreOf(request);
     const made = await work.make({ site, network, origin, action, score, triesMax });
     if (made.ok) {
@@ -285,7 +285,7 @@ export async function judgeWork(
   payment: Payment,
   { solution, site, workSuffices = false }: GivenWork,
 ): Promise<Result<boolean>> {
-  const solved = work.open(solution, callers.networkOf(request));
+  const solved = work.open(solution, callers.networksOf(request));
   const isFor = ({ site: made, action }: SolvedWork) =>
     workSuffices
       ? made === signInPurpose || made === ''
@@ -333,7 +333,7 @@ export async function verifyAnswer(
   payment: Payment,
   { token, answer }: { readonly token: string; readonly answer: string },
 ): Promise<JudgedAnswer> {
-  const passed = await challenges.verify(token, answer, callers.networkOf(request));
+  const passed = await challenges.verify(token, answer, callers.networksOf(request));
   const level = passed === 'long' ? 'hard' : 'easy';
   const isTooLow = passed === 'normal' && levels.byAddress(request) === 'hard';
   const right = passed !== undefined && !isTooLow;
@@ -410,7 +410,7 @@ export function captchaMedia(options: ChallengeRouteOptions): {
       const french = suffix === '.wav' ? tokenIn(request.param, `.fr${suffix}`) : undefined;
       const token = french ?? tokenIn(request.param, suffix);
       if (token === undefined) return fail('not_found');
-      const network = callers.networkOf(request);
+      const network = callers.networksOf(request);
       const longWord = levels.byAddress(request) === 'hard';
       const language = french === undefined ? 'en' : 'fr';
       const found = await fetch(token, { network, longWord, language });

@@ -9,10 +9,10 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
-import type { Network } from '../../access/quota/client-limits.ts';
 import { CountsByKey, FairShare, type SharePart, type ShareWhole } from '../../core/fair-share.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import type { Networks } from '../../ip/networks.ts';
 import type { Rendered, RenderPool } from '../render-pool.ts';
 import type { SpokenLanguage } from '../sound/speech.ts';
 import type { Tickets } from './ticket.ts';
@@ -31,7 +31,7 @@ export interface ChallengesOptions extends ChallengeBounds {
 export interface CaptchaVisitor {
   /** Whom the challenge counts against. Not compared when verifying: one visitor may come by
    * IPv4 and IPv6 in turn. */
-  readonly network: Network;
+  readonly network: Networks;
   /** True for clients with a bad reputation, which get a longer word. */
   readonly longWord: boolean;
   /** The digits are in the language that is asked for first; without one English. */
@@ -42,7 +42,7 @@ export interface Challenges {
   /** A token (ticket.ts), good for `lifetimeMs`. Nothing is kept of it. */
   issue(request: { readonly longWord: boolean }): string;
   /** Seconds until the network may hope for another challenge; 0 when one is to be had. */
-  waitSeconds(network: Network): number;
+  waitSeconds(network: Networks): number;
   /**
    * The GIF: made at the first call, the same bytes after. `not_found`: unknown, expired, used or
    * taken back. `client_limit_exceeded`: the network's share is full. `overloaded`.
@@ -51,12 +51,12 @@ export interface Challenges {
   /** The WAV, with an answer of its own. Fails as `image` does. */
   clip(token: string, visitor: CaptchaVisitor): Promise<Result<Uint8Array>>;
   /** Returns whether the network has so many open that its next one is a long word. */
-  needsLongWord(network: Network): boolean;
+  needsLongWord(network: Networks): boolean;
   /**
    * Uses the token up whatever the answer. Letter case, spaces and width don't count. Another node's
    * token is judged there. Returns the word that was drawn if the answer is right.
    */
-  verify(token: string, answer: string, network: Network): Passed | Promise<Passed>;
+  verify(token: string, answer: string, network: Networks): Passed | Promise<Passed>;
   stats(): ChallengeStats;
 }
 
@@ -75,12 +75,12 @@ const drawn = channel(drawnChannel);
 const answerCharactersMax = 64;
 /** Seconds; whoever waits for a thread waits less. */
 const waitingFailure: Failure = { ok: false, error: 'client_limit_exceeded', retryAfterSeconds: 2 };
-const everybody: Network = { narrow: '', wide: '' };
+const everybody: Networks = { client: '', neighbourhood: '' };
 
 export function createChallenges(options: ChallengesOptions): Challenges {
   const { tickets, random, sharesOn } = options;
   const table = createChallengeTable({ ...options, nowMs: tickets.nowMs });
-  const counted = (network: Network) => (sharesOn ? network : everybody);
+  const counted = (network: Networks) => (sharesOn ? network : everybody);
   const fetching = createFetching({ ...options, table, claimOf });
   /** Compared with when there is no answer, so that it takes the same time. */
   const noAnswer = Buffer.from(random.bytes(32));
@@ -104,7 +104,7 @@ export function createChallenges(options: ChallengesOptions): Challenges {
   }
 
   /** Takes what the token stands for, whether it was drawn or not. */
-  function take(token: string, network: Network): Challenge | undefined {
+  function take(token: string, network: Networks): Challenge | undefined {
     const known = table.find(token);
     if (known !== undefined) return table.end(known);
     const claim = claimOf(token);
@@ -296,8 +296,8 @@ function createChallengeTable(options: ChallengeTableOptions) {
   const tokens = createTokenMemory<Challenge>(options.tokensMax);
   const shares = createNetworkFairShare<ChallengeToken>({
     max: options.openMax,
-    narrowMax: sharesOn ? options.openPerNarrowMax : Number.POSITIVE_INFINITY,
-    wideMax: sharesOn ? options.openPerWideMax : Number.POSITIVE_INFINITY,
+    clientMax: sharesOn ? options.openPerNarrowMax : Number.POSITIVE_INFINITY,
+    neighbourhoodMax: sharesOn ? options.openPerWideMax : Number.POSITIVE_INFINITY,
   });
   const cache = createCache(options.heldBytesMax);
   let evicted = 0;
@@ -313,20 +313,20 @@ function createChallengeTable(options: ChallengeTableOptions) {
     return remembered.expiresAtMs > nowMs() ? challenge : undefined;
   }
 
-  function refusedFor(network: Network): Failure {
+  function refusedFor(network: Networks): Failure {
     overShare++;
     const retryAfterSeconds = secondsLeft(network);
     return { ok: false, error: 'client_limit_exceeded', retryAfterSeconds };
   }
 
-  function secondsLeft(network: Network): number {
+  function secondsLeft(network: Networks): number {
     const oldest = shares.oldest(network);
     const leftMs = oldest === undefined ? unknownWaitMs : oldest.expiresAtMs - nowMs();
     return Math.max(1, Math.ceil(leftMs / 1_000));
   }
 
   /** Makes room for one more open challenge, if need be at the cost of a network that holds more. */
-  function makeRoom(network: Network): Failure | undefined {
+  function makeRoom(network: Networks): Failure | undefined {
     const admission = shares.admission(network);
     if (admission.kind === 'free') return undefined;
     const victim = sharesOn
@@ -348,9 +348,9 @@ function createChallengeTable(options: ChallengeTableOptions) {
     /** Remembers a token that is not yet. `client_limit_exceeded` when the network's share is full. */
     claim(
       { token, longWord, expiresAtMs }: ChallengeClaim,
-      network: Network,
+      network: Networks,
     ): Result<ChallengeToken> {
-      if (!tokens.hasRoom(network.wide, sharesOn)) {
+      if (!tokens.hasRoom(network.neighbourhood, sharesOn)) {
         return tokens.isFull() ? fail('overloaded') : refusedFor(network);
       }
       const refusal = makeRoom(network);
@@ -366,8 +366,8 @@ function createChallengeTable(options: ChallengeTableOptions) {
       return ok(remembered);
     },
     /** Remembers, as long as there is room, that a token that was never drawn must not be. */
-    use({ token, expiresAtMs }: ChallengeClaim, network: Network): void {
-      if (!tokens.hasRoom(network.wide, sharesOn)) return;
+    use({ token, expiresAtMs }: ChallengeClaim, network: Networks): void {
+      if (!tokens.hasRoom(network.neighbourhood, sharesOn)) return;
       tokens.add({ token, network, expiresAtMs, open: undefined });
     },
     end,
@@ -379,7 +379,7 @@ function createChallengeTable(options: ChallengeTableOptions) {
       for (const remembered of tokens.removeExpired(nowMs())) end(remembered);
     },
     /** Returns the seconds until the network may hope for room; 0 when there is some. */
-    waitSeconds(network: Network): number {
+    waitSeconds(network: Networks): number {
       if (!sharesOn || shares.admission(network).kind !== 'over_share') return 0;
       overShare++;
       return secondsLeft(network);
@@ -425,7 +425,7 @@ function createCache(bytesMax: number) {
 
 interface RememberedToken<T> {
   readonly token: string;
-  readonly network: Network;
+  readonly network: Networks;
   readonly expiresAtMs: number;
   /** Undefined when the token was used or taken back. */
   open: T | undefined;
@@ -439,7 +439,7 @@ interface RememberedToken<T> {
  */
 function createTokenMemory<T>(max: number) {
   const byToken = new Map<string, RememberedToken<T>>();
-  const byWide = new CountsByKey();
+  const byNeighbourhood = new CountsByKey();
   /** The tokens by the second in which they end. */
   const due = new Map<number, RememberedToken<T>[]>();
   let doneSecond = Number.NEGATIVE_INFINITY;
@@ -450,14 +450,14 @@ function createTokenMemory<T>(max: number) {
     },
     get: (token: string): RememberedToken<T> | undefined => byToken.get(token),
     isFull: (): boolean => byToken.size >= max,
-    hasRoom(wide: string, inShares: boolean): boolean {
+    hasRoom(neighbourhood: string, inShares: boolean): boolean {
       const free = max - byToken.size;
-      return inShares ? withinShrinkingShare(byWide.of(wide), free, 1) : free > 0;
+      return inShares ? withinShrinkingShare(byNeighbourhood.of(neighbourhood), free, 1) : free > 0;
     },
     /** The caller has asked `hasRoom`; the token is not remembered yet. */
     add(remembered: RememberedToken<T>): void {
       byToken.set(remembered.token, remembered);
-      byWide.change(remembered.network.wide, 1);
+      byNeighbourhood.change(remembered.network.neighbourhood, 1);
       const second = Math.ceil(remembered.expiresAtMs / 1_000);
       const same = due.get(second);
       if (same === undefined) due.set(second, [remembered]);
@@ -477,7 +477,7 @@ function createTokenMemory<T>(max: number) {
       }
       for (const { token, network } of over) {
         byToken.delete(token);
-        byWide.change(network.wide, -1);
+        byNeighbourhood.change(network.neighbourhood, -1);
       }
       return over;
     },
@@ -485,32 +485,32 @@ function createTokenMemory<T>(max: number) {
 }
 
 /** One network may have this many times the free turns waiting: at most 300 and 333 of 500. */
-const narrowFactor = 1.5;
-const wideFactor = 2;
+const clientFactor = 1.5;
+const neighbourhoodFactor = 2;
 
 /** Counts the requests that wait for a rendering thread, so that no network takes all of them. */
 function createWaiting(max: number) {
-  const narrow = new CountsByKey();
-  const wide = new CountsByKey();
+  const ofClient = new CountsByKey();
+  const ofNeighbourhood = new CountsByKey();
   return {
     /** `over_share`: as many as this network may have wait already. `full`: all turns are taken. */
-    room(network: Network): 'free' | 'over_share' | 'full' {
-      const free = max - wide.total;
+    room(network: Networks): 'free' | 'over_share' | 'full' {
+      const free = max - ofNeighbourhood.total;
       if (free <= 0) return 'full';
       const isWithin =
-        withinShrinkingShare(narrow.of(network.narrow), free, narrowFactor) &&
-        withinShrinkingShare(wide.of(network.wide), free, wideFactor);
+        withinShrinkingShare(ofClient.of(network.client), free, clientFactor) &&
+        withinShrinkingShare(ofNeighbourhood.of(network.neighbourhood), free, neighbourhoodFactor);
       return isWithin ? 'free' : 'over_share';
     },
     /** Counts the network as waiting until the work is over. */
-    async during<T>(network: Network, work: () => Promise<T>): Promise<T> {
-      narrow.change(network.narrow, 1);
-      wide.change(network.wide, 1);
+    async during<T>(network: Networks, work: () => Promise<T>): Promise<T> {
+      ofClient.change(network.client, 1);
+      ofNeighbourhood.change(network.neighbourhood, 1);
       try {
         return await work();
       } finally {
-        narrow.change(network.narrow, -1);
-        wide.change(network.wide, -1);
+        ofClient.change(network.client, -1);
+        ofNeighbourhood.change(network.neighbourhood, -1);
       }
     },
   };
@@ -518,8 +518,8 @@ function createWaiting(max: number) {
 
 interface FairShareOptions {
   readonly max: number;
-  readonly narrowMax: number;
-  readonly wideMax: number;
+  readonly clientMax: number;
+  readonly neighbourhoodMax: number;
 }
 
 /** `evict`: remove this item first. `over_share`: the network is at its own bound. `full`: all is full. */
@@ -529,9 +529,10 @@ type FairShareAdmission<T> =
   | { readonly kind: 'over_share' }
   | { readonly kind: 'full' };
 
-function createNetworkFairShare<T>({ max, narrowMax, wideMax }: FairShareOptions) {
+function createNetworkFairShare<T>({ max, clientMax, neighbourhoodMax }: FairShareOptions) {
   const shares = new FairShare<T>();
-  const partOf = ({ wide, narrow }: Network) => shares.find(wide)?.parts.get(narrow);
+  const partOf = ({ neighbourhood, client }: Networks) =>
+    shares.find(neighbourhood)?.parts.get(client);
 
   /** Makes room within one network: the part that holds most loses an item to one that holds fewer. */
   function within(
@@ -549,32 +550,32 @@ function createNetworkFairShare<T>({ max, narrowMax, wideMax }: FairShareOptions
       return shares.size;
     },
     /** Returns whether one more item of this network fits. It changes nothing. */
-    admission(network: Network): FairShareAdmission<T> {
-      const wide = shares.find(network.wide);
-      const all = wide?.held.total ?? 0;
+    admission(network: Networks): FairShareAdmission<T> {
+      const whole = shares.find(network.neighbourhood);
+      const all = whole?.held.total ?? 0;
       const own = partOf(network)?.items.size ?? 0;
-      if (own >= narrowMax) return { kind: 'over_share' };
-      if (wide !== undefined && all >= wideMax) return within(wide, own, 'over_share');
+      if (own >= clientMax) return { kind: 'over_share' };
+      if (whole !== undefined && all >= neighbourhoodMax) return within(whole, own, 'over_share');
       if (shares.size < max) return { kind: 'free' };
       const largest = shares.largest();
       if (largest !== undefined && largest.held.total > all + 1) {
         return { kind: 'evict', item: newestOf(largest.held.largest()!) };
       }
-      return wide === undefined
+      return whole === undefined
         ? { kind: 'full' }
-        : within(wide, own, own > 0 ? 'over_share' : 'full');
+        : within(whole, own, own > 0 ? 'over_share' : 'full');
     },
-    add({ wide, narrow }: Network, item: T): void {
-      shares.add(shares.open(wide, narrow), item);
+    add({ neighbourhood, client }: Networks, item: T): void {
+      shares.add(shares.open(neighbourhood, client), item);
     },
     /** Does nothing for an item that isn't there. */
-    remove(network: Network, item: T): void {
+    remove(network: Networks, item: T): void {
       const part = partOf(network);
       if (part !== undefined) shares.remove(part, item);
     },
-    held: (network: Network): number => partOf(network)?.items.size ?? 0,
+    held: (network: Networks): number => partOf(network)?.items.size ?? 0,
     /** Returns the item that the network added first; undefined when it holds nothing. */
-    oldest: (network: Network): T | undefined => partOf(network)?.items.values().next().value,
+    oldest: (network: Networks): T | undefined => partOf(network)?.items.values().next().value,
   };
 }
 

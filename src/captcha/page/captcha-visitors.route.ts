@@ -30,8 +30,8 @@ const cookieLifeSeconds = hourSeconds;
 const browsersMax = 32_768;
 /** Passes without a puzzle a minute, for a client and for its network; beyond them there is a puzzle. */
 const passLimits = {
-  narrow: { max: 10, windowMs: minuteMs },
-  wide: { max: 120, windowMs: minuteMs },
+  client: { max: 10, windowMs: minuteMs },
+  neighbourhood: { max: 120, windowMs: minuteMs },
 } as const;
 
 export function createCaptchaVisitors(options: {
@@ -84,11 +84,11 @@ export function createCaptchaVisitors(options: {
     mayPass(request: Request): boolean {
       if (!callers.isClean(request)) return false;
       if (!limitsOn) return true;
-      const { narrow, wide } = callers.networkOf(request);
+      const { client, neighbourhood } = callers.networksOf(request);
       const nowMs = clock.monotonicMs();
-      if (passes.waitFor('wide', wide, nowMs) > 0) return false;
-      if (passes.take('narrow', narrow, nowMs) > 0) return false;
-      return passes.take('wide', wide, nowMs) === 0;
+      if (passes.waitFor('neighbourhood', neighbourhood, nowMs) > 0) return false;
+      if (passes.take('client', client, nowMs) > 0) return false;
+      return passes.take('neighbourhood', neighbourhood, nowMs) === 0;
     },
     /** Returns `Set-Cookie` for a browser that came without; it goes with the answer. */
     greeting(request: Request): readonly Header[] {

@@ -8,7 +8,6 @@
  */
 
 import type { LeastLevel } from '../../access/keys/site-keys.ts';
-import type { Network } from '../../access/quota/client-limits.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { scoreBand } from '../../core/score-band.ts';
@@ -17,6 +16,7 @@ import { type GeoReader, providerOf } from '../../geo/reader.ts';
 import { type UsageType, usageOf } from '../../geo/usage.ts';
 import { parseIp } from '../../ip/address.ts';
 import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
+import type { Networks } from '../../ip/networks.ts';
 
 /** From the least to the most that is asked of a visitor. */
 export const levels = ['silent', 'easy', 'hard'] as const;
@@ -40,8 +40,8 @@ const stepsPerCalm = 4;
 /** As much harder at the most: beyond, a slow phone needs longer than it is given. */
 export const hardestFactor = 5;
 /** Challenges a minute from which on pictures are easy, or hard. A page takes two. */
-const narrowShare = { easy: 90, hard: 240 };
-const wideShare = { easy: 360, hard: 960 };
+const clientShare = { easy: 90, hard: 240 };
+const neighbourhoodShare = { easy: 360, hard: 960 };
 /** A provider is under pressure from so many a minute on, if they are so many times its usual number. */
 const providerLeast = 300;
 const providerFactor = 8;
@@ -60,7 +60,7 @@ export function createLevels(options: {
     isClean(sender: Sender): boolean;
     isExit(sender: Sender): boolean;
     abuseScoreOf(sender: Sender): number;
-    networkOf(sender: Sender): Network;
+    networksOf(sender: Sender): Networks;
   };
   readonly geo: Pick<GeoReader, 'find' | 'provider'>;
   readonly clock: Clock;
@@ -92,10 +92,10 @@ export function createLevels(options: {
     byAddress: levelByAddress,
     /** Chooses the level of one more challenge, which counts, and the tries of its work at the most. */
     choose(sender: Sender, least: LeastLevel): { level: Level; triesMax: number } {
-      const { narrow, wide } = callers.networkOf(sender);
+      const { client, neighbourhood } = callers.networksOf(sender);
       const provider = limitsOn ? providerOfClient(sender) : undefined;
-      const ofClient = limitsOn ? rates.count(`client ${narrow}`).minute : 0;
-      const ofNetwork = limitsOn ? rates.count(`network ${wide}`).minute : 0;
+      const ofClient = limitsOn ? rates.count(`client ${client}`).minute : 0;
+      const ofNetwork = limitsOn ? rates.count(`network ${neighbourhood}`).minute : 0;
       const part = Math.min(1, providerPart / ofNetwork);
       const ofProvider =
         provider === undefined ? undefined : rates.count(`provider ${provider}`, part);
@@ -105,16 +105,16 @@ export function createLevels(options: {
         ofProvider.minute > (providerFactor * ofProvider.hour) / 60;
       const pressure =
         callers.abuseScoreOf(sender) / 10 +
-        (2 * ofClient) / narrowShare.easy +
-        (2 * ofNetwork) / wideShare.easy +
+        (2 * ofClient) / clientShare.easy +
+        (2 * ofNetwork) / neighbourhoodShare.easy +
         (isPressed ? 1 : 0);
       const steps = Math.floor(pressure * stepsPerCalm);
       const triesMax = baseTries * Math.min(hardestFactor, 1 + steps / stepsPerCalm);
       const isHosting = isPressed && hostingUses.has(usageOf(provider!).usageType);
       const chosen: Level[] = [levelByAddress(sender), levelOf(least)];
-      if (ofClient > narrowShare.hard || ofNetwork > wideShare.hard || isHosting)
+      if (ofClient > clientShare.hard || ofNetwork > neighbourhoodShare.hard || isHosting)
         chosen.push('hard');
-      else if (ofClient > narrowShare.easy || ofNetwork > wideShare.easy || isPressed) {
+      else if (ofClient > clientShare.easy || ofNetwork > neighbourhoodShare.easy || isPressed) {
         chosen.push('easy');
       }
       return { level: hardest(chosen), triesMax };

@@ -13,11 +13,11 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
 import * as v from 'valibot';
-import type { Network } from '../../access/quota/client-limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { hourMs, isOfFuture } from '../../core/time.ts';
+import type { Networks } from '../../ip/networks.ts';
 import { usedReceiptKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import { baseTries } from './levels.ts';
@@ -83,7 +83,7 @@ export type WorkChallenge = v.InferOutput<typeof WorkChallenge>;
 export interface WorkRequest {
   /** Site key; empty for forms of our own. */
   readonly site: string;
-  readonly network: Network;
+  readonly network: Networks;
   /** The page's origin, as its browser sent it; empty when it sent none. */
   readonly origin: string;
   readonly action: string;
@@ -132,8 +132,8 @@ export function createWork(options: {
 
   const isMac = (given: string, right: Buffer) => timingSafeEqual(Buffer.from(given, 'hex'), right);
 
-  function tagOf({ wide }: Network): string {
-    return macOf(secret, `network ${wide}`).subarray(0, 9).toString('base64url');
+  function tagOf({ neighbourhood }: Networks): string {
+    return macOf(secret, `network ${neighbourhood}`).subarray(0, 9).toString('base64url');
   }
 
   async function derive(triesMax: number): Promise<Searched> {
@@ -220,7 +220,7 @@ export function createWork(options: {
      * @param text base64 of `{"challenge","solution"}`, as the widget of ALTCHA writes it
      * @param network of the client that brings it; undefined when a site's server does
      */
-    open(text: string, network: Network | undefined): SolvedWork | undefined {
+    open(text: string, network: Networks | undefined): SolvedWork | undefined {
       const solved = solutionIn(text);
       if (solved === undefined) return undefined;
       const { parameters, signature } = solved.challenge;

@@ -32,10 +32,10 @@ export function createAnswerLimits(
     records,
   );
 
-  function count({ client, network }: Networks): void {
+  function count({ client, neighbourhood }: Networks): void {
     const nowMs = clock.monotonicMs();
     limits.charge('answers', client, nowMs, 1);
-    limits.charge('answersNear', network, nowMs, 1);
+    limits.charge('answersNear', neighbourhood, nowMs, 1);
   }
 
   return {
@@ -49,7 +49,7 @@ export function createAnswerLimits(
       // A good key is not held by what its neighbours ask; whether it is good is known later.
       const waitSeconds =
         limits.waitFor('answers', networks.client, nowMs) ||
-        (isKeyed(route) ? 0 : limits.waitFor('answersNear', networks.network, nowMs));
+        (isKeyed(route) ? 0 : limits.waitFor('answersNear', networks.neighbourhood, nowMs));
       if (waitSeconds > 0) return tooMany(waitSeconds);
       if (!isKeyed(route)) count(networks);
       return undefined;

@@ -20,7 +20,7 @@ import type { HttpLimits } from './limits.ts';
 class NetworkCounts {
   #total = 0;
   readonly #clients = new Map<string, number>();
-  readonly #networks = new Map<string, number>();
+  readonly #neighbourhoods = new Map<string, number>();
 
   get total(): number {
     return this.#total;
@@ -30,14 +30,14 @@ class NetworkCounts {
     return this.#clients.get(client) ?? 0;
   }
 
-  ofNetwork({ network }: Networks): number {
-    return this.#networks.get(network) ?? 0;
+  ofNetwork({ neighbourhood }: Networks): number {
+    return this.#neighbourhoods.get(neighbourhood) ?? 0;
   }
 
-  add({ client, network }: Networks, amount: number): void {
+  add({ client, neighbourhood }: Networks, amount: number): void {
     this.#total += amount;
     addTo(this.#clients, client, amount);
-    addTo(this.#networks, network, amount);
+    addTo(this.#neighbourhoods, neighbourhood, amount);
   }
 
   remove(networks: Networks, amount: number): void {
@@ -128,8 +128,8 @@ export class EvictableSlots {
    * @param evict called at most once, when another request needs the slot
    * @returns a function that releases the slot; it does nothing after an eviction
    */
-  take({ network, client }: Networks, evict: () => void): () => void {
-    const part = this.#holders.open(network, client);
+  take({ neighbourhood, client }: Networks, evict: () => void): () => void {
+    const part = this.#holders.open(neighbourhood, client);
     const victim = this.#victimFor(part);
     const holder: SlotHolder = { part, evict };
     this.#holders.add(part, holder);

@@ -43,7 +43,7 @@ export function openAddressPages(
   }
 
   function admitToSystem(request: Request, asJson: boolean): Reply | undefined {
-    const near = callers.networkOf(request).wide;
+    const near = callers.networksOf(request).neighbourhood;
     const wait = callers.take('ipPage', request) || callers.takeFor('systemNear', near);
     return admit(request, asJson, wait);
   }

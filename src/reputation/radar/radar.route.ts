@@ -83,7 +83,7 @@ async function eventStreamReply(
   show: (report: LatestReport) => WatchedReport,
 ): Promise<Reply> {
   const known = firstHeader(context.request, 'last-event-id') ?? query.get('after') ?? '';
-  const waiting = latest.next(known.slice(0, cursorCharsMax), context.visitor.network, (leave) =>
+  const waiting = latest.next(known.slice(0, cursorCharsMax), context.visitor.client, (leave) =>
     caller.onGone(leave),
   );
   const type: Header = ['Content-Type', 'text/event-stream; charset=utf-8'];

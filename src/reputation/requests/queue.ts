@@ -56,7 +56,7 @@ const askerFields = { standing: oneOf<AskerStanding>(standings), network: fixed(
 export function networkTags(key: Uint8Array): (clientIp: string) => Uint8Array {
   return (clientIp) =>
     createHmac('sha256', key)
-      .update(networksOf(textOfEmbedded(clientIp)).network)
+      .update(networksOf(textOfEmbedded(clientIp)).neighbourhood)
       .digest()
       .subarray(0, tagBytes);
 }

@@ -114,8 +114,8 @@ export function timeText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-function nameOf({ neighbourhood, network }: Visitor): string {
-  return neighbourhood ?? network;
+function nameOf({ neighbourhood, client }: Visitor): string {
+  return neighbourhood ?? client;
 }
 
 // The conditions of a registration, in the address of the page that comes after it. Whoever changes the

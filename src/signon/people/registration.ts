@@ -225,7 +225,7 @@ export function createRegistration(options: RegistrationOptions) {
   ): Promise<Result<RegistrationTerms>> {
     if (!takesDomain(email)) return fail('registration_closed');
     // Room is reserved before the account is looked up: a refusal reveals nothing of it.
-    const room = pendingAccounts.reserve(visitor.network);
+    const room = pendingAccounts.reserve(visitor.client);
     if (room === undefined) return fail('overloaded');
     const done = await registerReserved(room, email, given, visitor).finally(room.release);
     const { browserId } = visitor;
@@ -278,7 +278,7 @@ export function createRegistration(options: RegistrationOptions) {
     const { chosen } = asked;
     const pendingUntil = clock.now() + pendingLifeMs;
     room.release();
-    if (!pendingAccounts.admit(email, visitor.network, pendingUntil)) return fail('overloaded');
+    if (!pendingAccounts.admit(email, visitor.client, pendingUntil)) return fail('overloaded');
     const id = randomToken(random, idBytes);
     const account: AccountRecord = {
       email,
@@ -495,7 +495,7 @@ function createVerification(options: RegistrationOptions) {
       stage: 'password',
       // The name is not the sign-in's: failed sign-ins must not hinder the holder of the link.
       account: `verification of ${person.id}`,
-      network: visitor.network,
+      network: visitor.client,
       neighbourhood: visitor.neighbourhood,
       browser: undefined,
       challenged: true,

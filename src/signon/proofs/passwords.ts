@@ -104,8 +104,8 @@ export function requesterOf(
   account: string,
   visitor: Visitor,
 ): HashRequester {
-  const { network, neighbourhood = network } = visitor;
-  return { lane, account, network, neighbourhood };
+  const { client, neighbourhood = client } = visitor;
+  return { lane, account, network: client, neighbourhood };
 }
 
 export const queueShares = { account: 4, network: 8, neighbourhood: 16 } as const;

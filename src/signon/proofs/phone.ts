@@ -122,7 +122,7 @@ export function createPhoneCodes(options: {
 
   /** Whole seconds to wait; 0: it is counted. What is refused by one takes nothing of the next. */
   function waitFor(account: string, number: string, visitor: Visitor): number {
-    const { network, neighbourhood = network } = visitor;
+    const { client: network, neighbourhood = network } = visitor;
     const nowMs = clock.monotonicMs();
     const waitSeconds =
       limits.take('account', account, nowMs) ||

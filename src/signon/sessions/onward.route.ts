@@ -102,11 +102,11 @@ export function createOnwards(
       const { browserId, visitor } = context;
       if (continueId !== undefined) {
         // If it can't be prolonged the mail is sent all the same: the request ends by itself.
-        await transactions.prolong(continueId, browserId, visitor.network, until);
+        await transactions.prolong(continueId, browserId, visitor.client, until);
         return onward;
       }
       const opened = request && seals.open(request.seal, browserId);
-      const id = opened && (await transactions.wait(opened, browserId, visitor.network, until));
+      const id = opened && (await transactions.wait(opened, browserId, visitor.client, until));
       return id === undefined ? onward : { back: onward.back, continueId: id };
     },
   };

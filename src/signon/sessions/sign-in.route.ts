@@ -165,7 +165,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
   /** An owner's browser has a limit of its own; all other browsers share those of their networks. */
   function waitFor({ request }: RequestContext, owner: string | undefined): number {
     if (owner !== undefined) return callers.takeFor('signInOwner', owner);
-    const near = callers.networkOf(request).wide;
+    const near = callers.networksOf(request).neighbourhood;
     return callers.take('signIn', request) || callers.takeFor('signInNear', near);
   }
 

@@ -486,10 +486,10 @@ function createSignInLinks(options: {
   const limits = createClientLimits(askLimits, shares.room('sign-in links', subjectsMax));
   const seals = createAskSeals(options);
 
-  function askedTooOften({ network, neighbourhood = network }: Visitor): number {
+  function askedTooOften({ client, neighbourhood = client }: Visitor): number {
     const nowMs = clock.monotonicMs();
     return (
-      limits.take('network', network, nowMs) || limits.take('neighbourhood', neighbourhood, nowMs)
+      limits.take('network', client, nowMs) || limits.take('neighbourhood', neighbourhood, nowMs)
     );
   }
 
@@ -721,14 +721,14 @@ function createProofs(options: {
       person: Person | undefined,
       visitor: Visitor,
     ): Attempt {
-      const { network, neighbourhood, browserId } = visitor;
+      const { client, neighbourhood, browserId } = visitor;
       const browser = person && visitor.browser && browserHash(person.id, visitor.browser);
       const known = person && browser && knowsBrowser(person, browser);
       // The trust of a reset is for the password alone, or a mailbox would bring tries at the second factor.
       const vouched =
         stage === 'password' && browserId !== undefined && attempts.isVouched(account, browserId);
       const name = known ? Buffer.from(browser).toString('hex') : vouched ? browserId : undefined;
-      return { stage, account, network, neighbourhood, browser: name };
+      return { stage, account, network: client, neighbourhood, browser: name };
     },
     /** `overloaded`: not judged. */
     async judge(

@@ -3,13 +3,13 @@
  * Limits of routes are applied to requests here only.
  */
 
-import type { ClientLimits, Network } from '../../access/quota/client-limits.ts';
+import type { ClientLimits } from '../../access/quota/client-limits.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import { scoreBand } from '../../core/score-band.ts';
 import type { Request } from '../../http/request/message.ts';
 import { parseIp } from '../../ip/address.ts';
-import { clientOf, networksOf } from '../../ip/networks.ts';
+import { clientOf, type Networks, networksOf } from '../../ip/networks.ts';
 
 export type Sender = Pick<Request, 'clientIp'>;
 
@@ -41,11 +41,8 @@ export function createCallers(options: {
   return {
     /** Name of the client that limits count by. */
     clientOf: nameOf,
-    /** Returns the caller's network and the wider one around it. */
-    networkOf({ clientIp }: Sender): Network {
-      const { client, network } = networksOf(clientIp);
-      return { narrow: client, wide: network };
-    },
+    /** Returns the names of the client and of the network around it, to count by. */
+    networksOf: ({ clientIp }: Sender): Networks => networksOf(clientIp),
     /** Counts one request of whatever this text names. 0 when admitted, else whole seconds to wait. */
     takeFor: (limit: ClientLimitName, name: string): number =>
       limits?.take(limit, name, clock.monotonicMs()) ?? 0,

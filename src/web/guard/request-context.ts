@@ -88,7 +88,7 @@ interface RequestContextOptions<Session extends SessionLike> {
   };
   readonly prefersGlass: (session: Session) => Promise<boolean>;
   readonly cookies: Cookies;
-  readonly callers: Pick<Callers, 'networkOf'>;
+  readonly callers: Pick<Callers, 'networksOf'>;
   readonly geo: GeoReader;
   readonly random: Random;
   readonly tools: PageTools;
@@ -110,7 +110,6 @@ export function createRequestContexts<Session extends SessionLike>(
     const csrf = session?.csrf ?? derived('form token', form);
     const nonce = randomToken(random, nonceBytes);
     const browserId = browserIdOf(form);
-    const network = callers.networkOf(request);
     const person = session && {
       email: session.email,
       csrf,
@@ -125,8 +124,7 @@ export function createRequestContexts<Session extends SessionLike>(
       isCookieless: token === undefined && known === undefined,
       language,
       visitor: {
-        network: network.narrow,
-        neighbourhood: network.wide,
+        ...callers.networksOf(request),
         country: clientCountry(geo, request.clientIp),
         userAgent: firstHeader(request, 'user-agent') ?? '',
         browser: cookies.read(request, 'browser'),

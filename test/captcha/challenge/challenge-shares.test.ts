@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Network } from '../../../src/access/quota/client-limits.ts';
 import type { ChallengesOptions } from '../../../src/captcha/challenge/challenge.ts';
 import type { Rendered } from '../../../src/captcha/render-pool.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { fail, ok, type Result } from '../../../src/core/result.ts';
+import type { Networks } from '../../../src/ip/networks.ts';
 import {
   challengesOver,
   knownPool,
@@ -18,7 +18,7 @@ function setUp(changes: Partial<ChallengesOptions> = {}) {
   const clock = manualClock(0);
   const { pool, made } = knownPool();
   const challenges = challengesOver(changes.pool ?? pool, { clock, ...changes });
-  const draw = async (network: Network) => {
+  const draw = async (network: Networks) => {
     const token = challenges.issue({ longWord: false });
     return { token, got: await challenges.image(token, { network, longWord: false }) };
   };
@@ -196,7 +196,7 @@ test('requests that wait are shares too: a greedy network leaves room for others
     },
   });
   const all: Promise<string>[] = [];
-  const ask = (network: Network) => all.push(draw(network).then(({ got }) => errorOf(got)));
+  const ask = (network: Networks) => all.push(draw(network).then(({ got }) => errorOf(got)));
   for (let i = 0; i < 1_000; i++) ask(networkAt(1));
   for (let i = 0; i < 1_000; i++) ask(networkAt(2, i));
   ask(networkAt(3));

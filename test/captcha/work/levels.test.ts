@@ -13,10 +13,7 @@ function setUp({ limitsOn = true, score = 0, exit = false, provider = '' } = {})
       isClean: ({ clientIp }) => clientIp !== 'unix:' && score < 10 && !exit,
       isExit: () => exit,
       abuseScoreOf: () => score,
-      networkOf({ clientIp }) {
-        const { client, network } = networksOf(clientIp);
-        return { narrow: client, wide: network };
-      },
+      networksOf: ({ clientIp }) => networksOf(clientIp),
     },
     geo: { find: () => (provider === '' ? 0 : 1), provider: () => provider },
     clock,

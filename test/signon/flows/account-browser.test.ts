@@ -291,7 +291,7 @@ it('a second factor’s code is asked for with the password', { timeout: 600_000
   const totp = new TOTP({ secret: Secret.fromBase32(begun.value.secret) });
   // Of the step before, so that the one of now can still be used.
   const before = () => totp.generate({ timestamp: Date.now() - 30_000 });
-  const visitor = { network: 'n', browserId: 'b', country: 'FR', userAgent: '', language: 'en' };
+  const visitor = { client: 'n', browserId: 'b', country: 'FR', userAgent: '', language: 'en' };
   const enable = () => people.signon.secondFactors.enable(session, before(), visitor as Visitor);
   const first = await enable();
   // Another step may have begun meanwhile.

@@ -124,7 +124,7 @@ describe('profile of a person', () => {
       person: person!,
       credentials: person!.credentials,
       method: 'password',
-      visitor: { network: 'n', country: 'FR', userAgent: '', language: 'en' },
+      visitor: { client: 'n', country: 'FR', userAgent: '', language: 'en' },
     });
     assert.ok(opened !== 'lost' && opened.ok);
     const headers = { Cookie: `session=${opened.value.token}` };

@@ -27,7 +27,7 @@ import { signonBeside } from '../../support/signon/signon-beside.ts';
 const email = 'demo@portcullis.example';
 /** A page with the person in its header, to which a sign-in may lead back. */
 const somewhere = '/account';
-const visitor: Visitor = { network: 'test', country: 'ZZ', userAgent: '', language: 'en' };
+const visitor: Visitor = { client: 'test', country: 'ZZ', userAgent: '', language: 'en' };
 
 const port = await freePort();
 const baseUrl = `http://localhost:${port}`;

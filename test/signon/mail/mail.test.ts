@@ -124,7 +124,7 @@ it('whoever has confirmations sent to an address leaves its owner the link for a
   const bench = openBench('mail-resend');
   const { registration, recovery, people, mailer, emailChange, sessions } = bench.signon;
   const email = 'owner@example.org';
-  const stranger = { ...visitor, browserId: 'a stranger', network: 'n2' };
+  const stranger = { ...visitor, browserId: 'a stranger', client: 'n2' };
   value(await registration.register({ email, password, visitor: stranger }));
   const pending = (await people.byEmail(email))!;
   for (let i = 0; i < 9; i++) value(await registration.resend(pending, stranger));

@@ -20,7 +20,7 @@ const elsewhere: Visitor = { ...visitor, neighbourhood: '203.0.113/24' };
 
 /** Each from an address of its own in one network, and in a browser of its own. */
 function member(i: number): Visitor {
-  return { ...crowd, network: `a${i}`, browserId: `browser ${i}` };
+  return { ...crowd, client: `a${i}`, browserId: `browser ${i}` };
 }
 
 async function registerMany(bench: Bench, count: number, from = 0): Promise<void> {
@@ -57,7 +57,7 @@ it('counts a network over any 24 hours, others apart, and forgets the quietest a
   assert.equal(pacing.isByMailOnly(crowd), false, 'two of them are a day old');
   clock.advance(dayMs);
   assert.deepEqual(pacing.take(crowd), { worksFrom: 0, byMailOnly: false });
-  for (let i = 0; i < 9; i++) pacing.take({ ...visitor, network: `other${i}` });
+  for (let i = 0; i < 9; i++) pacing.take({ ...visitor, client: `other${i}` });
   assert.equal(pacing.stats().networks, 2);
 });
 

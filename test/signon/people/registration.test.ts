@@ -186,13 +186,13 @@ it('guesses of the password are five for a link, at once and from two sides', as
   const token = await bench.tokenTo(email);
   const results = await Promise.all(
     Array.from({ length: 20 }, (_, i) => {
-      const from = { ...elsewhere, network: `guess ${i}` };
+      const from = { ...elsewhere, client: `guess ${i}` };
       const side = i % 2 ? bench.signon : bench.other;
       return side.registration.verify(token, from, { password: `wrong-guess-${i}` });
     }),
   );
   assert.ok(results.filter((r) => errorOf(r) === 'sign_in_refused').length <= 5);
-  const late = { ...elsewhere, network: 'late' };
+  const late = { ...elsewhere, client: 'late' };
   const done = await bench.other.registration.verify(token, late, { password });
   assert.equal(errorOf(done), 'invalid_link');
 });

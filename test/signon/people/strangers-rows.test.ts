@@ -124,7 +124,7 @@ it('a network registers no more than its share, others go on, and a verification
     assert.equal(errorOf(await bench.signon.registration.register(more)), 'overloaded');
   }
   assert.equal(await allRows(), rows, 'a refusal writes nothing');
-  const elsewhere = { ...more, visitor: { ...visitor, network: 'n2' } };
+  const elsewhere = { ...more, visitor: { ...visitor, client: 'n2' } };
   assert.ok((await bench.signon.registration.register(elsewhere)).ok);
   const { kind, rows: waiting, max } = rowsOfKind('pending_account');
   assert.deepEqual([kind, waiting, max], ['pending_account', pendingPerNetworkMax + 1, pendingMax]);
@@ -184,7 +184,7 @@ it('an account that is not verified has four sessions at most', async () => {
 
 it('what was there before a restart is counted after it', async () => {
   for (let i = 0; i < 600; i++) {
-    const from = { ...visitor, network: `n${i}` };
+    const from = { ...visitor, client: `n${i}` };
     const request = { email: `q${i}@example.org`, password, visitor: from };
     assert.ok((await bench.signon.registration.register(request)).ok);
   }

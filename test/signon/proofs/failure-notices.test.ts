@@ -22,7 +22,7 @@ after(() => bench.close());
 async function fail(times: number, to = email, secret = 'wrong-harbour-13'): Promise<void> {
   for (let i = 0; i < times; i++) {
     bench.clock.advance(200_000);
-    const from = { ...visitor, network: `net ${count} ${i} ${Math.random()}`, browserId: `b${i}` };
+    const from = { ...visitor, client: `net ${count} ${i} ${Math.random()}`, browserId: `b${i}` };
     const done = await bench.signon.signIn.withPassword({
       email: to,
       password: secret,

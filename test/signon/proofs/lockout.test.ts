@@ -26,12 +26,12 @@ beforeEach(() => {
 
 afterEach(() => bench.close());
 
-const home: Visitor = { ...visitor, network: 'home', neighbourhood: 'home', browserId: 'home' };
+const home: Visitor = { ...visitor, client: 'home', neighbourhood: 'home', browserId: 'home' };
 
 interface Networks {
   readonly name: string;
   /** The i-th of them. */
-  at(i: number): { network: string; neighbourhood: string };
+  at(i: number): { client: string; neighbourhood: string };
   readonly count: number;
 }
 
@@ -39,12 +39,12 @@ const botnets: readonly Networks[] = [
   {
     name: '20 IPv4 addresses',
     count: 20,
-    at: (i) => ({ network: `4:${i}`, neighbourhood: `4:${i}/24` }),
+    at: (i) => ({ client: `4:${i}`, neighbourhood: `4:${i}/24` }),
   },
   {
     name: '200 IPv6 in as many /64, of 10 /48',
     count: 200,
-    at: (i) => ({ network: `6:${i}`, neighbourhood: `6:${i % 10}/48` }),
+    at: (i) => ({ client: `6:${i}`, neighbourhood: `6:${i % 10}/48` }),
   },
 ];
 
@@ -177,7 +177,7 @@ it('whatever strangers ask, the browser of the owner that asked is not forgotten
   const of = (tag: string): Networks => ({
     name: 'of 40 /48',
     count: 1_100,
-    at: (i) => ({ network: `${tag}${i}`, neighbourhood: `${tag}${i % 40}/48` }),
+    at: (i) => ({ client: `${tag}${i}`, neighbourhood: `${tag}${i % 40}/48` }),
   });
   await hammer(of('before'));
   const owner = await askedBy(home);
@@ -335,7 +335,7 @@ for (const kind of ['codes of the second factor', 'backup codes']) {
 it('guesses at many accounts from one /48 end at 400, whatever the /64s and challenges', async () => {
   let judged = 0;
   for (let i = 0; i < 1_000; i++) {
-    const from = { ...visitor, network: `spray ${i}`, neighbourhood: 'spray/48' };
+    const from = { ...visitor, client: `spray ${i}`, neighbourhood: 'spray/48' };
     const request = { email: `victim${i}@example.org`, password, visitor: from, challenged: true };
     const done = await bench.signon.signIn.withPassword(request);
     if (errorOf(done) === 'sign_in_refused') judged++;
@@ -349,7 +349,7 @@ it('with and without an account: the same answers, after the same reads and writ
   const steps = async (address: string, tag: string) => {
     const seen: string[] = [];
     for (let i = 0; i < 30; i++) {
-      const near = { network: `${tag} ${i}`, neighbourhood: `${tag} ${i}` };
+      const near = { client: `${tag} ${i}`, neighbourhood: `${tag} ${i}` };
       const from = { ...visitor, ...near, browserId: `${tag} ${i}` };
       for (const challenged of [false, true]) {
         Object.assign(work, { gets: 0, commits: 0 });

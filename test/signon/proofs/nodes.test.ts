@@ -98,7 +98,7 @@ it('an address gets the mails of one node through all of them', async () => {
 
 it('registrations of a network are paced by what all nodes took', async () => {
   const { nodes, exchange } = openNodes(2);
-  const visitor = { network: '192.0.2.1', neighbourhood: '192.0.2.0/24' } as never;
+  const visitor = { client: '192.0.2.1', neighbourhood: '192.0.2.0/24' } as never;
   for (let i = 0; i < promptPerDay; i++) {
     assert.equal(nodes[i % 2]!.pacing.take(visitor).worksFrom, 0);
     await exchange();

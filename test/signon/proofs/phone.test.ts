@@ -28,7 +28,7 @@ beforeEach(() => {
 after(() => bench.close());
 
 const send = (to = number, from = network) =>
-  bench.signon.phoneCodes.send(account, to, { ...visitor, network: from });
+  bench.signon.phoneCodes.send(account, to, { ...visitor, client: from });
 const verify = (code: string, side = bench.signon) =>
   side.phoneCodes.verify(account, code, visitor);
 const codeSent = () => /^\d{6}/.exec(bench.messages.at(-1)!.text)![0];
@@ -91,7 +91,10 @@ it('three an hour to a number, ten from a network', async () => {
   assert.ok(!refused.ok && refused.error === 'client_limit_exceeded');
   assert.ok(refused.retryAfterSeconds! > 0 && refused.retryAfterSeconds! <= 3_900);
   const sendAs = (i: number) =>
-    bench.signon.phoneCodes.send(`other-${i}`, `+3361234${5_000 + i}`, { ...visitor, network });
+    bench.signon.phoneCodes.send(`other-${i}`, `+3361234${5_000 + i}`, {
+      ...visitor,
+      client: network,
+    });
   for (let i = 0; i < 10; i++) value(await sendAs(i));
   assert.equal(errorOf(await sendAs(10)), 'client_limit_exceeded');
 });
@@ -109,7 +112,7 @@ it('five a day for an account, whatever the networks and numbers', async () => {
 
 it('twenty a day from a /24 or /48, whatever the addresses and accounts', async () => {
   const sendAs = (i: number) => {
-    const from = { ...visitor, network: `near-${i}`, neighbourhood: 'near' };
+    const from = { ...visitor, client: `near-${i}`, neighbourhood: 'near' };
     return bench.signon.phoneCodes.send(`near-${i}`, `+3364345${5_000 + i}`, from);
   };
   for (let i = 0; i < 20; i++) value(await sendAs(i));
@@ -137,7 +140,7 @@ it('a thousand accounts on as many networks have no more texts sent in a day tha
   const small = openBench('phone-budget', {}, { smsPerDay: 30 });
   const pump = async () => {
     for (let i = 0; i < 1_000; i++) {
-      const from = { ...visitor, network: `n${i}`, neighbourhood: `m${i}` };
+      const from = { ...visitor, client: `n${i}`, neighbourhood: `m${i}` };
       await small.signon.phoneCodes.send(`a${i}`, `+336${20_000_000 + i}`, from);
     }
     return small.messages.length;

@@ -108,7 +108,7 @@ it('of many who present one code at once, one is let through', async () => {
   // Each a network of its own; the account's bound for the second factor lets five be judged.
   const answers = await Promise.all(
     Array.from({ length: 5 }, (_, i) =>
-      confirm(session)(codeNow(), password, { ...visitor, network: `many ${i}` }),
+      confirm(session)(codeNow(), password, { ...visitor, client: `many ${i}` }),
     ),
   );
   assert.equal(answers.filter((answer) => answer.ok).length, 1, `${id} ${browser}`);

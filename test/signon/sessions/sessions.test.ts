@@ -42,7 +42,7 @@ it('unknown address, wrong password, disabled account: one answer', async () => 
   await bench.person(email);
   assert.deepEqual(await attempt('wrong-password-1'), refused);
   for (const bad of ['', 'x', '\ud800'.repeat(8), 'x'.repeat(1e6)]) {
-    assert.deepEqual(await attempt(bad, { network: `n${count}-${bad.length}` }), refused);
+    assert.deepEqual(await attempt(bad, { client: `n${count}-${bad.length}` }), refused);
   }
   const { token } = await bench.signIn(email);
   const accounts = createAccounts({

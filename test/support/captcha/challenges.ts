@@ -1,6 +1,5 @@
 /** Challenges over a pool whose words are known: WORD1, WORD2, …; every sound says 123456. */
 
-import type { Network } from '../../../src/access/quota/client-limits.ts';
 import {
   type ChallengesOptions,
   createChallenges,
@@ -10,6 +9,7 @@ import type { Rendered } from '../../../src/captcha/render-pool.ts';
 import { type Clock, manualClock } from '../../../src/core/clock.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
+import type { Networks } from '../../../src/ip/networks.ts';
 
 /** Bounds that a test reaches soon. */
 export const smallBounds = {
@@ -25,8 +25,8 @@ export const smallBounds = {
 } as const;
 
 /** An IPv4 address in a network of its own, or one of several in network `wide`. */
-export function networkAt(wide: number, narrow = 0): Network {
-  return { narrow: `${wide}.${narrow}`, wide: `${wide}.x` };
+export function networkAt(wide: number, narrow = 0): Networks {
+  return { client: `${wide}.${narrow}`, neighbourhood: `${wide}.x` };
 }
 
 export function rendered(answer: string, bytes: Uint8Array): Rendered {

@@ -58,7 +58,7 @@ export function deskOf(
         isRenewed: false,
         isCookieless: false,
       };
-      const visitor = { network: 'n', country: 'ZZ', userAgent: '', language } as const;
+      const visitor = { client: 'n', country: 'ZZ', userAgent: '', language } as const;
       return {
         ...own,
         request,

@@ -18,7 +18,7 @@ import { signonBeside } from './signon-beside.ts';
 export const personPassword = 'violet-harbour-72';
 
 const visitor: Visitor = {
-  network: 'beside',
+  client: 'beside',
   browserId: 'beside',
   country: 'FR',
   userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',

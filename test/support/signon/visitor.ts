@@ -19,7 +19,7 @@ export const password = 'violet-harbour-72';
 
 const visitor = {
   browserId: 'tests',
-  network: 'tests',
+  client: 'tests',
   country: 'FR',
   userAgent: 'tests',
   language: 'en',
