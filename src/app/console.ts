@@ -30,6 +30,7 @@ import { createScheduler } from '../core/scheduling.ts';
 import { scoreBand } from '../core/score-band.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
 import { unknownProvider } from '../geo/reader.ts';
+import { isBehindTls } from '../http/request/client-ip.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { replaceByEmbedded } from '../ip/embedded-ipv4.ts';
 import { isLoopback } from '../ip/loopback.ts';
@@ -113,10 +114,7 @@ export function openConsole(sources: ConsoleSources) {
   const reads: ConsoleReads = {
     audit: createAuditLog(sources),
     operations,
-    service: serviceOf(sources, async () => ({
-      removalsWaiting: (await removals.list()).length,
-      anonymousReportsWaiting: (await anonymousReports.list()).length,
-    })),
+    service: serviceOf(sources),
     inbox: inboxOf(sources),
     checklist: checklistOf(sources),
     anonymousReports: {
@@ -161,11 +159,10 @@ const topShown = 12;
 
 function serviceOf(
   sources: Sources<'store' | 'state' | 'clock' | 'reportCounts' | 'figures' | 'tables' | 'threads'>,
-  waiting: () => Promise<Pick<ServiceFacts, 'removalsWaiting' | 'anonymousReportsWaiting'>>,
-): () => Promise<ServiceFacts> {
+): () => ServiceFacts {
   const { store, state, clock, reportCounts, figures } = sources;
   const startedAt = clock.now();
-  return async () => {
+  return () => {
     const now = clock.now();
     const { listening, pauses } = sources.threads() ?? { listening: 0, pauses: [] };
     const { rss, heapUsed } = process.memoryUsage();
@@ -182,7 +179,6 @@ function serviceOf(
       countries: day.by('country').slice(0, topShown),
       minutes: figures.minutes(),
       did: activitiesOf(figures.activity, now),
-      ...(await waiting()),
       threads: listening,
       pauses,
       tables: sources.tables.read(),
@@ -373,12 +369,12 @@ function checklistOf(
   const { mailer, passkeys } = sources.signon.signon;
   return {
     async stepsOf(accountId) {
-      const { protocol, hostname } = new URL(config.baseUrl);
+      const { hostname } = new URL(config.baseUrl);
       const keys = await passkeys.list(accountId);
       const isFresh = clock.now() - newestBackupAt() <= 2 * config.backupEvery;
       return {
         publicUrl: !isLoopback(hostname),
-        tls: protocol === 'https:',
+        tls: isBehindTls(config),
         mail: config.smtpUrl !== undefined && !mailer.isFailing,
         list: state.sources.list().some(isThirdParty),
         // A node refuses the setting: its database is backed up by other means.

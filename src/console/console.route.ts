@@ -53,7 +53,7 @@ export const consoleEndpoints = [
 export interface ConsoleReads extends AddressReads {
   readonly audit: AuditLog;
   readonly operations: ConsoleParts['operations'];
-  readonly service: () => Promise<ServiceFacts>;
+  readonly service: () => ServiceFacts;
   readonly inbox: ConsoleInbox;
   readonly checklist: ConsoleChecklist;
   readonly reports: ConsoleReports;

@@ -748,7 +748,7 @@ const fr: typeof en = {
       'Les listes sont encore vides. L’opérateur de ce serveur choisit les sources dans la console.',
     emptyLink: 'Choisir des sources',
     moreForms: 'Aussi pour FortiGate, Juniper, F5, AWS WAF, Suricata, Zeek, TAXII et MISP.',
-    moreFormsLink: 'Autres formats et listes nommées',
+    moreFormsLink: 'Autres formats et listes publiées',
     tableTitle: 'Tous les formats',
     columns: {
       feed: 'Liste',

@@ -50,6 +50,15 @@ const view: InboxView = {
   recentEmails: new Map(),
 };
 
+/** What the page of set-up shows besides. */
+const facts = {
+  port: 28_461,
+  newestBackupAt: undefined,
+  geoMadeAt: 1,
+  isGeoFresh: false,
+  address: 'ada@mail.example',
+};
+
 /** The cards of an inbox, each as the text that is read, with what its forms send. */
 function cardsOf(language: 'en' | 'fr', more: Partial<InboxView>) {
   const html = inboxPage(testFrame(language), { ...view, ...more });
@@ -129,14 +138,7 @@ it('draws a line only where three parts of the span have something', () => {
 });
 
 it('counts the steps that are done as the page of set-up does', () => {
-  const checklist = checklistPage(testFrame('en'), {
-    ...view,
-    port: 28_461,
-    newestBackupAt: undefined,
-    geoMadeAt: 1,
-    isGeoFresh: false,
-    address: 'ada@mail.example',
-  });
+  const checklist = checklistPage(testFrame('en'), { ...view, ...facts });
   for (const html of [inboxPage(testFrame('en'), view), checklist]) {
     assert.deepEqual(html.match(/\d of \d done(?=<)/g), ['1 of 6 done']);
   }
@@ -145,6 +147,23 @@ it('counts the steps that are done as the page of set-up does', () => {
   for (const name of ['Load a list', 'Set the address', 'Turn on backups']) {
     assert.ok(checklist.includes(name), `${name}, as the inbox says`);
   }
+});
+
+it('an inbox without decisions tells the steps that are open, and leads to each of them', () => {
+  const lede = (steps: InboxView['steps']) =>
+    /<p class="lede">([^<]*)</.exec(inboxPage(testFrame('en'), { ...view, steps }))?.[1];
+  assert.equal(lede(view.steps), 'No decision is waiting. 5 steps of set-up are open.');
+  assert.equal(
+    lede({ list: true, mail: false }),
+    'No decision is waiting. One step of set-up is open.',
+  );
+  assert.equal(lede({ list: true }), 'Nothing needs you right now.');
+  const links = [...inboxPage(testFrame('en'), view).matchAll(/"\/admin\/checklist#(\w+)"/g)];
+  const ids = links.map(([, id]) => id);
+  assert.deepEqual(ids, ['publicUrl', 'tls', 'mail', 'backup']);
+  const checklist = checklistPage(testFrame('en'), { ...view, ...facts });
+  for (const id of ids) assert.ok(checklist.includes(`<details id="${id}" open>`), id);
+  assert.match(checklist, /\/etc\/portcullis\/portcullis\.env.*systemctl restart portcullis/s);
 });
 
 it('an account near the end of its votes has a card, with what vouching gives it', () => {

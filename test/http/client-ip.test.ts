@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import {
   type AddressRules,
+  isBehindTls,
   peerText,
   type ResolvedClient,
   resolveClient,
@@ -183,4 +184,15 @@ test('peer bytes become text, a mapped address the IPv4 one', () => {
   assert.equal(peerText(Uint8Array.from([192, 0, 2, 1]), rules), '192.0.2.1');
   const v6 = [0x20, 0x01, 0x0d, 0xb8, ...new Array<number>(11).fill(0), 1];
   assert.equal(peerText(Uint8Array.from(v6), rules), '2001:db8:0:0:0:0:0:1');
+});
+
+test('visitors come over https where BASE_URL says so and a proxy is trusted', () => {
+  const proxies = ['127.0.0.1'];
+  for (const [baseUrl, trustedProxies, expected] of [
+    ['https://ip.example.com', proxies, true],
+    ['https://ip.example.com', [], false],
+    ['http://ip.example.com', proxies, false],
+  ] as const) {
+    assert.equal(isBehindTls({ baseUrl, trustedProxies }), expected, baseUrl);
+  }
 });

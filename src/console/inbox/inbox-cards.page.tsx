@@ -185,7 +185,7 @@ function AddressCard({
         </Link>
       }
       kind={kind}
-      time={format.time(at)}
+      time={format.near(at, view.now)}
     >
       {said !== '' && <blockquote class="breaks">{text.quote(said)}</blockquote>}
       <p class="need-facts">
@@ -219,7 +219,7 @@ export function Evidence({
 }: {
   readonly frame: PageFrame;
   readonly facts: AddressFacts;
-  readonly view: Pick<ConsoleView, 'categoryNames'>;
+  readonly view: Pick<ConsoleView, 'categoryNames' | 'now'>;
   readonly isOnItsPage?: boolean;
 }): Html {
   const all = frameText(frame).console;
@@ -277,12 +277,12 @@ export function Evidence({
           {last.map(({ account, email, rank, at, categories, comment }) => (
             <li>
               <span>
-                <Link class="breaks" href={`/admin/people/${account}`}>
+                <Link class="mail" href={`/admin/people/${account}`}>
                   {email ?? account}
                 </Link>{' '}
                 <Badge label={text.ranks[rank]} tone={rank === 'newcomer' ? 'neutral' : 'accent'} />
               </span>
-              {format.time(at)}
+              {format.near(at, view.now)}
               <span class="source-note breaks">
                 {namesText(categories, view.categoryNames)}
                 {comment !== '' && ` · ${text.quote(comment)}`}

@@ -24,7 +24,12 @@ import {
   type ShownPeer,
 } from '../reputation/peers.page.tsx';
 import { changeIn } from '../service/audit.page.tsx';
-import { type FirstStep, firstSteps, type StepsDone } from '../service/checklist.page.tsx';
+import {
+  type FirstStep,
+  firstSteps,
+  type StepsDone,
+  stepPath,
+} from '../service/checklist.page.tsx';
 import { type ConsoleCatalogue, frameText } from '../words.ts';
 import {
   AnonymousReportCard,
@@ -96,24 +101,30 @@ export function inboxPage(frame: PageFrame, view: InboxView): string {
   const format = formatFor(frame.language);
   return consolePage(frame, view, {
     section: 'inbox',
-    lede: count === 0 ? text.nothing : text.lede(count, format.number(count)),
+    lede: count === 0 ? nothingText(frame, view.steps) : text.lede(count, format.number(count)),
     body: (
-      <>
+      // One below the other, decisions come before the steps of set-up.
+      <div class={classes('inbox', count === 0 && 'is-quiet')}>
         <SetUp frame={frame} steps={view.steps} />
-        <div class={classes('inbox', count === 0 && 'is-quiet')}>
-          {count > 0 && (
-            <section class="inbox-needs" aria-labelledby="needs">
-              <h2 id="needs">
-                {text.needs} <span class="count">{format.number(count)}</span>
-              </h2>
-              {needs(frame, view)}
-            </section>
-          )}
-          <aside class="inbox-side">{figures(frame, view)}</aside>
-        </div>
-      </>
+        {count > 0 && (
+          <section class="inbox-needs" aria-labelledby="needs">
+            <h2 id="needs">
+              {text.needs} <span class="count">{format.number(count)}</span>
+            </h2>
+            {needs(frame, view)}
+          </section>
+        )}
+        <aside class="inbox-side">{figures(frame, view)}</aside>
+      </div>
     ),
   });
+}
+
+/** Says that no decision waits; where steps of set-up are open, that they do. */
+function nothingText(frame: PageFrame, steps: StepsDone): string {
+  const text = frameText(frame).console.inbox;
+  const open = Object.values(steps).filter((isDone) => !isDone).length;
+  return open === 0 ? text.nothing : text.onlySteps(open, formatFor(frame.language).number(open));
 }
 
 /** Cards that a telephone shows before one presses for the others. */
@@ -272,10 +283,10 @@ function budgetNeed(frame: PageFrame, view: InboxView, budget: VoteBudget): Html
 /** Pages of this console and of the account on which a step is done, or shown how. */
 const stepPages: Readonly<Record<FirstStep, string>> = {
   list: consolePaths.lists,
-  publicUrl: consolePaths.checklist,
-  tls: consolePaths.checklist,
-  mail: consolePaths.checklist,
-  backup: consolePaths.checklist,
+  publicUrl: stepPath('publicUrl'),
+  tls: stepPath('tls'),
+  mail: stepPath('mail'),
+  backup: stepPath('backup'),
   passkey: '/account/security',
 };
 

@@ -54,7 +54,7 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
   const isWhole = next === undefined && !view.isLater;
   const ordered = isWhole ? accounts.toSorted((a, b) => b.createdAt - a.createdAt) : accounts;
   const rows = ordered.map((one) => [
-    <Link class="breaks" href={`/admin/people/${one.id}`}>
+    <Link class="mail" href={`/admin/people/${one.id}`}>
       {one.email}
     </Link>,
     <span class="badges">
@@ -71,7 +71,7 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
     format.near(one.createdAt, now),
   ]);
   const invited = view.invitations.map(({ email, until }) => [
-    <span class="breaks">{email}</span>,
+    <span class="mail">{email}</span>,
     format.near(until, now),
     <ActButton
       view={view}

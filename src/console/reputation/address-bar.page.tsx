@@ -86,7 +86,11 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
       effect={effect(score, next)}
     />
   );
-  const holder = lists.find(({ kind, confidence }) => kind === 'bad' && confidence === score);
+  // A rule of its own has no effect below this.
+  const floor = unruled ?? score;
+  const holder = lists.find(({ kind, confidence }) => kind === 'bad' && confidence === floor);
+  // The allowlist wins over any score.
+  const canSet = facts.canBlock && !facts.isAllowed;
   return (
     <section class="operator-bar" aria-labelledby="operator-bar">
       {view.done && <StatusLine frame={frame} did={view.did} csrf={view.csrf} />}
@@ -101,7 +105,7 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
         {reports !== undefined &&
           act('retract', all.needs.retract(reports.count, number(reports.count)), after.retracted)}
         {unruled !== undefined && act('unset', text.unset, unruled)}
-        {facts.canBlock && (
+        {canSet && (
           <ActForm
             view={view}
             of={addressActs}
@@ -113,7 +117,11 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
             label={text.set}
           />
         )}
-        {holder !== undefined && <span class="source-note">{text.held(holder.name, score)}</span>}
+        {canSet && floor > 0 && (
+          <span class="source-note">
+            {holder !== undefined && text.held(holder.name, floor)} {text.floor(floor)}
+          </span>
+        )}
       </div>
       <details class="need-drawer">
         <summary>{all.needs.evidence}</summary>

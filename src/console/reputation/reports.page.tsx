@@ -130,16 +130,21 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
     <Link class="mono whole" href={`/admin/reports?address=${one.address}`}>
       {one.address}
     </Link>,
-    <span class="moment">{format.time(one.reportedAt)}</span>,
+    <>
+      {format.near(one.reportedAt, view.now)}{' '}
+      <span class="source-note near">{format.shortMoment(one.reportedAt)}</span>
+    </>,
     ...(withAccount
       ? [
-          <Link class="account-name breaks" href={`/admin/people/${one.account}`}>
+          <Link class="account-name mail" href={`/admin/people/${one.account}`}>
             {emails?.get(one.account) ?? one.account}
           </Link>,
         ]
       : []),
-    namesText(one.categories, view.categoryNames),
-    <span class="breaks">{one.comment}</span>,
+    <>
+      {namesText(one.categories, view.categoryNames)}
+      {one.comment !== '' && <span class="source-note fact-below breaks">{one.comment}</span>}
+    </>,
     <ActButton
       view={view}
       of={reportActs}
@@ -149,19 +154,21 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
     />,
   ]);
   const columns = [
-    ...[text.address, text.reported],
+    text.address,
+    { title: text.reported, plain: true },
     ...(withAccount ? [text.account] : []),
-    ...[text.categories, text.comment, text.actions],
+    { title: text.said, plain: true },
+    text.actions,
   ];
   const isCut = limit !== undefined && reports.length >= limit;
   return (
     <>
+      <Listing icon="flag" text={text} columns={columns} rows={rows} />
       {rows.length > 0 && (
         <p class="card-note">
-          {text.retractHint} {isCut && text.first(format.number(limit))}
+          {isCut && text.first(format.number(limit))} {text.retractHint}
         </p>
       )}
-      <Listing icon="flag" text={text} columns={columns} rows={rows} />
       <NextPageLink href={more} label={all.more} />
     </>
   );

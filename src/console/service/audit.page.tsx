@@ -35,7 +35,7 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
     changeOf(frame, view, one),
     resultOf(frame, one),
     <>
-      <span class="who breaks">{accounts.get(one.user.replace(/^account /, '')) ?? one.user}</span>{' '}
+      <span class="who mail">{accounts.get(one.user.replace(/^account /, '')) ?? one.user}</span>{' '}
       <span class={classes('source-note near', one.address !== '' && 'mono')}>
         {one.address === '' ? text.shell : one.address}
       </span>
@@ -85,8 +85,8 @@ export function changeIn(
   const { changes, audit } = frameText(frame).console;
   const words: Readonly<Record<string, string | undefined>> = changes;
   const leftOut: Readonly<Record<string, string>> = audit.leftOut;
-  const placeholder = Object.keys(leftOut).find((one) => command.endsWith(` ${one}`));
-  const named = placeholder === undefined ? command : command.slice(0, -placeholder.length - 1);
+  const placeholder = Object.keys(leftOut).find((one) => `${command} `.includes(` ${one} `));
+  const named = placeholder === undefined ? command : command.replace(` ${placeholder}`, '');
   const [first = '', second = '', third = '', ...others] = named.split(' ');
   // Some acts have a name of one word.
   const [name, target, rest] =
@@ -103,7 +103,7 @@ export function changeIn(
       {result === 'done'
         ? name
         : `${audit.tried[result]} ${name[0]!.toLowerCase()}${name.slice(1)}`}{' '}
-      {said && <span class={classes('breaks', !email && 'mono')}>{said}</span>}
+      {said && <span class={email ? 'mail' : 'breaks mono'}>{said}</span>}
       {placeholder !== undefined && ` ${leftOut[placeholder]}`}
     </span>,
     facts.flatMap((fact) => factIn(frame, fact, emails, categoryNames)).join(' · '),
@@ -127,7 +127,8 @@ function factIn(
     return [`${word} ${namesText(value.split(',').map(Number), categoryNames)}`];
   }
   if (/^\d+(\.\d+)?$/.test(value)) {
-    return [`${word} ${formatFor(frame.language).number(Number(value))}`];
+    const shown = formatFor(frame.language).number(Number(value));
+    return [word.includes('{}') ? word.replace('{}', shown) : `${word} ${shown}`];
   }
   // The log has `?` for a space. Of a key, its name and its number suffice.
   const shown = name === 'key' ? value.split('+', 2).join('+') : value.replaceAll(',?', ', ');

@@ -1,7 +1,7 @@
 /** Shows what a new service still needs, each step with its setting, command or page. */
 
-import { Card, CopyButton } from '../../web/components/card.tsx';
-import { Link } from '../../web/components/link.tsx';
+import { Card, CopyButton, Fold, Folds } from '../../web/components/card.tsx';
+import { LinkButton } from '../../web/components/form.tsx';
 import { Badge, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import type { Translations } from '../../web/language.ts';
@@ -31,7 +31,11 @@ const waysAt = (
 ): Readonly<Record<FirstStep, readonly string[] | { readonly page: string }>> => ({
   list: { page: consolePaths.lists },
   publicUrl: ['BASE_URL=https://ip.example.com'],
-  tls: [`caddy reverse-proxy --from ip.example.com --to localhost:${port}`, 'portcullis doctor'],
+  tls: [
+    `caddy reverse-proxy --from ip.example.com --to localhost:${port}`,
+    'TRUSTED_PROXIES=127.0.0.1',
+    'portcullis doctor',
+  ],
   mail: [
     'SMTP_URL=smtps://user:password@mail.example.com',
     'MAIL_FROM=portcullis@example.com',
@@ -40,6 +44,12 @@ const waysAt = (
   backup: ['BACKUP_FOLDER=/var/backups/portcullis'],
   passkey: { page: '/account/security' },
 });
+/** Where settings are written and what makes the server read them, by what starts it; the order is that of the words. */
+const settingPlaces = [
+  ['/etc/portcullis/portcullis.env', 'sudo systemctl restart portcullis'],
+  ['compose.yaml, environment:', 'docker compose up -d'],
+  ['portcullis.env', 'portcullis --settings portcullis.env serve'],
+] as const;
 const geoSettings = [
   'GEO_COUNTRY_MMDB=/var/lib/portcullis/country.mmdb',
   'GEO_ASN_MMDB=/var/lib/portcullis/asn.mmdb',
@@ -66,6 +76,28 @@ export const firstSteps: readonly FirstStep[] = [
   'backup',
   'passkey',
 ];
+
+/** Leads to a step on the page of set-up. */
+export function stepPath(step: FirstStep): string {
+  return `${consolePaths.checklist}#${step}`;
+}
+
+function settingsCard(frame: PageFrame): Html {
+  const all = frameText(frame);
+  const { settings } = all.console.checklist;
+  const columns = settings.columns.map((title) => ({ title, plain: true }));
+  const rows = settingPlaces.map(([file, command], at) => [
+    settings.starters[at],
+    <code class="breaks">{file}</code>,
+    codeLines(all, `restart-${at}`, [command]),
+  ]);
+  return (
+    <Card title={settings.title}>
+      <p class="card-note">{settings.about}</p>
+      <Table caption={settings.title} columns={columns} rows={rows} stack />
+    </Card>
+  );
+}
 
 interface ChecklistView extends ConsoleView {
   readonly steps: StepsDone;
@@ -96,26 +128,38 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
   const backupNote = backup && <p class="card-note">{backup}</p>;
   const steps = known.map((step) => {
     const way = ways[step];
-    const how =
-      'page' in way ? (
-        <Link href={way.page}>{inbox.steps[step].act}</Link>
-      ) : (
-        <>
-          {codeLines(all, step, way)}
-          <span class="source-note fact-below">{text.ways[step as keyof typeof text.ways]}</span>
-          {step === 'backup' && backupNote}
-        </>
-      );
-    return { isDone: view.steps[step] === true, what: inbox.steps[step].name, how };
+    const isDone = view.steps[step] === true;
+    const words = inbox.steps[step];
+    const said: Partial<Record<FirstStep, string>> = text.ways;
+    const how = (
+      <>
+        <p class="card-note">{said[step] ?? words.why}</p>
+        {'page' in way ? (
+          <p>
+            <LinkButton label={words.act} href={way.page} kind="secondary" />
+          </p>
+        ) : (
+          <div>{codeLines(all, step, way)}</div>
+        )}
+        {step === 'backup' && backupNote}
+        {step === 'mail' && (
+          <div class="test-mail">
+            <ActButton
+              view={view}
+              of={checklistActs}
+              does="mail-test"
+              about={{}}
+              label={text.testMail}
+            />
+            <p class="source-note breaks">{text.testHint(address)}</p>
+          </div>
+        )}
+      </>
+    );
+    return { step, isDone, how };
   });
   const done = steps.filter(({ isDone }) => isDone).length;
   const progress = inbox.progress(format.number(done), format.number(steps.length));
-  const rows = steps.map(({ isDone, what, how }) => [
-    what,
-    <Badge label={isDone ? text.isDone : text.isOpen} tone={isDone ? 'clean' : 'suspect'} />,
-    how,
-  ]);
-  const columns = [text.step, text.state, text.how].map((title) => ({ title, plain: true }));
   return consolePage(frame, view, {
     section: 'checklist',
     lede: text.lede,
@@ -125,26 +169,31 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
           <progress max={steps.length} value={done} aria-label={progress} />
           <span>{progress}</span>
         </p>
-        <Table caption={text.caption} columns={columns} rows={rows} stack />
+        {settingsCard(frame)}
+        <Folds>
+          {steps.map(({ step, isDone, how }) => (
+            <Fold
+              id={step}
+              title={inbox.steps[step].name}
+              open={!isDone}
+              aside={
+                <Badge
+                  label={isDone ? text.isDone : text.isOpen}
+                  tone={isDone ? 'clean' : 'suspect'}
+                />
+              }
+            >
+              {how}
+            </Fold>
+          ))}
+        </Folds>
         {/* No step of set-up: it comes back every two months. The inbox counts the same steps. */}
         <Card title={text.geo} aside={!isGeoFresh && <Badge label={text.geoOld} tone="suspect" />}>
           {geoMadeAt > 0 && (
             <p class="card-note">{text.geoOf(format.day(geoMadeAt), format.ago(geoMadeAt, now))}</p>
           )}
-          <div>
-            {codeLines(all, 'geo', geoSettings)}
-            <span class="source-note fact-below">{text.ways.geo}</span>
-          </div>
-        </Card>
-        <Card title={text.testTitle}>
-          <p class="card-note breaks">{text.testHint(address)}</p>
-          <ActButton
-            view={view}
-            of={checklistActs}
-            does="mail-test"
-            about={{}}
-            label={text.testMail}
-          />
+          <p class="card-note">{text.geoWay}</p>
+          <div>{codeLines(all, 'geo', geoSettings)}</div>
         </Card>
       </>
     ),

@@ -34,13 +34,13 @@ export const systemEndpoint = consoleScreen(consolePaths.system);
 
 export function systemScreen(
   parts: ConsoleParts,
-  read: () => Promise<ServiceFacts>,
+  read: () => ServiceFacts,
   eventNames: (language: Language) => EventNames,
 ): PlainRoute {
   const { pageBuilder } = parts;
   return pageBuilder.page(systemEndpoint, async (context, query) => {
     const view = await viewOf(parts, context, query);
-    const said = { service: await read(), eventNames: eventNames(context.language) };
+    const said = { service: read(), eventNames: eventNames(context.language) };
     return pageBuilder.show(context, (frame) => systemPage(frame, { ...view, ...said }));
   });
 }

@@ -30,8 +30,6 @@ export interface ServiceFacts {
   }[];
   /** By name: challenges, sign-ins, consents, refusals; of the last day and ever. */
   readonly did: readonly { readonly name: string; readonly day: number; readonly ever: number }[];
-  readonly removalsWaiting: number;
-  readonly anonymousReportsWaiting: number;
   readonly threads: number;
   /** Longest pause of each event loop lately, in seconds. */
   readonly pauses: readonly (readonly [thread: string, seconds: number])[];
@@ -186,23 +184,41 @@ function shareOf({ used, limit }: ServiceFacts['tables'][number]): number {
 }
 
 function fullest(format: Format, { tables }: ServiceFacts): Html {
-  const share = Math.max(0, ...tables.map(shareOf));
+  return shareBadge(format, Math.max(0, ...tables.map(shareOf)));
+}
+
+function shareBadge(format: Format, share: number): Html {
   return stateBadge(`${format.number(Math.round(100 * share))}\u00a0%`, share < usualMax.share);
+}
+
+/** The name of a bounded table in words; those of a thread end with its number. */
+export function tableLabel(text: SystemText, name: string): string {
+  const names: Readonly<Record<string, string | undefined>> = text.tableNames;
+  const [, table = name, thread] = /^(.*)_of_thread_(\d+)$/.exec(name) ?? [];
+  const words = names[table] ?? table;
+  return thread === undefined ? words : text.ofThread(words, thread);
 }
 
 function tablesOf(text: SystemText, format: Format, { tables }: ServiceFacts): Html {
   const rows = tables
     .toSorted((a, b) => shareOf(b) - shareOf(a) || a.name.localeCompare(b.name))
     .slice(0, tablesShown)
-    .map(({ name, used, limit }) => [
-      <span class="mono breaks">{name}</span>,
-      format.number(used),
-      format.number(limit),
-    ]);
+    .map((table) => {
+      const { name, used, limit } = table;
+      const said = /_bytes(_|$)/.test(name) ? format.bytes : format.number;
+      return [
+        <>
+          {tableLabel(text, name)}
+          <span class="source-note fact-below mono">{name}</span>
+        </>,
+        said(used),
+        said(limit),
+        shareBadge(format, shareOf(table)),
+      ];
+    });
   const columns = [
     { title: text.table },
-    { title: text.used, numeric: true },
-    { title: text.limit, numeric: true },
+    ...[text.used, text.limit, text.share].map((title) => ({ title, numeric: true })),
   ];
   return <Table caption={text.tables} columns={columns} rows={rows} stack />;
 }
@@ -267,7 +283,11 @@ export function systemPage(frame: PageFrame, view: SystemView): string {
   const failures = service.errors.routes.reduce((sum, { count }) => sum + count, 0);
   const milliseconds = (seconds: number) => format.number(Math.round(seconds * 10_000) / 10);
   const pauses = service.pauses.map(([thread, seconds]) => [
-    /^\d+$/.test(thread) ? text.requestThread(thread) : thread,
+    /^\d+$/.test(thread)
+      ? text.requestThread(thread)
+      : thread === 'main'
+        ? text.mainThread
+        : thread,
     milliseconds(seconds),
   ]);
   const longest = Math.max(0, ...service.pauses.map(([, seconds]) => seconds));
@@ -281,8 +301,6 @@ export function systemPage(frame: PageFrame, view: SystemView): string {
           {facts([
             [text.entries, format.number(service.entries), about.entries],
             [text.threads, format.number(service.threads), about.threads],
-            [text.waiting, <a href="/admin/removals">{format.number(service.removalsWaiting)}</a>],
-            [text.tips, <a href="/admin/tips">{format.number(service.anonymousReportsWaiting)}</a>],
             [text.started, format.near(service.startedAt, now), about.started],
             [text.version, service.version],
           ])}

@@ -216,6 +216,14 @@ export function isProxied({
   );
 }
 
+/** Returns whether visitors come over https, by a proxy whose word on their addresses counts. */
+export function isBehindTls({
+  trustedProxies,
+  baseUrl,
+}: Pick<Config, 'trustedProxies' | 'baseUrl'>): boolean {
+  return new URL(baseUrl).protocol === 'https:' && trustedProxies.length > 0;
+}
+
 /** Returns the host and port on which a proxy on this machine reaches the server; behind TLS visitors use others. */
 export function proxiedHost({ baseUrl, port }: Config): string {
   const { protocol, host, hostname } = new URL(baseUrl);

@@ -757,14 +757,21 @@ function verdict(scene: AddressScene): Html {
         {facts(scene)}
         <div class="acts">
           {data.reportHref !== undefined && (
-            <LinkButton label={text.ip.reportAction} href={data.reportHref} icon="flag" />
+            <LinkButton
+              label={text.ip.reportAction}
+              href={data.reportHref}
+              kind="secondary"
+              icon="flag"
+              className="button-small"
+            />
           )}
           {data.removalHref !== undefined && (
             <LinkButton
               label={text.requests.removal.link}
               href={data.removalHref}
-              kind="secondary"
+              kind="quiet"
               icon="shield"
+              className="button-small"
             />
           )}
           <LinkButton
@@ -772,6 +779,7 @@ function verdict(scene: AddressScene): Html {
             href={`/ip/${data.address}?format=json`}
             kind="quiet"
             icon="code"
+            className="button-small"
           />
         </div>
       </div>

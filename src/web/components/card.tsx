@@ -44,6 +44,8 @@ export function Folds({ children }: { readonly children: Html }): Html {
 }
 
 interface FoldOptions {
+  /** A link leads to it by this. */
+  readonly id?: string | undefined;
   readonly title: Html;
   readonly icon?: IconName | undefined;
   /** At the end of the line: what makes opening it needless. */
@@ -54,9 +56,9 @@ interface FoldOptions {
   readonly children: Html;
 }
 
-export function Fold({ title, icon, aside, open, level, children }: FoldOptions): Html {
+export function Fold({ id, title, icon, aside, open, level, children }: FoldOptions): Html {
   return (
-    <details open={open}>
+    <details id={id} open={open}>
       <summary>
         {icon && <Icon name={icon} />}
         {level === 0 ? <span>{title}</span> : level === 3 ? <h3>{title}</h3> : <h2>{title}</h2>}

@@ -4,6 +4,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
+import { tableLabel } from '../../../src/console/service/system.page.tsx';
+import { frameText } from '../../../src/console/words.ts';
+import type { PageFrame } from '../../../src/web/layout/layout.tsx';
 import { metric, startTestServer, threadCounts, within } from '../../support/server/server.ts';
 import { isShared } from '../../support/server/shared-store.ts';
 
@@ -75,6 +78,10 @@ for (const threads of threadCounts) {
       for (const label of used.keys()) {
         const name = /^table="(\w+?)(_of_thread_\d+)?"$/.exec(label)?.[1];
         assert.ok(told.includes(`\`${name}\``), `${name} is not in docs/OPERATIONS.md`);
+        for (const language of ['en', 'fr'] as const) {
+          const text = frameText({ language } as PageFrame).console.system;
+          assert.notEqual(tableLabel(text, name!), name, `${name} has no words in ${language}`);
+        }
       }
       for (let thread = 0; thread < threads; thread++) {
         assert.equal(used.has(`table="in_flight_of_thread_${thread}"`), threads > 1);

@@ -8,7 +8,7 @@ import { systemRandom } from '../../../src/core/random.ts';
 import { createRemovals } from '../../../src/reputation/requests/queue.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { createBlockedSites } from '../../../src/signon/sites/site-list.ts';
-import { pageProblems, withBrowser } from '../../support/browser/browser.ts';
+import { openContext, pageProblems, withBrowser } from '../../support/browser/browser.ts';
 import { startTestServer } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
 import { openPeopleOf } from '../../support/signon/person.ts';
@@ -83,5 +83,20 @@ it('each screen is clean', { timeout: 900_000 }, async () => {
     }
     const french = { name: 'console-fr', session, locale: 'fr-FR', widths: [390] };
     assert.deepEqual(await pageProblems(browser, `${server.baseUrl}/admin`, french), []);
+    const context = await openContext(browser);
+    await context.addCookies(session.cookies);
+    const page = await context.newPage();
+    await page.goto(`${server.baseUrl}/admin`);
+    const topOf = async (part: string) => (await page.locator(part).boundingBox())!.y;
+    for (const [width, isAbove] of [
+      [390, true],
+      [768, true],
+      [1440, false],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      const decisions = await topOf('.inbox-needs');
+      assert.equal(decisions < (await topOf('.set-up')), isAbove, `decisions first at ${width}`);
+    }
+    await context.close();
   });
 });

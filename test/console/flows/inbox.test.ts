@@ -248,7 +248,10 @@ it('the page of an address says to its operator what she can do, does it and und
   };
   const suspect = '198.51.100.42';
   const before = await scoreOf(suspect);
-  assert.match(await barOf(`/ip/${suspect}`), new RegExp(`demo holds it at ${before}`));
+  const floor = new RegExp(
+    `demo holds it at ${before}\\.\\s+A score below ${before} changes nothing`,
+  );
+  assert.match(await barOf(`/ip/${suspect}`), floor);
   const steps: [does: string, label: string, after: number, back: string, backLabel: string][] = [
     ['block', 'Block address', 100, 'unset', 'Remove your rule'],
     ['allow', 'Allow address', 0, 'disallow', 'Take off the allowlist'],
@@ -262,7 +265,12 @@ it('the page of an address says to its operator what she can do, does it and und
     await act(suspect, back);
     assert.equal(await scoreOf(suspect), before, back);
   }
-  assert.match(await barOf(await act(suspect, 'set', { score: '80' })), /Its score is now 80/);
+  const set = await barOf(await act(suspect, 'set', { score: '80' }));
+  assert.match(set, /Its score is now 80/);
+  assert.match(set, floor, 'what a lower rule would not change');
+  await act(suspect, 'allow');
+  assert.doesNotMatch(await barOf(`/ip/${suspect}`), /Set score/, 'the allowlist wins');
+  await act(suspect, 'disallow');
   await act(suspect, 'unset');
 
   const address = '185.220.101.40';
