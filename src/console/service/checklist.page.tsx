@@ -44,7 +44,7 @@ const waysAt = (
   backup: ['BACKUP_FOLDER=/var/backups/portcullis'],
   passkey: { page: '/account/security' },
 });
-/** Where settings are written and what makes the server read them, by what starts it; the order is that of the words. */
+/** The files that have settings, and the commands after a change; in the order of their words. */
 const settingPlaces = [
   ['/etc/portcullis/portcullis.env', 'sudo systemctl restart portcullis'],
   ['compose.yaml, environment:', 'docker compose up -d'],
