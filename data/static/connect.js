@@ -40,21 +40,79 @@ function openFilter() {
   }
 }
 
-if (filter !== null) openFilter();
+/** Paths of the screens whose first request came while this browser waited for it. */
+const connectedKey = 'connected';
+
+function connectedPaths() {
+  try {
+    return JSON.parse(localStorage.getItem(connectedKey) ?? '[]');
+  } catch {
+    return []; // a browser that keeps nothing
+  }
+}
+
+function rememberConnected() {
+  try {
+    const paths = new Set([...connectedPaths(), location.pathname]);
+    localStorage.setItem(connectedKey, JSON.stringify([...paths]));
+  } catch {}
+}
+
+// The server knows of those with a mark alone: of the others it counts a key's requests, whoever sends them.
+function showConnected() {
+  const paths = connectedPaths();
+  for (const tile of document.querySelectorAll('a.target')) {
+    const line = tile.querySelector('.target-short');
+    if (line === null || !paths.includes(tile.pathname)) continue;
+    line.className = 'target-live';
+    line.textContent = tile.closest('[data-connected]').dataset.connected;
+  }
+}
+
+if (filter !== null) {
+  openFilter();
+  showConnected();
+}
 
 // A screen: what is typed stands in the texts at once.
 
 const values = document.querySelector('.connect-values');
 
-function writeValue({ name, value, placeholder, validity }) {
+/** A site on the developer's own machine: a server with demo data takes it, by plain http. */
+const ownMachine = /^(localhost|127\.0\.0\.1)(?::([1-9]\d{0,4}))?$/;
+const usualPort = '3000';
+const { sites } = values?.dataset ?? {};
+
+/** A value that the server would refuse is not written: it says what is wrong. */
+function isWrong({ name, value }) {
+  const text = value.trim();
+  if (name !== 'domain' || text === '') return false;
+  if (sites !== undefined && ownMachine.test(text)) return sites === 'public';
+  return !/^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(text);
+}
+
+/** @param form what the text has in its place: an address, the port of a program, or a host alone */
+function textIn(form, name, text) {
+  const host = text.replace(/^https?:\/\//, '');
+  if (name !== 'domain') return form === 'address' ? text : host;
+  const [, own, port = usualPort] = ownMachine.exec(text) ?? [];
+  if (form === 'port') return port;
+  return form === 'address' ? `${own === undefined ? 'https' : 'http'}://${text}` : (own ?? text);
+}
+
+function formOf({ textContent: text }) {
+  if (text.includes('://')) return 'address';
+  return /^\d+$/.test(text) ? 'port' : 'host';
+}
+
+function writeValue(input) {
+  const { name, value, placeholder, validity } = input;
   const marks = [...document.querySelectorAll(`mark[data-value="${name}"]`)];
   const text = value.trim() || placeholder || '';
-  if (!validity.valid || text === '') return;
+  if (!validity.valid || text === '' || isWrong(input)) return;
   for (const mark of marks) {
-    // Some texts want the host alone.
-    const hasScheme = mark.dataset.scheme ?? String(mark.textContent.includes('://'));
-    mark.dataset.scheme = hasScheme;
-    mark.textContent = hasScheme === 'true' ? text : text.replace(/^https?:\/\//, '');
+    mark.dataset.form ??= formOf(mark);
+    mark.textContent = textIn(mark.dataset.form, name, text);
   }
   if (name !== 'domain') return;
   for (const link of document.querySelectorAll('[data-open]')) {
@@ -73,10 +131,10 @@ if (values !== null) {
     if (target.tagName === 'INPUT') writeValue(target);
   });
   values.addEventListener('change', ({ target }) => {
-    if (target.tagName === 'SELECT') values.requestSubmit();
+    if (target.tagName === 'SELECT' || isWrong(target)) values.requestSubmit();
   });
   values.addEventListener('submit', (event) => {
-    if (fromServer !== null) return;
+    if (fromServer !== null || [...values.elements].some(isWrong)) return;
     event.preventDefault();
   });
   // A browser that comes back fills in what was typed.
@@ -159,6 +217,7 @@ async function look() {
   // Another client of the reader may go on failing: one answer is enough.
   if (requests > Number(box.dataset.seen)) {
     showState('working');
+    rememberConnected();
     const line = box.querySelector('[data-visitor]');
     if (line !== null && visitor) line.textContent = line.dataset.visitor.replace('{}', visitor);
     return true;

@@ -312,6 +312,7 @@ export async function openModules(
       usage: access.usage,
       slotOf,
       vouchedOf: signon.accounts.vouchedOf,
+      demo,
       noteKeyUses: access.noteKeyUses,
     }),
   );

@@ -74,6 +74,7 @@ export function openSite(needs: {
   readonly usage: Usage;
   readonly slotOf: (accountId: string) => number | undefined;
   readonly vouchedOf: (accountId: string) => Promise<Vouched>;
+  readonly demo: boolean;
   /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
   readonly noteKeyUses: () => Promise<void>;
 }) {
@@ -125,6 +126,7 @@ export function openSite(needs: {
     ...connectRoutes({
       pageBuilder,
       ...facts,
+      demo: needs.demo,
       keys: { list: apiKeys.list, reveal: apiKeys.reveal, create: needs.makeKey },
       siteKeys: needs.siteKeys,
       refusedKeys: needs.refusedKeys,

@@ -400,6 +400,7 @@ const en = {
       text: 'The text below follows your values.',
       fields: {
         domain: { label: 'Domain', hint: 'as visitors type it' },
+        demoDomain: { label: 'Domain', hint: 'such as shop.example.com or localhost:3000' },
         app: { label: 'Your app', hint: 'where the proxy sends traffic' },
         challenge: { label: 'Challenge from', hint: 'score, 1 to 99' },
         block: { label: 'Block from', hint: 'score, 2 to 100' },
@@ -408,6 +409,7 @@ const en = {
       },
       wrong: {
         domain: 'A domain looks like shop.example.com.',
+        ownMachine: 'localhost works with a demo server only. Start one: npm start.',
         app: 'An app’s address looks like http://127.0.0.1:3000.',
         challenge: 'A score from 1 to 99, below the one that blocks.',
         block: 'A score from 2 to 100, above the one for a challenge.',
@@ -442,6 +444,7 @@ const en = {
       saveZone: ['Tell your resolver', 'unbound then knows where to ask for the zone.'],
       restartResolver: ['Restart the resolver', 'Restart happens only if the test passes.'],
       setKey: ['Set your key', 'Each request carries it.'],
+      setKeyPhp: ['Give PHP your key', 'Take the one that fits, then reload the server.'],
       ask: ['Ask once', 'The answer shows that key and address work.'],
       report: ['Report an address', 'Replace 127.0.0.1, a test address that is not stored.'],
       makeAction: ['Create the action', 'It copies Debian’s action, with this server’s address.'],
@@ -1102,6 +1105,7 @@ const fr: Words = {
       text: 'Le texte ci-dessous suit vos valeurs.',
       fields: {
         domain: { label: 'Domaine', hint: 'comme le tapent les visiteurs' },
+        demoDomain: { label: 'Domaine', hint: 'par exemple shop.example.com ou localhost:3000' },
         app: { label: 'Votre application', hint: 'où le proxy envoie le trafic' },
         challenge: { label: 'Défi dès', hint: 'score, de 1 à 99' },
         block: { label: 'Bloquer dès', hint: 'score, de 2 à 100' },
@@ -1110,6 +1114,7 @@ const fr: Words = {
       },
       wrong: {
         domain: 'Un domaine ressemble à shop.example.com.',
+        ownMachine: 'localhost ne convient qu’à un serveur de démonstration : npm start.',
         app: 'L’adresse d’une application ressemble à http://127.0.0.1:3000.',
         challenge: 'Un score de 1 à 99, inférieur à celui qui bloque.',
         block: 'Un score de 2 à 100, supérieur à celui du défi.',
@@ -1150,6 +1155,10 @@ const fr: Words = {
         'Le redémarrage n’a lieu que si le test réussit.',
       ],
       setKey: ['Indiquez votre clé', 'Chaque requête la transmet.'],
+      setKeyPhp: [
+        'Donnez votre clé à PHP',
+        'Prenez celui qui convient, puis rechargez le serveur.',
+      ],
       ask: ['Interrogez une fois', 'La réponse montre que clé et adresse sont justes.'],
       report: [
         'Signalez une adresse',

@@ -115,6 +115,34 @@ it('what is chosen changes the texts, and nothing else does', () => {
   assert.match(codeOf('php', { score: 95 }), /\['abuseConfidenceScore'\] \?\? 0\) >= 95\) \{/);
 });
 
+it('a site on the developer’s own machine has plain http, its port, and its name alone as client', () => {
+  const node = codeOf('sign-in-node', { domain: 'localhost:4000' });
+  assert.match(node, /redirectUri = 'http:\/\/localhost:4000\/callback'/);
+  assert.match(node, /client_id: 'localhost',/);
+  assert.match(node, /\.listen\(4000\);/);
+  const php = codeOf('sign-in-php', { domain: '127.0.0.1' });
+  assert.match(php, /'redirect_uri' => 'http:\/\/127\.0\.0\.1\/callback\.php'/);
+  assert.match(php, /'client_id' => '127\.0\.0\.1'/);
+  const site = codeOf('sign-in-node', { domain: 'shop.example' });
+  assert.match(site, /'https:\/\/shop\.example\/callback'/);
+  assert.match(site, /\.listen\(3000\);/);
+});
+
+it('PHP behind a web server has the key from its pool or its site, not from a terminal', () => {
+  for (const name of ['php', 'captcha']) {
+    const steps = targets.find((one) => one.name === name)!.steps({ ...usual, key: 'pcl_own' });
+    const { code, others = [] } = steps.find(({ says }) => says === 'setKeyPhp')!;
+    assert.deepEqual(
+      [code, ...others.map((one) => one.code)],
+      [
+        'env[PORTCULLIS_KEY] = "pcl_own"\n',
+        'SetEnv PORTCULLIS_KEY "pcl_own"\n',
+        "export PORTCULLIS_KEY='pcl_own'\n",
+      ],
+    );
+  }
+});
+
 it('the mark stands in the commands of each screen that uses no key, and nowhere else', () => {
   const mark = '0123456789'.repeat(4);
   for (const { name, integration } of targets) {
@@ -167,6 +195,7 @@ it('the screens of what may ask by HTTP/1.0 say what to set, in both languages',
         isOpen: true,
         docs: '/docs',
         trustsLoopback: false,
+        demo: false,
         isOperator: false,
         csrf: '',
         baseUrl: '',
@@ -226,6 +255,7 @@ it('an operator is led to where accounts are vouched for, and a plugin’s page 
       isOpen: true,
       docs: '/docs',
       trustsLoopback: false,
+      demo: false,
       isOperator,
       vouched,
       csrf: 'x',

@@ -23,6 +23,7 @@ import {
   groupNames,
   type Integration,
   keyPlaceholder,
+  ownMachineOf,
   type SampleValues,
   sampleClient,
   scores,
@@ -70,6 +71,8 @@ export interface ConnectData {
   readonly key: KeyStanding;
   /** Undefined: the reader is not fully signed in, so no request can be known as theirs. */
   readonly watch: ConnectWatch | undefined;
+  /** The server has demo data: a site may be on the developer's own machine. */
+  readonly demo: boolean;
   /** False: the operator has not turned the integration on. */
   readonly isOpen: boolean;
   readonly trustsLoopback: boolean;
@@ -239,7 +242,9 @@ export function connectIndexPage(
                 <h2>{text.groups[group].title}</h2>
                 <p class="muted">{text.groups[group].text}</p>
               </div>
-              <ul class="targets">{tiles.map((one) => tile(one, text))}</ul>
+              <ul class="targets" data-connected={text.connected}>
+                {tiles.map((one) => tile(one, text))}
+              </ul>
             </section>
           ))}
           <p class="muted" id="nothing-fits" role="status" hidden>
@@ -255,14 +260,18 @@ export function connectIndexPage(
 
 function valueField(
   name: ChoiceName,
-  { target, sampleValues, wrong }: Pick<ConnectData, 'target' | 'sampleValues' | 'wrong'>,
+  { target, sampleValues, wrong, demo }: ConnectData,
   { values }: Words,
 ): Html {
-  const { label, hint } = values.fields[name];
+  const isSignOn = target.integration === 'signOn';
+  const { label, hint } =
+    values.fields[name === 'domain' && isSignOn && demo ? 'demoDomain' : name];
   const value = wrong[name] ?? shownValue(name, sampleValues);
-  const error = wrong[name] === undefined ? undefined : values.wrong[name];
+  const isOwnMachine = isSignOn && name === 'domain' && ownMachineOf(value) !== undefined;
+  const error =
+    wrong[name] === undefined ? undefined : values.wrong[isOwnMachine ? 'ownMachine' : name];
   const id = `value-${name}`;
-  const usualSite = target.integration === 'signOn' ? sampleClient : usualDomain;
+  const usualSite = isSignOn ? sampleClient : usualDomain;
   switch (name) {
     case 'family':
       return (
@@ -306,14 +315,21 @@ function valueField(
   }
 }
 
-function valuesStep({ target, sampleValues, wrong }: ConnectData, text: Words): Html | false {
+function valuesStep(data: ConnectData, text: Words): Html | false {
+  const { target, demo } = data;
+  const sites = demo ? 'demo' : 'public';
   return (
     target.choices.length > 0 && (
       <li data-step="values">
         <h2>{text.values.title}</h2>
         <p>{text.values.text}</p>
-        <form class="connect-values" method="get" action={safeHref(targetPath(target.name))}>
-          {target.choices.map((name) => valueField(name, { target, sampleValues, wrong }, text))}
+        <form
+          class="connect-values"
+          method="get"
+          action={safeHref(targetPath(target.name))}
+          data-sites={target.integration === 'signOn' ? sites : undefined}
+        >
+          {target.choices.map((name) => valueField(name, data, text))}
           <div class="connect-fill">
             <Button label={text.values.fill} kind="secondary" />
           </div>
@@ -466,18 +482,17 @@ function stepBody(step: ConnectStep, label: string, data: ConnectData, text: Tra
       return pluginValues(data, text);
     default: {
       if (step.code === '') return null;
-      const { destination } = step;
-      const title =
-        typeof destination === 'string' ? connect.destinations[destination] : destination.file;
-      return (
-        <CodeBlock
-          id={step.id}
-          title={title}
-          label={`${label}: ${title}`}
-          code={markedCode(step.code)}
-          text={text}
-        />
-      );
+      return [step, ...(step.others ?? [])].map(({ id, destination, code }) => {
+        const title =
+          typeof destination === 'string' ? connect.destinations[destination] : destination.file;
+        return (
+          <CodeBlock
+            {...{ id, title, text }}
+            label={`${label}: ${title}`}
+            code={markedCode(code)}
+          />
+        );
+      });
     }
   }
 }

@@ -39,6 +39,7 @@ import {
   families,
   type Integration,
   openTargets,
+  ownMachineOf,
   type SampleValues,
   scores,
   type TargetFacts,
@@ -137,6 +138,8 @@ function noteOf(sighting: Sighting | undefined): ConnectNote | undefined {
 }
 
 export interface ConnectOptions extends TargetFacts {
+  /** Names of the developer's own machine may be sites. */
+  readonly demo: boolean;
   readonly pageBuilder: PageBuilder;
   readonly keys: {
     list(accountId: string): Promise<readonly { readonly id: string; readonly name: string }[]>;
@@ -218,7 +221,8 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     const says = trySays[found.step];
     // A wrong name of a site is a fault to tell; what went well elsewhere says nothing of this site.
     if (typeof says === 'string') return { ...waits, note: { name: says, about: found.clientId } };
-    const passed = domain === undefined || domain === found.clientId ? says : 0;
+    const client = domain && (ownMachineOf(domain) ?? domain);
+    const passed = client === undefined || client === found.clientId ? says : 0;
     return { ...waits, passed, hasArrived: passed === trySays.exchanged, note: undefined };
   }
 
@@ -262,7 +266,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
   async function show(context: RequestContext, query: Params): Promise<Reply> {
     const target = targetOf(context);
     if (target === undefined) return pageBuilder.problem(context, fail('not_found'));
-    const { chosen, wrong } = choiceOf(query, target);
+    const { chosen, wrong } = choiceOf(query, target, options.demo);
     const { browserId, session } = context;
     if (session?.factorDue !== undefined) {
       const refusal = await pageBuilder.refusalOf(context, 'verified');
@@ -283,6 +287,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       key: standing,
       watch: await watchOf(context, target, chosen.domain),
       isOpen: !isClosed(target.integration),
+      demo: options.demo,
       trustsLoopback: options.trustsLoopback,
       isOperator: isKnown && session.operator,
       vouched: isKnown ? await options.vouchedOf(session.accountId) : 'none',
@@ -322,7 +327,8 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     pageBuilder.page(screenEndpoint, async (context, query) => {
       const target = targetOf(context);
       const watch =
-        target && (await watchOf(context, target, choiceOf(query, target).chosen.domain));
+        target &&
+        (await watchOf(context, target, choiceOf(query, target, options.demo).chosen.domain));
       if (watch === undefined || watch.by === 'key')
         return pageBuilder.problem(context, fail('not_found'));
       const requests = watch.hasArrived ? 1 : 0;
@@ -364,7 +370,8 @@ type Chosen = Pick<SampleValues, 'domain' | 'app' | 'challenge' | 'block' | 'sco
 /** Returns values that are no choice as they were typed; those that the screen does not ask for are not looked at. */
 function choiceOf(
   query: Params,
-  { choices }: Pick<ConnectTarget, 'choices'>,
+  { choices, integration }: Pick<ConnectTarget, 'choices' | 'integration'>,
+  demo: boolean,
 ): { readonly chosen: Chosen; readonly wrong: ConnectData['wrong'] } {
   const wrong: Partial<Record<ChoiceName, string>> = {};
   const refuse = (name: ChoiceName, usual = '') => {
@@ -382,7 +389,8 @@ function choiceOf(
   const challenge = scoreIn(asked('challenge') ?? String(usualChallenge));
   const block = scoreIn(asked('block') ?? String(usualBlock));
   const isApp = app === undefined || (appShape.test(app) && URL.canParse(app));
-  const isDomain = domain === undefined || domainShape.test(domain);
+  const isOwnMachine = integration === 'signOn' && ownMachineOf(domain ?? '') !== undefined;
+  const isDomain = domain === undefined || (isOwnMachine ? demo : domainShape.test(domain));
   const isInverted = challenge !== undefined && block !== undefined && challenge >= block;
   if (!isDomain) refuse('domain');
   if (!isApp) refuse('app');

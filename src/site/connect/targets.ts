@@ -90,6 +90,7 @@ type StepName =
   | 'saveZone'
   | 'restartResolver'
   | 'setKey'
+  | 'setKeyPhp'
   | 'ask'
   | 'report'
   | 'makeAction'
@@ -112,8 +113,10 @@ export interface ConnectStep {
   readonly id: string;
   readonly says: StepName;
   readonly destination: StepDestination;
-  /** Undefined: the step has nothing to paste. */
+  /** Empty: the step has nothing to paste. */
   readonly code: string;
+  /** Each does the same elsewhere: the reader takes one. */
+  readonly others?: readonly Pick<ConnectStep, 'id' | 'destination' | 'code'>[];
 }
 
 interface Part {
@@ -519,6 +522,24 @@ function setKey({ key = keyPlaceholder }: SampleValues): ConnectStep {
   };
 }
 
+/** PHP behind a web server has not the variables of a terminal. */
+function setKeyPhp({ key = keyPlaceholder }: SampleValues): ConnectStep {
+  return {
+    id: 'key-fpm',
+    says: 'setKeyPhp',
+    destination: { file: 'php-fpm: pool.d/www.conf' },
+    code: `env[PORTCULLIS_KEY] = "${key}"\n`,
+    others: [
+      {
+        id: 'key-apache',
+        destination: { file: 'Apache (mod_php): <VirtualHost>' },
+        code: `SetEnv PORTCULLIS_KEY "${key}"\n`,
+      },
+      { id: 'key', destination: 'terminal', code: `export PORTCULLIS_KEY='${key}'\n` },
+    ],
+  };
+}
+
 function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
   const guide = 'site/ask-about-an-address.md';
   const of = (
@@ -543,7 +564,7 @@ function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
           : [[test[0], test[1](sampleValues.score)]];
       const code = filledIn(sample(guide, language), [['{secure_url}', secureUrl], ...byScore]);
       return [
-        setKey(sampleValues),
+        language === 'php' ? setKeyPhp(sampleValues) : setKey(sampleValues),
         file('saveFile', `${name}-code`, path, code),
         { id: `${name}-run`, says: 'ask', destination: 'terminal', code: `${run}\n` },
       ];
@@ -660,14 +681,30 @@ function wordpress({ baseUrl }: TargetFacts, name: string, title: string, last: 
 /** A site that a sign-in can name: a name below `.example` is refused. */
 export const sampleClient = 'example.com';
 const sampleSiteKey = 'pcs_…';
+const samplePort = '3000';
+/** A program on the developer's machine, by plain http: a server with demo data lets it be a site. */
+const ownMachine = /^(localhost|127\.0\.0\.1)(?::([1-9][0-9]{0,4}))?$/;
+
+/** Returns the name that a site on the developer's machine has as a client; undefined: it is no such site. */
+export function ownMachineOf(domain: string): string | undefined {
+  return ownMachine.exec(domain)?.[1];
+}
 
 function signOnTargets({ baseUrl, sample }: TargetFacts): Part[] {
   const guide = 'site/sign-in-button.md';
-  const fill = ({ domain = sampleClient, placeholder = plain }: SampleValues, code: string) =>
-    filledIn(code, [
+  const fill = ({ domain = sampleClient, placeholder = plain }: SampleValues, code: string) => {
+    const [, own, port = samplePort] = ownMachine.exec(domain) ?? [];
+    const address = `${own === undefined ? 'https' : 'http'}://${domain}`;
+    const listens: [string, string][] = code.includes(`listen(${samplePort})`)
+      ? [[`listen(${samplePort})`, `listen(${placeholder('domain', port)})`]]
+      : [];
+    return filledIn(code, [
       ['{base_url}', baseUrl],
-      [sampleClient, placeholder('domain', domain)],
+      [`https://${sampleClient}`, placeholder('domain', address)],
+      [sampleClient, placeholder('domain', own ?? domain)],
+      ...listens,
     ]);
+  };
   const button = (path: string): ConnectStep => ({
     id: 'button',
     says: 'addButton',
@@ -726,7 +763,7 @@ function captchaTargets({ baseUrl, secureUrl, sample }: TargetFacts): Part[] {
           // The first one is the public widget's.
           code: fill(sampleValues, sample('CAPTCHA.md', 'html', 1)),
         },
-        setKey(sampleValues),
+        setKeyPhp(sampleValues),
         {
           id: 'captcha-verify',
           says: 'verify',

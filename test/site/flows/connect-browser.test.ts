@@ -76,6 +76,21 @@ it('the screens are in order, and a first request shows', { timeout: 600_000 }, 
     assert.equal((await server.fetch(check, { headers: { Key: key } })).status, 200);
     await page.getByText('Your request arrived. It works.').waitFor();
     assert.deepEqual(await finish(), []);
+    // The browser remembers it: the server counts all requests of the account as one.
+    await page.goto(at('/connect'));
+    await page.locator('a.target[href="/connect/node"] .target-live').waitFor();
+    assert.equal(await page.locator('.target-live').count(), 1);
+    // On a demo server a site may be on this machine.
+    await page.goto(at('/connect/sign-in-node'));
+    for (const [domain, ...texts] of [
+      ['localhost:4000', "'http://localhost:4000/callback'", "id: 'localhost',", '.listen(4000)'],
+      ['shop.example', "'https://shop.example/callback'", "id: 'shop.example',", '.listen(3000)'],
+      ['', "'https://example.com/callback'", "id: 'example.com',", '.listen(3000)'],
+    ]) {
+      await page.getByLabel('Domain').fill(domain!);
+      const shown = (await page.locator('#sign-in-code').textContent()) ?? '';
+      for (const text of texts) assert.ok(shown.includes(text), `${domain} ${text}`);
+    }
 
     const stranger = await (await openContext(browser)).newPage();
     const end = await watchPage(stranger, at('/connect/ipset'));
@@ -90,5 +105,21 @@ it('the screens are in order, and a first request shows', { timeout: 600_000 }, 
     await stranger.reload();
     await stranger.getByText('Your request arrived. It works.').waitFor();
     assert.deepEqual(await end(), []);
+  });
+});
+
+it('a site on this machine is refused in words where there is no demo', async () => {
+  await using server = await startTestServer({ threads: 1, demo: false });
+  await withBrowser(async (browser) => {
+    const page = await (await openContext(browser)).newPage();
+    await page.goto(`${server.baseUrl}/connect/sign-in-node`);
+    await page.getByLabel('Domain').fill('localhost:4000');
+    await page.getByLabel('Domain').press('Tab');
+    await page.getByText('localhost works with a demo server only').waitFor();
+    assert.equal(await page.getByLabel('Domain').inputValue(), 'localhost:4000');
+    assert.match(
+      (await page.locator('#sign-in-code').textContent()) ?? '',
+      /https:\/\/example\.com/,
+    );
   });
 });

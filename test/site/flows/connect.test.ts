@@ -269,6 +269,23 @@ describe('connect', () => {
     await setReads('0');
   });
 
+  it('a site on the developer’s own machine needs a demo server, where it has plain http', async () => {
+    await using real = await startTestServer({ threads: 1, demo: false });
+    for (const domain of ['localhost', 'localhost:4000', '127.0.0.1:4000']) {
+      const refused = await real.fetch(`/connect/sign-in-php?domain=${domain}`);
+      assert.equal(refused.status, 422, domain);
+      assert.match(refused.body, /localhost works with a demo server only/);
+    }
+    const path = '/connect/sign-in-php?domain=localhost:4000';
+    const { status, body } = await server.fetch(path);
+    assert.equal(status, 200);
+    assert.match(body, /<mark data-value="domain">http:\/\/localhost:4000<\/mark>\/callback\.php/);
+    for (const domain of ['localhost:0', 'localhost:x', 'shop.example:4000', 'localhost.:4000']) {
+      const wrong = await server.fetch(`/connect/sign-in-php?domain=${domain}`);
+      assert.equal(wrong.status, 422, domain);
+    }
+  });
+
   it('the domain that a screen for sign-on suggests can be a client', async () => {
     const { body } = await server.fetch('/connect/sign-in-node');
     assert.match(body, /placeholder="example\.com"/);
