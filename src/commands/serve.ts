@@ -175,7 +175,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     exampleSiteKey: () => demoKeys?.siteKey,
     async prepare(store) {
       const tools = { store, clock, random, masterKey, config };
-      if (options.demo) demoKeys = await loadDemo(tools);
+      if (options.demo) demoKeys = await loadDemo(tools, log);
       else await endDemo(tools, log);
     },
   });
@@ -282,15 +282,23 @@ interface DemoKeys {
 
 const passwordPurpose = 'portcullis demo password v1';
 
-async function loadDemo(tools: DemoTools): Promise<DemoKeys> {
-  await loadDemoList(tools, 'seed', 'demo.csv', 'csv');
-  await loadDemoList(tools, 'anon', 'demo-anon.txt', 'anon');
+async function loadDemo(tools: DemoTools, log: Log): Promise<DemoKeys> {
   const accounts = createAccounts({ ...tools, extraRows: createProfiles(tools).created });
   const found = await accounts.find(demoEmail);
+  try {
+    await loadDemoList(tools, 'seed', 'demo.csv', 'csv');
+    await loadDemoList(tools, 'anon', 'demo-anon.txt', 'anon');
+  } catch (error) {
+    // A disk that is full: what the start before has loaded is there.
+    if (!found.ok || tools.store.writeState().available) throw error;
+    log.warn({ reason: (error as Error).message }, 'demo: its lists are those of the last start');
+  }
   const account = found.ok
     ? found.value
     : expect(await accounts.create(demoEmail, standingOf(tools.config)));
-  expect(await createDirectory({ ...tools, accounts }).setRole(demoEmail, 'operator'));
+  if ((await roleOf(tools.store, account.id)) !== 'operator') {
+    expect(await createDirectory({ ...tools, accounts }).setRole(demoEmail, 'operator'));
+  }
   const apiKeys = createApiKeys({ ...tools, accounts, by: 'operator' });
   const newest = (await apiKeys.list(account.id)).findLast(({ name }) => name === '');
   const known = newest && (await apiKeys.reveal(account.id, newest.id));
@@ -310,8 +318,17 @@ async function endDemo(tools: DemoTools, log: Log): Promise<void> {
   const accounts = createAccounts({ ...tools, extraRows: createProfiles(tools).created });
   const found = await accounts.find(demoEmail);
   if (!found.ok || (await roleOf(tools.store, found.value.id)) !== 'operator') return;
-  await createDirectory({ ...tools, accounts }).setRole(demoEmail, 'member');
-  log.warn('demo: its account is no longer an operator');
+  const done = await createDirectory({ ...tools, accounts }).setRole(demoEmail, 'member');
+  if (done.ok) return log.warn('demo: its account is no longer an operator');
+  log.error(
+    { reason: done.error },
+    'demo: its account is an operator as long as nothing can be written',
+  );
+  const unsubscribe = tools.store.onWriteState(({ available }) => {
+    if (!available) return;
+    unsubscribe();
+    void endDemo(tools, log);
+  });
 }
 
 /** Follows from the master key, so that it can be shown at each start and is stored nowhere. */

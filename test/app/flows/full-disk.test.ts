@@ -2,8 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { limitFileSize } from '../../support/house/processes.ts';
+import { startCommand } from '../../support/server/child.ts';
 import { metric, startTestServer, within } from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const entry = fileURLToPath(new URL('../../../../bin/portcullis.js', import.meta.url));
 
 describe('a full disk', () => {
   it('stops writes, not checks, and is over when there is room again', async () => {
@@ -32,5 +37,33 @@ describe('a full disk', () => {
     assert.doesNotMatch(log, /Write error/, 'LMDB met the limit itself');
     assert.match(log, /writes unavailable/);
     assert.match(log, /writes work again/);
+  });
+
+  it('stops no start of a demo that ran before, and the start behind it takes its operator back once there is room', async () => {
+    const directory = makeTempDir('full');
+    /** A start on a full disk. */
+    const startFull = (...words: string[]) => {
+      const env = { PATH: process.env.PATH!, DATA_DIR: directory.path, PORT: '0' };
+      const limit = ['--fsize=4096:unlimited', process.execPath, entry, 'serve', ...words];
+      return startCommand('prlimit', limit, env);
+    };
+    try {
+      await using first = await startTestServer({ threads: 1, dataDir: directory.path });
+      await first.stop();
+      const demo = startFull('--demo');
+      const home = await demo.line((text) => text.startsWith('  Home:'));
+      const statusOf = async (path: string) => (await fetch(home.split(/ +/)[2]! + path)).status;
+      assert.deepEqual([await statusOf('readyz'), await statusOf('ip/198.51.100.7')], [503, 200]);
+      demo.process.kill('SIGTERM');
+      assert.equal((await demo.ended).code, 0, demo.stderr());
+      const server = startFull();
+      await server.errorLine((text) => text.includes('its account is an operator as long as'));
+      limitFileSize(server.process.pid!, 'unlimited:unlimited');
+      await server.errorLine((text) => text.includes('its account is no longer an operator'));
+      server.process.kill('SIGTERM');
+      assert.equal((await server.ended).code, 0, server.stderr());
+    } finally {
+      directory.remove();
+    }
   });
 });
