@@ -3,7 +3,7 @@
  * server, without store and HTTP. Addresses are numbers, IPv4.
  */
 
-import type { Vouched } from '../src/access/quota/points.ts';
+import type { Voucher } from '../src/access/quota/points.ts';
 import { dayMs, hourMs } from '../src/core/time.ts';
 import { ceilingOf, metaOf, seedScoreOf, strengthOf } from '../src/index/records.ts';
 import { communityEvidence, entryScore, halfLivesAt } from '../src/reputation/check/score.ts';
@@ -90,7 +90,7 @@ export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries) {
       const entry = entryOf(address);
       return entry !== 0 && selection.judge(entry, false, at.now) !== undefined;
     },
-    account(id: string, vouched: Vouched = 'none'): void {
+    account(id: string, vouched: Voucher = 'none'): void {
       const made = { kind: 'account.created', account: id, verified: true, slot: 'now' } as const;
       applyEvent(access, made, at.now);
       if (vouched !== 'none')

@@ -5,7 +5,7 @@
  * assumed (see each attack): compare rows, don't quote them as forecasts. docs/POISONING.md.
  */
 
-import type { Vouched } from '../src/access/quota/points.ts';
+import type { Voucher } from '../src/access/quota/points.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { dayMs, hourMs } from '../src/core/time.ts';
 import { maliciousScore } from '../src/reputation/check/score.ts';
@@ -320,7 +320,7 @@ async function liftedByMember(s: Size): Promise<number> {
   return liftedOf(world, tryBlocks(world, ids, s.hijackTries)).lifted;
 }
 
-function neighbours(s: Size, as: readonly Vouched[]): { lifted: number; blocked: number } {
+function neighbours(s: Size, as: readonly Voucher[]): { lifted: number; blocked: number } {
   const world = openPoisoningWorld(rising);
   const ids = as.map((vouched, i) => `v${i} ${vouched}`);
   for (const [i, id] of ids.entries()) world.account(id, as[i]!);

@@ -761,10 +761,10 @@ const settingNames = Object.keys(settings) as SettingName[];
 
 /** `DNS_ZONE` is `dnsZone` in the config. */
 type FieldOf<Name extends string> = Name extends `${infer First}_${infer Rest}`
-  ? `${Lowercase<First>}${Capitalised<Rest>}`
+  ? `${Lowercase<First>}${CamelCase<Rest>}`
   : Lowercase<Name>;
-type Capitalised<Name extends string> = Name extends `${infer First}_${infer Rest}`
-  ? `${Capitalize<Lowercase<First>>}${Capitalised<Rest>}`
+type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${Capitalize<Lowercase<First>>}${CamelCase<Rest>}`
   : Capitalize<Lowercase<Name>>;
 
 export function fieldOf<Name extends SettingName>(name: Name): FieldOf<Name> {
@@ -773,12 +773,12 @@ export function fieldOf<Name extends SettingName>(name: Name): FieldOf<Name> {
     .replace(/_(.)/g, (_, first: string) => first.toUpperCase()) as FieldOf<Name>;
 }
 
-type Given = {
+type SettingValues = {
   readonly [Name in SettingName as FieldOf<Name>]: Readonly<v.InferOutput<Settings[Name]['rule']>>;
 };
 
 /** These follow from other settings where they are not set. */
-interface Derived {
+interface DerivedSettings {
   readonly baseUrl: string;
   readonly secureUrl: string;
   /** Private: reports come from the operator's own machines. */
@@ -790,7 +790,7 @@ interface Derived {
 }
 
 /** Each setting by its name in camel case, as its rule reads it. */
-export type Config = Omit<Given, keyof Derived> & Derived;
+export type Config = Omit<SettingValues, keyof DerivedSettings> & DerivedSettings;
 
 const schema = v.object(
   Object.fromEntries(settingNames.map((name) => [name, settings[name].rule])) as {
@@ -865,14 +865,14 @@ export function readConfig(
   const given = Object.fromEntries(
     settingNames.map((name) => [fieldOf(name), Object.freeze(s[name])]),
   );
-  const derived: Derived = {
+  const derived: DerivedSettings = {
     baseUrl: s.BASE_URL ?? local,
     secureUrl: s.SECURE_URL ?? local,
     reputation,
     networkRise: s.NETWORK_RISE ?? reputation === 'private',
     federationLeast: s.FEDERATION_LEAST ?? (reputation === 'public' ? 2 : 1),
   };
-  return Object.freeze({ ...(given as Given), ...derived });
+  return Object.freeze({ ...(given as SettingValues), ...derived });
 }
 
 /** A slip of one letter in four is told; of shorter names other programs have too many that are alike. */

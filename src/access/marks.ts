@@ -96,7 +96,7 @@ export interface MarkMemory {
   readonly board: SharedArrayBuffer;
 }
 
-export interface Spotted {
+export interface BoardEntry {
   readonly sighting: Uint8Array;
   /** The sender's, as `neighbourhoodOf` in ip/networks.ts names it; empty for a sender without an address. */
   readonly network: string;
@@ -154,7 +154,7 @@ export function createSightingBoard(buffer = new SharedArrayBuffer(boardCells * 
   }
   const networkOfCell = (cell: number) => textAt(networkAt(cell), networkBytes);
 
-  function fill(cell: number, { sighting, network, note }: Spotted): true {
+  function fill(cell: number, { sighting, network, note }: BoardEntry): true {
     bytes.set(sighting, rowAt(cell));
     bytes.fill(0, networkAt(cell), noteAt(cell) + noteBytes);
     bytes.write(network, networkAt(cell), networkBytes, 'latin1');
@@ -169,7 +169,7 @@ export function createSightingBoard(buffer = new SharedArrayBuffer(boardCells * 
      * Returns false when there is no cell. The largest holder is counted anew among the 64 cells: all threads write
      * them, so none can keep the order of core/fair-share.ts.
      */
-    put(spotted: Spotted): boolean {
+    put(spotted: BoardEntry): boolean {
       const taken = new Map<string, number[]>();
       for (const cell of cells.filter(isFull)) {
         const network = networkOfCell(cell);
@@ -183,8 +183,8 @@ export function createSightingBoard(buffer = new SharedArrayBuffer(boardCells * 
       for (const cell of most) if (hold(cell, state.full)) return fill(cell, spotted);
       return false;
     },
-    take(): Spotted[] {
-      const all: Spotted[] = [];
+    take(): BoardEntry[] {
+      const all: BoardEntry[] = [];
       for (const cell of cells) {
         if (!hold(cell, state.full)) continue;
         const sighting = Uint8Array.from(bytes.subarray(rowAt(cell), networkAt(cell)));
@@ -236,7 +236,7 @@ const takeMs = 500;
 /** A row may have been deleted by another node that evicted the mark: it is looked up again. */
 const pollMs = 10_000;
 
-interface Known {
+interface KnownSighting {
   readonly sighting: Uint8Array;
   readonly network: string;
   note: string;
@@ -261,7 +261,7 @@ export function startSightings(options: {
   const marks = createMarks({ key: memory.key, clock });
   const board = createSightingBoard(memory.board);
   /** By the sighting's text, the oldest first. */
-  const known = new Map<string, Known>();
+  const known = new Map<string, KnownSighting>();
   /** The texts of `known` by network, the oldest first in each. */
   const ofNetwork = new Map<string, Set<string>>();
   const most = new MaxByCountSet<Set<string>>();
@@ -290,7 +290,7 @@ export function startSightings(options: {
     return most.largest()?.values().next().value;
   }
 
-  async function isGone(text: string, found: Known): Promise<boolean> {
+  async function isGone(text: string, found: KnownSighting): Promise<boolean> {
     const nowMs = clock.monotonicMs();
     if (nowMs - found.polledAtMs < pollMs) return false;
     found.polledAtMs = nowMs;
@@ -299,7 +299,7 @@ export function startSightings(options: {
     );
   }
 
-  async function write({ sighting, network, note }: Spotted): Promise<void> {
+  async function write({ sighting, network, note }: BoardEntry): Promise<void> {
     const text = Buffer.from(sighting).toString('hex');
     const found = known.get(text);
     // The first one that got its answer stays.

@@ -11,8 +11,8 @@
 import { minuteMs } from '../core/time.ts';
 import { type CountPeriod, countPeriods } from '../reputation/counts/report-counts.ts';
 import {
-  type Counted,
   createTopTable,
+  type NameCount,
   sumOf,
   type TopTable,
 } from '../reputation/counts/top-table.ts';
@@ -142,7 +142,7 @@ export function createActivityCounters(nowMs: number) {
       day.p99[ringIndex] = p99 ?? Number.NaN;
     },
     /** Returns the counts since the counting began, at `startMs`. */
-    inAll: (): CounterBucket & { readonly all: readonly Counted[] } => ({
+    inAll: (): CounterBucket & { readonly all: readonly NameCount[] } => ({
       ...bucketOf(startMs, all),
       all: sumOf([all]),
     }),
@@ -157,7 +157,7 @@ export function createActivityCounters(nowMs: number) {
       });
     },
     /** Returns the counts of a period up to `now`, the largest first. */
-    sum(period: CountPeriod, now: number): readonly Counted[] {
+    sum(period: CountPeriod, now: number): readonly NameCount[] {
       const { ms, buckets } = countPeriods[period];
       const last = Math.floor(now / ms);
       const isIn = ({ number }: Bucket) => number <= last && number > last - buckets;
@@ -238,7 +238,7 @@ export function createHourOfErrors() {
       }
       bucket.table.add(name, by);
     },
-    read(nowMs: number): readonly Counted[] {
+    read(nowMs: number): readonly NameCount[] {
       const last = Math.floor(nowMs / minuteMs);
       const isIn = ({ number }: { number: number }) => number <= last && number > last - minutes;
       return sumOf(ring.filter(isIn).map(({ table }) => table));

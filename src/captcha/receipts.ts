@@ -128,7 +128,7 @@ export function actionOf(text: string): string {
 
 type Body = Decoded<typeof bodies.decode>;
 
-type Opened = Body & { readonly level: PassedLevel };
+type OpenedReceipt = Body & { readonly level: PassedLevel };
 
 const bodies = bareRecord({
   id: fixed(idBytes),
@@ -176,7 +176,7 @@ export function createReceipts<S extends ReceiptSiteKey>(options: {
   }
 
   /** Nothing of the body is looked at before the signature is found right. */
-  function open(receipt: string): Opened | undefined {
+  function open(receipt: string): OpenedReceipt | undefined {
     if (receipt.length > receiptCharactersMax) return undefined;
     const parts = /^((pc[hprs]2)\.([\w-]+))\.([\w-]{43})$/.exec(receipt);
     if (parts === null) return undefined;
@@ -188,7 +188,7 @@ export function createReceipts<S extends ReceiptSiteKey>(options: {
     return body && { ...body, level: levelNames.find((name) => prefixes[name] === prefix)! };
   }
 
-  function openWork(solution: string): Opened | undefined {
+  function openWork(solution: string): OpenedReceipt | undefined {
     const solved = options.work.open(solution, undefined);
     if (solved === undefined) return undefined;
     const { site: siteKey, origin, action, score: abuseScore, endsAt } = solved;

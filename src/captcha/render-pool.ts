@@ -124,7 +124,7 @@ export interface RenderPoolOptions {
   readonly economyFrom: number;
 }
 
-export interface Rendered {
+export interface RenderedWord {
   readonly answer: string;
   readonly bytes: Uint8Array;
   /** Renders the same bytes again, for a challenge whose bytes were dropped. */
@@ -215,13 +215,13 @@ export function createRenderPool(options: RenderPoolOptions) {
     { answer, gif }: MotionImage,
     profile: ProfileName,
     seed: Uint8Array,
-  ): Rendered {
+  ): RenderedWord {
     return { answer, bytes: gif, again: () => wait(async () => (await one(profile, seed)).gif) };
   }
 
   return {
     /** Makes a word of its own each time. A long one is never from the stock. */
-    async image(word: 'normal' | 'long'): Promise<Result<Rendered>> {
+    async image(word: 'normal' | 'long'): Promise<Result<RenderedWord>> {
       const ready = word === 'normal' ? stock.shift() : undefined;
       if (ready) {
         stockBytes -= ready.image.gif.length;
@@ -234,7 +234,7 @@ export function createRenderPool(options: RenderPoolOptions) {
       const seed = newSeed();
       return await wait(async () => rendered(await one(profile, seed), profile, seed));
     },
-    async clip(language: SpokenLanguage): Promise<Result<Rendered>> {
+    async clip(language: SpokenLanguage): Promise<Result<RenderedWord>> {
       const seed = newSeed();
       const again = () => wait(async () => (await renderer.clip(seed, language)).wav);
       return await wait(async () => {

@@ -21,7 +21,7 @@ interface Property {
   readonly default?: unknown;
 }
 
-interface Described extends DescribedParameter {
+interface CommandParameter extends DescribedParameter {
   readonly key: string;
   readonly property: Property;
   readonly isRequired: boolean;
@@ -49,13 +49,19 @@ export function derivedCommand(
   });
 }
 
-function argumentOf({ key, value = key, help = '', isRequired, property }: Described): Argument {
+function argumentOf({
+  key,
+  value = key,
+  help = '',
+  isRequired,
+  property,
+}: CommandParameter): Argument {
   const argument = new Argument(isRequired ? `<${value}>` : `[${value}]`, help);
   if (property.enum !== undefined) argument.choices(property.enum).argParser((text) => text);
   return argument;
 }
 
-function optionsOf(parameter: Described): Option[] {
+function optionsOf(parameter: CommandParameter): Option[] {
   const { key, value, help = '', flags, inputFlag, isRequired, property } = parameter;
   if (flags !== undefined) {
     return Object.entries(flags).map(([name, text]) => new Option(`--${name}`, text));
@@ -73,7 +79,7 @@ function optionsOf(parameter: Described): Option[] {
 }
 
 async function inputOf(
-  parameters: readonly Described[],
+  parameters: readonly CommandParameter[],
   args: readonly string[],
   flags: Readonly<Record<string, unknown>>,
 ): Promise<TypedInput> {

@@ -164,7 +164,7 @@ interface ConsoleAct {
 }
 
 /** An act that was done on the console a moment ago. */
-export interface Done {
+export interface ActDone {
   readonly act: string;
   readonly about: string;
   readonly user: string;
@@ -180,7 +180,7 @@ export interface ConsoleOperations {
   /** Runs an act that only reads. @returns its output */
   ask(act: Pick<ConsoleAct, 'act' | 'fields' | 'user' | 'address'>): Promise<Result<unknown>>;
   /** Returns what this user did a moment ago; undefined where it is long ago, or was done on another node. */
-  done(name: string, user: string): Done | undefined;
+  done(name: string, user: string): ActDone | undefined;
   /**
    * Takes it back, and notes that in the audit log. `conflict`: it is too late.
    * @returns the name under which `done` knows the act that did so

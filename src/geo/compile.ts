@@ -91,13 +91,13 @@ function flagsOf(country: GeoTable, provider: GeoTable): number {
   );
 }
 
-interface Merged {
+interface MergedColumns {
   readonly columns: readonly Uint32Array[];
   readonly values: Uint32Array;
 }
 
 /** The common refinement of both: a start wherever one of them has one, equal values merged. */
-function mergePartitions(country: Partition, provider: Partition): Merged {
+function mergePartitions(country: Partition, provider: Partition): MergedColumns {
   const words = country.columns.length;
   const capacity = country.length + provider.length;
   const columns = country.columns.map(() => new Uint32Array(capacity));
@@ -178,7 +178,7 @@ interface Split {
 }
 
 /** First words that have starts inside get a list of their own; between them the first word alone decides. */
-function splitFirstWord({ columns, values }: Merged): Split {
+function splitFirstWord({ columns, values }: MergedColumns): Split {
   const [word0, word1, word2, word3] = columns as [
     Uint32Array,
     Uint32Array,

@@ -76,15 +76,15 @@ export interface TransportUsage {
 }
 
 type Handler = (res: HttpResponse, req: HttpRequest) => void;
-type Listened = (socket: us_listen_socket | false) => void;
+type ListenCallback = (socket: us_listen_socket | false) => void;
 
 /** The methods that differ between this version of the library and its types. */
 interface App {
   get(path: string, handler: Handler): unknown;
   head(path: string, handler: Handler): unknown;
   any(path: string, handler: Handler): unknown;
-  listen(host: string, port: number, done: Listened): unknown;
-  listen_unix(done: Listened, path: string): unknown;
+  listen(host: string, port: number, done: ListenCallback): unknown;
+  listen_unix(done: ListenCallback, path: string): unknown;
   close(): void;
   setIdleTimeout?(seconds: number): unknown;
   setResponseTimeout?(seconds: number): unknown;

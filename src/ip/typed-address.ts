@@ -63,7 +63,7 @@ export function typedBytes(text: string): string {
 //
 // Every pattern is linear in the text: no repetition stands inside of another.
 
-interface Pasted {
+interface PastedAddresses {
   /** Each once, in the order of the text. A single address is a prefix of full length. */
   readonly found: readonly Prefix[];
   /** There are more than were asked for. */
@@ -104,7 +104,7 @@ function exampleOf(text: string): string {
 }
 
 /** @param max addresses and networks at most */
-export function addressesIn(text: string, max: number): Pasted {
+export function addressesIn(text: string, max: number): PastedAddresses {
   const plain = plainCharacters(text).replace(harmless, (character) =>
     character.includes(':') ? ':' : '.',
   );

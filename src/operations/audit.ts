@@ -29,7 +29,7 @@ async function harmless(store: Store, arg: string, isPerson = false): Promise<st
 }
 
 /** A line of the audit log names an operation, or a command that is none. */
-interface Audited {
+interface AuditedOperation {
   readonly name: string;
   readonly parameters?: Parameters;
 }
@@ -47,7 +47,7 @@ export function createAudit(options: { store: Store; clock: Clock; random: Rando
 
   /** Writes an operation as it is typed: `entry add 192.0.2.0/24 score=90 until=2026-12-31`. */
   async function sentenceOf(
-    { name, parameters = {} }: Audited,
+    { name, parameters = {} }: AuditedOperation,
     input: Readonly<Record<string, unknown>>,
   ): Promise<string> {
     const words = [name];
@@ -66,7 +66,7 @@ export function createAudit(options: { store: Store; clock: Clock; random: Rando
   return {
     /** Writes the line before the change. @throws when it can't be written: the change must not be made */
     async begin(
-      operation: Audited,
+      operation: AuditedOperation,
       input: object,
       user: string,
       { address = '', before = '' }: AuditFacts = {},
@@ -80,7 +80,7 @@ export function createAudit(options: { store: Store; clock: Clock; random: Rando
      */
     async end(
       begun: BegunChange,
-      operation: Audited,
+      operation: AuditedOperation,
       input: object,
       ok: boolean,
       after = '',
@@ -90,7 +90,7 @@ export function createAudit(options: { store: Store; clock: Clock; random: Rando
       resultOf(await log.end(begun, { ok, command, after }));
     },
     /** Writes a line for input that did not parse; nothing of the input is kept. */
-    async refused({ name }: Audited, user: string, address = ''): Promise<void> {
+    async refused({ name }: AuditedOperation, user: string, address = ''): Promise<void> {
       const command = `${name} (refused)`;
       const begun = resultOf(await log.begin({ user: userOf(user), command, address }));
       resultOf(await log.end(begun, { ok: false, command: begun.command }));

@@ -35,15 +35,18 @@ const exported = {
   ...service,
   ...sites,
 };
-type Exported = (typeof exported)[keyof typeof exported];
-type Known = Extract<Exported, { readonly name: string; readonly input: v.GenericSchema }>;
+type ExportedOperation = (typeof exported)[keyof typeof exported];
+type KnownOperation = Extract<
+  ExportedOperation,
+  { readonly name: string; readonly input: v.GenericSchema }
+>;
 
-const known = Object.values(exported).filter((one) => 'parameters' in one) as Known[];
+const known = Object.values(exported).filter((one) => 'parameters' in one) as KnownOperation[];
 export const operations: ReadonlyMap<string, WorkspaceOperation> = new Map(
   known.map((operation: WorkspaceOperation) => [operation.name, operation]),
 );
 
-export type OperationName = Known['name'];
-type Named<Name extends OperationName> = Extract<Known, { readonly name: Name }>;
-export type InputOf<Name extends OperationName> = v.InferInput<Named<Name>['input']>;
-export type OutputOf<Name extends OperationName> = Awaited<ReturnType<Named<Name>['run']>>;
+export type OperationName = KnownOperation['name'];
+type NamedOperation<Name extends OperationName> = Extract<KnownOperation, { readonly name: Name }>;
+export type InputOf<Name extends OperationName> = v.InferInput<NamedOperation<Name>['input']>;
+export type OutputOf<Name extends OperationName> = Awaited<ReturnType<NamedOperation<Name>['run']>>;

@@ -22,7 +22,7 @@ import {
   createFrameReader,
   encodeFrame,
   encodeJsonFrame,
-  type Failed,
+  type FailureFrame,
   frameKinds,
   type Greeting,
   jsonOf,
@@ -329,7 +329,7 @@ function ask(socket: Socket, dataDir: string, order: Order, asking: Asking): Pro
           resolve(JSON.parse(Buffer.concat(result).toString('utf8')));
           return finish();
         case frameKinds.failed: {
-          const { message, kind } = jsonOf(frame) as Failed;
+          const { message, kind } = jsonOf(frame) as FailureFrame;
           return fail(kind === 'bug' ? unexpected(message) : new OperatorError(message));
         }
         default:

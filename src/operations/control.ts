@@ -25,7 +25,7 @@ import {
   createFrameReader,
   encodeFrame,
   encodeJsonFrame,
-  type Failed,
+  type FailureFrame,
   type FrameKind,
   frameKinds,
   type Greeting,
@@ -136,12 +136,12 @@ function listen(server: Server, path: string): Promise<void> {
 /** Refuses a command when too many are under way, with a message that says so. */
 function refuseBusy(socket: Socket): void {
   const message = `${connectionsMax} commands are under way in the server: try again`;
-  const failure: Failed = { message, kind: 'operator' };
+  const failure: FailureFrame = { message, kind: 'operator' };
   socket.on('error', () => undefined);
   socket.end(encodeJsonFrame(frameKinds.failed, 0, failure), () => socket.destroy());
 }
 
-interface Accepted {
+interface AcceptedConnection {
   readonly socket: Socket;
   readonly log: Log;
   readonly askMsMax: number;
@@ -149,7 +149,7 @@ interface Accepted {
 
 /** Serves one connection: one request, and its answer. */
 function accept(
-  { socket, log, askMsMax }: Accepted,
+  { socket, log, askMsMax }: AcceptedConnection,
   run: (order: Order, call: OperationCall) => Promise<unknown>,
 ): { readonly end: (error: Error) => void; readonly done: Promise<void> } {
   const frames = createFrameReader();
@@ -286,7 +286,7 @@ function accept(
   return { end, done };
 }
 
-function failureOf(error: unknown): Failed {
+function failureOf(error: unknown): FailureFrame {
   if (error instanceof OperatorError || error instanceof ProtocolError) {
     return { message: error.message, kind: 'operator' };
   }

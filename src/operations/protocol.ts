@@ -32,7 +32,7 @@ export const frameKinds = {
   result: 8,
   /** Server: the result is whole. */
   done: 9,
-  /** Server: `Failed`. */
+  /** Server: `FailureFrame`. */
   failed: 10,
   /** Server: so much of the input was taken; the command may send as much again. */
   taken: 11,
@@ -49,7 +49,7 @@ export interface Greeting {
   readonly pid: number;
 }
 
-export interface Failed {
+export interface FailureFrame {
   readonly message: string;
   /** `operator`: a sentence for whoever asked; `damage`: of the store; `bug`: nobody expected it. */
   readonly kind: 'operator' | 'damage' | 'bug';

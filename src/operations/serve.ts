@@ -1,7 +1,7 @@
 /** Operations in the server, for commands and for the console: on its own store, and on the memory that it answers from. */
 
 import type { Data, ServerContext } from '../app/data.ts';
-import type { ConsoleOperations, Done } from '../console/operator-request.route.ts';
+import type { ActDone, ConsoleOperations } from '../console/operator-request.route.ts';
 import {
   formFieldsOf,
   inputFromForm,
@@ -27,7 +27,7 @@ import type { Control } from './control.ts';
 import { type Execution, execute, findOperation, type Order } from './execute.ts';
 import { storeTools, type Workspace } from './workspace.ts';
 
-interface Served extends Pick<Data, 'store' | 'state' | 'member'> {
+interface ServedParts extends Pick<Data, 'store' | 'state' | 'member'> {
   readonly check: Check;
   readonly evidence: EvidenceReader;
   readonly hostnames: Hostnames;
@@ -36,7 +36,7 @@ interface Served extends Pick<Data, 'store' | 'state' | 'member'> {
   readonly mailer: Mailer;
 }
 
-export function openOperations(opening: ServerContext, served: Served) {
+export function openOperations(opening: ServerContext, served: ServedParts) {
   const { config, clock, random, log, masterKey } = opening;
   const { store, state, member, check, evidence } = served;
   const { follower } = state;
@@ -153,7 +153,7 @@ const undoNameBytes = 16;
 
 /** Keeps what was done on the console, and how it is taken back, for a moment, for whoever did it. */
 function createUndos(clock: Clock, random: Random) {
-  const rows = new Map<string, Done & { readonly order: UndoOrder | undefined }>();
+  const rows = new Map<string, ActDone & { readonly order: UndoOrder | undefined }>();
 
   function findRecent(name: string, user: string) {
     const row = rows.get(name);
@@ -161,13 +161,13 @@ function createUndos(clock: Clock, random: Random) {
   }
 
   return {
-    keep(done: Pick<Done, 'act' | 'about' | 'user'>, order: UndoOrder | undefined): string {
+    keep(done: Pick<ActDone, 'act' | 'about' | 'user'>, order: UndoOrder | undefined): string {
       const name = randomToken(random, undoNameBytes);
       rows.set(name, { ...done, at: clock.now(), canUndo: order !== undefined, order });
       if (rows.size > undosMax) rows.delete(rows.keys().next().value!);
       return name;
     },
-    find: (name: string, user: string): Done | undefined => findRecent(name, user),
+    find: (name: string, user: string): ActDone | undefined => findRecent(name, user),
     /** Something was done to the same thing since: to take the first back would take that back as well. */
     overtaken(input: object): void {
       const about = aboutOf(input);

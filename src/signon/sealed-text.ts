@@ -21,7 +21,7 @@ const version = 1;
 const idBytes = 16;
 const bodyStart = 1 + idBytes + nonceBytes;
 
-export interface Opened {
+interface OpenedSeal {
   readonly id: Uint8Array;
   readonly plain: Uint8Array;
 }
@@ -55,7 +55,7 @@ export function createSealedTexts(options: {
      * Returns undefined when it was altered, is another holder's, or no seal of this purpose; callers can't tell
      * these apart.
      */
-    open(text: string, holder: string): Opened | undefined {
+    open(text: string, holder: string): OpenedSeal | undefined {
       if (text.length > charsMax) return undefined;
       const bytes = Buffer.from(text, 'base64url');
       if (bytes.length < bodyStart + tagBytes || bytes[0] !== version) return undefined;

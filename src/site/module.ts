@@ -8,7 +8,7 @@ import { keyScopes } from '../access/keys/key-format.ts';
 import type { RefusedKeys } from '../access/keys/refused-keys.ts';
 import type { SiteKeys } from '../access/keys/site-keys.ts';
 import type { Sightings } from '../access/marks.ts';
-import type { Vouched } from '../access/quota/points.ts';
+import type { Voucher } from '../access/quota/points.ts';
 import type { Usage } from '../access/quota/usage.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
@@ -73,7 +73,7 @@ export function openSite(needs: {
   readonly siteKeys: SiteKeys;
   readonly usage: Usage;
   readonly slotOf: (accountId: string) => number | undefined;
-  readonly vouchedOf: (accountId: string) => Promise<Vouched>;
+  readonly vouchedOf: (accountId: string) => Promise<Voucher>;
   readonly demo: boolean;
   /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
   readonly noteKeyUses: () => Promise<void>;

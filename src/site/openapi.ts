@@ -9,8 +9,8 @@ import { statusOf } from '../core/errors.ts';
 import type { AnySchema, SchemasByName } from '../core/schema.ts';
 import { type Endpoint, errorsOf } from '../web/guard/endpoint.ts';
 import {
-  type Described,
   type DescribedAnswer,
+  type EndpointDocs,
   errorSchemas,
   type JsonMembers,
   media,
@@ -73,7 +73,7 @@ function isSchema(value: unknown): value is AnySchema {
 const ignoreActions = ['check', 'raw_check', 'raw_transform', 'transform', 'trim'];
 
 /** Throws when two descriptions give one name to different schemas: a bug, found at start. */
-function jsonSchemasOf(described: readonly Described[]): JsonSchemas {
+function jsonSchemasOf(described: readonly EndpointDocs[]): JsonSchemas {
   const all: Record<string, Schema | AnySchema> = { ...errorSchemas };
   for (const [name, schema] of described.flatMap(({ schemas = {} }) => Object.entries(schemas))) {
     if (all[name] !== undefined && all[name] !== schema) {
@@ -118,7 +118,7 @@ function parametersIn(
   });
 }
 
-function operationOf(declared: Endpoint, described: Described, json: JsonSchemas): Operation {
+function operationOf(declared: Endpoint, described: EndpointDocs, json: JsonSchemas): Operation {
   const { id, tag, summary, description, requestBody, answers, path = {}, query = {} } = described;
   const parameters = [...parametersIn('path', path, json), ...parametersIn('query', query, json)];
   const own = declared.errors.map(statusOf);
@@ -154,7 +154,7 @@ function operationOf(declared: Endpoint, described: Described, json: JsonSchemas
 /** Ranges are a matter of GET alone. */
 const withoutHead: readonly string[] = ['206', '416'];
 
-function headOf(get: Operation, own: Described['headAnswers'] = {}): Operation {
+function headOf(get: Operation, own: EndpointDocs['headAnswers'] = {}): Operation {
   const responses = Object.entries(get.responses)
     .filter(([status]) => !withoutHead.includes(status))
     .map(([status, { content: _, ...answer }]): [string, DescribedAnswer] => [status, answer]);

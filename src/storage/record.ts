@@ -15,10 +15,10 @@ import { createWriter, decode, type Reader, type Writer } from './codec.ts';
 export interface Field<T> {
   write(out: Writer, value: T): void;
   /** A value outside of its domain fails the reader. @param found what came before in the record */
-  read(input: Reader, found: Found): T;
+  read(input: Reader, found: PrecedingFields): T;
 }
 
-export interface Found {
+interface PrecedingFields {
   readonly layout: number;
   /** By name, all fields before this one. */
   readonly fields: Readonly<Record<string, unknown>>;
@@ -125,14 +125,14 @@ export function group<T>(fields: RecordFields<T>): Field<T> {
 export function since<T>(
   layout: number,
   field: Field<T>,
-  former: T | ((fields: Found['fields']) => T),
+  former: T | ((fields: PrecedingFields['fields']) => T),
 ): Field<T> {
   return {
     write: field.write,
     read(input, found) {
       if (found.layout >= layout) return field.read(input, found);
       return typeof former === 'function'
-        ? (former as (fields: Found['fields']) => T)(found.fields)
+        ? (former as (fields: PrecedingFields['fields']) => T)(found.fields)
         : former;
     },
   };

@@ -122,7 +122,7 @@ export const quotaHeaders: JsonMembers = {
 export const retryAfter: JsonMembers = { 'Retry-After': wholeNumber('Seconds to wait.', true) };
 
 /** The endpoint's own part of its operation; the rest follows from the declaration. */
-export interface Described extends Pick<Operation, 'summary' | 'description'> {
+export interface EndpointDocs extends Pick<Operation, 'summary' | 'description'> {
   /** `operationId`: of this method and path alone. */
   readonly id: string;
   readonly tag: string;

@@ -10,7 +10,7 @@ import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Reply } from '../http/request/message.ts';
 
-interface Kept {
+interface CachedReply {
   readonly reply: Promise<Reply>;
   readonly madeAtMs: number;
   /** The length of the body, 0 until it is made. */
@@ -25,10 +25,10 @@ export function createReplyCache(options: {
 }) {
   const { clock, keepMs, entriesMax, bytesMax } = options;
   /** Oldest first: an entry is never moved. */
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, CachedReply>();
   let bytes = 0;
 
-  function drop(key: string, entry: Kept): void {
+  function drop(key: string, entry: CachedReply): void {
     if (kept.get(key) !== entry) return;
     kept.delete(key);
     bytes -= entry.bytes;
@@ -48,7 +48,7 @@ export function createReplyCache(options: {
     const found = kept.get(key);
     if (found !== undefined && nowMs - found.madeAtMs < keepMs) return found.reply;
     if (found !== undefined) drop(key, found);
-    const entry: Kept = { reply: make(), madeAtMs: nowMs, bytes: 0 };
+    const entry: CachedReply = { reply: make(), madeAtMs: nowMs, bytes: 0 };
     kept.set(key, entry);
     makeRoom(nowMs);
     entry.reply.then(

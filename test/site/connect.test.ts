@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import type { Vouched } from '../../src/access/quota/points.ts';
+import type { Voucher } from '../../src/access/quota/points.ts';
 import { connectPage } from '../../src/site/connect/connect.page.tsx';
 import {
   choiceNames,
@@ -245,7 +245,7 @@ it('each sample of nginx and HAProxy that asks this server does so by HTTP/1.1',
 
 it('an operator is led to where accounts are vouched for, and a plugin’s page to its archive', () => {
   const tools = createPageTools({ assets: openAssets(), links: siteLinks, https: false });
-  const pageOf = (name: string, isOperator: boolean, vouched: Vouched = 'none') =>
+  const pageOf = (name: string, isOperator: boolean, vouched: Voucher = 'none') =>
     connectPage(tools.frame('en'), {
       target: targets.find((one) => one.name === name)!,
       sampleValues: usual,

@@ -13,7 +13,7 @@ import {
   newStanding,
   pointRules,
   type Standing,
-  type Vouched,
+  type Voucher,
   type Withdrawn,
 } from '../quota/points.ts';
 import { perMinuteMax } from './accounts-table.ts';
@@ -24,15 +24,15 @@ import { perMinuteMax } from './accounts-table.ts';
 //   vouched u8 (0 none, 1 member, 2 staff) | points, credit and confirmedToday in 64ths, varint
 //   each | creditDays, lastCreditDay varint | open, confirmations f64 | budgetAt f64
 
-const vouchedNumbers: readonly Vouched[] = ['none', 'member', 'staff'];
+const vouchedNumbers: readonly Voucher[] = ['none', 'member', 'staff'];
 /** The seventh reporter of an address and those behind get 10/128: all credits are multiples. */
 const parts = 64;
 
-export function vouchedNumber(vouched: Vouched): number {
+export function vouchedNumber(vouched: Voucher): number {
   return vouchedNumbers.indexOf(vouched);
 }
 
-export function readVouched(input: Reader): Vouched {
+export function readVouched(input: Reader): Voucher {
   const vouched = vouchedNumbers[input.u8()];
   if (vouched === undefined) input.reject();
   return vouched ?? 'none';
@@ -221,7 +221,7 @@ export function isBlank(account: Account): boolean {
  * Returns the row that says how far the operator vouches for an account. Each new key writes it to the journal again,
  * since the reducer knows nothing of an account without a key.
  */
-export function vouchedRow(account: string, vouched: Vouched): SetRow {
+export function vouchedRow(account: string, vouched: Voucher): SetRow {
   return { key: accountStandingKey(account), value: Uint8Array.of(vouchedNumber(vouched)) };
 }
 
@@ -229,7 +229,7 @@ export function vouchedRow(account: string, vouched: Vouched): SetRow {
 export async function findVouched(
   store: Store,
   account: string,
-): Promise<{ vouched: Vouched; key: Key; version: number | null }> {
+): Promise<{ vouched: Voucher; key: Key; version: number | null }> {
   const key = accountStandingKey(account);
   const row = await store.get(key);
   const vouched = row === undefined ? 'none' : (decode(row.value, readVouched) ?? 'none');

@@ -13,7 +13,7 @@ import { commitOnce, retryOnConflict, written } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import { accountByEmailKey, accountKey, accountPrefix, erasureKey } from '../../storage/keys.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../../storage/store.ts';
-import type { Vouched } from '../quota/points.ts';
+import type { Voucher } from '../quota/points.ts';
 import { findVouched, vouchedRow } from './account-row.ts';
 import { perMinuteMax } from './accounts-table.ts';
 import {
@@ -75,7 +75,7 @@ export function createAccounts(options: {
    * Makes an account. `conflict`: the address has one already.
    * @param vouched how far the operator vouches for it
    */
-  async function create(email: string, vouched: Vouched = 'none'): Promise<Result<AccountInfo>> {
+  async function create(email: string, vouched: Voucher = 'none'): Promise<Result<AccountInfo>> {
     const normal = readMailAddress(email);
     if (normal === undefined)
       return fail('invalid_parameter', `'${shown(email)}' is not a mail address`);
@@ -109,7 +109,7 @@ export function createAccounts(options: {
   }
 
   /** Sets how far the operator vouches for the account. */
-  function vouch(email: string, vouched: Vouched): Promise<Result<AccountInfo>> {
+  function vouch(email: string, vouched: Voucher): Promise<Result<AccountInfo>> {
     return retryOnConflict(async () => {
       const found = await load(email);
       if (!found.ok) return found;
@@ -180,7 +180,7 @@ export function createAccounts(options: {
     create,
     find,
     vouch,
-    vouchedOf: async (id: string): Promise<Vouched> => (await findVouched(store, id)).vouched,
+    vouchedOf: async (id: string): Promise<Voucher> => (await findVouched(store, id)).vouched,
     setDisabled,
     setQuotas,
   };
@@ -213,7 +213,7 @@ export interface ListedAccount {
   readonly createdAt: number;
   readonly state: ListedState;
   readonly role: Role;
-  readonly standing: Vouched;
+  readonly standing: Voucher;
   readonly keys: number;
 }
 

@@ -17,7 +17,7 @@ import {
   u32,
 } from '../../storage/record.ts';
 import { allScopes } from '../keys/key-format.ts';
-import type { Vouched } from '../quota/points.ts';
+import type { Voucher } from '../quota/points.ts';
 import { readFacts, readVouched, vouchedNumber } from './account-row.ts';
 import { perMinuteMax } from './accounts-table.ts';
 
@@ -25,7 +25,7 @@ import { perMinuteMax } from './accounts-table.ts';
 export interface AccountsInMemory {
   create(account: CreatedAccount, at: number): void;
   disable(account: string, disabled: boolean): void;
-  vouch(account: string, vouched: Vouched): void;
+  vouch(account: string, vouched: Voucher): void;
   setQuotas(quotas: SetQuotas): void;
   release(account: string): void;
   addKey(key: CreatedKey, at: number): void;
@@ -107,7 +107,7 @@ export const accountDisabled = defineEvent({
 export const accountVouched = defineEvent({
   kind: 'account.vouched',
   since: { 1: 1 },
-  fields: group<{ readonly account: string; readonly vouched: Vouched }>({
+  fields: group<{ readonly account: string; readonly vouched: Voucher }>({
     account: text,
     vouched: { write: (out, vouched) => out.u8(vouchedNumber(vouched)), read: readVouched },
   }),

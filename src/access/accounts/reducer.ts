@@ -13,7 +13,7 @@ import { createReader, createWriter, type Reader, type Writer } from '../../stor
 import type { PageSection } from '../../storage/journal/projection.ts';
 import {
   budgetAt,
-  type Confirmed,
+  type ConfirmationEffect,
   charge,
   confirm,
   countNewAddress,
@@ -59,7 +59,7 @@ interface ReportersView {
   weight(slot: number, rank: Rank): number;
   earnAccepted(slot: number, at: number): void;
   confirm(slot: number, rank: number, at: number): boolean | undefined;
-  unconfirm(slot: number, confirmed: Confirmed, at: number): void;
+  unconfirm(slot: number, confirmed: ConfirmationEffect, at: number): void;
   charge(slot: number, cost: number, base: number, at: number): boolean;
   refund(slot: number, cost: number, at: number): void;
   budget(slot: number, base: number, at: number): { open: number; limit: number };

@@ -20,7 +20,7 @@ import { neighbourhoodOf } from '../../ip/networks.ts';
 import { apiKeyKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
 import { decodeKey } from '../accounts/records.ts';
-import { createSightingBoard, networkCells, type Spotted } from '../marks.ts';
+import { type BoardEntry, createSightingBoard, networkCells } from '../marks.ts';
 
 const accountsMax = 4_096;
 const networksMax = 256;
@@ -117,7 +117,7 @@ export function startRefusedKeys(options: {
     return row && decodeKey(row.value)?.account;
   }
 
-  async function note({ sighting, network, note: said }: Spotted): Promise<void> {
+  async function note({ sighting, network, note: said }: BoardEntry): Promise<void> {
     const account = await accountOf(sighting);
     const [status, parameter = ''] = said.split(' ');
     const atMs = clock.monotonicMs();

@@ -103,10 +103,10 @@ export interface Withdrawn {
 }
 
 /** The standing that the operator gave to an account. */
-export type Vouched = 'none' | 'member' | 'staff';
+export type Voucher = 'none' | 'member' | 'staff';
 
 export interface Standing {
-  vouched: Vouched;
+  vouched: Voucher;
   /** The points, never below 0. */
   points: number;
   /** Points ever earned by accepted reports, towards their cap. */
@@ -225,7 +225,7 @@ export function confirm(standing: Standing, rank: number, at: number): boolean |
 }
 
 /** The effects of `confirm` for one report, kept for `unconfirm`. */
-export interface Confirmed {
+export interface ConfirmationEffect {
   readonly rank: number;
   readonly isPaid: boolean;
   /** Newest report, ms: the share of the budget that has come free since is not taken again. */
@@ -233,7 +233,7 @@ export interface Confirmed {
 }
 
 /** Takes a confirmation back whose source was found false. The days stay counted. */
-export function unconfirm(standing: Standing, confirmed: Confirmed, at: number): boolean {
+export function unconfirm(standing: Standing, confirmed: ConfirmationEffect, at: number): boolean {
   const { rank, isPaid, reportedAt } = confirmed;
   decayBudget(standing, at);
   const left = 2 ** -(Math.max(0, at - reportedAt) / pointRules.budgetHalfLifeMs);

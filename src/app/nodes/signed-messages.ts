@@ -61,12 +61,12 @@ const nodeAnswer = v.union([
   }),
 ]);
 
-export interface Judged {
+interface AnswerVerdict {
   readonly right: boolean;
   readonly longWord?: true | undefined;
 }
 
-export function answerBytes(answer: Result<Uint8Array> | Judged): Uint8Array {
+export function answerBytes(answer: Result<Uint8Array> | AnswerVerdict): Uint8Array {
   if ('ok' in answer && answer.ok) {
     return Buffer.concat([Uint8Array.of(kinds.media), answer.value]);
   }
@@ -79,7 +79,7 @@ function failureText({ error, retryAfterSeconds }: Failure): string {
 }
 
 /** Undefined for what no node of this version says. */
-export function readAnswer(bytes: Uint8Array): Result<Uint8Array> | Judged | undefined {
+export function readAnswer(bytes: Uint8Array): Result<Uint8Array> | AnswerVerdict | undefined {
   if (bytes[0] === kinds.media) return ok(new Uint8Array(bytes.subarray(1)));
   const parsed = v.safeParse(nodeAnswer, parseJson(bytes.subarray(1)));
   if (bytes[0] !== kinds.json || !parsed.success) return undefined;

@@ -6,7 +6,11 @@
 import { Worker } from 'node:worker_threads';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { ReaderHandle } from '../../index/reader.ts';
-import type { Built, Restored, StoredBuild } from '../../reputation/blocklists/builder/build.ts';
+import type {
+  Built,
+  RestoredBuild,
+  StoredBuild,
+} from '../../reputation/blocklists/builder/build.ts';
 import type { OperatorTexts } from '../../reputation/blocklists/pieces/lines.ts';
 import type { BuildThread } from '../../reputation/blocklists/publish.ts';
 
@@ -14,7 +18,7 @@ export interface FeedThreadSetup {
   readonly reader: ReaderHandle;
   readonly geo: SharedArrayBuffer;
   readonly operatorTexts: OperatorTexts;
-  readonly restored: Restored | undefined;
+  readonly restored: RestoredBuild | undefined;
   readonly rowsMax: number;
   readonly entriesMax: number;
 }
@@ -38,7 +42,7 @@ export function openFeedThread(options: {
   rowsMax: number;
   entriesMax: number;
   endMsMax?: number;
-}): (restored: Restored | undefined) => BuildThread {
+}): (restored: RestoredBuild | undefined) => BuildThread {
   const { index, endMsMax = endMsMaxDefault, ...plain } = options;
   return (restored) => {
     const reader = index.openReader();

@@ -1,6 +1,6 @@
 /** The facts of routes that front-end threads need, as plain data: most of the code stays unloaded there. */
 
-import type { Shown } from '../../http/answer/access-log.ts';
+import type { PublicParts } from '../../http/answer/access-log.ts';
 import type { Route, RouteFacts } from '../../http/router.ts';
 import type { Areas } from '../../web/shape.ts';
 
@@ -16,7 +16,7 @@ export const areas: Areas = [
 ];
 
 /** Parameters that are no secret, of paths and of queries; all others stay out of the access log. */
-export const shownInAccessLog: Shown = {
+export const shownInAccessLog: PublicParts = {
   patterns: new Set(['/ip/:address', '/feeds/*', '/static/*', '/docs/:page']),
   parameters: new Set([
     ...['ipAddress', 'network', 'maxAgeInDays', 'verbose', 'page', 'perPage', 'limit'],

@@ -44,7 +44,7 @@ import { createBlockedPage } from '../../integrations/forward-auth/blocked.page.
 import { gateRoutes } from '../../integrations/forward-auth/check.route.ts';
 import { createPasses, passKeyPurpose } from '../../integrations/forward-auth/pass.ts';
 import { feedRoutes } from '../../reputation/blocklists/feeds.route.ts';
-import type { Published } from '../../reputation/blocklists/publish.ts';
+import type { PublishedFeeds } from '../../reputation/blocklists/publish.ts';
 import { checkRoute } from '../../reputation/check/check.route.ts';
 import { openCheck } from '../../reputation/check/check.ts';
 import {
@@ -267,7 +267,7 @@ const withOwnRefusals: ReadonlySet<string> = new Set([checkBulkEndpoint.path, po
  */
 export function frontEndHooks(
   frontEnd: FrontEnd,
-  held: () => Served,
+  held: () => SharedFiles,
   within: <T>(work: () => T) => T,
 ): Hook<Route>[] {
   const own = new Set<Route>(frontEnd.routes);
@@ -286,12 +286,12 @@ export function frontEndHooks(
 // shares with them. Until it has, and for all that is not there, the main thread is asked.
 
 /** Each part replaces the former. */
-export interface Served {
-  readonly feeds?: Published;
+export interface SharedFiles {
+  readonly feeds?: PublishedFeeds;
   readonly assets?: SharedAssets;
 }
 
-function servedFiles(held: () => Served): Hook<Route> {
+function servedFiles(held: () => SharedFiles): Hook<Route> {
   return {
     name: 'static files',
     appliesTo: ({ path }) => path === staticEndpoint.path,
@@ -304,7 +304,7 @@ function servedFiles(held: () => Served): Hook<Route> {
 
 /** Returns a hook for each feed: its answer is made as in the main thread. */
 function servedFeeds(
-  held: () => Served,
+  held: () => SharedFiles,
   { guard, noteMark }: Pick<FrontEnd, 'guard' | 'noteMark'>,
 ): Hook<Route>[] {
   const current = () => held().feeds;

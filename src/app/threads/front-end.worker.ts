@@ -30,7 +30,7 @@ import { withHooks } from '../../web/guard/hooks.ts';
 import { openErrorPages } from '../../web/page-tools.ts';
 import { createRenderProblem, renderFailure } from '../../web/shape.ts';
 import { areas, type ForwardedRoute, shownInAccessLog } from './forwarded.ts';
-import { createFrontEnd, frontEndHooks, type Served } from './front-end.ts';
+import { createFrontEnd, frontEndHooks, type SharedFiles } from './front-end.ts';
 import { createThreadCounters, createThreadGauges, inFlightMaxOf } from './thread-counters.ts';
 import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
 
@@ -88,7 +88,7 @@ async function run(setup: ThreadSetup): Promise<void> {
   const records = openLimitRecords(memory.limits);
   const limits = bounds && createClientLimits(bounds, records);
   const within = duringTurn(reader);
-  let held: Served = {};
+  let held: SharedFiles = {};
   const frontEnd = createFrontEnd({
     memory,
     index: reader,

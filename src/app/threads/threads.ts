@@ -29,7 +29,7 @@ import type { Brand } from '../../web/assets.ts';
 import type { SiteLinks } from '../../web/layout/layout.tsx';
 import type { ServerContext } from '../data.ts';
 import { describeForwarded, type ForwardedRoute, pathsOf } from './forwarded.ts';
-import type { FrontEndMemory, Served } from './front-end.ts';
+import type { FrontEndMemory, SharedFiles } from './front-end.ts';
 import {
   createThreadCounters,
   createThreadGauges,
@@ -77,7 +77,7 @@ export type ToThread =
   | { readonly accept: boolean }
   | { readonly release: true }
   | { readonly reopen: true }
-  | { readonly serve: Served };
+  | { readonly serve: SharedFiles };
 /** `isForOperator`: the text is for the operator, who can mend it. */
 export type FromThread =
   | { readonly listening: true; readonly answering: AnsweringThread | undefined }
@@ -100,7 +100,7 @@ export async function startThreads(options: ThreadsOptions) {
   let listening = 0;
   let replaced = 0;
   let stopping = false;
-  let serving: Served = {};
+  let serving: SharedFiles = {};
 
   async function start(thread: number): Promise<AnsweringThread | undefined> {
     const reader = index.openReader();
@@ -192,7 +192,7 @@ export async function startThreads(options: ThreadsOptions) {
     /** Calls `OpenAccessLog.reopen` in all threads. */
     reopen: (): void => sendAll({ reopen: true }),
     /** Replaces what all threads serve. */
-    serve(served: Served): void {
+    serve(served: SharedFiles): void {
       serving = { ...serving, ...served };
       sendAll({ serve: served });
     },

@@ -21,7 +21,7 @@ import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import { readFields } from '../../web/guard/intake/form.ts';
-import { answer, type Described, formOrJson, jsonAnswer } from '../../web/openapi.ts';
+import { answer, type EndpointDocs, formOrJson, jsonAnswer } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { CaptchaVisitors, Payment } from '../page/captcha-visitors.route.ts';
 import { shownSize } from '../picture/profiles.ts';
@@ -51,7 +51,7 @@ function mediaDocs(
   type: string,
   [ending, endings]: readonly [pattern: string, shown: string],
   summary: string,
-): Described {
+): EndpointDocs {
   const content = { [type]: {} };
   const range = { 'Content-Range': { required: true, schema: v.string() } };
   const file = v.regex(new RegExp(`^${ticketPattern}(?:${ending})$`));

@@ -13,7 +13,7 @@ import { CountsByKey, FairShare, type SharePart, type ShareWhole } from '../../c
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { Networks } from '../../ip/networks.ts';
-import type { Rendered, RenderPool } from '../render-pool.ts';
+import type { RenderedWord, RenderPool } from '../render-pool.ts';
 import type { SpokenLanguage } from '../sound/speech.ts';
 import type { Tickets } from './ticket.ts';
 
@@ -56,12 +56,12 @@ export interface Challenges {
    * Uses the token up whatever the answer. Letter case, spaces and width don't count. Another node's
    * token is judged there. Returns the word that was drawn if the answer is right.
    */
-  verify(token: string, answer: string, network: Networks): Passed | Promise<Passed>;
+  verify(token: string, answer: string, network: Networks): PassedWord | Promise<PassedWord>;
   stats(): ChallengeStats;
 }
 
 /** The word of the challenge that was answered; undefined for a wrong answer. */
-type Passed = 'normal' | 'long' | undefined;
+type PassedWord = 'normal' | 'long' | undefined;
 
 /** The message at `drawnChannel` (node:diagnostics_channel), for tests within the process. */
 export interface DrawnAnswer {
@@ -253,16 +253,16 @@ interface ChallengeTableOptions extends ChallengeBounds {
 
 type Medium = 'image' | 'clip';
 
-interface Drawn {
+interface DrawnMedium {
   readonly answerHash: Buffer;
-  readonly again: Rendered['again'];
+  readonly again: RenderedWord['again'];
   /** Undefined when they were dropped. */
   bytes: Uint8Array | undefined;
 }
 
 interface Challenge {
   readonly longWord: boolean;
-  readonly drawn: Partial<Record<Medium, Drawn>>;
+  readonly drawn: Partial<Record<Medium, DrawnMedium>>;
   readonly pending: Partial<Record<Medium, Promise<Result<Uint8Array>>>>;
 }
 
@@ -398,9 +398,9 @@ const unknownWaitMs = 30_000;
 
 /** Bytes in the order in which they came. */
 function createCache(bytesMax: number) {
-  const holding = new Set<Drawn>();
+  const holding = new Set<DrawnMedium>();
   let heldBytes = 0;
-  function drop(drawn: Drawn): void {
+  function drop(drawn: DrawnMedium): void {
     if (!holding.delete(drawn)) return;
     heldBytes -= drawn.bytes!.length;
     drawn.bytes = undefined;
@@ -410,7 +410,7 @@ function createCache(bytesMax: number) {
       return heldBytes;
     },
     drop,
-    hold(drawn: Drawn, bytes: Uint8Array): void {
+    hold(drawn: DrawnMedium, bytes: Uint8Array): void {
       drop(drawn);
       drawn.bytes = bytes;
       heldBytes += bytes.length;

@@ -73,7 +73,7 @@ const Solved = v.object({
 });
 
 /** A search begins with these; the one key that it finds is signed. */
-type Searched = Pick<
+type SearchParameters = Pick<
   v.InferOutput<typeof Parameters>,
   'keyPrefix' | 'keySignature' | 'nonce' | 'salt'
 >;
@@ -136,7 +136,7 @@ export function createWork(options: {
     return macOf(secret, `network ${neighbourhood}`).subarray(0, 9).toString('base64url');
   }
 
-  async function derive(triesMax: number): Promise<Searched> {
+  async function derive(triesMax: number): Promise<SearchParameters> {
     const nonce = random.bytes(16);
     const counter = Buffer.from(random.bytes(4)).readUInt32BE() % triesMax;
     const salt = random.bytes(16);
@@ -157,7 +157,7 @@ export function createWork(options: {
     };
   }
 
-  const stock: Searched[] = [];
+  const stock: SearchParameters[] = [];
   let isFilling = false;
 
   /** Begins with the first challenge of a calm network: a server that is asked for none derives none. */
@@ -179,7 +179,7 @@ export function createWork(options: {
     }, stockEveryMs).unref();
   }
 
-  async function findPuzzle(triesMax: number): Promise<Result<Searched>> {
+  async function findPuzzle(triesMax: number): Promise<Result<SearchParameters>> {
     const isBaseLevel = triesMax === baseTries;
     const found = isBaseLevel ? stock.shift() : undefined;
     if (isBaseLevel) fillStock();

@@ -151,10 +151,10 @@ export function writeSettingsFile(path: string, text: string): void {
 // Passwords in clear, or mails that reach nobody, are found out before anything starts, so that it happens on
 // purpose only.
 
-type Exposed = Pick<Config, 'host' | 'baseUrl' | 'secureUrl' | 'smtpUrl'>;
+type ExposedSettings = Pick<Config, 'host' | 'baseUrl' | 'secureUrl' | 'smtpUrl'>;
 
 /** Returns the faults of these settings on any address but loopback, in words; empty if none. */
-export function exposureFaults({ baseUrl, secureUrl, smtpUrl }: Exposed): string[] {
+export function exposureFaults({ baseUrl, secureUrl, smtpUrl }: ExposedSettings): string[] {
   const plain = [
     ['BASE_URL', baseUrl],
     ['SECURE_URL', secureUrl],
@@ -177,7 +177,7 @@ export function exposureFaults({ baseUrl, secureUrl, smtpUrl }: Exposed): string
  * @returns what to warn of
  * @throws OperatorError on an address that others reach, unless `insecure`
  */
-export function checkExposure(config: Exposed, insecure: boolean): string[] {
+export function checkExposure(config: ExposedSettings, insecure: boolean): string[] {
   if (isLoopback(config.host)) return [];
   const faults = exposureFaults(config);
   if (faults.length === 0 || insecure) return faults;

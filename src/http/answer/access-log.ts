@@ -10,7 +10,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { createLogWriter, type LogWriter } from '../../core/log.ts';
 
 /** The facts of a finished request, from which its line is made. */
-export interface Answered {
+interface AccessEntry {
   readonly clientIp: string;
   readonly method: string;
   /** The pattern of the route; `''` when none matched. */
@@ -26,10 +26,10 @@ export interface Answered {
   readonly trace: string | undefined;
 }
 
-export type AccessLog = (answered: Answered) => void;
+export type AccessLog = (answered: AccessEntry) => void;
 
 /** The parts of an address that the log may show as they were sent. */
-export interface Shown {
+export interface PublicParts {
   /** Patterns of routes whose parameter is no secret. */
   readonly patterns: ReadonlySet<string>;
   /** Names of parameters whose value is none. */
@@ -47,7 +47,7 @@ const queryMax = 1_000;
 const methodMax = 16;
 
 /** @throws OperatorError when the file can't be opened */
-export function openAccessLog(where: string, shown: Shown, clock: Pick<Clock, 'now'>) {
+export function openAccessLog(where: string, shown: PublicParts, clock: Pick<Clock, 'now'>) {
   const writer = createLogWriter(openWhere(where));
   return {
     note: createAccessLog(writer, shown, clock),
@@ -62,7 +62,7 @@ export function openAccessLog(where: string, shown: Shown, clock: Pick<Clock, 'n
 
 export function createAccessLog(
   writer: Pick<LogWriter, 'write'>,
-  shown: Shown,
+  shown: PublicParts,
   clock: Pick<Clock, 'now'>,
 ): AccessLog {
   return ({ clientIp, method, pattern, path, query, status, ms, id, trace }) => {
@@ -91,7 +91,7 @@ function openWhere(where: string): number {
   }
 }
 
-function pathShown(pattern: string, path: string, patterns: Shown['patterns']): string {
+function pathShown(pattern: string, path: string, patterns: PublicParts['patterns']): string {
   const isKnown = pattern !== '' && pattern !== '/*';
   if (isKnown && (pattern === path || patterns.has(pattern))) return path;
   if (isKnown) return pattern;
@@ -99,7 +99,7 @@ function pathShown(pattern: string, path: string, patterns: Shown['patterns']): 
   return parts.map((part) => (part.length > strangePartMax ? left : part)).join('/');
 }
 
-function queryShown(query: string, parameters: Shown['parameters']): string {
+function queryShown(query: string, parameters: PublicParts['parameters']): string {
   const pairs = query.slice(0, queryMax).split('&');
   const kept = pairs.filter((pair) => parameters.has(pair.slice(0, pair.indexOf('='))));
   const isWhole = kept.length === pairs.length && query.length <= queryMax;

@@ -9,7 +9,7 @@
 import { httpDate, parseHttpDate } from '../../core/dates.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../request/message.ts';
 
-export interface Encoded {
+export interface EncodedBody {
   readonly body: Uint8Array | readonly Uint8Array[];
   /** Strong and quoted; one for each encoding. */
   readonly etag: string;
@@ -18,9 +18,9 @@ export interface Encoded {
 export interface Representation {
   readonly type: string;
   readonly cacheControl: string;
-  readonly identity: Encoded;
-  readonly gzip?: Encoded;
-  readonly brotli?: Encoded;
+  readonly identity: EncodedBody;
+  readonly gzip?: EncodedBody;
+  readonly brotli?: EncodedBody;
   /** Whole seconds, as milliseconds since 1970. */
   readonly changedAtMs?: number;
   /** On every answer, 304 too. */
@@ -76,11 +76,11 @@ export function negotiate(request: Request, resource: Representation): Reply {
 function choose(
   request: Request,
   resource: Representation,
-): readonly [encoding: string | undefined, chosen: Encoded] {
+): readonly [encoding: string | undefined, chosen: EncodedBody] {
   const accepted = acceptedEncodings(firstHeader(request, 'accept-encoding'));
   // Without a weight of its own, plain text is what remains.
   let weight = accepted.get('identity') ?? 0;
-  let chosen: readonly [string | undefined, Encoded] = [undefined, resource.identity];
+  let chosen: readonly [string | undefined, EncodedBody] = [undefined, resource.identity];
   for (const [encoding, encoded] of [
     ['gzip', resource.gzip],
     ['br', resource.brotli],
@@ -127,7 +127,7 @@ function failedCondition(headers: readonly Header[]): Reply {
   };
 }
 
-function rangeOf(request: Request, resource: Representation, chosen: Encoded) {
+function rangeOf(request: Request, resource: Representation, chosen: EncodedBody) {
   const lines = request.headers.range ?? [];
   // A range is a matter of GET alone.
   if (resource.ranges !== true || request.method !== 'GET' || lines.length === 0) return undefined;
@@ -153,11 +153,11 @@ function rangeNotSatisfiable(headers: readonly Header[], total: number): Reply {
   };
 }
 
-function partsOf({ body }: Encoded): readonly Uint8Array[] {
+function partsOf({ body }: EncodedBody): readonly Uint8Array[] {
   return body instanceof Uint8Array ? [body] : body;
 }
 
-function lengthOf(encoded: Encoded): number {
+function lengthOf(encoded: EncodedBody): number {
   return partsOf(encoded).reduce((sum, part) => sum + part.length, 0);
 }
 

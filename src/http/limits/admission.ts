@@ -46,7 +46,7 @@ interface AdmissionOptions extends LaneOptions {
   readonly refused?: { readonly route: PlainRoute; readonly withCookie: string } | undefined;
 }
 
-interface Begun {
+interface ArrivingRequest {
   readonly exchange: Exchange;
   readonly requestSlot: RequestSlot;
   readonly arrival: Arrival;
@@ -103,7 +103,7 @@ export class Admission {
   readonly #options: AdmissionOptions;
   readonly #errorBody = openErrorBodies();
   /** Requests of this turn whose body arrives. */
-  #begun: Begun[] = [];
+  #begun: ArrivingRequest[] = [];
   /** Requests of this turn that the limits of answers refused. */
   #refusedNow = 0;
 

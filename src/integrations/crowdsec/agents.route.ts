@@ -47,7 +47,7 @@ import {
   readDecisionFilter,
   readDecisionId,
   usualBan,
-  type Wanted,
+  type WantedDecision,
 } from './decisions.ts';
 import {
   type Manager,
@@ -309,7 +309,7 @@ interface AgentRouteOptions {
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
   /** Decisions for the account's bouncers, durable when it is answered. */
-  readonly ban: (account: string, wanted: readonly Wanted[]) => Promise<Result<void>>;
+  readonly ban: (account: string, wanted: readonly WantedDecision[]) => Promise<Result<void>>;
   readonly manager: Manager;
   /** Ends those that are meant. @returns how many */
   readonly retract: (account: string, matches: DecisionMatcher) => Promise<Result<number>>;
@@ -378,8 +378,8 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     alerts: readonly Alert[],
     results: readonly (Result<unknown> | undefined)[],
     clientIp: string,
-  ): Wanted[] {
-    const wanted: Wanted[] = [];
+  ): WantedDecision[] {
+    const wanted: WantedDecision[] = [];
     const words = new Uint32Array(4);
     const own = [...options.serverAddresses, clientIp].flatMap((text) => parseNetwork(text) ?? []);
     for (const [i, alert] of alerts.entries()) {
@@ -468,7 +468,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
 
   /** Makes manual entries of them, none of which covers this server or the sender. */
   async function setEntries(
-    wanted: readonly Wanted[],
+    wanted: readonly WantedDecision[],
     keyText: string,
     request: Request,
   ): Promise<Result<void>> {

@@ -37,7 +37,7 @@ import {
   shownText,
   shownValue,
   usualOrigin,
-  type Wanted,
+  type WantedDecision,
 } from './decisions.ts';
 
 export const alertsMax = 10_000;
@@ -54,7 +54,7 @@ export interface Alert {
   /** The scenario says that nobody is to be blocked by it. */
   readonly isRemark: boolean;
   /** Its own ones, as far as they are of use here; undefined: it has none, and the usual one is made. */
-  readonly decisions: readonly Wanted[] | undefined;
+  readonly decisions: readonly WantedDecision[] | undefined;
   /** An operator decided so by `cscli`, which is no sighting. */
   readonly isByHand: boolean;
 }
@@ -114,7 +114,7 @@ export function categoriesOf(scenario: string): readonly number[] {
 }
 
 /** Undefined: one about users or the like, a simulation, or one that makes no sense. */
-function decisionOf(member: string): Wanted | undefined {
+function decisionOf(member: string): WantedDecision | undefined {
   try {
     return decisionIn(JSON.parse(member));
   } catch {
@@ -123,7 +123,7 @@ function decisionOf(member: string): Wanted | undefined {
 }
 
 /** Undefined: as `decisionOf`. */
-export function decisionIn(given: unknown): Wanted | undefined {
+export function decisionIn(given: unknown): WantedDecision | undefined {
   const read = v.safeParse(alertDecision, given, { abortEarly: true });
   if (!read.success || read.output.simulated === true) return undefined;
   const { duration, origin, scenario } = read.output;
@@ -148,13 +148,13 @@ function isDecisionType(type: string): type is DecisionType {
 }
 
 /** The usable decisions of one alert, and whether an operator made one of its decisions. */
-interface Carried {
-  readonly decisions: Wanted[];
+interface CarriedDecisions {
+  readonly decisions: WantedDecision[];
   isByHand: boolean;
 }
 
 /** @param own undefined: it carries no decisions. Undefined: a member is of a wrong type */
-function alertOf(members: string, own: Carried | undefined): Alert | undefined {
+function alertOf(members: string, own: CarriedDecisions | undefined): Alert | undefined {
   let given: unknown;
   try {
     given = JSON.parse(members);
@@ -199,7 +199,7 @@ export async function readAlerts(
   let members: string[] = [];
   let memberBytes = 0;
   /** The decisions of the current alert so far; undefined until its first one ends. */
-  let carried: Carried | undefined;
+  let carried: CarriedDecisions | undefined;
   /** True while the member is `decisions`; its element begins at `decisionAt`, −1 between two. */
   let isDecisions = false;
   let decisionAt = -1;

@@ -33,9 +33,9 @@ import {
   type DecisionFacts,
   isCountryOrSystem,
   outweighs,
-  type Wanted,
+  type WantedDecision,
 } from './decisions.ts';
-import { agentBanned, agentUnbanned, type Decided, decisionRow } from './events.ts';
+import { agentBanned, agentUnbanned, type DecisionRow, decisionRow } from './events.ts';
 
 export class OldestFirst<T> extends Map<string, T> {
   /** Behind `#oldest`, or before all. It follows what is set and deleted. */
@@ -65,7 +65,7 @@ const pollMs = 1_000;
 /** Bans that are ended in one turn of the event loop: all bans of one alert expire together. */
 const endsPerTurn = 250;
 
-interface Ended extends AgentDecision {
+interface EndedDecision extends AgentDecision {
   readonly endedMs: number;
 }
 
@@ -80,7 +80,7 @@ interface IdleRow {
 interface Account {
   readonly id: string;
   readonly active: OldestFirst<AgentDecision>;
-  readonly ended: OldestFirst<Ended>;
+  readonly ended: OldestFirst<EndedDecision>;
   lastPosition: number;
   /** The slot under which its bans are in the shared table; −1: they are not there. */
   slot: number;
@@ -238,12 +238,12 @@ export function createBans(options: {
 
   return {
     /** Ends decisions now, whatever their time. */
-    unban({ account: id, atMs, decisions }: Decided): void {
+    unban({ account: id, atMs, decisions }: DecisionRow): void {
       const known = accounts.get(id);
       if (known === undefined) return;
       for (const { value } of decisions) end(known, value, Math.min(atMs, clock.now()), atMs);
     },
-    add({ account: id, decisions }: Decided): void {
+    add({ account: id, decisions }: DecisionRow): void {
       const nowMs = clock.now();
       if (decisions.every(({ untilMs }) => untilMs + endedMs <= nowMs)) return;
       const account = accounts.get(id) ?? {
@@ -302,7 +302,7 @@ export function createBans(options: {
     /** Returns the position of the last change of any account. */
     position: (): number => position,
     /** Returns the present bans. Undefined: the account has none, and had none for a day. */
-    of(id: string): AgentDecisions<Ended> | undefined {
+    of(id: string): AgentDecisions<EndedDecision> | undefined {
       const account = accounts.get(id);
       if (account !== undefined) poll(id, account);
       return accounts.get(id);
@@ -351,7 +351,7 @@ export function createBanStore(options: {
     return prefix.ok && isListableNetwork(prefix.value) && !isExempt(prefix.value);
   }
 
-  function rowsOf({ account, decisions }: Decided) {
+  function rowsOf({ account, decisions }: DecisionRow) {
     return decisions.map((decision) => ({
       key: agentBanKey(account, decision.value),
       value: decisionRow.encode(decision),
@@ -360,7 +360,7 @@ export function createBanStore(options: {
   }
 
   /** @param decided as they are from now on; `event` is the journal's, which says so */
-  async function write(decided: Decided, event: NewEvent): Promise<Result<void>> {
+  async function write(decided: DecisionRow, event: NewEvent): Promise<Result<void>> {
     const done = await store.commit({
       check: [{ key: erasureKey(decided.account), version: null }],
       set: rowsOf(decided),
@@ -396,7 +396,7 @@ export function createBanStore(options: {
      * Decides from now on; special-use and allowlisted addresses and networks with such are left out, and so is
      * what a decision that stands outweighs. `unauthenticated`: the account is being deleted.
      */
-    async save(account: string, given: readonly Wanted[]): Promise<Result<void>> {
+    async save(account: string, given: readonly WantedDecision[]): Promise<Result<void>> {
       const scheduler = createScheduler();
       const atMs = Math.floor(clock.now());
       const own = bans.of(account);
@@ -444,7 +444,7 @@ export function createBanStore(options: {
       return ok(meant.length);
     },
     /** Stores decisions that no agent made for the next start alone; while the store takes nothing, it knows none. */
-    async keep(decided: Decided): Promise<void> {
+    async keep(decided: DecisionRow): Promise<void> {
       await store.commit({ set: rowsOf(decided) });
     },
     /** Brings the stored decisions into memory at a start, and removes rows that are idle. */

@@ -63,7 +63,7 @@ export function createAgentTokens(options: {
   };
 }
 
-interface Seen {
+interface CallerActivity {
   readonly agent: string;
   readonly address: string;
   readonly processed?: number;
@@ -85,7 +85,10 @@ export function startBouncerUses(options: { store: Store; clock: Clock; log: Log
   let open = new Map<string, KeyUseChange>();
   let writing = Promise.resolve();
 
-  function note(keyId: string, { agent, address, processed = 0, dropped = 0 }: Seen): void {
+  function note(
+    keyId: string,
+    { agent, address, processed = 0, dropped = 0 }: CallerActivity,
+  ): void {
     const before = open.get(keyId);
     open.set(keyId, {
       lastUsedAt: clock.now(),

@@ -55,12 +55,12 @@ export interface AgentDecisions<Ended extends AgentDecision = AgentDecision> {
 }
 
 /** One that is still to be made. */
-export interface Wanted extends Pick<Decision, 'value' | 'type' | 'origin' | 'scenario'> {
+export interface WantedDecision extends Pick<Decision, 'value' | 'type' | 'origin' | 'scenario'> {
   readonly durationMs: number;
 }
 
 /** Makes the ban of CrowdSec's default profile for an alert about an address: `banMs` long. */
-export function usualBan(value: string, scenario: string): Wanted {
+export function usualBan(value: string, scenario: string): WantedDecision {
   return { value, type: 'ban', durationMs: banMs, origin: usualOrigin, scenario };
 }
 

@@ -14,12 +14,12 @@ import {
   isCountryOrSystem,
 } from './decisions.ts';
 
-export type Decided = FieldValue<typeof fields>;
+export type DecisionRow = FieldValue<typeof fields>;
 
 interface DecisionsInMemory {
-  add(made: Decided): void;
+  add(made: DecisionRow): void;
   /** They end now, whatever their time. */
-  unban(ended: Decided): void;
+  unban(ended: DecisionRow): void;
 }
 
 /** A decision at rest, under its account and value. */
@@ -48,7 +48,7 @@ const fields = group({
 });
 
 /** Version 4 has the bytes of version 3; programs that don't know it take each value for an address. */
-function versionOf({ decisions }: Decided): number {
+function versionOf({ decisions }: DecisionRow): number {
   return decisions.some(({ value }) => isCountryOrSystem(value)) ? 4 : 3;
 }
 

@@ -23,9 +23,9 @@ import {
   outweighs,
   scopeOf,
   shownText,
-  type Wanted,
+  type WantedDecision,
 } from './decisions.ts';
-import type { Decided } from './events.ts';
+import type { DecisionRow } from './events.ts';
 
 /** Each is three commits, one after the other, of one request. */
 export const managedMax = 100;
@@ -128,7 +128,7 @@ export function createManager(options: {
      * when it resolves. `bad_request`: nothing is made if one of them is no ban, and nothing after one that is
      * refused.
      */
-    async ban(wanted: readonly Wanted[], by: ManagedBy): Promise<Result<void>> {
+    async ban(wanted: readonly WantedDecision[], by: ManagedBy): Promise<Result<void>> {
       if (wanted.length > managedMax) return tooManyManaged;
       if (wanted.some(({ type }) => type !== 'ban')) {
         return fail('bad_request', 'a manual rule is a ban: type captcha is for agents');
@@ -212,7 +212,7 @@ export const sentDecisions = v.union([
 ]);
 
 /** Reads the body of POST /v1/decisions. The text says what is wrong. */
-export function readDecisions(body: Uint8Array): readonly Wanted[] | string {
+export function readDecisions(body: Uint8Array): readonly WantedDecision[] | string {
   let given: unknown;
   try {
     given = JSON.parse(Buffer.from(body).toString('utf8'));
@@ -223,7 +223,7 @@ export function readDecisions(body: Uint8Array): readonly Wanted[] | string {
   if (rows.length === 0 || rows.length > managedMax) {
     return `the body is a decision or an array of 1 to ${managedMax}`;
   }
-  const wanted: Wanted[] = [];
+  const wanted: WantedDecision[] = [];
   for (const [at, row] of rows.entries()) {
     const text = (row as { value?: unknown } | null)?.value;
     const value = typeof text === 'string' ? canonicalValue(text) : undefined;
@@ -248,7 +248,7 @@ export function createStandingDecisions(options: {
   /** All there are, by value. */
   readonly read: () => Promise<ReadonlyMap<string, DecisionFacts>>;
   /** Stores what was sent, so that its end is sent after a restart, too; absent: what clients still have lapses. */
-  readonly keep?: (sent: Decided) => Promise<void>;
+  readonly keep?: (sent: DecisionRow) => Promise<void>;
   /** The decisions are read again after this time. */
   readonly freshMs: number;
   /** The life of a sent decision at most; it is sent again after half of it. */

@@ -121,7 +121,7 @@ export function createCursors(max: number = cursorsMax, maxOfKey: number = perKe
 
 type Cursors = ReturnType<typeof createCursors>;
 
-/** The list at a moment, never changed: see `Published` of the feeds. */
+/** The list at a moment, never changed: see `PublishedFeeds` of the feeds. */
 export interface DecisionList {
   /** The entries as JSON, the worst first: `"ipAddress":"…"` begins each. */
   readonly parts: readonly Uint8Array[];

@@ -146,7 +146,7 @@ function unnamed({ ip, standing }: ResolvedClient, hasProxies: boolean): string 
 }
 
 /** The visitor's request of the site, as the proxy describes it. */
-interface Asked {
+interface GateQuestion {
   /** As the query of /gate/check has it. */
   readonly policy: string;
   readonly method: string | undefined;
@@ -169,7 +169,7 @@ export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOp
     log.warn({ fault: why, request: id }, 'gate: a request got no verdict');
   }
 
-  function respond(request: HotRequest, asked: Asked): void {
+  function respond(request: HotRequest, asked: GateQuestion): void {
     const { values } = request;
     const read = policyOf(asked.policy);
     if (!read.ok) {
@@ -249,7 +249,7 @@ export function gateRoutes({ blocked, hasProxies, count, log, ...given }: GateOp
 /** Sends the visitor to the challenge. Only a browser that opens a page can show it; others get its URL. */
 function toChallenge(
   { values, answer }: HotRequest,
-  { method, uri }: Asked,
+  { method, uri }: GateQuestion,
   { mode }: GatePolicy,
   score: number,
 ): void {

@@ -34,7 +34,7 @@ export interface GateVisitor {
 
 export type Passes = ReturnType<typeof createPasses>;
 
-interface Known {
+interface KnownPass {
   readonly endMs: number;
   readonly family: number;
   readonly high: number;
@@ -71,7 +71,7 @@ export function createPasses(options: {
   const { clock, random } = options;
   const key = createSecretKey(options.key);
   const room = options.keptMax ?? keptMax;
-  const kept = new Map<string, Known>();
+  const kept = new Map<string, KnownPass>();
 
   let forged = 0;
   let secondFromMs = Number.NEGATIVE_INFINITY;
@@ -91,13 +91,13 @@ export function createPasses(options: {
   const macOf = (signed: string) => createHmac('sha256', key).update(signed).digest('base64url');
 
   /** The pass that is good for this visitor, if the text is one. */
-  function goodIn(text: string, visitor: GateVisitor, ageMsMax: number): Known | undefined {
+  function goodIn(text: string, visitor: GateVisitor, ageMsMax: number): KnownPass | undefined {
     const known = kept.get(text);
     if (known !== undefined) return isGood(known, visitor, ageMsMax) ? known : undefined;
     const found = text.length > textLengthMax ? null : shape.exec(text);
     if (found === null) return undefined;
     const body = Buffer.from(found[1]!.slice(version.length + 1), 'base64url');
-    const read: Known = {
+    const read: KnownPass = {
       endMs: body.readUIntBE(8, 6),
       family: body[14]!,
       high: body.readUInt32BE(15),
@@ -119,14 +119,18 @@ export function createPasses(options: {
     return read;
   }
 
-  function isGood(pass: Known, { host, family, words }: GateVisitor, ageMsMax: number): boolean {
+  function isGood(
+    pass: KnownPass,
+    { host, family, words }: GateVisitor,
+    ageMsMax: number,
+  ): boolean {
     const ageMs = clock.now() - (pass.endMs - passLifeMs);
     if (ageMs >= Math.min(ageMsMax, passLifeMs) || ageMs < -skewMsMax) return false;
     if (pass.host !== host || pass.family !== family) return false;
     return pass.high === highOf(family, words) && pass.low === lowOf(family, words);
   }
 
-  function isOver(pass: Known): boolean {
+  function isOver(pass: KnownPass): boolean {
     const nowMs = clock.monotonicMs();
     if (nowMs - pass.minuteFromMs >= minuteMs) {
       pass.minuteFromMs = nowMs;

@@ -115,13 +115,13 @@ interface NetworkNeeds extends PageNeeds {
 }
 
 /** The pages have these in common. */
-interface Shared {
+interface AddressTools {
   /** Returns a refusal when the client has asked too often. */
   readonly admit: (request: Request, asJson: boolean) => Reply | undefined;
   readonly wantsJson: (request: Request) => boolean;
 }
 
-type PageOptions = NetworkNeeds & Shared;
+type PageOptions = NetworkNeeds & AddressTools;
 
 /** One path, several answers: a cache must not give one reader's to another. */
 const varies: Header = ['Vary', 'Accept, Accept-Language'];
@@ -183,7 +183,7 @@ export interface AddressNeeds extends NetworkNeeds {
   ) => Promise<Html | undefined>;
 }
 
-type AddressOptions = AddressNeeds & Shared & { readonly cache: ReplyCache };
+type AddressOptions = AddressNeeds & AddressTools & { readonly cache: ReplyCache };
 
 const AddressSummary = v.strictObject({
   ...checkSummary,
@@ -777,7 +777,7 @@ const findAddressEndpoint = openPage('/ip', {
   queryCharsMax,
 });
 
-interface FindOptions extends PageNeeds, Pick<Shared, 'admit'> {
+interface FindOptions extends PageNeeds, Pick<AddressTools, 'admit'> {
   readonly callers: Pick<Callers, 'charge'>;
 }
 

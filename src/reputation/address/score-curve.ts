@@ -101,14 +101,14 @@ function accountReports(
 }
 
 /** One account's evidence by then, as a part of the cap, before its weight. */
-interface Held {
+interface HeldEvidence {
   evidence: number;
   at: number;
 }
 
 /** Evidence by these times, each account alike. */
 function shapesOf(inOrder: readonly OneReport[], ends: readonly number[]): number[] {
-  const accounts = new Map<string, Held>();
+  const accounts = new Map<string, HeldEvidence>();
   let next = 0;
   return ends.map((endMs) => {
     for (; next < inOrder.length && inOrder[next]!.reportedAt <= endMs; next++) {
@@ -124,6 +124,6 @@ function shapesOf(inOrder: readonly OneReport[], ends: readonly number[]): numbe
   });
 }
 
-function decayed({ evidence, at }: Held, later: number): number {
+function decayed({ evidence, at }: HeldEvidence, later: number): number {
   return evidence * 2 ** ((at - later) / halfLifeMs);
 }

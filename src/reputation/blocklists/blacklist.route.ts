@@ -52,7 +52,7 @@ const acceptCharsMax = 512;
 const timeoutMs = 15_000;
 const rowsPerSlice = 64;
 
-interface Asked {
+interface BlacklistQuery {
   readonly filter: BlacklistFilter;
   readonly asText: boolean;
 }
@@ -124,7 +124,11 @@ export function blacklistRoute(options: {
 }): PlainRoute {
   const { guard, geo, blacklist, queue } = options;
 
-  async function answerOf(asked: Asked, call: KeyedCall, isWanted: () => boolean): Promise<Answer> {
+  async function answerOf(
+    asked: BlacklistQuery,
+    call: KeyedCall,
+    isWanted: () => boolean,
+  ): Promise<Answer> {
     if (!isWanted()) return fail('overloaded');
     const snapshot = await blacklist.snapshot();
     const selected = await selectRows(snapshot, asked.filter);
@@ -156,7 +160,7 @@ export function blacklistRoute(options: {
 
 const readQuery = queryReader(blacklistEndpoint.docs.query);
 
-function readRequest(request: Request, params: Params, geo: GeoReader): Result<Asked> {
+function readRequest(request: Request, params: Params, geo: GeoReader): Result<BlacklistQuery> {
   const asked = readQuery(params);
   if (!asked.ok) return asked;
   const { confidenceMinimum, limit, ipVersion, onlyCountries, exceptCountries } = asked.value;

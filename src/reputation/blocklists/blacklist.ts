@@ -387,7 +387,7 @@ const ageForCost = 20;
 /** A snapshot that took no longer than this is made for each request. */
 const cheapMs = 5;
 
-interface Kept {
+interface KeptSnapshot {
   readonly snapshot: BlacklistSnapshot;
   readonly startedAtMs: number;
   readonly workedMs: number;
@@ -399,7 +399,7 @@ export function createBlacklist(
   options: BlacklistSources & { clock: Clock; allowlistVersion: () => number },
 ) {
   const { clock } = options;
-  let kept: Kept | undefined;
+  let kept: KeptSnapshot | undefined;
   let making: Promise<void> | undefined;
   let lastLeftOut = 0;
   let forgetting: NodeJS.Timeout | undefined;
@@ -444,7 +444,7 @@ export function createBlacklist(
   return { snapshot, leftOut };
 }
 
-function isFresh(kept: Kept, askedAtMs: number, allowlistVersion: number): boolean {
+function isFresh(kept: KeptSnapshot, askedAtMs: number, allowlistVersion: number): boolean {
   if (kept.allowlistVersion < allowlistVersion) return false;
   const lifeMs = kept.workedMs <= cheapMs ? 0 : Math.min(ageMsMax, ageForCost * kept.workedMs);
   return askedAtMs - kept.startedAtMs <= lifeMs;

@@ -17,7 +17,7 @@ import { type Guard, movedTo } from '../../web/guard/guard.ts';
 import { languageOf, type PageTools, pageRequestHeaders } from '../../web/page-tools.ts';
 import { feeds, variantName } from './feed-definitions.ts';
 import { type FeedFigures, type FeedLabel, feedsPage } from './feeds.page.tsx';
-import type { FeedPublisher, Published } from './publish.ts';
+import type { FeedPublisher, PublishedFeeds } from './publish.ts';
 
 /** Before the first build, a request for the page waits for it this long. */
 const firstWaitMs = 1_000;
@@ -38,7 +38,7 @@ export const feedsSlashEndpoint = openPage('/feeds/');
 
 export function feedsPageRoutes(options: FeedsPageOptions): PlainRoute[] {
   const { guard, publisher, tools, clock, feedsUrl, licence } = options;
-  let shown: Published | undefined;
+  let shown: PublishedFeeds | undefined;
   let minute = 0;
   /** One for each language, of `shown` and `minute`. */
   const kept = new Map<Language, Representation>();
@@ -84,7 +84,7 @@ export function feedsPageRoutes(options: FeedsPageOptions): PlainRoute[] {
   ];
 }
 
-function figuresOf(published: Published | undefined): FeedFigures[] {
+function figuresOf(published: PublishedFeeds | undefined): FeedFigures[] {
   const whole = { scoreMin: 75, family: undefined, aggregated: false } as const;
   const listed = feeds.map((feed) => {
     const file = published?.files.get(variantName(feed, whole));

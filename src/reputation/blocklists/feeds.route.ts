@@ -7,7 +7,7 @@ import * as v from 'valibot';
 import type { NoteMark } from '../../access/marks.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { about, count, country, dateTime, digits, queryReader, score } from '../../core/schema.ts';
-import { type Encoded, negotiate, negotiatedHeaders } from '../../http/answer/negotiate.ts';
+import { type EncodedBody, negotiate, negotiatedHeaders } from '../../http/answer/negotiate.ts';
 import type { Header, Request } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
@@ -17,7 +17,7 @@ import type { Answer, Guard } from '../../web/guard/guard.ts';
 import {
   answer,
   conditionFailed,
-  type Described,
+  type EndpointDocs,
   type JsonMembers,
   jsonAnswer,
   jsonMedia,
@@ -33,7 +33,7 @@ import {
   scoreTiers,
   variantName,
 } from './feed-definitions.ts';
-import type { FeedPublisher, Published } from './publish.ts';
+import type { FeedPublisher, PublishedFeeds } from './publish.ts';
 
 export interface FeedRoutesOptions {
   readonly publisher: Pick<FeedPublisher, 'current' | 'first'>;
@@ -84,7 +84,7 @@ const Blocklist = v.strictObject({
   ),
 });
 
-function feedDocs({ name, title }: Pick<Feed, 'name' | 'title'>): Described {
+function feedDocs({ name, title }: Pick<Feed, 'name' | 'title'>): EndpointDocs {
   return {
     id: `feed_${name.replace(/\W/g, '_')}`,
     tag,
@@ -113,7 +113,7 @@ const FeedChanges = v.strictObject({
   added: v.array(v.string()),
   removed: v.array(v.string()),
 });
-const feedChangesDocs: Described = {
+const feedChangesDocs: EndpointDocs = {
   id: 'feedChanges',
   tag,
   summary: 'What was added and removed since a version, or that the whole must be read.',
@@ -154,7 +154,7 @@ export const feedEndpoints: readonly Endpoint[] = [...feedEndpointOf.values(), c
 export function feedRoutes({ publisher, guard, noteMark }: FeedRoutesOptions): PlainRoute[] {
   function route(
     declared: Endpoint,
-    read: (request: Request, published: Published) => Answer,
+    read: (request: Request, published: PublishedFeeds) => Answer,
   ): PlainRoute {
     const open = guard.open(declared, async (request) => {
       const published = publisher.current() ?? (await publisher.first(firstWaitMs));
@@ -192,7 +192,12 @@ function spotIn(params: Params, { clientIp }: Request, noteMark: NoteMark, note:
   if (mark !== undefined) noteMark(mark, { family: parseIp(clientIp, words), words }, note);
 }
 
-function feedReply(feed: Feed, request: Request, published: Published, noteMark: NoteMark): Answer {
+function feedReply(
+  feed: Feed,
+  request: Request,
+  published: PublishedFeeds,
+  noteMark: NoteMark,
+): Answer {
   const query = parseQuery(request.query);
   if (!query.ok) return query;
   const choice = readChoice(feed, query.value);
@@ -214,7 +219,7 @@ function feedReply(feed: Feed, request: Request, published: Published, noteMark:
   });
 }
 
-function encodedOf({ parts, etag }: EncodedFile): Encoded {
+function encodedOf({ parts, etag }: EncodedFile): EncodedBody {
   return { body: parts, etag };
 }
 

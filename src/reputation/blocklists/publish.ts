@@ -26,7 +26,7 @@ import {
 } from '../../storage/keys.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import { pagesUnder, type Store } from '../../storage/store.ts';
-import type { BuildStats, Built, FeedFile, Restored, StoredBuild } from './builder/build.ts';
+import type { BuildStats, Built, FeedFile, RestoredBuild, StoredBuild } from './builder/build.ts';
 import { type Changes, decodeHead, encodeHead, type StoredStep } from './builder/history.ts';
 import { feeds, variantName } from './feed-definitions.ts';
 
@@ -40,7 +40,7 @@ export interface BuildThread {
 }
 
 /** The files that are served at a moment. Never changed, only replaced. */
-export interface Published {
+export interface PublishedFeeds {
   readonly files: ReadonlyMap<string, FeedFile>;
   readonly changes: Changes;
   readonly stats: BuildStats;
@@ -62,11 +62,11 @@ export interface FeedNeeds {
   /** Grows with every change of the allowlist. */
   readonly allowlistVersion: () => number;
   /** Called with what is served from now on. */
-  readonly onPublished: (published: Published) => void;
+  readonly onPublished: (published: PublishedFeeds) => void;
 }
 
 export interface FeedPublisherOptions extends FeedNeeds {
-  readonly openThread: (restored: Restored | undefined) => BuildThread;
+  readonly openThread: (restored: RestoredBuild | undefined) => BuildThread;
   /** Least time between the beginnings of two builds, unless the allowlist changed. */
   readonly intervalMs: number;
   /** Called after buffers of `bytes` were replaced: only slow readers still use them. */
@@ -101,7 +101,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
   const { store, clock, log, intervalMs, maintenance } = options;
   const lastBuild = { ms: 0, count: 0 };
   let thread: BuildThread | undefined;
-  let published: Published | undefined;
+  let published: PublishedFeeds | undefined;
   let wake = () => {};
   const ready = new Promise<void>((resolve) => {
     wake = resolve;
@@ -301,12 +301,12 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
   }
 
   /** Returns what is served; undefined until the first build is done. */
-  function current(): Published | undefined {
+  function current(): PublishedFeeds | undefined {
     return published;
   }
 
   /** Asks for the first build. Resolves when there is something to serve, or after `waitMs`. */
-  async function first(waitMs: number): Promise<Published | undefined> {
+  async function first(waitMs: number): Promise<PublishedFeeds | undefined> {
     if (published !== undefined || stopped) return published;
     isAsked = true;
     void loop?.run();
@@ -394,7 +394,7 @@ function createFeedRows(
   /** Reads the stored state and the version of its head; undefined when none, or not all of it, is stored. */
   async function restore(): Promise<{
     readonly row: number | undefined;
-    readonly restored: Restored | undefined;
+    readonly restored: RestoredBuild | undefined;
   }> {
     const found = await history();
     if (found === undefined) return { row: undefined, restored: undefined };

@@ -96,7 +96,7 @@ export function checkBlockRoute(options: CheckBlockOptions): PlainRoute {
   const { guard, blockCheck, geo, clock, scheduler, walks } = options;
 
   async function answerOf(
-    { network, maxAgeDays }: Asked,
+    { network, maxAgeDays }: BlockQuery,
     call: KeyedCall,
     isWanted: () => boolean,
   ): Promise<Answer> {
@@ -148,14 +148,14 @@ export function checkBlockRoute(options: CheckBlockOptions): PlainRoute {
   });
 }
 
-interface Asked {
+interface BlockQuery {
   readonly network: Prefix;
   readonly maxAgeDays: number;
 }
 
 const readQuery = queryReader(checkBlockEndpoint.docs.query);
 
-function readAsked(params: Params): Result<Asked> {
+function readAsked(params: Params): Result<BlockQuery> {
   const asked = readQuery(params);
   if (!asked.ok) return asked;
   const { network, maxAgeInDays } = asked.value;

@@ -110,7 +110,7 @@ export const checkBulkEndpoint = endpoint({
 });
 
 /** The addresses as they came, checked but for their grammar. */
-type Asked = { readonly count: number } & (
+type BulkInput = { readonly count: number } & (
   | { readonly form: 'json'; readonly texts: readonly string[] }
   | { readonly form: 'lines'; readonly body: Uint8Array; readonly bounds: Int32Array }
   | { readonly form: 'bytes'; readonly body: Uint8Array; readonly family: IpFamily }
@@ -283,7 +283,7 @@ function writeVerdict(bytes: Uint8Array, at: number, verdict: Verdict): void {
   bytes[at + 3] = reports;
 }
 
-function readAddresses(params: Params, request: Request): Result<Asked> {
+function readAddresses(params: Params, request: Request): Result<BulkInput> {
   const { body } = request;
   const type = firstHeader(request, 'content-type');
   if (isBytes(type)) return readBytes(params.get('family'), body);
@@ -306,7 +306,7 @@ function readAddresses(params: Params, request: Request): Result<Asked> {
   return fault(texts.length) ?? ok({ form: 'json', count: texts.length, texts });
 }
 
-function readBytes(family: string | undefined, body: Uint8Array): Result<Asked> {
+function readBytes(family: string | undefined, body: Uint8Array): Result<BulkInput> {
   if (family !== '4' && family !== '6') {
     const detail = 'The family parameter must be 4 or 6: the family of the addresses.';
     return fail('invalid_parameter', detail, 'family');

@@ -33,7 +33,7 @@ interface CheckDetailsOptions {
 }
 
 /** A request whose parameters were read. */
-interface Asked {
+interface DetailsQuery {
   readonly address: Address;
   readonly since: number;
   readonly isVerbose: boolean;
@@ -64,7 +64,7 @@ export function checkDetailsRoute(options: CheckDetailsOptions): PlainRoute {
 }
 
 async function answerOf(
-  asked: Asked,
+  asked: DetailsQuery,
   options: CheckDetailsOptions,
   headers: readonly Header[],
   isWanted: () => boolean,
@@ -86,7 +86,11 @@ async function answerOf(
 }
 
 /** The object without its end. Nothing is awaited: the verdict is one object for all calls. */
-function membersOf(asked: Asked, history: ReportHistory, options: CheckDetailsOptions): string {
+function membersOf(
+  asked: DetailsQuery,
+  history: ReportHistory,
+  options: CheckDetailsOptions,
+): string {
   const plain = JSON.parse(options.check.toJson(asked.address.text, options.clock.now())!) as {
     countryCode: string;
   };

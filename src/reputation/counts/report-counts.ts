@@ -22,7 +22,7 @@ import type { Sources } from '../lists/sources.ts';
 import { categoriesOf } from '../reports/categories.ts';
 import { type Contributions, contributionKinds, kindOf, refOf } from '../state/contributions.ts';
 import type { AddedReport } from '../state/events.ts';
-import { type Counted, createTopTable, sumOf, type TopTable } from './top-table.ts';
+import { createTopTable, type NameCount, sumOf, type TopTable } from './top-table.ts';
 
 /**
  * Names that a bucket keeps of each kind. Categories, countries and bands never fill theirs, and no more
@@ -110,7 +110,7 @@ export interface ReportBucket {
   readonly startMs: number;
   readonly reports: number;
   /** The highest first; equal ones by name. Which counts are exact: see `sizes`. */
-  by(trait: ReportTrait): readonly Counted[];
+  by(trait: ReportTrait): readonly NameCount[];
 }
 
 export type ReportCounts = ReturnType<typeof createReportCounts>;

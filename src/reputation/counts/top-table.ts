@@ -7,7 +7,7 @@
 
 import type { Reader, Writer } from '../../storage/codec.ts';
 
-export interface Counted {
+export interface NameCount {
   readonly name: string;
   /** At most `error` above what was counted, and never below it. */
   readonly count: number;
@@ -68,7 +68,7 @@ export function createTopTable(size: number) {
   }
 
   /** Yields the names in no particular order. */
-  function* rows(): Generator<Counted> {
+  function* rows(): Generator<NameCount> {
     for (const [name, { count, error }] of held) yield { name, count, error };
   }
 
@@ -93,7 +93,7 @@ export function createTopTable(size: number) {
  * Adds several tables up: a name that a full table lacks may have been counted there as often as its least
  * one, which goes into its `error`. The highest first; equal ones by name.
  */
-export function sumOf(tables: readonly TopTable[]): readonly Counted[] {
+export function sumOf(tables: readonly TopTable[]): readonly NameCount[] {
   const sums = new Map<string, Row & { name: string; missed: number }>();
   const missedInAll = tables.reduce((sum, table) => sum + table.least(), 0);
   for (const table of tables) {

@@ -15,7 +15,7 @@ import { createSemaphore } from '../../core/scheduling.ts';
 import { digits, queryReader } from '../../core/schema.ts';
 import {
   acceptedEncodings,
-  type Encoded,
+  type EncodedBody,
   negotiate,
   negotiatedHeaders,
 } from '../../http/answer/negotiate.ts';
@@ -125,7 +125,7 @@ export function federationRoutes(options: FederationRoutesOptions) {
     request: Request,
     tag: string,
     identity: Uint8Array,
-    gzip?: Encoded['body'],
+    gzip?: EncodedBody['body'],
   ): Answer {
     return negotiate(request, {
       type: 'text/plain; charset=utf-8',

@@ -303,13 +303,13 @@ function wholeOf(
 
 function squaresOf(
   block: { readonly side: number; readonly at: number },
-  known: readonly Known[],
+  known: readonly KnownCounts[],
   length: number,
 ): MapCell[] {
   return [...rowsOf(block)].map((number) => cellOf(known[number % known.length]!, length));
 }
 
-function cellOf({ first, counts, shown }: Known, length: number): MapCell {
+function cellOf({ first, counts, shown }: KnownCounts, length: number): MapCell {
   const network = networkText(first, length);
   const [a, b] = network.split('.');
   const zoom = length === 8 ? `/radar/8/${a}` : `/radar/16/${a}.${b}`;
@@ -322,7 +322,7 @@ function byteOf(text: string): number | undefined {
 }
 
 /** A network's entries by level, and its worst level plus one in `shown`; 0: nothing is known. */
-interface Known {
+interface KnownCounts {
   readonly first: number;
   readonly counts: readonly number[];
   readonly shown: number;
@@ -339,7 +339,7 @@ function rowsOf(block?: { readonly side: number; readonly at: number }): Uint32A
 }
 
 /** Sums up `cells` /16s that begin at `cell`. */
-function knownIn({ entries, covers }: MapCounts, cell: number, cells: number): Known {
+function knownIn({ entries, covers }: MapCounts, cell: number, cells: number): KnownCounts {
   const counts = levels.map((_, level) => {
     let sum = 0;
     for (let at = cell; at < cell + cells; at++) sum += entries[level * cellCount + at]!;
@@ -370,12 +370,12 @@ function worstOf({ entries }: MapCounts): number[] {
 }
 
 /** Sums up each of the 256 /8s. */
-function knownOfAll(map: MapCounts): Known[] {
+function knownOfAll(map: MapCounts): KnownCounts[] {
   return Array.from({ length: pieces }, (_, octet) => knownIn(map, octet * pieces, pieces));
 }
 
 /** Sums up each of the 256 /16s of a /8. */
-function knownOfEighth(map: MapCounts, octet: number): Known[] {
+function knownOfEighth(map: MapCounts, octet: number): KnownCounts[] {
   return Array.from({ length: pieces }, (_, i) => knownIn(map, octet * pieces + i, 1));
 }
 
@@ -389,7 +389,7 @@ async function knownOfSixteenth(
     /** Score of an entry that holds all of it; undefined: none does. */
     readonly whole: number | undefined;
   },
-): Promise<{ readonly known: Known[]; readonly isPart: boolean }> {
+): Promise<{ readonly known: KnownCounts[]; readonly isPart: boolean }> {
   const { index, scheduler, nowMs, whole } = options;
   const now = halfLivesAt(nowMs);
   const counts = Array.from({ length: pieces }, () => levels.map(() => 0));

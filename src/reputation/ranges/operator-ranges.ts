@@ -64,9 +64,9 @@ interface RangeParts {
 }
 
 /** `prefix`: canonical CIDR text, or the name of a group of networks. */
-type Ranged<T> = T & { readonly prefix: string };
+type WithPrefix<T> = T & { readonly prefix: string };
 
-type Listed<T> = Ranged<T> & { readonly networks?: number | null };
+type ListedRange<T> = WithPrefix<T> & { readonly networks?: number | null };
 
 interface RangeKind<T> {
   readonly ledger: LedgerTable;
@@ -165,7 +165,7 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
   async function put(
     text: string,
     row: T,
-  ): Promise<Result<Ranged<T> & { readonly former: T | undefined }>> {
+  ): Promise<Result<WithPrefix<T> & { readonly former: T | undefined }>> {
     const read = readNamed(text);
     if (!read.ok) return read;
     const instead = read.value.prefix === undefined ? suggestionFor(read.value.name) : undefined;
@@ -190,7 +190,7 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
   }
 
   /** `not_found` when nothing is said of the range, or nothing that `which` is true of. */
-  async function remove(text: string, which?: (row: T) => boolean): Promise<Result<Ranged<T>>> {
+  async function remove(text: string, which?: (row: T) => boolean): Promise<Result<WithPrefix<T>>> {
     const read = readNamed(text);
     if (!read.ok) return read;
     const { name: typed, prefix: asTyped } = read.value;
@@ -220,8 +220,8 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
   }
 
   /** Returns the rows that name groups, with the versions that they have. */
-  async function groups(): Promise<(Ranged<T> & { readonly check: RowCheck })[]> {
-    const rows: (Ranged<T> & { readonly check: RowCheck })[] = [];
+  async function groups(): Promise<(WithPrefix<T> & { readonly check: RowCheck })[]> {
+    const rows: (WithPrefix<T> & { readonly check: RowCheck })[] = [];
     for await (const page of pagesUnder(store, kind.under(), { after: keyOf(beforeGroups) })) {
       for (const { key, value, version } of page) {
         const prefix = nameIn(key);
@@ -240,8 +240,8 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
   }
 
   /** Returns the rows in the order of their text, groups with the number of their networks. */
-  async function list(): Promise<Listed<T>[]> {
-    const rows: Listed<T>[] = [];
+  async function list(): Promise<ListedRange<T>[]> {
+    const rows: ListedRange<T>[] = [];
     for await (const page of pagesUnder(store, kind.under())) {
       for (const { key, value } of page) {
         const row = codec.decode(value);
@@ -279,7 +279,7 @@ export async function retractGroup(
   return loadList({ ...parts, ...ref, holdDays: 0, batches: [], onRows: () => {} });
 }
 
-export type ManualEntry = Listed<ManualEntryRow>;
+export type ManualEntry = ListedRange<ManualEntryRow>;
 
 /** The latest end, ms since 1970: seconds of the journal's events are 32 bits. */
 const endsAtMax = 0xffff_ffff * 1_000;
@@ -391,7 +391,7 @@ function matching(typed: string): (entry: ManualEntry) => boolean {
   };
 }
 
-export type AllowRule = Listed<AllowRow>;
+export type AllowRule = ListedRange<AllowRow>;
 
 /** Ranges that are never malicious and never in a feed. */
 export function createAllowlist(parts: RangeParts & { readonly rulesMax?: number }) {

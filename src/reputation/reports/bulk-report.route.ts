@@ -61,7 +61,7 @@ interface BulkReportOptions extends BulkSaveOptions {
   readonly recordRefusal: RecordRefusal;
 }
 
-interface Found {
+interface UploadParts {
   sender?: Sender;
   file?: BulkReader;
 }
@@ -153,7 +153,7 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
   }
 
   async function handle(request: Request, body: AsyncIterable<Uint8Array>): Promise<Reply> {
-    const found: Found = {};
+    const found: UploadParts = {};
     const reply = await answer(request, body, found);
     if (reply.status >= 400) {
       found.sender?.call?.markRefused();
@@ -166,7 +166,7 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
   async function answer(
     request: Request,
     body: AsyncIterable<Uint8Array>,
-    found: Found,
+    found: UploadParts,
   ): Promise<Reply> {
     const query = parseQuery(request.query);
     const inQuery = query.ok ? query.value.get('key') : undefined;
@@ -203,7 +203,7 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
   function readForm(
     request: Request,
     body: AsyncIterable<Uint8Array>,
-    found: Found,
+    found: UploadParts,
   ): Promise<Result<void>> {
     const contentType = firstHeader(request, 'content-type');
     const isFile = (name: string) => name === 'csv';

@@ -233,7 +233,7 @@ export interface BulkSaveOptions {
   readonly onRefused: (reason: ErrorCode) => void;
 }
 
-interface Saved {
+interface SavedReport {
   /** Empty: of the address in examples, of which nothing is kept. */
   readonly id: string;
   readonly seq: bigint;
@@ -249,11 +249,11 @@ async function saveReports(
   reporter: Reporter,
   ownAddresses: ReadonlySet<string>,
   options: BulkSaveOptions,
-): Promise<(Result<Saved> | undefined)[]> {
+): Promise<(Result<SavedReport> | undefined)[]> {
   const { reports, clock, scheduler, allowDocumentation } = options;
   let isStoreDown = false;
 
-  async function saveRow(input: ReportInput, rules: ReportRules): Promise<Result<Saved>> {
+  async function saveRow(input: ReportInput, rules: ReportRules): Promise<Result<SavedReport>> {
     if (isStoreDown) return fail('store_unavailable');
     const report = readReport(input, rules);
     if (!report.ok) return report;
@@ -266,7 +266,7 @@ async function saveReports(
     return added.error === 'duplicate_report' ? duplicate : added;
   }
 
-  function startBatch(at: number): Promise<(Result<Saved> | undefined)[]> {
+  function startBatch(at: number): Promise<(Result<SavedReport> | undefined)[]> {
     const rules = { now: clock.now(), allowDocumentation, ownAddresses };
     const batch = rows.slice(at, at + rowsPerBatch);
     return Promise.all(batch.map((row) => row && saveRow(row, rules)));

@@ -133,7 +133,7 @@ export const reportEndpoint = endpoint({
 });
 
 /** A report that may be kept, and where it comes from. */
-interface Sent {
+interface SentReport {
   readonly report: ReadReport;
   readonly country: string;
   /** See votes/client-network.ts. */
@@ -144,7 +144,7 @@ interface Sent {
 function reportReader(options: ReportReaderOptions) {
   const { geo, clock, allowDocumentation } = options;
   const serverAddresses = new Set(options.serverAddresses);
-  return (fields: Fields, clientIp: string): Result<Sent> => {
+  return (fields: Fields, clientIp: string): Result<SentReport> => {
     const input = inputOf(fields);
     if (!input.ok) return input;
     const report = readReport(input.value, {
@@ -160,9 +160,9 @@ function reportReader(options: ReportReaderOptions) {
 
 /** Sent reports as they cross from a front end; none is an example. */
 const sentPacking = packing(
-  ({ report: { ip, categories, comment, reportedAt }, country, network }: Sent) =>
+  ({ report: { ip, categories, comment, reportedAt }, country, network }: SentReport) =>
     [ip, categories, comment, reportedAt, country, network] as const,
-  ([ip, categories, comment, reportedAt, country, network]): Sent => {
+  ([ip, categories, comment, reportedAt, country, network]): SentReport => {
     const words = new Uint32Array(4);
     const family = parseIp(ip, words) as 4 | 6;
     const report = { family, words, ip, categories, comment, reportedAt, isExample: false };
@@ -223,7 +223,7 @@ export function reportRoute(options: ReportRouteOptions): PlainRoute {
   const { guard, check, clock, reports } = options;
   const readSent = reportReader(options);
 
-  async function keep(sent: Sent, { slot, headers }: KeyedCall): Promise<Answer> {
+  async function keep(sent: SentReport, { slot, headers }: KeyedCall): Promise<Answer> {
     const { report, country, network } = sent;
     const { ip, family, words } = report;
     if (!report.isExample) {

@@ -87,7 +87,7 @@ export const reportsEndpoint = endpoint({
 });
 
 const readQuery = queryReader(reportsEndpoint.docs.query);
-type Asked = ReadQuery<typeof reportsEndpoint.docs.query>;
+type ReportsQuery = ReadQuery<typeof reportsEndpoint.docs.query>;
 
 export function reportsRoute(options: ReportsRouteOptions): PlainRoute {
   const { guard, clock, reports, walks, secureUrl } = options;
@@ -103,7 +103,7 @@ export function reportsRoute(options: ReportsRouteOptions): PlainRoute {
   });
 }
 
-function bodyOf(asked: Asked, history: ReportHistory, secureUrl: string): string {
+function bodyOf(asked: ReportsQuery, history: ReportHistory, secureUrl: string): string {
   const { page, perPage } = asked;
   const lastPage = Math.max(1, Math.ceil(history.total / perPage));
   const link = (number: number) => JSON.stringify(linkTo(asked, number, secureUrl));
@@ -117,7 +117,7 @@ function bodyOf(asked: Asked, history: ReportHistory, secureUrl: string): string
 }
 
 /** Never holds the key, wherever the request carried it. */
-function linkTo(asked: Asked, page: number, secureUrl: string): string {
+function linkTo(asked: ReportsQuery, page: number, secureUrl: string): string {
   const params = new URLSearchParams({ ipAddress: asked.ipAddress.text });
   if (asked.maxAgeInDays !== undefined) params.set('maxAgeInDays', String(asked.maxAgeInDays));
   params.set('perPage', String(asked.perPage));

@@ -65,7 +65,7 @@ export function isBetter(standing: AskerStanding, than: AskerStanding): boolean 
   return standings.indexOf(standing) > standings.indexOf(than);
 }
 
-interface Kept extends Asker {
+interface KeptAsker extends Asker {
   readonly at: number;
 }
 
@@ -80,7 +80,7 @@ interface QueueOptions {
 const keptMs = 90 * dayMs;
 
 /** @param rows how a row is written, and where: the address is the text of its key. */
-function createAddressQueue<T extends Kept>(
+function createAddressQueue<T extends KeptAsker>(
   options: QueueOptions,
   rows: {
     readonly name: BoundedRows;
@@ -123,7 +123,7 @@ function createAddressQueue<T extends Kept>(
    */
   function add(
     address: string,
-    row: Omit<T, keyof Kept>,
+    row: Omit<T, keyof KeptAsker>,
     from: Asker = anyone,
     at = clock.now(),
   ): Promise<Result<void>> {
@@ -159,8 +159,8 @@ function createAddressQueue<T extends Kept>(
   return { find: async (address: string) => (await load(address)).row, list, add, remove };
 }
 
-type Asked = Asker & { readonly address: string };
-type Other = Asked & Kept;
+type AddressAsker = Asker & { readonly address: string };
+type Other = AddressAsker & KeptAsker;
 
 /**
  * Returns which of the others are evicted for a new one: none or one.
@@ -168,7 +168,7 @@ type Other = Asked & Kept;
  */
 function makeRoom(
   others: readonly Other[],
-  asker: Asked,
+  asker: AddressAsker,
   { max, perNetworkMax }: { max: number; perNetworkMax: number },
 ): Result<readonly Other[]> {
   const network = nameOf(asker);
@@ -198,7 +198,7 @@ function lowest(rows: readonly Other[]): Other[] {
 }
 
 /** A row of before is of a network of its own. */
-function nameOf({ network, address }: Asked): string {
+function nameOf({ network, address }: AddressAsker): string {
   return Buffer.compare(network, unknownNetwork) === 0
     ? address
     : Buffer.from(network).toString('hex');

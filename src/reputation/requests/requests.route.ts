@@ -191,18 +191,18 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     allowDocumentation,
   } = options;
 
-  function isListedOrReported({ family, words }: Asked): boolean {
+  function isListedOrReported({ family, words }: AskedAddress): boolean {
     const { score, reports, anonymousExit } = check.judge(family, words, clock.now());
     return score > 0 || reports > 0 || anonymousExit;
   }
 
-  function askerIn(context: PersonRequest, { ip }: Asked) {
+  function askerIn(context: PersonRequest, { ip }: AskedAddress) {
     const clientIp = textOfEmbedded(context.request.clientIp);
     const origin = { fromAddress: clientIp === ip, signedIn: isVerified(context) };
     return { origin, from: { standing: standingOf(origin), network: networkTag(clientIp) } };
   }
 
-  async function show(context: PersonRequest, asked: Asked, reason = '', wrong?: Wrong) {
+  async function show(context: PersonRequest, asked: AskedAddress, reason = '', wrong?: Wrong) {
     const there = await removals.find(asked.ip);
     const isFirst =
       there !== undefined && isBetter(askerIn(context, asked).from.standing, there.standing);
@@ -281,7 +281,7 @@ interface RequestPageOptions extends RequestNeeds {
   readonly networkTag: (clientIp: string) => Uint8Array;
 }
 
-export interface Asked {
+interface AskedAddress {
   readonly ip: string;
   readonly family: 4 | 6;
   readonly words: Uint32Array;
@@ -290,7 +290,7 @@ export interface Asked {
 export const noAddress = fail('invalid_parameter', undefined, 'address');
 
 /** Reads an address that is public, or an example in the demo; undefined for any other. */
-export function addressIn(params: Params, allowDocumentation: boolean): Asked | undefined {
+export function addressIn(params: Params, allowDocumentation: boolean): AskedAddress | undefined {
   const words = new Uint32Array(4);
   const family = replaceByEmbedded(
     parseIp(typedAddress(params.get('address') ?? ''), words),

@@ -97,13 +97,13 @@ export interface ManualEntryFacts extends IndexPrefix {
   readonly endSecond: number;
 }
 
-export interface Reported {
+export interface ReportOrigin {
   readonly account: string;
   readonly family: 4 | 6;
   readonly words: Uint32Array;
 }
 
-export interface AddedReport extends Reported {
+export interface AddedReport extends ReportOrigin {
   /** Seconds since 1970: when it happened. */
   readonly reportedSecond: number;
   /** The account's network when it reported, a number (client-network.ts). */
@@ -112,14 +112,14 @@ export interface AddedReport extends Reported {
   readonly categories: number;
 }
 
-export interface WithdrawnReports extends Reported {
+export interface WithdrawnReports extends ReportOrigin {
   /** They were false, and cost trust. */
   readonly penalty: boolean;
   /** The number of reports; undefined: all of the account on the address. */
   readonly reports?: number | undefined;
 }
 
-export interface ExpiredReports extends Reported {
+export interface ExpiredReports extends ReportOrigin {
   readonly reports: number;
 }
 
@@ -194,7 +194,7 @@ const prefix: Field<IndexPrefix> = {
   },
 };
 
-const reported: Field<Reported> = {
+const reported: Field<ReportOrigin> = {
   write(out, { account, family, words }) {
     out.text(account);
     writePrefix(out, family, words, 0, bitsOf(family));

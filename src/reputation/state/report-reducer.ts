@@ -44,7 +44,7 @@ import {
 } from '../votes/votes.ts';
 import { contributionKinds, countIn, kindOf, reportDetail, tagOf } from './contributions.ts';
 import type { Entries } from './entries.ts';
-import type { AddedReport, ExpiredReports, Reported, WithdrawnReports } from './events.ts';
+import type { AddedReport, ExpiredReports, ReportOrigin, WithdrawnReports } from './events.ts';
 
 /** The cap of one account's evidence on an entry, per unit of its weight. */
 export const capPerWeight = 1.5;
@@ -345,11 +345,11 @@ function uncharged(vote: Vote | undefined): Vote | undefined {
   return vote === undefined ? undefined : { ...vote, isCharged: false };
 }
 
-function addressOf({ family, words }: Reported): ExactPrefix {
+function addressOf({ family, words }: ReportOrigin): ExactPrefix {
   return { family, words, length: family === 4 ? 32 : 128 };
 }
 
-function networkOf({ words }: Reported): ExactPrefix {
+function networkOf({ words }: ReportOrigin): ExactPrefix {
   return { family: 6, words: Uint32Array.of(words[0]!, words[1]!, 0, 0), length: networkLength };
 }
 

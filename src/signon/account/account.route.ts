@@ -30,7 +30,7 @@ import type { Review } from '../people/review.ts';
 import type { Onwards, PageBuilder, RequestContext } from '../sessions/onward.route.ts';
 import { failureText, gonePage } from '../sessions/parts.page.tsx';
 import type { ChangeEvent } from '../sessions/security-log.ts';
-import type { Renewed, Session } from '../sessions/sessions.ts';
+import type { Renewal, Session } from '../sessions/sessions.ts';
 import type { Consents } from '../sites/consents.ts';
 import { frameText } from '../words.ts';
 import {
@@ -214,7 +214,7 @@ export function createAccountArea(options: AccountAreaOptions) {
     context: AccountRequest,
     section: AccountSection,
     done: DoneName,
-    renewed?: Renewed,
+    renewed?: Renewal,
   ): Promise<Reply> {
     if (renewed === undefined) return pageBuilder.go(context, donePath(context, section, done));
     const { token, browser } = renewed;

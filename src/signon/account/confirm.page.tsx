@@ -10,7 +10,7 @@ import {
   type Decide,
   decisions,
   type ReviewDecision,
-  type Reviewed,
+  type ReviewFacts,
   reviewName,
 } from '../people/review.ts';
 import { narrowPage, type Onward, onwardFields, onwardHref } from '../sessions/parts.page.tsx';
@@ -124,7 +124,7 @@ function passwordForm(frame: PageFrame, view: ConfirmView): Html {
 
 interface ReviewView extends Onward {
   readonly csrf: string;
-  readonly reviewed: Reviewed;
+  readonly reviewed: ReviewFacts;
   readonly hasFactor: boolean;
   /** The choices made so far. */
   readonly decide: Decide;
@@ -163,7 +163,7 @@ export function reviewPage(frame: PageFrame, view: ReviewView): string {
   });
 }
 
-function groupsOf(all: Translations, format: Format, reviewed: Reviewed): [string, Item[]][] {
+function groupsOf(all: Translations, format: Format, reviewed: ReviewFacts): [string, Item[]][] {
   const text = all.review;
   const reads = all.account.sites.scopes;
   const passkeys = reviewed.passkeys.map(({ id, name, createdAt, lastUsedAt }) => ({

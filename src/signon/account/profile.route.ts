@@ -68,7 +68,7 @@ export const profileEndpoints = {
   }),
 };
 
-type Shown = Partial<
+type ProfileFormState = Partial<
   Pick<ProfilePageView, 'typed' | 'typedSettings' | 'errors' | 'pictureError' | 'codeWanted'>
 >;
 
@@ -108,7 +108,7 @@ export function profileRoutes(area: AccountArea, tools: PageTools): PlainRoute[]
   async function show(
     context: AccountRequest,
     change: ViewChange = {},
-    shown: Shown = {},
+    shown: ProfileFormState = {},
   ): Promise<Reply> {
     const { session } = context;
     const profile = await area.profileOf(session);
@@ -157,7 +157,7 @@ export function profileRoutes(area: AccountArea, tools: PageTools): PlainRoute[]
     const asked = await signon.emailChange.request(context.session, email, context.visitor);
     if (asked.ok) return area.back(context, 'profile', 'email_sent');
     if (asked.error !== 'invalid_parameter') return area.refuse(context, 'profile', asked);
-    const shown: Shown = { typed: clipped({ email }), errors: ['email'] };
+    const shown: ProfileFormState = { typed: clipped({ email }), errors: ['email'] };
     return show(context, { status: 422, failed: wrongForm(context) }, shown);
   }
 
@@ -186,7 +186,7 @@ export function profileRoutes(area: AccountArea, tools: PageTools): PlainRoute[]
     const code = form.get('code') ?? '';
     const verified = await signon.phoneCodes.verify(accountId, code, context.visitor);
     if (!verified.ok && verified.error === 'invalid_code') {
-      const shown: Shown = { errors: ['code'], codeWanted: true };
+      const shown: ProfileFormState = { errors: ['code'], codeWanted: true };
       return show(context, { status: 422, failed: wrongForm(context) }, shown);
     }
     if (!verified.ok) return area.refuse(context, 'profile', verified);

@@ -55,7 +55,7 @@ const kindOf: Readonly<Record<MailName, MailKind>> = {
 export type Delivery = 'sent' | 'given_up' | 'not_now';
 
 /** @param account see `Mail` */
-type Asked<Name extends MailName> = [
+type MailArguments<Name extends MailName> = [
   to: string,
   language: Language,
   name: Name,
@@ -144,7 +144,7 @@ export function createMailer(options: {
 
   /** `given_up`: the address had its mails of this hour. Undefined: it waits now. */
   function enqueue<Name extends MailName>(
-    [to, language, name, values, account]: Asked<Name>,
+    [to, language, name, values, account]: MailArguments<Name>,
     ended?: Job['ended'],
   ): Delivery | undefined {
     const isKept = kindOf[name] === 'change' || kindOf[name] === 'deletion';
@@ -179,9 +179,10 @@ export function createMailer(options: {
       return isFailing;
     },
     /** Returns false for a mail that is dropped: the queue is full, or the address had its mails of this hour. */
-    post: <Name extends MailName>(...asked: Asked<Name>): boolean => enqueue(asked) === undefined,
+    post: <Name extends MailName>(...asked: MailArguments<Name>): boolean =>
+      enqueue(asked) === undefined,
     /** Queues as `post` does, and resolves with the outcome. */
-    deliver: <Name extends MailName>(...asked: Asked<Name>): Promise<Delivery> =>
+    deliver: <Name extends MailName>(...asked: MailArguments<Name>): Promise<Delivery> =>
       new Promise((resolve) => {
         const refused = enqueue(asked, resolve);
         if (refused !== undefined) resolve(refused);

@@ -89,7 +89,7 @@ const retryMs = 10_000;
 const youngMs = 2 * minuteMs;
 const idBytes = 8;
 
-interface Named {
+interface NoticeRow {
   readonly key: Key;
   readonly account: string;
   readonly notice: OpenNotice;
@@ -118,7 +118,7 @@ export function createNotices(options: NoticesOptions) {
   let serves = false;
   let closing = false;
 
-  async function deliver({ key, account, notice }: Named): Promise<void> {
+  async function deliver({ key, account, notice }: NoticeRow): Promise<void> {
     const { to, language, ...change } = notice;
     const values = { ...change, link: pages.recover };
     const how = await mailer.deliver(to, language, 'changed', values, account);
@@ -131,7 +131,7 @@ export function createNotices(options: NoticesOptions) {
     if (!done.ok) log.warn({ error: done.error }, 'mail: the row of a sent notice was not removed');
   }
 
-  function send(named: Named): void {
+  function send(named: NoticeRow): void {
     const name = Buffer.from(named.key).toString('latin1');
     if (closing || underWay.has(name)) return;
     const sending = deliver(named)

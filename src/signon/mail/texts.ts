@@ -14,7 +14,7 @@ export interface MailText {
 }
 
 /** The browser behind what a mail tells of. */
-interface Seen {
+interface SignInFacts {
   readonly agent: string;
   /** ISO 3166; `ZZ`: unknown. */
   readonly country: string;
@@ -22,7 +22,7 @@ interface Seen {
   readonly at?: number;
 }
 
-interface ChangedValues extends Seen {
+interface ChangedValues extends SignInFacts {
   readonly what: ChangeEvent;
   /** The address is one that the account had before: it gets no link for a new password any more. */
   readonly former: boolean;
@@ -44,9 +44,9 @@ interface MailTranslations {
   invite(values: { link: string; host: string }): MailText;
   reset(values: { link: string }): MailText;
   signInLink(values: { link: string }): MailText;
-  newSignIn(values: Seen & { link: string }): MailText;
+  newSignIn(values: SignInFacts & { link: string }): MailText;
   /** It names the last of many that failed. */
-  failedSignIns(values: Seen & { link: string }): MailText;
+  failedSignIns(values: SignInFacts & { link: string }): MailText;
   confirmEmail(values: { link: string }): MailText;
   changed(values: ChangedValues): MailText;
   /** `limit`: open votes that the account may have. */
@@ -66,7 +66,7 @@ const seenLabels = {
 } as const;
 
 /** An operator's act has no browser. */
-function linesOf(language: Language, { agent, country, at }: Seen): string {
+function linesOf(language: Language, { agent, country, at }: SignInFacts): string {
   const labels = seenLabels[language];
   const locale = language === 'en' ? 'en-GB' : 'fr-FR';
   const moment = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;

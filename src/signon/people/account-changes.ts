@@ -41,7 +41,7 @@ import { isFactorOn, passkeysOf } from '../proofs/factor-rows.ts';
 import type { ChangeEvent, SecurityLog } from '../sessions/security-log.ts';
 import {
   proofStrength,
-  type Renewed,
+  type Renewal,
   type Session,
   type SessionMethod,
   type Sessions,
@@ -151,7 +151,7 @@ export function createAccountChanges(options: {
   async function make<T>(
     request: ChangeRequest,
     step: (person: Person) => Promise<Change<Step<T>>>,
-  ): Promise<Result<{ value: T } & Renewed>> {
+  ): Promise<Result<{ value: T } & Renewal>> {
     const { session, visitor, event, wasProven = false, endsOthers = false } = request;
     if (!wasProven && !(await allows(session))) return fail('reauthentication_required');
     const isOfFactor = factorEvents.includes(event);

@@ -25,7 +25,7 @@ import type { Mailer } from '../mail/mailer.ts';
 import { formerEmailsAfter } from '../mail/notices.ts';
 import { isActive, type People } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
-import type { Renewed, Session } from '../sessions/sessions.ts';
+import type { Renewal, Session } from '../sessions/sessions.ts';
 import type { AccountChanges } from './account-changes.ts';
 import { type Links, type PageLinks, unused } from './links.ts';
 import { claimEmail, isEvictable } from './pending.ts';
@@ -112,7 +112,7 @@ export function createEmailChange(options: {
     session: Session,
     token: string,
     visitor: Visitor,
-  ): Promise<Result<{ email: string } & Renewed>> {
+  ): Promise<Result<{ email: string } & Renewal>> {
     const to = await open(session, token);
     if (to === undefined) return fail('invalid_link');
     const { email } = to;

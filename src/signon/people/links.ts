@@ -222,7 +222,7 @@ export type PageLinks = ReturnType<typeof pageLinks>;
 // the link elsewhere. The link's address reveals nothing of it, and only that browser learns the page.
 
 interface LinkData {
-  readonly chosen: Chosen;
+  readonly chosen: SignInChoice;
   /** The browser that asked for it, `browserHash` in base64url; empty: none. */
   readonly browser: string;
   readonly tries: number;
@@ -235,7 +235,7 @@ interface LinkData {
 export type AskedLink = Pick<LinkData, 'chosen' | 'worksFrom'>;
 
 /** The credential that a link gives the account when it is used: a password, a passkey, or (reset) neither. */
-export interface Chosen {
+export interface SignInChoice {
   /** A PHC string; empty with a passkey, and when the password is chosen with the link. */
   readonly passwordHash: string;
   readonly passkey: PendingPasskey | undefined;
@@ -296,7 +296,7 @@ export function readLinkData(link: Pick<FoundLink, 'data'>): LinkData {
 }
 
 /** Returns whether the link of a registration carries nothing: whoever opens it chooses the password. */
-export function isChosenByLink({ passwordHash, passkey }: Chosen): boolean {
+export function isChosenByLink({ passwordHash, passkey }: SignInChoice): boolean {
   return passwordHash === '' && passkey === undefined;
 }
 

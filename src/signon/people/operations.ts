@@ -9,7 +9,7 @@ import {
 import { type AccountInfo, activeOperators, roles } from '../../access/accounts/records.ts';
 import { perMinute } from '../../access/keys/operations.ts';
 import { createSiteKeys } from '../../access/keys/site-keys.ts';
-import type { Vouched } from '../../access/quota/points.ts';
+import type { Voucher } from '../../access/quota/points.ts';
 import type { Config } from '../../config.ts';
 import {
   expect,
@@ -82,7 +82,7 @@ const oneAccount = { email: account };
 const sessionsOf = (tools: OperationTools) =>
   createSessions({ ...tools, people: openPeople(tools.store) });
 /** Returns the standing of new accounts by REPUTATION: on a private service all machines are the operator's own. */
-export function standingOf({ reputation }: Pick<Config, 'reputation'>): Vouched {
+export function standingOf({ reputation }: Pick<Config, 'reputation'>): Voucher {
   return reputation === 'private' ? 'staff' : 'member';
 }
 

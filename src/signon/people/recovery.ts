@@ -23,7 +23,7 @@ import type { Attempts } from '../proofs/attempts.ts';
 import type { NewPasswords } from '../proofs/new-password.ts';
 import { requesterOf } from '../proofs/passwords.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
-import type { Renewed, Session } from '../sessions/sessions.ts';
+import type { Renewal, Session } from '../sessions/sessions.ts';
 import { signedOutNews } from '../sites/site-news.ts';
 import { operatorsClient } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
@@ -120,7 +120,7 @@ export function createRecovery(options: {
     session: Session,
     password: string,
     visitor: Visitor,
-  ): Promise<Result<Renewed>> {
+  ): Promise<Result<Renewal>> {
     if (!(await changes.allows(session))) return fail('reauthentication_required');
     const requester = requesterOf('known', session.email, visitor);
     const phc = await newPasswords.accept(password, session.email, requester);

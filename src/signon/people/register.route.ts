@@ -91,7 +91,7 @@ export interface RegisterOptions {
 const nothingKept: KeptForm = { password: '', solved: '' };
 
 /** The values that the form is filled with. */
-type Filled = Onward & Pick<RegisterPageData, 'email'>;
+type RegisterValues = Onward & Pick<RegisterPageData, 'email'>;
 
 export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   const { pageBuilder, signon, callers, challenges, onwards } = options;
@@ -99,7 +99,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   /** @param kept the values that the form need not ask again */
   function show(
     context: RequestContext,
-    filled: Filled,
+    filled: RegisterValues,
     errors?: RegisterPageData['errors'],
     kept: KeptForm = nothingKept,
     failure?: Failure,
@@ -164,7 +164,12 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     return { ok: true, value: { fault: sentence ?? null } } as const;
   }
 
-  function refused(context: RequestContext, failure: Failure, filled: Filled, kept: KeptForm) {
+  function refused(
+    context: RequestContext,
+    failure: Failure,
+    filled: RegisterValues,
+    kept: KeptForm,
+  ) {
     const sentence = failureText(context.language, failure);
     const { passwordLength, emailMalformed } = translationsFor(context.language).signon;
     if (failure.error === 'weak_password')

@@ -59,7 +59,6 @@ import type { RegistrationProof, Session, Sessions } from '../sessions/sessions.
 import { agentName, browserHash } from '../visitor.ts';
 import {
   type AskedLink,
-  type Chosen,
   type FoundLink,
   isChosenByLink,
   isOwnBrowser,
@@ -69,6 +68,7 @@ import {
   onwardFor,
   type PageLinks,
   readLinkData,
+  type SignInChoice,
   unused,
 } from './links.ts';
 import { type Pacing, type RegistrationTerms, timeText } from './pacing.ts';
@@ -120,7 +120,7 @@ interface RegistrationOptions {
 /** The password is kept as its hash alone. */
 interface RegisteredLately {
   readonly email: string;
-  readonly chosen: Chosen;
+  readonly chosen: SignInChoice;
 }
 
 /** Keyed by browser, for solved challenges alone; at the bound the oldest loses its "send again". */
@@ -220,7 +220,7 @@ export function createRegistration(options: RegistrationOptions) {
   /** Creates the account, repeats its registration, or leaves it as it is. */
   async function registerEmail(
     email: string,
-    given: Chosen,
+    given: SignInChoice,
     visitor: Visitor,
   ): Promise<Result<RegistrationTerms>> {
     if (!takesDomain(email)) return fail('registration_closed');
@@ -251,7 +251,7 @@ export function createRegistration(options: RegistrationOptions) {
   async function registerReserved(
     room: Reservation,
     email: string,
-    given: Chosen,
+    given: SignInChoice,
     visitor: Visitor,
   ): Promise<Result<RegistrationTerms>> {
     const terms = pacing.take(visitor);
@@ -413,11 +413,11 @@ function newPasskey(
 
 const verifyTriesMax = 5;
 
-function proofOf({ passkey, chosenAt = 0 }: Chosen): RegistrationProof {
+function proofOf({ passkey, chosenAt = 0 }: SignInChoice): RegistrationProof {
   return { method: passkey === undefined ? 'password' : 'passkey', at: chosenAt };
 }
 
-interface Verified {
+interface Verification {
   readonly accountId: string;
   readonly email: string;
   /**
@@ -443,7 +443,7 @@ interface VerificationProof {
 
 export type LinkStep = 'nothing' | 'password' | 'passkey' | 'choose' | 'invited' | 'later';
 
-interface Opened {
+interface LinkOwner {
   readonly link: FoundLink;
   readonly person: Person;
   readonly isInvitation: boolean;
@@ -462,7 +462,7 @@ function createVerification(options: RegistrationOptions) {
   const { store, clock, random, people, links, passwords } = options;
   const { newPasswords, attempts, securityLog, ceremonies } = options;
 
-  async function open(token: string): Promise<Opened | undefined> {
+  async function open(token: string): Promise<LinkOwner | undefined> {
     const registered = await links.find('verify', token);
     const link = registered ?? (await links.find('invite', token));
     const person = link && (await people.byId(link.account));
@@ -518,7 +518,7 @@ function createVerification(options: RegistrationOptions) {
   }
 
   /** Checks that the passkey is the one that was made with the link. */
-  async function provePasskey({ link }: Opened, response: unknown): Promise<Result<void>> {
+  async function provePasskey({ link }: LinkOwner, response: unknown): Promise<Result<void>> {
     const { passkey } = readLinkData(link).chosen;
     const proof = await ceremonies.proven(response, 'verify', async (id, { account }) =>
       passkey && account === link.account && equalBytes(id, passkey.id)
@@ -584,7 +584,7 @@ function createVerification(options: RegistrationOptions) {
     token: string,
     visitor: Visitor,
     given: VerificationProof = {},
-  ): Promise<Result<Verified>> {
+  ): Promise<Result<Verification>> {
     const found = await open(token);
     if (found === undefined) return fail('invalid_link');
     const { chosen, worksFrom } = readLinkData(found.link);
@@ -644,7 +644,7 @@ function createVerification(options: RegistrationOptions) {
   /** Returns the new credentials: those of the link, and nothing of somebody who chose another password. */
   function credentialsOf(
     person: Person,
-    { passwordHash }: Chosen,
+    { passwordHash }: SignInChoice,
     own: string | undefined,
     visitor: Visitor,
   ) {
@@ -667,7 +667,7 @@ function createVerification(options: RegistrationOptions) {
   }
 
   /** Returns the rows of the link's passkey. Undefined: it became an account's meanwhile. */
-  async function passkeyOf({ passkey }: Chosen, account: string) {
+  async function passkeyOf({ passkey }: SignInChoice, account: string) {
     if (passkey === undefined) return { check: [], set: [] };
     const { id, record } = passkey;
     if ((await findPasskey(store, id)) !== undefined) return undefined;
@@ -680,9 +680,9 @@ function createVerification(options: RegistrationOptions) {
     token: string,
     visitor: Visitor,
     session: Session | undefined,
-    now: Partial<Chosen> = {},
+    now: Partial<SignInChoice> = {},
   ) {
-    return retryOnConflict<Verified>(async () => {
+    return retryOnConflict<Verification>(async () => {
       const found = await open(token);
       if (found === undefined) return fail('invalid_link');
       const { link, person } = found;

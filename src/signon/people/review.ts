@@ -34,7 +34,7 @@ interface ReviewedWebhook {
   readonly watches: readonly { readonly prefix: string }[];
 }
 
-export interface Reviewed {
+export interface ReviewFacts {
   readonly passkeys: readonly PasskeyInfo[];
   readonly keys: readonly Pick<ApiKey, 'id' | 'name' | 'createdAt'>[];
   readonly siteKeys: readonly SiteKey[];
@@ -78,7 +78,7 @@ export async function hasReviewable(store: Store, { id, account }: Person): Prom
 }
 
 /** Returns the names of all things that need a decision. */
-export function reviewNames(reviewed: Reviewed): string[] {
+export function reviewNames(reviewed: ReviewFacts): string[] {
   const { passkeys, keys, siteKeys, webhooks, sites, otherSites } = reviewed;
   return [
     ...passkeys.map(({ id }) => reviewName.passkey(id)),
@@ -104,7 +104,7 @@ export function createReview(options: {
 }) {
   const { changes, passkeys, apiKeys, siteKeys, webhooks, consents } = options;
 
-  async function of(accountId: string): Promise<Reviewed> {
+  async function of(accountId: string): Promise<ReviewFacts> {
     const newestFirst = (await consents.list(accountId)).sort((a, b) => b.changedAt - a.changedAt);
     // A site may have several addresses to be sent to; it is decided as one.
     const bySite = new Map<string, ConnectedSite>();
@@ -125,7 +125,7 @@ export function createReview(options: {
   /** Removes keys, webhooks and sites. One that is gone already is no error. */
   async function removeOutside(
     accountId: string,
-    reviewed: Reviewed,
+    reviewed: ReviewFacts,
     goes: (n: string) => boolean,
   ) {
     for (const { id } of reviewed.keys.filter((k) => goes(reviewName.key(k.id)))) {

@@ -108,7 +108,7 @@ interface Account extends Subject {
   generation: number;
 }
 
-interface Named {
+interface NamedSubject {
   readonly rule: RuleName;
   readonly name: string;
   readonly challenged: boolean;
@@ -151,12 +151,12 @@ export function createAttempts({
   /** Account and browser → end of the trust, oldest first. */
   const vouched = new Map<string, number>();
 
-  function namesOf(attempt: Attempt, nowMs: number): Named[] {
+  function namesOf(attempt: Attempt, nowMs: number): NamedSubject[] {
     const { stage, account, network, neighbourhood, browser, session } = attempt;
     const { challenged = false } = attempt;
     const isExempt = session !== undefined;
     const named = (rule: RuleName, name: string) => ({ rule, name, challenged, isExempt });
-    const own = (name: string): Named => ({
+    const own = (name: string): NamedSubject => ({
       ...named('browser', `${stage} ${account} ${name}`),
       isExempt: false,
     });
@@ -172,9 +172,9 @@ export function createAttempts({
     ];
   }
 
-  function allNamesOf(together: readonly Attempt[], nowMs: number): Named[] {
+  function allNamesOf(together: readonly Attempt[], nowMs: number): NamedSubject[] {
     const all = together.flatMap((attempt) => namesOf(attempt, nowMs));
-    const once = new Map<string, Named>();
+    const once = new Map<string, NamedSubject>();
     for (const named of all) {
       const key = `${named.rule} ${named.name}`;
       // A subject that two proofs share delays both if it delays one of them.
@@ -183,7 +183,7 @@ export function createAttempts({
     return [...once.values()];
   }
 
-  function refund({ rule, name }: Named, nowMs: number): void {
+  function refund({ rule, name }: NamedSubject, nowMs: number): void {
     const subject = tables[rule].peek(name, nowMs);
     if (subject === undefined) return;
     drain(attemptRules[rule], subject, nowMs);

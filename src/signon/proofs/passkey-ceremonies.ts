@@ -107,9 +107,9 @@ type NewPasskey = Pick<PasskeyRecord, 'publicKey' | 'counter' | 'transports' | '
 };
 
 /** The fields by which an answer is verified. */
-type Known = Pick<PasskeyRecord, 'publicKey' | 'counter' | 'handle'>;
+type KnownPasskey = Pick<PasskeyRecord, 'publicKey' | 'counter' | 'handle'>;
 
-interface Named {
+interface NamedPasskey {
   readonly id: Uint8Array;
   readonly record: Pick<PasskeyRecord, 'transports'>;
 }
@@ -226,7 +226,7 @@ export function createPasskeyCeremonies(options: {
   async function askToCreate(
     ceremony: Ceremony,
     userName: string,
-    exclude: readonly Named[],
+    exclude: readonly NamedPasskey[],
   ): Promise<Result<CreationOptions>> {
     const challenge = begin(ceremony);
     return asked(
@@ -290,7 +290,7 @@ export function createPasskeyCeremonies(options: {
   /** Returns the options for `navigator.credentials.get`. @param allow none: the authenticator offers what it has */
   async function askToProve(
     ceremony: Ceremony,
-    allow: readonly Named[] = [],
+    allow: readonly NamedPasskey[] = [],
   ): Promise<Result<RequestOptions>> {
     const challenge = begin(ceremony);
     return asked(
@@ -305,7 +305,7 @@ export function createPasskeyCeremonies(options: {
   }
 
   /** @param find returns the passkey that an answer names; undefined when it must not be used */
-  async function proven<K extends Known>(
+  async function proven<K extends KnownPasskey>(
     response: unknown,
     purpose: CeremonyPurpose,
     find: (id: Uint8Array, ceremony: Ceremony) => Promise<K | undefined>,
@@ -356,7 +356,7 @@ export function isCredentialId(id: Uint8Array): boolean {
   return id.length > 0 && id.length <= credentialIdBytesMax;
 }
 
-function described({ id, record }: Named) {
+function described({ id, record }: NamedPasskey) {
   return { id: Buffer.from(id).toString('base64url'), transports: [...record.transports] };
 }
 

@@ -36,7 +36,7 @@ export const siteRequestOptions = {
 const continueShape = /^[A-Za-z0-9_-]{43}$/;
 
 /** The session that a sign-in opened. */
-interface Entered {
+interface NewSession {
   readonly sessionId: string;
   readonly verified: boolean;
 }
@@ -80,7 +80,7 @@ export function createOnwards(
     async entered(
       context: RequestContext,
       onward: Onward,
-      { sessionId, verified }: Entered,
+      { sessionId, verified }: NewSession,
     ): Promise<string> {
       const { request } = onward;
       // Nothing is kept before the address is verified: the page that asks for it carries the request on.

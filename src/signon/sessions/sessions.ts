@@ -110,7 +110,7 @@ function csrfOf(secret: string): string {
 }
 
 /** The new cookies after a change: the session's, and the browser's if it stays a known one. */
-export interface Renewed {
+export interface Renewal {
   readonly token: string;
   readonly browser?: string | undefined;
 }
@@ -443,8 +443,8 @@ export function createSessions(options: {
    * Ends all other sessions of the account and forgets the other browsers. This one gets a new cookie, so a copy of
    * the old one ends too. `form_expired`: it was renewed or ended meanwhile.
    */
-  function endOthers(session: Session, visitor: Visitor): Promise<Result<Renewed>> {
-    return retryOnConflict<Renewed>(async () => {
+  function endOthers(session: Session, visitor: Visitor): Promise<Result<Renewal>> {
+    return retryOnConflict<Renewal>(async () => {
       const person = await people.byId(session.accountId);
       const epoch = (person?.credentials.epoch ?? 0) + 1;
       const kept = person && (await transfer(session, person, { epoch }));

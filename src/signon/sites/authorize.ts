@@ -82,10 +82,12 @@ export const loginHintCharsMax = 320;
 const challengePattern = /^[A-Za-z0-9\-._~]{43,128}$/;
 const loneSurrogate = /\p{Cs}/u;
 
-type Found = { -readonly [name in keyof AuthorizationRequest]?: AuthorizationRequest[name] };
+type PartialRequest = {
+  -readonly [name in keyof AuthorizationRequest]?: AuthorizationRequest[name];
+};
 
 /** A check reads its parameters and returns what it found; a failure ends the list. */
-type Check = (parameters: AuthorizeParameters, found: Found) => Result<Found>;
+type Check = (parameters: AuthorizeParameters, found: PartialRequest) => Result<PartialRequest>;
 
 /** The checks in order; `state` first, so that every later failure can carry it. */
 const redirectedChecks: readonly Check[] = [
@@ -105,7 +107,7 @@ export function readAuthorizeRequest(
   if (!client.ok) return refused('invalid_client_id', client.detail);
   const redirect = parseRedirectUri(parameters.get('redirect_uri') ?? '', client.value, rules);
   if (!redirect.ok) return refused('invalid_redirect_uri', redirect.detail);
-  let found: Found = { client: client.value, redirect: redirect.value };
+  let found: PartialRequest = { client: client.value, redirect: redirect.value };
   for (const check of redirectedChecks) {
     const result = check(parameters, found);
     if (!result.ok) {
@@ -151,7 +153,7 @@ function refused(
   return { kind: 'refused', error, detail };
 }
 
-function checkState(parameters: AuthorizeParameters): Result<Found> {
+function checkState(parameters: AuthorizeParameters): Result<PartialRequest> {
   const state = parameters.get('state');
   if (state === undefined) return ok({ state: undefined });
   // Cutting it would fool the client's comparison, so what can't be returned whole is refused.
@@ -162,7 +164,7 @@ function checkState(parameters: AuthorizeParameters): Result<Found> {
   return ok({ state });
 }
 
-function checkResponseType(parameters: AuthorizeParameters): Result<Found> {
+function checkResponseType(parameters: AuthorizeParameters): Result<PartialRequest> {
   const type = parameters.get('response_type') ?? '';
   if (type === '') return fail('invalid_request', 'response_type is missing');
   return type === responseType
@@ -170,12 +172,12 @@ function checkResponseType(parameters: AuthorizeParameters): Result<Found> {
     : fail('unsupported_response_type', 'response_type must be code');
 }
 
-function checkScope(parameters: AuthorizeParameters): Result<Found> {
+function checkScope(parameters: AuthorizeParameters): Result<PartialRequest> {
   const scopes = parseScope(parameters.get('scope'));
   return scopes.ok ? ok({ scopes: scopes.value }) : scopes;
 }
 
-function checkCodeChallenge(parameters: AuthorizeParameters): Result<Found> {
+function checkCodeChallenge(parameters: AuthorizeParameters): Result<PartialRequest> {
   const codeChallenge = parameters.get('code_challenge');
   const method = parameters.get('code_challenge_method');
   if (codeChallenge === undefined) {
@@ -191,7 +193,7 @@ function checkCodeChallenge(parameters: AuthorizeParameters): Result<Found> {
     : fail('invalid_request', 'code_challenge must be 43 to 128 unreserved characters');
 }
 
-function checkPrompt(parameters: AuthorizeParameters): Result<Found> {
+function checkPrompt(parameters: AuthorizeParameters): Result<PartialRequest> {
   const text = parameters.get('prompt') ?? '';
   if (text === '') return ok({ prompt: [] });
   const names = text.length > 64 ? [] : text.split(' ').filter((name) => name !== '');
@@ -206,7 +208,7 @@ function checkPrompt(parameters: AuthorizeParameters): Result<Found> {
 }
 
 /** It is no part of the request: the sign-in form reads it from the query (`hintOf`). */
-function checkLoginHint(parameters: AuthorizeParameters): Result<Found> {
+function checkLoginHint(parameters: AuthorizeParameters): Result<PartialRequest> {
   const hint = parameters.get('login_hint') ?? '';
   return hint.length > loginHintCharsMax || /[\p{Cc}\p{Cs}]/u.test(hint)
     ? fail('invalid_request', 'login_hint is too long or not text')

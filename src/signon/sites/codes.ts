@@ -117,7 +117,7 @@ export interface Redemption {
   readonly logFields?: object;
 }
 
-export interface Redeemed extends CodeGrant {
+interface RedeemedGrant extends CodeGrant {
   /** The values that the person agreed to. */
   readonly seen: SeenValues;
 }
@@ -151,7 +151,7 @@ export function createCodes(options: {
   }
 
   /** `invalid_grant` for every code that gives nothing, whatever the reason; `store_unavailable`. */
-  function redeem(redemption: Redemption): Promise<Result<Redeemed>> {
+  function redeem(redemption: Redemption): Promise<Result<RedeemedGrant>> {
     const key = authorizationCodeKey(sha256(redemption.code));
     return retryOnConflict(async () => {
       const entry = await store.get(key);
@@ -169,7 +169,7 @@ export function createCodes(options: {
     check: { key: ReturnType<typeof authorizationCodeKey>; version: number },
     { grant, expiresAt }: LiveCode,
     redemption: Redemption,
-  ): Promise<Change<Redeemed>> {
+  ): Promise<Change<RedeemedGrant>> {
     const { clientId } = grant;
     const consent = await consents.find(grant);
     const admission = await access.admits(grant, grant.accountId);

@@ -73,11 +73,11 @@ const knownSitesMax = 4_096;
 type Outcome = 'delivered' | 'failed' | 'refused' | 'unwanted' | 'expired' | 'blocked';
 
 /** A site that wants no notices, or can't have them. */
-type Unwanted = Extract<DeliveryOutcome, 'no_document' | 'no_path' | 'private' | 'too_long'>;
+type NoticesRefusal = Extract<DeliveryOutcome, 'no_document' | 'no_path' | 'private' | 'too_long'>;
 
 interface KnownSite {
   /** The address for notices, or why the site gets none. Undefined: its document is to be read. */
-  readonly notices: URL | Unwanted | undefined;
+  readonly notices: URL | NoticesRefusal | undefined;
   /** The monotonic time at which its document is read again. */
   readonly until: number;
   readonly failures: number;

@@ -4,7 +4,7 @@
  * form, and the card is looked at again by a link.
  */
 
-import type { Vouched } from '../../access/quota/points.ts';
+import type { Voucher } from '../../access/quota/points.ts';
 import type { Language } from '../../core/language.ts';
 import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
 import { Button, Field, Form, LinkButton, SelectField } from '../../web/components/form.tsx';
@@ -79,7 +79,7 @@ export interface ConnectData {
   /** The reader may vouch for accounts. */
   readonly isOperator: boolean;
   /** It says how far the operator vouches for the reader. */
-  readonly vouched: Vouched;
+  readonly vouched: Voucher;
   readonly csrf: string;
   readonly baseUrl: string;
   /** Page of the documentation about its integration. */

@@ -7,7 +7,7 @@
 import type { RefusedKeys } from '../../access/keys/refused-keys.ts';
 import type { SiteKeys } from '../../access/keys/site-keys.ts';
 import type { Sighting, Sightings } from '../../access/marks.ts';
-import type { Vouched } from '../../access/quota/points.ts';
+import type { Voucher } from '../../access/quota/points.ts';
 import { once } from '../../core/preparation.ts';
 import { fail, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
@@ -153,7 +153,7 @@ export interface ConnectOptions extends TargetFacts {
   };
   readonly siteKeys: Pick<SiteKeys, 'ofAccount' | 'create'>;
   readonly refusedKeys: Pick<RefusedKeys, 'of'>;
-  readonly vouchedOf: (accountId: string) => Promise<Vouched>;
+  readonly vouchedOf: (accountId: string) => Promise<Voucher>;
   /** Requests with the keys of an account that were answered since the start; of use by differences. */
   readonly answeredOf: (accountId: string) => number;
   /** Returns whether the account's newest key with this scope was used. */
@@ -365,14 +365,17 @@ const domainShape =
   /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 const appShape = /^https?:\/\/(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?\/?$/i;
 
-type Chosen = Pick<SampleValues, 'domain' | 'app' | 'challenge' | 'block' | 'score' | 'family'>;
+type ChosenValues = Pick<
+  SampleValues,
+  'domain' | 'app' | 'challenge' | 'block' | 'score' | 'family'
+>;
 
 /** Returns values that are no choice as they were typed; those that the screen does not ask for are not looked at. */
 function choiceOf(
   query: Params,
   { choices, integration }: Pick<ConnectTarget, 'choices' | 'integration'>,
   demo: boolean,
-): { readonly chosen: Chosen; readonly wrong: ConnectData['wrong'] } {
+): { readonly chosen: ChosenValues; readonly wrong: ConnectData['wrong'] } {
   const wrong: Partial<Record<ChoiceName, string>> = {};
   const refuse = (name: ChoiceName, usual = '') => {
     wrong[name] = query.get(name) ?? usual;

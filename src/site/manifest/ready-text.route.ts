@@ -18,7 +18,7 @@ import type { Guard } from '../../web/guard/guard.ts';
 import {
   answer,
   conditionFailed,
-  type Described,
+  type EndpointDocs,
   type JsonMembers,
   media,
   ref,
@@ -33,8 +33,8 @@ function documentDocs(
   id: string,
   summary: string,
   content: JsonMembers,
-  schemas: NonNullable<Described['schemas']> = {},
-): Described {
+  schemas: NonNullable<EndpointDocs['schemas']> = {},
+): EndpointDocs {
   return {
     id,
     tag,
@@ -68,7 +68,7 @@ const SearchIndex = v.strictObject({
   screens: v.array(v.strictObject(screen)),
   places: v.array(v.strictObject(page)),
 });
-export function searchDocs(language: Language): Described {
+export function searchDocs(language: Language): EndpointDocs {
   const [id, where] = language === 'en' ? ['searchIndex', ''] : ['searchIndexFr', ', in French'];
   return documentDocs(
     id!,

@@ -52,7 +52,7 @@ export interface PruneOptions {
   readonly keepEvents?: number;
 }
 
-interface Saved {
+interface SavedCheckpoint {
   readonly id: string;
   readonly seq: bigint;
   readonly rows: number;
@@ -73,8 +73,8 @@ const savedPage = {
 };
 
 /** Newest first. */
-async function readSaved(session: PostgresSession): Promise<Saved[]> {
-  const rows = await session.query<Record<keyof Saved, string>>(savedRows);
+async function readSaved(session: PostgresSession): Promise<SavedCheckpoint[]> {
+  const rows = await session.query<Record<keyof SavedCheckpoint, string>>(savedRows);
   return rows.map(({ id, seq, rows: count, bytes }) => {
     return { id, seq: BigInt(seq), rows: Number(count), bytes: Number(bytes) };
   });
@@ -203,7 +203,11 @@ export async function copyCheckpointIfBehind(
 }
 
 /** @returns false when it was replaced meanwhile */
-async function copy(session: PostgresSession, local: Store, { id, rows }: Saved): Promise<boolean> {
+async function copy(
+  session: PostgresSession,
+  local: Store,
+  { id, rows }: SavedCheckpoint,
+): Promise<boolean> {
   await write(local, { del: [checkpointRowKey, watermarkKey] });
   for (;;) {
     const page = await local.scan(projectionPagePrefix(), { limit: storeLimits.scanLimitMax });

@@ -149,7 +149,7 @@ interface HeadRow {
   readonly pruned_through: string;
   readonly is_standby: boolean;
 }
-interface Wanted {
+interface WantedRow {
   readonly key: Key;
   readonly resolve: (found: { value: Uint8Array; version: number } | undefined) => void;
   readonly reject: (error: unknown) => void;
@@ -209,7 +209,7 @@ function headOf(row: HeadRow): JournalHead {
 export type Reads = ReturnType<typeof createReads>;
 
 export function createReads(connection: Connection, clock: Clock) {
-  let wanted: Wanted[] = [];
+  let wanted: WantedRow[] = [];
   let epoch: string | undefined;
   /** The end of the last full page: a reader that continues there is far behind, and is served by COPY. */
   let fullEnd: bigint | undefined;
@@ -227,7 +227,7 @@ export function createReads(connection: Connection, clock: Clock) {
     }
   }
 
-  async function getMany(batch: readonly Wanted[]): Promise<void> {
+  async function getMany(batch: readonly WantedRow[]): Promise<void> {
     try {
       const rows = await ask((session) =>
         session.query<Row>({

@@ -275,7 +275,7 @@ export function CodeField(
   return <Field {...options} id="code" name="code" autocomplete="one-time-code" mono />;
 }
 
-type Tied = string | undefined;
+type OptionalText = string | undefined;
 
 /**
  * Returns the browser's bound in UTF-16 units: a letter beyond the first plane has two units, an emoji may
@@ -285,7 +285,7 @@ export function unitsMax(characters: number | undefined): number | undefined {
   return characters === undefined ? undefined : 4 * characters;
 }
 
-function textareaOf(options: FieldOptions, hintId: Tied, errorId: Tied): Html {
+function textareaOf(options: FieldOptions, hintId: OptionalText, errorId: OptionalText): Html {
   // The first line end of its content is none of the text.
   return (
     <textarea
@@ -303,7 +303,7 @@ function textareaOf(options: FieldOptions, hintId: Tied, errorId: Tied): Html {
   );
 }
 
-function inputOf(options: FieldOptions, hintId: Tied, errorId: Tied): Html {
+function inputOf(options: FieldOptions, hintId: OptionalText, errorId: OptionalText): Html {
   // The attributes' types are one for each kind, and cannot be chosen by a value.
   const { type = 'text' } = options;
   return (

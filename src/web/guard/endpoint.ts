@@ -10,7 +10,7 @@ import type { Failure } from '../../core/result.ts';
 import { codingHeader } from '../../http/answer/refusal.ts';
 import { logFieldsOf, type Request } from '../../http/request/message.ts';
 import type { Route, RouteFacts } from '../../http/router.ts';
-import type { Described } from '../openapi.ts';
+import type { EndpointDocs } from '../openapi.ts';
 import type { ErrorShape } from '../shape.ts';
 import { formBytesMax } from './intake/form.ts';
 
@@ -103,7 +103,7 @@ export interface Endpoint {
   /** Parameters that may come more than once, and as `name[]` and `name[0]`. */
   readonly lists?: readonly string[];
   /** Its OpenAPI description, or the kind of an answer that is no JSON. */
-  readonly docs: Described | 'page' | 'text' | 'file';
+  readonly docs: EndpointDocs | 'page' | 'text' | 'file';
 }
 
 /** Returns whether the page is for accounts with the operator's role. */

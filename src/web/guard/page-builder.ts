@@ -44,10 +44,10 @@ import {
 } from './endpoint.ts';
 import {
   type CallBody,
+  type ParsedForm,
   readCall,
   readForm,
   readUpload,
-  type Sent,
   type Upload,
 } from './intake/form.ts';
 import {
@@ -110,7 +110,7 @@ export interface AnyPageBuilder<S extends SessionLike = SessionLike> {
   /** The value is sent as JSON; a failure as `{"errors":[{"detail","status"}]}` in the language. */
   call<A extends Access>(
     declared: SessionEndpoint<A>,
-    handle: (context: RequestContextOf<S, A>, body: CallBody) => Promise<Called | Failure>,
+    handle: (context: RequestContextOf<S, A>, body: CallBody) => Promise<CallOk | Failure>,
   ): PlainRoute;
   show(
     context: AnyRequestContext,
@@ -154,7 +154,7 @@ interface OwnCookies {
   readonly browser?: string | undefined;
 }
 
-export interface Called {
+interface CallOk {
   readonly ok: true;
   readonly value: object;
   readonly headers?: readonly Header[];
@@ -349,7 +349,7 @@ export function createPageBuilder<S extends SessionLike>(
    * and the limits must allow it. They are counted for forms of ours alone: another site can't use
    * up a visitor's limits.
    */
-  function refused(context: AnyRequestContext, sent: Result<Sent<unknown>>): Failure | undefined {
+  function refused(context: AnyRequestContext, sent: Result<ParsedForm>): Failure | undefined {
     if (!sent.ok) return sent;
     const isOwn = equalBytes(Buffer.from(context.csrf), Buffer.from(sent.value.csrf));
     if (isOwn) return limited(context);
@@ -391,7 +391,7 @@ export function createPageBuilder<S extends SessionLike>(
     };
   }
 
-  function callReply(context: AnyRequestContext, called: Called | Failure): Reply {
+  function callReply(context: AnyRequestContext, called: CallOk | Failure): Reply {
     if (called.ok) {
       return {
         status: 200,

@@ -15,7 +15,7 @@ import { languageOf, type PageTools } from '../page-tools.ts';
 import type { Callers } from './callers.ts';
 import type { Cookies } from './cookies.ts';
 import type { SessionEndpoint } from './endpoint.ts';
-import type { Unsaved } from './intake/unsaved.ts';
+import type { UnsavedForm } from './intake/unsaved.ts';
 
 /** The part of a session that the guard needs; the sign-on's own has more. */
 export interface SessionLike {
@@ -51,7 +51,7 @@ export interface AnyRequestContext<Session extends SessionLike = SessionLike> {
   /** The request brought no cookie of ours that a form needs. */
   readonly isCookieless: boolean;
   /** The input of a form of the page that was not saved, shown again. */
-  readonly unsaved?: Unsaved | undefined;
+  readonly unsaved?: UnsavedForm | undefined;
   /** The page answers a form that was refused with this failure. */
   readonly refused?: Failure | undefined;
   readonly language: Language;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChallengesOptions } from '../../../src/captcha/challenge/challenge.ts';
-import type { Rendered } from '../../../src/captcha/render-pool.ts';
+import type { RenderedWord } from '../../../src/captcha/render-pool.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { fail, ok, type Result } from '../../../src/core/result.ts';
 import type { Networks } from '../../../src/ip/networks.ts';
@@ -189,7 +189,7 @@ test('requests that wait are shares too: a greedy network leaves room for others
     openPerWideMax: 5_000,
     pool: {
       image: () =>
-        new Promise<Result<Rendered>>((resolve) => {
+        new Promise<Result<RenderedWord>>((resolve) => {
           waiting.push(() => resolve(ok(rendered('WORD', new Uint8Array(1)))));
         }),
       clip: async () => fail('overloaded'),

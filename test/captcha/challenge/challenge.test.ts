@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChallengesOptions } from '../../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../../src/captcha/challenge/ticket.ts';
-import type { Rendered } from '../../../src/captcha/render-pool.ts';
+import type { RenderedWord } from '../../../src/captcha/render-pool.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { fail, ok, type Result } from '../../../src/core/result.ts';
@@ -197,7 +197,7 @@ test('a client with a bad name gets a longer word, at the issue or at the fetch'
 });
 
 test('a refused rendering leaves the token good for another try', async () => {
-  let answers: Result<Rendered>[] = [];
+  let answers: Result<RenderedWord>[] = [];
   const { issue, image, verify } = setUp({
     pool: { image: async () => answers.shift()!, clip: async () => fail('overloaded') },
   });

@@ -1,7 +1,7 @@
 /** The fold with accounts, reports and lists by name, and a clock that tests turn by hand. */
 
 import assert from 'node:assert/strict';
-import type { Vouched } from '../../../src/access/quota/points.ts';
+import type { Voucher } from '../../../src/access/quota/points.ts';
 import { ceilingOf, metaOf, strengthOf } from '../../../src/index/records.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
@@ -71,7 +71,7 @@ export function openWorld(limits: Parameters<typeof openFold>[0] = small) {
       const said = { ...addressOf(ip), reportedSecond, network, categories };
       void applyEvent(fixture.fold, { kind: 'report.added', account, ...said }, at.now);
     },
-    vouch(account: string, vouched: Vouched): void {
+    vouch(account: string, vouched: Voucher): void {
       applyEvent(fixture.access, { kind: 'account.vouched', account, vouched }, at.now);
     },
     /** Makes the record of an account that was confirmed often enough, and long enough ago. */

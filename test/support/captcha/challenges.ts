@@ -5,7 +5,7 @@ import {
   createChallenges,
 } from '../../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../../src/captcha/challenge/ticket.ts';
-import type { Rendered } from '../../../src/captcha/render-pool.ts';
+import type { RenderedWord } from '../../../src/captcha/render-pool.ts';
 import { type Clock, manualClock } from '../../../src/core/clock.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
@@ -29,7 +29,7 @@ export function networkAt(wide: number, narrow = 0): Networks {
   return { client: `${wide}.${narrow}`, neighbourhood: `${wide}.x` };
 }
 
-export function rendered(answer: string, bytes: Uint8Array): Rendered {
+export function rendered(answer: string, bytes: Uint8Array): RenderedWord {
   return { answer, bytes, again: async () => ok(bytes) };
 }
 

@@ -36,7 +36,7 @@ import {
   type Piece,
   type PieceMaker,
   plainEncodings,
-  type Stitched,
+  type StitchedBody,
   stitchBrotli,
   stitchGzip,
   stitchText,
@@ -50,7 +50,7 @@ import {
   separators,
 } from '../pieces/records.ts';
 import { sharedCopy, TextSink } from '../pieces/text.ts';
-import type { Collected } from './collect.ts';
+import type { CollectedEntries } from './collect.ts';
 import {
   advance,
   type BuiltHead,
@@ -84,7 +84,7 @@ const noTwins: Encodings = { gzip: false, brotli: false };
 
 export const scoreMin: number = scoreTiers[0];
 
-export interface EncodedFile extends Stitched {
+export interface EncodedFile extends StitchedBody {
   /** Strong, quoted. */
   readonly etag: string;
 }
@@ -132,7 +132,7 @@ export interface StoredBuild {
 }
 
 /** The stored state with which a builder begins. */
-export interface Restored extends StoredBuild {
+export interface RestoredBuild extends StoredBuild {
   /** In parts, as it is stored. */
   readonly base: readonly Uint8Array[];
   /** The origins of the list, when this process made it; they are not stored. */
@@ -141,10 +141,10 @@ export interface Restored extends StoredBuild {
 
 interface FeedBuilderOptions {
   /** Collects the rows with their scores at an hour. */
-  readonly collect: (hourMs: number) => Promise<Collected>;
+  readonly collect: (hourMs: number) => Promise<CollectedEntries>;
   readonly names: GeoNames;
   readonly operatorTexts: OperatorTexts;
-  readonly restored: Restored | undefined;
+  readonly restored: RestoredBuild | undefined;
   /** Entries of the blocklist, and exits, at most. */
   readonly entriesMax: number;
 }
@@ -259,7 +259,7 @@ function stored(step: HistoryStep | undefined): StoredStep | undefined {
 }
 
 /** Undefined when nothing is stored, or not in a way that is understood: it begins anew. */
-function restore(from: Restored | undefined): { history: History; list: Rows } | undefined {
+function restore(from: RestoredBuild | undefined): { history: History; list: Rows } | undefined {
   if (from === undefined) return undefined;
   const history = historyOf(from);
   if (history === undefined) return undefined;
@@ -303,7 +303,7 @@ async function fileOf(content: Content, record: ContentRecord): Promise<FeedFile
     if (i > 0) pieces.push(...content.pieces[i - 1]!);
     if (text !== '') pieces.push(await createPiece(sharedCopy(Buffer.from(text)), bothTwins));
   }
-  const encoded = (stitched: Stitched, encoding: string): EncodedFile => {
+  const encoded = (stitched: StitchedBody, encoding: string): EncodedFile => {
     const coders = `${encodingsVersion} ${process.versions.zlib} ${process.versions.brotli}`;
     const seed = `${changedAtMs} ${version} ${encoding} ${coders}`;
     const etag = hashOf(record.hash, Buffer.from(seed)).toString('base64url').slice(0, 22);
@@ -323,7 +323,7 @@ async function fileOf(content: Content, record: ContentRecord): Promise<FeedFile
 }
 
 function statsOf({ block, dropped }: Lists, files: readonly FeedFile[]): BuildStats {
-  const bytesOf = (choose: (file: FeedFile) => Stitched | undefined) => {
+  const bytesOf = (choose: (file: FeedFile) => StitchedBody | undefined) => {
     const parts = new Set(files.flatMap((file) => choose(file)?.parts ?? []));
     return [...parts].reduce((sum, part) => sum + part.length, 0);
   };
@@ -354,7 +354,7 @@ interface Content {
   readonly pieces: readonly (readonly KnownPiece[])[];
 }
 
-export function listsOf({ rows, dropped }: Collected, entriesMax: number): Lists {
+export function listsOf({ rows, dropped }: CollectedEntries, entriesMax: number): Lists {
   const malicious = filterRows(rows, (at) => scoreOf(rows, at) >= scoreMin);
   const block = highest(malicious, entriesMax);
   const exits = filterRows(rows, (at) => (flagsOf(rows, at) & rowFlags.exit) !== 0);

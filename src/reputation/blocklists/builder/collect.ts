@@ -183,7 +183,7 @@ interface CollectOptions {
   readonly rowsMax: number;
 }
 
-export interface Collected {
+export interface CollectedEntries {
   readonly rows: Rows;
   /** Rows that found no room. */
   readonly dropped: number;
@@ -194,7 +194,7 @@ const readEntries = 1_024;
 const readsPerPause = 32;
 const rootWords = new Uint32Array(4);
 
-export async function collect(options: CollectOptions): Promise<Collected> {
+export async function collect(options: CollectOptions): Promise<CollectedEntries> {
   // Room that is not used costs address space alone; an array that grows costs copies.
   const rows = createRowList(options.rowsMax, options.index.size());
   const found = { rows, holes: createRowList(options.rowsMax) };

@@ -18,7 +18,7 @@ import { rowCount } from '../builder/rows.ts';
 import type { OperatorTexts } from '../pieces/lines.ts';
 import { hashOf } from '../pieces/pieces.ts';
 import { sharedCopy } from '../pieces/text.ts';
-import type { Form, Selected } from './forms.ts';
+import type { FeedSelection, Form } from './forms.ts';
 import type { NamedFeed } from './named-feeds.ts';
 import { type SelectSources, selectFeed } from './select.ts';
 
@@ -31,7 +31,7 @@ const gzipFrom = 1_024;
 const gzipParams = { level: constants.Z_BEST_SPEED };
 const compress = promisify(gzip);
 
-interface Encoded {
+interface EncodedFeed {
   readonly body: Uint8Array;
   /** Strong and quoted. */
   readonly etag: string;
@@ -44,14 +44,14 @@ interface NamedFile {
   readonly changedAtMs: number;
   /** The same as in `Selected`. */
   readonly state: number;
-  readonly identity: Encoded;
-  readonly gzip: Encoded | undefined;
+  readonly identity: EncodedFeed;
+  readonly gzip: EncodedFeed | undefined;
 }
 
-interface Kept {
+interface KeptFeed {
   /** A feed that was removed and added again is another one. */
   readonly feed: NamedFeed;
-  readonly selected: Selected;
+  readonly selected: FeedSelection;
   readonly hash: Buffer;
   readonly builtAtMs: number;
   readonly costMs: number;
@@ -84,7 +84,7 @@ export function createNamedBuilds(
 ) {
   const { clock, geo, operatorTexts, intervalMs, bytesMax = bytesMaxDefault } = options;
   const queue = createSemaphore({ runningMax: 1, waitingMax: 32 });
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, KeptFeed>();
   /** Until when a file that was let go for room is not made again: it would take more than its part of a core. */
   const rests = new Map<string, number>();
   const totals = { builds: 0, ms: 0 };
@@ -113,7 +113,7 @@ export function createNamedBuilds(
     return bytes;
   }
 
-  function freshOf(feed: NamedFeed): Kept | undefined {
+  function freshOf(feed: NamedFeed): KeptFeed | undefined {
     const one = kept.get(feed.name);
     if (one === undefined || one.feed.addedAt !== feed.addedAt) return undefined;
     const ageMs = clock.monotonicMs() - one.builtAtMs;
@@ -123,7 +123,7 @@ export function createNamedBuilds(
     return one;
   }
 
-  async function choose(feed: NamedFeed): Promise<Kept> {
+  async function choose(feed: NamedFeed): Promise<KeptFeed> {
     const known = kept.get(feed.name);
     const allowlistVersion = options.allowlistVersion();
     const nowMs = clock.now();
@@ -135,7 +135,7 @@ export function createNamedBuilds(
     const changedAtMs = isSame
       ? former.selected.changedAtMs
       : Math.max(second, (former?.selected.changedAtMs ?? 0) + 1_000);
-    const one: Kept = {
+    const one: KeptFeed = {
       feed,
       selected: isSame
         ? former.selected
@@ -160,8 +160,8 @@ export function createNamedBuilds(
   function selectedOf(
     feed: NamedFeed,
     rows: Rows,
-    { changedAtMs, state }: Pick<Selected, 'changedAtMs' | 'state'>,
-  ): Selected {
+    { changedAtMs, state }: Pick<FeedSelection, 'changedAtMs' | 'state'>,
+  ): FeedSelection {
     return {
       name: feed.name,
       title: feed.name === 'blocklist' ? 'Portcullis blocklist' : `Portcullis feed ${feed.name}`,
@@ -175,7 +175,7 @@ export function createNamedBuilds(
     };
   }
 
-  async function write(one: Kept, form: Form): Promise<NamedFile> {
+  async function write(one: KeptFeed, form: Form): Promise<NamedFile> {
     const scheduler = createScheduler();
     const body = await form.write(one.selected, names, scheduler);
     const packed =
@@ -223,7 +223,7 @@ export function createNamedBuilds(
   }
 
   /** Returns a feed's entries. `overloaded` when too many wait. */
-  async function selected(feed: NamedFeed): Promise<Result<Selected>> {
+  async function selected(feed: NamedFeed): Promise<Result<FeedSelection>> {
     const fresh = freshOf(feed);
     if (fresh !== undefined) return ok(fresh.selected);
     return once(async () => {

@@ -22,7 +22,7 @@ import {
 import { fixedText, TextSink, writeFixed } from '../pieces/text.ts';
 
 /** A feed's entries with what stands around them. */
-export interface Selected {
+export interface FeedSelection {
   readonly name: string;
   readonly title: string;
   /** In address order. */
@@ -44,7 +44,7 @@ export interface Form {
   readonly type: string;
   /** Writes the feed; asks for another turn now and then. */
   readonly write: (
-    selected: Selected,
+    selected: FeedSelection,
     names: GeoNames,
     scheduler: SliceScheduler,
   ) => Promise<Uint8Array>;
@@ -72,7 +72,7 @@ export async function inSlices(
 const collapsedOf = new WeakMap<Rows, Rows>();
 
 /** Returns the rows as a form shows them that says nothing of each entry. */
-export function shownRows({ collapsed }: Pick<Selected, 'collapsed'>, rows: Rows): Rows {
+export function shownRows({ collapsed }: Pick<FeedSelection, 'collapsed'>, rows: Rows): Rows {
   if (!collapsed) return rows;
   const known = collapsedOf.get(rows);
   if (known !== undefined) return known;
@@ -91,7 +91,7 @@ function setsOf(name: string): SetNames {
 
 function linesForm(feed: LinesFeed): Form {
   async function write(
-    selected: Selected,
+    selected: FeedSelection,
     _: GeoNames,
     scheduler: SliceScheduler,
   ): Promise<Uint8Array> {
@@ -127,7 +127,7 @@ function linesForm(feed: LinesFeed): Form {
 
 function recordsForm({ name, style, type }: RecordsFeed): Form {
   async function write(
-    selected: Selected,
+    selected: FeedSelection,
     names: GeoNames,
     scheduler: SliceScheduler,
   ): Promise<Uint8Array> {

@@ -36,7 +36,7 @@ import {
   scoreOf,
 } from '../builder/rows.ts';
 import type { NamedBuilds } from './builds.ts';
-import type { Selected } from './forms.ts';
+import type { FeedSelection } from './forms.ts';
 import { idOf } from './forms.ts';
 import type { NamedFeed } from './named-feeds.ts';
 import { plainOf } from './vendors.ts';
@@ -224,7 +224,7 @@ function takesTaxii(request: Request): boolean {
   });
 }
 
-interface Asked {
+interface ObjectsQuery {
   readonly limit: number;
   /** The entry before the page; undefined: it begins at the beginning. */
   readonly after: Rows | undefined;
@@ -247,7 +247,7 @@ const taken = [
   'match[spec_version]',
 ];
 
-function readAsked(params: Params, objectId: string | undefined): Result<Asked> {
+function readAsked(params: Params, objectId: string | undefined): Result<ObjectsQuery> {
   const unexpected = params.names.find((name) => !taken.includes(name));
   if (unexpected !== undefined) {
     return fail(
@@ -353,7 +353,7 @@ async function makeBeginnings(
 }
 
 /** Writes entries as indicators of STIX 2.1 (4.7), by an identity that stands for this server. */
-function stixOf({ operatorTexts, name }: Selected, stampMs: number) {
+function stixOf({ operatorTexts, name }: FeedSelection, stampMs: number) {
   const base = operatorTexts.homeUrl.replace(/\/feeds$/, '');
   const stamp = new Date(stampMs).toISOString();
   const until = new Date(stampMs + expiryMs).toISOString();
@@ -412,7 +412,7 @@ type Stix = ReturnType<typeof stixOf>;
 async function pageOf(
   rows: Rows,
   stix: Stix,
-  { limit, after, addedAfterMs, ids, types, isVersion, isKnown }: Asked,
+  { limit, after, addedAfterMs, ids, types, isVersion, isKnown }: ObjectsQuery,
   scheduler: SliceScheduler,
 ): Promise<{ readonly objects: readonly StixObject[]; readonly next: string | undefined }> {
   const objects: StixObject[] = [];

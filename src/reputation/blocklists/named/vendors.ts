@@ -19,7 +19,15 @@ import {
 } from '../builder/rows.ts';
 import { segmentsByScore } from '../pieces/records.ts';
 import { TextSink } from '../pieces/text.ts';
-import { builtAhead, type Form, idOf, inSlices, put, type Selected, shownRows } from './forms.ts';
+import {
+  builtAhead,
+  type FeedSelection,
+  type Form,
+  idOf,
+  inSlices,
+  put,
+  shownRows,
+} from './forms.ts';
 
 const plainText = 'text/plain; charset=utf-8';
 const jsonText = 'application/json';
@@ -91,14 +99,14 @@ function wafForm(family: 4 | 6): Form {
   };
 }
 
-function setName({ name }: Selected): string {
+function setName({ name }: FeedSelection): string {
   return name === 'blocklist' ? 'portcullis' : `portcullis-${name}`;
 }
 
 /** Entries of a part of the script for RouterOS, which has little room for files. */
 export const routerPartEntries = 2_000;
 
-function routerParts(selected: Selected): number {
+function routerParts(selected: FeedSelection): number {
   return Math.ceil(rowCount(shownRows(selected, selected.rows)) / routerPartEntries);
 }
 
@@ -139,7 +147,7 @@ const routerScript: Form = {
 };
 
 /** Returns the form of one part of the script's list, 1 the first; undefined beyond the last. */
-export function routerPart(selected: Selected, number: number): Form | undefined {
+export function routerPart(selected: FeedSelection, number: number): Form | undefined {
   if (number < 1 || number > routerParts(selected)) return undefined;
   return {
     extension: `ros part ${number}`,
@@ -156,11 +164,11 @@ export function routerPart(selected: Selected, number: number): Form | undefined
   };
 }
 
-const none = (_: Selected): string => '';
+const none = (_: FeedSelection): string => '';
 
 const lines = (
   extension: string,
-  lineOf: (selected: Selected) => (rows: Rows, at: number) => string,
+  lineOf: (selected: FeedSelection) => (rows: Rows, at: number) => string,
   { head = none, isEach = false } = {},
 ): Form => ({
   extension,
@@ -236,11 +244,11 @@ export const formByExtension = new Map(forms.map((form) => [form.extension, form
 const json = 'application/json';
 const noRows = new Uint32Array();
 
-function mispEventId({ name, operatorTexts }: Selected): string {
+function mispEventId({ name, operatorTexts }: FeedSelection): string {
   return idOf(`${operatorTexts.homeUrl} event ${name}`);
 }
 
-function factsOf({ title, operatorTexts, changedAt, changedAtMs }: Selected) {
+function factsOf({ title, operatorTexts, changedAt, changedAtMs }: FeedSelection) {
   return {
     info: title,
     date: changedAt.slice(0, 10),
@@ -308,7 +316,7 @@ const event: Form = {
 };
 
 /** Returns the form of a file in the folder `misp` of a feed; undefined: there is none. */
-export function mispForm(selected: Selected, file: string): Form | undefined {
+export function mispForm(selected: FeedSelection, file: string): Form | undefined {
   if (file === 'manifest.json') return manifest;
   if (file === 'hashes.csv') return hashes;
   return file === `${mispEventId(selected)}.json` ? event : undefined;

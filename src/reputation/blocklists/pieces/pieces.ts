@@ -53,7 +53,7 @@ export interface Encodings {
 }
 
 /** Parts to be sent behind one another, and their bytes in all. */
-export interface Stitched {
+export interface StitchedBody {
   readonly parts: readonly Uint8Array[];
   readonly bytes: number;
 }
@@ -120,12 +120,12 @@ function nextLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-export function stitchText(pieces: readonly Piece[]): Stitched {
+export function stitchText(pieces: readonly Piece[]): StitchedBody {
   return stitched(pieces.map(({ text }) => text));
 }
 
 /** Undefined when a piece has no such run. */
-export function stitchGzip(pieces: readonly Piece[]): Stitched | undefined {
+export function stitchGzip(pieces: readonly Piece[]): StitchedBody | undefined {
   let crc = 0;
   let bytes = 0;
   const runs: Uint8Array[] = [];
@@ -143,7 +143,7 @@ export function stitchGzip(pieces: readonly Piece[]): Stitched | undefined {
 }
 
 /** Undefined when a piece has no such run. */
-export function stitchBrotli(pieces: readonly Piece[]): Stitched | undefined {
+export function stitchBrotli(pieces: readonly Piece[]): StitchedBody | undefined {
   const runs: Uint8Array[] = [];
   for (const { brotli } of pieces) {
     if (brotli === undefined) return undefined;
@@ -152,7 +152,7 @@ export function stitchBrotli(pieces: readonly Piece[]): Stitched | undefined {
   return stitched([brotliHead, ...runs, brotliEnd]);
 }
 
-function stitched(all: readonly Uint8Array[]): Stitched {
+function stitched(all: readonly Uint8Array[]): StitchedBody {
   const parts = all.filter((part) => part.length > 0);
   return { parts, bytes: parts.reduce((sum, part) => sum + part.length, 0) };
 }

@@ -178,7 +178,7 @@ export function createPeerPoller(options: PollOptions) {
     });
   }
 
-  async function refresh(peer: StoredPeer): Promise<Refreshed> {
+  async function refresh(peer: StoredPeer): Promise<PeerChange> {
     const reader = readerOf(peer, await options.signer());
     const known = heads.get(peer.number);
     const isSameKey = known?.key === peer.key && known.url === peer.url;
@@ -190,7 +190,7 @@ export function createPeerPoller(options: PollOptions) {
     const fault = faultOfHead(head, before, clock.now());
     if (fault === 'forked') return { ...headOf(head), ...otherHistory(peer, head) };
     if (fault !== undefined) throw new PeerFault(`its head is refused: ${headFaults[fault]}`);
-    const change: Refreshed = { ...headOf(head), ...rotated(peer, head), freshAt: clock.now() };
+    const change: PeerChange = { ...headOf(head), ...rotated(peer, head), freshAt: clock.now() };
     await options.catchUpTo(await store.lastSeq());
     // Only the operator knows whose key it was.
     if (peer.held === 'strange key') return change;
@@ -409,7 +409,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     reader: ReturnType<typeof openPeerReader>,
     head: FederationHead,
     cursor: PeerCursor,
-  ): Promise<Refreshed> {
+  ): Promise<PeerChange> {
     const segments = await reader.segments(head, { seq: cursor.readSeq, chain: cursor.readChain });
     const removed =
       segments === undefined
@@ -427,7 +427,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     peer: StoredPeer,
     read: readonly ReadSegment[],
     { start, isFirst, accepted }: Reading & { start: { seq: number; chain: string } },
-  ): Promise<Refreshed> {
+  ): Promise<PeerChange> {
     const segments = start.seq === 0 ? await withAbsent(peer.number, read) : read;
     let counts = countsOf(peer, clock.now());
     let at = start;
@@ -470,7 +470,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
     reader: ReturnType<typeof openPeerReader>,
     head: FederationHead,
     { former, accepted }: Reading & { former: PeerCursor | undefined },
-  ): Promise<Refreshed> {
+  ): Promise<PeerChange> {
     const isFirst = former === undefined;
     const rows = await reader.snapshot(head, former?.seq);
     const { seq, chain, sha256: hash } = head.snapshot!;
@@ -772,12 +772,12 @@ interface Reading {
 function waitFor(
   { reason, waiting }: { readonly reason: HoldReason; readonly waiting?: FoundRows },
   of: Pick<HeldRows, 'seq' | 'hash' | 'hasChanged'>,
-): Refreshed {
+): PeerChange {
   return { ...holdFields(reason), waiting: { count: 0, examples: [], ...waiting, ...of } };
 }
 
 /** The part of another history that is read first stands for it: its snapshot, or without one its segments. */
-function otherHistory(peer: StoredPeer, { seq, chain, snapshot }: FederationHead): Refreshed {
+function otherHistory(peer: StoredPeer, { seq, chain, snapshot }: FederationHead): PeerChange {
   const hasChanged = peer.acceptedSeq !== 0;
   const first = { seq: snapshot?.seq ?? seq, hash: snapshot?.sha256 ?? chain };
   return { acceptedSeq: 0, ...waitFor({ reason: 'two histories' }, { ...first, hasChanged }) };
@@ -786,7 +786,7 @@ function otherHistory(peer: StoredPeer, { seq, chain, snapshot }: FederationHead
 const nothingRead: PeerCursor = { seq: 0, chain: chainStart, readSeq: 0, readChain: chainStart };
 
 /** The change of a peer's row that a poll makes, and rows that wait since then. */
-type Refreshed = Partial<StoredPeer> & { readonly waiting?: HeldRows | undefined };
+type PeerChange = Partial<StoredPeer> & { readonly waiting?: HeldRows | undefined };
 
 type Counts = Pick<StoredPeer, 'day' | 'newToday' | 'goodToday' | 'goodEver' | 'days'>;
 

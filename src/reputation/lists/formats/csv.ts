@@ -38,14 +38,14 @@ const maskNames = new Set(
 /** Rows of a table without a header by which its columns are found. */
 const sampleMax = 100;
 
-interface Found extends Columns {
+interface FoundColumns extends Columns {
   /** A header says so. */
   readonly isNamed: boolean;
   /** The columns where the header's own start and end turn out to be addresses, and what it calls a network its length. */
-  readonly asRange?: Found | undefined;
+  readonly asRange?: FoundColumns | undefined;
 }
 
-interface Kept {
+interface HeldLine {
   readonly fields: readonly string[];
   readonly number: number;
   readonly raw: string;
@@ -53,10 +53,10 @@ interface Kept {
 
 export const csv: ListFormat = (sink, { confidence }) => {
   let delimiter = '';
-  let columns: Found | undefined;
-  let sample: Kept[] = [];
+  let columns: FoundColumns | undefined;
+  let sample: HeldLine[] = [];
 
-  function put({ fields, number, raw }: Kept): void {
+  function put({ fields, number, raw }: HeldLine): void {
     const reason = columns === undefined ? 'no address' : row(fields, columns, sink, confidence);
     if (reason !== undefined) sink.bad(number, reason, raw);
   }
@@ -127,7 +127,7 @@ export const csv: ListFormat = (sink, { confidence }) => {
 
 function row(
   fields: readonly string[],
-  columns: Found,
+  columns: FoundColumns,
   sink: RowSink,
   confidence: number,
 ): string | undefined {
@@ -148,7 +148,7 @@ function plainName(name: string): string {
 export const namesAddress = (name: string) => addressNames.has(plainName(name));
 export const namesScore = (name: string) => scoreNames.has(plainName(name));
 
-function columnsOfHeader(fields: readonly string[]): Found | undefined {
+function columnsOfHeader(fields: readonly string[]): FoundColumns | undefined {
   const names = fields.map(plainName);
   const column = (wanted: ReadonlySet<string>, but = -1) =>
     names.findIndex((name, at) => at !== but && wanted.has(name));
@@ -169,7 +169,11 @@ function columnsOfHeader(fields: readonly string[]): Found | undefined {
 }
 
 /** The first row with an address tells whether "start" and "end" are times or addresses. */
-function columnsBy(fields: readonly string[], found: Found, asRange: Found): Found {
+function columnsBy(
+  fields: readonly string[],
+  found: FoundColumns,
+  asRange: FoundColumns,
+): FoundColumns {
   const isOne = (at: number) => isAddress(fields[at] ?? '');
   if (isOne(found.address)) return { ...found, asRange: undefined };
   return isOne(asRange.address) && isOne(asRange.end) ? asRange : found;

@@ -23,7 +23,7 @@ import { isAddress, withoutComment } from './plain.ts';
 /** Objects in objects that are looked into. */
 const depthMax = 4;
 
-interface Found {
+interface JsonAddress {
   readonly address: string;
   readonly score: number | undefined;
 }
@@ -61,13 +61,13 @@ function put(text: string, sink: RowSink, { confidence, path }: FormatOptions): 
   return sink.entry(found.address, found.score ?? confidence);
 }
 
-function inObject(value: unknown, path: string | undefined): Found | string {
+function inObject(value: unknown, path: string | undefined): JsonAddress | string {
   if (!isObject(value)) return 'not an object';
   const found = path === undefined ? searched(value, depthMax) : atPath(value, path.split('.'));
   return found ?? (path === undefined ? 'no address' : `no text at ${path}`);
 }
 
-function atPath(value: object, path: readonly string[]): Found | undefined {
+function atPath(value: object, path: readonly string[]): JsonAddress | undefined {
   let holder: unknown = value;
   for (const name of path.slice(0, -1)) holder = memberOf(holder, name);
   const address = memberOf(holder, path.at(-1)!);
@@ -81,7 +81,7 @@ function memberOf(holder: unknown, name: string): unknown {
 }
 
 /** The members of the object itself go before those of objects in it. */
-function searched(value: object, depth: number): Found | undefined {
+function searched(value: object, depth: number): JsonAddress | undefined {
   const members = Object.entries(value);
   for (const [name, one] of members) {
     if (typeof one === 'string' && namesAddress(name) && isEntry(one)) {

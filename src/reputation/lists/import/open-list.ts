@@ -226,14 +226,14 @@ export async function* decodeList(
   }
 }
 
-interface Peeked {
+interface PeekedStream {
   /** The first bytes: `magicBytesMax` of them, fewer only when the source is that short. */
   head: Buffer;
   /** Everything, the head included. */
   chunks: AsyncGenerator<Buffer, void, undefined>;
 }
 
-async function peek(source: AsyncIterable<Uint8Array>): Promise<Peeked> {
+async function peek(source: AsyncIterable<Uint8Array>): Promise<PeekedStream> {
   const iterator = source[Symbol.asyncIterator]();
   let head: Buffer = Buffer.alloc(0);
   while (head.length < magicBytesMax) {

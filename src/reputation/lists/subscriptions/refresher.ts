@@ -85,7 +85,7 @@ export function createRefresher(options: {
   readonly log: Log;
   /** Returns what the source asks for. Absent: none asks for anything. */
   readonly credentialsOf?: (row: Subscription) => Promise<Result<SourceHeaders | undefined>>;
-  readonly fetch: (job: FetchJob, signal: AbortSignal) => Promise<Fetched>;
+  readonly fetch: (job: FetchJob, signal: AbortSignal) => Promise<FetchResult>;
   /** Counts the rows that the list has already. */
   readonly countKnown: (
     list: Pick<ListRef, 'list' | 'source'>,
@@ -156,7 +156,7 @@ export function createRefresher(options: {
   async function outcomeOf(
     row: Subscription,
     before: { rows: number; isCurrent: boolean },
-    answer: Fetched,
+    answer: FetchResult,
   ): Promise<Change | undefined> {
     if ('failed' in answer) return failed(row, answer.failed);
     const fresh = { failures: 0, failure: '', heldRows: 0, acceptedRows: 0, freshAt: clock.now() };
@@ -328,7 +328,7 @@ interface FetchedRows extends FetchedFacts {
 /** As the thread sends it: all rows in one array a field. */
 export type SentRows = { readonly sent: FetchedFacts; readonly all: RowBatch };
 
-export type Fetched =
+export type FetchResult =
   | { readonly fetched: FetchedRows }
   | { readonly unchanged: true }
   /** `waitMs`: the server wants to be left alone for as long. */
@@ -338,7 +338,7 @@ export type Fetched =
 const endMsMax = 2_000;
 
 /** @param signal asks the thread to end; its answer is then of no interest */
-export function fetchInThread(job: FetchJob, signal: AbortSignal): Promise<Fetched> {
+export function fetchInThread(job: FetchJob, signal: AbortSignal): Promise<FetchResult> {
   const worker = new Worker(new URL('./fetch.worker.js', import.meta.url), {
     workerData: job,
     name: 'list',
@@ -350,9 +350,9 @@ export function fetchInThread(job: FetchJob, signal: AbortSignal): Promise<Fetch
   }
   signal.addEventListener('abort', end, { once: true });
   if (signal.aborted) end();
-  return new Promise<Fetched>((resolve) => {
-    let answer: Fetched = { failed: 'the thread that reads it ended' };
-    worker.once('message', (message: SentRows | Exclude<Fetched, { fetched: unknown }>) => {
+  return new Promise<FetchResult>((resolve) => {
+    let answer: FetchResult = { failed: 'the thread that reads it ended' };
+    worker.once('message', (message: SentRows | Exclude<FetchResult, { fetched: unknown }>) => {
       answer =
         'sent' in message
           ? { fetched: { ...message.sent, batches: splitRows(message.all) } }

@@ -122,7 +122,7 @@ function timeIn(value: Uint8Array): number {
 const blankRows = 50;
 const attemptsMax = 5;
 
-interface Found {
+interface FoundReport {
   readonly key: Key;
   readonly version: number;
   readonly report: AccountReport;
@@ -153,7 +153,7 @@ export async function blankComments(
   scheduler: Scheduler,
 ): Promise<number> {
   let blanked = 0;
-  let batch: Found[] = [];
+  let batch: FoundReport[] = [];
   async function blankBatch(): Promise<void> {
     if (batch.length > 0) blanked += await blankAll(store, batch);
     batch = [];
@@ -167,7 +167,7 @@ export async function blankComments(
   return blanked;
 }
 
-async function blankAll(store: Store, batch: readonly Found[]): Promise<number> {
+async function blankAll(store: Store, batch: readonly FoundReport[]): Promise<number> {
   const done = await store.commit({
     check: batch.map(({ key, version }) => ({ key, version })),
     set: batch.map(blankRow),
@@ -179,12 +179,12 @@ async function blankAll(store: Store, batch: readonly Found[]): Promise<number> 
   return blanked;
 }
 
-function blankRow({ key, report }: Found): SetRow {
+function blankRow({ key, report }: FoundReport): SetRow {
   const reporter = { account: report.account, slot: report.reporter, country: report.country };
   return { key, value: encodeRow(reporter, { ...report, comment: '' }) };
 }
 
-async function blank(store: Store, found: Found): Promise<boolean> {
+async function blank(store: Store, found: FoundReport): Promise<boolean> {
   const { key } = found;
   let version = found.version;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
@@ -198,7 +198,11 @@ async function blank(store: Store, found: Found): Promise<boolean> {
   throw new Error('a comment could not be removed');
 }
 
-async function* find(store: Store, account: string, scheduler: Scheduler): AsyncGenerator<Found> {
+async function* find(
+  store: Store,
+  account: string,
+  scheduler: Scheduler,
+): AsyncGenerator<FoundReport> {
   if (!(await isIndexed(store, account))) yield* walk(store, account, scheduler);
   else {
     for await (const page of indexPages(store, account)) {
@@ -211,7 +215,11 @@ async function* find(store: Store, account: string, scheduler: Scheduler): Async
   }
 }
 
-async function* walk(store: Store, account: string, scheduler: Scheduler): AsyncGenerator<Found> {
+async function* walk(
+  store: Store,
+  account: string,
+  scheduler: Scheduler,
+): AsyncGenerator<FoundReport> {
   for await (const page of pagesUnder(store, reportByIdPrefix())) {
     for (const { key: idKey, value } of page) {
       if (scheduler.shouldYield()) await scheduler.yield();
@@ -225,7 +233,7 @@ async function* walk(store: Store, account: string, scheduler: Scheduler): Async
   }
 }
 
-async function read(store: Store, key: Key, address: Uint8Array): Promise<Found | undefined> {
+async function read(store: Store, key: Key, address: Uint8Array): Promise<FoundReport | undefined> {
   const row = await store.get(key);
   const report = row && decodeRow(key, row.value);
   if (row === undefined || report === undefined) return undefined;

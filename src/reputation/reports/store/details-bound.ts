@@ -68,7 +68,7 @@ interface Address {
 }
 
 /** An address with the number of reports that count for it. */
-interface Crowded extends Address {
+interface CrowdedAddress extends Address {
   readonly reports: number;
 }
 
@@ -128,7 +128,7 @@ export function createDetailsKeeper(
    * @param crowded addresses with the number of reports that count for them. @returns how many
    * became tails
    */
-  run(crowded: readonly Crowded[], stop?: AbortSignal): Promise<number>;
+  run(crowded: readonly CrowdedAddress[], stop?: AbortSignal): Promise<number>;
 } {
   /** Reports of an address when it was last bounded, in the order of their last use. */
   const past = new Map<string, number>();
@@ -274,14 +274,14 @@ function expireRows(
 
 /** Deletes the details of older reports on addresses with very many, whenever a survey has found some. */
 export function startDetailsBound(
-  onSurvey: (callback: (crowded: readonly Crowded[]) => void) => void,
+  onSurvey: (callback: (crowded: readonly CrowdedAddress[]) => void) => void,
   maintenance: Maintenance,
   log: Log,
 ): () => Promise<void> {
   const stop = new AbortController();
   const keeper = createDetailsKeeper(maintenance.store);
   let running: Promise<void> | undefined;
-  async function bound(crowded: readonly Crowded[]): Promise<void> {
+  async function bound(crowded: readonly CrowdedAddress[]): Promise<void> {
     const folded = await keeper.run(crowded, stop.signal);
     if (folded > 0) log.info({ reports: folded }, 'reports: details of the oldest are folded');
   }

@@ -236,7 +236,7 @@ export function askedOrigin(request: Request, baseUrl: string): string {
 const tokenShape = /^[\w-]{20,90}$/;
 
 /** The fields and the token of a form of ours. */
-export interface Sent<T> {
+export interface ParsedForm<T = unknown> {
   readonly fields: T;
   /** The token of the form's hidden field; only its shape was checked. */
   readonly csrf: string;
@@ -248,13 +248,13 @@ interface FormRules {
   readonly repeatable?: readonly string[];
 }
 
-function withToken<T>(fields: T, csrf: unknown): Result<Sent<T>> {
+function withToken<T>(fields: T, csrf: unknown): Result<ParsedForm<T>> {
   const isToken = typeof csrf === 'string' && tokenShape.test(csrf);
   return isToken ? ok({ fields, csrf }) : fail('form_expired');
 }
 
 /** `foreign_form` for what is not from our page, `form_expired` without a token; `unsupported_media_type`; `bad_request`. */
-export function readForm(request: Request, rules: FormRules): Result<Sent<Params>> {
+export function readForm(request: Request, rules: FormRules): Result<ParsedForm<Params>> {
   if (!isOwnOrigin(request, rules.baseUrl)) return fail('foreign_form');
   const type = mediaType(firstHeader(request, 'content-type'));
   if (type !== 'form' && request.body.length > 0) return fail('unsupported_media_type');
@@ -299,7 +299,7 @@ export interface Upload {
 export async function readUpload(
   request: Request,
   rules: FormRules,
-): Promise<Result<Sent<Upload>>> {
+): Promise<Result<ParsedForm<Upload>>> {
   if (!isOwnOrigin(request, rules.baseUrl)) return fail('foreign_form');
   const parts = await readParts(request.body, firstHeader(request, 'content-type'));
   if (!parts.ok) return parts.error === 'invalid_parameter' ? fail('bad_request') : parts;
@@ -315,7 +315,7 @@ export async function readUpload(
 export type CallBody = { readonly [name: string]: unknown };
 
 /** JSON of our own scripts, with the token as its `csrf`. */
-export function readCall(request: Request, rules: FormRules): Result<Sent<CallBody>> {
+export function readCall(request: Request, rules: FormRules): Result<ParsedForm<CallBody>> {
   if (!isOwnOrigin(request, rules.baseUrl)) return fail('foreign_form');
   if (mediaType(firstHeader(request, 'content-type')) !== 'json') {
     return fail('unsupported_media_type');

@@ -27,7 +27,7 @@ export interface UnsavedSeals {
   open(text: string, holder: string): string | undefined;
 }
 
-export interface Unsaved {
+export interface UnsavedForm {
   /** The form's action; empty when nothing was kept. */
   readonly action: string;
   /** Names and values, as they were sent. */
@@ -73,15 +73,15 @@ export function draftIn(page: string): 'kept' | 'nothing' | undefined {
 export function readUnsaved(
   value: string | undefined,
   open: (text: string) => string | undefined,
-): Unsaved | undefined {
+): UnsavedForm | undefined {
   if (value === undefined) return undefined;
   const text = value === nothing ? undefined : open(value);
   // Written by `withUnsaved` alone: the seal vouches for its shape.
-  return text === undefined ? { action: '', fields: [] } : (JSON.parse(text) as Unsaved);
+  return text === undefined ? { action: '', fields: [] } : (JSON.parse(text) as UnsavedForm);
 }
 
 /** Returns the finished page with the fields filled in, wherever it has that form. */
-export function refillForm(markup: string, { action, fields }: Unsaved): string {
+export function refillForm(markup: string, { action, fields }: UnsavedForm): string {
   if (action === '') return markup;
   const valuesOf = (name: string) => fields.filter(([n]) => n === name).map(([, value]) => value);
   const refilled = markup.replace(wholeForm, (form) => {

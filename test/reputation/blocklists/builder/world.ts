@@ -16,7 +16,7 @@ import { parsePrefix } from '../../../../src/ip/prefix.ts';
 import {
   type Built,
   createFeedBuilder,
-  type Restored,
+  type RestoredBuild,
 } from '../../../../src/reputation/blocklists/builder/build.ts';
 import { collect } from '../../../../src/reputation/blocklists/builder/collect.ts';
 import { decodeHead, encodeHead } from '../../../../src/reputation/blocklists/builder/history.ts';
@@ -41,7 +41,7 @@ export interface World {
   forget(prefix: string): void;
   rows(scoreMin?: number): ReturnType<typeof collect>;
   /** A builder with nothing remembered, or with what a store would give it. */
-  builder(restored?: Restored, entriesMax?: number): ReturnType<typeof createFeedBuilder>;
+  builder(restored?: RestoredBuild, entriesMax?: number): ReturnType<typeof createFeedBuilder>;
 }
 
 /** `provider` names the provider of each address, by its first word. */
@@ -102,7 +102,7 @@ export function entriesIn(text: string): string[] {
 }
 
 /** What a store would give back after these builds, the last one last. */
-export function storedOf(...builds: readonly Built[]): Restored {
+export function storedOf(...builds: readonly Built[]): RestoredBuild {
   const last = builds.at(-1)!;
   const base = builds.filter((built) => built.base !== undefined).at(-1)!.base!;
   inflateRawSync(base);
@@ -114,7 +114,7 @@ export function storedOf(...builds: readonly Built[]): Restored {
 }
 
 /** The same for the next thread of the process that made them. */
-export const leftBy = (...builds: readonly Built[]): Restored => ({
+export const leftBy = (...builds: readonly Built[]): RestoredBuild => ({
   ...storedOf(...builds),
   origins: builds.at(-1)!.origins,
 });

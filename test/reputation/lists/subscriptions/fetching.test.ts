@@ -15,8 +15,8 @@ import {
   sealCredentials,
 } from '../../../../src/reputation/lists/subscriptions/credentials.ts';
 import {
-  type Fetched,
   type FetchJob,
+  type FetchResult,
   fetchBounds,
   fetchInThread,
 } from '../../../../src/reputation/lists/subscriptions/refresher.ts';
@@ -70,7 +70,7 @@ function fetchPath(
   path: string,
   over: Partial<FetchJob> = {},
   signal = new AbortController().signal,
-): Promise<Fetched> {
+): Promise<FetchResult> {
   seen = [];
   const url = origin + path;
   const terms = { url, format: 'plain', ...rest } as const;
@@ -80,8 +80,8 @@ function fetchPath(
   );
 }
 
-const waitOf = (answer: Fetched) => ('failed' in answer ? answer.waitMs : undefined);
-const failureOf = (answer: Fetched) => ('failed' in answer ? answer.failed : '');
+const waitOf = (answer: FetchResult) => ('failed' in answer ? answer.waitMs : undefined);
+const failureOf = (answer: FetchResult) => ('failed' in answer ? answer.failed : '');
 
 test('a server that has no time says when to come back, in seconds or by a date', async () => {
   assert.deepEqual(waitOf(await fetchPath('/busy')), 3_600_000);

@@ -9,8 +9,8 @@ import { manualClock } from '../../../../src/core/clock.ts';
 import { seededRandom } from '../../../../src/core/random.ts';
 import {
   createRefresher,
-  type Fetched,
   type FetchJob,
+  type FetchResult,
 } from '../../../../src/reputation/lists/subscriptions/refresher.ts';
 import {
   addSubscription,
@@ -82,7 +82,7 @@ function open(name: string, seed: number) {
     beforeRun: async () => {},
     jobs: [] as FetchJob[],
     held: new Set<string>(),
-    answer: async (): Promise<Fetched> => ({ failed: 'nothing was said' }),
+    answer: async (): Promise<FetchResult> => ({ failed: 'nothing was said' }),
     refresher: undefined as unknown as ReturnType<typeof createRefresher>,
     restart() {
       world.refresher = createRefresher({
@@ -120,7 +120,7 @@ function open(name: string, seed: number) {
   return world;
 }
 
-async function fetched(addresses: readonly string[], etag = ''): Promise<Fetched> {
+async function fetched(addresses: readonly string[], etag = ''): Promise<FetchResult> {
   const { batches } = await parseText('plain', addresses.join('\n'));
   const rows = batches.flatMap(batchRows);
   const validators = { etag, lastModified: '' };
