@@ -212,25 +212,34 @@ const en = {
       seen: (network: string, count: number) => `${network}: ${count} of 256 addresses seen`,
       system: 'Autonomous system',
       noSystem: 'No network of this number is known.',
-      ranges: 'Announced blocks',
       networks: 'Its networks',
+      networkCount: 'Networks',
+      pieces: 'Where its entries are',
+      countriesMore: (formatted: string) => `and ${formatted} more`,
+      families: (four: string, six: string) => `IPv4\u00a0${four} · IPv6\u00a0${six}`,
       networksMore: (formatted: string) => `Show ${formatted} more`,
-      networksCut: (formatted: string) => `Here are the first ${formatted}. It has more.`,
-      trail: 'Its provider',
+      networksCut: (formatted: string, all: string) =>
+        `The ${formatted} worst of ${all} networks with entries.`,
+      quiet: (formatted: string) => `Networks without entries: ${formatted}`,
+      quietCut: (formatted: string) => `The first ${formatted} of IPv4 and of IPv6.`,
+      trail: 'Where you are',
       seenAddresses: 'Known addresses',
       title: (network: string) => `Addresses of ${network}`,
       heading: 'Network',
       lede(entries: number, malicious: number, formatted: readonly [string, string]): string {
         const [all, bad] = formatted;
+        if (entries === 0) return 'Nothing is known here.';
         if (malicious === 0) return 'Nothing malicious is known here.';
-        return `${bad} of ${all} known ${entries === 1 ? 'entry' : 'entries'} ${malicious === 1 ? 'is' : 'are'} malicious.`;
+        if (entries === 1) return 'The only known entry is malicious.';
+        if (malicious === entries) return `All ${all} known entries are malicious.`;
+        return `${bad} of ${all} known entries ${malicious === 1 ? 'is' : 'are'} malicious.`;
       },
       block: 'Connect a firewall',
       check: 'Check the network with curl',
       known: 'Overview',
       entries: 'Entries',
       whole: 'As a whole',
-      part: (formatted: string) => `The network has more: here are the first ${formatted}.`,
+      part: (formatted: string) => `Only the first ${formatted} entries are counted.`,
       map: 'Its 256 addresses',
       special: {
         example: (name: string, rfc: string) => `Reserved for documentation: ${name}, ${rfc}.`,
@@ -249,6 +258,8 @@ const en = {
       previous: 'Previous page',
       next: 'Next page',
       verdicts: 'By verdict',
+      /** Entries of one verdict. */
+      bands: { clean: 'Clean', low: 'Low', suspect: 'Suspect', malicious: 'Malicious' },
     },
     curve: {
       since: (day: string) => `Known since ${day}`,
@@ -620,15 +631,24 @@ const fr: typeof en = {
         `${network} : ${count} ${count < 2 ? 'adresse vue' : 'adresses vues'} sur 256`,
       system: 'Système autonome',
       noSystem: 'Aucun réseau de ce numéro n’est connu ici.',
-      ranges: 'Blocs annoncés',
       networks: 'Ses réseaux',
+      networkCount: 'Réseaux',
+      pieces: 'Où sont ses entrées',
+      countriesMore: (formatted) => `et ${formatted} de plus`,
+      families: (four, six) => `IPv4\u00a0${four} · IPv6\u00a0${six}`,
       networksMore: (formatted) => `Afficher ${formatted} de plus`,
-      networksCut: (formatted) => `Voici les ${formatted} premiers. Il en a davantage.`,
-      trail: 'Son fournisseur',
+      networksCut: (formatted, all) =>
+        `Les ${formatted} pires des ${all} réseaux avec des entrées.`,
+      quiet: (formatted) => `Réseaux sans entrée : ${formatted}`,
+      quietCut: (formatted) => `Les ${formatted} premiers d’IPv4 et d’IPv6.`,
+      trail: 'Où vous êtes',
       seenAddresses: 'Adresses connues',
       title: (network) => `Adresses de ${network}`,
       heading: 'Réseau',
-      lede(_, malicious, [all, bad]) {
+      lede(entries, malicious, [all, bad]) {
+        if (entries === 0) return 'Rien n’est connu ici.';
+        if (entries === 1 && malicious === 1) return 'La seule entrée connue est malveillante.';
+        if (malicious === entries) return `Les ${all} entrées connues sont toutes malveillantes.`;
         if (malicious === 0) return 'Rien de malveillant n’est connu ici.';
         return malicious < 2
           ? `${bad} entrée connue sur ${all} est malveillante.`
@@ -639,7 +659,7 @@ const fr: typeof en = {
       known: 'Aperçu',
       entries: 'Entrées',
       whole: 'Dans son ensemble',
-      part: (formatted) => `Le réseau en a davantage : voici les ${formatted} premières.`,
+      part: (formatted) => `Seules les ${formatted} premières entrées sont comptées.`,
       map: 'Ses 256 adresses',
       special: {
         example: (name, rfc) => `Réservé à la documentation : ${name}, ${rfc}.`,
@@ -657,6 +677,12 @@ const fr: typeof en = {
       previous: 'Page précédente',
       next: 'Page suivante',
       verdicts: 'Par verdict',
+      bands: {
+        clean: 'Saines',
+        low: 'Faibles',
+        suspect: 'Suspectes',
+        malicious: 'Malveil\u00adlantes',
+      },
     },
     curve: {
       since: (day) => `Connue depuis le ${day}`,

@@ -82,7 +82,6 @@ import {
   canBeReported,
   cellOf,
   isObserved,
-  networksMax,
   openKnownNames,
   type Survey,
   surveyOf,
@@ -90,6 +89,7 @@ import {
 import {
   type FoundAddress,
   findPage,
+  type NamedNetwork,
   type NetworkPageData,
   networkPage,
   type SystemPageData,
@@ -160,6 +160,7 @@ const chartDays = 90;
 const reportsShownMax = 2_000;
 const commentsShownMax = 25;
 const neighboursShownMax = 8;
+const neighboursLookedMax = 5_000;
 /** Length of the network around an address whose other addresses are shown. */
 const neighbourLengths = { 4: 24, 6: 48 } as const;
 
@@ -380,7 +381,8 @@ async function aroundOf(
   maskWords(family, words, length);
   const network = { family, words, length };
   const own = formatIp(family, address);
-  const survey = await surveyOf([network], neighboursShownMax + 1, options);
+  const bounds = { entriesMax: neighboursLookedMax, worstMax: neighboursShownMax + 1 };
+  const survey = await surveyOf([network], bounds, options);
   const name = formatPrefix(network);
   const worst = survey.worst
     .filter((one) => one.name !== own && one.name !== name)
@@ -488,7 +490,16 @@ function jsonOf(data: IpPageData): string {
 // system, and GET /as/192.0.2.1 leads to the system that holds the address. The index is walked in slices and up to a
 // bound, so nothing is too large to ask about; ranges of a system come from a thread of its own.
 
-const worstShownMax = 50;
+/** Rows of one page; the JSON has more. */
+const rowsOfPage = { besideMap: 20, else: 15 } as const;
+const worstInJson = 50;
+const pagesMax = 300;
+/** Entries looked at for one answer. */
+const surveyedMax = 50_000;
+/** The limit counts each started group of this many entries as one page. */
+const entriesPerPage = 5_000;
+/** The pieces by which a wider network is counted. */
+const pieceLengths = { 4: [8, 16, 24], 6: [16, 32, 48, 64] } as const;
 
 const networkEndpoint = endpoint({
   method: 'GET',
@@ -503,7 +514,9 @@ const networkEndpoint = endpoint({
   docs: 'page',
 });
 
-export function networkRoute(options: PageOptions): PlainRoute {
+type NetworkOptions = PageOptions & { readonly callers: Pick<Callers, 'charge'> };
+
+export function networkRoute(options: NetworkOptions): PlainRoute {
   const { tools, admit, wantsJson } = options;
 
   async function show(request: Request): Promise<Reply> {
@@ -521,8 +534,7 @@ export function networkRoute(options: PageOptions): PlainRoute {
     }
     const canonical = formatNetwork(parsed.value);
     if (canonical !== request.param) return movedTo(`/ip/${canonical}`);
-    const page = asJson ? 1 : pageOf(request);
-    const data = await networkData(parsed.value, page, options);
+    const data = await networkData(parsed.value, request, asJson, options);
     if (asJson) return { status: 200, headers: [jsonType, noStore], body: networkJson(data) };
     return {
       status: 200,
@@ -537,28 +549,64 @@ export function networkRoute(options: PageOptions): PlainRoute {
 function pageOf({ query }: Request): number {
   const parsed = parseQuery(query);
   const text = parsed.ok ? parsed.value.get('page') : undefined;
-  return text !== undefined && /^[1-9]\d?$/.test(text) ? Number(text) : 1;
+  return text !== undefined && /^[1-9]\d{0,2}$/.test(text) ? Math.min(pagesMax, Number(text)) : 1;
 }
 
-/** Surveys with one page of the worst. */
-async function pageOfSurvey(networks: Iterable<Prefix>, page: number, options: PageOptions) {
-  const survey = await surveyOf(networks, page * worstShownMax, options);
-  const pages = Math.max(1, Math.min(99, Math.ceil(survey.entries / worstShownMax)));
-  return { ...survey, page, pages, worst: survey.worst.slice((page - 1) * worstShownMax) };
+/** Surveys with one page of the worst, or with those of the JSON. */
+async function pageOfSurvey(
+  networks: Iterable<Prefix>,
+  request: Request,
+  rows: number | undefined,
+  options: NetworkOptions,
+  pieceLength?: number,
+) {
+  const page = rows === undefined ? 1 : pageOf(request);
+  const perPage = rows ?? worstInJson;
+  const bounds = { entriesMax: surveyedMax, worstMax: page * perPage, pieceLength };
+  const survey = await surveyOf(networks, bounds, options);
+  options.callers.charge('ipPage', request, Math.floor(survey.entries / entriesPerPage));
+  const pages = Math.max(1, Math.min(pagesMax, Math.ceil(survey.entries / perPage)));
+  return { ...survey, page, pages, worst: survey.worst.slice((page - 1) * perPage) };
+}
+
+/** Names the first of the networks, with their countries. */
+function namedNetworks(networks: Survey['networks'], geo: GeoReader): NamedNetwork[] {
+  return networks.map(({ prefix, entries, malicious }) => ({
+    ...nameOf(prefix, geo),
+    entries,
+    malicious,
+  }));
+}
+
+function nameOf(prefix: Prefix, geo: GeoReader) {
+  const { countryCode } = locationOf(geo, prefix.family, prefix.words);
+  return { name: formatNetwork(prefix), countryCode };
 }
 
 async function networkData(
   network: Prefix,
-  page: number,
-  options: PageOptions,
+  request: Request,
+  asJson: boolean,
+  options: NetworkOptions,
 ): Promise<NetworkPageData> {
-  const survey = await pageOfSurvey([network], page, options);
+  const cells = cellsOf(network, options);
+  const rows = cells === undefined ? rowsOfPage.else : rowsOfPage.besideMap;
+  const pieceLength = pieceLengths[network.family].find((length) => length > network.length);
+  const survey = await pageOfSurvey(
+    [network],
+    request,
+    asJson ? undefined : rows,
+    options,
+    pieceLength,
+  );
   return {
     network: formatPrefix(network),
     ...locationOf(options.geo, network.family, network.words),
     whole: wholeOf(network, options),
     ...survey,
-    cells: cellsOf(network, options),
+    pieces: pieceLength === undefined ? [] : namedNetworks(survey.networks, options.geo),
+    piecesInAll: survey.networksInAll,
+    cells,
     special: specialOf(network),
     blockUrl:
       network.length >= blockBounds.shortest[network.family]
@@ -655,7 +703,7 @@ const systemEndpoint = endpoint({
   },
 });
 
-export function systemRoute(options: PageOptions & { readonly systems: Systems }): PlainRoute {
+export function systemRoute(options: NetworkOptions & { readonly systems: Systems }): PlainRoute {
   const { tools, systems, admit, wantsJson } = options;
 
   function refuse(
@@ -692,14 +740,22 @@ export function systemRoute(options: PageOptions & { readonly systems: Systems }
     if (String(number) !== request.param) return movedTo(`/as/${number}`);
     const found = await systems.rangesOf(number);
     if (found === undefined) return refuse(request, 'overloaded');
-    const page = asJson ? 1 : pageOf(request);
-    const survey = await pageOfSurvey(prefixesOf(found.ranges), page, options);
+    const rows = asJson ? undefined : rowsOfPage.else;
+    const totals = { 4: 0, 6: 0, countries: new Map<string, number>() };
+    const prefixes = countedPrefixes(found.ranges, options.geo, totals);
+    const survey = await pageOfSurvey(prefixes, request, rows, options);
+    const countries = [...totals.countries].sort(([, a], [, b]) => b - a);
     const data = {
       number,
       name: found.name,
       ranges: found.ranges.length,
-      ...firstNetworks(found.ranges, survey, options.geo),
       ...survey,
+      countryCode: countries[0]?.[0] ?? '',
+      countries: countries.length,
+      totals,
+      networks: namedNetworks(survey.networks, options.geo),
+      networksInAll: survey.networksInAll,
+      quiet: survey.quiet.map((prefix) => nameOf(prefix, options.geo)),
       isPart: survey.isPart || found.isPart,
       attribution: { ...providerAttribution, madeAt: options.geoMadeAt },
     };
@@ -719,25 +775,20 @@ export function systemRoute(options: PageOptions & { readonly systems: Systems }
   };
 }
 
-function firstNetworks(
+/** Yields the networks that make up the ranges, and counts them by family and by the country of their first address. */
+function* countedPrefixes(
   ranges: readonly IpRange[],
-  { networkCounts }: Survey,
   geo: GeoReader,
-): Pick<SystemPageData, 'networks' | 'hasMoreNetworks'> {
-  const networks: SystemPageData['networks'][number][] = [];
-  for (const prefix of prefixesOf(ranges)) {
-    if (networks.length === networksMax) return { networks, hasMoreNetworks: true };
-    networks.push({
-      name: formatPrefix(prefix),
-      countryCode: locationOf(geo, prefix.family, prefix.words).countryCode,
-      counts: networkCounts[networks.length],
-    });
+  totals: { 4: number; 6: number; readonly countries: Map<string, number> },
+): Generator<Prefix> {
+  for (const { family, first, last } of ranges) {
+    for (const prefix of rangeToPrefixes(family, first, last)) {
+      totals[family]++;
+      const code = geo.country(countryOf(geo.find(family, prefix.words)));
+      if (code !== 'ZZ') totals.countries.set(code, (totals.countries.get(code) ?? 0) + 1);
+      yield prefix;
+    }
   }
-  return { networks, hasMoreNetworks: false };
-}
-
-function* prefixesOf(ranges: readonly IpRange[]): Generator<Prefix> {
-  for (const { family, first, last } of ranges) yield* rangeToPrefixes(family, first, last);
 }
 
 function systemJson({ number, name, ranges, ...data }: SystemPageData): string {

@@ -10,7 +10,7 @@ import type { SliceScheduler } from '../../core/scheduling.ts';
 import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { IpFamily } from '../../ip/address.ts';
-import { contains, formatNetwork, type Prefix, parsePrefix } from '../../ip/prefix.ts';
+import { contains, formatNetwork, maskWords, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import type { Check } from '../check/check.ts';
 
@@ -72,95 +72,159 @@ export function openKnownNames() {
   return { of };
 }
 
-interface KnownEntry {
-  /** Address or network, canonical text. */
-  readonly name: string;
+interface Harm {
   /** 0 to 100. */
   readonly score: number;
   readonly reports: number;
+}
+
+interface KnownEntry extends Harm {
+  /** Address or network, canonical text. */
+  readonly name: string;
   /** Reports that lists add in the API's count. */
   readonly listReports: number;
 }
 
-/** Counts of one of the networks that are surveyed. */
-export interface SurveyedNetwork {
-  entries: number;
-  malicious: number;
+/** A network that is surveyed, or a piece of it. */
+interface SurveyedNetwork {
+  readonly prefix: Prefix;
+  readonly entries: number;
+  readonly malicious: number;
 }
 
-export interface Survey {
+/** Counts of networks as a whole, and the worst in them. */
+export interface SurveyTotals {
   readonly entries: number;
   readonly malicious: number;
   /** Number of entries by verdict. */
   readonly bands: Readonly<Record<ScoreBand, number>>;
   /** The worst first. */
   readonly worst: readonly KnownEntry[];
-  /** The counts of the first networks, in their order; those behind the bound on entries have none. */
-  readonly networkCounts: readonly Readonly<SurveyedNetwork>[];
   /** There are more entries than were looked at. */
   readonly isPart: boolean;
 }
 
-/** Networks that are counted one by one. */
+export interface Survey extends SurveyTotals {
+  /** Networks with entries: the most malicious ones first, then the most in all. */
+  readonly networks: readonly SurveyedNetwork[];
+  /** Number of those with entries, named or not. */
+  readonly networksInAll: number;
+  /** The first of each family that have none. */
+  readonly quiet: readonly Prefix[];
+}
+
+/** Networks that are named. */
 export const networksMax = 200;
-/** Entries looked at for one answer. */
-const entriesMax = 5_000;
+/** Networks of each family that are named though nothing is known in them. */
+export const quietMax = 50;
 const entriesPerStep = 250;
 
 interface SurveyOptions {
-  readonly index: Pick<IpIndex, 'walk' | 'prefixOf'>;
+  readonly index: Pick<IpIndex, 'walk' | 'readPrefix'>;
   readonly check: Pick<Check, 'judge'>;
   readonly clock: { now(): number };
   readonly scheduler: SliceScheduler;
 }
 
-/** @param networks must not overlap, or entries count twice; @param worstMax how many are named */
+interface SurveyBounds {
+  /** Entries that are looked at. */
+  readonly entriesMax: number;
+  /** Entries that are named. */
+  readonly worstMax: number;
+  /** Entries are counted by networks of this length; undefined: by those that are surveyed. */
+  readonly pieceLength?: number | undefined;
+}
+
+/** @param networks must not overlap, or entries count twice */
 export async function surveyOf(
   networks: Iterable<Prefix>,
-  worstMax: number,
+  { entriesMax, worstMax, pieceLength }: SurveyBounds,
   { index, check, clock, scheduler }: SurveyOptions,
 ): Promise<Survey> {
   const worst: KnownEntry[] = [];
-  const networkCounts: SurveyedNetwork[] = [];
-  let counts: SurveyedNetwork = { entries: 0, malicious: 0 };
+  const counted: { readonly prefix: Prefix; entries: number; malicious: number }[] = [];
+  const quiet = { 4: [] as Prefix[], 6: [] as Prefix[] };
+  const bands = { clean: 0, low: 0, suspect: 0, malicious: 0 };
+  const words = new Uint32Array(4);
+  const worse = (a: Harm, b: Harm) => b.score - a.score || b.reports - a.reports;
   let entries = 0;
   let malicious = 0;
-  const bands = { clean: 0, low: 0, suspect: 0, malicious: 0 };
+  let networksInAll = 0;
+  let isPart = false;
+  let network: Prefix | undefined;
+  /** As many are at least as bad as this one. */
+  let least: Harm | undefined;
+  /** Entries come in the order of their addresses, so each piece comes once. */
+  function countOf(family: IpFamily, length: number) {
+    const last = counted.at(-1);
+    if (pieceLength === undefined) {
+      if (last?.prefix === network) return last!;
+      counted.push({ prefix: network!, entries: 0, malicious: 0 });
+    } else {
+      const wide = Math.min(length, pieceLength);
+      if (last?.prefix.length === wide && contains(last.prefix, family, words)) return last;
+      const piece = { family, words: Uint32Array.from(words), length: wide };
+      maskWords(family, piece.words, wide);
+      counted.push({ prefix: piece, entries: 0, malicious: 0 });
+    }
+    networksInAll++;
+    return counted.at(-1)!;
+  }
+  /** @param isLast the last one counts no more entries */
+  function sortNetworks(isLast: boolean): void {
+    const open = isLast ? [] : counted.splice(-1);
+    counted.sort((a, b) => b.malicious - a.malicious || b.entries - a.entries).splice(networksMax);
+    counted.push(...open);
+  }
   function visit(entry: number): void {
-    const prefix = index.prefixOf(entry);
-    if (prefix === undefined) return;
+    const length = index.readPrefix(entry, words);
+    const { family } = network!;
+    const verdict = check.judge(family, words, clock.now());
+    const count = countOf(family, length);
     entries++;
-    counts.entries++;
-    const verdict = check.judge(prefix.family, prefix.words, clock.now());
+    count.entries++;
     if (verdict.malicious) {
       malicious++;
-      counts.malicious++;
+      count.malicious++;
     }
     bands[scoreBand(verdict.score)]++;
-    worst.push({
-      name: formatNetwork({ ...prefix, words: Uint32Array.from(prefix.words) }),
-      score: verdict.score,
-      reports: verdict.reports,
-      listReports: verdict.listReports,
-    });
+    const { score, reports, listReports } = verdict;
+    if (least !== undefined && worse(verdict, least) >= 0) return;
+    const name = formatNetwork({ family, words: Uint32Array.from(words), length });
+    worst.push({ name, score, reports, listReports });
   }
   await scheduler.yield();
-  for (const network of networks) {
+  for (network of networks) {
+    const before = entries;
     let position: ReturnType<IpIndex['walk']>;
-    counts = { entries: 0, malicious: 0 };
     do {
       // Before the next step: a network that ends at the bound is whole.
-      if (entries >= entriesMax) {
-        return { entries, malicious, bands, worst, networkCounts, isPart: true };
-      }
+      isPart ||= entries >= entriesMax;
+      if (isPart) break;
       position = index.walk(network, visit, { after: position, limit: entriesPerStep });
       if (worst.length > worstMax) {
-        worst.sort((a, b) => b.score - a.score || b.reports - a.reports).splice(worstMax);
+        worst.sort(worse).splice(worstMax);
+        least = worst.at(-1);
       }
+      if (counted.length > 2 * networksMax) sortNetworks(false);
       if (scheduler.shouldYield()) await scheduler.yield();
     } while (position !== undefined);
-    if (networkCounts.length < networksMax) networkCounts.push(counts);
+    if (scheduler.shouldYield()) await scheduler.yield();
+    // Whoever counts the networks gets to see all of them.
+    if (isPart) continue;
+    const named = quiet[network.family];
+    if (entries === before && named.length < quietMax) named.push(network);
   }
-  worst.sort((a, b) => b.score - a.score || b.reports - a.reports);
-  return { entries, malicious, bands, worst, networkCounts, isPart: false };
+  worst.sort(worse);
+  sortNetworks(true);
+  return {
+    entries,
+    malicious,
+    bands,
+    worst,
+    networks: counted,
+    networksInAll,
+    quiet: [...quiet[4], ...quiet[6]],
+    isPart,
+  };
 }

@@ -13,7 +13,7 @@ import { type Html, unbroken } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { frameText, type Translations } from '../words.ts';
-import type { AddressCell, Survey, SurveyedNetwork } from './known.ts';
+import { type AddressCell, quietMax, type SurveyTotals } from './known.ts';
 
 // The 256 addresses of an IPv4 /24 as a map of 16 by 16, with a key and a table that say the same. An address that
 // nobody has seen differs from one that was seen and is clean. Without colours cells differ by how full they are, by
@@ -167,7 +167,16 @@ export function addressPicture(
 
 // A network or a system.
 
-export interface NetworkPageData extends Survey {
+export interface NamedNetwork {
+  /** Canonical text. */
+  readonly name: string;
+  /** Country of its first address. */
+  readonly countryCode: string;
+  readonly entries: number;
+  readonly malicious: number;
+}
+
+export interface NetworkPageData extends SurveyTotals {
   /** Canonical text, `192.0.2.0/24`. */
   readonly network: string;
   /** Country of its first address. */
@@ -178,6 +187,9 @@ export interface NetworkPageData extends Survey {
   /** The page of the list, and how many there are. */
   readonly page: number;
   readonly pages: number;
+  /** The worst of its pieces, and how many have entries. */
+  readonly pieces: readonly NamedNetwork[];
+  readonly piecesInAll: number;
   /** The 256 addresses of an IPv4 /24; undefined for any other network. */
   readonly cells?: readonly AddressCell[] | undefined;
   /** Registry entry of special use (RFC 6890) that covers all of it. */
@@ -187,8 +199,7 @@ export interface NetworkPageData extends Survey {
 }
 
 /** The first line says what is known of a whole. */
-function lede({ entries, malicious }: Survey, text: Translations, format: Format): Html {
-  if (entries === 0) return null;
+function lede({ entries, malicious }: SurveyTotals, text: Translations, format: Format): Html {
   const formatted = [format.number(entries), format.number(malicious)] as const;
   return <p class="lede">{text.ip.network.lede(entries, malicious, formatted)}</p>;
 }
@@ -254,7 +265,7 @@ function specialLine(
  * @param format of the numbers of reports; undefined: the table has none
  */
 export function worstAddressesTable(
-  worst: Survey['worst'],
+  worst: SurveyTotals['worst'],
   caption: string,
   text: Translations,
   format?: Format,
@@ -278,12 +289,7 @@ export function worstAddressesTable(
   );
 }
 
-/** Rows in sight; the others are behind a click, so that what stands beside the table is not far from its end. */
-const rowsInSight = 12;
-/** The map beside it is higher. */
-const rowsBesideMap = 20;
-
-interface Paged extends Pick<Survey, 'worst' | 'entries' | 'bands'> {
+interface Paged extends SurveyTotals {
   readonly page: number;
   readonly pages: number;
 }
@@ -293,7 +299,6 @@ function worstCard(
   path: string,
   text: Translations,
   format: Format,
-  inSight = rowsInSight,
 ): Html {
   const words = text.ip.network;
   const title = bands.clean === entries ? words.seenAddresses : words.worst;
@@ -306,13 +311,7 @@ function worstCard(
       {worst.length === 0 ? (
         <EmptyState icon="flag" text={words.none} />
       ) : (
-        worstAddressesTable(worst.slice(0, inSight), title, text, counted)
-      )}
-      {worst.length > inSight && (
-        <details>
-          <summary>{words.networksMore(format.number(worst.length - inSight))}</summary>
-          {worstAddressesTable(worst.slice(inSight), title, text, counted)}
-        </details>
+        worstAddressesTable(worst, title, text, counted)
       )}
       {pages > 1 && (
         <p class="acts">
@@ -338,8 +337,121 @@ function worstCard(
   );
 }
 
+/** So many rows the addresses have at the most that stand below the facts, and not beside them. */
+const fewRows = 6;
+/** Rows of networks in sight, beside a column of addresses and as a column of their own. */
+const networksInSight = { few: 6, many: 12 } as const;
+
+/** Lists networks, each with a link to its page and what is known in it. */
+function networksTable(
+  networks: readonly NamedNetwork[],
+  hasCountries: boolean,
+  caption: string,
+  text: Translations,
+  format: Format,
+): Html {
+  const words = text.ip.network;
+  return (
+    <Table
+      caption={caption}
+      columns={[
+        words.heading,
+        { title: words.entries, numeric: true },
+        { title: words.bands.malicious, numeric: true },
+      ]}
+      rows={networks.map(({ name, countryCode, entries, malicious }) => [
+        <>
+          <Link class="mono is-whole" href={`/ip/${name}`}>
+            {name}
+          </Link>
+          {hasCountries && (
+            <>
+              {' '}
+              <span class="fact-note">{format.country(countryCode)}</span>
+            </>
+          )}
+        </>,
+        format.number(entries),
+        format.number(malicious),
+      ])}
+    />
+  );
+}
+
+/** A table of networks: the first in sight, more behind a click, and a line that says what is left out. */
+function foldedNetworks(
+  networks: readonly NamedNetwork[],
+  inAll: number,
+  hasCountries: boolean,
+  inSight: number,
+  text: Translations,
+  format: Format,
+): Html {
+  const words = text.ip.network;
+  const isCut = inAll > networks.length;
+  const caption = isCut
+    ? words.networksCut(format.number(networks.length), format.number(inAll))
+    : words.networks;
+  const more = networks.slice(inSight);
+  return (
+    <>
+      {networksTable(networks.slice(0, inSight), hasCountries, caption, text, format)}
+      {more.length > 0 && (
+        <details>
+          <summary>{words.networksMore(format.number(more.length))}</summary>
+          {networksTable(more, hasCountries, caption, text, format)}
+        </details>
+      )}
+      {isCut && <p class="card-note">{caption}</p>}
+    </>
+  );
+}
+
+/** The pieces of a network that is wider than they are. */
+function piecesCard(data: NetworkPageData, text: Translations, format: Format): Html {
+  return (
+    <Card title={text.ip.network.pieces}>
+      {foldedNetworks(data.pieces, data.piecesInAll, false, networksInSight.few, text, format)}
+    </Card>
+  );
+}
+
+/** The way to a network: the look-up, its provider. */
+function trail(place: string, text: Translations, provider?: Html): Html {
+  return (
+    <nav class="trail" aria-label={text.ip.network.trail}>
+      <ol>
+        <li>
+          <Link href="/ip">{text.ip.find.title}</Link>
+        </li>
+        {provider && <li>{provider}</li>}
+        <li class="mono" aria-current="page">
+          {place}
+        </li>
+      </ol>
+    </nav>
+  );
+}
+
+/** A firewall for what is malicious, and the JSON of the page. */
+function acts({ malicious }: SurveyTotals, path: string, text: Translations): Html {
+  return (
+    <p class="acts">
+      {malicious > 0 && (
+        <LinkButton
+          label={text.ip.network.block}
+          href="/connect#block"
+          kind="secondary"
+          icon="shield"
+        />
+      )}
+      <LinkButton label={text.ip.asJson} href={`${path}?format=json`} kind="quiet" icon="code" />
+    </p>
+  );
+}
+
 /** Counts the entries by verdict, the worst first. */
-function verdicts({ bands, entries }: Survey, text: Translations, format: Format): Html {
+function verdicts({ bands, entries }: SurveyTotals, text: Translations, format: Format): Html {
   if (entries === 0) return false;
   const found = scoreBands.toReversed().filter((band) => bands[band] > 0);
   return (
@@ -348,7 +460,7 @@ function verdicts({ bands, entries }: Survey, text: Translations, format: Format
       <ShareList
         whole={entries}
         rows={found.map((band) => ({
-          name: text.score.words[band],
+          name: text.ip.network.bands[band],
           value: bands[band],
           formatted: format.number(bands[band]),
           band,
@@ -362,56 +474,39 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
   const text = frameText(frame);
   const words = text.ip.network;
   const format = formatFor(frame.language);
-  const map = data.cells !== undefined && (
-    <Card title={words.map}>{addressGrid(data.cells, data.network, text)}</Card>
-  );
-  // A long table stands beside the map, a short one below the facts: neither column ends far above the other.
-  const isLong = data.worst.length > rowsInSight;
-  const inSight = map && isLong ? rowsBesideMap : rowsInSight;
-  const worst = worstCard(data, `/ip/${data.network}`, text, format, inSight);
+  const { cells, network } = data;
+  const path = `/ip/${network}`;
+  // Nobody looks at 256 squares that all say the same as the line above them.
+  const hasMap = cells?.some(({ kind, score }) => kind !== cells[0]!.kind || score > 0) ?? false;
+  const map = hasMap && <Card title={words.map}>{addressGrid(cells!, network, text)}</Card>;
+  const worst = worstCard(data, path, text, format);
+  // A long table stands beside the others, a short one below the facts: no column ends far above the other.
+  const isLong = data.worst.length > fewRows;
+  const pieces = isLong && data.pieces.length > 0 && piecesCard(data, text, format);
+  const other = map || pieces;
   return renderDocument(frame, {
-    title: words.title(data.network),
+    title: words.title(network),
     noindex: true,
-    lookedUp: data.network,
+    lookedUp: network,
     className: 'page-network',
     body: (
       <div class="wrap stack">
-        {data.provider !== '' && (
-          <nav class="trail" aria-label={words.trail}>
-            <ol>
-              <li>{systemLink(data)}</li>
-              <li class="mono" aria-current="page">
-                {data.network}
-              </li>
-            </ol>
-          </nav>
-        )}
+        {trail(network, text, data.provider !== '' && systemLink(data))}
         <h1>
-          <span class="eyebrow">{words.heading}</span>{' '}
-          <span class="address mono">{data.network}</span>
+          <span class="eyebrow">{words.heading}</span> <span class="address mono">{network}</span>
         </h1>
         {lede(data, text, format)}
         {data.special !== undefined && <p>{unbroken(specialLine(data.special, text))}</p>}
-        <p class="acts">
-          {data.malicious > 0 && (
-            <LinkButton label={words.block} href="/connect#block" kind="secondary" icon="shield" />
-          )}
-          <LinkButton
-            label={text.ip.asJson}
-            href={`/ip/${data.network}?format=json`}
-            kind="quiet"
-            icon="code"
-          />
-        </p>
+        {acts(data, path, text)}
         <div class="columns is-top">
           <div class="stack">
             <Card title={words.known}>
               {facts(data, text, format)}
               {verdicts(data, text, format)}
             </Card>
-            {map && (isLong ? map : worst)}
+            {isLong ? other : other && worst}
           </div>
-          {map && !isLong ? map : worst}
+          {isLong ? worst : other || worst}
         </div>
         {data.blockUrl !== undefined && (
           <Folds>
@@ -419,7 +514,7 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
               <CodeBlock
                 id="check-line"
                 title="curl"
-                code={`curl -G ${data.blockUrl} \\\n  -H "Key: YOUR_KEY" \\\n  -d network=${data.network}`}
+                code={`curl -G ${data.blockUrl} \\\n  -H "Key: YOUR_KEY" \\\n  -d network=${network}`}
                 text={text}
               />
             </Fold>
@@ -456,7 +551,7 @@ export function attributionLine(
   );
 }
 
-export interface SystemPageData extends Survey {
+export interface SystemPageData extends SurveyTotals {
   readonly number: number;
   /** The operator's name; undefined: no range of it is known. */
   readonly name: string | undefined;
@@ -464,53 +559,84 @@ export interface SystemPageData extends Survey {
   readonly pages: number;
   /** Number of ranges that it announces, by the table. */
   readonly ranges: number;
-  /** The first of its networks, and whether it has more. */
-  readonly networks: readonly {
-    readonly name: string;
-    /** Country of its first address. */
-    readonly countryCode: string;
-    /** Undefined: it is behind the bound on entries. */
-    readonly counts: Readonly<SurveyedNetwork> | undefined;
-  }[];
-  readonly hasMoreNetworks: boolean;
+  /** The country of most of its networks, and in how many it has some. */
+  readonly countryCode: string;
+  readonly countries: number;
+  /** Number of its networks by family. */
+  readonly totals: { readonly 4: number; readonly 6: number };
+  /** The worst of its networks, and how many have entries. */
+  readonly networks: readonly NamedNetwork[];
+  readonly networksInAll: number;
+  /** The first of each family in which nothing is known. */
+  readonly quiet: readonly Pick<NamedNetwork, 'name' | 'countryCode'>[];
   readonly attribution: Attribution;
 }
 
-/** Lists its networks, each with a link to its page and what is known in it. */
-function networksCard(data: SystemPageData, text: Translations, format: Format): Html {
+function systemFacts(data: SystemPageData, text: Translations, format: Format): Html {
   const words = text.ip.network;
-  const table = (networks: SystemPageData['networks']) => (
-    <Table
-      caption={words.networks}
-      columns={[
-        words.heading,
-        { title: words.entries, numeric: true },
-        { title: text.score.words.malicious, numeric: true },
-      ]}
-      rows={networks.map(({ name, countryCode, counts }) => [
-        <>
-          <Link class="mono is-whole" href={`/ip/${name}`}>
-            {name}
-          </Link>{' '}
-          <span class="fact-note">{format.country(countryCode)}</span>
-        </>,
-        counts === undefined ? none : format.number(counts.entries),
-        counts === undefined ? none : format.number(counts.malicious),
-      ])}
-    />
+  const { totals, countries } = data;
+  const both = [format.number(totals[4]), format.number(totals[6])] as const;
+  return (
+    <>
+      <dl class="facts">
+        {fact(
+          text.ip.facts.country,
+          <>
+            {format.country(data.countryCode) ?? text.ip.facts.unknown}
+            {countries > 1 && (
+              <>
+                {' '}
+                <span class="fact-note">{words.countriesMore(format.number(countries - 1))}</span>
+              </>
+            )}
+          </>,
+        )}
+        {fact(
+          words.networkCount,
+          <>
+            {format.number(totals[4] + totals[6])}{' '}
+            {totals[4] > 0 && totals[6] > 0 && (
+              <span class="fact-note">{words.families(...both)}</span>
+            )}
+          </>,
+        )}
+        {fact(words.entries, format.number(data.entries))}
+      </dl>
+      {data.isPart && <p class="card-note">{words.part(format.number(data.entries))}</p>}
+    </>
   );
-  const more = data.networks.slice(rowsInSight);
+}
+
+/** Lists its networks: those with entries, the worst first, and behind a click others of each family. */
+function networksCard(
+  data: SystemPageData,
+  inSight: number,
+  text: Translations,
+  format: Format,
+): Html {
+  const words = text.ip.network;
+  const hasCountries = data.countries > 1;
+  const quietInAll = data.totals[4] + data.totals[6] - data.networksInAll;
+  const isCut = quietInAll > data.quiet.length;
   return (
     <Card title={words.networks}>
-      {table(data.networks.slice(0, rowsInSight))}
-      {more.length > 0 && (
-        <details>
-          <summary>{words.networksMore(format.number(more.length))}</summary>
-          {table(more)}
+      {data.networks.length > 0 &&
+        foldedNetworks(data.networks, data.networksInAll, hasCountries, inSight, text, format)}
+      {data.quiet.length > 0 && (
+        <details open={data.networks.length === 0}>
+          <summary>{words.quiet(format.number(quietInAll))}</summary>
+          {isCut && <p class="card-note">{words.quietCut(format.number(quietMax))}</p>}
+          <ul class="quiet-networks">
+            {data.quiet.map(({ name, countryCode }) => (
+              <li>
+                <Link class="mono is-whole" href={`/ip/${name}`}>
+                  {name}
+                </Link>{' '}
+                {hasCountries && <span class="fact-note">{format.country(countryCode)}</span>}
+              </li>
+            ))}
+          </ul>
         </details>
-      )}
-      {data.hasMoreNetworks && (
-        <p class="card-note">{words.networksCut(format.number(data.networks.length))}</p>
       )}
     </Card>
   );
@@ -521,6 +647,10 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
   const words = text.ip.network;
   const format = formatFor(frame.language);
   const { name, attribution } = data;
+  const path = `/as/${data.number}`;
+  const worst = worstCard(data, path, text, format);
+  const isLong = data.worst.length > fewRows;
+  const networks = networksCard(data, networksInSight[isLong ? 'few' : 'many'], text, format);
   return renderDocument(frame, {
     title: [`AS${data.number}`, name].filter(Boolean).join(' · '),
     noindex: true,
@@ -528,16 +658,7 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
     className: 'page-network',
     body: (
       <div class="wrap stack">
-        <nav class="trail" aria-label={text.ip.find.title}>
-          <ol>
-            <li>
-              <Link href="/ip">{text.ip.find.title}</Link>
-            </li>
-            <li class="mono" aria-current="page">
-              AS{data.number}
-            </li>
-          </ol>
-        </nav>
+        {trail(`AS${data.number}`, text)}
         <h1>
           <span class="eyebrow">{words.system}</span>{' '}
           <span class="address">
@@ -550,26 +671,25 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
             )}
           </span>
         </h1>
-        {name !== undefined && lede(data, text, format)}
         {name === undefined ? (
           <section class="card">
             <EmptyState icon="flag" text={words.noSystem} />
           </section>
         ) : (
-          <div class="columns is-top">
-            <div class="stack">
-              <Card title={words.known}>
-                <dl class="facts">
-                  {fact(words.ranges, format.number(data.ranges))}
-                  {fact(words.entries, format.number(data.entries))}
-                </dl>
-                {data.isPart && <p class="card-note">{words.part(format.number(data.entries))}</p>}
-                {verdicts(data, text, format)}
-              </Card>
-              {networksCard(data, text, format)}
+          <>
+            {lede(data, text, format)}
+            {acts(data, path, text)}
+            <div class="columns is-top">
+              <div class="stack">
+                <Card title={words.known}>
+                  {systemFacts(data, text, format)}
+                  {verdicts(data, text, format)}
+                </Card>
+                {isLong ? networks : worst}
+              </div>
+              {isLong ? worst : networks}
             </div>
-            {worstCard(data, `/as/${data.number}`, text, format)}
-          </div>
+          </>
         )}
         {attributionLine(attribution, text, format)}
       </div>

@@ -269,7 +269,10 @@ describe('pages', () => {
     assert.doesNotMatch((await page('/ip/198.0.0.0/8')).body, /check-block/);
     const home = (await page('/ip/10.1.2.0/24')).body;
     assert.match(home, /Special use: Private network, RFC 1918\./);
-    assert.equal(home.match(/<li class="is-special"><a class="grid-cell"/g)?.length, 256);
+    assert.match(home, /<p class="lede">Nothing is known here\.<\/p>/);
+    assert.doesNotMatch(home, /class="address-grid"/, '256 squares alike');
+    const wide = (await page('/ip/198.51.0.0/16')).body;
+    assert.match(wide, /class="trail".*href="\/ip">Look up addresses<.*198\.51\.0\.0\/16/s);
     assert.doesNotMatch((await page('/ip/10.0.0.0/6')).body, /Special use/);
     const json = await page('/ip/198.51.100.0/24', { Accept: 'application/json' });
     const { data } = json.json() as { data: Record<string, unknown> };
@@ -313,6 +316,10 @@ describe('pages', () => {
     const [row = ''] = /<tr>(?:(?!<\/tr>).)*"\/ip\/1\.1\.1\.0\/24".*?<\/tr>/s.exec(html.body) ?? [];
     // The name servers that the known-good list has there.
     assert.match(row, /<td class="is-numeric">3<\/td><td class="is-numeric">0<\/td>/);
+    assert.match(html.body, /href="\/ip\/2606:4700:4700::\/48"/, 'its networks of IPv6 too');
+    assert.match(html.body, /IPv4\u00a0\d+ · IPv6\u00a0\d+/);
+    assert.match(html.body, /<summary>Networks without entries: \d,\d{3}<\/summary>/);
+    assert.match(html.body, /United States <span class="fact-note">and \d more</);
     assert.match(html.body, />Known addresses</);
     const json = await page('/as/13335', { Accept: 'application/json' });
     const { data } = json.json() as { data: Record<string, unknown> };

@@ -3,7 +3,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { AddressCell } from '../../../src/reputation/address/known.ts';
-import { addressGrid, findPage } from '../../../src/reputation/address/network.page.tsx';
+import {
+  addressGrid,
+  findPage,
+  type NamedNetwork,
+  systemPage,
+} from '../../../src/reputation/address/network.page.tsx';
 import { translationsFor } from '../../../src/reputation/words.ts';
 import { renderHtml } from '../../../src/web/html.ts';
 import { testFrame } from '../../web/page-fixtures.ts';
@@ -110,4 +115,52 @@ it('counts pasted rows so that the numbers add up, and names what is no address'
     /9 aren’t addresses: <bdi class="mono">999\.1\.1\.1<\/bdi>, <bdi class="mono">&lt;b>/,
   );
   assert.match(shown, /e<\/bdi> and 4 more<\/p>/);
+});
+
+function system(language: 'en' | 'fr', networks: readonly NamedNetwork[], networksInAll: number) {
+  const bands = { clean: 0, low: 0, suspect: 0, malicious: 1_200 };
+  const worst = Array.from({ length: 15 }, (_, host) => ({
+    name: `192.0.2.${host}`,
+    score: 90,
+    reports: 0,
+    listReports: 1,
+  }));
+  return systemPage(testFrame(language), {
+    number: 64_500,
+    name: 'Example',
+    entries: 1_200,
+    malicious: 1_200,
+    bands,
+    worst,
+    isPart: false,
+    page: 1,
+    pages: 80,
+    ranges: 3,
+    countryCode: 'FR',
+    countries: 1,
+    totals: { 4: 1_000, 6: 12 },
+    networks,
+    networksInAll,
+    quiet: [],
+    attribution: { name: 'x', href: 'https://x.example', licence: 'CC', madeAt: 0 },
+  });
+}
+
+it('the table of networks says what it leaves out, and agrees with them in French', () => {
+  const networks = Array.from({ length: 200 }, (_, n) => ({
+    name: `10.${n}.0.0/16`,
+    countryCode: 'FR',
+    entries: 2,
+    malicious: 1,
+  }));
+  const cut = system('en', networks, 900);
+  const told = 'The 200 worst of 900 networks with entries.';
+  assert.equal(cut.split(`<caption class="visually-hidden">${told}</caption>`).length, 3);
+  assert.match(cut, new RegExp(`<p class="card-note">${told}</p>`));
+  assert.match(cut, /All 1,200 known entries are malicious\./);
+  assert.doesNotMatch(system('en', networks, 200), /worst of/);
+  const french = system('fr', networks, 900).replaceAll('\u00ad', '');
+  assert.match(french, /<th scope="col" class="is-numeric">Malveillantes<\/th>/);
+  // Of one country, which the facts name.
+  assert.equal(french.match(/France/g)?.length, 1);
 });
