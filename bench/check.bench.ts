@@ -65,7 +65,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   });
   const times = await measureAsync(
     {
-      single: json((text, nowMs) => check.body(text, nowMs)!.length),
+      single: json((text, nowMs) => check.answerBody(text, nowMs)!.length),
       seven: json((text, nowMs) => {
         const family = parseIp(text, words) as IpFamily;
         return check.writeSummary(sevenBytes, 0, family, words, nowMs);

@@ -5,7 +5,7 @@
 
 import type { Voucher } from '../src/access/quota/points.ts';
 import { dayMs, hourMs } from '../src/core/time.ts';
-import { ceilingOf, metaOf, seedScoreOf, strengthOf } from '../src/index/records.ts';
+import { ceilingOf, listScoreOf, metaOf, strengthOf } from '../src/index/records.ts';
 import { communityEvidence, entryScore, halfLivesAt } from '../src/reputation/check/score.ts';
 import { createSelection } from '../src/reputation/federation/publish/selection.ts';
 import type { ListRef } from '../src/reputation/state/events.ts';
@@ -128,7 +128,7 @@ export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries) {
       if (entry === 0) return 0;
       const meta = metaOf(index.records, entry);
       const strength = strengthOf(index.records, entry);
-      return entryScore(seedScoreOf(meta), ceilingOf(meta), strength, halfLivesAt(at.now));
+      return entryScore(listScoreOf(meta), ceilingOf(meta), strength, halfLivesAt(at.now));
     },
     /** The same evidence by the rule of before: without ceiling, and added to the list's. */
     formerScore(address: number): number {
@@ -136,7 +136,7 @@ export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries) {
       if (entry === 0) return 0;
       const strength = strengthOf(index.records, entry);
       const evidence = communityEvidence(strength, halfLivesAt(at.now));
-      const seed = seedScoreOf(metaOf(index.records, entry)) / 100;
+      const seed = listScoreOf(metaOf(index.records, entry)) / 100;
       return Math.round(100 * (1 - (1 - Math.min(seed, 0.9999)) * Math.exp(-evidence / 2.5)));
     },
   };

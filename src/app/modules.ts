@@ -129,7 +129,7 @@ function operatorOf(
   return {
     run,
     manualEntries,
-    ownGroups: entries.groups,
+    manualGroups: entries.groups,
     allowRules: allowlist.list,
     maliciousScore,
   };

@@ -12,7 +12,6 @@ import { memoryFault } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
 import { counted } from '../core/text-table.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
-import { bitsOf } from '../index/prefix.ts';
 import type { IndexView } from '../index/reader.ts';
 import {
   firstReportedAtOf,
@@ -24,7 +23,7 @@ import {
   withTurn,
 } from '../index/records.ts';
 import { loadSnapshot } from '../index/snapshot.ts';
-import { formatPrefix } from '../ip/prefix.ts';
+import { formatPrefix, widthOf } from '../ip/prefix.ts';
 import { listsOf, scoreMin } from '../reputation/blocklists/builder/build.ts';
 import { collect } from '../reputation/blocklists/builder/collect.ts';
 import {
@@ -73,7 +72,7 @@ import {
 } from '../storage/lmdb/verify-rows.ts';
 import { batchesOf, openView, type RawRow, type View, viewStore } from '../storage/lmdb/view.ts';
 import { DamagedRowError, decodeEvent, isExpired, readEntry } from '../storage/rows.ts';
-import { type Entry, pagesUnder, type Store } from '../storage/store.ts';
+import { pagesUnder, type Store, type StoredRow } from '../storage/store.ts';
 import { openOfflineState } from './data.ts';
 import type { State } from './state.ts';
 
@@ -213,8 +212,8 @@ function sameRows(a: Rows, b: Rows): boolean {
   return true;
 }
 
-async function all(store: Store, prefix: Key): Promise<Entry[]> {
-  const rows: Entry[] = [];
+async function all(store: Store, prefix: Key): Promise<StoredRow[]> {
+  const rows: StoredRow[] = [];
   for await (const page of pagesUnder(store, prefix)) rows.push(...page);
   return rows;
 }
@@ -597,12 +596,12 @@ function verifyReports({ view, findings }: StateCheck, { index, refusals }: Stat
   // A report of an IPv6 address counts for its /64 too.
   walkAll(index, (entry) => {
     const { family, length } = index.prefixOf(entry)!;
-    if (length === bitsOf(family)) left += reportsOf(index.records, entry);
+    if (length === widthOf(family)) left += reportsOf(index.records, entry);
   });
   const inTails = reportsInTails(view);
   function settle(address: Buffer, rows: number): void {
     const { family, words } = addressOf(address);
-    const prefix = { family, words, length: bitsOf(family) };
+    const prefix = { family, words, length: widthOf(family) };
     const entry = index.get(prefix);
     const known = entry === 0 ? 0 : reportsOf(index.records, entry);
     left -= known;

@@ -5,7 +5,7 @@ import { dateIn } from '../core/dates.ts';
 import { dayMs } from '../core/time.ts';
 import { groupName, parseNetworkGroup } from '../geo/network-groups.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
-import { readPrefix } from '../ip/operator-prefix.ts';
+import { parseOperatorPrefix } from '../ip/operator-prefix.ts';
 import { formatPrefix } from '../ip/prefix.ts';
 import { typedAddress } from '../ip/typed-address.ts';
 import type { Parameter } from './operation.ts';
@@ -67,7 +67,7 @@ export const range = {
   isArgument: true,
   control: { mono: true, maxLength: 60 },
   kept(text: string) {
-    const network = readPrefix(typedAddress(text));
+    const network = parseOperatorPrefix(typedAddress(text));
     return network.ok ? formatPrefix(network.value) : '(not a network)';
   },
 } as const satisfies Parameter;

@@ -57,7 +57,7 @@ export function prefixOf(memory: IndexMemory, entry: number): IndexPrefix | unde
 }
 
 /** Writes the prefix's words to `out`, for walks, and returns its length; -1 if not in use. */
-export function readPrefix(memory: IndexMemory, entry: number, out: Uint32Array): number {
+export function readPrefixOfEntry(memory: IndexMemory, entry: number, out: Uint32Array): number {
   const length = lengthCode(memory, entry);
   if (length === LENGTH_UNUSED || length === LENGTH_FREE) return -1;
   copyWords(memory, entry, out);

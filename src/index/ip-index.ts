@@ -7,7 +7,7 @@
  * a `remove` of its prefix is stale, as it is for everyone.
  */
 
-import { createEntries, type EntriesState, prefixOf, readPrefix } from './entries.ts';
+import { createEntries, type EntriesState, prefixOf, readPrefixOfEntry } from './entries.ts';
 import { type IndexPrefix, isPrefix } from './prefix.ts';
 import type { IndexView, ReaderHandle } from './reader.ts';
 import { ROW_WORDS } from './records.ts';
@@ -147,7 +147,7 @@ export function openIpIndex(
     listNames: memory.listNames,
     get: (prefix) => exactEntry(memory, prefix),
     prefixOf: (entry) => prefixOf(memory, entry),
-    readPrefix: (entry, out) => readPrefix(memory, entry, out),
+    readPrefix: (entry, out) => readPrefixOfEntry(memory, entry, out),
     walk(within, visit, walkOptions) {
       isWalking = true;
       try {

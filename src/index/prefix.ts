@@ -4,22 +4,20 @@
  * is the one place that checks this.
  */
 
+import type { IpFamily } from '../ip/address.ts';
+import { widthOf } from '../ip/prefix.ts';
+
 export interface IndexPrefix {
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   /** Big-endian words: one or more for IPv4 (the first counts), four for IPv6. */
   readonly words: Uint32Array;
   /** 0..32 or 0..128. */
   readonly length: number;
 }
 
-/** Bits in an address of the family. */
-export function bitsOf(family: 4 | 6): number {
-  return family === 4 ? 32 : 128;
-}
-
 /** Returns true when length, word count and masking are right. */
 export function isPrefix({ family, words, length }: IndexPrefix): boolean {
-  const bits = bitsOf(family);
+  const bits = widthOf(family);
   if (!Number.isInteger(length) || length < 0 || length > bits) return false;
   if (words.length < bits >> 5) return false;
   for (let word = 0; word < bits >> 5; word++) {
@@ -51,7 +49,7 @@ export function commonBits(a: Uint32Array, b: Uint32Array, limit: number): numbe
 /** Address order; a shorter prefix comes before the longer ones beneath it. */
 export function comparePrefixes(a: IndexPrefix, b: IndexPrefix): number {
   if (a.family !== b.family) return a.family - b.family;
-  for (let word = 0; word < bitsOf(a.family) >> 5; word++) {
+  for (let word = 0; word < widthOf(a.family) >> 5; word++) {
     if (a.words[word] !== b.words[word]) return a.words[word]! < b.words[word]! ? -1 : 1;
   }
   return a.length - b.length;

@@ -7,7 +7,7 @@
  * before `leave()` does no harm but to hold memory back until the thread's next `enter()`.
  */
 
-import { prefixOf, readPrefix } from './entries.ts';
+import { prefixOf, readPrefixOfEntry } from './entries.ts';
 import type { IndexPrefix } from './prefix.ts';
 import type { Records } from './records.ts';
 import { type ReaderEpoch, readerEpoch, SIZE } from './trie/epochs.ts';
@@ -94,7 +94,7 @@ export function openIpIndexReader({ buffers, reader }: ReaderHandle): IpIndexRea
     },
     readPrefix(entry, out) {
       check();
-      return readPrefix(memory, entry, out);
+      return readPrefixOfEntry(memory, entry, out);
     },
     walk(within, visit, options) {
       check();

@@ -4,7 +4,7 @@
  * sees each word old or new, never torn; two words read together may differ in age.
  *
  *     +0  strength      f32   log2 of the community evidence, -Infinity = none
- *     +1  meta          u32   seedScore u8 | flags u5 | turn u3 | ceiling u8 | listReports u8, lowest first
+ *     +1  meta          u32   listScore u8 | flags u5 | turn u3 | ceiling u8 | listReports u8, lowest first
  *     +2  reports       u32   reports u24 | listSource u8, lowest first
  *     +3  firstReportedAt u32 seconds since 1970, 0 = never; no later than the oldest report that
  *                             is kept, earlier when older ones have expired or were withdrawn
@@ -21,7 +21,7 @@
  * `ceiling` is the highest score that reports may give it (reputation/votes/quorum.ts). `listReports`
  * is what lists add to the number of reports, 255 = so many or more; `listSource` the number of
  * the list refreshed last among those that name it, 0 = none: when that was stands once for all
- * its rows, in the index's `listTimes`. `listedBy` is the number of the list that made `seedScore`, 0 = none.
+ * its rows, in the index's `listTimes`. `listedBy` is the number of the list that made `listScore`, 0 = none.
  */
 
 export const ROW_WORDS = 8;
@@ -70,17 +70,17 @@ export function setMeta(records: Records, entry: number, meta: number): void {
   records.word[(entry << ROW_SHIFT) + META] = meta;
 }
 
-/** `seedScore` and `ceiling` are 0..255, `flags` 0..31; `listReports` saturates at 255. The turn is 0. */
+/** `listScore` and `ceiling` are 0..255, `flags` 0..31; `listReports` saturates at 255. The turn is 0. */
 export function packMeta(
-  seedScore: number,
+  listScore: number,
   flags: number,
   ceiling: number,
   listReports: number,
 ): number {
-  return (seedScore | (flags << 8) | (ceiling << 16) | (Math.min(listReports, 255) << 24)) >>> 0;
+  return (listScore | (flags << 8) | (ceiling << 16) | (Math.min(listReports, 255) << 24)) >>> 0;
 }
 
-export function seedScoreOf(meta: number): number {
+export function listScoreOf(meta: number): number {
   return meta & 255;
 }
 

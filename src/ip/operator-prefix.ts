@@ -10,14 +10,14 @@ import { parseIp } from './address.ts';
 import { formatPrefix, type Prefix, parsePrefix } from './prefix.ts';
 
 /** `parsePrefix`, read twice; also `invalid_prefix` for a text with two meanings. The faults say the text. */
-export function readPrefix(text: string): Result<Prefix> {
+export function parseOperatorPrefix(text: string): Result<Prefix> {
   const prefix = parsePrefix(text);
   if (!prefix.ok) return { ...prefix, detail: faultOf(text, prefix.detail) };
   // The library knows no masks: it is asked of the address alone.
   const hasMask = /\/[^/]*[.:]/.test(text);
   const plain = hasMask ? formatPrefix(prefix.value) : text;
   const [given] = text.split('/');
-  const isOne = !hasMask || readPrefix(given!).ok;
+  const isOne = !hasMask || parseOperatorPrefix(given!).ok;
   if (!(isOne && meansTheSame(plain, prefix.value))) {
     return fail('invalid_prefix', 'The address has two meanings: write it in its usual form.');
   }

@@ -18,7 +18,7 @@ import { OperatorError } from '../core/errors.ts';
 import { createLog } from '../core/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
 import { parseHostPort } from '../integrations/thread.ts';
-import { readPrefix } from '../ip/operator-prefix.ts';
+import { parseOperatorPrefix } from '../ip/operator-prefix.ts';
 import type { Memory, MemoryReading } from '../reputation/check/operations.ts';
 import { isPrefixTooWide } from '../reputation/lists/import/rows.ts';
 import type { ListTools } from '../reputation/lists/operations.ts';
@@ -56,13 +56,13 @@ export interface Workspace extends StoreTools, MemoryReading, VotesInMemory {
 }
 
 function isTextTooWide(text: string): boolean {
-  const prefix = readPrefix(text);
+  const prefix = parseOperatorPrefix(text);
   return prefix.ok && isPrefixTooWide(prefix.value);
 }
 
 export function settings(): Config {
   const config = readConfig(processEnvironment(), {
-    isPrefix: (text) => readPrefix(text).ok,
+    isPrefix: (text) => parseOperatorPrefix(text).ok,
     isTooWide: isTextTooWide,
     isPhoneCountry: isSupportedCountry,
     suffixFault,

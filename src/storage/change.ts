@@ -13,13 +13,13 @@ const triesMax = 8;
 const turnTriesMax = 250;
 const pauseMsMax = 50;
 
-/** `lost`: a check failed, nothing was written. */
-export type Change<T> = Result<T> | 'lost';
+/** `conflict`: a check failed, nothing was written. */
+export type Change<T> = Result<T> | 'conflict';
 
 export async function commitOnce(store: Store, commit: Commit): Promise<Change<void>> {
   const done = await store.commit(commit);
   if (done.ok) return ok(undefined);
-  return done.error === 'check_failed' ? 'lost' : fail('store_unavailable', done.detail);
+  return done.error === 'check_failed' ? 'conflict' : fail('store_unavailable', done.detail);
 }
 
 /** Checks and rows that a caller adds to the commit of another module's change. */
@@ -35,7 +35,7 @@ export async function checksOf({ check }: CommitAddition): Promise<Result<readon
 
 /** The value that a commit stands for, once it is written. */
 export function written<T>(done: Change<void>, value: T): Change<T> {
-  if (done === 'lost' || !done.ok) return done;
+  if (done === 'conflict' || !done.ok) return done;
   return ok(value);
 }
 
@@ -50,7 +50,7 @@ export async function retryOnConflict<T>(
 ): Promise<Result<T>> {
   for (let i = 0; i < tries; i++) {
     const result = await attempt();
-    if (result !== 'lost') return result;
+    if (result !== 'conflict') return result;
     // A random pause keeps those who lost one race from meeting again at once.
     if (i > 0) await delay(Math.random() * Math.min(i, pauseMsMax));
   }

@@ -50,7 +50,7 @@ export interface StoreEvent extends NewEvent {
   readonly at: number;
 }
 
-export interface Entry {
+export interface StoredRow {
   readonly key: Key;
   readonly value: Uint8Array;
   readonly version: number;
@@ -128,7 +128,7 @@ export interface Store {
    * Entries under a prefix in key order, `after` (a key under that prefix) excluded. An empty page
    * means the end was reached; a short one does not.
    */
-  scan(prefix: Key, options: { after?: Key; limit: number }): Promise<Entry[]>;
+  scan(prefix: Key, options: { after?: Key; limit: number }): Promise<StoredRow[]>;
   /**
    * Events after `afterSeq`, gapless, in commit order. An empty page means that there is none yet;
    * a short one does not. Throws JournalPrunedError when events after `afterSeq` are no longer there.
@@ -186,7 +186,7 @@ export async function* pagesUnder(
   store: Pick<Store, 'scan'>,
   prefix: Key,
   options: { readonly after?: Key | undefined; readonly limit?: number } = {},
-): AsyncGenerator<readonly Entry[]> {
+): AsyncGenerator<readonly StoredRow[]> {
   const limit = options.limit ?? limitDefault;
   for (let after = options.after; ; ) {
     const page = await store.scan(prefix, after === undefined ? { limit } : { after, limit });

@@ -1,15 +1,10 @@
 /** A slow index that is right by inspection: a map from prefix to value, asked per length. */
 
-import {
-  bitsOf,
-  comparePrefixes,
-  covers,
-  hostMask,
-  type IndexPrefix,
-} from '../../src/index/prefix.ts';
+import { comparePrefixes, covers, hostMask, type IndexPrefix } from '../../src/index/prefix.ts';
+import { widthOf } from '../../src/ip/prefix.ts';
 
 export function masked(family: 4 | 6, words: ArrayLike<number>, length: number): IndexPrefix {
-  const out = new Uint32Array(bitsOf(family) >> 5);
+  const out = new Uint32Array(widthOf(family) >> 5);
   for (let word = 0; word < out.length; word++) {
     out[word] = words[word]! & ~hostMask(length - (word << 5));
   }
@@ -46,7 +41,7 @@ export function createGolden(): Golden {
     delete: (prefix) => entries.delete(keyOf(prefix)),
     covering(family, words) {
       const found: number[] = [];
-      for (let length = bitsOf(family); length >= 0; length--) {
+      for (let length = widthOf(family); length >= 0; length--) {
         const entry = entries.get(keyOf(masked(family, words, length)));
         if (entry !== undefined) found.push(entry.value);
       }

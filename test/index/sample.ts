@@ -1,7 +1,8 @@
 /** Seeded prefixes that collide on purpose: shared bytes, nesting, edges of the address space. */
 
 import { seededRandom } from '../../src/core/random.ts';
-import { bitsOf, type IndexPrefix } from '../../src/index/prefix.ts';
+import type { IndexPrefix } from '../../src/index/prefix.ts';
+import { widthOf } from '../../src/ip/prefix.ts';
 import { masked } from './golden.ts';
 
 export interface Sample {
@@ -20,7 +21,7 @@ export function createSample(seed: number): Sample {
   const below = (limit: number): number => Math.floor(next() * limit);
 
   function address(family: 4 | 6): Uint32Array {
-    const words = new Uint32Array(bitsOf(family) >> 5);
+    const words = new Uint32Array(widthOf(family) >> 5);
     // A random number of leading bytes is common to all, so that paths share and part anywhere.
     const shared = below(words.length * 4 + 1);
     for (let byte = 0; byte < words.length * 4; byte++) {
@@ -35,7 +36,7 @@ export function createSample(seed: number): Sample {
     below,
     address,
     prefix(family) {
-      const bits = bitsOf(family);
+      const bits = widthOf(family);
       const length = next() < 0.4 ? bits : below(bits + 1);
       return masked(family, address(family), length);
     },
@@ -51,5 +52,5 @@ export function createSample(seed: number): Sample {
 
 /** Every prefix of an address, /0 to the host. */
 export function chain(family: 4 | 6, words: Uint32Array): IndexPrefix[] {
-  return Array.from({ length: bitsOf(family) + 1 }, (_, length) => masked(family, words, length));
+  return Array.from({ length: widthOf(family) + 1 }, (_, length) => masked(family, words, length));
 }

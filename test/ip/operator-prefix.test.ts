@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import ipaddr from 'ipaddr.js';
-import { readPrefix } from '../../src/ip/operator-prefix.ts';
+import { parseOperatorPrefix } from '../../src/ip/operator-prefix.ts';
 import { formatPrefix, parsePrefix } from '../../src/ip/prefix.ts';
 
 function vectors(): string[] {
@@ -29,7 +29,7 @@ test('an address is read as the strict parser reads it, or not at all', () => {
       `${text}/08`,
     ]) {
       const strict = parsePrefix(form);
-      const both = readPrefix(form);
+      const both = parseOperatorPrefix(form);
       if (both.ok) {
         assert.deepEqual(both, strict, form);
         read++;
@@ -43,7 +43,7 @@ test('what ipaddr.js alone would take is refused', () => {
   for (const text of ['0x7f.1', '010.1.1.1', '127.1', '2130706433', 'fe80::1%lo', '0x0a.0.0.0/8']) {
     const [address] = text.split('/');
     assert.equal(ipaddr.isValid(address!), true, text);
-    assert.equal(readPrefix(text).ok, false, text);
+    assert.equal(parseOperatorPrefix(text).ok, false, text);
   }
 });
 
@@ -58,7 +58,7 @@ test('networks of both families, and mapped ones, keep their meaning', () => {
     '::1.2.3.4': undefined,
   };
   for (const [text, expected] of Object.entries(cases)) {
-    const prefix = readPrefix(text);
+    const prefix = parseOperatorPrefix(text);
     assert.equal(prefix.ok ? formatPrefix(prefix.value) : undefined, expected, text);
   }
 });

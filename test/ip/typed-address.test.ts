@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { parseIp } from '../../src/ip/address.ts';
-import { readPrefix } from '../../src/ip/operator-prefix.ts';
+import { parseOperatorPrefix } from '../../src/ip/operator-prefix.ts';
 import { formatPrefix, parsePrefix } from '../../src/ip/prefix.ts';
 import { typedAddress, typedBytes } from '../../src/ip/typed-address.ts';
 
@@ -82,7 +82,7 @@ it('a mask stands for its length in both families; one with holes and a wildcard
     '2a00::7/ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff': '2a00::7/128',
   };
   for (const [text, wanted] of Object.entries(good)) {
-    for (const read of [parsePrefix, readPrefix]) {
+    for (const read of [parsePrefix, parseOperatorPrefix]) {
       const prefix = read(text);
       assert.ok(prefix.ok, text);
       assert.equal(formatPrefix(prefix.value), wanted);

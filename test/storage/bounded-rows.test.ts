@@ -39,7 +39,7 @@ it('a row that was counted while another one came is counted again; removing nee
     const other = await holdBounds(store, [bound]);
     await store.commit({ ...other, set: [...other.set, set(1)] });
     const added = await commitOnce(store, { check: held.check, set: [...held.set, set(2)] });
-    return added === 'lost' || !added.ok ? added : { ok: true, value: 'added' };
+    return added === 'conflict' || !added.ok ? added : { ok: true, value: 'added' };
   });
   assert.deepEqual([done, tries], [{ ok: true, value: 'full' }, 2]);
   assert.ok(boundKeysOf('x').some((one) => Buffer.compare(one, boundKey('tips', 'x')) === 0));

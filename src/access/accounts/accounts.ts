@@ -98,7 +98,7 @@ export function createAccounts(options: {
       ],
       [accountCreated.encode(eventId(), { account: id, verified: true, slot: 'first_key' })],
     );
-    if (done === 'lost') return fail('conflict', `${normal} has an account already`);
+    if (done === 'conflict') return fail('conflict', `${normal} has an account already`);
     return done.ok ? ok({ id, ...record }) : done;
   }
 

@@ -396,13 +396,13 @@ export function createApiKeys(options: {
   async function makeRoomForUnnamed({
     email,
     keys,
-  }: AccountRecord): Promise<Result<Room> | 'lost'> {
+  }: AccountRecord): Promise<Result<Room> | 'conflict'> {
     const live = await notRevoked(keys);
     const over = live.find(({ record }) => records.isOver(record));
     if (over !== undefined) {
       // Its time ended and nobody has retired it yet: it must not count as a second key.
       const revoked = await records.revoke(over.id);
-      return revoked.ok ? 'lost' : revoked;
+      return revoked.ok ? 'conflict' : revoked;
     }
     if (live.length > 1) {
       const ids = live.map((key) => key.id).join(', ');
@@ -459,7 +459,7 @@ export function createApiKeys(options: {
       if (!found.ok) return found;
       const { id: account } = found.value;
       const row = await ownerOf(account);
-      if (row === undefined) return 'lost';
+      if (row === undefined) return 'conflict';
       const { owner } = row;
       if (owner.pendingUntil !== 0) {
         return fail('conflict', `${owner.email} has not verified its mail address yet`);
@@ -469,7 +469,7 @@ export function createApiKeys(options: {
       const room = await (name === undefined
         ? makeRoomForUnnamed(owner)
         : makeRoomForNamed(account, owner.email, name, role));
-      if (room === 'lost' || !room.ok) return room;
+      if (room === 'conflict' || !room.ok) return room;
       const { replaces } = room.value;
       const slot = await claimSlot(
         store,

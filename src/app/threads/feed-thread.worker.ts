@@ -26,8 +26,8 @@ const builder = createFeedBuilder({
       enter: () => index.enter(),
       leave: () => index.leave(),
       pause: () => new Promise((resolve) => setImmediate(resolve)),
-      score: (seedScore, ceiling, strength) =>
-        entryScore(seedScore, ceiling, strength, nowHalfLives),
+      score: (listScore, ceiling, strength) =>
+        entryScore(listScore, ceiling, strength, nowHalfLives),
       flags: entryFlags,
       geo: (family, words) => geo.find(family, words),
       scoreMin,

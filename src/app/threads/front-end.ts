@@ -182,7 +182,7 @@ export function createFrontEnd(options: {
   const thread = options.thread ?? 0;
   const random = systemRandom();
   const passes = createPasses({ key: passKey, clock, random });
-  const isSpent = (keyId: string) => callers.takeFor('decisions', keyId) > 0;
+  const takeQuestion = (keyId: string) => callers.takeFor('decisions', keyId) > 0;
   // Nothing of what they answer is a page.
   const guard = createGuard({
     quotaGuard,
@@ -197,7 +197,7 @@ export function createFrontEnd(options: {
   const recordRefusal = createRefusalRecorder(memory.refusals, clock);
   const shares = createLoginFairShare(clock, Buffer.from(random.bytes(4)).readUInt32BE(0));
   return {
-    policy: createPolicyIntegration({ quotaGuard, check, clock, isSpent, shares, count }),
+    policy: createPolicyIntegration({ quotaGuard, check, clock, takeQuestion, shares, count }),
     quotaGuard,
     check,
     geo,
@@ -228,7 +228,7 @@ export function createFrontEnd(options: {
           ((metaOf(index.records, entry) >>> 8) &
             (entryFlags.allowlisted | entryFlags.knownGood)) !==
           0,
-        isSpent,
+        takeQuestion,
         recordRefusal,
         count: counted.recorder('decisions', thread),
       }),

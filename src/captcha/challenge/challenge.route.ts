@@ -436,7 +436,7 @@ export async function issuePassReceipt(
   const abuseScore = callers.abuseScoreOf(request);
   if (!callers.isClean(request)) return undefined;
   const receipt = await receipts.pass({ siteKey, origin, abuseScore, action });
-  return receipt !== undefined && visitors.mayPass(request) ? receipt : undefined;
+  return receipt !== undefined && visitors.takePass(request) ? receipt : undefined;
 }
 
 export function captchaRoutes(

@@ -59,7 +59,7 @@ export function createCaptchaVisitors(options: {
   }
 
   /** Cookies cost nothing to ask for, so what all of them get in a network is bounded too. */
-  function isFree(limit: CaptchaLimitName, request: Request, browser: string): boolean {
+  function takeBrowserShare(limit: CaptchaLimitName, request: Request, browser: string): boolean {
     if (browsers.take(limit, browser, clock.monotonicMs()) > 0) return false;
     return callers.take('captchaFree', request) === 0;
   }
@@ -69,7 +69,7 @@ export function createCaptchaVisitors(options: {
     tables: [browsers.table('captcha_browsers'), passes.table('captcha_passes')],
     take(limit: CaptchaLimitName, request: Request): Payment {
       const browser = limitsOn ? browserOf(request) : undefined;
-      if (browser !== undefined && isFree(limit, request, browser)) {
+      if (browser !== undefined && takeBrowserShare(limit, request, browser)) {
         return {
           waitSeconds: 0,
           charge: (cost) => browsers.charge(limit, browser, clock.monotonicMs(), cost),
@@ -81,7 +81,7 @@ export function createCaptchaVisitors(options: {
       };
     },
     /** Returns whether this client may pass without a puzzle, and counts one pass. */
-    mayPass(request: Request): boolean {
+    takePass(request: Request): boolean {
       if (!callers.isClean(request)) return false;
       if (!limitsOn) return true;
       const { client, neighbourhood } = callers.networksOf(request);

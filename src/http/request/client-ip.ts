@@ -10,7 +10,7 @@ import { networkInterfaces } from 'node:os';
 import type { Config } from '../../config.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { isLoopback, isLoopbackAddress } from '../../ip/loopback.ts';
-import { readPrefix } from '../../ip/operator-prefix.ts';
+import { parseOperatorPrefix } from '../../ip/operator-prefix.ts';
 import { contains } from '../../ip/prefix.ts';
 import type { Request } from './message.ts';
 
@@ -240,7 +240,7 @@ export function addressRules(trustedProxies: readonly string[]) {
   const trustsUnix = trustedProxies.includes(unixPeer);
   const networks = trustedProxies.filter((text) => text !== unixPeer);
   const prefixes = networks.map((text) => {
-    const prefix = readPrefix(text);
+    const prefix = parseOperatorPrefix(text);
     if (!prefix.ok) throw new Error(`'${text}' is not a prefix`);
     return prefix.value;
   });

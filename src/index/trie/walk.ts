@@ -6,15 +6,9 @@
  * One call must not span an `await`, and its `visit` must not change the trie.
  */
 
+import { widthOf } from '../../ip/prefix.ts';
 import { copyWords, lengthOf, prefixOf } from '../entries.ts';
-import {
-  bitsOf,
-  byteAt,
-  commonBits,
-  comparePrefixes,
-  hostMask,
-  type IndexPrefix,
-} from '../prefix.ts';
+import { byteAt, commonBits, comparePrefixes, hostMask, type IndexPrefix } from '../prefix.ts';
 import { PARENT, ROW_SHIFT } from '../records.ts';
 import { leafEntry, nodeCover } from './exact.ts';
 import { COVER_FLAG, OFFSET_MASK, PATH_FLAG, ROOT_6, ROOT_BITS } from './layout.ts';
@@ -56,7 +50,7 @@ export function walk(
   const { family } = within;
   if (after !== undefined && after.family !== family) throw new RangeError('another family');
   if (limit < 1) throw new RangeError('a walk visits at least one entry');
-  const words = bitsOf(family) >> 5;
+  const words = widthOf(family) >> 5;
   const low = new Uint32Array(4);
   const high = new Uint32Array(4);
   const from = after !== undefined && comparePrefixes(after, within) > 0 ? after : within;

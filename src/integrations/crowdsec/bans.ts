@@ -385,7 +385,7 @@ export function createBanStore(options: {
         return isOver ? [{ key: keys[i]!, version: row.version }] : [];
       });
       const done = await commitOnce(store, { check, del: check.map(({ key }) => key) });
-      if (done === 'lost') tries++;
+      if (done === 'conflict') tries++;
       else if (done.ok) bans.settle(idle);
       else return;
     }

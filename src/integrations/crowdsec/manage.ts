@@ -54,7 +54,7 @@ export interface OperatorActs {
   }): Promise<Result<unknown>>;
   manualEntries(): Promise<readonly OperatorEntry[]>;
   /** Returns those of systems and countries alone. */
-  ownGroups(): Promise<readonly OperatorEntry[]>;
+  manualGroups(): Promise<readonly OperatorEntry[]>;
   allowRules(): Promise<
     readonly { readonly prefix: string; readonly reason: string; readonly addedAt: number }[]
   >;
@@ -122,7 +122,7 @@ export function createManager(options: {
   return {
     entries: () => entries(),
     /** Returns the systems and countries that the operator blocks. */
-    groups: async () => entries(await operator.ownGroups()),
+    groups: async () => entries(await operator.manualGroups()),
     /**
      * Makes manual entries of the decisions, one after the other; an entry that lasts longer stays. They are stored
      * when it resolves. `bad_request`: nothing is made if one of them is no ban, and nothing after one that is

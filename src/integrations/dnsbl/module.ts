@@ -11,10 +11,10 @@ import type { Config } from '../../config.ts';
 import { entryFlags } from '../../contracts/reputation.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Random } from '../../core/random.ts';
-import { flagsOf, metaOf, type Records, reportsOf, seedScoreOf } from '../../index/records.ts';
+import { flagsOf, listScoreOf, metaOf, type Records, reportsOf } from '../../index/records.ts';
 import { parseIp } from '../../ip/address.ts';
 import { clientOf } from '../../ip/networks.ts';
-import { readPrefix } from '../../ip/operator-prefix.ts';
+import { parseOperatorPrefix } from '../../ip/operator-prefix.ts';
 import { contains } from '../../ip/prefix.ts';
 import { labelled } from '../counters.ts';
 import { isListable } from '../listable-network.ts';
@@ -87,7 +87,7 @@ export async function runDnsbl(parts: ThreadParts, setup: DnsblSetup): Promise<R
   const { index, judge, accounts, quotas, keys, clock, noteMark, within } = parts;
   const { zone, nameServers, baseUrl } = setup;
   const allowed = setup.allow.map((text) => {
-    const prefix = readPrefix(text);
+    const prefix = parseOperatorPrefix(text);
     if (!prefix.ok) throw new Error(`'${text}' is not a prefix`);
     return prefix.value;
   });
@@ -125,7 +125,7 @@ export async function runDnsbl(parts: ThreadParts, setup: DnsblSetup): Promise<R
 function isAccused(records: Records, entry: number): boolean {
   const meta = metaOf(records, entry);
   const isExit = (flagsOf(meta) & entryFlags.anonymousExit) !== 0;
-  return isExit || seedScoreOf(meta) > 0 || reportsOf(records, entry) > 0;
+  return isExit || listScoreOf(meta) > 0 || reportsOf(records, entry) > 0;
 }
 
 // The zone over UDP and over TCP, each on one address. Over TCP two bytes of length stand before

@@ -47,7 +47,7 @@ export function createLoginFairShare(
 
   return {
     /** Counts one question. True: the client has had its share. @param words as `parseIp` leaves them */
-    isBeyond(keyId: string, family: 4 | 6, words: Uint32Array): boolean {
+    take(keyId: string, family: 4 | 6, words: Uint32Array): boolean {
       const cell = hashOf(`${keyId} ${clientOf(family, words)}`, seed) % cells;
       // The first window is 1: cells that nobody used are at 0.
       const window = Math.floor(clock.monotonicMs() / shareOfClient.windowMs) + 1;
@@ -113,7 +113,7 @@ export interface PolicyIntegrationOptions {
   readonly check: { judge(...asked: Parameters<Judge>): Pick<Verdict, 'score' | 'malicious'> };
   readonly clock: Pick<Clock, 'now'>;
   /** Counts one question for this name; true: it is beyond the budget of a key. */
-  readonly isSpent: (name: string) => boolean;
+  readonly takeQuestion: (name: string) => boolean;
   /** Counts the questions of each client of a mail server: one must not use up the key's budget. */
   readonly shares: LoginFairShare;
   readonly count: (outcome: IntegrationOutcome<'dovecot'>) => void;
@@ -140,7 +140,7 @@ const noReporter = fail('forbidden', wrongScopeDetail('mail'));
 const badCommand = fail('bad_request', 'the command must be allow or report');
 
 export function createPolicyIntegration(options: PolicyIntegrationOptions) {
-  const { quotaGuard, check, clock, isSpent, shares, count } = options;
+  const { quotaGuard, check, clock, takeQuestion, shares, count } = options;
   const words = new Uint32Array(4);
 
   function judge(family: 0 | 4 | 6): Reply {
@@ -174,9 +174,9 @@ export function createPolicyIntegration(options: PolicyIntegrationOptions) {
       const keyId = keyIdOf(keyText);
       const family = replaceByEmbedded(parseIp(attempt.value.remote, words), words);
       // A client beyond its share is still judged by name, but uses no more of the key's budget.
-      const isOverShare = family !== 0 && shares.isBeyond(keyId, family, words);
+      const isOverShare = family !== 0 && shares.take(keyId, family, words);
       const isQuestion = command === 'allow';
-      if (!isOverShare && isSpent(isQuestion ? keyId : `${keyId} told`)) {
+      if (!isOverShare && takeQuestion(isQuestion ? keyId : `${keyId} told`)) {
         count('over_limit');
         return overLimit;
       }
@@ -239,10 +239,10 @@ const bruteForce = {
 /** The route of the main thread. Front ends have counted the question. */
 export function policyRoute(options: PolicyRouteOptions): PlainRoute {
   const { guard, quotaGuard, failures, accountOf, report } = options;
-  const shares = { isBeyond: () => false };
+  const shares = { take: () => false };
   const integration = createPolicyIntegration({
     ...options,
-    isSpent: () => false,
+    takeQuestion: () => false,
     shares,
     count() {},
   });

@@ -21,16 +21,16 @@ import type { Header, Reply, Request } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
-import { bitsOf, hostMask } from '../../index/prefix.ts';
+import { hostMask } from '../../index/prefix.ts';
 import {
   ceilingOf,
   firstReportedAtOf,
   lastReportedAtOf,
+  listScoreOf,
   metaOf,
   type Records,
   reportersOf,
   reportsOf,
-  seedScoreOf,
   strengthOf,
 } from '../../index/records.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
@@ -43,6 +43,7 @@ import {
   type Prefix,
   parsePrefix,
   rangeToPrefixes,
+  widthOf,
 } from '../../ip/prefix.ts';
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import { addressesIn } from '../../ip/typed-address.ts';
@@ -405,11 +406,11 @@ function reasonOf(
   const ceiling = ceilingOf(meta);
   // Nobody reports a network: its hosts made that of it.
   const isRisen = ceiling > 0 && reportsOf(records, decidedBy) === 0;
-  if (isRisen && seedScoreOf(meta) === 0) return { by: 'network', ceiling };
+  if (isRisen && listScoreOf(meta) === 0) return { by: 'network', ceiling };
   if (reports === 0) return undefined;
   const strength = strengthOf(records, decidedBy);
   const reported = entryScore(0, ceiling, strength, halfLivesAt(nowMs));
-  if (reported < seedScoreOf(meta) || ceiling === 0) {
+  if (reported < listScoreOf(meta) || ceiling === 0) {
     return { by: lists[0]?.kind === 'own' ? 'own' : 'list' };
   }
   switch (ceiling) {
@@ -639,7 +640,7 @@ function cellsOf(
 /** Returns the special use of the whole network: that of its two ends, if it is the same. */
 function specialOf({ family, words, length }: Prefix): SpecialUse | undefined {
   const last = Uint32Array.from(words);
-  for (let word = 0; word < bitsOf(family) / 32; word++) {
+  for (let word = 0; word < widthOf(family) / 32; word++) {
     last[word] = (last[word]! | hostMask(length - 32 * word)) >>> 0;
   }
   const special = specialUse(family, words);

@@ -21,9 +21,9 @@ import {
   ceilingOf,
   flagsOf,
   lastReportedAtOf,
+  listScoreOf,
   listSourceOf,
   metaOf,
-  seedScoreOf,
   strengthOf,
 } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
@@ -291,7 +291,7 @@ function createVisit(
     }
     const above = stack.at(-1);
     const meta = metaOf(records, entry);
-    const seed = seedScoreOf(meta);
+    const seed = listScoreOf(meta);
     const own = entryScore(seed, ceilingOf(meta), strengthOf(records, entry), nowHalfLives);
     const any = Math.max(own, above?.any ?? 0);
     const listed = Math.max(seed, above?.listed ?? 0);

@@ -49,7 +49,7 @@ function write(view: DataView, at: number, { words, length }: Piece): number {
   return at + length;
 }
 
-const begin = piece('{"data":{"ipAddress":"');
+const answerStart = piece('{"data":{"ipAddress":"');
 const summaryStart = piece('{"ipAddress":"');
 const summaryEnd = [false, true].map((is) => piece(`,"malicious":${is}}`));
 const score = piece('","abuseConfidenceScore":');
@@ -58,7 +58,7 @@ const never = piece('null}}');
 const quotedEnd = piece('"}}');
 const anonymous = [false, true].map((is) => piece(`,"isAnon":${is},"totalReports":`));
 /** The text between the number of reports and the use, by the bits of `middleOf`. */
-const middles = Array.from({ length: 16 }, (_, bits) => {
+const flagPieces = Array.from({ length: 16 }, (_, bits) => {
   const [isPublicAddress, isWhitelisted, isIp6, isMalicious] = [1, 2, 4, 8].map(
     (bit) => (bits & bit) !== 0,
   );
@@ -69,14 +69,16 @@ const middles = Array.from({ length: 16 }, (_, bits) => {
 });
 const reserved = piece(',"usageType":"Reserved","domain":null');
 /** The text between the use and the number of users. */
-const tor = [false, true].map((is) => piece(`,"hostnames":[],"isTor":${is},"numDistinctUsers":`));
+const torPieces = [false, true].map((is) =>
+  piece(`,"hostnames":[],"isTor":${is},"numDistinctUsers":`),
+);
 
-function middleOf(family: 4 | 6, isPublicAddress: boolean, v: Verdict): Piece {
-  return middles[
+function middleOf(family: 4 | 6, isPublicAddress: boolean, verdict: Verdict): Piece {
+  return flagPieces[
     (isPublicAddress ? 1 : 0) |
-      (v.allowlisted || v.knownGood ? 2 : 0) |
+      (verdict.allowlisted || verdict.knownGood ? 2 : 0) |
       (family === 6 ? 4 : 0) |
-      (v.malicious ? 8 : 0)
+      (verdict.malicious ? 8 : 0)
   ]!;
 }
 
@@ -84,10 +86,10 @@ function middleOf(family: 4 | 6, isPublicAddress: boolean, v: Verdict): Piece {
 export const checkBytesMax = 2_048;
 
 export function createSummaryWriter(geo: GeoFragments): SummaryWriter {
-  return (view, at, family, words, v, geoIds) => {
+  return (view, at, family, words, verdict, geoIds) => {
     let end = write(view, at, summaryStart);
-    end = writeBegin(view, end, geo, family, words, v, geoIds);
-    return write(view, end, summaryEnd[v.malicious ? 1 : 0]!);
+    end = writeBegin(view, end, geo, family, words, verdict, geoIds);
+    return write(view, end, summaryEnd[verdict.malicious ? 1 : 0]!);
   };
 }
 
@@ -98,15 +100,15 @@ function writeBegin(
   geo: GeoFragments,
   family: 4 | 6,
   words: Uint32Array,
-  v: Verdict,
+  verdict: Verdict,
   geoIds?: number,
 ): number {
   let at = family === 4 ? writeIp4(view, begun, words[0]!) : writeIp6(view, begun, words, 0);
   at = write(view, at, score);
-  at = writeNumber(view, at, v.score);
+  at = writeNumber(view, at, verdict.score);
   at = writeGeo(view, at, geo, family, words, geoIds);
-  at = write(view, at, anonymous[v.anonymousExit ? 1 : 0]!);
-  return writeNumber(view, at, v.reports + v.listReports);
+  at = write(view, at, anonymous[verdict.anonymousExit ? 1 : 0]!);
+  return writeNumber(view, at, verdict.reports + verdict.listReports);
 }
 
 const embeddedIpv4 = new Uint32Array(4);
@@ -133,26 +135,29 @@ export function createCheckBody(geo: GeoFragments, records: Records): CheckBody 
   /** Views by length: a new view for each answer would cost more than writing it. */
   const views = new Array<Uint8Array | undefined>(checkBytesMax).fill(undefined);
 
-  function writeLast(at: number, v: Verdict): number {
-    const isReported = v.reportedEntry !== 0;
-    if (!isReported && (v.listReports === 0 || v.listedAt === 0)) return write(view, at, never);
-    const reportedAt = isReported ? word[(v.reportedEntry << ROW_SHIFT) + LAST_REPORTED_AT]! : 0;
+  function writeLast(at: number, verdict: Verdict): number {
+    const isReported = verdict.reportedEntry !== 0;
+    if (!isReported && (verdict.listReports === 0 || verdict.listedAt === 0))
+      return write(view, at, never);
+    const reportedAt = isReported
+      ? word[(verdict.reportedEntry << ROW_SHIFT) + LAST_REPORTED_AT]!
+      : 0;
     view.setUint8(at, 0x22);
-    writeIsoSeconds(view, at + 1, Math.max(reportedAt, v.listedAt));
+    writeIsoSeconds(view, at + 1, Math.max(reportedAt, verdict.listedAt));
     return write(view, at + 1 + isoSecondsBytes, quotedEnd);
   }
 
-  return (family, words, v) => {
-    let at = write(view, 0, begin);
-    at = writeBegin(view, at, geo, family, words, v);
+  return (family, words, verdict) => {
+    let at = write(view, 0, answerStart);
+    at = writeBegin(view, at, geo, family, words, verdict);
     const isPublicAddress = isPublic(family, words);
-    at = write(view, at, middleOf(family, isPublicAddress, v));
+    at = write(view, at, middleOf(family, isPublicAddress, verdict));
     at = isPublicAddress ? geo.writeUsage(view, at) : write(view, at, reserved);
-    at = write(view, at, tor[v.anonymousExit ? 1 : 0]!);
-    const users = v.reportedEntry === 0 ? 0 : reportersOf(records, v.reportedEntry);
-    at = writeNumber(view, at, users + v.listReports);
+    at = write(view, at, torPieces[verdict.anonymousExit ? 1 : 0]!);
+    const users = verdict.reportedEntry === 0 ? 0 : reportersOf(records, verdict.reportedEntry);
+    at = writeNumber(view, at, users + verdict.listReports);
     at = write(view, at, lastReportedAtKey);
-    const length = writeLast(at, v);
+    const length = writeLast(at, verdict);
     const whole = views[length] ?? bytes.subarray(0, length);
     views[length] = whole;
     return whole;

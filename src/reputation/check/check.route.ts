@@ -173,7 +173,8 @@ export function checkRoute(options: {
       refuse(request, asked, 429, withRefusal(refusedHead, quotaGuard.quotas), body);
       return;
     }
-    const body = asked.address === undefined ? undefined : check.body(asked.address, clock.now());
+    const body =
+      asked.address === undefined ? undefined : check.answerBody(asked.address, clock.now());
     if (body === undefined) {
       const refusal = asked.refusal ?? invalidAddress('ipAddress');
       quotaGuard.refuse(slot, quotaKind.read, 1);

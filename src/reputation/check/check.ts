@@ -31,8 +31,8 @@ export function openCheck(options: {
   const writeJudged = createSummaryWriter(geo);
   const address = new Uint32Array(4);
   const covering = new Int32Array(2 * COVERING_MAX);
-  const ofIp6 = new Int32Array(COVERING_MAX);
-  const behind = new Uint32Array(4);
+  const ipv6Covering = new Int32Array(COVERING_MAX);
+  const embedded = new Uint32Array(4);
   const verdict: Verdict = {
     score: 0,
     anonymousExit: false,
@@ -48,26 +48,26 @@ export function openCheck(options: {
 
   /** Fills `covering`, that of the IPv4 address behind it first. @returns how many entries */
   function entriesOf(family: 4 | 6, words: Uint32Array): number {
-    const quad = publicEmbeddedIpv4(family, words);
-    if (quad < 0) return index.covering(family, words, covering);
-    behind[0] = quad;
-    const count = index.covering(4, behind, covering);
-    const more = index.covering(6, words, ofIp6);
-    for (let i = 0; i < more; i++) covering[count + i] = ofIp6[i]!;
+    const embeddedIpv4 = publicEmbeddedIpv4(family, words);
+    if (embeddedIpv4 < 0) return index.covering(family, words, covering);
+    embedded[0] = embeddedIpv4;
+    const count = index.covering(4, embedded, covering);
+    const more = index.covering(6, words, ipv6Covering);
+    for (let i = 0; i < more; i++) covering[count + i] = ipv6Covering[i]!;
     return count + more;
   }
 
   function judge(family: 4 | 6, words: Uint32Array, nowMs: number): Verdict {
-    return weigh(entriesOf(family, words), nowMs);
+    return verdictOver(entriesOf(family, words), nowMs);
   }
 
   /** Judges an address that one entry alone covers. @param entry 0 where none does */
   function judgeSole(entry: number, nowMs: number): Verdict {
     covering[0] = entry;
-    return weigh(entry === 0 ? 0 : 1, nowMs);
+    return verdictOver(entry === 0 ? 0 : 1, nowMs);
   }
 
-  function weigh(count: number, nowMs: number): Verdict {
+  function verdictOver(count: number, nowMs: number): Verdict {
     const nowHalfLives = halfLivesAt(nowMs);
     let flags = 0;
     /** By all that is said, and by lists alone: which one counts is known at the end. */
@@ -85,13 +85,13 @@ export function openCheck(options: {
       const meta = word[row + META]!;
       flags |= meta >>> 8;
       const seed = meta & 0xff;
-      const said = word[row + REPORTS]!;
-      if (verdict.reportedEntry === 0 && (said & REPORTS_MASK) !== 0) {
-        verdict.reports = said & REPORTS_MASK;
+      const reportsWord = word[row + REPORTS]!;
+      if (verdict.reportedEntry === 0 && (reportsWord & REPORTS_MASK) !== 0) {
+        verdict.reports = reportsWord & REPORTS_MASK;
         verdict.reportedEntry = entry;
       }
       verdict.listReports += meta >>> 24;
-      const listedAt = listTimes[said >>> 24]!;
+      const listedAt = listTimes[reportsWord >>> 24]!;
       if (listedAt > verdict.listedAt) verdict.listedAt = listedAt;
       const strength = float[row + STRENGTH]!;
       const score = entryScore(seed, (meta >>> 16) & 0xff, strength, nowHalfLives);
@@ -145,10 +145,10 @@ export function openCheck(options: {
   }
 
   /** Returns the body of an answer, `{"data":` and that object, which the next call of any kind overwrites. */
-  function body(text: string, nowMs: number): Uint8Array | undefined {
+  function answerBody(text: string, nowMs: number): Uint8Array | undefined {
     const family = parseIp(text, address);
     return family === 0 ? undefined : write(family, address, judge(family, address, nowMs));
   }
 
-  return { judge, judgeSole, writeJudged, writeSummary, toJson, body };
+  return { judge, judgeSole, writeJudged, writeSummary, toJson, answerBody };
 }

@@ -8,11 +8,11 @@ import type { IpIndex } from '../../index/ip-index.ts';
 import {
   ceilingOf,
   flagsOf,
+  listScoreOf,
   metaOf,
   packMeta,
   ROW_SHIFT,
   ROW_WORDS,
-  seedScoreOf,
   setMeta,
   setReports,
   setStrength,
@@ -69,7 +69,7 @@ export function createDryRun(options: {
     const former = flagsOf(meta);
     const flags =
       allows === undefined ? former : allows ? former | allowlisted : former & ~allowlisted;
-    const seed = Math.max(score, listed ?? seedScoreOf(meta));
+    const seed = Math.max(score, listed ?? listScoreOf(meta));
     setMeta(records, entry, packMeta(seed, flags, ceilingOf(meta), meta >>> 24));
   }
 

@@ -102,7 +102,7 @@ function factLines(
   { lists, reports }: Evidence,
 ): readonly string[] {
   const names = [
-    ...new Set(lists.map((one) => (one.kind === 'own' ? ownName(one) : one.name))),
+    ...new Set(lists.map((one) => (one.kind === 'own' ? manualRuleName(one) : one.name))),
   ].join(', ');
   const count = reports.reduce((sum, one) => sum + one.reports, 0);
   const last = Math.max(0, ...reports.map(({ lastReportedAt }) => lastReportedAt));
@@ -130,7 +130,7 @@ function factLines(
   );
 }
 
-function ownName({ group }: Evidence['lists'][number]): string {
+function manualRuleName({ group }: Evidence['lists'][number]): string {
   return group === undefined ? 'manual rule' : `manual rule ${group}`;
 }
 
@@ -143,7 +143,9 @@ function evidenceLines(evidence: Evidence): string[] {
       const end = endsAt === undefined ? 'does not end' : `ends ${dateText(endsAt)}`;
       if (kind === 'own') {
         const of =
-          list.group === undefined ? `manual rule ${entry}` : `${ownName(list)} holds ${entry}`;
+          list.group === undefined
+            ? `manual rule ${entry}`
+            : `${manualRuleName(list)} holds ${entry}`;
         return `${of}: score ${confidence}, set ${dateText(loadedAt)}, ${end}`;
       }
       if (kind === 'allow') return `the allowlist has ${name}, which holds ${entry}`;

@@ -13,13 +13,7 @@
 
 import { dayMs } from '../../core/time.ts';
 import type { IndexView } from '../../index/reader.ts';
-import {
-  ceilingOf,
-  listedByOf,
-  metaOf,
-  seedScoreOf,
-  strengthOf as strengthIn,
-} from '../../index/records.ts';
+import { ceilingOf, listedByOf, listScoreOf, metaOf, strengthOf } from '../../index/records.ts';
 import { type ContributionsHandle, readListsOf } from '../state/contributions.ts';
 
 /** Half-life of community evidence. */
@@ -31,7 +25,7 @@ export const maliciousScore = 75;
 
 /** Returns the number of the list that makes an entry malicious by itself, 0 where reports do. */
 export function maliciousBy({ records }: Pick<IndexView, 'records'>, entry: number): number {
-  const isListed = seedScoreOf(metaOf(records, entry)) >= maliciousScore;
+  const isListed = listScoreOf(metaOf(records, entry)) >= maliciousScore;
   return isListed ? listedByOf(records, entry) : 0;
 }
 
@@ -48,12 +42,12 @@ export function allMaliciousBy(
 ): number[] {
   const meta = metaOf(records, entry);
   const all = new Set<number>();
-  if (seedScoreOf(meta) >= maliciousScore) {
+  if (listScoreOf(meta) >= maliciousScore) {
     all.add(listedByOf(records, entry));
     for (const list of readListsOf(contributions, entry, maliciousScore)) all.add(list);
   }
   all.delete(0);
-  const strength = strengthIn(records, entry);
+  const strength = strengthOf(records, entry);
   if (entryScore(0, ceilingOf(meta), strength, halfLivesAt(nowMs)) >= maliciousScore) all.add(0);
   return [...all];
 }
@@ -72,7 +66,7 @@ export function communityEvidence(strength: number, nowHalfLives: number): numbe
 }
 
 /** Inverse of `communityEvidence`; 0 gives `-Infinity`. */
-export function strengthOf(evidence: number, nowHalfLives: number): number {
+export function strengthOfEvidence(evidence: number, nowHalfLives: number): number {
   return evidence <= 0 ? Number.NEGATIVE_INFINITY : Math.log2(evidence) + nowHalfLives;
 }
 
@@ -90,14 +84,14 @@ export function communityScore(evidence: number, ceiling: number): number {
  * @returns integer 0..100
  */
 export function entryScore(
-  seedScore: number,
+  listScore: number,
   ceiling: number,
   strength: number,
   nowHalfLives: number,
 ): number {
-  if (strength === Number.NEGATIVE_INFINITY) return seedScore;
+  if (strength === Number.NEGATIVE_INFINITY) return listScore;
   const evidence = 2 ** (strength - nowHalfLives);
-  return Math.max(seedScore, Math.round(communityScore(evidence, ceiling)));
+  return Math.max(listScore, Math.round(communityScore(evidence, ceiling)));
 }
 
 /**

@@ -15,10 +15,10 @@ import type { IndexView } from '../../index/reader.ts';
 import {
   ceilingOf,
   flagsOf,
+  listScoreOf,
   metaOf,
   type Records,
   reportsOf,
-  seedScoreOf,
   strengthOf,
 } from '../../index/records.ts';
 import type { WalkPosition } from '../../index/trie/walk.ts';
@@ -73,7 +73,7 @@ export function countBands(
 ): SurveyPosition | undefined {
   const now = halfLivesAt(nowMs);
   const count = (entry: number) => {
-    bands[scoreBand(ownScore(index.records, entry, now))]++;
+    bands[scoreBand(entryScoreNow(index.records, entry, now))]++;
     onEntry(entry);
   };
   let position: SurveyPosition | undefined = from;
@@ -89,12 +89,12 @@ export function countBands(
 }
 
 /** Returns an entry's score by its own evidence, without the networks around it. */
-export function ownScore(records: Records, entry: number, nowHalfLives: number): number {
+export function entryScoreNow(records: Records, entry: number, nowHalfLives: number): number {
   const meta = metaOf(records, entry);
   const flags = flagsOf(meta);
   if ((flags & entryFlags.allowlisted) !== 0) return 0;
-  if ((flags & entryFlags.knownGood) !== 0) return seedScoreOf(meta);
-  return entryScore(seedScoreOf(meta), ceilingOf(meta), strengthOf(records, entry), nowHalfLives);
+  if ((flags & entryFlags.knownGood) !== 0) return listScoreOf(meta);
+  return entryScore(listScoreOf(meta), ceilingOf(meta), strengthOf(records, entry), nowHalfLives);
 }
 
 export function startBandSurvey(options: {

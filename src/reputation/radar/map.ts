@@ -12,10 +12,10 @@ import { bandStarts, scoreBand } from '../../core/score-band.ts';
 import {
   ceilingOf,
   flagsOf,
+  listScoreOf,
   metaOf,
   type Records,
   scan4,
-  seedScoreOf,
   strengthOf,
 } from '../../index/records.ts';
 import { specialUse } from '../../ip/special.ts';
@@ -53,7 +53,7 @@ function levelsAt(records: Records, nowMs: number): (entry: number) => number {
     const meta = metaOf(records, entry);
     const flags = flagsOf(meta);
     if ((flags & entryFlags.allowlisted) !== 0) return 0;
-    const listed = mapLevelOfScore(seedScoreOf(meta));
+    const listed = mapLevelOfScore(listScoreOf(meta));
     if ((flags & entryFlags.knownGood) !== 0) return listed;
     const strength = strengthOf(records, entry);
     const ceiling = ceilingOf(meta);

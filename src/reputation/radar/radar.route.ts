@@ -20,7 +20,7 @@ import type { PageFrame } from '../../web/layout/layout.tsx';
 import { noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
 import { halfLivesAt } from '../check/score.ts';
-import { ownScore } from '../counts/entry-bands.ts';
+import { entryScoreNow } from '../counts/entry-bands.ts';
 import { type CountPeriod, countPeriods } from '../counts/report-counts.ts';
 import type { Sources } from '../lists/sources.ts';
 import { categoriesOf } from '../reports/categories.ts';
@@ -405,7 +405,7 @@ async function knownOfSixteenth(
     seen++;
     const length = index.readPrefix(entry, words);
     const piece = (words[0]! >>> 8) & 255;
-    const level = mapLevelOfScore(ownScore(index.records, entry, now));
+    const level = mapLevelOfScore(entryScoreNow(index.records, entry, now));
     counts[piece]![level]!++;
     const end = piece + (length < 24 ? 1 << (24 - length) : 1);
     for (let at = piece; at < end; at++) shown[at] = Math.max(shown[at]!, 1 + level);

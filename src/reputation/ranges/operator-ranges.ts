@@ -18,7 +18,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { faultOfCountry, groupName, parseNetworkGroup } from '../../geo/network-groups.ts';
 import { parseIp } from '../../ip/address.ts';
 import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
-import { readPrefix } from '../../ip/operator-prefix.ts';
+import { parseOperatorPrefix } from '../../ip/operator-prefix.ts';
 import { contains, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import { isSpecialUse } from '../../ip/special.ts';
 import { typedAddress } from '../../ip/typed-address.ts';
@@ -117,7 +117,7 @@ function readNamed(text: string): Result<NamedRange> {
       'neither an address, a network, a system such as AS64500 nor a country such as FR';
     return fail('invalid_prefix', `'${typed.slice(0, shownMax)}' is ${kinds}`);
   }
-  const read = readPrefix(typed);
+  const read = parseOperatorPrefix(typed);
   return read.ok ? ok({ name: formatPrefix(read.value), prefix: read.value }) : read;
 }
 
@@ -256,7 +256,7 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
 
   /** Returns whether there is a row for exactly this range. */
   async function has(text: string): Promise<boolean> {
-    const read = readPrefix(typedAddress(text));
+    const read = parseOperatorPrefix(typedAddress(text));
     if (!read.ok) return false;
     return (await store.get(keyOf(formatPrefix(embeddedNetwork(read.value))))) !== undefined;
   }

@@ -15,12 +15,12 @@ import {
   flagsOf,
   lastReportedAtOf,
   listedByOf,
+  listScoreOf,
   metaOf,
   packMeta,
   type Records,
   reportersOf,
   reportsOf,
-  seedScoreOf,
   setListedBy,
   setListSource,
   setMeta,
@@ -158,11 +158,11 @@ function setTurnedMeta(
   const halfLives = halfLivesAt(lastReportedAtOf(records, entry) * 1_000);
   const isByReports = (ceiling: number, reported: number) =>
     ceiling >= maliciousScore && entryScore(0, ceiling, reported, halfLives) >= maliciousScore;
-  const isListed = seedScoreOf(meta) >= maliciousScore;
+  const isListed = listScoreOf(meta) >= maliciousScore;
   const isSame =
     (!isListed || listedByOf(records, entry) === listedBy) &&
     ((flagsOf(former) ^ flagsOf(meta)) & entryFlags.listed) === 0 &&
-    seedScoreOf(former) >= maliciousScore === isListed &&
+    listScoreOf(former) >= maliciousScore === isListed &&
     isByReports(ceilingOf(former), strengthOf(records, entry)) ===
       isByReports(ceilingOf(meta), Math.fround(strength));
   setMeta(records, entry, withTurn(meta, turnOf(former) + (isSame ? 0 : 1)));
@@ -255,13 +255,13 @@ export function createEntries(options: {
 
   function publish(entry: number, after?: SettleAfter): void {
     let rising = 0;
-    let seedScore = 0;
+    let listScore = 0;
     let flags = 0;
     let listReports = 0;
     let listSource = 0;
     let listedBy = 0;
-    let ownScore = 0;
-    let ownSecond = 0;
+    let manualScore = 0;
+    let manualSetSecond = 0;
     let reporters = 0;
     let ofPeers = 0;
     let strongest = Number.NEGATIVE_INFINITY;
@@ -271,16 +271,16 @@ export function createEntries(options: {
         case contributionKinds.seed:
           flags |= entryFlags.seeded;
           if ((contributions.listed[node]! & 0xff) >= maliciousScore) flags |= entryFlags.listed;
-          if ((contributions.listed[node]! & 0xff) >= seedScore) listedBy = refOf(tag);
-          seedScore = Math.max(seedScore, contributions.listed[node]! & 0xff);
+          if ((contributions.listed[node]! & 0xff) >= listScore) listedBy = refOf(tag);
+          listScore = Math.max(listScore, contributions.listed[node]! & 0xff);
           listReports += 1 + contributions.detail[node]!;
           listSource = newerList(index, listSource, refOf(tag));
           break;
         case contributionKinds.manual:
           flags |= entryFlags.seeded;
-          ownScore = contributions.listed[node]! & 0xff;
+          manualScore = contributions.listed[node]! & 0xff;
           listReports += 1;
-          ownSecond = contributions.newest[node]!;
+          manualSetSecond = contributions.newest[node]!;
           break;
         case contributionKinds.anon:
           flags |= entryFlags.anonymousExit;
@@ -310,15 +310,16 @@ export function createEntries(options: {
       if (prefix !== undefined) index.remove(prefix);
       return;
     }
-    if (ownSecond !== 0) listSource = newerThan(listSource, ownSecond);
+    if (manualSetSecond !== 0) listSource = newerThan(listSource, manualSetSecond);
     // The operator said it by hand: no list stands for it.
-    if (ownScore >= Math.max(1, Math.min(seedScore, maliciousScore))) listedBy = manualEntriesList;
-    seedScore = Math.max(seedScore, ownScore);
+    if (manualScore >= Math.max(1, Math.min(listScore, maliciousScore)))
+      listedBy = manualEntriesList;
+    listScore = Math.max(listScore, manualScore);
     let strength = reporters < 2 ? strongest : sumOfStrengths(contributions, entry, strongest);
     if (rising !== 0 && reporters > 0) strength += contributions.strength[rising]!;
     if (ofPeers > 0) strength = sumOfTwo(strength, peers.evidenceOf(entry));
     const hasReporters = reporters > 0 || ofPeers > 0;
-    let ceiling = hasReporters ? ceilingOfEntry(entry, seedScore, strength, after) : 0;
+    let ceiling = hasReporters ? ceilingOfEntry(entry, listScore, strength, after) : 0;
     if (!hasReporters) held[entry] = 0;
     // A group that votes is one more that names the address, as a list is: the ceiling has just counted them.
     if (ofPeers > 0) listReports += count.count.groups;
@@ -327,7 +328,7 @@ export function createEntries(options: {
       strength = contributions.strength[rising]!;
       ceiling = ceilings.some;
     }
-    const meta = packMeta(seedScore, flags, ceiling, listReports);
+    const meta = packMeta(listScore, flags, ceiling, listReports);
     setTurnedMeta(records, entry, meta, strength, listedBy);
     setListSource(records, entry, listSource);
     setListedBy(records, entry, listedBy);
@@ -355,16 +356,15 @@ export function createEntries(options: {
    */
   function ceilingOfEntry(
     entry: number,
-    seedScore: number,
+    listScore: number,
     strength: number,
     after: SettleAfter | undefined,
   ): number {
-    const { ceiling } = ceilingFor(voteCountOf(entry), seedScore, policy());
+    const { ceiling } = ceilingFor(voteCountOf(entry), listScore, policy());
     if (after?.kind === 'report') {
       hold(entry, heldAfterReport(records, entry, { ceiling, strength, ...after }));
     } else if (after?.kind === 'taking_back' && held[entry] !== 0) {
-      const count = bestCount(contributions, entry, peers);
-      const best = ceilingFor(count, seedScore, policy());
+      const best = ceilingFor(bestCount(contributions, entry, peers), listScore, policy());
       hold(entry, best.ceiling > ceiling ? Math.min(held[entry]!, best.ceiling) : 0);
     }
     return Math.max(ceiling, held[entry]!);
@@ -463,7 +463,7 @@ export function createEntries(options: {
     settle: rise.settle,
     /** Takes back what a network has risen to, once the policy says that none does. */
     sink: rise.sink,
-    noteOwnTime: updateManualTime,
+    updateManualTime,
     voteCountOf,
     /** Returns the ceiling that the entry keeps though its quorum has lapsed, 0 for none. */
     heldCeiling: (entry: number) => held[entry]!,

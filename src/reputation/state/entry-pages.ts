@@ -24,7 +24,8 @@
  * nothing worse.
  */
 
-import { bitsOf, type IndexPrefix } from '../../index/prefix.ts';
+import type { IndexPrefix } from '../../index/prefix.ts';
+import { widthOf } from '../../ip/prefix.ts';
 import { type ArrayImage, bytesOf, restoreArray } from '../../storage/journal/projection.ts';
 import { contributionKinds, kindOf, reserved } from './contributions.ts';
 
@@ -190,7 +191,7 @@ export function readEntryRow(bytes: Uint8Array, at: number, row: EntryRow): numb
   const family = first < 64 ? 4 : 6;
   row.family = family;
   row.length = family === 4 ? first : first - 64;
-  if (row.length > bitsOf(family)) return -1;
+  if (row.length > widthOf(family)) return -1;
   at++;
   row.words[0] = u32At(bytes, at);
   at += 4;

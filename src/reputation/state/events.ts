@@ -4,8 +4,8 @@
  */
 
 import { lastHour32 } from '../../core/time.ts';
-import { bitsOf, hostMask, type IndexPrefix } from '../../index/prefix.ts';
-import { formatPrefix } from '../../ip/prefix.ts';
+import { hostMask, type IndexPrefix } from '../../index/prefix.ts';
+import { formatPrefix, widthOf } from '../../ip/prefix.ts';
 import type { Reader, Writer } from '../../storage/codec.ts';
 import { defineEvent, type RewoundRows } from '../../storage/journal/define-event.ts';
 import {
@@ -189,7 +189,7 @@ const prefix: Field<IndexPrefix> = {
   write: (out, { family, words, length }) => writePrefix(out, family, words, 0, length),
   read(input) {
     const words = new Uint32Array(4);
-    const { family, length } = readPrefix(input, words, 0);
+    const { family, length } = decodePrefix(input, words, 0);
     return { family, words, length };
   },
 };
@@ -197,13 +197,13 @@ const prefix: Field<IndexPrefix> = {
 const reported: Field<ReportOrigin> = {
   write(out, { account, family, words }) {
     out.text(account);
-    writePrefix(out, family, words, 0, bitsOf(family));
+    writePrefix(out, family, words, 0, widthOf(family));
   },
   read(input) {
     const account = input.text();
     const words = new Uint32Array(4);
-    const { family, length } = readPrefix(input, words, 0);
-    if (length !== bitsOf(family)) input.reject();
+    const { family, length } = decodePrefix(input, words, 0);
+    if (length !== widthOf(family)) input.reject();
     return { account, family, words };
   },
 };
@@ -518,7 +518,7 @@ function readPeerRows(input: Reader): PeerRows {
   const words = new Uint32Array(7 * count);
   const lengths = new Uint8Array(count);
   for (let i = 0; i < count; i++) {
-    const { family, length } = readPrefix(input, words, 7 * i);
+    const { family, length } = decodePrefix(input, words, 7 * i);
     if (!isPeerPrefix(family, length)) input.reject();
     const lastHour = input.varint();
     const firstHour = lastHour - input.varint();
@@ -532,7 +532,7 @@ function readPeerRows(input: Reader): PeerRows {
   }
   const removed = Array.from({ length: countOfRows(input) }, () => {
     const address = new Uint32Array(4);
-    return { ...readPrefix(input, address, 0), words: address };
+    return { ...decodePrefix(input, address, 0), words: address };
   });
   return { peer, seq, added: packedRows(words, lengths), removed };
 }
@@ -558,7 +558,7 @@ function packedRows(words: Uint32Array, lengths: Uint8Array): RowSequence<PeerRo
 
 /** Returns true for a host and for an IPv6 /64, which are all that a peer may name. */
 function isPeerPrefix(family: 4 | 6, length: number): boolean {
-  return length === bitsOf(family) || (family === 6 && length === 64);
+  return length === widthOf(family) || (family === 6 && length === 64);
 }
 
 function countOfRows(input: Reader): number {
@@ -585,7 +585,7 @@ function writePrefix(
  * Reads what `writePrefix` wrote into `words` from `at`. The input fails for a length that does
  * not exist and for bits beyond the length: the index refuses such a prefix, and must never meet it.
  */
-export function readPrefix(
+export function decodePrefix(
   input: Reader,
   words: Uint32Array,
   at: number,
@@ -600,7 +600,7 @@ export function readPrefix(
     words[at + i] = word;
     stray |= word & hostMask(length - 32 * i);
   }
-  if (stray !== 0 || length > bitsOf(family)) input.reject();
+  if (stray !== 0 || length > widthOf(family)) input.reject();
   return { family, length };
 }
 
@@ -621,7 +621,7 @@ function readRows(input: Reader, hasReports: boolean): RowBatch {
   const count = input.failed() ? 0 : announced;
   const rows = emptyRows(count, hasReports);
   for (let i = 0; i < count; i++) {
-    const { family, length } = readPrefix(input, rows.words, 4 * i);
+    const { family, length } = decodePrefix(input, rows.words, 4 * i);
     rows.families[i] = family;
     rows.lengths[i] = length;
     const score = input.u8();

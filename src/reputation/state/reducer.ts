@@ -49,7 +49,7 @@ const nodesPerSlice = 256;
 const removalsPerSlice = 16;
 
 const allowTag = tagOf(contributionKinds.allow, 0);
-const ownTag = tagOf(contributionKinds.manual, 0);
+const manualTag = tagOf(contributionKinds.manual, 0);
 
 export function createReducer(options: {
   entries: Entries;
@@ -235,8 +235,8 @@ export function createReducer(options: {
     },
     setEntry({ family, words, length, score, category, setSecond, endSecond }, at) {
       const entry = entries.claim(family, words, length);
-      const before = entry === 0 ? 0 : contributions.find(entry, ownTag);
-      const node = entry === 0 ? 0 : before || contributions.add(entry, ownTag);
+      const before = entry === 0 ? 0 : contributions.find(entry, manualTag);
+      const node = entry === 0 ? 0 : before || contributions.add(entry, manualTag);
       if (node === 0) refusals.count('rules');
       else {
         contributions.listed[node] = (category << 8) | score;
@@ -249,8 +249,8 @@ export function createReducer(options: {
       if (entry !== 0) entries.settle(entry);
     },
     removeEntry(prefix) {
-      forget(prefix, ownTag);
-      entries.noteOwnTime();
+      forget(prefix, manualTag);
+      entries.updateManualTime();
     },
     addReport(report, at) {
       if (reports.add(report, at)) onReport?.(report, at);

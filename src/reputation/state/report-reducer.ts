@@ -21,15 +21,15 @@ import {
   firstReportedAtOf,
   flagsOf,
   lastReportedAtOf,
+  listScoreOf,
   metaOf,
   reportsOf,
-  seedScoreOf,
   setReportedAt,
   setReports,
 } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { nat64Address } from '../../ip/special.ts';
-import { communityEvidence, halfLivesAt, strengthOf } from '../check/score.ts';
+import { communityEvidence, halfLivesAt, strengthOfEvidence } from '../check/score.ts';
 import type { Refusals } from '../reports/refusals.ts';
 import { addressBytes } from '../reports/store/report-rows.ts';
 import { type Policy, unitsOf, voteNetworkOf } from '../votes/quorum.ts';
@@ -107,7 +107,7 @@ export function createReportReducer(options: {
     for (let i = 0; i < count; i++) {
       const meta = metaOf(records, covering[i]!);
       flags |= flagsOf(meta);
-      listScore = Math.max(listScore, seedScoreOf(meta));
+      listScore = Math.max(listScore, listScoreOf(meta));
     }
     const isImmune = (flags & (entryFlags.allowlisted | entryFlags.knownGood)) !== 0;
     const stoodFor = nat64Address(family, words);
@@ -138,7 +138,7 @@ export function createReportReducer(options: {
     const share = fillShare * 2 ** -(now - halfLivesAt(happenedAt));
     const added = Math.max(0, capPerWeight * weight - held) * share;
     // Left alone when nothing is added: another rounding must not lower it.
-    if (isFirst || added > 0) c.strength[node] = strengthOf(held + added, now);
+    if (isFirst || added > 0) c.strength[node] = strengthOfEvidence(held + added, now);
     c.newest[node] = Math.max(c.newest[node]!, second);
     if (countIn(c.detail[node]!) < reportsMax) c.detail[node]! += reportDetail.report;
     if (vote !== undefined) putVote(node, vote);

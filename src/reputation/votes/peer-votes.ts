@@ -229,12 +229,12 @@ export function createPeerVotes(options: {
    */
   function review(entry: number, lastReportedAt: number, at: number): void {
     if (peers.size === 0 || isLone(c, entry, of)) return;
-    let seedScore = 0;
+    let listScore = 0;
     let votes = 0;
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
       const kind = kindOf(c.tag[node]!);
       if (kind === contributionKinds.seed || kind === contributionKinds.manual) {
-        seedScore = Math.max(seedScore, c.listed[node]! & 0xff);
+        listScore = Math.max(listScore, c.listed[node]! & 0xff);
       } else if (kind === contributionKinds.peer && c.vote[node] !== 0) {
         voting[votes++] = node;
       }
@@ -246,7 +246,7 @@ export function createPeerVotes(options: {
       for (let i = 0; i < votes; i++) refund(voting[i]!, at);
       return;
     }
-    let { ceiling } = ceilingFor(scratch.count, seedScore, policy());
+    let { ceiling } = ceilingFor(scratch.count, listScore, policy());
     if (ceiling === ceilings.none) return;
     for (let i = 0; i < votes; i++) {
       const node = voting[i]!;
@@ -256,7 +256,7 @@ export function createPeerVotes(options: {
       const today = dayOf(at / 1_000);
       if (isCharged && chargeDayOf(c.vote[node]!) >= voteDayOf(c.vote[node]!)) continue;
       count(scratch, entry, day, node);
-      const without = ceilingFor(scratch.count, seedScore, policy()).ceiling;
+      const without = ceilingFor(scratch.count, listScore, policy()).ceiling;
       if (without >= ceiling) continue;
       const cost = isCharged ? 1 - chargedLeft(c.vote[node]!, at) : 1;
       touch(peer.terms.peer);

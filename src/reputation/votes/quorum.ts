@@ -78,9 +78,9 @@ export const ceilings = {
 const listAnchorScore = 38;
 const listFullScore = 75;
 
-/** @param seedScore 0..100 */
-function listUnits(seedScore: number): number {
-  return Math.min(quorumFull, Math.floor((quorumFull * seedScore) / listFullScore));
+/** @param listScore 0..100 */
+function listUnits(listScore: number): number {
+  return Math.min(quorumFull, Math.floor((quorumFull * listScore) / listFullScore));
 }
 
 /** Votes of an entry, added up. */
@@ -109,14 +109,14 @@ function peerUnits(
 /** Returns the units of reports and list, and the ceiling that they give. */
 export function ceilingFor(
   { anchors, networks, groups, quarters }: VoteCount,
-  seedScore: number,
+  listScore: number,
   policy: Policy,
 ): { quorum: number; ceiling: number } {
   const { isPrivate, isAnchored } = policy;
   const all = isPrivate ? 0 : unitsOf.earned * networks;
   const earned = isAnchored ? Math.min(all, anchoredEarnedMax) : all;
-  const ours = anchors + earned + listUnits(seedScore);
-  const isBacked = anchors > 0 || seedScore >= listAnchorScore;
+  const ours = anchors + earned + listUnits(listScore);
+  const isBacked = anchors > 0 || listScore >= listAnchorScore;
   let peers = groups === 0 ? 0 : peerUnits({ groups, quarters }, ours, policy);
   if (isAnchored && !isBacked) peers = Math.min(peers, almostFull - earned);
   const quorum = ours + peers;

@@ -160,7 +160,7 @@ export function createAccountChanges(options: {
       const person = await people.byId(session.accountId);
       if (!person || !isActive(person)) return fail('forbidden');
       const next = await step(person);
-      if (next === 'lost' || !next.ok) return next;
+      if (next === 'conflict' || !next.ok) return next;
       const { value, check = [], set = [], del = [], proof } = next.value;
       const { epoch } = person.credentials;
       const alone = endsOthers ? withBrowserAlone(person, visitor.browser, random) : undefined;
@@ -186,7 +186,7 @@ export function createAccountChanges(options: {
         set: [...own, ...kept.set, ...logged.set, ...set],
         del: [...del, ...logged.del],
       });
-      if (done === 'lost' || !done.ok) return done;
+      if (done === 'conflict' || !done.ok) return done;
       notice.send();
       return ok({ value, token: kept.token, browser: alone?.browser });
     });

@@ -116,7 +116,7 @@ export function createDeletion(options: {
               ]
             : [],
       });
-      if (begun !== 'lost' && begun.ok) await erased?.add(id, at);
+      if (begun !== 'conflict' && begun.ok) await erased?.add(id, at);
       return begun;
     });
   }
@@ -210,7 +210,7 @@ export function createDeletion(options: {
         ...(own ? [nameRow] : []),
       ],
     });
-    if (done === 'lost') return fail('store_unavailable');
+    if (done === 'conflict') return fail('store_unavailable');
     if (done.ok && isNoticeDue && !sendsNotice) onNoticeDropped?.();
     return done;
   }
@@ -226,7 +226,7 @@ export function createDeletion(options: {
     if (tombstone.state === 'notice_due' && deletionNotice !== undefined) {
       const own = noticeStore === undefined ? ok(undefined) : await commitOnce(store, { check });
       // Another process has sent the mail.
-      if (own === 'lost') return ok(undefined);
+      if (own === 'conflict') return ok(undefined);
       if (!own.ok) return own;
       const how = await deletionNotice(tombstone.email, tombstone.language);
       if (how === 'not_now') return fail('store_unavailable', 'the mail waits');
@@ -236,7 +236,7 @@ export function createDeletion(options: {
     const over = tombstoneRow(id, { state: 'over' }, clock);
     const done = await commitOnce(noticeStore ?? store, { check, set: [over] });
     // Another process has sent the mail.
-    return done === 'lost' ? ok(undefined) : done;
+    return done === 'conflict' ? ok(undefined) : done;
   }
 
   return {

@@ -75,7 +75,7 @@ export function createEmailChange(options: {
     const taken = owner !== undefined && !isEvictable(owner);
     const set = [link.row, ...logged.set];
     const done = await commitOnce(store, { check: logged.check, set, del: logged.del });
-    if (done === 'lost') return fail('forbidden');
+    if (done === 'conflict') return fail('forbidden');
     if (!done.ok) return done;
     const { language } = credentials;
     if (taken) mailer.post(email, language, 'alreadyRegistered', { link: pages.recover }, id);

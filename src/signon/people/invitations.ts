@@ -97,7 +97,7 @@ export function createInvitations(options: {
         set: [...pendingRows(id, account, credentials), link.row, ...logged.set],
         del: logged.del,
       });
-      if (done === 'lost' || !done.ok) return done;
+      if (done === 'conflict' || !done.ok) return done;
       options.pendingAccounts?.prolonged(email, until);
       const values = { link: pages.verify(link.token), host: pages.host };
       const isSent = mailer.post(email, language, 'invite', values, id);
@@ -143,7 +143,7 @@ export async function withdrawInvitation(
     const { check, del } = await evictionOf(store, person);
     const key = accountByEmailKey(person.account.email);
     const done = await commitOnce(store, { check, set: [], del: [...del, key] });
-    if (done === 'lost' || !done.ok) return done;
+    if (done === 'conflict' || !done.ok) return done;
     return ok({ email: person.account.email });
   });
 }

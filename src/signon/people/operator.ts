@@ -120,7 +120,7 @@ export function createOperator(options: {
           ],
           del: [key, ...logged.del],
         });
-        if (done === 'lost' || !done.ok) return done;
+        if (done === 'conflict' || !done.ok) return done;
         if (notice) notice.send();
         return ok({ email: person.account.email });
       });

@@ -103,7 +103,7 @@ export function createRecovery(options: {
       const found = await open(given.token);
       if (found === undefined) return fail('invalid_link');
       const done = await setPassword(found, phc.value, given.visitor);
-      if (done === 'lost' || !done.ok) return done;
+      if (done === 'conflict' || !done.ok) return done;
       trust(found.person, given.visitor);
       return ok({ onward: onwardFor(found.link, given.visitor) });
     });
@@ -161,7 +161,7 @@ export function createRecovery(options: {
       ],
       del: [link.key, ...logged.del],
     });
-    if (done === 'lost' || !done.ok) return done;
+    if (done === 'conflict' || !done.ok) return done;
     changes.forgive(id);
     notice.send();
     return done;
@@ -215,7 +215,7 @@ export function createResetLinks(options: {
     const set = [link.row, ...known.set];
     const done = await commitOnce(store, { check: known.check, set, del: known.del });
     // An account that is deleted at this very moment is answered like one that never was.
-    if (done === 'lost') return ok(false);
+    if (done === 'conflict') return ok(false);
     if (!done.ok) return done;
     if (person === undefined || link.isFull) return ok(false);
     const { language } = person.credentials;

@@ -303,7 +303,7 @@ export function createRegistration(options: RegistrationOptions) {
       check: [{ key: accountByEmailKey(email), version: null }],
       set: [...pendingRows(id, account, credentials), link.row, ...logged.set],
     });
-    if (done !== 'lost' && done.ok)
+    if (done !== 'conflict' && done.ok)
       mailLink(link, asked, { id, email, language: visitor.language });
     return done;
   }
@@ -322,7 +322,7 @@ export function createRegistration(options: RegistrationOptions) {
       check: versionChecks(person),
       set: [...pendingRows(id, account, credentials), link.row],
     });
-    if (done === 'lost' || !done.ok) return done;
+    if (done === 'conflict' || !done.ok) return done;
     const { email, pendingUntil } = account;
     pendingAccounts.prolonged(email, pendingUntil);
     mailLink(link, asked, { id, email, language: visitor.language });
@@ -340,7 +340,7 @@ export function createRegistration(options: RegistrationOptions) {
     const set = [decoy.row, ...logged.set];
     const done = await commitOnce(store, { check: logged.check, set, del: logged.del });
     // An account that is being deleted has no log any more; the answer does not show it.
-    if (done === 'lost') return ok(undefined);
+    if (done === 'conflict') return ok(undefined);
     if (done.ok && !person.account.disabled) {
       const { language } = person.credentials;
       mailer.post(
@@ -369,7 +369,7 @@ export function createRegistration(options: RegistrationOptions) {
     const data = newLinkData(person.id, visitor, asked);
     const link = links.make('verify', { account: person.id, data, epoch });
     const done = await commitOnce(store, { check: [erasureCheck(person.id)], set: [link.row] });
-    if (done === 'lost') return fail('forbidden');
+    if (done === 'conflict') return fail('forbidden');
     if (!done.ok) return done;
     mailLink(link, asked, { id: person.id, email: person.account.email, language });
     return ok(terms);
@@ -480,7 +480,7 @@ function createVerification(options: RegistrationOptions) {
       if (data.tries >= verifyTriesMax) return fail('invalid_link');
       const row = links.changed('verify', link, linkText({ ...data, tries: data.tries + 1 }));
       const done = await commitOnce(store, { check: [unused(link)], set: [row] });
-      return done === 'lost' || !done.ok ? done : ok(data);
+      return done === 'conflict' || !done.ok ? done : ok(data);
     });
   }
 
@@ -728,7 +728,7 @@ function createVerification(options: RegistrationOptions) {
           }),
         ],
       });
-      if (done === 'lost' || !done.ok) return done;
+      if (done === 'conflict' || !done.ok) return done;
       options.pendingAccounts.ended(account.email);
       const onward = onwardFor(link, visitor);
       return ok({

@@ -219,7 +219,7 @@ export function createPasskeyCeremonies(options: {
     const key = passkeyChallengeKey(id);
     const used = { key, value: new Uint8Array(), expiresAt: Math.ceil(endsAt) };
     const done = await commitOnce(store, { check: [{ key, version: null }], set: [used] });
-    return done !== 'lost' && done.ok;
+    return done !== 'conflict' && done.ok;
   }
 
   /** Returns the options for `navigator.credentials.create`. @param userName shown by the authenticator */

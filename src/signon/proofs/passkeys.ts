@@ -122,7 +122,7 @@ export function createPasskeys(options: {
       check: [{ key: passkeyKey(id), version }],
       set: [{ key: passkeyKey(id), value: encodePasskey(used) }],
     });
-    if (done === 'lost' || !done.ok) return undefined;
+    if (done === 'conflict' || !done.ok) return undefined;
     return { account: record.account, began: proof.ceremony.account };
   }
 

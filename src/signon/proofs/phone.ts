@@ -163,7 +163,7 @@ export function createPhoneCodes(options: {
     };
     const set = [rowOf(accountId, open)];
     const done = await commitOnce(store, { check: [erasureCheck(accountId)], set });
-    if (done === 'lost') return fail('forbidden');
+    if (done === 'conflict') return fail('forbidden');
     if (!done.ok) return done;
     const sent = await sender.send(accountId, number, texts[visitor.language](code, service));
     if (sent.ok) return ok({ number });
@@ -200,7 +200,7 @@ export function createPhoneCodes(options: {
         const del = [phoneCodeKey(accountId), ...logged.del];
         const checks = [...check, ...logged.check];
         const done = await commitOnce(store, { check: checks, set: logged.set, del });
-        return done === 'lost' || !done.ok ? done : ok({ number: open.number });
+        return done === 'conflict' || !done.ok ? done : ok({ number: open.number });
       }
       const triesLeft = open.triesLeft - 1;
       const done = await commitOnce(
@@ -209,7 +209,7 @@ export function createPhoneCodes(options: {
           ? { check, del: [phoneCodeKey(accountId)] }
           : { check, set: [rowOf(accountId, { ...open, triesLeft })] },
       );
-      return done === 'lost' || !done.ok ? done : fail('invalid_code', undefined, 'code');
+      return done === 'conflict' || !done.ok ? done : fail('invalid_code', undefined, 'code');
     });
   }
 

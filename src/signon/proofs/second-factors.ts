@@ -135,7 +135,7 @@ export function createSecondFactors(options: {
         check: [{ key, version }, erasureCheck(session.accountId)],
         set: [{ key, value: encodeFactor(begun) }],
       });
-      if (done === 'lost' || !done.ok) return done;
+      if (done === 'conflict' || !done.ok) return done;
       return ok({ secret, uri: totpOf(secret, session.email).toString() });
     });
   }
@@ -204,7 +204,7 @@ export function createSecondFactors(options: {
         check: [{ key, version }],
         set: [{ key, value: encodeFactor(after.used) }],
       });
-      return done === 'lost' || !done.ok ? done : ok(after.kind);
+      return done === 'conflict' || !done.ok ? done : ok(after.kind);
     });
   }
 

@@ -249,7 +249,7 @@ export function createSessions(options: {
     return found.slice(0, ids.length - max + 1).flatMap(({ id }) => sessionKeysOf(accountId, id));
   }
 
-  /** `lost`: the person was changed meanwhile, or a check of `also` failed. */
+  /** `conflict`: the person was changed meanwhile, or a check of `also` failed. */
   async function open(request: OpenRequest): Promise<Change<{ id: string; token: string }>> {
     const { person, credentials, method, visitor, also } = request;
     const now = clock.now();
@@ -289,7 +289,7 @@ export function createSessions(options: {
       ],
       del: [...del],
     });
-    return done === 'lost' || !done.ok ? done : ok({ id, token: `${id}.${secret}` });
+    return done === 'conflict' || !done.ok ? done : ok({ id, token: `${id}.${secret}` });
   }
 
   /** Returns the session of a cookie; undefined if it has ended, is unknown or malformed. */
@@ -364,7 +364,7 @@ export function createSessions(options: {
         check: [{ key: found.key, version: found.version }],
         set: [rowOf(session.id, record)],
       });
-      return done === 'lost' || !done.ok ? done : ok({ token: `${session.id}.${secret}` });
+      return done === 'conflict' || !done.ok ? done : ok({ token: `${session.id}.${secret}` });
     });
   }
 
@@ -460,7 +460,7 @@ export function createSessions(options: {
         ],
         del: await keysOfOthers(person.id, session.id),
       });
-      return done === 'lost' || !done.ok ? done : ok({ token: kept.token, browser });
+      return done === 'conflict' || !done.ok ? done : ok({ token: kept.token, browser });
     });
   }
 

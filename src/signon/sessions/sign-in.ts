@@ -199,7 +199,7 @@ export function createSignIn(options: SignInOptions) {
     const ticket = links.make('secondFactor', { account: person.id, data: by, epoch });
     const check = [erasureCheck(person.id), ...(also?.check ?? [])];
     const done = await commitOnce(store, { check, set: [ticket.row], del: also?.del ?? [] });
-    if (done === 'lost') return fail(also === undefined ? 'sign_in_refused' : 'invalid_link');
+    if (done === 'conflict') return fail(also === undefined ? 'sign_in_refused' : 'invalid_link');
     return done.ok ? ok({ kind: 'second_factor' as const, ticket: ticket.token }) : done;
   }
 
@@ -278,7 +278,8 @@ export function createSignIn(options: SignInOptions) {
               },
             }),
       });
-      if (opened === 'lost') return also && (await isSpent(also)) ? fail('invalid_link') : 'lost';
+      if (opened === 'conflict')
+        return also && (await isSpent(also)) ? fail('invalid_link') : 'conflict';
       if (!opened.ok) return opened;
       attempts.forgive(person.account.email);
       note(person, 'signed_in', visitor);
@@ -512,7 +513,7 @@ function createSignInLinks(options: {
     const set = [link.row, ...logged.set];
     const done = await commitOnce(store, { check, set, del: logged.del });
     // An account that is deleted at this very moment is answered like one that never was.
-    if (done === 'lost') return ok(asked);
+    if (done === 'conflict') return ok(asked);
     if (!done.ok) return done;
     if (owner && !link.isFull) {
       const { email } = owner.account;

@@ -603,7 +603,7 @@ function createTransactions(options: {
       set: [rowOf(key, id, row), ...more.set],
       del: more.del,
     });
-    return done === 'lost' || !done.ok ? done : ok(id);
+    return done === 'conflict' || !done.ok ? done : ok(id);
   }
 
   /**
@@ -653,7 +653,7 @@ function createTransactions(options: {
       if (found === undefined) return fail('unknown_transaction');
       const { check, del } = found.consume;
       const done = await take(found, sessionId, { check: [check], set: [], del: [del] });
-      if (done !== 'lost' && done.ok) waiting.ended(nameOf(browserId));
+      if (done !== 'conflict' && done.ok) waiting.ended(nameOf(browserId));
       return done;
     });
   }
@@ -664,7 +664,7 @@ function createTransactions(options: {
     if (found === undefined) return fail('unknown_transaction');
     const { check, del } = found.consume;
     const done = await commitOnce(store, { check: [check], del: [del] });
-    if (done === 'lost') return fail('unknown_transaction');
+    if (done === 'conflict') return fail('unknown_transaction');
     return done.ok ? ok({ query: found.query, askedAt: found.askedAt }) : done;
   }
 

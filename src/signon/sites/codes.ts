@@ -183,7 +183,7 @@ export function createCodes(options: {
     };
     if (flaw !== undefined || consent === undefined) {
       const burned = await commitOnce(store, { check: [check], set: [burnt()] });
-      if (burned === 'lost' || !burned.ok) return burned;
+      if (burned === 'conflict' || !burned.ok) return burned;
       log.warn({ client: clientId, flaw, ...redemption.logFields }, 'exchange: a code was burned');
       return fail('invalid_grant');
     }

@@ -116,7 +116,7 @@ export function createSiteAccess(
           ? { set: [], del: [key] }
           : { set: [{ key, value: rules.encode({ groups: names }) }] }),
       });
-      return done === 'lost' || !done.ok ? done : ok({ domain, groups: names });
+      return done === 'conflict' || !done.ok ? done : ok({ domain, groups: names });
     });
   }
 
@@ -185,7 +185,7 @@ async function changeGroups(
       set: isEmpty ? [] : [{ key, value: memberships.encode({ groups: groups.value }) }],
       del: isEmpty ? [key] : [],
     });
-    return done === 'lost' || !done.ok ? done : groups;
+    return done === 'conflict' || !done.ok ? done : groups;
   });
 }
 

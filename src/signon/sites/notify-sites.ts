@@ -23,7 +23,7 @@ import { hourMs } from '../../core/time.ts';
 import { createTotals } from '../../core/totals.ts';
 import { type Key, siteNewsPrefix, siteNoticeEnd, siteNoticePrefix } from '../../storage/keys.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
-import type { Entry, SetRow } from '../../storage/store.ts';
+import type { SetRow, StoredRow } from '../../storage/store.ts';
 import { profileFields } from '../people/profile/profile.ts';
 import { type ConnectedSite, type Consents, storedFieldsOf } from './consents.ts';
 import type { BlockedSites } from './site-list.ts';
@@ -227,7 +227,7 @@ export function createSiteNotifier(options: {
 
   /** @param set what is written with it */
   async function drop(
-    entries: readonly Entry[],
+    entries: readonly StoredRow[],
     outcome: Outcome,
     set: readonly SetRow[] = [],
   ): Promise<void> {
@@ -238,7 +238,7 @@ export function createSiteNotifier(options: {
   }
 
   /** @returns false when the site is to be left alone for now */
-  async function deliver(entry: Entry, notice: SiteNotice, to: URL): Promise<boolean> {
+  async function deliver(entry: StoredRow, notice: SiteNotice, to: URL): Promise<boolean> {
     const body = signer.sign(notice, clock.now());
     const headers = { 'content-type': 'application/secevent+jwt', accept: 'application/json' };
     const asked = { method: 'POST', headers, body, waitMsMax: requestMsMax, signal } as const;
@@ -298,7 +298,7 @@ export function createSiteNotifier(options: {
   }
 
   /** Makes notices of an account's news, one for each site that it is about. */
-  async function createNotices(entry: Entry): Promise<void> {
+  async function createNotices(entry: StoredRow): Promise<void> {
     const news = readNews(entry);
     const subject = news && (await subjectOf(store, news.accountId));
     if (news !== undefined && subject !== undefined) {

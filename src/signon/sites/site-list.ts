@@ -19,7 +19,7 @@ import {
   readTexts,
 } from '../../storage/keys.ts';
 import { bareRecord, time } from '../../storage/record.ts';
-import { type Entry, pagesUnder, type RowCheck, type Store } from '../../storage/store.ts';
+import { pagesUnder, type RowCheck, type Store, type StoredRow } from '../../storage/store.ts';
 import { type ClientRules, parseClientId } from './client-id.ts';
 import { readConsentUse } from './consents.ts';
 import { listRules, type RuledSite } from './groups.ts';
@@ -188,7 +188,7 @@ export function createSiteList(options: {
   async function each(
     prefix: Key,
     scheduler: Scheduler,
-    visit: (entry: Entry) => void,
+    visit: (entry: StoredRow) => void,
   ): Promise<void> {
     for await (const page of pagesUnder(store, prefix)) {
       for (const entry of page) {

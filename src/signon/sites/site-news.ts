@@ -20,7 +20,7 @@ import {
   siteNoticePrefix,
 } from '../../storage/keys.ts';
 import { type Decoded, oneOf, record, text, time, u16 } from '../../storage/record.ts';
-import { type Entry, pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
+import { pagesUnder, type SetRow, type Store, type StoredRow } from '../../storage/store.ts';
 import { changedFields, decodeProfile, type Profile } from '../people/profile/profile.ts';
 import { registrableDomain } from './client-id.ts';
 
@@ -71,7 +71,7 @@ export const siteNewsKeysOf = (accountId: string) =>
   noticeKinds.map((kind) => siteNewsKey(accountId, kindNumber(kind)));
 
 /** Returns undefined for a damaged row. */
-export function readNews({ key, value }: Entry) {
+export function readNews({ key, value }: StoredRow) {
   const kind = noticeKinds[key.at(-1)!];
   const found = news.decode(value);
   return kind && found && { ...found, kind, accountId: readSiteNewsKey(key) };

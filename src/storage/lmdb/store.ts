@@ -33,9 +33,9 @@ import {
   assertKey,
   assertLimit,
   type CommitResult,
-  type Entry,
   JournalPrunedError,
   type Store,
+  type StoredRow,
   type StoreEvent,
   StoreUnavailableError,
   storeLimits,
@@ -256,7 +256,7 @@ function scanPage(
   limit: number,
   nowMs: number,
   onDamage: (error: DamagedRowError) => void,
-): { entries: Entry[]; last: Key | undefined } {
+): { entries: StoredRow[]; last: Key | undefined } {
   const end = prefixEnd(prefix);
   const range = table.getRange({
     start: after ?? prefix,
@@ -264,7 +264,7 @@ function scanPage(
     limit,
     ...(end === undefined ? {} : { end }),
   });
-  const entries: Entry[] = [];
+  const entries: StoredRow[] = [];
   let last: Key | undefined;
   let bytes = 0;
   for (const { key, value } of range) {

@@ -10,9 +10,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { journalRowKey, metaRowKey, storedKey } from '../keys.ts';
 import { DamagedRowError, decodeEvent, isExpired, missingEvent, readEntry } from '../rows.ts';
 import {
-  type Entry,
   JournalPrunedError,
   type Store,
+  type StoredRow,
   type StoreEvent,
   storeLimits,
 } from '../store.ts';
@@ -106,7 +106,7 @@ export function viewStore(
   const { lastSeq, prunedThrough } = view.counters;
 
   /** Undefined: expired, hidden or damaged. The rows are looked at elsewhere. */
-  function live(key: Uint8Array, row: Buffer): Entry | undefined {
+  function live(key: Uint8Array, row: Buffer): StoredRow | undefined {
     if (hides(key)) return undefined;
     try {
       const { version, value, ...header } = readEntry(key, row);
@@ -127,7 +127,7 @@ export function viewStore(
       return row === undefined ? undefined : live(key, row);
     },
     async scan(prefix, { after, limit }) {
-      const found: Entry[] = [];
+      const found: StoredRow[] = [];
       let from: Uint8Array = after ?? prefix;
       let isExclusive = after !== undefined;
       for (;;) {

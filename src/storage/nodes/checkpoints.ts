@@ -21,10 +21,10 @@ import { nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
 import {
   type Commit,
-  type Entry,
   pagesUnder,
   type RowCheck,
   type Store,
+  type StoredRow,
   storeLimits,
 } from '../store.ts';
 
@@ -130,7 +130,7 @@ async function save(
   if (record === undefined) return;
   const id = randomUUID();
   let [rows, bytes] = [0, 0];
-  async function add(entries: readonly Pick<Entry, 'key' | 'value'>[]): Promise<void> {
+  async function add(entries: readonly Pick<StoredRow, 'key' | 'value'>[]): Promise<void> {
     if (signal.aborted) throw new LeaseLostError('this node stops');
     await fenced(
       session,

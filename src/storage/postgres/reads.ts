@@ -5,8 +5,8 @@ import { type EventRow, isOtherJournal, rowOfEvent } from '../journal/watermark.
 import { journalRowKey, type Key, prefixEnd, storedKey } from '../keys.ts';
 import { DamagedRowError, missingEvent, readEvent } from '../rows.ts';
 import {
-  type Entry,
   JournalPrunedError,
+  type StoredRow,
   type StoreEvent,
   StoreUnavailableError,
   storeLimits,
@@ -310,7 +310,7 @@ export function createReads(connection: Connection, clock: Clock) {
       });
     },
 
-    async scan(prefix: Key, after: Key | undefined, limit: number): Promise<Entry[]> {
+    async scan(prefix: Key, after: Key | undefined, limit: number): Promise<StoredRow[]> {
       const rows = await ask((session) =>
         session.query<Row>({
           name: after === undefined ? 'scan' : 'scan on',

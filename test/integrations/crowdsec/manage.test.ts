@@ -36,7 +36,7 @@ function openManager() {
         return ok(undefined);
       },
       manualEntries: async () => [...table.values()],
-      ownGroups: async () => [],
+      manualGroups: async () => [],
       allowRules: async () => [],
     },
   });

@@ -116,7 +116,7 @@ it('a look-up tells every word on an address and the networks around it that its
         maliciousBy: wordsOf,
         captchaFrom: 0,
         isExempt: () => false,
-        isSpent: () => false,
+        takeQuestion: () => false,
         bans: { endOf: () => 0, lengthBelow: () => -1 },
         recordRefusal: () => {},
         count: () => {},

@@ -48,8 +48,8 @@ function strictDoor() {
     quotaGuard: { authenticate: () => 0 },
     check: { judge: () => verdict },
     clock: manualClock(1_800_000_000_000),
-    isSpent: () => false,
-    shares: { isBeyond: () => false },
+    takeQuestion: () => false,
+    shares: { take: () => false },
     count() {},
   };
   const integration = createPolicyIntegration(options as unknown as PolicyIntegrationOptions);

@@ -25,7 +25,7 @@ function openDoor(budget: number) {
     quotaGuard: { authenticate: () => 0 },
     check: { judge: () => verdict },
     clock,
-    isSpent(name: string) {
+    takeQuestion(name: string) {
       asked.set(name, (asked.get(name) ?? 0) + 1);
       return asked.get(name)! > budget;
     },

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { partsOf } from '../../../src/reputation/address/evidence.ts';
-import { halfLivesAt, strengthOf } from '../../../src/reputation/check/score.ts';
+import { halfLivesAt, strengthOfEvidence } from '../../../src/reputation/check/score.ts';
 import {
   contributionKinds,
   createContributions,
@@ -27,7 +27,7 @@ function worldOf(reporters: readonly Said[]) {
   contributions.add(1, tagOf(contributionKinds.seed, 3));
   for (const [slot, { units, ageDays, evidence }] of reporters.entries()) {
     const node = contributions.add(1, tagOf(contributionKinds.reports, slot));
-    contributions.strength[node] = strengthOf(evidence, now.halfLives);
+    contributions.strength[node] = strengthOfEvidence(evidence, now.halfLives);
     contributions.newest[node] = nowMs / 1_000 - ageDays * day;
     contributions.detail[node] = (units << reportDetail.unitsShift) | reportDetail.report;
   }

@@ -7,7 +7,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ListEvidence, ReportEvidence } from '../../../src/reputation/address/evidence.ts';
 import { scoreCurve } from '../../../src/reputation/address/score-curve.ts';
-import { communityScore, halfLivesAt, strengthOf } from '../../../src/reputation/check/score.ts';
+import {
+  communityScore,
+  halfLivesAt,
+  strengthOfEvidence,
+} from '../../../src/reputation/check/score.ts';
 
 const dayMs = 86_400_000;
 const nowMs = Date.UTC(2026, 5, 30, 12);
@@ -21,7 +25,7 @@ const said = (evidence: number, ceiling = 100): ReportEvidence => ({
   reports: 1,
   reporters: 1,
   parts: [],
-  strength: strengthOf(evidence, halfLivesAt(nowMs)),
+  strength: strengthOfEvidence(evidence, halfLivesAt(nowMs)),
   firstReportedAt: ago(60),
   lastReportedAt: ago(1),
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import type { IpIndex } from '../../../src/index/ip-index.ts';
-import { ceilingOf, flagsOf, metaOf, seedScoreOf, strengthOf } from '../../../src/index/records.ts';
+import { ceilingOf, flagsOf, listScoreOf, metaOf, strengthOf } from '../../../src/index/records.ts';
 import {
   countBands,
   createBusyAddresses,
@@ -29,7 +29,7 @@ function modelled(index: IpIndex, nowMs: number) {
       const isAllowed = (flagsOf(meta) & 4) !== 0;
       const reported =
         ceiling === 0 ? 0 : Math.round(ceiling * (1 - Math.exp((-40 * evidence) / ceiling)));
-      const score = isAllowed ? 0 : Math.max(seedScoreOf(meta), reported);
+      const score = isAllowed ? 0 : Math.max(listScoreOf(meta), reported);
       if (score >= 75) bands.malicious++;
       else if (score >= 50) bands.suspect++;
       else if (score >= 10) bands.low++;

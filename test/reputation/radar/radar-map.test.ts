@@ -8,8 +8,8 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createIpIndex } from '../../../src/index/ip-index.ts';
 import { packMeta, setMeta, setStrength } from '../../../src/index/records.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
-import { halfLivesAt, strengthOf } from '../../../src/reputation/check/score.ts';
-import { ownScore } from '../../../src/reputation/counts/entry-bands.ts';
+import { halfLivesAt, strengthOfEvidence } from '../../../src/reputation/check/score.ts';
+import { entryScoreNow } from '../../../src/reputation/counts/entry-bands.ts';
 import {
   cellCount,
   countMap,
@@ -127,7 +127,7 @@ describe('the map of an index', () => {
         const flags = below(3) === 0 ? below(16) : 0;
         const ceiling = ceilings[below(ceilings.length)]!;
         setMeta(records, entry, packMeta(below(2) * below(101), flags, ceiling, 0));
-        if (i % 3 > 0) setStrength(records, entry, strengthOf(4 * next(), now));
+        if (i % 3 > 0) setStrength(records, entry, strengthOfEvidence(4 * next(), now));
       });
     }
     for (let i = 0; i < prefixes.length; i += 7) index.remove(prefixes[i]!);
@@ -139,7 +139,7 @@ describe('the map of an index', () => {
     index.walk({ family: 4, words: new Uint32Array(4), length: 0 }, (entry) => {
       const { words, length } = index.prefixOf(entry)!;
       const cell = words[0]! >>> 16;
-      const level = mapLevelOfScore(ownScore(records, entry, now));
+      const level = mapLevelOfScore(entryScoreNow(records, entry, now));
       entries[level * cellCount + cell]!++;
       total++;
       const end = length > 16 ? cell : cell + (1 << (16 - length));

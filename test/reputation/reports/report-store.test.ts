@@ -19,7 +19,7 @@ import {
 } from '../../../src/reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
-import type { Entry, Store } from '../../../src/storage/store.ts';
+import type { Store, StoredRow } from '../../../src/storage/store.ts';
 import { applyEvent, decodeEvent } from '../../support/reputation/events.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { openFold } from '../state/fixture.ts';
@@ -72,7 +72,7 @@ test('the newest reports are the newest ones, also behind a burst of thousands',
   const now = Date.UTC(2027, 0, 1);
   const address = addressBytes(4, at(0x01000003));
   const account = 'a1';
-  const kept = new Map<string, Entry>();
+  const kept = new Map<string, StoredRow>();
   const keyOf = (key: Uint8Array) => Buffer.from(key).toString('hex');
   function add(reportedAt: number): void {
     const id = systemRandom().bytes(16);

@@ -31,7 +31,7 @@ import {
   halfLivesAt,
   maliciousBy,
   maliciousScore,
-  strengthOf as strengthOfEvidence,
+  strengthOfEvidence,
 } from '../../../src/reputation/check/score.ts';
 import { contributionKinds, kindOf, tagOf } from '../../../src/reputation/state/contributions.ts';
 import type { Entries } from '../../../src/reputation/state/entries.ts';

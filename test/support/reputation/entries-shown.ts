@@ -1,7 +1,7 @@
 /** What an index holds and what a model says it must hold, as comparable texts. */
 
 import type { IpIndex } from '../../../src/index/ip-index.ts';
-import { flagsOf, metaOf, reportsOf, seedScoreOf, strengthOf } from '../../../src/index/records.ts';
+import { flagsOf, listScoreOf, metaOf, reportsOf, strengthOf } from '../../../src/index/records.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
 import type { ListModel } from './list-model.ts';
 
@@ -18,7 +18,7 @@ export function indexShown(index: IpIndex): string[] {
         reportsOf(records, entry) === 0 && strengthOf(records, entry) === Number.NEGATIVE_INFINITY
           ? ''
           : ' reported';
-      lines.push(`${formatPrefix(prefix)} ${seedScoreOf(meta)} ${flagsOf(meta)}${extra}`);
+      lines.push(`${formatPrefix(prefix)} ${listScoreOf(meta)} ${flagsOf(meta)}${extra}`);
     });
   }
   return lines.sort();

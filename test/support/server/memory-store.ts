@@ -4,7 +4,7 @@
  */
 
 import type { Key } from '../../../src/storage/keys.ts';
-import type { Commit, Entry, Store } from '../../../src/storage/store.ts';
+import type { Commit, Store, StoredRow } from '../../../src/storage/store.ts';
 
 type Behaviour = 'works' | 'unavailable';
 
@@ -60,7 +60,7 @@ export function createMemoryStore(from?: ReadonlyMap<string, Uint8Array>): Memor
         .filter((key) => key.startsWith(start) && key > behind)
         .sort()
         .slice(0, Math.min(limit, 7))
-        .map((key): Entry => {
+        .map((key): StoredRow => {
           return {
             key: Buffer.from(key, 'hex') as unknown as Key,
             value: entries.get(key)!,

@@ -14,9 +14,9 @@ import {
   ceilingOf,
   flagsOf as entryFlagsOf,
   lastReportedAtOf,
+  listScoreOf,
   metaOf,
   reportsOf,
-  seedScoreOf,
   strengthOf,
   turnOf as turnOfEntry,
 } from '../../../index/records.ts';
@@ -170,7 +170,7 @@ interface CollectOptions {
   /** Between reads, so that the thread receives messages. */
   readonly pause: () => Promise<void>;
   /** 0..100, from an entry's own evidence at the time of the build. */
-  readonly score: (seedScore: number, ceiling: number, strength: number) => number;
+  readonly score: (listScore: number, ceiling: number, strength: number) => number;
   readonly flags: {
     readonly anonymousExit: number;
     readonly allowlisted: number;
@@ -283,7 +283,7 @@ function createVisitor(
   }
 
   return (entry, meta) => {
-    const seed = seedScoreOf(meta);
+    const seed = listScoreOf(meta);
     const own = score(seed, ceilingOf(meta), strengthOf(records, entry));
     const ownFlags = entryFlagsOf(meta) & (bits.anonymousExit | bits.allowlisted | bits.knownGood);
     // Most entries of a large table end here.

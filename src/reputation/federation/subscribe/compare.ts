@@ -11,9 +11,9 @@ import {
   ceilingOf,
   flagsOf,
   lastReportedAtOf,
+  listScoreOf,
   metaOf,
   reportsOf,
-  seedScoreOf,
   strengthOf,
 } from '../../../index/records.ts';
 import { COVERING_MAX } from '../../../index/trie/layout.ts';
@@ -25,7 +25,7 @@ import {
   entryScore,
   halfLivesAt,
   maliciousScore,
-  strengthOf as strengthOfEvidence,
+  strengthOfEvidence,
 } from '../../check/score.ts';
 import { serviceNames, serviceNumber } from '../../lists/import/rows.ts';
 import { contributionKinds, kindOf, peerDetail, refOf, tagOf } from '../../state/contributions.ts';
@@ -225,15 +225,15 @@ async function walk(
 
   function scoreWithout(entry: number, node: number): number {
     const meta = metaOf(records, entry);
-    const seedScore = seedScoreOf(meta);
+    const listScore = listScoreOf(meta);
     const lastReportedAt = lastReportedAtOf(records, entry);
     peers.count(scratch, entry, dayOf(peers.newestOn(entry, lastReportedAt, node)), node);
-    let { ceiling } = ceilingFor(scratch.count, seedScore, policy());
+    let { ceiling } = ceilingFor(scratch.count, listScore, policy());
     const held = entries.heldCeiling(entry);
     if (held !== 0) {
       const best = ceilingFor(
         bestCount(contributions, entry, peers, node),
-        seedScore,
+        listScore,
         policy(),
       ).ceiling;
       if (best > ceiling) ceiling = Math.max(ceiling, Math.min(held, best));
@@ -242,7 +242,7 @@ async function walk(
     const ofPeers = communityEvidence(peers.evidenceOf(entry), nowHalfLives);
     const ofOthers = communityEvidence(peers.evidenceOf(entry, node), nowHalfLives);
     const strength = strengthOfEvidence(whole - ofPeers + ofOthers, nowHalfLives);
-    return entryScore(seedScore, ceiling, strength, nowHalfLives);
+    return entryScore(listScore, ceiling, strength, nowHalfLives);
   }
 
   function note(node: number): void {
@@ -267,7 +267,7 @@ async function walk(
     const meta = metaOf(records, entry);
     if ((flagsOf(meta) & immune) !== 0) return;
     const strength = strengthOf(records, entry);
-    const score = entryScore(seedScoreOf(meta), ceilingOf(meta), strength, nowHalfLives);
+    const score = entryScore(listScoreOf(meta), ceilingOf(meta), strength, nowHalfLives);
     if (score < bandStarts.suspect) return;
     const without = scoreWithout(entry, node);
     found.suspect++;

@@ -397,7 +397,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
       if (found === undefined || !isSamePeer(found.peer, peer)) throw new PeerChangedError();
       const written = await store.commit({ check: [found.check], set, events: [...events] });
       if (written.ok) return ok(written.seq);
-      return written.error === 'check_failed' ? 'lost' : fail('store_unavailable');
+      return written.error === 'check_failed' ? 'conflict' : fail('store_unavailable');
     });
     if (!done.ok) throw new Error(`a peer's rows were not written: ${done.error}`);
     await options.catchUpTo(done.value);

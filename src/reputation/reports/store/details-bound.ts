@@ -22,11 +22,11 @@ import {
 import { asMaintenance, type Maintenance } from '../../../storage/maintenance.ts';
 import {
   type CommitResult,
-  type Entry,
   pagesUnder,
   type RowCheck,
   type SetRow,
   type Store,
+  type StoredRow,
 } from '../../../storage/store.ts';
 import { reportsExpired } from '../../state/events.ts';
 import {
@@ -249,7 +249,12 @@ async function rowsWith(store: Store, address: Uint8Array, day: number): Promise
 
 function expireRows(
   store: Store,
-  day: { readonly due: Entry; readonly day: number; readonly address: Uint8Array; rows: TailRow[] },
+  day: {
+    readonly due: StoredRow;
+    readonly day: number;
+    readonly address: Uint8Array;
+    rows: TailRow[];
+  },
   eventId: () => string,
 ): Promise<CommitResult> {
   const { due, rows } = day;

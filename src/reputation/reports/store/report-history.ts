@@ -5,7 +5,7 @@
  */
 
 import { reportByAddressKey, reportByIdKey, reportByIdPrefix } from '../../../storage/keys.ts';
-import type { Entry, Store } from '../../../storage/store.ts';
+import type { Store, StoredRow } from '../../../storage/store.ts';
 import { reportAgeMaxMs } from '../report.ts';
 import { addressOf, decodeIdRow, decodeRow, type StoredReport } from './report-rows.ts';
 import type { ReportStore } from './report-store.ts';
@@ -119,8 +119,8 @@ async function newestRows(
   store: Pick<Store, 'scan'>,
   now: number,
   limit: number,
-): Promise<readonly Entry[]> {
-  let rows: readonly Entry[] = [];
+): Promise<readonly StoredRow[]> {
+  let rows: readonly StoredRow[] = [];
   let [since, until] = [now, now];
   for (const spanMs of spansMs) {
     since = Math.max(0, now - spanMs);
@@ -138,7 +138,7 @@ async function newestRows(
   return rows;
 }
 
-function pageSince(store: Pick<Store, 'scan'>, since: number): Promise<readonly Entry[]> {
+function pageSince(store: Pick<Store, 'scan'>, since: number): Promise<readonly StoredRow[]> {
   const first = Buffer.alloc(16);
   first.writeUIntBE(since, 0, 6);
   return store.scan(reportByIdPrefix(), { after: reportByIdKey(first), limit: scanPage });

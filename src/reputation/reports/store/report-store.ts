@@ -23,10 +23,10 @@ import {
 import {
   type Commit,
   type CommitResult,
-  type Entry,
   pagesUnder,
   type RowCheck,
   type Store,
+  type StoredRow,
 } from '../../../storage/store.ts';
 import { reportAdded, reportsExpired, reportsWithdrawn } from '../../state/events.ts';
 import { type Report, reportAgeMaxMs } from '../report.ts';
@@ -348,7 +348,7 @@ export function createReportStore(options: {
   }
 
   /** Checks each row as it was read: one that went meanwhile has had its event, and needs no second. */
-  function expireRows(due: readonly Entry[]): Promise<CommitResult> {
+  function expireRows(due: readonly StoredRow[]): Promise<CommitResult> {
     const del: Key[] = [];
     const events = [];
     for (const { key, value } of due) {
@@ -538,7 +538,7 @@ async function withdrawReports(
           }),
         ],
       });
-      if (!done.ok) return done.error === 'check_failed' ? 'lost' : fail('store_unavailable');
+      if (!done.ok) return done.error === 'check_failed' ? 'conflict' : fail('store_unavailable');
       removed += count;
       penalty = false;
       ({ seq } = done);

@@ -17,7 +17,7 @@ import {
   scoreOf,
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
 import { openCheck } from '../../../../src/reputation/check/check.ts';
-import { halfLivesAt, strengthOf } from '../../../../src/reputation/check/score.ts';
+import { halfLivesAt, strengthOfEvidence } from '../../../../src/reputation/check/score.ts';
 import { nowhere } from '../../../support/reputation/geo.ts';
 import { createWorld, startMs, type World } from './world.ts';
 
@@ -103,7 +103,11 @@ for (const family of [4, 6] as const) {
           const parsed = parsePrefix(prefix);
           assert.ok(parsed.ok);
           const evidence = reports === 0 ? 0 : 8 * next();
-          setStrength(index.records, index.get(parsed.value), strengthOf(evidence, hourHalfLives));
+          setStrength(
+            index.records,
+            index.get(parsed.value),
+            strengthOfEvidence(evidence, hourHalfLives),
+          );
         }
         const check = openCheck({ index, geo: nowhere });
         const { rows } = await world.rows();
@@ -165,7 +169,7 @@ describe('the list', () => {
     const world = createWorld();
     world.say('10.0.0.9', { reports: 3 });
     const entry = world.index.find4(0x0a00_0009);
-    setStrength(world.index.records, entry, strengthOf(3.6, halfLivesAt(startMs)));
+    setStrength(world.index.records, entry, strengthOfEvidence(3.6, halfLivesAt(startMs)));
     const { rows } = await world.rows();
     assert.deepEqual(textsOf(rows), ['10.0.0.9/32 76']);
   });
