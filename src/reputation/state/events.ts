@@ -585,7 +585,7 @@ function writePrefix(
  * Reads what `writePrefix` wrote into `words` from `at`. The input fails for a length that does
  * not exist and for bits beyond the length: the index refuses such a prefix, and must never meet it.
  */
-export function decodePrefix(
+function decodePrefix(
   input: Reader,
   words: Uint32Array,
   at: number,
