@@ -551,9 +551,9 @@ const fr: typeof en = {
     evidence: {
       title: (score) => `Pourquoi ${score}`,
       kinds: {
-        bad: 'liste',
-        anon: 'liste de sorties anonymes',
-        good: 'liste d’adresses réputées sûres',
+        bad: '· liste',
+        anon: '· liste de sorties anonymes',
+        good: '· liste d’adresses réputées sûres',
         allow: 'sur la liste blanche',
       },
       list: (since, loaded) => `Listée depuis le ${since} · chargée ${loaded}`,

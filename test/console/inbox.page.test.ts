@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { endpoints } from '../../src/app/modules.ts';
 import { type InboxView, inboxPage } from '../../src/console/inbox/inbox.page.tsx';
+import { listsPage } from '../../src/console/reputation/lists.page.tsx';
 import type { ShownPeer } from '../../src/console/reputation/peers.page.tsx';
 import { checklistPage } from '../../src/console/service/checklist.page.tsx';
 import { formFieldsOf } from '../../src/contracts/operation.ts';
@@ -270,4 +271,37 @@ it('recent changes are told in words, and a command without words as it is', () 
   const recentEmails = new Map([['aaaabbbbccccdddd', 'ada@mail.example']]);
   const named = inboxPage(testFrame('en'), { ...view, recent: [invited], recentEmails });
   assert.match(named.replace(/<[^>]*>/g, ''), /Invitation sent ada@mail\.example/);
+});
+
+it('a list loaded once says so in the catalogue, which counts those that are fetched and that fail', () => {
+  const offer = { title: 'IPsum', terms: 'https://lists.example/', falsePositives: 'few' } as const;
+  const once = { kind: 'seed', complete: true, loadedAt: 1, endsAt: 2, blocking: 5 } as const;
+  const shown = (lists: InboxView['lists']) =>
+    listsPage(testFrame('en'), {
+      ...view,
+      lists,
+      offers: [
+        { ...offer, name: 'ipsum' },
+        { ...offer, name: 'dshield' },
+      ],
+      loaded: [{ ...once, name: 'ipsum', rows: 120_430 }],
+      blocking: new Map(),
+    }).replace(/<[^>]*>/g, ' ');
+  assert.match(shown([]), /IPsum\s.*?120,430 rows, loaded once/s);
+  assert.doesNotMatch(shown([]), /fetched/);
+  const others = [list, { ...list, name: 'other', state: 'active' as const, failures: 0 }];
+  assert.match(shown(others), /2 fetched\s+1 failing/);
+  assert.doesNotMatch(shown(others.slice(1)), /failing\s/);
+});
+
+it('a mail address that the log leaves out is called so, before what else was asked', () => {
+  const command = 'account create (mail address) standing=newcomer';
+  const entry = { at: 1, user: 'root (0)', before: '', after: '', address: '', command };
+  const told = (language: 'en' | 'fr') =>
+    inboxPage(testFrame(language), { ...view, recent: [{ ...entry, result: 'failed' }] }).replace(
+      /<[^>]*>/g,
+      '',
+    );
+  assert.match(told('en'), /Not done: account created {2}\(email not logged\)/);
+  assert.match(told('fr'), /compte créé {2}\(e-mail non consigné\)/);
 });

@@ -106,10 +106,12 @@ function rangeLink(frame: PageFrame, { prefix, networks }: ShownRange): Html {
 function nameOf(prefix: string): Html {
   if (/^[A-Z]{2}$/.test(prefix)) return <span class="mono whole">{prefix}</span>;
   const isSystem = /^AS\d/.test(prefix);
-  const page = isSystem ? `/as/${prefix.slice(2)}` : `/ip/${prefix.replace(/\/(32|128)$/, '')}`;
+  // One address needs no length.
+  const address = prefix.replace(/\/(32|128)$/, '');
+  const page = isSystem ? `/as/${prefix.slice(2)}` : `/ip/${address}`;
   return (
     <Link class="mono whole" href={page}>
-      {prefix}
+      {address}
     </Link>
   );
 }

@@ -321,14 +321,44 @@ const falsePositiveTones = {
   many: 'suspect',
 } as const satisfies Record<OfferedListFacts['falsePositives'], BadgeTone>;
 
+/** Letters in place of a mark, which may be a trademark. */
+const offerLetters: Readonly<Record<string, string>> = {
+  'spamhaus-drop': 'DR',
+  'spamhaus-dropv6': 'D6',
+  'spamhaus-asndrop': 'AS',
+  ipsum: 'IP',
+  'firehol-level1': 'F1',
+  'firehol-level2': 'F2',
+  'firehol-level3': 'F3',
+  'cins-army': 'CI',
+  'blocklist-de': 'BL',
+  'emerging-threats': 'ET',
+  dshield: 'DS',
+  'tor-exits': 'To',
+};
+
 function catalogue(frame: PageFrame, view: ListsView): Html {
   const text = frameText(frame).console.lists;
   const format = formatFor(frame.language);
   const byName = new Map(view.lists.map((one) => [one.name, one]));
   const about: Readonly<Record<string, string | undefined>> = text.about;
+  const licences: Readonly<Record<string, string | undefined>> = text.licences;
+  const rowsOnce = new Map(view.loaded.map(({ name, rows }) => [name, rows]));
+  const isFailing = ({ state }: FetchedList) => state === 'failing' || state === 'held';
+  const failing = view.lists.filter(isFailing).length;
   return (
     <section class="inbox-needs" aria-labelledby="catalogue">
-      <h2 id="catalogue">{text.catalogue}</h2>
+      <div class="inbox-bar">
+        <h2 id="catalogue">{text.catalogue}</h2>
+        {view.lists.length > 0 && (
+          <p class="badges">
+            <Badge label={text.loadedCount(format.number(view.lists.length))} tone="clean" />
+            {failing > 0 && (
+              <Badge label={text.failingCount(format.number(failing))} tone="suspect" />
+            )}
+          </p>
+        )}
+      </div>
       <p class="source-note">{text.catalogueLede}</p>
       <div class="offers-frame">
         <p class="offers-head" aria-hidden="true">
@@ -343,8 +373,12 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
             const list = byName.get(name);
             const isOn = list !== undefined;
             const blocking = view.blocking.get(name);
+            const once = rowsOnce.get(name);
             return (
               <li>
+                <span class="arch" aria-hidden="true">
+                  {offerLetters[name]}
+                </span>
                 <span class="offer-name">
                   <strong>{title}</strong>
                   <span class="source-note">{about[name]}</span>
@@ -356,7 +390,7 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
                 </span>
                 <span>
                   <Link href={terms} rel="noreferrer">
-                    {text.terms}
+                    {licences[name] ?? text.terms}
                   </Link>
                 </span>
                 <Badge
@@ -364,13 +398,15 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
                   tone={falsePositiveTones[falsePositives]}
                 />
                 <span class="offer-rows">
-                  {list === undefined
-                    ? rowsAbout === undefined
-                      ? text.sizeUnknown
-                      : text.sizeAbout(format.number(rowsAbout))
-                    : list.rows > 0
-                      ? text.rowCount(format.number(list.rows))
-                      : text.states[list.state]}
+                  {list === undefined && once !== undefined
+                    ? text.loadedOnce(format.number(once))
+                    : list === undefined
+                      ? rowsAbout === undefined
+                        ? text.sizeUnknown
+                        : text.sizeAbout(format.number(rowsAbout))
+                      : list.rows > 0
+                        ? text.rowCount(format.number(list.rows))
+                        : text.states[list.state]}
                   {list !== undefined && list.freshAt > 0 && (
                     <small>
                       {blocking !== undefined && <>{text.blockingOf(format.number(blocking))} · </>}

@@ -46,7 +46,7 @@ function key(cells: readonly AddressCell[], text: Translations): Html {
       {[...marks, ...bands].map(({ className, word }) => (
         <li class={className}>
           <span class="grid-cell" />
-          {word}
+          {word[0]!.toUpperCase() + word.slice(1)}
         </li>
       ))}
     </ul>
