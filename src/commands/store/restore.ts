@@ -64,6 +64,7 @@ import {
   type Key,
   namespaces,
   restoredKey,
+  signonLinkPrefix,
 } from '../../storage/keys.ts';
 import { type LedgerTable, readLedger } from '../../storage/ledger.ts';
 import { claimDataDir, claimFile } from '../../storage/lmdb/claim.ts';
@@ -461,12 +462,14 @@ async function advanceFederationSeq(store: Store): Promise<void> {
 }
 
 /**
- * Ends authorization codes, and the receipts and work of a CAPTCHA that were signed before: the backup does not know
- * which of them were used since.
+ * Ends authorization codes, mailed links, and the receipts and work of a CAPTCHA that were signed before: the backup
+ * does not know which of them were used since.
  */
 async function endOneUses(store: Store, random: Random): Promise<void> {
-  for await (const page of pagesUnder(store, authorizationCodePrefix())) {
-    await write(store, { del: page.map(({ key }) => key) });
+  for (const prefix of [authorizationCodePrefix(), signonLinkPrefix()]) {
+    for await (const page of pagesUnder(store, prefix)) {
+      await write(store, { del: page.map(({ key }) => key) });
+    }
   }
   await write(store, { set: [{ key: restoredKey(), value: random.bytes(16) }] });
 }

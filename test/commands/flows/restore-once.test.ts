@@ -16,7 +16,7 @@ import { consentFormIn } from '../../support/signon/visitor.ts';
 
 const settings = { threads: 1, env: { TRUSTED_PROXIES: '127.0.0.1' } };
 
-it('a receipt and a code that were used after the backup are not good once more', async () => {
+it('a receipt, a code and mailed links that were used after the backup are not good once more', async () => {
   const directory = makeTempDir('restore-once');
   await using server = await startTestServer(settings);
   const { id: sitekey } = await server.cliJson('sitekey', 'create', demoEmail, '--pass-clean');
@@ -49,11 +49,22 @@ it('a receipt and a code that were used after the backup are not good once more'
     const allowed = await own.post('/authorize.php/consent', form);
     code = new URL(allowed.headers.location!).searchParams.get('code')!;
   }
+  await server.cliJson('account', 'send-reset', 'owner@example.org');
+  await server.cliJson('account', 'invite', 'guest@example.org');
+  const linkTo = async (path: string) => {
+    const line = await server.child.line((text) => text.includes(`${path}?token=`));
+    return line.slice(line.indexOf(path));
+  };
+  const links = [await linkTo('/reset'), await linkTo('/verify')];
+  /** Asked for in the address, they show where to choose a password. */
+  const areOpen = (at: TestServer) =>
+    Promise.all(links.map(async (path) => /name="password"/.test((await at.fetch(path)).body)));
   const statusOf = async (at: TestServer) => (await at.fetch(`/api.php?code=${code}`)).status;
 
   const file = `${directory.path}/plain.backup`;
   await server.cliJson('backup', file);
   assert.deepEqual([await isGood(server, receipt), await statusOf(server)], [true, 200]);
+  assert.deepEqual(await areOpen(server), [true, true]);
   const { dataDir } = server;
   await server.stop();
 
@@ -64,6 +75,7 @@ it('a receipt and a code that were used after the backup are not good once more'
   assert.equal(restored.code, 0, restored.stderr);
   await using again = await startTestServer({ ...settings, dataDir: target });
   assert.deepEqual([await isGood(again, receipt), await statusOf(again)], [false, 400]);
+  assert.deepEqual(await areOpen(again), [false, false]);
   assert.ok(await isGood(again, await freshReceipt(again)), 'a new one is');
   const verified = await again.cli('verify');
   assert.equal(verified.code, 0, verified.stdout + verified.stderr);
