@@ -1,7 +1,9 @@
 /** The tables of acts from which the console's forms and their handlers derive, against the operations. */
 
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { inboxActs } from '../../src/console/inbox/inbox.page.tsx';
 import { anonymousReportActs, removalActs } from '../../src/console/inbox/inbox-cards.page.tsx';
 import { type ActRow, type SectionActs, typedFields } from '../../src/console/parts.page.tsx';
@@ -9,6 +11,7 @@ import { personActs } from '../../src/console/people/people.page.tsx';
 import { siteActs } from '../../src/console/people/sites.page.tsx';
 import { addressActs } from '../../src/console/reputation/address-bar.page.tsx';
 import { allowActs, entriesPage, entryActs } from '../../src/console/reputation/entries.page.tsx';
+import { feedActs } from '../../src/console/reputation/feeds.page.tsx';
 import { listActs } from '../../src/console/reputation/lists.page.tsx';
 import { peerActs, peersPage, type ShownPeer } from '../../src/console/reputation/peers.page.tsx';
 import { reportActs } from '../../src/console/reputation/reports.page.tsx';
@@ -16,10 +19,13 @@ import { checklistActs } from '../../src/console/service/checklist.page.tsx';
 import { frameText } from '../../src/console/words.ts';
 import { formFieldsOf } from '../../src/contracts/operation.ts';
 import { parseQuery } from '../../src/http/request/query.ts';
-import { operations } from '../../src/operations/catalog.ts';
+import { type OperationName, operations } from '../../src/operations/catalog.ts';
 import { testFrame } from '../web/page-fixtures.ts';
 
-const tables: readonly SectionActs[] = [
+/** A row that names no operation does not compile. */
+type NamedActs = SectionActs<Readonly<Record<string, ActRow & { readonly act: OperationName }>>>;
+
+const tables: readonly NamedActs[] = [
   inboxActs,
   checklistActs,
   personActs,
@@ -28,6 +34,7 @@ const tables: readonly SectionActs[] = [
   allowActs,
   anonymousReportActs,
   entryActs,
+  feedActs,
   listActs,
   peerActs,
   siteActs,
@@ -46,6 +53,14 @@ const added: Readonly<Record<string, readonly string[]>> = { people: ['email'], 
 
 /** The parameters that a row of a table hands on. */
 const handedOn = (row: ActRow) => Object.keys(typedFields(row, paramsOf('')));
+
+it('each table of acts in the console is looked at here', () => {
+  const folder = fileURLToPath(new URL('../../../src/console', import.meta.url));
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const pages = files.filter((name) => name.endsWith('.page.tsx'));
+  const texts = pages.map((name) => readFileSync(`${folder}/${name}`, 'utf8')).join('');
+  assert.equal(texts.match(/= sectionActs\(/g)?.length, tables.length);
+});
 
 it('each row of a table names an act, parameters of it, and all that it can not do without', () => {
   for (const { section, acts } of tables) {

@@ -34,7 +34,7 @@ import { type Answer, type Guard, type KeyedCall, watchCaller } from '../../web/
 import { dataAnswer } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { type BlockCheck, blockBounds, type ReportedHost } from './block-check.ts';
-import { daysWithoutLists } from './check.route.ts';
+import { daysWithoutLists } from './check-schema.ts';
 
 const maxAgeDaysDefault = 30;
 /** Rows of an answer that are written between two reads of the clock. */

@@ -27,9 +27,9 @@ import { endpoint } from '../../web/guard/endpoint.ts';
 import { type Guard, watchCaller } from '../../web/guard/guard.ts';
 import { answer, jsonMedia, media } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
-import { checkSummary } from './check.route.ts';
 import type { Check } from './check.ts';
 import { checkBytesMax } from './check-body.ts';
+import { checkSummary } from './check-schema.ts';
 
 /** Addresses in one request. */
 export const bulkAddressesMax = 10_000;

@@ -17,8 +17,9 @@ import type { Hostnames } from '../hostnames.ts';
 import { countryNameOf, isoDate, reportJson } from '../reports/reports.route.ts';
 import { type ReportHistory, readHistory } from '../reports/store/report-history.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
-import { type Address, checkEndpoint, sinceOf, verboseReportsMax } from './check.route.ts';
+import { checkEndpoint, verboseReportsMax } from './check.route.ts';
 import type { Check } from './check.ts';
+import { type Address, sinceOf } from './check-schema.ts';
 
 interface CheckDetailsOptions {
   readonly guard: Guard;

@@ -11,25 +11,12 @@ import type { RecordRefusal } from '../../access/keys/refused-keys.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { Clock } from '../../core/clock.ts';
 import { unauthenticatedDetail, wrongScopeDetail } from '../../core/errors.ts';
-import { fail, ok, type Result } from '../../core/result.ts';
-import {
-  about,
-  between,
-  count,
-  country,
-  dateTime,
-  flag,
-  readBy,
-  score,
-} from '../../core/schema.ts';
-import { dayMs } from '../../core/time.ts';
+import { count, dateTime, flag } from '../../core/schema.ts';
 import { usageTypes } from '../../geo/usage.ts';
 import { type Head, renderHead } from '../../http/answer/head.ts';
 import type { Header } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';
-import { formatIp, type IpFamily, ipTextLengthMax, parseIp } from '../../ip/address.ts';
-import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import { endpoint, parametersOf, routeFacts } from '../../web/guard/endpoint.ts';
 import { ignoredParameters } from '../../web/guard/intake/form.ts';
 import {
@@ -43,6 +30,13 @@ import { apiErrorBody, jsonType, noStore } from '../../web/shape.ts';
 import { shownEvidence } from '../address/evidence.ts';
 import { shownReport } from '../reports/report.ts';
 import type { Check } from './check.ts';
+import {
+  addressRequiredDetail,
+  checkedAddress,
+  checkSummary,
+  daysWithoutLists,
+  invalidAddressDetail,
+} from './check-schema.ts';
 
 const okHead = renderHead(200, [jsonType, noStore]);
 const unauthenticatedHead = renderHead(401, [jsonType, noStore]);
@@ -68,27 +62,6 @@ const addressFirst = 'ipAddress=';
 /** Matches the query that nearly every client sends: one parameter, nothing encoded. */
 const plainAddress = /^ipAddress=[0-9A-Fa-f:.]{1,45}$/;
 
-const invalidAddressDetail = `The ip address must be a valid IPv4 or IPv6 address of at most ${ipTextLengthMax} characters.`;
-const addressRequiredDetail = 'The ip address field is required.';
-
-/** Parameters that several checks have. */
-export const checkedAddress = about(readBy(readAddress, addressRequiredDetail), 'IPv4 or IPv6.');
-export const days = between('max age in days', 1, 365, /^\d{1,3}$/);
-export const daysWithoutLists = about(
-  days,
-  'Count the reports of so many days, without what lists add.',
-);
-
-/** The first members of each check. */
-export const checkSummary = {
-  ipAddress: v.string(),
-  abuseConfidenceScore: score,
-  countryCode: country,
-  isp: v.string(),
-  isAnon: v.boolean(),
-  totalReports: count,
-  malicious: v.boolean(),
-};
 const checkMembers = {
   ...checkSummary,
   isPublic: v.boolean(),
@@ -228,31 +201,4 @@ function isMaxAge(text: string): boolean {
 /** Body of the 422 for text that is not an address. */
 function invalidAddress(parameter: string): string {
   return apiErrorBody(422, invalidAddressDetail, parameter);
-}
-
-/** Reports are kept this long: what no `maxAgeInDays` means. */
-const maxAgeDaysDefault = 365;
-
-export interface Address {
-  /** Family and words of the address behind an IPv6 one: reports name that. */
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
-  /** Canonical, as it was asked for. */
-  readonly text: string;
-}
-
-export function readAddress(text: string | undefined): Result<Address> {
-  if (text === undefined || text === '') {
-    return fail('invalid_parameter', addressRequiredDetail, 'ipAddress');
-  }
-  const words = new Uint32Array(4);
-  const family = parseIp(text, words);
-  if (family === 0) return fail('invalid_parameter', invalidAddressDetail, 'ipAddress');
-  const canonical = formatIp(family, words);
-  return ok({ family: replaceByEmbedded(family, words), words, text: canonical });
-}
-
-/** `maxAgeInDays` as the time from which reports count, milliseconds since 1970. */
-export function sinceOf(maxAgeDays: number | undefined, nowMs: number): number {
-  return nowMs - (maxAgeDays ?? maxAgeDaysDefault) * dayMs;
 }

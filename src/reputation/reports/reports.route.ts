@@ -28,7 +28,7 @@ import { addressIn, addressNameIn } from '../../web/guard/intake/form.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { dataAnswer, formOrJson } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
-import { checkedAddress, days, readAddress, sinceOf } from '../check/check.route.ts';
+import { checkedAddress, days, readAddress, sinceOf } from '../check/check-schema.ts';
 import { categoriesOf } from './categories.ts';
 import { shownReport } from './report.ts';
 import { pageBounds, type ReportHistory, readHistory } from './store/report-history.ts';
