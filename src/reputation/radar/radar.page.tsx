@@ -12,6 +12,8 @@ import { Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, machineTime } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
+import type { SurveyTotals } from '../address/known.ts';
+import { worstAddressesTable } from '../address/network.page.tsx';
 import type { EntryBands } from '../counts/entry-bands.ts';
 import {
   type CountPeriod,
@@ -335,17 +337,19 @@ function worstCard({ map }: RadarPageData, text: Translations, frame: PageFrame)
         <EmptyState icon="shield" text={none} />
       ) : (
         <ShareList
-          rows={rows.map(({ network, href, counts: [, suspects = 0, malicious = 0] }) => ({
-            name: (
-              <Link class="mono" href={href}>
-                {network}
-              </Link>
-            ),
-            value: malicious,
-            formatted: number(malicious),
-            band: 'malicious',
-            note: suspects > 0 ? suspect(number(suspects)) : undefined,
-          }))}
+          rows={rows
+            .slice(0, rowsMax)
+            .map(({ network, href, counts: [, suspects = 0, malicious = 0] }) => ({
+              name: (
+                <Link class="mono" href={href}>
+                  {network}
+                </Link>
+              ),
+              value: malicious,
+              formatted: number(malicious),
+              band: 'malicious',
+              note: suspects > 0 ? suspect(number(suspects)) : undefined,
+            }))}
         />
       )}
     </Card>
@@ -428,6 +432,13 @@ export function radarPage(frame: PageFrame, data: RadarPageData): string {
   const text = frameText(frame);
   const words = text.radar;
   const { moment } = formatFor(frame.language);
+  // Beside the map while there is room, else below both columns.
+  const known = (
+    <div class="radar-known" data-live="known">
+      {worstCard(data, text, frame)}
+      {listsCard(data, text, frame)}
+    </div>
+  );
   return renderDocument(
     { ...frame, current: 'radar' },
     {
@@ -460,14 +471,12 @@ export function radarPage(frame: PageFrame, data: RadarPageData): string {
             <div class="radar-column">
               <div data-live="curve">{curve(data, text, frame)}</div>
               <div data-live="latest">{!isUnreported(data) && latestCard(data, text, frame)}</div>
-              <div class="radar-known" data-live="known">
-                {worstCard(data, text, frame)}
-                {listsCard(data, text, frame)}
-              </div>
+              {isUnreported(data) && known}
             </div>
             <div class="radar-rankings" data-live="rankings">
               {data.sum.reports > 0 && rankings(data, text, frame)}
             </div>
+            {!isUnreported(data) && known}
           </div>
         </div>
       ),
@@ -496,6 +505,8 @@ interface ZoomPageData {
   /** The network that it is a piece of; undefined: the whole map. */
   readonly above?: { readonly network: string; readonly href: string } | undefined;
   readonly isPart: boolean;
+  /** The worst addresses in it, where few squares are known. */
+  readonly worst: SurveyTotals['worst'];
 }
 
 const totalOf = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
@@ -536,7 +547,7 @@ function cellTable(squares: readonly MapCell[], frame: PageFrame, scroll = false
 const isKnown = ({ shown }: MapCell) => shown > 0;
 
 /** As high as the squares beside them; the others are behind a click. */
-const rowsInSight = 16;
+const rowsInSight = 13;
 
 /** Lists the entries of each network, the worst first. */
 function worstCells(squares: readonly MapCell[], frame: PageFrame): Html {
@@ -591,11 +602,58 @@ function cellClass({ counts, shown }: MapCell): string | undefined {
   return `is-${levels[shown - 1]}${count >= 32 || count === 0 ? ' is-many' : count >= 4 ? ' is-some' : ''}`;
 }
 
+/** Counts the entries in all squares. An entry that holds all of it stands in none. */
+function zoomLede(squares: readonly MapCell[], text: Translations, frame: PageFrame): string {
+  const { number } = formatFor(frame.language);
+  const entries = squares.reduce((sum, { counts }) => sum + totalOf(counts), 0);
+  if (entries === 0) return text.radar.zoom.covered;
+  const malicious = squares.reduce((sum, { counts }) => sum + (counts[2] ?? 0), 0);
+  return text.ip.network.lede(entries, malicious, [number(entries), number(malicious)]);
+}
+
+function zoomCards(data: ZoomPageData, text: Translations, frame: PageFrame): Html {
+  const words = text.radar.zoom;
+  return (
+    <div class="radar-row">
+      <Card
+        title={words.pieces(data.length)}
+        aside={<span class="card-aside">{words.known(data.squares.filter(isKnown).length)}</span>}
+      >
+        {/* No stops on the way of the keyboard: the table has all that are known. */}
+        <ol class="radar-squares">
+          {data.squares.map((square) => {
+            const label = cellLabel(square, text, frame);
+            return (
+              <li class={cellClass(square)}>
+                <Link href={square.href} title={label} tabindex={-1}>
+                  <span class="visually-hidden">{label}</span>
+                </Link>
+              </li>
+            );
+          })}
+        </ol>
+        {legend(frame)}
+        <p class="card-note">{words.hint}</p>
+      </Card>
+      <div class="radar-column">
+        <Card title={text.radar.map.tableCaption}>
+          {worstCells(data.squares, frame)}
+          {data.isPart && <p class="card-note">{words.part}</p>}
+        </Card>
+        {data.worst.length > 0 && (
+          <Card title={text.ip.network.worst}>
+            {worstAddressesTable(data.worst, text.ip.network.worst, text)}
+          </Card>
+        )}
+      </div>
+    </div>
+  );
+}
+
 export function zoomPage(frame: PageFrame, data: ZoomPageData): string {
   const text = frameText(frame);
   const words = text.radar.zoom;
-  const isEmpty = data.squares.every(({ shown }) => shown === 0);
-  const squaresFrom = (level: number) => data.squares.filter(({ shown }) => shown >= level).length;
+  const isEmpty = !data.squares.some(isKnown);
   return renderDocument(
     { ...frame, current: 'radar' },
     {
@@ -620,43 +678,24 @@ export function zoomPage(frame: PageFrame, data: ZoomPageData): string {
             <span class="eyebrow">{words.heading}</span>{' '}
             <span class="address mono">{data.network}</span>
           </h1>
-          <p class="lede">
-            {isEmpty
-              ? words.empty
-              : words.lede(data.length, squaresFrom(1), squaresFrom(levels.length))}
-          </p>
-          <div class="radar-row">
-            <Card
-              title={words.pieces(data.length)}
-              icon="chart" /* No stops on the way of the keyboard: the table has all that are known. */
-            >
-              <ol class="radar-squares">
-                {data.squares.map((square) => {
-                  const label = cellLabel(square, text, frame);
-                  return (
-                    <li class={cellClass(square)}>
-                      <Link href={square.href} title={label} tabindex={-1}>
-                        <span class="visually-hidden">{label}</span>
-                      </Link>
-                    </li>
-                  );
-                })}
-              </ol>
-              {legend(frame)}
-              <p class="card-note">{words.hint}</p>
-            </Card>
-            <Card title={text.radar.map.tableCaption} icon="list">
-              {isEmpty ? (
-                <EmptyState icon="shield" text={words.empty} />
-              ) : (
-                worstCells(data.squares, frame)
-              )}
-              {data.isPart && <p class="card-note">{words.part}</p>}
-            </Card>
-          </div>
-          <p class="row-actions">
-            <LinkButton label={words.list} href={`/ip/${data.network}`} kind="secondary" />
-          </p>
+          {isEmpty ? (
+            <section class="card">
+              <EmptyState icon="shield" text={words.empty} />
+            </section>
+          ) : (
+            <>
+              <p class="lede">{zoomLede(data.squares, text, frame)}</p>
+              <p class="acts">
+                <LinkButton
+                  label={words.list}
+                  href={`/ip/${data.network}`}
+                  kind="secondary"
+                  icon="list"
+                />
+              </p>
+              {zoomCards(data, text, frame)}
+            </>
+          )}
         </div>
       ),
     },

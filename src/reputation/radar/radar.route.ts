@@ -18,6 +18,7 @@ import { type SessionEndpoint, sessionPage, visitHeaders } from '../../web/guard
 import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { noStore } from '../../web/shape.ts';
+import { type Survey, surveyOf } from '../address/known.ts';
 import type { Check } from '../check/check.ts';
 import { halfLivesAt } from '../check/score.ts';
 import { entryScoreNow } from '../counts/entry-bands.ts';
@@ -244,17 +245,32 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
     };
   }
 
+  /** Names the worst addresses where few pieces are known: the table of these leaves room. */
+  async function worstIn(
+    first: number,
+    length: number,
+    known: readonly KnownCounts[],
+  ): Promise<Survey['worst']> {
+    const rows = known.filter(({ shown }) => shown > 0).length;
+    if (rows === 0 || rows > fewPieces) return [];
+    const within = { family: 4, words: Uint32Array.of(first, 0, 0, 0), length } as const;
+    const bounds = { entriesMax: worstLookedMax, worstMax: rowsBeside - rows };
+    return (await surveyOf([within], bounds, options)).worst;
+  }
+
   async function showEighth(context: PersonRequest): Promise<Reply> {
     const octet = byteOf(context.request.param);
     const drawn = octet === undefined ? undefined : await options.map();
     if (octet === undefined || drawn === undefined) return pageBuilder.problem(context, notFound);
     const known = knownOfEighth(drawn.counts, octet);
+    const worst = await worstIn(octet * 2 ** 24, 8, known);
     return pageBuilder.show(context, (frame) =>
       zoomPage(frame, {
         network: networkText(octet * 2 ** 24, 8),
         length: level.eighth,
         squares: squaresOf({ side: mapSide, at: octet }, known, level.eighth),
         isPart: false,
+        worst,
       }),
     );
   }
@@ -268,6 +284,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
     const nowMs = clock.now();
     const whole = wholeOf((at << 16) >>> 0, options, nowMs);
     const { known, isPart } = await knownOfSixteenth(at, { ...options, nowMs, whole });
+    const worst = await worstIn((at << 16) >>> 0, 16, known);
     return pageBuilder.show(context, (frame) =>
       zoomPage(frame, {
         network: networkText((at << 16) >>> 0, 16),
@@ -275,6 +292,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
         squares: squaresOf({ side: fineSide, at }, known, level.sixteenth),
         above: { network: networkText(first * 2 ** 24, 8), href: `/radar/8/${first}` },
         isPart,
+        worst,
       }),
     );
   }
@@ -329,6 +347,10 @@ interface KnownCounts {
 }
 
 const pieces = 256;
+/** So many rows stand beside the squares: known pieces, and addresses where those are few. */
+const rowsBeside = 11;
+const fewPieces = 8;
+const worstLookedMax = 5_000;
 /** A whole /16 of addresses and networks, and as many again. */
 const entriesMax = 131_072;
 const entriesPerStep = 1_024;

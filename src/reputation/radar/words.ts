@@ -39,13 +39,13 @@ export const radarEn = {
   zoom: {
     title: (network: string) => `Map of ${network}`,
     heading: 'Map of',
-    lede: (length: number, known: number, malicious: number) =>
-      `256 squares, one per /${length}: ${known} known, ${malicious} of them malicious.`,
-    pieces: (length: number) => `Its 256 networks of /${length}`,
+    covered: 'A wider network on a list or rule covers all of it.',
+    pieces: (length: number) => `One square per /${length}`,
+    known: (count: number) => `${count} of 256 known`,
     hint: 'Select a square to zoom in. The order is the Hilbert curve’s.',
-    empty: 'Nothing known here.',
+    empty: 'Nothing is known here.',
     part: 'It has more entries than this count shows.',
-    list: 'Open its page',
+    list: 'Show its addresses',
   },
   curve: {
     title: 'Reports',
@@ -115,26 +115,26 @@ export const radarFr: typeof radarEn = {
     legend: { known: 'connu', suspect: 'suspect', malicious: 'malveillant' },
     shades: 'couleur plus vive : plus d’adresses',
     square: (network, known, suspect, malicious) =>
-      `${network} : ${agreed(known, 'connu')}, ${agreed(suspect, 'suspect')}, ${agreed(malicious, 'malveillant')}`,
+      `${network} : ${agreed(known, 'connue')}, ${agreed(suspect, 'suspecte')}, ${agreed(malicious, 'malveillante')}`,
     tableLabel: 'Afficher la carte en tableau',
     tableCaption: 'Entrées par réseau',
     columns: {
       network: 'Réseau',
       all: 'Total',
-      suspect: 'Sus\u00adpects',
-      malicious: 'Mal\u00adveil\u00adlants',
+      suspect: 'Sus\u00adpectes',
+      malicious: 'Mal\u00adveil\u00adlantes',
     },
   },
   zoom: {
     title: (network) => `Carte de ${network}`,
     heading: 'Carte de',
-    lede: (length, known, malicious) =>
-      `256 carrés, un par /${length} : ${agreed(known, 'connu')}, dont ${agreed(malicious, 'malveillant')}.`,
-    pieces: (length) => `Ses 256 réseaux en /${length}`,
+    covered: 'Un réseau plus large, d’une liste ou d’une règle, le couvre.',
+    pieces: (length) => `Un carré par /${length}`,
+    known: (count) => `${agreed(count, 'connu')} sur 256`,
     hint: 'Choisissez un carré pour agrandir. L’ordre est celui de la courbe de Hilbert.',
-    empty: 'Rien de connu ici.',
+    empty: 'Rien n’est connu ici.',
     part: 'Il contient plus d’entrées que ce décompte.',
-    list: 'Ouvrir sa page',
+    list: 'Voir ses adresses',
   },
   curve: {
     title: 'Signalements',
@@ -159,7 +159,7 @@ export const radarFr: typeof radarEn = {
     title: 'Réseaux les plus malveillants',
     note: 'IPv4, par /16',
     none: 'Rien de malveillant n’est connu.',
-    suspect: (count) => agreed(count, 'suspect'),
+    suspect: (count) => agreed(count, 'suspecte'),
   },
   lists: {
     title: 'Listes',

@@ -40,6 +40,14 @@ describe('the radar of the demo', () => {
       /href="\/ip\/198\.51\.100\.0\/24" title="198\.51\.100\.0\/24: \d+ known, \d+ suspect, [1-9]\d* malicious"/,
     );
     assert.match(await page('/ip/198.51.100.0/24'), new RegExp(`href="/ip/${malicious}"`));
+    // Addresses are counted, not squares; one square leaves room for the worst of them.
+    assert.match(sixteenth, /<p class="lede">2 of [4-9] known entries are malicious\.</);
+    assert.match(sixteenth, />One square per \/24<.*>1 of 256 known</s);
+    assert.match(sixteenth, /href="\/ip\/198\.51\.0\.0\/16".*class="radar-squares"/s);
+    assert.match(sixteenth, new RegExp(`Worst first.*href="/ip/${malicious}"`, 's'));
+    const nothing = await page('/radar/16/10.0');
+    assert.match(nothing, /class="empty">.*Nothing is known here\./s);
+    assert.doesNotMatch(nothing, /radar-squares/);
     assert.match(await page('/'), /<a href="\/radar"/);
     assert.match(await page('/'), /<dt>of them malicious<\/dt><dd>[1-9]\d*<\/dd>/);
   });
