@@ -19,7 +19,14 @@ const en = {
   docs: {
     pages: 'Pages of the documentation',
     allPages: 'All pages',
-    groups: { start: 'Start', signOn: 'Sign-on', reputation: 'IP reputation' },
+    groups: {
+      start: 'Start',
+      signOn: 'Sign-on',
+      api: 'Ask and report',
+      block: 'Block',
+      scores: 'Scores',
+      forms: 'Forms',
+    },
     onThisPage: 'On this page',
     inEnglish: { sentence: 'This page is in English.', mark: 'in English', short: 'EN' },
     readIn: { en: 'Read this page in English', fr: 'Lire cette page en français' },
@@ -708,7 +715,14 @@ const fr: Words = {
   docs: {
     pages: 'Pages de la documentation',
     allPages: 'Toutes les pages',
-    groups: { start: 'Commencer', signOn: 'Connexion', reputation: 'Réputation d’IP' },
+    groups: {
+      start: 'Commencer',
+      signOn: 'Connexion',
+      api: 'Interroger et signaler',
+      block: 'Bloquer',
+      scores: 'Scores',
+      forms: 'Formulaires',
+    },
     onThisPage: 'Sur cette page',
     inEnglish: {
       sentence: 'Cette page n’est pas encore traduite : la voici en anglais.',

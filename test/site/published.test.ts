@@ -292,6 +292,17 @@ test('each block of code says its language', () => {
   }
 });
 
+test('prose has the quotes and apostrophes of print, in both languages', () => {
+  const values = new Proxy({}, { get: () => 'https://x.example' });
+  const found = loadDocs(docsFolder, baseUrl, () => values).flatMap(({ slug, english, french }) =>
+    [english.markdown, french?.markdown ?? ''].flatMap((text) => {
+      const prose = text.replace(/^```[\s\S]*?^```$|``[\s\S]*?``|`[^`]*`/gm, '');
+      return [...prose.matchAll(/.{0,20}['"].{0,20}/g)].map(([line]) => `${slug}: ${line}`);
+    }),
+  );
+  assert.deepEqual(found, []);
+});
+
 test('what an endpoint costs is said in French, too', () => {
   const said = endpoints.flatMap(({ cost }) => (cost?.more === undefined ? [] : [cost.more]));
   assert.deepEqual(new Set(said), new Set(Object.keys(frenchCosts)));

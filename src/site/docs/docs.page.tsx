@@ -29,7 +29,7 @@ interface DocsPageData {
   readonly searchPath: string;
 }
 
-const groups: readonly DocGroup[] = ['start', 'signOn', 'reputation'];
+const groups: readonly DocGroup[] = ['start', 'signOn', 'api', 'block', 'scores', 'forms'];
 
 /** A button that opens the dialog; so does Ctrl K. The page's script shows it. */
 function searchButton(label: string): Html {

@@ -19,7 +19,7 @@ interface DocFile {
   readonly french?: string;
   /** Names a page without French text in the navigation of French readers; without it, the English title does. */
   readonly frenchTitle?: string;
-  readonly group: 'start' | 'signOn' | 'reputation';
+  readonly group: 'start' | 'signOn' | 'api' | 'scores' | 'block' | 'forms';
 }
 
 /** In the order of the navigation. The first is /docs itself. */
@@ -52,50 +52,57 @@ const files = [
     slug: 'ask-about-an-address',
     file: 'site/ask-about-an-address.md',
     french: 'site/fr/ask-about-an-address.md',
-    group: 'reputation',
+    group: 'api',
   },
-  { slug: 'ip-api', file: 'API.md', frenchTitle: 'API IP', group: 'reputation' },
+  { slug: 'ip-api', file: 'API.md', frenchTitle: 'API IP', group: 'api' },
+  {
+    slug: 'api-rules',
+    file: 'API-RULES.md',
+    frenchTitle: 'Règles de l’API IP',
+    group: 'api',
+  },
+  { slug: 'pages', file: 'PAGES.md', frenchTitle: 'Pages en JSON', group: 'api' },
   {
     slug: 'high-rates',
     file: 'site/high-rates.md',
     frenchTitle: 'Très hauts débits',
-    group: 'reputation',
+    group: 'api',
   },
   {
     slug: 'scoring',
     file: 'SCORING.md',
     frenchTitle: 'Calcul du score',
-    group: 'reputation',
+    group: 'scores',
   },
   {
     slug: 'poisoning',
     file: 'POISONING.md',
     frenchTitle: 'Score et faux signalements',
-    group: 'reputation',
+    group: 'scores',
   },
   {
     slug: 'rules',
     file: 'RULES.md',
     frenchTitle: 'Règles manuelles et retraits',
-    group: 'reputation',
+    group: 'scores',
   },
-  { slug: 'gate', file: 'GATE.md', frenchTitle: 'Porte', group: 'reputation' },
+  { slug: 'gate', file: 'GATE.md', frenchTitle: 'Porte', group: 'block' },
   {
     slug: 'feeds',
     file: 'FEEDS.md',
     frenchTitle: 'Listes de blocage',
-    group: 'reputation',
+    group: 'block',
   },
-  { slug: 'bouncers', file: 'BOUNCERS.md', group: 'reputation' },
+  { slug: 'bouncers', file: 'BOUNCERS.md', group: 'block' },
   {
     slug: 'dns-block-list',
     file: 'DNSBL.md',
     frenchTitle: 'Liste de blocage DNS',
-    group: 'reputation',
+    group: 'block',
   },
-  { slug: 'dovecot', file: 'DOVECOT.md', group: 'reputation' },
-  { slug: 'webhooks', file: 'WEBHOOKS.md', group: 'reputation' },
-  { slug: 'captcha', file: 'CAPTCHA.md', group: 'reputation' },
+  { slug: 'dovecot', file: 'DOVECOT.md', group: 'block' },
+  { slug: 'webhooks', file: 'WEBHOOKS.md', group: 'block' },
+  { slug: 'captcha', file: 'CAPTCHA.md', group: 'forms' },
   {
     slug: 'limits',
     file: 'site/limits.md',

@@ -199,7 +199,7 @@ function llmsText(options: {
     '',
     '## IP reputation',
     '',
-    ...linksOf('reputation'),
+    ...(['api', 'block', 'scores', 'forms'] as const).flatMap(linksOf),
     '',
     '## Machine-readable',
     '',

@@ -68,7 +68,7 @@ for (const demo of [true, false])
         });
       }
 
-      const error = sample('docs/API.md, For all routes');
+      const error = sample('docs/API-RULES.md, Errors');
       it('an error', async () => {
         const answer = (await get('/api/v2/check?ipAddress=x')) as typeof error;
         answer.errors[0].detail = '…';
