@@ -737,6 +737,26 @@ it('peers that answer without end hold up others for half a minute', async () =>
   for (const response of held) response.destroy();
 });
 
+it('four peers that answer without end hold up a fifth for half a minute, too', async () => {
+  const w = await subscriber();
+  const names = ['b.example', 'c.example', 'd.example', 'e.example', 'f.example'];
+  const peers = await Promise.all(names.map((name) => publisher(w.clock, name)));
+  for (const from of peers.slice(0, 4)) from.answers((_, response) => response.write('x'));
+  for (const from of peers) await w.add(from, old);
+  await w.look();
+  w.clock.advance(30_000);
+  await w.look();
+  const isRead = async () => (await findPeer(w.store, 'f.example'))!.freshAt > 0;
+  assert.equal(await isRead(), false);
+  w.clock.advance(30_000);
+  await w.look();
+  const failed = async () => (await listPeers(w.store)).filter(({ failures }) => failures > 0);
+  await within(async () => (await failed()).length === 1, 'one ends');
+  assert.match((await failed())[0]!.failure, /takes long, and other peers wait/);
+  await w.look();
+  await within(isRead, 'the fifth is read');
+});
+
 it('bytes that come too slowly for a poll end it', async () => {
   const from = await publisher(manualClock(start));
   from.answers((_, response) => response.write('x'));

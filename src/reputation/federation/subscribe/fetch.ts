@@ -132,6 +132,7 @@ export function openPeerReader(options: FetchOptions) {
       }
       return opened;
     } catch (error) {
+      if (options.signal?.reason instanceof PeerFault) throw options.signal.reason;
       if (!deadline.aborted) throw error;
       throw new PeerFault(`reading it takes longer than ${deadlineMs / 1_000} s`);
     }

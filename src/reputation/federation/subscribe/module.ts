@@ -9,7 +9,7 @@
  * journal with their present ones: when a peer is no longer new, or its head has expired, an event says so to all
  * nodes.
  *
- * Bounds: two peers at a time, and two more that have taken long, so that they hold up no other; five minutes between polls, after failures up to an hour; no sooner than a busy peer
+ * Bounds: two peers at a time, and two more that have taken long, one of which ends when a further peer waits; five minutes between polls, after failures up to an hour; no sooner than a busy peer
  * asks for.
  */
 
@@ -115,14 +115,23 @@ interface PollOptions {
   readonly destinations?: FetchOptions['destinations'];
 }
 
+interface Begun {
+  /** By the monotonic clock. */
+  readonly atMs: number;
+  /** In a row, before this poll. */
+  readonly failures: number;
+  /** Ends its reading. */
+  readonly reading: AbortController;
+}
+
 export function createPeerPoller(options: PollOptions) {
   const { store, entries, clock, random, log } = options;
   const jobs = createJobs<number>(pollsMax, (error) => {
     if (!(error instanceof LeaseLostError)) log.warn({ err: error }, 'peers: not polled');
   });
   const { signal } = jobs;
-  /** The monotonic time at which each poll under way began, by the peer's number. */
-  const begun = new Map<number, number>();
+  /** The polls under way, by the peer's number. */
+  const begun = new Map<number, Begun>();
   /** The day and the peers for which it is known who follows whom: a number may be given again. */
   let mirrorsOf = '';
 
@@ -167,12 +176,13 @@ export function createPeerPoller(options: PollOptions) {
 
   function readerOf(peer: StoredPeer, signer: SigningKey | undefined) {
     const { allowPrivate, destinations } = options;
+    const own = begun.get(peer.number)?.reading.signal;
     return openPeerReader({
       url: peer.url,
       allowPrivate,
       signer,
       now: clock.now,
-      signal,
+      signal: own === undefined ? signal : AbortSignal.any([signal, own]),
       scheduler: backgroundScheduler(),
       ...(destinations === undefined ? {} : { destinations }),
     });
@@ -343,6 +353,12 @@ export function createPeerPoller(options: PollOptions) {
     unwritten.delete(number);
   }
 
+  /** Takes the place of a poll that has taken long, for a peer that waits: of who failed most, then of the longest. */
+  function endSlowest(polls: readonly Begun[]): void {
+    const [slowest] = [...polls].sort((a, b) => b.failures - a.failures || a.atMs - b.atMs);
+    slowest?.reading.abort(new PeerFault('reading it takes long, and other peers wait'));
+  }
+
   /** Begins what is due. @returns all peers as they are stored */
   async function poll(): Promise<readonly StoredPeer[]> {
     const peers = await listPeers(store);
@@ -358,13 +374,20 @@ export function createPeerPoller(options: PollOptions) {
     const due = peers
       .filter((one) => one.state === 'active' && isDue(dueAtOf(one), now))
       .sort((a, b) => a.dueAt - b.dueAt);
-    const isQuick = (at: number) => clock.monotonicMs() - at < slowMs;
-    for (const peer of due) {
-      const { number } = peer;
-      if ([...begun.values()].filter(isQuick).length >= quickPollsMax) break;
-      const ended = () => void begun.delete(number);
-      if (jobs.begin(number, () => run(peer).finally(ended)))
-        begun.set(number, clock.monotonicMs());
+    const isQuick = ({ atMs }: Begun) => clock.monotonicMs() - atMs < slowMs;
+    for (const peer of due.filter(({ number }) => !begun.has(number))) {
+      const { number, failures } = peer;
+      const polls = [...begun.values()];
+      if (polls.filter(isQuick).length >= quickPollsMax) break;
+      if (jobs.isFull()) {
+        endSlowest(polls.filter((one) => !isQuick(one)));
+        break;
+      }
+      const reading = new AbortController();
+      begun.set(number, { atMs: clock.monotonicMs(), failures, reading });
+      if (!jobs.begin(number, () => run(peer).finally(() => begun.delete(number)))) {
+        begun.delete(number);
+      }
     }
     return peers;
   }
