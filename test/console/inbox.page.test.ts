@@ -287,7 +287,7 @@ it('a list loaded once says so in the catalogue, which counts those that are fet
       loaded: [{ ...once, name: 'ipsum', rows: 120_430 }],
       blocking: new Map(),
     }).replace(/<[^>]*>/g, ' ');
-  assert.match(shown([]), /IPsum\s.*?120,430 rows, loaded once/s);
+  assert.match(shown([]), /IPsum\s.*?120,430 rows\s+loaded once/s);
   assert.doesNotMatch(shown([]), /fetched/);
   const others = [list, { ...list, name: 'other', state: 'active' as const, failures: 0 }];
   assert.match(shown(others), /2 fetched\s+1 failing/);

@@ -3,6 +3,7 @@
 import { type ScoreBand, scoreBands } from '../../core/score-band.ts';
 import { Card } from '../../web/components/card.tsx';
 import { Button, Field, Form, Hidden, SelectField } from '../../web/components/form.tsx';
+import { Icon } from '../../web/components/icon.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge, type BadgeTone, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
@@ -217,6 +218,12 @@ function previewOf(
   const segments = scoreBands
     .filter((band) => bands[band] > 0)
     .map((band) => ({ band, name: all.score.words[band], count: bands[band] }));
+  const note = (content: Html, isWarning = false) => (
+    <li class={isWarning ? 'is-warning' : undefined}>
+      <Icon name={isWarning ? 'alert' : 'check'} />
+      <span>{content}</span>
+    </li>
+  );
   return (
     <div class="preview">
       <p>
@@ -231,29 +238,31 @@ function previewOf(
         ))}
       </ul>
       <ul class="preview-notes">
-        <li>{text.recognised(format)}</li>
-        {badLines > 0 && <li>{text.badLines(number(badLines))}</li>}
-        {samples.map(({ line, reason, text: said }) => (
-          <li class="is-warning">
-            {text.badLine(number(line), reason)} <span class="mono breaks">{said}</span>
-          </li>
-        ))}
-        {leftOut > 0 && <li>{text.leftOut(number(leftOut))}</li>}
-        <li class={clashes.length > 0 ? 'is-warning' : undefined}>
-          {clashes.length === 0 ? (
-            text.noClash
-          ) : (
+        {note(text.recognised(format))}
+        {badLines > 0 && note(text.badLines(number(badLines)), true)}
+        {samples.map(({ line, reason, text: said }) =>
+          note(
             <>
-              {text.clashes}{' '}
-              {clashes.map((range, i) => (
-                <>
-                  {i > 0 && ', '}
-                  <span class="mono whole">{range}</span>
-                </>
-              ))}
-            </>
-          )}
-        </li>
+              {text.badLine(number(line), reason)} <span class="mono breaks">{said}</span>
+            </>,
+            true,
+          ),
+        )}
+        {leftOut > 0 && note(text.leftOut(number(leftOut)))}
+        {clashes.length === 0
+          ? note(text.noClash)
+          : note(
+              <>
+                {text.clashes}{' '}
+                {clashes.map((range, i) => (
+                  <>
+                    {i > 0 && ', '}
+                    <span class="mono whole">{range}</span>
+                  </>
+                ))}
+              </>,
+              true,
+            )}
       </ul>
       <Form csrf={csrf} action={`${consolePaths.lists}/change`}>
         <Hidden name="do" value="add" />
@@ -398,15 +407,16 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
                   tone={falsePositiveTones[falsePositives]}
                 />
                 <span class="offer-rows">
-                  {list === undefined && once !== undefined
-                    ? text.loadedOnce(format.number(once))
-                    : list === undefined
-                      ? rowsAbout === undefined
+                  {list !== undefined
+                    ? list.rows > 0
+                      ? text.rowCount(format.number(list.rows))
+                      : text.states[list.state]
+                    : once !== undefined
+                      ? text.rowCount(format.number(once))
+                      : rowsAbout === undefined
                         ? text.sizeUnknown
-                        : text.sizeAbout(format.number(rowsAbout))
-                      : list.rows > 0
-                        ? text.rowCount(format.number(list.rows))
-                        : text.states[list.state]}
+                        : text.sizeAbout(format.number(rowsAbout))}
+                  {list === undefined && once !== undefined && <small>{text.loadedOnce}</small>}
                   {list !== undefined && list.freshAt > 0 && (
                     <small>
                       {blocking !== undefined && <>{text.blockingOf(format.number(blocking))} · </>}

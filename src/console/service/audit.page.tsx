@@ -138,16 +138,16 @@ function factIn(
 function changeOf(frame: PageFrame, view: AuditView, entry: AuditEntry): Html {
   const [change, rest] = changeIn(frame, entry, view.accounts, view.categoryNames);
   return (
-    <>
+    <span class="change">
       {change}
       {rest !== '' && <span class="source-note fact-below breaks">{rest}</span>}
-    </>
+    </span>
   );
 }
 
 /** Outcomes that say no more than the change itself. */
 const alreadySaid =
-  /^(\S+ (set|removed|on|off|blocked|unblocked)|added|accepted|dropped|pinned|removed|made|revoked|rotated|withdrawn|refused|forgotten|waits again)$/;
+  /^(\S+ (set|removed|on|off|blocked|unblocked)|added|new|accepted|dropped|pinned|removed|made|revoked|rotated|withdrawn|refused|forgotten|waits again)$/;
 
 /** Says how it ended, and what was before and after; of one that failed, why. */
 function resultOf(frame: PageFrame, { command, result, before, after }: AuditEntry): Html {
