@@ -239,7 +239,8 @@ const en = {
       known: 'Overview',
       entries: 'Entries',
       whole: 'As a whole',
-      part: (formatted: string) => `Only the first ${formatted} entries are counted.`,
+      part: ([all, bad]: readonly [string, string]) =>
+        `${bad} of the first ${all} entries are malicious. There are more.`,
       map: 'Its 256 addresses',
       special: {
         example: (name: string, rfc: string) => `Reserved for documentation: ${name}, ${rfc}.`,
@@ -659,7 +660,8 @@ const fr: typeof en = {
       known: 'Aperçu',
       entries: 'Entrées',
       whole: 'Dans son ensemble',
-      part: (formatted) => `Seules les ${formatted} premières entrées sont comptées.`,
+      part: ([all, bad]) =>
+        `Malveillantes parmi les ${all} premières entrées : ${bad}. Il y en a davantage.`,
       map: 'Ses 256 adresses',
       special: {
         example: (name, rfc) => `Réservé à la documentation : ${name}, ${rfc}.`,

@@ -199,9 +199,14 @@ export interface NetworkPageData extends SurveyTotals {
 }
 
 /** The first line says what is known of a whole. */
-function lede({ entries, malicious }: SurveyTotals, text: Translations, format: Format): Html {
+function lede(
+  { entries, malicious, isPart }: SurveyTotals,
+  text: Translations,
+  format: Format,
+): Html {
+  const { lede: whole, part } = text.ip.network;
   const formatted = [format.number(entries), format.number(malicious)] as const;
-  return <p class="lede">{text.ip.network.lede(entries, malicious, formatted)}</p>;
+  return <p class="lede">{isPart ? part(formatted) : whole(entries, malicious, formatted)}</p>;
 }
 
 function fact(label: string, value: Html): Html {
@@ -226,27 +231,24 @@ function facts(data: NetworkPageData, text: Translations, format: Format): Html 
   const words = text.ip.network;
   const { whole } = data;
   return (
-    <>
-      <dl class="facts">
-        {fact(
-          text.ip.facts.provider,
-          data.provider === '' ? text.ip.facts.unknown : systemLink(data),
+    <dl class="facts">
+      {fact(
+        text.ip.facts.provider,
+        data.provider === '' ? text.ip.facts.unknown : systemLink(data),
+      )}
+      {fact(text.ip.facts.country, format.country(data.countryCode) ?? text.ip.facts.unknown)}
+      {data.entries > 0 && fact(words.entries, format.number(data.entries))}
+      {whole !== undefined &&
+        fact(
+          words.whole,
+          <>
+            <span class="mono">{whole.name}</span>{' '}
+            <span class="fact-note">
+              {text.score.words[scoreBand(whole.score)]} {whole.score}
+            </span>
+          </>,
         )}
-        {fact(text.ip.facts.country, format.country(data.countryCode) ?? text.ip.facts.unknown)}
-        {data.entries > 0 && fact(words.entries, format.number(data.entries))}
-        {whole !== undefined &&
-          fact(
-            words.whole,
-            <>
-              <span class="mono">{whole.name}</span>{' '}
-              <span class="fact-note">
-                {text.score.words[scoreBand(whole.score)]} {whole.score}
-              </span>
-            </>,
-          )}
-      </dl>
-      {data.isPart && <p class="card-note">{words.part(format.number(data.entries))}</p>}
-    </>
+    </dl>
   );
 }
 
@@ -577,33 +579,30 @@ function systemFacts(data: SystemPageData, text: Translations, format: Format): 
   const { totals, countries } = data;
   const both = [format.number(totals[4]), format.number(totals[6])] as const;
   return (
-    <>
-      <dl class="facts">
-        {fact(
-          text.ip.facts.country,
-          <>
-            {format.country(data.countryCode) ?? text.ip.facts.unknown}
-            {countries > 1 && (
-              <>
-                {' '}
-                <span class="fact-note">{words.countriesMore(format.number(countries - 1))}</span>
-              </>
-            )}
-          </>,
-        )}
-        {fact(
-          words.networkCount,
-          <>
-            {format.number(totals[4] + totals[6])}{' '}
-            {totals[4] > 0 && totals[6] > 0 && (
-              <span class="fact-note">{words.families(...both)}</span>
-            )}
-          </>,
-        )}
-        {fact(words.entries, format.number(data.entries))}
-      </dl>
-      {data.isPart && <p class="card-note">{words.part(format.number(data.entries))}</p>}
-    </>
+    <dl class="facts">
+      {fact(
+        text.ip.facts.country,
+        <>
+          {format.country(data.countryCode) ?? text.ip.facts.unknown}
+          {countries > 1 && (
+            <>
+              {' '}
+              <span class="fact-note">{words.countriesMore(format.number(countries - 1))}</span>
+            </>
+          )}
+        </>,
+      )}
+      {fact(
+        words.networkCount,
+        <>
+          {format.number(totals[4] + totals[6])}{' '}
+          {totals[4] > 0 && totals[6] > 0 && (
+            <span class="fact-note">{words.families(...both)}</span>
+          )}
+        </>,
+      )}
+      {fact(words.entries, format.number(data.entries))}
+    </dl>
   );
 }
 

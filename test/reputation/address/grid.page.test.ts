@@ -117,7 +117,12 @@ it('counts pasted rows so that the numbers add up, and names what is no address'
   assert.match(shown, /e<\/bdi> and 4 more<\/p>/);
 });
 
-function system(language: 'en' | 'fr', networks: readonly NamedNetwork[], networksInAll: number) {
+function system(
+  language: 'en' | 'fr',
+  networks: readonly NamedNetwork[],
+  networksInAll: number,
+  isPart = false,
+) {
   const bands = { clean: 0, low: 0, suspect: 0, malicious: 1_200 };
   const worst = Array.from({ length: 15 }, (_, host) => ({
     name: `192.0.2.${host}`,
@@ -132,7 +137,7 @@ function system(language: 'en' | 'fr', networks: readonly NamedNetwork[], networ
     malicious: 1_200,
     bands,
     worst,
-    isPart: false,
+    isPart,
     page: 1,
     pages: 80,
     ranges: 3,
@@ -159,6 +164,10 @@ it('the table of networks says what it leaves out, and agrees with them in Frenc
   assert.match(cut, new RegExp(`<p class="card-note">${told}</p>`));
   assert.match(cut, /All 1,200 known entries are malicious\./);
   assert.doesNotMatch(system('en', networks, 200), /worst of/);
+  assert.match(
+    system('en', [], 0, true),
+    /1,200 of the first 1,200 entries are malicious\. There are more\./,
+  );
   const french = system('fr', networks, 900).replaceAll('\u00ad', '');
   assert.match(french, /<th scope="col" class="is-numeric">Malveillantes<\/th>/);
   // Of one country, which the facts name.
