@@ -179,13 +179,25 @@ function note(line: string): void {
   process.stderr.write(`portcullis: ${line}\n`);
 }
 
-/** Once: another Ctrl-C ends the process as always. */
+/** The time for what an interrupted command says last. */
+const lastWordsMs = 1_000;
+
+/** Once: another Ctrl-C ends the process as always. @returns what ends this, when the work is over */
 function onInterrupt(run: () => void): () => void {
-  process.once('SIGINT', run);
-  process.once('SIGTERM', run);
+  let interruptedBy: NodeJS.Signals | undefined;
+  function interrupt(signal: NodeJS.Signals): void {
+    interruptedBy = signal;
+    run();
+  }
+  process.once('SIGINT', interrupt);
+  process.once('SIGTERM', interrupt);
   return () => {
-    process.off('SIGINT', run);
-    process.off('SIGTERM', run);
+    process.off('SIGINT', interrupt);
+    process.off('SIGTERM', interrupt);
+    const signal = interruptedBy;
+    if (signal === undefined) return;
+    // Opening a pipe that nobody writes keeps the process, and an exit would wait for it.
+    setTimeout(() => process.kill(process.pid, signal), lastWordsMs).unref();
   };
 }
 

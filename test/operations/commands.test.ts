@@ -1,6 +1,7 @@
 /** Commands beside a real server: refusals in words, ends of either side, bounded memory, one process with the store. */
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
@@ -196,6 +197,17 @@ it('Ctrl-C of a command ends its work in the server, and nothing of it is there'
   }
   assert.equal((await server.check('22.0.0.1')).abuseConfidenceScore, 0);
   assert.ok((await logged()).some(({ command }) => /^seed .*cut/.test(command)));
+});
+
+it('Ctrl-C ends a command that waits for a pipe that nobody writes', async () => {
+  const pipe = `${directory.path}/pipe`;
+  execFileSync('mkfifo', [pipe]);
+  const idle = await settledThreads();
+  const command = startCli(['seed', pipe, '--format', 'plain'], env);
+  await within(() => isWorking(idle), 'the thread of the list');
+  command.process.kill('SIGTERM');
+  assert.deepEqual(await command.ended, { code: null, signal: 'SIGTERM' });
+  assert.match(command.stderr(), /portcullis: it was cancelled\n$/);
 });
 
 it('a command that is killed ends its work in the server', async () => {
