@@ -109,7 +109,7 @@ async function start(given: ServerContext) {
   const { routes: _, ...signonModule } = signon;
   host.add(signonModule);
   const { people, mailer, recovery, invitations } = signon.signon;
-  host.add(startBudgetMails({ ...data, log, people, mailer }));
+  host.add(startBudgetMails({ state, maintenance, clock, log, people, mailer }));
 
   const { check } = frontEnd;
   const evidence = createEvidence({
@@ -126,9 +126,17 @@ async function start(given: ServerContext) {
     isInChecks: rdns === 'verbose',
   });
   host.add({ tables: hostnames.tables, close: hostnames.close });
-  const sends = { sendReset: recovery.sendByOperator, invite: invitations.invite };
-  const parts = { ...data, evidence, hostnames, mailer, check, ...sends };
-  const operations = openOperations(opening, parts);
+  const operations = openOperations(opening, {
+    store,
+    state,
+    member,
+    check,
+    evidence,
+    hostnames,
+    mailer,
+    sendReset: recovery.sendByOperator,
+    invite: invitations.invite,
+  });
   let listening: Listening | undefined;
   let backups: ScheduledBackups | undefined;
   const modules = await openModules(opening, {
@@ -179,11 +187,13 @@ async function start(given: ServerContext) {
   );
   const allowPrivate = config.sourceAllowPrivate;
   const systems = systemSource(config.geoAsnMmdb);
-  host.add(openSubscriptions({ ...opening, ...data, allowPrivate, systems }));
+  host.add(
+    openSubscriptions({ ...opening, state, maintenance, geo: data.geo, allowPrivate, systems }),
+  );
   const signer = () => signingKeyOf({ store, masterKey, clock });
   const { secureUrl } = config;
   const onNotice = createPeerMails({ store, people, mailer, log, secureUrl });
-  host.add(await openPeers({ ...opening, ...data, signer, onNotice }));
+  host.add(await openPeers({ ...opening, state, maintenance, signer, onNotice }));
   tables.register(metrics);
   closers.add(tables.watch());
 

@@ -239,11 +239,10 @@ export async function openModules(
       isOwner: (request) => mayReadMetrics(request, config),
     }),
   );
-  const addressTools = { check, geo, slotOf, allowDocumentation: demo };
-  const reported = { ...ground, ...addressTools, quotaGuard, catchUpTo };
+  const intake = { ...ground, check, geo, quotaGuard, slotOf, catchUpTo, allowDocumentation: demo };
   const reporting = host.add(
     openReports({
-      ...reported,
+      ...intake,
       scheduler,
       guard,
       accountOf,
@@ -255,9 +254,9 @@ export async function openModules(
     }),
   );
   const { reports } = reporting;
-  const known = { evidence: parts.evidence, hostnames: parts.hostnames, reports };
+  const { evidence, hostnames } = parts;
   const { secureUrl } = config;
-  const reads = { ...known, check, index, geo, clock, scheduler, secureUrl };
+  const reads = { evidence, hostnames, reports, check, index, geo, clock, scheduler, secureUrl };
   host.add(openCheckReads({ ...reads, guard, accountOf, catchUpTo }));
   const systems = openSystems({
     clock,
@@ -278,15 +277,16 @@ export async function openModules(
       reportCounts: counts.reports,
       figures,
       check,
-      evidence: parts.evidence,
+      evidence,
       tables,
       threads: parts.threads,
       accountReports: reporting,
       newestBackupAt: parts.newestBackupAt,
     }),
   );
-  host.add(openAddressPages({ ...reads, ...web, ...console, systems, geoMadeAt }));
-  host.add(openRequests({ ...reported, reports, masterKey, pageBuilder, challenges, callers }));
+  const pages = { tools, callers, pageBuilder, isOperator: web.isOperator, systems, geoMadeAt };
+  host.add(openAddressPages({ ...reads, ...pages, operatorBar: console.operatorBar }));
+  host.add(openRequests({ ...intake, reports, pageBuilder, challenges, callers }));
   const hasRows = () =>
     state.sources.list().some(({ list }) => list === 'seed' || list === 'anon') ||
     state.counting.counts.inAll().reports > 0;
