@@ -166,16 +166,13 @@ for (const demo of [true, false])
       assert.equal(await run(code, env), '{"ok":false}');
     });
 
-    /** `portcullis` as it is found once it is installed. */
+    /** `portcullis` as it is found once it is installed, and as it lies in the sources. */
     function installed(): Record<string, string> {
       const bin = `${at.folder}/bin`;
       if (!existsSync(bin)) {
         mkdirSync(bin);
-        symlinkSync(
-          fileURLToPath(new URL('../../../bin/portcullis.js', import.meta.url)),
-          `${bin}/portcullis`,
-        );
-        writeFileSync(`${bin}/npx`, '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
+        const own = fileURLToPath(new URL('../../../bin/portcullis.js', import.meta.url));
+        for (const name of ['portcullis', 'portcullis.js']) symlinkSync(own, `${bin}/${name}`);
       }
       return { PATH: `${bin}:${process.env.PATH}`, DATA_DIR: at.server.dataDir };
     }
