@@ -203,15 +203,15 @@ function lede(
   { entries, malicious, isPart }: SurveyTotals,
   text: Translations,
   format: Format,
-): Html {
+): string {
   const { lede: whole, part } = text.ip.network;
   const formatted = [format.number(entries), format.number(malicious)] as const;
-  return <p class="lede">{isPart ? part(formatted) : whole(entries, malicious, formatted)}</p>;
+  return isPart ? part(formatted) : whole(entries, malicious, formatted);
 }
 
-function fact(label: string, value: Html): Html {
+function fact(label: string, value: Html, isWide = false): Html {
   return (
-    <div>
+    <div class={isWide ? 'is-wide' : undefined}>
       <dt>{label}</dt>
       <dd>{value}</dd>
     </div>
@@ -242,14 +242,28 @@ function facts(data: NetworkPageData, text: Translations, format: Format): Html 
         fact(
           words.whole,
           <>
-            <span class="mono">{whole.name}</span>{' '}
+            <span class="mono is-whole">{whole.name}</span>{' '}
             <span class="fact-note">
               {text.score.words[scoreBand(whole.score)]} {whole.score}
             </span>
           </>,
+          true,
         )}
     </dl>
   );
+}
+
+/** The verdict of an entry that holds all of it; undefined: there is none. */
+function verdictOf({ whole }: NetworkPageData) {
+  return whole && scoreBand(whole.score);
+}
+
+/** Says first which verdict holds for all of it, then what is known within. */
+function networkLede(data: NetworkPageData, text: Translations, format: Format): string {
+  const verdict = verdictOf(data);
+  if (verdict === undefined) return lede(data, text, format);
+  const covered = text.ip.network.covered(text.score.words[verdict], data.whole!.score);
+  return data.entries === 0 ? covered : `${covered} ${lede(data, text, format)}`;
 }
 
 /** Says what a network of special use is for. */
@@ -436,10 +450,10 @@ function trail(place: string, text: Translations, provider?: Html): Html {
 }
 
 /** A firewall for what is malicious, and the JSON of the page. */
-function acts({ malicious }: SurveyTotals, path: string, text: Translations): Html {
+function acts(isMalicious: boolean, path: string, text: Translations): Html {
   return (
     <p class="acts">
-      {malicious > 0 && (
+      {isMalicious && (
         <LinkButton
           label={text.ip.network.block}
           href="/connect#block"
@@ -497,9 +511,9 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
         <h1>
           <span class="eyebrow">{words.heading}</span> <span class="address mono">{network}</span>
         </h1>
-        {lede(data, text, format)}
+        <p class="lede">{networkLede(data, text, format)}</p>
         {data.special !== undefined && <p>{unbroken(specialLine(data.special, text))}</p>}
-        {acts(data, path, text)}
+        {acts(data.malicious > 0 || verdictOf(data) === 'malicious', path, text)}
         <div class="columns is-top">
           <div class="stack">
             <Card title={words.known}>
@@ -676,8 +690,8 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
           </section>
         ) : (
           <>
-            {lede(data, text, format)}
-            {acts(data, path, text)}
+            <p class="lede">{lede(data, text, format)}</p>
+            {acts(data.malicious > 0, path, text)}
             <div class="columns is-top">
               <div class="stack">
                 <Card title={words.known}>

@@ -271,6 +271,10 @@ describe('pages', () => {
     assert.match(home, /Special use: Private network, RFC 1918\./);
     assert.match(home, /<p class="lede">Nothing is known here\.<\/p>/);
     assert.doesNotMatch(home, /class="address-grid"/, '256 squares alike');
+    const held = (await page('/ip/203.0.113.208/28')).body;
+    assert.match(held, /<p class="lede">As a whole: Malicious 80\.<\/p>.*href="\/connect#block"/s);
+    const part = (await page('/ip/203.0.113.192/26')).body;
+    assert.match(part, /As a whole: Malicious 80\. The only known entry is malicious\./);
     const wide = (await page('/ip/198.51.0.0/16')).body;
     assert.match(wide, /class="trail".*href="\/ip">Look up addresses<.*198\.51\.0\.0\/16/s);
     assert.doesNotMatch((await page('/ip/10.0.0.0/6')).body, /Special use/);
