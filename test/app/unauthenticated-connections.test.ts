@@ -9,7 +9,7 @@ import {
   openInternalListener,
   unauthenticatedBounds,
 } from '../../src/app/nodes/internal-listener.ts';
-import { macHeader, macOf } from '../../src/app/nodes/signed-messages.ts';
+import { macHeader, macOf, questionBytes } from '../../src/app/nodes/signed-messages.ts';
 import { createChallenges } from '../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../src/captcha/challenge/ticket.ts';
 import { manualClock } from '../../src/core/clock.ts';
@@ -65,8 +65,7 @@ function question(): Buffer {
   nonces += 1;
   const token = challenges.issue({ longWord: false });
   const envelope = { to: 1, at: clock.now(), nonce: `n${nonces}`, network: networkAt(1) };
-  const asked = { ...envelope, what: 'image', token, answer: '', longWord: false };
-  return Buffer.from(JSON.stringify(asked));
+  return questionBytes({ ...envelope, what: 'image', token, answer: '', longWord: false });
 }
 
 /** What a node asks, from its address. @returns the status; undefined when the connection broke */
