@@ -9,7 +9,7 @@ import { createRemovals } from '../../../src/reputation/requests/queue.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { createBlockedSites } from '../../../src/signon/sites/site-list.ts';
 import { openContext, pageProblems, withBrowser } from '../../support/browser/browser.ts';
-import { startTestServer } from '../../support/server/server.ts';
+import { startTestServer, within } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
 import { openPeopleOf } from '../../support/signon/person.ts';
 
@@ -97,6 +97,13 @@ it('each screen is clean', { timeout: 900_000 }, async () => {
       const decisions = await topOf('.inbox-needs');
       assert.equal(decisions < (await topOf('.set-up')), isAbove, `decisions first at ${width}`);
     }
+    const isFolded = async () => (await page.locator('.set-up[open]').count()) === 0;
+    assert.equal(await isFolded(), false);
+    const isKept = () => page.evaluate('localStorage.getItem("portcullis-set-up") === "folded"');
+    await page.locator('.set-up > summary').click();
+    await within(isKept as () => Promise<boolean>, 'the fold is kept');
+    await page.reload();
+    assert.equal(await isFolded(), true, 'after a reload');
     await context.close();
   });
 });
