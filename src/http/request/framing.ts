@@ -37,6 +37,7 @@ export class HeaderScan {
   #hosts = 0;
   #lengths = 0;
   #encodings = 0;
+  #expects = false;
   #bytes = 0;
   #bad = false;
 
@@ -67,6 +68,7 @@ export class HeaderScan {
     this.lines = {};
     this.traceparent = undefined;
     this.contentEncoding = undefined;
+    this.#expects = false;
     this.awaitsContinue = false;
   }
 
@@ -81,7 +83,9 @@ export class HeaderScan {
         }
         break;
       case 6:
-        if (this.#keepLines && name === 'expect') {
+        // The library looks at the first of several lines.
+        if (this.#keepLines && name === 'expect' && !this.#expects) {
+          this.#expects = true;
           this.awaitsContinue = value !== continueToken && value.toLowerCase() === continueToken;
         }
         break;
