@@ -73,7 +73,13 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   if (code !== 'EPIPE') outputFault ??= message;
 });
 let outputFault: string | undefined;
+const unsettledAwait = 13;
 process.once('exit', () => {
+  // Node ends so when nothing is left that could settle what is awaited.
+  if (process.exitCode === unsettledAwait) {
+    process.stderr.write('portcullis: unexpected: it waited for what can no longer come\n');
+    process.exitCode = 1;
+  }
   if (outputFault === undefined || process.exitCode === 1) return;
   process.stderr.write(`portcullis: the output can't be written: ${outputFault}\n`);
   process.exitCode = 1;

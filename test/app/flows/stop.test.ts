@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { answersIn, get, openConnection, type RawConnection, requestText } from '../../http/raw.ts';
-import { startCommand } from '../../support/server/child.ts';
+import { type LineChild, startCommand } from '../../support/server/child.ts';
 import { freePort } from '../../support/server/free-port.ts';
 import {
   answersByThread,
@@ -163,25 +163,43 @@ function flows(threads: number): void {
   });
 }
 
-/** Holds up a start for ever, behind the opening of the store. */
-const heldStart = `data:text/javascript,
+/** Holds up a start for ever, behind the opening of the store. @param meanwhile what is under way then */
+const heldStart = (meanwhile: string) => `data:text/javascript,
   import { channel } from 'node:diagnostics_channel';
   channel('portcullis:store:opened').subscribe(({ store }) => {
     store.lastSeq = () => new Promise(() => {});
-    setInterval(() => {}, 1_000);
+    ${meanwhile}
     process.stderr.write('held up\\n');
   });`;
+const entry = fileURLToPath(new URL('../../../../bin/portcullis.js', import.meta.url));
+
+function startHeld(dataDir: string, meanwhile: string): LineChild {
+  const env = { PATH: process.env.PATH!, DATA_DIR: dataDir, PORT: '0', HTTP_THREADS: '1' };
+  return startCommand(process.execPath, ['--import', heldStart(meanwhile), entry, 'serve'], env);
+}
 
 it('a start that is held up ends all the same when it is told to', async () => {
   const directory = makeTempDir('held');
   try {
-    const entry = fileURLToPath(new URL('../../../../bin/portcullis.js', import.meta.url));
-    const env = { PATH: process.env.PATH!, DATA_DIR: directory.path, PORT: '0', HTTP_THREADS: '1' };
-    const child = startCommand(process.execPath, ['--import', heldStart, entry, 'serve'], env);
+    const child = startHeld(directory.path, 'setInterval(() => {}, 1_000);');
     await child.errorLine((text) => text === 'held up');
     child.process.kill('SIGTERM');
     assert.deepEqual(await child.ended, { code: null, signal: 'SIGKILL' }, child.stderr());
     assert.match(child.stderr(), /stop: took too long/);
+  } finally {
+    directory.remove();
+  }
+});
+
+it('a start that waits for what nothing can bring says so in one line', async () => {
+  const directory = makeTempDir('waits');
+  try {
+    const child = startHeld(directory.path, '');
+    assert.equal((await child.ended).code, 1);
+    assert.match(
+      child.stderr(),
+      /^portcullis: unexpected: it waited for what can no longer come$/m,
+    );
   } finally {
     directory.remove();
   }
