@@ -7,7 +7,7 @@
 
 import { pbkdf2Sync } from 'node:crypto';
 import gifenc from 'gifenc';
-import { dotsToBytes, frameOptions } from '../src/captcha/picture/gif.ts';
+import { frameOptions } from '../src/captcha/picture/gif.ts';
 import { createGlyphSet, loadOutlines, type Outlines } from '../src/captcha/picture/glyphs.ts';
 import { createMotionRenderer, createSceneMaker } from '../src/captcha/picture/motion-scene.ts';
 import {
@@ -20,7 +20,7 @@ import { baseTries, hardestFactor } from '../src/captcha/work/levels.ts';
 import { solutionCharactersMax } from '../src/captcha/work/work.ts';
 import { seededRandom, systemRandom } from '../src/core/random.ts';
 import { createEye, goodEye, wordsSeen } from '../test/support/captcha/eye.ts';
-import { seeds as seedsFrom, soundChallenge } from '../test/support/captcha/frames.ts';
+import { dotsToBytes, seeds as seedsFrom, soundChallenge } from '../test/support/captcha/frames.ts';
 import { payloadOf } from '../test/support/captcha/solution.ts';
 import { forged, randomKeys, solutionFor, workWith } from './captcha-solutions.ts';
 import { measureAsync } from './rounds.ts';

@@ -340,5 +340,3 @@ export function createDirectory(options: { store: Store; accounts: Pick<Accounts
 
   return { list, find, setRole };
 }
-
-export type Directory = ReturnType<typeof createDirectory>;

@@ -150,19 +150,3 @@ export function createGifWriter(profile: PictureProfile) {
 }
 
 export type GifWriter = ReturnType<typeof createGifWriter>;
-
-/** A dot a byte, 0 or 1, as general encoders and decoders have it. */
-export function dotsToBytes(
-  rows: Int32Array,
-  wordsPerRow: number,
-  width: number,
-  height: number,
-): Uint8Array {
-  const bytes = new Uint8Array(width * height);
-  for (let y = 0, at = 0; y < height; y++) {
-    for (let x = 0; x < width; x++, at++) {
-      bytes[at] = (rows[y * wordsPerRow + (x >> 5)]! >>> (x & 31)) & 1;
-    }
-  }
-  return bytes;
-}

@@ -68,16 +68,11 @@ const texts: Readonly<Record<Language, (code: string, service: string) => string
 };
 
 /** Reads a phone number; undefined for any other text. A number without `+` belongs to the country. */
-function parsePhone(text: string, country: string): PhoneNumber | undefined {
+export function parsePhone(text: string, country: string): PhoneNumber | undefined {
   if (text.length > textLengthMax) return undefined;
   const home = isSupportedCountry(country) ? { defaultCountry: country } : {};
   const parsed = parsePhoneNumberFromString(plainPhone(text), { ...home, extract: false });
   return parsed?.isValid() ? parsed : undefined;
-}
-
-/** E.164; undefined for what is no number. */
-export function normalisePhone(text: string, country: string): string | undefined {
-  return parsePhone(text, country)?.number;
 }
 
 /** A mobile number of a listed country: no premium rate, no satellite, no landline. */

@@ -4,11 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import { after, beforeEach, it } from 'node:test';
-import {
-  normalisePhone,
-  phoneCodeLifeMs,
-  webhookMessages,
-} from '../../../src/signon/proofs/phone.ts';
+import { parsePhone, phoneCodeLifeMs, webhookMessages } from '../../../src/signon/proofs/phone.ts';
 import { phoneCodeKey } from '../../../src/storage/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
@@ -164,10 +160,10 @@ it('what is no number is refused', async () => {
     '+33612345678\r\nx',
     'x'.repeat(1e6),
   ]) {
-    assert.equal(normalisePhone(text, 'FR'), undefined, text.slice(0, 20));
+    assert.equal(parsePhone(text, 'FR')?.number, undefined, text.slice(0, 20));
   }
-  assert.equal(normalisePhone('0612345678', 'ZZ'), undefined);
-  assert.equal(normalisePhone('06 12 34 56 78', 'FR'), '+33612345678');
+  assert.equal(parsePhone('0612345678', 'ZZ')?.number, undefined);
+  assert.equal(parsePhone('06 12 34 56 78', 'FR')?.number, '+33612345678');
   assert.equal(errorOf(await send('12')), 'invalid_parameter');
   for (const code of ['', '12345', 'x'.repeat(1e6)])
     assert.equal(errorOf(await verify(code)), 'invalid_code');

@@ -3,7 +3,6 @@
  * ones that a sound test must catch. Those show the same letters in the same places.
  */
 
-import { dotsToBytes } from '../../../src/captcha/picture/gif.ts';
 import { createGlyphSet, loadOutlines } from '../../../src/captcha/picture/glyphs.ts';
 import { createKeystream } from '../../../src/captcha/picture/keystream.ts';
 import {
@@ -19,6 +18,22 @@ import {
   profiles,
 } from '../../../src/captcha/picture/profiles.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
+
+/** A dot a byte, 0 or 1, as general encoders and decoders have it. */
+export function dotsToBytes(
+  rows: Int32Array,
+  wordsPerRow: number,
+  width: number,
+  height: number,
+): Uint8Array {
+  const bytes = new Uint8Array(width * height);
+  for (let y = 0, at = 0; y < height; y++) {
+    for (let x = 0; x < width; x++, at++) {
+      bytes[at] = (rows[y * wordsPerRow + (x >> 5)]! >>> (x & 31)) & 1;
+    }
+  }
+  return bytes;
+}
 
 export interface Challenge {
   readonly profile: PictureProfile;
