@@ -303,6 +303,19 @@ test('prose has the quotes and apostrophes of print, in both languages', () => {
   assert.deepEqual(found, []);
 });
 
+test('no sentence of the documentation has more than 25 words', () => {
+  const values = new Proxy({}, { get: () => 'https://x.example' });
+  const wordsIn = (text: string) => text.split(/\s+/).filter((word) => /[\p{L}\d]/u.test(word));
+  const long = loadDocs(docsFolder, baseUrl, () => values).flatMap(({ slug, english, french }) =>
+    [english, french ?? english]
+      .flatMap(({ article }) => article.sections.flatMap(({ body }) => body.split('\n')))
+      .flatMap((line) => line.split(/(?<=[.!?:;])\s+/))
+      .filter((sentence) => wordsIn(sentence).length > 25)
+      .map((sentence) => `${slug}: ${sentence}`),
+  );
+  assert.deepEqual(long, []);
+});
+
 test('what an endpoint costs is said in French, too', () => {
   const said = endpoints.flatMap(({ cost }) => (cost?.more === undefined ? [] : [cost.more]));
   assert.deepEqual(new Set(said), new Set(Object.keys(frenchCosts)));

@@ -45,7 +45,7 @@ export const alphabet = 'ACEHKLPRVXY347';
 /** CSS pixels that a dot is meant to be shown at. */
 const cssPixelsPerDot = 3;
 
-/** An eye reads it at a look. So does a program that follows motion: docs/CAPTCHA.md has the rates. */
+/** An eye reads it at a look. So does a program that follows motion: docs/CAPTCHA-STRENGTH.md has the rates. */
 const easy = {
   widthDots: 150,
   heightDots: 50,

@@ -760,8 +760,7 @@ function captchaTargets({ baseUrl, secureUrl, sample }: TargetFacts): Part[] {
           id: 'captcha-form',
           says: 'addWidget',
           destination: { file: 'HTML' },
-          // The first one is the public widget's.
-          code: fill(sampleValues, sample('CAPTCHA.md', 'html', 1)),
+          code: fill(sampleValues, sample('CAPTCHA.md', 'html')),
         },
         setKeyPhp(sampleValues),
         {

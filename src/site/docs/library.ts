@@ -104,6 +104,12 @@ const files = [
   { slug: 'webhooks', file: 'WEBHOOKS.md', group: 'block' },
   { slug: 'captcha', file: 'CAPTCHA.md', group: 'forms' },
   {
+    slug: 'captcha-strength',
+    file: 'CAPTCHA-STRENGTH.md',
+    frenchTitle: 'Ce que le CAPTCHA arrête',
+    group: 'forms',
+  },
+  {
     slug: 'limits',
     file: 'site/limits.md',
     french: 'site/fr/limits.md',
