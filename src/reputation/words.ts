@@ -239,7 +239,7 @@ const en = {
       known: 'Overview',
       entries: 'Entries',
       whole: 'Covered by',
-      covered: (word: string, score: number) => `As a whole: ${word} ${score}.`,
+      covered: (word: string, score: number) => `All its addresses: ${word}, ${score}.`,
       part: ([all, bad]: readonly [string, string]) =>
         `${bad} of the first ${all} entries are malicious. There are more.`,
       map: 'Its 256 addresses',
@@ -661,7 +661,7 @@ const fr: typeof en = {
       known: 'Aperçu',
       entries: 'Entrées',
       whole: 'Couvert par',
-      covered: (word, score) => `Dans son ensemble : ${word} ${score}.`,
+      covered: (word, score) => `Toutes ses adresses : ${word}, ${score}.`,
       part: ([all, bad]) =>
         `Malveillantes parmi les ${all} premières entrées : ${bad}. Il y en a davantage.`,
       map: 'Ses 256 adresses',

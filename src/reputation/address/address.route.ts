@@ -880,15 +880,14 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
 function rowOf(prefix: Prefix, { check, geo, clock }: FindOptions): FoundAddress {
   const name = formatNetwork(prefix);
   const href = `/ip/${name}`;
-  if (name.includes('/')) return { name, href };
   const { family, words } = prefix;
+  const place = { name, href, ...locationOf(geo, family, words) };
+  if (name.includes('/')) return place;
   const verdict = check.judge(family, words, clock.now());
   return {
-    name,
-    href,
+    ...place,
     known: {
       cell: cellOf(family, words, verdict),
-      ...locationOf(geo, family, words),
       reports: verdict.reports,
       listReports: verdict.listReports,
     },
@@ -906,19 +905,21 @@ const stateNames: Readonly<Record<CellKind, string>> = {
 
 /** Whatever others wrote is quoted where a spreadsheet would read more in it. */
 function csvOf(rows: readonly FoundAddress[], others: readonly string[]): Reply {
-  const looked = rows.map(({ name, known }) =>
-    known === undefined
-      ? `${name},,,,,,,`
-      : [
-          name,
-          known.cell.score,
-          csvText(known.countryCode),
-          csvText(known.provider),
-          known.reports + known.listReports,
-          stateNames[known.cell.kind],
-          known.reports,
-          known.listReports,
-        ].join(','),
+  const looked = rows.map(({ name, known, countryCode, provider }) =>
+    [
+      name,
+      known?.cell.score ?? '',
+      csvText(countryCode),
+      csvText(provider),
+      ...(known === undefined
+        ? ['', 'network', '', '']
+        : [
+            known.reports + known.listReports,
+            stateNames[known.cell.kind],
+            known.reports,
+            known.listReports,
+          ]),
+    ].join(','),
   );
   const lines = [...looked, ...others.map((text) => `${csvText(text)},,,,,not an address,,`)];
   const head = 'ipAddress,abuseConfidenceScore,countryCode,isp,totalReports,state,reports,listed';

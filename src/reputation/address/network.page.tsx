@@ -244,7 +244,7 @@ function facts(data: NetworkPageData, text: Translations, format: Format): Html 
           <>
             <span class="mono is-whole">{whole.name}</span>{' '}
             <span class="fact-note">
-              {text.score.words[scoreBand(whole.score)]} {whole.score}
+              {text.ip.find.columns.score} {whole.score}
             </span>
           </>,
           true,
@@ -262,7 +262,10 @@ function verdictOf({ whole }: NetworkPageData) {
 function networkLede(data: NetworkPageData, text: Translations, format: Format): string {
   const verdict = verdictOf(data);
   if (verdict === undefined) return lede(data, text, format);
-  const covered = text.ip.network.covered(text.score.words[verdict], data.whole!.score);
+  const covered = text.ip.network.covered(
+    text.ip.network.bands[verdict].replaceAll('\u00ad', '').toLowerCase(),
+    data.whole!.score,
+  );
   return data.entries === 0 ? covered : `${covered} ${lede(data, text, format)}`;
 }
 
@@ -716,12 +719,13 @@ export interface FoundAddress {
   /** Canonical text of an address or a network. */
   readonly name: string;
   readonly href: string;
+  /** Country and provider of an address, or of the first one of a network; empty: unknown. */
+  readonly countryCode: string;
+  readonly provider: string;
   /** Facts of an address; undefined for a network, which has no score of its own. */
   readonly known?:
     | {
         readonly cell: AddressCell;
-        readonly countryCode: string;
-        readonly provider: string;
         readonly reports: number;
         readonly listReports: number;
       }
@@ -847,8 +851,8 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
             {row.name}
           </Link>,
           scoreCell(row, text),
-          (row.known && format.country(row.known.countryCode)) ?? none,
-          row.known?.provider ? <bdi>{row.known.provider}</bdi> : none,
+          format.country(row.countryCode) ?? none,
+          row.provider === '' ? none : <bdi>{row.provider}</bdi>,
           row.known === undefined
             ? none
             : row.known.reports === 0

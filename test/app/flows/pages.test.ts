@@ -197,7 +197,7 @@ describe('pages', () => {
     const lines = csv.body.split('\r\n');
     assert.match(lines[1]!, /^198\.51\.100\.7,99,/);
     assert.match(lines[2]!, /^2001:db8::1,\d+,/);
-    assert.equal(lines[3], '203.0.113.0/24,,,,,,,');
+    assert.equal(lines[3], '203.0.113.0/24,,ZZ,,,network,,');
     const kinds = encodeURIComponent('198.51.100.7 8.8.4.77 8.8.8.8 10.0.0.1');
     assert.deepEqual(
       (await page(`/ip?format=csv&address=${kinds}`)).body
@@ -272,9 +272,12 @@ describe('pages', () => {
     assert.match(home, /<p class="lede">Nothing is known here\.<\/p>/);
     assert.doesNotMatch(home, /class="address-grid"/, '256 squares alike');
     const held = (await page('/ip/203.0.113.208/28')).body;
-    assert.match(held, /<p class="lede">As a whole: Malicious 80\.<\/p>.*href="\/connect#block"/s);
+    assert.match(
+      held,
+      /<p class="lede">All its addresses: malicious, 80\.<\/p>.*href="\/connect#block"/s,
+    );
     const part = (await page('/ip/203.0.113.192/26')).body;
-    assert.match(part, /As a whole: Malicious 80\. The only known entry is malicious\./);
+    assert.match(part, /All its addresses: malicious, 80\. The only known entry is malicious\./);
     const wide = (await page('/ip/198.51.0.0/16')).body;
     assert.match(wide, /class="trail".*href="\/ip">Look up addresses<.*198\.51\.0\.0\/16/s);
     assert.doesNotMatch((await page('/ip/10.0.0.0/6')).body, /Special use/);

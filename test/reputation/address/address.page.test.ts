@@ -75,8 +75,8 @@ it('says where totalReports of the API is more than the reports that it shows', 
 it('what is known good has the score of its page in a pasted list: 0', () => {
   const cell = { kind: 'good' as const, score: 0 };
   const place = { countryCode: 'US', provider: 'Google LLC' };
-  const known = { cell, ...place, reports: 0, listReports: 0 };
-  const rows = [{ name: '8.8.8.8', href: '/ip/8.8.8.8', known }];
+  const known = { cell, reports: 0, listReports: 0 };
+  const rows = [{ name: '8.8.8.8', href: '/ip/8.8.8.8', ...place, known }];
   const asked = { text: '8.8.8.8', foundMax: 100, more: false, isMiss: false };
   const others = { count: 0, examples: [] };
   const html = findPage(testFrame('en'), {

@@ -71,10 +71,11 @@ it('the key names what is on the map, and the table says it in rows of neighbour
 });
 
 it('a row of a pasted address marks what is not known of it, which a phone leaves out', () => {
-  const known = { cell: at[8]!, countryCode: '', provider: '', reports: 0, listReports: 0 };
+  const known = { cell: at[8]!, reports: 0, listReports: 0 };
+  const place = { countryCode: '', provider: '' };
   const found = [
-    { name: '192.0.2.8', href: '/ip/192.0.2.8', known },
-    { name: '192.0.2.9', href: '/ip/192.0.2.9', known: { ...known, provider: 'A' } },
+    { name: '192.0.2.8', href: '/ip/192.0.2.8', ...place, known },
+    { name: '192.0.2.9', href: '/ip/192.0.2.9', ...place, provider: 'A', known },
   ];
   const asked = {
     text: '',
@@ -94,11 +95,13 @@ it('counts pasted rows so that the numbers add up, and names what is no address'
   const row = (cell: AddressCell) => ({
     name: '192.0.2.8',
     href: '/ip/192.0.2.8',
-    known: { cell, countryCode: '', provider: '', reports: 0, listReports: 0 },
+    countryCode: '',
+    provider: '',
+    known: { cell, reports: 0, listReports: 0 },
   });
   const found = [
     ...(cells as AddressCell[]).slice(0, 20).map(row),
-    { name: '192.0.2.0/24', href: '/ip/192.0.2.0/24' },
+    { name: '192.0.2.0/24', href: '/ip/192.0.2.0/24', countryCode: 'FR', provider: 'Its own' },
   ];
   const asked = { text: '', foundMax: 300, more: false, isMiss: false, csvHref: '/ip' };
   const others = { count: 9, examples: ['999.1.1.1', '<b>', 'c', 'd', 'e', 'f'] };
@@ -115,6 +118,7 @@ it('counts pasted rows so that the numbers add up, and names what is no address'
     /9 aren’t addresses: <bdi class="mono">999\.1\.1\.1<\/bdi>, <bdi class="mono">&lt;b>/,
   );
   assert.match(shown, /e<\/bdi> and 4 more<\/p>/);
+  assert.match(shown, /192\.0\.2\.0\/24<.*France<.*<bdi>Its own</s);
 });
 
 function system(
