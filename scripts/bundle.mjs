@@ -74,11 +74,11 @@ const required = {
 };
 
 /** Commands derive from operations: in the bundle from what was read of them now, so that none is loaded for it. */
-const describedCommands = join(compiled, 'operations/described.js');
+const describedCommands = join(compiled, 'operations/operation-descriptions.js');
 
 async function commandsAsData() {
-  const { described } = await import(describedCommands);
-  return `export const described = ${JSON.stringify(described)};`;
+  const { operationDescriptions } = await import(describedCommands);
+  return `export const operationDescriptions = ${JSON.stringify(operationDescriptions)};`;
 }
 
 function timeOf(path) {

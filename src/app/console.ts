@@ -8,7 +8,7 @@ import { quotasInForce } from '../access/accounts/reducer.ts';
 import { waitingFacts } from '../access/accounts/slots.ts';
 import { createAuditLog } from '../access/audit-log.ts';
 import type { KeyUse } from '../access/keys/api-keys.ts';
-import { scopeNames } from '../access/keys/key-format.ts';
+import { keyScopeNames } from '../access/keys/key-format.ts';
 import { packageVersion } from '../config/version.ts';
 import { capacities } from '../config.ts';
 import { type ConsoleReads, consoleRoutes } from '../console/console.route.ts';
@@ -83,7 +83,7 @@ import type { State } from './state.ts';
 import type { Listening } from './threads/threads.ts';
 
 /** Lists all that the console reads of the server. Each page below names what it needs of this list. */
-export interface ConsoleSources
+export interface ConsoleNeeds
   extends Pick<ServerContext, 'config' | 'clock' | 'random'>,
     Pick<Data, 'store' | 'state' | 'geolocate' | 'geoMadeAt'> {
   readonly operations: ConsoleReads['operations'];
@@ -104,19 +104,19 @@ export interface ConsoleSources
   readonly newestBackupAt: () => number;
 }
 
-type Sources<Name extends keyof ConsoleSources> = Pick<ConsoleSources, Name>;
+type Needs<Name extends keyof ConsoleNeeds> = Pick<ConsoleNeeds, Name>;
 
-export function openConsole(sources: ConsoleSources) {
-  const { store, state, clock, check, operations, pageBuilder, catchUp } = sources;
-  const removals = createRemovals(sources);
-  const anonymousReports = createAnonymousReports(sources);
-  const listRows = listRowsOf(sources);
+export function openConsole(needs: ConsoleNeeds) {
+  const { store, state, clock, check, operations, pageBuilder, catchUp } = needs;
+  const removals = createRemovals(needs);
+  const anonymousReports = createAnonymousReports(needs);
+  const listRows = listRowsOf(needs);
   const reads: ConsoleReads = {
-    audit: createAuditLog(sources),
+    audit: createAuditLog(needs),
     operations,
-    service: serviceOf(sources),
-    inbox: inboxOf(sources),
-    checklist: checklistOf(sources),
+    service: serviceOf(needs),
+    inbox: inboxOf(needs),
+    checklist: checklistOf(needs),
     anonymousReports: {
       list: async () =>
         (await anonymousReports.list()).map((report) => ({
@@ -127,8 +127,8 @@ export function openConsole(sources: ConsoleSources) {
     removals,
     lists: {
       list: async () => (await listSubscriptions(store)).map(shownList),
-      blocking: () => blockingOf(sources, listRows),
-      loaded: () => loadedLists(sources, listRows),
+      blocking: () => blockingOf(needs, listRows),
+      loaded: () => loadedLists(needs, listRows),
       offers: offeredLists,
     },
     feeds: {
@@ -136,12 +136,12 @@ export function openConsole(sources: ConsoleSources) {
       most: capacities.namedFeeds,
       lists: () => listsOfFeeds(state).sort(),
     },
-    peers: peersOf(sources),
-    reports: reportsOf(sources),
-    people: peopleOf(sources),
-    sites: sitesOf(sources),
-    entries: createManualEntries(sources),
-    allowlist: createAllowlist(sources),
+    peers: peersOf(needs),
+    reports: reportsOf(needs),
+    people: peopleOf(needs),
+    sites: sitesOf(needs),
+    entries: createManualEntries(needs),
+    allowlist: createAllowlist(needs),
     names: { emailOf: (id) => accountEmail(store, id) },
     eventNames: (language) => signOnWords(language).account.security.events,
     categoryNames: (language) => translationsFor(language).categories,
@@ -158,13 +158,13 @@ export function openConsole(sources: ConsoleSources) {
 const topShown = 12;
 
 function serviceOf(
-  sources: Sources<'store' | 'state' | 'clock' | 'reportCounts' | 'figures' | 'tables' | 'threads'>,
+  needs: Needs<'store' | 'state' | 'clock' | 'reportCounts' | 'figures' | 'tables' | 'threads'>,
 ): () => ServiceFacts {
-  const { store, state, clock, reportCounts, figures } = sources;
+  const { store, state, clock, reportCounts, figures } = needs;
   const startedAt = clock.now();
   return () => {
     const now = clock.now();
-    const { listening, pauses } = sources.threads() ?? { listening: 0, pauses: [] };
+    const { listening, pauses } = needs.threads() ?? { listening: 0, pauses: [] };
     const { rss, heapUsed } = process.memoryUsage();
     const { liveBytes, recordBytes } = state.index.stats();
     const day = reportCounts.sum('quarter', now);
@@ -181,7 +181,7 @@ function serviceOf(
       did: activitiesOf(figures.activity, now),
       threads: listening,
       pauses,
-      tables: sources.tables.read(),
+      tables: needs.tables.read(),
       store: {
         writable: store.writeState().available,
         appliedSeq: Number(state.follower.appliedSeq()),
@@ -201,7 +201,7 @@ const budgetsShown = 5;
 const budgetsHoldMs = minuteMs;
 
 function inboxOf(
-  sources: Sources<
+  needs: Needs<
     | 'store'
     | 'state'
     | 'geolocate'
@@ -213,10 +213,10 @@ function inboxOf(
     | 'figures'
   >,
 ): ConsoleInbox {
-  const { store, state, geolocate, clock, check, evidence } = sources;
+  const { store, state, geolocate, clock, check, evidence } = needs;
   const { access, index, sources: lists } = state;
-  const reports = createReportStore(sources);
-  const allowlist = createAllowlist(sources);
+  const reports = createReportStore(needs);
+  const allowlist = createAllowlist(needs);
   const dryRun = createDryRun({ index, contributions: state.entries.contributions });
 
   async function lastOf(family: 4 | 6, words: Uint32Array): Promise<LastReport[]> {
@@ -325,7 +325,7 @@ function inboxOf(
       budgets = await readBudgets();
       return budgets;
     },
-    tiles: (span) => tilesOf(sources, span, clock.now()),
+    tiles: (span) => tilesOf(needs, span, clock.now()),
   };
 }
 
@@ -337,7 +337,7 @@ const spanBuckets = {
 } as const;
 
 function tilesOf(
-  { reportCounts, figures }: Sources<'reportCounts' | 'figures'>,
+  { reportCounts, figures }: Needs<'reportCounts' | 'figures'>,
   span: Span,
   now: number,
 ): Tile[] {
@@ -361,12 +361,10 @@ function tilesOf(
 }
 
 function checklistOf(
-  sources: Sources<
-    'config' | 'clock' | 'store' | 'state' | 'signon' | 'geoMadeAt' | 'newestBackupAt'
-  >,
+  needs: Needs<'config' | 'clock' | 'store' | 'state' | 'signon' | 'geoMadeAt' | 'newestBackupAt'>,
 ): ConsoleChecklist {
-  const { config, clock, store, state, geoMadeAt, newestBackupAt } = sources;
-  const { mailer, passkeys } = sources.signon.signon;
+  const { config, clock, store, state, geoMadeAt, newestBackupAt } = needs;
+  const { mailer, passkeys } = needs.signon.signon;
   return {
     async stepsOf(accountId) {
       const { hostname } = new URL(config.baseUrl);
@@ -414,7 +412,7 @@ interface ListRows {
 type ReadListRows = () => Promise<(number: number) => ListRows>;
 
 /** Returns what reads the rows in force of each list, by the number of its source. */
-function listRowsOf({ state, clock }: Sources<'state' | 'clock'>): ReadListRows {
+function listRowsOf({ state, clock }: Needs<'state' | 'clock'>): ReadListRows {
   const { contributions } = state.entries;
   let countedAt = 0;
   let counted: ReturnType<ReadListRows> | undefined;
@@ -456,7 +454,7 @@ const listKinds: ReadonlySet<number> = new Set([
 
 /** Returns how many rows block, by the name of a list of bad addresses. */
 async function blockingOf(
-  { state }: Sources<'state'>,
+  { state }: Needs<'state'>,
   readRows: ReadListRows,
 ): Promise<ReadonlyMap<string, number>> {
   const rowsOf = await readRows();
@@ -466,7 +464,7 @@ async function blockingOf(
 
 /** Returns lists that operators loaded by hand; fetched ones are shown with their subscription. */
 async function loadedLists(
-  { store, state }: Sources<'store' | 'state'>,
+  { store, state }: Needs<'store' | 'state'>,
   readRows: ReadListRows,
 ): Promise<LoadedList[]> {
   const rowsOf = await readRows();
@@ -513,7 +511,7 @@ function peersOf({
   store,
   state,
   clock,
-}: Sources<'store' | 'state' | 'clock'>): ConsoleReads['peers'] {
+}: Needs<'store' | 'state' | 'clock'>): ConsoleReads['peers'] {
   const { entries } = state;
 
   async function shown(peer: StoredPeer, all: readonly StoredPeer[]): Promise<ShownPeer> {
@@ -572,7 +570,7 @@ function peopleOf({
   state,
   signon,
   accountReports,
-}: Sources<'store' | 'state' | 'signon' | 'accountReports'>): ConsolePeople {
+}: Needs<'store' | 'state' | 'signon' | 'accountReports'>): ConsolePeople {
   const { accounts, profiles, apiKeys, siteKeys } = signon;
   const { sessions, securityLog } = signon.signon;
   const directory = createDirectory({ store, accounts });
@@ -600,7 +598,7 @@ function peopleOf({
 
   async function keysOf(id: string) {
     return (await apiKeys.list(id)).map(({ id: keyId, name, createdAt, scopes, use }) => {
-      return { id: keyId, name, createdAt, scopes: scopeNames(scopes), ...usedAt(use) };
+      return { id: keyId, name, createdAt, scopes: keyScopeNames(scopes), ...usedAt(use) };
     });
   }
 
@@ -636,11 +634,11 @@ function peopleOf({
 }
 
 function reportsOf(
-  sources: Sources<'store' | 'state' | 'clock' | 'random' | 'signon' | 'accountReports'>,
+  needs: Needs<'store' | 'state' | 'clock' | 'random' | 'signon' | 'accountReports'>,
 ): ConsoleReports {
-  const { store, state, accountReports } = sources;
-  const { accounts } = sources.signon;
-  const reports = createReportStore(sources);
+  const { store, state, accountReports } = needs;
+  const { accounts } = needs.signon;
+  const reports = createReportStore(needs);
   const directory = createDirectory({ store, accounts });
 
   const shown = (address: string, report: StoredReport) => ({
@@ -651,7 +649,7 @@ function reportsOf(
 
   return {
     async newest(limit) {
-      const found = await newestReports(store, sources.clock.now(), limit);
+      const found = await newestReports(store, needs.clock.now(), limit);
       return found.map(({ family, words, report }) => shown(formatIp(family, words), report));
     },
     async ofAddress(text, limit) {
@@ -685,7 +683,7 @@ function sitesOf({
   state,
   clock,
   signon,
-}: Sources<'store' | 'state' | 'clock' | 'signon'>): ConsoleSites {
+}: Needs<'store' | 'state' | 'clock' | 'signon'>): ConsoleSites {
   const { blocked } = signon.authorization;
   const list = createSiteList({
     store,

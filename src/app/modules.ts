@@ -51,7 +51,7 @@ import {
 import { openSite, siteEndpoints } from '../site/module.ts';
 import { createCallers } from '../web/guard/callers.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';
-import { type ConsoleSources, openConsole } from './console.ts';
+import { type ConsoleNeeds, openConsole } from './console.ts';
 import type { Data, ServerContext } from './data.ts';
 import type { Counts, Figures } from './figures.ts';
 import { openNodes } from './nodes/module.ts';
@@ -122,7 +122,7 @@ export type Host = ReturnType<typeof createModuleHost>;
 /** The operator's tables and acts, for integrations that may change them. */
 function operatorOf(
   ground: Pick<Data, 'store'> & Pick<ServerContext, 'clock' | 'random'>,
-  run: ConsoleSources['operations']['run'],
+  run: ConsoleNeeds['operations']['run'],
 ) {
   const [entries, allowlist] = [createManualEntries(ground), createAllowlist(ground)];
   const manualEntries = () => entries.list();
@@ -153,8 +153,8 @@ export async function openModules(
     readonly hostnames: Hostnames;
     readonly publishFeeds: FeedNeeds['onPublished'];
     readonly releaseFeeds: () => void;
-    readonly onConsole: ConsoleSources['operations'];
-    readonly threads: ConsoleSources['threads'];
+    readonly onConsole: ConsoleNeeds['operations'];
+    readonly threads: ConsoleNeeds['threads'];
     /** Milliseconds since 1970; 0: there is none. */
     readonly newestBackupAt: () => number;
   },

@@ -125,7 +125,7 @@ export async function openCaptcha(needs: {
   const since = restored === undefined ? '' : ` ${Buffer.from(restored).toString('hex')}`;
   const keyFor = (purpose: string) => deriveKey(masterKey, `${purpose}${since}`);
   const [workKey, workAnswerKey] = workKeyPurposes;
-  const works = createWork({
+  const proofOfWork = createWork({
     store,
     clock,
     random,
@@ -141,7 +141,7 @@ export async function openCaptcha(needs: {
     site: siteKeys.find,
     allows: allowsHost,
     sitesOf: siteKeys.ofAccount,
-    work: works,
+    work: proofOfWork,
   });
   const visitors = createCaptchaVisitors({ callers, cookies, tickets, clock, limitsOn });
   const challengeCounts = createTotals<ChallengeEvent>();
@@ -151,7 +151,7 @@ export async function openCaptcha(needs: {
     visitors,
     receipts,
     levels,
-    work: works,
+    work: proofOfWork,
     findSite: siteKeys.find,
     lifetimeMs,
     onChallenge: challengeCounts.count,
@@ -182,7 +182,7 @@ export async function openCaptcha(needs: {
     { name: 'captcha_waiting', used: () => stats().waiting, limit: waitingMax },
     ...visitors.tables,
     levels.table,
-    works.table,
+    proofOfWork.table,
   ];
   return {
     routes,
@@ -192,7 +192,7 @@ export async function openCaptcha(needs: {
     /** Picture and sound, for those who show challenges under other paths. */
     media: captchaMedia(parts),
     metrics: (metrics: Metrics) =>
-      registerMetrics(metrics, () => ({ ...stats(), workStock: works.stock() })),
+      registerMetrics(metrics, () => ({ ...stats(), workStock: proofOfWork.stock() })),
     /** Refuses the requests that still wait for an image or a clip. A second call waits for the first. */
     close(): Promise<void> {
       closing ??= pool.close();

@@ -7,7 +7,7 @@ import type { OperationProgress } from '../contracts/operation.ts';
 import { systemClock } from '../core/clock.ts';
 import { listNameOf } from '../core/text.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
-import { runAndPrint, type TypedInput } from './derived.ts';
+import { runAndPrint, type TypedInput } from './operation-command.ts';
 import { createProgress, createRowProgress, type Progress } from './progress.ts';
 
 /** The list is read there to its end before anything is written. */

@@ -6,9 +6,9 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { packageVersion } from '../config/version.ts';
 import { durationMs, durationRule } from '../core/time.ts';
-import { described } from '../operations/described.ts';
-import { derivedCommand, type RunTyped } from './derived.ts';
+import { operationDescriptions } from '../operations/operation-descriptions.ts';
 import type { InitFlags } from './init.ts';
+import { derivedCommand, type RunTyped } from './operation-command.ts';
 import type { ReferencePage } from './reference.ts';
 import { createOutput } from './shell/output.ts';
 import type { BackupFlags } from './store/backup.ts';
@@ -381,7 +381,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
 /** Adds the commands of all operations, those of two words below their groups. */
 function addDerived(root: Command): void {
   const parents = new Map<string, Command>();
-  for (const one of described) {
+  for (const one of operationDescriptions) {
     const [group, name] = one.name.split(' ');
     const command = derivedCommand(one, clients[one.name]);
     if (name === undefined) {
@@ -397,7 +397,7 @@ function addDerived(root: Command): void {
     parent.addCommand(command);
   }
   // By itself, and as `log audit`.
-  const audit = described.find(({ name }) => name === 'audit');
+  const audit = operationDescriptions.find(({ name }) => name === 'audit');
   if (audit !== undefined) parents.get('log')?.addCommand(derivedCommand(audit));
 }
 

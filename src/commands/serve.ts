@@ -151,7 +151,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
       process.kill(process.pid, 'SIGKILL');
     }, stopMsMax);
   }
-  const reopening = openReopening(config, log, wake);
+  const setReopen = reopenOnHangup(config, log, wake);
   // Background work handles its own failures; one that nobody handled is no reason to end.
   process.on('unhandledRejection', (error) => {
     if (!(error instanceof StoreUnavailableError)) throw error;
@@ -183,7 +183,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   // A stop that was asked for meanwhile has all of its time from now on.
   clearTimeout(late);
   late = undefined;
-  reopening(server.reopenAccessLog);
+  setReopen(server.reopenAccessLog);
   // Now that the server knows how full its tables are. Without room it serves all the same.
   const { store, state } = server;
   const loaded = state.sources.list().filter(({ list }) => list === 'good');
@@ -224,7 +224,7 @@ function reasonOf(failure: unknown): string {
  * started in a terminal stops when the terminal closes.
  * @returns a function that takes the callback to reopen, once there is one
  */
-function openReopening(config: Config, log: Log, stop: () => void) {
+function reopenOnHangup(config: Config, log: Log, stop: () => void) {
   let reopen: (() => void) | undefined;
   let isWanted = false;
   process.on('SIGHUP', (signal) => {

@@ -102,7 +102,7 @@ const listenSocketsPerThread = 8;
 const listenTriesMax = 20;
 const listenPauseMs = 50;
 
-interface Lanes {
+interface ListenerParts {
   readonly router: Router;
   readonly scan: HeaderScan;
   readonly limits: HttpLimits;
@@ -133,7 +133,7 @@ export function createServer(options: ServerOptions) {
   let isClosing = false;
   const takesChunked = options.takesChunked ?? native.parsesChunksStrictly;
   const lanes = openLanes({ ...options, takesChunked }, () => isClosing);
-  const openApp = (of: Lanes) => registerRoutes(uws.App() as unknown as App, of);
+  const openApp = (of: ListenerParts) => registerRoutes(uws.App() as unknown as App, of);
   const app = openApp(lanes.ofPort);
   /**
    * An app of its own: the address of a peer is empty here, and also where the peer of a port is gone already,
@@ -273,7 +273,11 @@ export type HttpServer = ReturnType<typeof createServer>;
 function openLanes(
   options: ServerOptions & { readonly takesChunked: boolean },
   isClosing: () => boolean,
-): { readonly admission: Admission; readonly ofPort: Lanes; readonly ofSocket: Lanes } {
+): {
+  readonly admission: Admission;
+  readonly ofPort: ListenerParts;
+  readonly ofSocket: ListenerParts;
+} {
   const { addresses, renderProblem, log, clock, onFinished, accessLog } = options;
   const random = options.random ?? systemRandom();
   const limits: HttpLimits = { ...defaultLimits, ...options.limits };
@@ -307,7 +311,7 @@ function openLanes(
     defaultHeaders: [...defaultHeaders, ...always],
   });
   const fields = fieldsOf(always);
-  function lanesOf(peerOf: (wire: Wire) => string): Lanes {
+  function lanesOf(peerOf: (wire: Wire) => string): ListenerParts {
     const clientOf = (wire: Wire) => resolveClient(peerOf(wire), scan.forwarding, addresses);
     const idOf = (wire: Wire): string => {
       const { requestId: given } = scan;
@@ -329,7 +333,7 @@ function openLanes(
 }
 
 /** Sends all requests of the library's app through the lanes. */
-function registerRoutes(app: App, lanes: Lanes): App {
+function registerRoutes(app: App, lanes: ListenerParts): App {
   app.setIdleTimeout?.(idleSeconds);
   app.setResponseTimeout?.(idleSeconds);
   for (const route of lanes.router.hotRoutes) {
@@ -360,7 +364,7 @@ const noNames: readonly string[] = [];
 const refusedNames: readonly string[] = ['accept-language'];
 
 /** Copies what is needed from the request, which dies with this call, and hands it on. */
-function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
+function dispatch(res: HttpResponse, req: HttpRequest, lanes: ListenerParts): void {
   const { scan } = lanes;
   const sent = req.getUrl();
   const method = req.getCaseSensitiveMethod();
@@ -371,13 +375,13 @@ function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
   const route = (known ?? unknown?.match)?.resource.byMethod.get(method as never);
   scan.begin(route?.headers ?? refusedNames, true);
   req.forEach(scan.visit);
-  const isLed = route !== undefined && hasCookie(scan.lines, unknown?.withCookie);
-  const match = known ?? (isLed ? unknown?.match : undefined);
-  if (isRefused(method === 'GET' || method === 'HEAD', lanes)) {
-    refuse(res);
+  const goesToUnknownRoute = route !== undefined && hasCookie(scan.lines, unknown?.withCookie);
+  const match = known ?? (goesToUnknownRoute ? unknown?.match : undefined);
+  if (mustClose(method === 'GET' || method === 'HEAD', lanes)) {
+    closeUnanswered(res);
     return;
   }
-  const wire = scan.awaitsContinue && scan.hasBody() ? continued(wireOf(res)) : wireOf(res);
+  const wire = scan.awaitsContinue && scan.hasBody() ? withContinueSent(wireOf(res)) : wireOf(res);
   lanes.admission.admit({
     wire,
     match,
@@ -401,7 +405,7 @@ function serveHot(
   isHead: boolean,
   res: HttpResponse,
   req: HttpRequest,
-  lanes: Lanes,
+  lanes: ListenerParts,
   asked?: RequestBelow,
 ): void {
   if (!passes(res, req, route.headers ?? noNames, lanes)) return;
@@ -413,18 +417,18 @@ function passes(
   res: HttpResponse,
   req: HttpRequest,
   wanted: readonly string[],
-  lanes: Lanes,
+  lanes: ListenerParts,
 ): boolean {
   lanes.scan.begin(wanted, false);
   req.forEach(lanes.scan.visit);
-  if (!isRefused(true, lanes)) return true;
-  refuse(res);
+  if (!mustClose(true, lanes)) return true;
+  closeUnanswered(res);
   return false;
 }
 
 /** A body on GET or HEAD has no meaning: a small one is discarded, others end the connection. */
-function isRefused(isBodiless: boolean, { scan, limits }: Lanes): boolean {
-  if (scan.isRefused()) return true;
+function mustClose(isBodiless: boolean, { scan, limits }: ListenerParts): boolean {
+  if (scan.isAmbiguous()) return true;
   return isBodiless && (scan.chunked || scan.contentLength > limits.strayBodyBytesMax);
 }
 
@@ -432,7 +436,7 @@ function isRefused(isBodiless: boolean, { scan, limits }: Lanes): boolean {
  * Unanswered: after an answer, the library would read on and run what follows as a request.
  * (`close()` on an object without an abort handler ends the whole process.)
  */
-function refuse(res: HttpResponse): void {
+function closeUnanswered(res: HttpResponse): void {
   res.onAborted(() => undefined);
   res.close();
 }
@@ -441,7 +445,7 @@ function refuse(res: HttpResponse): void {
  * Sends the interim answer that a client waits for: the value of `Expect` has no case (RFC 9110, 10.1.1), and Java writes
  * `100-Continue`. The library counts the status as written then, so the final one goes out as the beginning of a header.
  */
-function continued(wire: Wire): Wire {
+function withContinueSent(wire: Wire): Wire {
   wire.writeStatus('100 Continue\r\n');
   wire.writeStatus = (head) => {
     const whole = Buffer.concat([Buffer.from('HTTP/1.1 '), Buffer.from(head)]);

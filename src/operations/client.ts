@@ -14,8 +14,8 @@ import type { OperationCall, OperationProgress } from '../contracts/operation.ts
 import { OperatorError } from '../core/errors.ts';
 import { createWindow, windowBytes } from '../core/window.ts';
 import type { InputOf, OperationName, OutputOf } from './catalog.ts';
-import { described } from './described.ts';
 import type { Order } from './execute.ts';
+import { operationDescriptions } from './operation-descriptions.ts';
 import {
   type ControlFrame,
   controlSocket,
@@ -79,7 +79,7 @@ export function runForCommand(
 
 async function runOrder(order: Order, asking: Asking): Promise<unknown> {
   const { dataDir, isShared } = dataLocation();
-  const { asksNode } = described.find(({ name }) => name === order.operation) ?? {};
+  const { asksNode } = operationDescriptions.find(({ name }) => name === order.operation) ?? {};
   if (isShared && !asksNode) return runWithoutServer(dataDir, order, asking);
   const startMs = performance.now();
   for (;;) {

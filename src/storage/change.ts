@@ -34,7 +34,7 @@ export async function checksOf({ check }: CommitAddition): Promise<Result<readon
 }
 
 /** The value that a commit stands for, once it is written. */
-export function written<T>(done: Change<void>, value: T): Change<T> {
+export function withValue<T>(done: Change<void>, value: T): Change<T> {
   if (done === 'conflict' || !done.ok) return done;
   return ok(value);
 }
@@ -135,7 +135,7 @@ export async function holdBounds(
  * Runs an attempt that counts and adds a row, until nobody interfered. Those of this process that add to
  * the same rows come one after the other.
  */
-export function addWithin<T>(
+export function addWithinBounds<T>(
   store: Pick<Store, 'get'>,
   bounds: readonly Bound[],
   attempt: (held: HeldBounds) => Promise<Change<T>>,

@@ -56,7 +56,7 @@ export interface Transactor<Context> {
      * Serves a database that must know the jobs before it can run them: takes the waiting ones, up to a limit. Then
      * `body` runs these, and may be called again, each time from the start.
      */
-    ahead: (jobsMax: number, setsMax: number) => readonly Job<Context>[],
+    takeJobs: (jobsMax: number, setsMax: number) => readonly Job<Context>[],
   ): Promise<void>;
   /**
    * For a database that keeps transactions in order by itself: runs `body`, of jobs that stand apart, at once. What it
@@ -146,19 +146,19 @@ export function createGroupCommit<Context>(
     });
   }
 
-  function isNextApart(): boolean {
+  function isNextIndependent(): boolean {
     return transactor.append !== undefined && state.available && waiting[0]?.isIndependent === true;
   }
 
   /** Sees to it that what waits goes on, now or when what is under way ends. */
   function proceed(): void {
     if (waiting.length === 0 || running !== undefined) return;
-    if (isNextApart()) appended.next();
+    if (isNextIndependent()) appended.next();
     else if (!appended.isDue()) running = runAll(false);
   }
 
   function appendGroup(): void {
-    if (running === undefined && isNextApart()) {
+    if (running === undefined && isNextIndependent()) {
       // A transaction of all of them is no loss where the disk takes longer than all that comes between.
       isLockstep &&= appended.count() === 0 && clock.monotonicMs() - lastEndMs > lastTookMs;
       let ran: Job<Context>[] = [];
@@ -352,7 +352,7 @@ export function createGroupCommit<Context>(
     }
     let durable: readonly Job<Context>[] | undefined;
     for (;;) {
-      if (waiting.length === 0 || isNextApart()) {
+      if (waiting.length === 0 || isNextIndependent()) {
         if (durable === undefined) break;
         answer(durable);
         durable = undefined;

@@ -11,7 +11,7 @@ const quotas = { limit: 10, remaining: 9, resetSecond: 1, retryAfterSeconds: 0, 
 const quotaGuard = {
   authenticate: () => 0,
   spend: () => true,
-  refuse: () => {},
+  noteRefused: () => {},
   quotas: { ...quotas, take: () => true },
 };
 const routes = captchaReceiptRoutes({

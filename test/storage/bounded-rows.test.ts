@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
-import { addWithin, boundKeysOf, commitOnce, holdBounds } from '../../src/storage/change.ts';
+import { addWithinBounds, boundKeysOf, commitOnce, holdBounds } from '../../src/storage/change.ts';
 import { boundKey, scratchKey, text } from '../../src/storage/keys.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import { boundRaces } from '../support/server/bound-races.ts';
@@ -32,7 +32,7 @@ it('a row that was counted while another one came is counted again; removing nee
   const key = (n: number) => scratchKey(text('bounded'), text(`${n}`));
   const set = (n: number) => ({ key: key(n), value: new Uint8Array() });
   let tries = 0;
-  const done = await addWithin(store, [bound], async (held) => {
+  const done = await addWithinBounds(store, [bound], async (held) => {
     tries++;
     if ((await store.scan(prefix, { limit: 10 })).length >= 1) return { ok: true, value: 'full' };
     // Another process is faster, once.

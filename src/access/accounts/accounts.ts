@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import { domainOf, readKnownAddress, readMailAddress } from '../../core/mail-address.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce, retryOnConflict, written } from '../../storage/change.ts';
+import { commitOnce, retryOnConflict, withValue } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import { accountByEmailKey, accountKey, accountPrefix, erasureKey } from '../../storage/keys.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../../storage/store.ts';
@@ -120,7 +120,7 @@ export function createAccounts(options: {
         [vouchedRow(id, vouched)],
         [accountVouched.encode(eventId(), { account: id, vouched })],
       );
-      return written(done, { id, ...record });
+      return withValue(done, { id, ...record });
     });
   }
 
@@ -146,7 +146,7 @@ export function createAccounts(options: {
           ? []
           : [accountDisabled.encode(eventId(), { account: id, disabled })],
       );
-      return written(done, { id, ...changed });
+      return withValue(done, { id, ...changed });
     });
   }
 
@@ -172,7 +172,7 @@ export function createAccounts(options: {
       const done = await write(waiting?.check ?? [], waiting?.set ?? [], [
         accountQuotas.encode(eventId(), { account: id, readPerMinute, writePerMinute }),
       ]);
-      return written(done, { id, ...record });
+      return withValue(done, { id, ...record });
     });
   }
 
@@ -328,7 +328,7 @@ export function createDirectory(options: { store: Store; accounts: Pick<Accounts
         check: [{ key, version: row.version }, { key: tombstoneKey, version: null }, ...others],
         ...roleRow(id, role),
       });
-      return written(done, { ...(await listed(id, record)), role });
+      return withValue(done, { ...(await listed(id, record)), role });
     });
   }
 

@@ -22,7 +22,7 @@ import {
   commitOnce,
   holdBounds,
   retryOnConflict,
-  written,
+  withValue,
 } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import {
@@ -55,7 +55,7 @@ import {
   roomFor,
 } from '../accounts/records.ts';
 import { claimSlot } from '../accounts/slots.ts';
-import { hashKey, type KeyScope, makeKey, scopeBits } from './key-format.ts';
+import { hashKey, type KeyScope, keyScopeBits, makeKey } from './key-format.ts';
 import { type MasterKey, open, seal } from './master-key.ts';
 
 // Keys as durable records: look-up, walk and revocation.
@@ -222,7 +222,7 @@ export function createKeyRecords(options: { store: Store; clock: Clock; random: 
           keyRevoked.encode(createEventId(clock, random), { account: record.account, key }),
         ),
       });
-      return written(done, record);
+      return withValue(done, record);
     });
   }
 
@@ -486,7 +486,7 @@ export function createApiKeys(options: {
       const kind =
         name === undefined
           ? plainKey
-          : { name, scopes: scopeBits(scopes), entriesMax, hasLabel: label !== undefined };
+          : { name, scopes: keyScopeBits(scopes), entriesMax, hasLabel: label !== undefined };
       const record: KeyRecord = {
         account,
         createdAt: clock.now(),
@@ -541,7 +541,7 @@ export function createApiKeys(options: {
             : [accountVouched.encode(eventId(), { account, vouched: said.vouched })]),
         ],
       });
-      return written(done, {
+      return withValue(done, {
         id,
         text,
         ...(label === undefined ? {} : { label }),
@@ -578,7 +578,7 @@ export function createApiKeys(options: {
           accountRow(accountId, row.owner),
         ],
       });
-      return written(done, undefined);
+      return withValue(done, undefined);
     });
   }
 

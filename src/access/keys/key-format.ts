@@ -107,11 +107,11 @@ export const allScopes: number = Object.values(keyScopes).reduce<number>(
   0,
 );
 
-export function scopeNames(bits: number): KeyScope[] {
+export function keyScopeNames(bits: number): KeyScope[] {
   return (Object.keys(keyScopes) as KeyScope[]).filter((name) => (bits & keyScopes[name]) !== 0);
 }
 
-export function scopeBits(names: readonly KeyScope[]): number {
+export function keyScopeBits(names: readonly KeyScope[]): number {
   return names.reduce((bits, name) => bits | keyScopes[name], 0);
 }
 
@@ -130,13 +130,13 @@ export const keyUses = {
   mailAllow: ['bouncer', 'mail'],
   mailReport: ['mail'],
 } as const satisfies Record<string, readonly KeyScope[]>;
-type KeyPurpose = keyof typeof keyUses;
+type KeyUse = keyof typeof keyUses;
 
 const useBits = new Map(
-  Object.entries(keyUses).map(([use, scopes]) => [use, scopeBits(scopes)] as const),
+  Object.entries(keyUses).map(([use, scopes]) => [use, keyScopeBits(scopes)] as const),
 );
 
 /** Bits of which a key needs one for this. */
-export function bitsFor(use: KeyPurpose): number {
+export function scopeBitsFor(use: KeyUse): number {
   return useBits.get(use)!;
 }

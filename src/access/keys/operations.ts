@@ -16,7 +16,7 @@ import { columnsOr, grouped } from '../../core/text-table.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { perMinuteMax } from '../accounts/accounts-table.ts';
 import { type ApiKey, type ApiKeys, type KeyInfo, type KeyUse, readKeyUse } from './api-keys.ts';
-import { type KeyScope, keyScopes, plainScopes, scopeNames } from './key-format.ts';
+import { type KeyScope, keyScopeNames, keyScopes, plainScopes } from './key-format.ts';
 import {
   createSiteKeys,
   type LeastLevel,
@@ -56,7 +56,7 @@ const timeOrNull = (ms: number) => (ms === 0 ? null : dateText(ms));
 function shownKey(info: KeyInfo, use?: KeyUse) {
   return {
     ...info,
-    scopes: scopeNames(info.scopes),
+    scopes: keyScopeNames(info.scopes),
     createdAt: timeOrNull(info.createdAt),
     endsAt: timeOrNull(info.endsAt),
     revokedAt: timeOrNull(info.revokedAt),
@@ -300,7 +300,7 @@ function shownBouncer(key: ApiKey, email: string) {
     email,
     createdAt: dateText(createdAt),
     limit: key.entriesMax,
-    scopes: scopeNames(key.scopes),
+    scopes: keyScopeNames(key.scopes),
     dnsLabel: key.hasLabel,
     lastUsedAt: timeOrNull(lastUsedAt),
     agent,

@@ -10,7 +10,7 @@ import { domainToASCII } from 'node:url';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
-import { addWithin, commitOnce, retryOnConflict, written } from '../../storage/change.ts';
+import { addWithinBounds, commitOnce, retryOnConflict, withValue } from '../../storage/change.ts';
 import {
   accountKey,
   siteKeyByAccountKey,
@@ -118,7 +118,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
     const names = normaliseHosts(hosts);
     if (!names.ok) return names;
     const bound = { rows: 'site_keys', account: accountId } as const;
-    return await addWithin(store, [bound], async (held) => {
+    return await addWithinBounds(store, [bound], async (held) => {
       const key = accountKey(accountId);
       const entry = await store.get(key);
       const account = entry && decodeAccount(entry.value);
@@ -145,7 +145,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
           { key: siteKeyByAccountKey(accountId, id), value: new Uint8Array() },
         ],
       });
-      return written(done, made);
+      return withValue(done, made);
     });
   }
 
@@ -188,7 +188,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
         check: [{ key, version: entry.version }],
         set: [{ key, value: rows.encode(changed) }],
       });
-      return written(done, changed);
+      return withValue(done, changed);
     });
   }
 
@@ -197,7 +197,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
     const siteKey = await find(id);
     if (siteKey === undefined) return unknown(id);
     const del = [siteKeyKey(id), siteKeyByAccountKey(siteKey.account, id)];
-    return await retryOnConflict(async () => written(await commitOnce(store, { del }), siteKey));
+    return await retryOnConflict(async () => withValue(await commitOnce(store, { del }), siteKey));
   }
 
   return { create, set, find, ofAccount, list, revoke };

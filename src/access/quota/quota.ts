@@ -106,7 +106,7 @@ export interface Quotas {
 
 export interface OpenQuotas extends Quotas {
   /** Notes that a call was refused after it had paid. */
-  refuse(accountSlot: number, kind: QuotaKind, cost: number): void;
+  noteRefused(accountSlot: number, kind: QuotaKind, cost: number): void;
   /** Adds what was admitted elsewhere, also past the limit. */
   charge(accountSlot: number, kind: QuotaKind, cost: number, nowMs: number): void;
 }
@@ -250,7 +250,13 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
     return excess > 0 ? retryAfter(quotaAt, base, bucket, excess) : 1;
   }
 
-  function report(quotaAt: number, base: number, bucket: number, used: number, nowMs: number) {
+  function fillFindings(
+    quotaAt: number,
+    base: number,
+    bucket: number,
+    used: number,
+    nowMs: number,
+  ) {
     const bucketStartMs = (bucket - bucketShift) * bucketMs;
     quotas.countedAtMs = Math.max(nowMs, bucketStartMs);
     quotas.remaining = used < quotas.limit ? quotas.limit - used : 0;
@@ -296,7 +302,7 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
         const used = (total - base) & totalMask;
         const reckoned = used + pendingUse(quotaAt, total, used, cost);
         if (reckoned + cost > limit) {
-          report(quotaAt, base, bucket, reckoned, nowMs);
+          fillFindings(quotaAt, base, bucket, reckoned, nowMs);
           quotas.retryAfterSeconds = refusedFor(quotaAt, base, bucket, used, cost);
           return false;
         }
@@ -306,7 +312,7 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
         ) {
           continue;
         }
-        report(quotaAt, base, bucket, reckoned + cost, nowMs);
+        fillFindings(quotaAt, base, bucket, reckoned + cost, nowMs);
         quotas.retryAfterSeconds = 0;
         return true;
       }
@@ -316,7 +322,7 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
       quotas.retryAfterSeconds = 1;
       return false;
     },
-    refuse(accountSlot, kind, cost) {
+    noteRefused(accountSlot, kind, cost) {
       Atomics.add(words, (accountSlot * 2 + kind) * wordsPerQuota + refusedAt, cost);
     },
     charge(accountSlot, kind, cost, nowMs) {
@@ -347,11 +353,11 @@ if (perMinuteMax * 2 > totalMask) throw new Error('perMinuteMax outgrew the ring
 export function createQuotaGuard(options: {
   keys: KeyCache;
   accounts: AccountsTable;
-  quotas: Quotas & Pick<OpenQuotas, 'refuse'>;
+  quotas: Quotas & Pick<OpenQuotas, 'noteRefused'>;
   clock: Clock;
 }) {
   const { keys, accounts, clock } = options;
-  const { refuse } = options.quotas;
+  const { noteRefused } = options.quotas;
   const quotas: Quotas = options.quotas;
   return {
     /**
@@ -368,7 +374,7 @@ export function createQuotaGuard(options: {
     spend: (slot: number, kind: QuotaKind, cost: number): boolean =>
       quotas.take(slot, kind, cost, clock.monotonicMs()),
     /** Called when a call is refused that has spent so much. */
-    refuse,
+    noteRefused,
     /** Limit, remaining, reset and retry-after of the last `spend`. */
     quotas,
   };

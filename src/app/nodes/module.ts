@@ -46,7 +46,7 @@ function sealedMessages(nodeMessages: NodeMessages, key: Uint8Array): NodeMessag
 const everyMs = 1_000;
 
 /** The first exchange is done when it resolves: from then on this node keeps to its share. */
-async function startExchanging(options: {
+async function startLimitSync(options: {
   readonly parties: readonly Party[];
   readonly nodeMessages: NodeMessages;
   readonly clock: Clock;
@@ -55,15 +55,15 @@ async function startExchanging(options: {
   const { parties, nodeMessages, clock, log } = options;
   const onUnread = (error: unknown) =>
     log.warn({ err: error }, 'counts of a node could not be read');
-  const exchange = createLimitSync({ parties, nodeMessages, onUnread });
-  await exchange.once();
+  const limitSync = createLimitSync({ parties, nodeMessages, onUnread });
+  await limitSync.once();
   let lastMs = clock.monotonicMs();
   let isCut = false;
 
   async function once(): Promise<void> {
     const startMs = clock.monotonicMs();
     try {
-      await exchange.once();
+      await limitSync.once();
       lastMs = startMs;
       if (isCut) log.info('counts are exchanged with the other nodes again');
       isCut = false;
@@ -84,13 +84,13 @@ async function startExchanging(options: {
       metrics.gauge(
         'portcullis_exchange_nodes',
         'Other nodes that limits are kept with.',
-        () => exchange.otherNodes,
+        () => limitSync.otherNodes,
       );
     },
     async stop(): Promise<void> {
       await loop.stop();
       // Other nodes need the last counts of this one.
-      await exchange.once().catch(() => undefined);
+      await limitSync.once().catch(() => undefined);
     },
   };
 }
@@ -129,14 +129,14 @@ export async function openLimitSync(
 ): Promise<void> {
   if (member === undefined) return;
   const nodeMessages = sealedMessages(member.nodeMessages, deriveKey(masterKey, messageKeyPurpose));
-  const exchanging = await startExchanging({ parties, nodeMessages, clock, log });
-  exchanging.register(metrics);
+  const limitSync = await startLimitSync({ parties, nodeMessages, clock, log });
+  limitSync.register(metrics);
   metrics.gauge(
     'portcullis_memory_differs',
     "1 while this node's memory is another than that of a node that was at the same event.",
     () => (['differs', 'outvoted'].includes(member.memory()) ? 1 : 0),
   );
-  closers.add(exchanging.stop);
+  closers.add(limitSync.stop);
   if (replica === undefined) return;
   metrics.gauge(
     'portcullis_replica_read',

@@ -50,7 +50,7 @@ import { openCheck } from '../../reputation/check/check.ts';
 import {
   checkBulkEndpoint,
   checkBulkRoute,
-  openManyChecks,
+  openBulkChecks,
 } from '../../reputation/check/check-bulk.route.ts';
 import { allMaliciousBy } from '../../reputation/check/score.ts';
 import { reportHook, type SharedReportRules } from '../../reputation/reports/report.route.ts';
@@ -210,7 +210,7 @@ export function createFrontEnd(options: {
       checkRoute({ quotaGuard, check, clock, recordRefusal }),
       checkBulkRoute({
         guard,
-        many: openManyChecks({ check, index, geo }),
+        bulkChecks: openBulkChecks({ check, index, geo }),
         clock,
         scheduler: createScheduler(),
         ...(options.within === undefined ? {} : { within: options.within }),
@@ -267,15 +267,15 @@ const withOwnRefusals: ReadonlySet<string> = new Set([checkBulkEndpoint.path, po
  */
 export function frontEndHooks(
   frontEnd: FrontEnd,
-  held: () => SharedFiles,
+  served: () => SharedFiles,
   within: <T>(work: () => T) => T,
 ): Hook<Route>[] {
   const own = new Set<Route>(frontEnd.routes);
   const nothing = () => undefined;
   return [
     { name: 'index reads', appliesTo: (route) => own.has(route), onArrival: () => within(nothing) },
-    servedFiles(held),
-    ...servedFeeds(held, frontEnd),
+    servedFiles(served),
+    ...servedFeeds(served, frontEnd),
     refusedKeys(({ path }) => withOwnRefusals.has(path), frontEnd.recordRefusal),
     policyHook(frontEnd, within),
     reportHook(frontEnd.reports, within),
@@ -291,12 +291,12 @@ export interface SharedFiles {
   readonly assets?: SharedAssets;
 }
 
-function servedFiles(held: () => SharedFiles): Hook<Route> {
+function servedFiles(served: () => SharedFiles): Hook<Route> {
   return {
     name: 'static files',
     appliesTo: ({ path }) => path === staticEndpoint.path,
     onRequest(request) {
-      const found = held().assets?.get(request.path);
+      const found = served().assets?.get(request.path);
       return found && negotiate(request, found);
     },
   };
@@ -304,10 +304,10 @@ function servedFiles(held: () => SharedFiles): Hook<Route> {
 
 /** Returns a hook for each feed: its answer is made as in the main thread. */
 function servedFeeds(
-  held: () => SharedFiles,
+  served: () => SharedFiles,
   { guard, noteMark }: Pick<FrontEnd, 'guard' | 'noteMark'>,
 ): Hook<Route>[] {
-  const current = () => held().feeds;
+  const current = () => served().feeds;
   const publisher = { current, first: async () => current() };
   return feedRoutes({ publisher, guard, noteMark }).map((feed) => ({
     name: `feed ${feed.path}`,

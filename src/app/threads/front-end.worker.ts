@@ -88,7 +88,7 @@ async function run(setup: ThreadSetup): Promise<void> {
   const records = openLimitRecords(memory.limits);
   const limits = bounds && createClientLimits(bounds, records);
   const within = duringTurn(reader);
-  let held: SharedFiles = {};
+  let served: SharedFiles = {};
   const frontEnd = createFrontEnd({
     memory,
     index: reader,
@@ -96,7 +96,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     log,
     thread: setup.thread,
     within,
-    feedVersion: () => held.feeds?.changes.version,
+    feedVersion: () => served.feeds?.changes.version,
     ...(limits === undefined ? {} : { limits }),
   });
   const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
@@ -122,7 +122,7 @@ async function run(setup: ThreadSetup): Promise<void> {
           forwardRoute(described, forwarder, renderProblem, forwarded),
         ),
       ],
-      frontEndHooks(frontEnd, () => held, within),
+      frontEndHooks(frontEnd, () => served, within),
       (route) => route,
     ),
     renderProblem,
@@ -155,7 +155,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     }
     if ('accept' in message) return follow(message.accept);
     if ('serve' in message) {
-      held = { ...held, ...message.serve };
+      served = { ...served, ...message.serve };
       return;
     }
     void server.close(message.graceMs).finally(() => end(setup));

@@ -19,11 +19,11 @@ import type {
 } from '../../web/components/challenge.tsx';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import type { Answer, Guard } from '../../web/guard/guard.ts';
+import type { Guard, HandlerResult } from '../../web/guard/guard.ts';
 import { readFields } from '../../web/guard/intake/form.ts';
 import { answer, type EndpointDocs, formOrJson, jsonAnswer } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
-import type { CaptchaVisitors, Payment } from '../page/captcha-visitors.route.ts';
+import type { CaptchaVisitors, LimitCharge } from '../page/captcha-visitors.route.ts';
 import { shownSize } from '../picture/profiles.ts';
 import type { ReceiptSiteKey, Receipts } from '../receipts.ts';
 import { isAtLeast, type Level, type Levels, levelOf } from '../work/levels.ts';
@@ -241,7 +241,7 @@ interface StartFor {
 }
 
 /** Fails with `client_limit_exceeded`. */
-export async function beginChallenge(
+export async function startChallenge(
   options: ChallengeRouteOptions,
   request: Request,
   { least, wantsPicture, site, origin, action, workSuffices = false }: StartFor,
@@ -282,7 +282,7 @@ interface GivenWork {
 export async function judgeWork(
   { work, callers, levels, onChallenge }: ChallengeRouteOptions,
   request: Request,
-  payment: Payment,
+  payment: LimitCharge,
   { solution, site, workSuffices = false }: GivenWork,
 ): Promise<Result<boolean>> {
   const solved = work.open(solution, callers.networksOf(request));
@@ -330,7 +330,7 @@ export async function verifyAnswer(
     onChallenge,
   }: Pick<ChallengeRouteOptions, 'challenges' | 'callers' | 'levels' | 'onChallenge'>,
   request: Request,
-  payment: Payment,
+  payment: LimitCharge,
   { token, answer }: { readonly token: string; readonly answer: string },
 ): Promise<JudgedAnswer> {
   const passed = await challenges.verify(token, answer, callers.networksOf(request));
@@ -363,7 +363,7 @@ export async function passedAnswer(
 export async function attempt(
   options: ChallengeRouteOptions,
   request: Request,
-  payment: Payment,
+  payment: LimitCharge,
 ): Promise<AnswerAttempt> {
   // The query takes no part: addresses end up in logs and histories.
   const fields = await readFields({ ...request, query: '' });
@@ -388,7 +388,7 @@ export function withCorsHeaders(request: Request, reply: Reply): Reply {
   return { ...reply, headers: [...reply.headers, ...headers] };
 }
 
-type AnswerMedia = (request: Request) => Promise<Answer>;
+type AnswerMedia = (request: Request) => Promise<HandlerResult>;
 
 /** Picture and sound of a challenge, by the file's name in the path. The limits are taken here. */
 export function captchaMedia(options: ChallengeRouteOptions): {
@@ -453,7 +453,10 @@ export function captchaRoutes(
     if (!issued.ok) return withCorsHeaders(request, guard.failureReply(newChallenge, issued));
     const { token } = issued.value;
     const expires_in = Math.floor(lifetimeMs / 1_000);
-    const reply = json({ token, img: imagePath(token), expires_in }, visitors.greeting(request));
+    const reply = json(
+      { token, img: imagePath(token), expires_in },
+      visitors.browserCookie(request),
+    );
     return withCorsHeaders(request, reply);
   }
 
@@ -522,7 +525,7 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
 
   async function judgeIn(
     request: Request,
-    payment: Payment,
+    payment: LimitCharge,
     form: Params,
     workSuffices: boolean,
   ): Promise<boolean> {
@@ -545,14 +548,14 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
       return issued.ok ? issued.value : undefined;
     },
     start: (request, wantsPicture) =>
-      beginChallenge(captcha, request, {
+      startChallenge(captcha, request, {
         site: '',
         least: 'silent',
         origin: '',
         action: '',
         wantsPicture,
       }),
-    headers: (request) => captcha.visitors.greeting(request),
+    headers: (request) => captcha.visitors.browserCookie(request),
     answerIn(request, form, { workSuffices = false } = {}) {
       // A browser that can't work sends the field of a form without a picture as it was: empty.
       if (!form.has('captcha_token') && (form.get('captcha_work') ?? '') === '') {

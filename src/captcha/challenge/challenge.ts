@@ -57,12 +57,12 @@ export interface Challenges {
    * Uses the token up whatever the answer. Letter case, spaces and width don't count. Another node's
    * token is judged there. Returns the word that was drawn if the answer is right.
    */
-  verify(token: string, answer: string, network: Networks): PassedWord | Promise<PassedWord>;
+  verify(token: string, answer: string, network: Networks): SolvedWord | Promise<SolvedWord>;
   stats(): ChallengeStats;
 }
 
 /** The word of the challenge that was answered; undefined for a wrong answer. */
-type PassedWord = 'normal' | 'long' | undefined;
+type SolvedWord = 'normal' | 'long' | undefined;
 
 /** The message at `drawnChannel` (node:diagnostics_channel), for tests within the process. */
 export interface DrawnAnswer {
@@ -152,7 +152,7 @@ function createFetching(parts: {
   const waiting = createWaiting(parts.waitingMax);
   let heldBack = 0;
 
-  async function fetch(
+  async function fetchMedia(
     token: string,
     medium: Medium,
     visitor: CaptchaVisitor,
@@ -214,7 +214,7 @@ function createFetching(parts: {
   }
 
   return {
-    fetch,
+    fetch: fetchMedia,
     /** Fetches refused because their network makes many wait already. */
     get heldBack() {
       return heldBack;

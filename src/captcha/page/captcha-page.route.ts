@@ -81,7 +81,7 @@ export function captchaPageRoutes(options: CaptchaPageOptions): PlainRoute[] {
     };
     return {
       status: 200,
-      headers: [...tools.headers(language, needs), noStore, ...visitors.greeting(request)],
+      headers: [...tools.headers(language, needs), noStore, ...visitors.browserCookie(request)],
       body: captchaPage(tools.frame(language), {
         secureUrl,
         siteKey,

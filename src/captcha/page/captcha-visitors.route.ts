@@ -18,7 +18,7 @@ import type { Callers } from '../../web/guard/callers.ts';
 import type { Cookies } from '../../web/guard/cookies.ts';
 import type { Tickets } from '../challenge/ticket.ts';
 
-export interface Payment {
+export interface LimitCharge {
   /** 0 when admitted, else whole seconds to wait: `Retry-After`. */
   readonly waitSeconds: number;
   /** Counts `cost` more against whoever paid for the request. */
@@ -67,7 +67,7 @@ export function createCaptchaVisitors(options: {
   return {
     /** The browsers that are counted. */
     tables: [browsers.table('captcha_browsers'), passes.table('captcha_passes')],
-    take(limit: CaptchaLimitName, request: Request): Payment {
+    take(limit: CaptchaLimitName, request: Request): LimitCharge {
       const browser = limitsOn ? browserOf(request) : undefined;
       if (browser !== undefined && takeBrowserShare(limit, request, browser)) {
         return {
@@ -91,7 +91,7 @@ export function createCaptchaVisitors(options: {
       return passes.take('neighbourhood', neighbourhood, nowMs) === 0;
     },
     /** Returns `Set-Cookie` for a browser that came without; it goes with the answer. */
-    greeting(request: Request): readonly Header[] {
+    browserCookie(request: Request): readonly Header[] {
       if (!limitsOn || browserOf(request) !== undefined) return [];
       return [cookies.set('captcha', tickets.make('browser'), cookieLifeSeconds)];
     },

@@ -12,12 +12,11 @@ import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { StartedChallenge } from '../../web/components/challenge.tsx';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import type { Answer, Guard } from '../../web/guard/guard.ts';
+import type { Guard, HandlerResult } from '../../web/guard/guard.ts';
 import { readFields } from '../../web/guard/intake/form.ts';
 import { formOrJson, jsonAnswer } from '../../web/openapi.ts';
 import {
   audioPath,
-  beginChallenge,
   type ChallengeRouteOptions,
   captchaTag,
   clientLimitFailure,
@@ -27,6 +26,7 @@ import {
   judgeWork,
   passedAnswer,
   signInPurpose,
+  startChallenge,
   startPath,
   Verified,
   verifyBytesMax,
@@ -136,7 +136,7 @@ export function workRoutes(
     const siteKey = get('sitekey');
     const site = await findSite(siteKey);
     const isSignIn = siteKey === '' && get('for') === signInPurpose;
-    const started = await beginChallenge(options, request, {
+    const started = await startChallenge(options, request, {
       site: isSignIn ? signInPurpose : (site?.id ?? ''),
       // Nothing that is done for an unknown site key leads anywhere.
       least: site?.least ?? (siteKey === '' && params.ok ? 'silent' : 'easy'),
@@ -147,7 +147,7 @@ export function workRoutes(
     });
     if (!started.ok) return withCorsHeaders(request, guard.failureReply(startEndpoint, started));
     const answer = { ...startedAnswer(started.value), expires_in };
-    return withCorsHeaders(request, json(answer, visitors.greeting(request)));
+    return withCorsHeaders(request, json(answer, visitors.browserCookie(request)));
   }
 
   async function work(request: Request): Promise<Reply> {
@@ -169,7 +169,7 @@ export function workRoutes(
     return withCorsHeaders(request, await passedAnswer(options, request, passed));
   }
 
-  async function altcha(request: Request): Promise<Answer> {
+  async function altcha(request: Request): Promise<HandlerResult> {
     const params = parseQuery(request.query);
     if (!params.ok) return params;
     const site = await findSite(params.value.get('sitekey') ?? '');
@@ -182,7 +182,7 @@ export function workRoutes(
         : 'There is no such site key.';
       return fail('invalid_parameter', fault, 'sitekey');
     }
-    const started = await beginChallenge(options, request, {
+    const started = await startChallenge(options, request, {
       site: site.id,
       least: site.least,
       origin,
@@ -194,7 +194,7 @@ export function workRoutes(
       return fail('forbidden', 'This visitor has to see a picture, which this call has not.');
     }
     const { work } = started.value;
-    return withCorsHeaders(request, json(work, visitors.greeting(request)));
+    return withCorsHeaders(request, json(work, visitors.browserCookie(request)));
   }
 
   return [

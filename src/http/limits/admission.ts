@@ -137,7 +137,7 @@ export class Admission {
       const tooMany = this.#options.answerLimits.refusalOf(requestSlot.networks(), route);
       if (tooMany !== undefined) {
         if (!exchange.isBodyRead) discardBody(arrival.wire, exchange);
-        exchange.isLast = !this.#keepsRefused();
+        exchange.isLast = !this.#takeKeptRefusal();
         this.#refuse(exchange, arrival, tooMany);
         return;
       }
@@ -169,7 +169,7 @@ export class Admission {
    * several times as much as a refusal. Thousands of requests behind one another come in one turn, and the
    * connection ends with those beyond it.
    */
-  #keepsRefused(): boolean {
+  #takeKeptRefusal(): boolean {
     if (this.#refusedNow === 0) setImmediate(this.#beginTurn);
     return this.#refusedNow++ < keptRefusalsMax;
   }

@@ -148,7 +148,7 @@ export class HeaderScan {
   }
 
   /** Returns true when the connection must be closed unanswered: the rest could run as a request. */
-  isRefused(): boolean {
+  isAmbiguous(): boolean {
     return (
       this.#bad ||
       this.#hosts !== 1 ||

@@ -5,7 +5,7 @@
  */
 
 import * as v from 'valibot';
-import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
+import { keyIdOf, scopeBitsFor } from '../../access/keys/key-format.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { ReportInput, SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -21,7 +21,7 @@ import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import type { Prefix } from '../../ip/prefix.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { type Endpoint, endpoint } from '../../web/guard/endpoint.ts';
-import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
+import type { Guard, HandlerResult, KeyedCall } from '../../web/guard/guard.ts';
 import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import {
@@ -329,17 +329,20 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
   const { guard, quotaGuard, callers, clock, tokens, agents } = options;
   const { keyOf, note, limited } = agents;
 
-  function login(request: Request): Answer | Promise<Answer> {
+  function login(request: Request): HandlerResult | Promise<HandlerResult> {
     return guard.unpacked(loginEndpoint, request, (whole) =>
       whole.ok ? letIn(whole.value) : whole,
     );
   }
 
-  function letIn(request: Request): Answer {
+  function letIn(request: Request): HandlerResult {
     const body = parseJsonObject(request.body);
     if (!body.ok) return body;
     const { password } = body.value;
-    if (typeof password !== 'string' || quotaGuard.authenticate(password, bitsFor('agent')) < 0) {
+    if (
+      typeof password !== 'string' ||
+      quotaGuard.authenticate(password, scopeBitsFor('agent')) < 0
+    ) {
       const waitSeconds = callers.take('agentLogin', request);
       if (waitSeconds === 0) return wrongPassword;
       return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
@@ -398,7 +401,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     return wanted;
   }
 
-  async function alerts(request: Request): Promise<Answer> {
+  async function alerts(request: Request): Promise<HandlerResult> {
     const keyText = keyOf(request);
     if (keyText === undefined) return wrongToken;
     const admitted = guard.admit(alertsEndpoint, request, keyText);
@@ -411,7 +414,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     );
   }
 
-  async function taken(request: Request, keyText: string, call: KeyedCall): Promise<Answer> {
+  async function taken(request: Request, keyText: string, call: KeyedCall): Promise<HandlerResult> {
     const refuse = (failure: Failure) => guard.failureReply(alertsEndpoint, failure, call.headers);
     const read = await readAlerts(request.body, options.scheduler);
     if (read === undefined) {
@@ -482,7 +485,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     return done;
   }
 
-  async function decide(request: Request): Promise<Answer> {
+  async function decide(request: Request): Promise<HandlerResult> {
     const keyText = keyOf(request);
     if (keyText === undefined || !agents.isManager(keyText)) return wrongToken;
     const admitted = guard.admit(decideEndpoint, request, keyText);
@@ -507,7 +510,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     declared: Endpoint,
     request: Request,
     matches: DecisionMatcher | string,
-  ): Promise<Answer> {
+  ): Promise<HandlerResult> {
     const keyText = keyOf(request);
     if (keyText === undefined) return wrongToken;
     const admitted = guard.admit(declared, request, keyText);
@@ -554,16 +557,16 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
       takeBackDecisions(takeAlertBackEndpoint, request, readDecisionId(request.param)),
     ),
     guard.open(loginEndpoint, login),
-    guard.open(heartbeatEndpoint, (request): Answer => {
+    guard.open(heartbeatEndpoint, (request): HandlerResult => {
       const admitted = agents.admit(request);
       return 'ok' in admitted ? admitted : { status: 200, headers: [noStore] };
     }),
-    guard.open(registerEndpoint, (request): Answer => {
+    guard.open(registerEndpoint, (request): HandlerResult => {
       const waitSeconds = callers.take('agentLogin', request);
       if (waitSeconds === 0) return noRegistration;
       return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
     }),
-    guard.open(leaveEndpoint, (request): Answer => {
+    guard.open(leaveEndpoint, (request): HandlerResult => {
       const admitted = agents.admit(request);
       return 'ok' in admitted ? admitted : { status: 204, headers: [noStore] };
     }),
@@ -778,18 +781,18 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
   }
 
   return [
-    guard.open(allowlistsEndpoint, async (request): Promise<Answer> => {
+    guard.open(allowlistsEndpoint, async (request): Promise<HandlerResult> => {
       const admitted = agents.admit(request);
       if ('ok' in admitted) return admitted;
       return json(admitted.isManager ? `[${await allowlist(request)}]` : '[]');
     }),
-    guard.open(allowlistEndpoint, async (request): Promise<Answer> => {
+    guard.open(allowlistEndpoint, async (request): Promise<HandlerResult> => {
       const admitted = agents.admit(request);
       if ('ok' in admitted) return admitted;
       if (!admitted.isManager || request.param !== listName) return notFound;
       return json(await allowlist(request));
     }),
-    guard.open(allowlistCheckEndpoint, (request): Answer => {
+    guard.open(allowlistCheckEndpoint, (request): HandlerResult => {
       const failure = refused(request);
       if (failure !== undefined) return failure;
       const { param: value } = request;
@@ -800,10 +803,10 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
       const reason = allowlisted ? { reason: `${value} from ${listName}` } : {};
       return json(JSON.stringify({ allowlisted, ...reason }));
     }),
-    guard.open(allowlistsCheckEndpoint, (request): Answer | Promise<Answer> => {
+    guard.open(allowlistsCheckEndpoint, (request): HandlerResult | Promise<HandlerResult> => {
       const failure = refused(request);
       if (failure !== undefined) return failure;
-      return guard.unpacked(allowlistsCheckEndpoint, request, (whole): Answer => {
+      return guard.unpacked(allowlistsCheckEndpoint, request, (whole): HandlerResult => {
         if (!whole.ok) return whole;
         const body = parseJsonObject(whole.value.body);
         if (!body.ok) return body;
@@ -820,7 +823,7 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
         return json(JSON.stringify({ results: found }));
       });
     }),
-    guard.open(ownAlertEndpoint, async (request): Promise<Answer> => {
+    guard.open(ownAlertEndpoint, async (request): Promise<HandlerResult> => {
       const admitted = agents.admit(request);
       if ('ok' in admitted) return admitted;
       if (!/^\d{1,16}$/.test(request.param)) return fail('bad_request', 'an id is a whole number');
@@ -828,7 +831,7 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
       const found = alertWithId(seen, Number(request.param), clock.now());
       return found === undefined ? notFound : json(found);
     }),
-    guard.open(ownAlertsEndpoint, async (request): Promise<Answer> => {
+    guard.open(ownAlertsEndpoint, async (request): Promise<HandlerResult> => {
       const admitted = agents.admit(request);
       if ('ok' in admitted) return admitted;
       const query = parseQuery(request.query);
@@ -841,6 +844,6 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
   ];
 }
 
-function json(body: string): Answer {
+function json(body: string): HandlerResult {
   return { status: 200, headers: [jsonType, noStore], body };
 }

@@ -6,7 +6,7 @@
  */
 
 import * as v from 'valibot';
-import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
+import { keyIdOf, scopeBitsFor } from '../../access/keys/key-format.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -20,7 +20,7 @@ import type { HotRoute, PlainRoute } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
-import type { Answer, Guard } from '../../web/guard/guard.ts';
+import type { Guard, HandlerResult } from '../../web/guard/guard.ts';
 import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { BanReader } from './ban-table.ts';
@@ -188,7 +188,7 @@ export function pollRoute(options: {
     handle(request) {
       const [keyText, agent = ''] = request.values;
       const version = options.version();
-      const slot = quotaGuard.authenticate(keyText, bitsFor('decisions'));
+      const slot = quotaGuard.authenticate(keyText, scopeBitsFor('decisions'));
       if (keyText === undefined || slot < 0 || version === undefined) return request.defer();
       const keyId = keyIdOf(keyText);
       const clientIp = request.client().ip;
@@ -209,7 +209,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
   /** A key that lives and is a bouncer's, and the slot of its account. */
   function bouncerOf(request: Request): { keyId: string; slot: number } | undefined {
     const text = firstHeader(request, 'x-api-key');
-    const slot = quotaGuard.authenticate(text, bitsFor('decisions'));
+    const slot = quotaGuard.authenticate(text, scopeBitsFor('decisions'));
     return text === undefined || slot < 0 ? undefined : { keyId: keyIdOf(text), slot };
   }
 
@@ -226,7 +226,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
 
   return [
     // Only what the front ends hand on: what is no question about one address or network.
-    guard.open(liveEndpoint, async (request): Promise<Answer> => {
+    guard.open(liveEndpoint, async (request): Promise<HandlerResult> => {
       const bouncer = bouncerOf(request);
       if (bouncer === undefined) return forbidden;
       const query = parseQuery(request.query);
@@ -250,7 +250,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       const parts = await stream.everything({ filter, own, manual, entriesMax });
       return parts === undefined ? notBuilt : replyOf(parts, false);
     }),
-    guard.open(streamEndpoint, async (request, caller): Promise<Answer> => {
+    guard.open(streamEndpoint, async (request, caller): Promise<HandlerResult> => {
       const bouncer = bouncerOf(request);
       if (bouncer === undefined) return forbidden;
       const { keyId, slot } = bouncer;
@@ -295,7 +295,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       }
       return replyOf(answer.parts, answer.isGzip);
     }),
-    guard.open(usageEndpoint, async (request): Promise<Answer> => {
+    guard.open(usageEndpoint, async (request): Promise<HandlerResult> => {
       const isAgent =
         firstHeader(request, 'x-api-key') === undefined &&
         firstHeader(request, 'authorization') !== undefined;
@@ -308,7 +308,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
         const refused = limited('decisionsStream', keyId, request);
         if (refused !== undefined) return refused;
       }
-      return guard.unpacked(usageEndpoint, request, (whole): Answer => {
+      return guard.unpacked(usageEndpoint, request, (whole): HandlerResult => {
         if (!whole.ok) return whole;
         if (whole.value.body.length > usageBytesRead) {
           return isAgent ? { status: 201, headers: [noStore] } : fail('body_too_large');

@@ -4,7 +4,7 @@
  */
 
 import { type KeyUseChange, noteKeyUse } from '../../access/keys/api-keys.ts';
-import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
+import { keyIdOf, scopeBitsFor } from '../../access/keys/key-format.ts';
 import { type MasterKey, masterKeyFromBytes, open, seal } from '../../access/keys/master-key.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -145,12 +145,12 @@ export function createAgentCallers(options: {
     if (isManager(bare)) return bare;
     const [, token] = /^bearer +(\S+)$/i.exec(firstHeader(request, 'authorization') ?? '') ?? [];
     const keyText = token === undefined ? undefined : tokens.read(token);
-    return quotaGuard.authenticate(keyText, bitsFor('agent')) < 0 ? undefined : keyText;
+    return quotaGuard.authenticate(keyText, scopeBitsFor('agent')) < 0 ? undefined : keyText;
   }
 
   /** Returns whether it may change manual entries. */
   function isManager(keyText: string | undefined): boolean {
-    return quotaGuard.authenticate(keyText, bitsFor('manage')) >= 0;
+    return quotaGuard.authenticate(keyText, scopeBitsFor('manage')) >= 0;
   }
 
   function note(keyText: string, request: Request): void {
@@ -178,7 +178,7 @@ export function createAgentCallers(options: {
       const over = limited(keyText, request);
       if (over !== undefined) return over;
       note(keyText, request);
-      const slot = quotaGuard.authenticate(keyText, bitsFor('agent'));
+      const slot = quotaGuard.authenticate(keyText, scopeBitsFor('agent'));
       return { slot, isManager: isManager(keyText) };
     },
   };

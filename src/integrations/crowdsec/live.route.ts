@@ -6,7 +6,7 @@
  */
 
 import * as v from 'valibot';
-import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
+import { keyIdOf, scopeBitsFor } from '../../access/keys/key-format.ts';
 import type { RecordRefusal } from '../../access/keys/refused-keys.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Judge, Verdict } from '../../contracts/reputation.ts';
@@ -279,7 +279,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
 
   function respond(request: HotRequest): void {
     const keyText = request.values[0];
-    const slot = quotaGuard.authenticate(keyText, bitsFor('decisions'));
+    const slot = quotaGuard.authenticate(keyText, scopeBitsFor('decisions'));
     if (keyText === undefined || slot < 0) {
       count('forbidden');
       recordRefusal(keyText, request.client().ip, 403, forbiddenBody);

@@ -6,7 +6,7 @@
 
 import * as v from 'valibot';
 import { wrongScope } from '../../access/keys/key-cache.ts';
-import { bitsFor, keyIdOf } from '../../access/keys/key-format.ts';
+import { keyIdOf, scopeBitsFor } from '../../access/keys/key-format.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { Judge, SendReports, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -160,7 +160,10 @@ export function createPolicyIntegration(options: PolicyIntegrationOptions) {
       const query = parseQuery(request.query);
       const command = query.ok ? query.value.get('command') : undefined;
       const isReport = command === 'report';
-      const slot = quotaGuard.authenticate(keyText, bitsFor(isReport ? 'mailReport' : 'mailAllow'));
+      const slot = quotaGuard.authenticate(
+        keyText,
+        scopeBitsFor(isReport ? 'mailReport' : 'mailAllow'),
+      );
       if (keyText === undefined || slot < 0) {
         count('forbidden');
         return isReport && slot === wrongScope ? noReporter : forbidden;

@@ -21,7 +21,7 @@ import { parseIp } from '../../ip/address.ts';
 import type { Assets } from '../../web/assets.ts';
 import { asksForAnother, type FormChallenges } from '../../web/components/challenge.tsx';
 import { openPage, publicFileEndpoint } from '../../web/guard/endpoint.ts';
-import type { Answer, Guard } from '../../web/guard/guard.ts';
+import type { Guard, HandlerResult } from '../../web/guard/guard.ts';
 import { jsonAnswer } from '../../web/openapi.ts';
 import {
   createPageTools,
@@ -41,7 +41,9 @@ export interface GateChallengeOptions {
   readonly guard: Guard;
   readonly challenges: Pick<FormChallenges, 'issue' | 'start' | 'answerIn' | 'lifetimeSeconds'>;
   /** Handlers of the CAPTCHA, which count the limits of pictures and sounds themselves. */
-  readonly media: Readonly<Record<'picture' | 'sound', (request: Request) => Promise<Answer>>>;
+  readonly media: Readonly<
+    Record<'picture' | 'sound', (request: Request) => Promise<HandlerResult>>
+  >;
   readonly assets: Pick<Assets, 'url' | 'brand'>;
   /** Answers a path of /static/. */
   readonly asset: (request: Request) => Reply;
@@ -183,7 +185,7 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
   }
 
   /** For the script of the page: the same as /captcha/new, with a path on the site's host. */
-  function another(request: Request): Answer {
+  function another(request: Request): HandlerResult {
     const issued = challenges.issue(request);
     if (!issued.ok) return issued;
     const { token, lifetimeSeconds } = issued.value;
@@ -191,7 +193,7 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
     return { status: 200, headers: [jsonType, noStore, noIndex], body };
   }
 
-  async function start(request: Request): Promise<Answer> {
+  async function start(request: Request): Promise<HandlerResult> {
     const query = parseQuery(request.query);
     const wantsPicture = !query.ok || (query.value.get('picture') ?? '') !== '';
     const started = await challenges.start(request, wantsPicture);

@@ -30,7 +30,12 @@ import { firstHeader, type Header, type Request } from '../../http/request/messa
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import { type Answer, type Guard, type KeyedCall, watchCaller } from '../../web/guard/guard.ts';
+import {
+  type Guard,
+  type HandlerResult,
+  type KeyedCall,
+  watchCaller,
+} from '../../web/guard/guard.ts';
 import { answer, media } from '../../web/openapi.ts';
 import { jsonType, noStore, textType } from '../../web/shape.ts';
 import { maliciousScore } from '../check/score.ts';
@@ -128,7 +133,7 @@ export function blacklistRoute(options: {
     asked: BlacklistQuery,
     call: KeyedCall,
     isWanted: () => boolean,
-  ): Promise<Answer> {
+  ): Promise<HandlerResult> {
     if (!isWanted()) return fail('overloaded');
     const snapshot = await blacklist.snapshot();
     const selected = await selectRows(snapshot, asked.filter);

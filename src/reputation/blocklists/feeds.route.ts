@@ -13,7 +13,7 @@ import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
-import type { Answer, Guard } from '../../web/guard/guard.ts';
+import type { Guard, HandlerResult } from '../../web/guard/guard.ts';
 import {
   answer,
   conditionFailed,
@@ -154,7 +154,7 @@ export const feedEndpoints: readonly Endpoint[] = [...feedEndpointOf.values(), c
 export function feedRoutes({ publisher, guard, noteMark }: FeedRoutesOptions): PlainRoute[] {
   function route(
     declared: Endpoint,
-    read: (request: Request, published: PublishedFeeds) => Answer,
+    read: (request: Request, published: PublishedFeeds) => HandlerResult,
   ): PlainRoute {
     const open = guard.open(declared, async (request) => {
       const published = publisher.current() ?? (await publisher.first(firstWaitMs));
@@ -197,7 +197,7 @@ function feedReply(
   request: Request,
   published: PublishedFeeds,
   noteMark: NoteMark,
-): Answer {
+): HandlerResult {
   const query = parseQuery(request.query);
   if (!query.ok) return query;
   const choice = readChoice(feed, query.value);
@@ -228,7 +228,7 @@ function versionHeader({ version }: Changes): Header {
   return ['X-Feed-Version', String(version)];
 }
 
-function changesReply(request: Request, changes: Changes): Answer {
+function changesReply(request: Request, changes: Changes): HandlerResult {
   const since = readSince(request.query, changes);
   if (!since.ok) return since;
   const at = changes.since.indexOf(since.value);

@@ -30,7 +30,12 @@ import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { formatPrefix, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { specialUse } from '../../ip/special.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import { type Answer, type Guard, type KeyedCall, watchCaller } from '../../web/guard/guard.ts';
+import {
+  type Guard,
+  type HandlerResult,
+  type KeyedCall,
+  watchCaller,
+} from '../../web/guard/guard.ts';
 import { dataAnswer } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { type BlockCheck, blockBounds, type ReportedHost } from './block-check.ts';
@@ -99,7 +104,7 @@ export function checkBlockRoute(options: CheckBlockOptions): PlainRoute {
     { network, maxAgeDays }: BlockQuery,
     call: KeyedCall,
     isWanted: () => boolean,
-  ): Promise<Answer> {
+  ): Promise<HandlerResult> {
     let unpaid: Failure | undefined;
     const found = await blockCheck.find(network, {
       since: clock.now() - maxAgeDays * dayMs,

@@ -123,14 +123,14 @@ interface Piece {
 
 export function checkBulkRoute(options: {
   guard: Guard;
-  many: ManyChecks;
+  bulkChecks: BulkChecks;
   clock: Clock;
   /** Shared by all bulks of the thread. */
   scheduler: SliceScheduler;
   /** Around each look at the index. */
   within?: <T>(work: () => T) => T;
 }): PlainRoute {
-  const { guard, many, clock, scheduler, within = (work) => work() } = options;
+  const { guard, bulkChecks, clock, scheduler, within = (work) => work() } = options;
 
   /**
    * Does the addresses a block at a time, at once as far as a turn of the event loop goes. It ends early when
@@ -164,13 +164,13 @@ export function checkBulkRoute(options: {
     const nowMs = clock.now();
     const rows = createRows(count, around);
     await inBlocks(count, caller, (from, inBlock) => {
-      many.readBlock(inBlock, (n, words) => read(from + n, words));
-      many.readPlaces(inBlock);
+      bulkChecks.readBlock(inBlock, (n, words) => read(from + n, words));
+      bulkChecks.readPlaces(inBlock);
       for (let n = 0; n < inBlock; n++) {
         rows.add(({ bytes, view }, at) =>
-          many.families[n] === 0
+          bulkChecks.families[n] === 0
             ? at + bytes.write(invalid(textAt(from + n)), at)
-            : many.writeSummary(view, at, n, nowMs),
+            : bulkChecks.writeSummary(view, at, n, nowMs),
         );
       }
     });
@@ -211,9 +211,11 @@ export function checkBulkRoute(options: {
     const size = family === 4 ? 4 : 16;
     const answer = Buffer.allocUnsafe(answerBytes * count);
     await inBlocks(count, caller, (from, inBlock) => {
-      many.readBlock(inBlock, (n, words) => readIpBytes(family, body, size * (from + n), words));
+      bulkChecks.readBlock(inBlock, (n, words) =>
+        readIpBytes(family, body, size * (from + n), words),
+      );
       for (let n = 0; n < inBlock; n++) {
-        writeVerdict(answer, answerBytes * (from + n), many.judge(n, nowMs));
+        writeVerdict(answer, answerBytes * (from + n), bulkChecks.judge(n, nowMs));
       }
     });
     return answer;
@@ -445,9 +447,9 @@ function invalid(text: string): string {
 /** Addresses of a block. */
 const blockAddresses = LOOKUPS_MAX;
 
-export type ManyChecks = ReturnType<typeof openManyChecks>;
+export type BulkChecks = ReturnType<typeof openBulkChecks>;
 
-export function openManyChecks(options: {
+export function openBulkChecks(options: {
   check: Check;
   index: Pick<IndexView, 'sole4'>;
   geo: Pick<GeoReader, 'findMany'>;

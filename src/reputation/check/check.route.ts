@@ -150,7 +150,7 @@ export function checkRoute(options: {
       asked.address === undefined ? undefined : check.answerBody(asked.address, clock.now());
     if (body === undefined) {
       const refusal = asked.refusal ?? invalidAddress('ipAddress');
-      quotaGuard.refuse(slot, quotaKind.read, 1);
+      quotaGuard.noteRefused(slot, quotaKind.read, 1);
       refuse(request, asked, 422, withQuota(invalidHead, quotaGuard.quotas), refusal);
     } else if (asked.ignored === undefined) {
       request.answerBytes(200, headOf(quotaGuard.quotas, request.fields), body);

@@ -24,7 +24,7 @@ import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { Store } from '../../storage/store.ts';
 import { type Endpoint, endpoint } from '../../web/guard/endpoint.ts';
-import type { Answer, Guard } from '../../web/guard/guard.ts';
+import type { Guard, HandlerResult } from '../../web/guard/guard.ts';
 import type { FederationKey } from './document/key.ts';
 import {
   batchBytesMax,
@@ -106,7 +106,7 @@ export function federationRoutes(options: FederationRoutesOptions) {
   /** A route that answers peers alone, and only while something is published. */
   function route(
     declared: Endpoint,
-    reply: (request: Request, published: Publication) => Answer | Promise<Answer>,
+    reply: (request: Request, published: Publication) => HandlerResult | Promise<HandlerResult>,
   ): PlainRoute {
     return guard.open(declared, async (request) => {
       const published = await publication();
@@ -115,7 +115,11 @@ export function federationRoutes(options: FederationRoutesOptions) {
     });
   }
 
-  function answer(request: Request, body: Uint8Array, type = 'text/plain; charset=utf-8'): Answer {
+  function answer(
+    request: Request,
+    body: Uint8Array,
+    type = 'text/plain; charset=utf-8',
+  ): HandlerResult {
     const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
     return negotiate(request, { type, cacheControl: 'no-cache', identity: { body, etag } });
   }
@@ -126,7 +130,7 @@ export function federationRoutes(options: FederationRoutesOptions) {
     tag: string,
     identity: Uint8Array,
     gzip?: EncodedBody['body'],
-  ): Answer {
+  ): HandlerResult {
     return negotiate(request, {
       type: 'text/plain; charset=utf-8',
       cacheControl: 'private, max-age=86400, immutable',
@@ -135,7 +139,7 @@ export function federationRoutes(options: FederationRoutesOptions) {
     });
   }
 
-  async function segmentReply(request: Request, published: Publication): Promise<Answer> {
+  async function segmentReply(request: Request, published: Publication): Promise<HandlerResult> {
     const first = seqIn(request);
     const query = parseQuery(request.query);
     if (!query.ok) return query;
@@ -149,7 +153,7 @@ export function federationRoutes(options: FederationRoutesOptions) {
     return immutableAnswer(request, tagOf(segment.gzip), await unpack(segment.gzip), segment.gzip);
   }
 
-  async function batchReply(request: Request, first: number, to: number): Promise<Answer> {
+  async function batchReply(request: Request, first: number, to: number): Promise<HandlerResult> {
     const found: { seq: number; bytes: Uint8Array }[] = [];
     let bytes = 0;
     const last = Math.min(to, first + segmentsPerAnswer - 1);
@@ -163,11 +167,11 @@ export function federationRoutes(options: FederationRoutesOptions) {
     return found.length === 0 || body.length > batchBytesMax ? gone : answer(request, body);
   }
 
-  async function snapshotReply(request: Request, published: Publication): Promise<Answer> {
+  async function snapshotReply(request: Request, published: Publication): Promise<HandlerResult> {
     const seq = seqIn(request);
     const isKnown = seq === published.snapshotSeq || seq === published.formerSnapshot;
     if (seq === undefined || !isKnown || published.snapshotAt === 0) return gone;
-    const read = await queue.run(async (): Promise<Answer> => {
+    const read = await queue.run(async (): Promise<HandlerResult> => {
       const parts = await readSnapshot(store, seq);
       if (parts === undefined) return gone;
       const tag = tagOf(...parts);
@@ -179,7 +183,7 @@ export function federationRoutes(options: FederationRoutesOptions) {
     return read.ok ? read.value : busy;
   }
 
-  async function describe(request: Request): Promise<Answer> {
+  async function describe(request: Request): Promise<HandlerResult> {
     const published = await publication();
     const key = published.head.length === 0 ? undefined : await options.keyLine();
     if (key === undefined) return off;

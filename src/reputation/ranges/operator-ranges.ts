@@ -22,7 +22,7 @@ import { parseOperatorPrefix } from '../../ip/operator-prefix.ts';
 import { contains, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import { isSpecialUse } from '../../ip/special.ts';
 import { typedAddress } from '../../ip/typed-address.ts';
-import { commitOnce, retryOnConflict, written } from '../../storage/change.ts';
+import { commitOnce, retryOnConflict, withValue } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import {
   allowKey,
@@ -185,7 +185,7 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
         set: [{ key, value: codec.encode(row) }, ...counted.value.set],
         events: prefix === undefined ? [] : kind.events(prefix, former, row, eventId),
       });
-      return written(done, { ...row, prefix: name, former });
+      return withValue(done, { ...row, prefix: name, former });
     });
   }
 
@@ -212,7 +212,7 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
         del: [key],
         events: prefix === undefined ? [] : kind.events(prefix, row, undefined, eventId),
       });
-      return written(done, { ...row, prefix: name });
+      return withValue(done, { ...row, prefix: name });
     });
     // The server takes back what is left by a fault here.
     if (removed.ok && prefix === undefined) await retractGroup(parts, kind.list, name);

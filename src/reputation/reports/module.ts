@@ -3,7 +3,7 @@
  * them and takes them back.
  */
 
-import { bitsFor } from '../../access/keys/key-format.ts';
+import { scopeBitsFor } from '../../access/keys/key-format.ts';
 import type { RecordRefusal } from '../../access/keys/refused-keys.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
@@ -79,21 +79,25 @@ export function openReports(needs: {
   const { maintenance, clock, random, log, quotaGuard, catchUpTo } = needs;
   const admission = createReportAdmission({ ...needs, secondsLeftOfDay });
   const reports = createReportStore({ ...needs, admission });
-  const old = createReportStore({ store: maintenance.store, clock, random });
+  const expiringReports = createReportStore({ store: maintenance.store, clock, random });
   const expiring = every(
     expiryMs,
     async ({ signal }) => {
       if (!maintenance.store.writeState().available) return;
-      await asRemoval(maintenance, () => old.expire(signal));
+      await asRemoval(maintenance, () => expiringReports.expire(signal));
     },
     { onFailure: (err) => log.warn({ err }, 'reports: not expired, will retry') },
   );
   const stopBounding = startDetailsBound(needs.onSurvey, maintenance, log);
   const refused = createTotals<ErrorCode>();
-  const taking = { ...needs, reports, onRefused: refused.count };
+  const routeParts = { ...needs, reports, onRefused: refused.count };
   const walks = createSemaphore(walksMax);
   const tables: BoundedTable[] = [walks.table('own_report_walks'), ...reports.tables];
-  const own = createAccountReports({ ...needs, walks, scheduler: () => createScheduler() });
+  const accountReports = createAccountReports({
+    ...needs,
+    walks,
+    scheduler: () => createScheduler(),
+  });
 
   async function find(account: string, id: string) {
     const found = await reports.find(id);
@@ -102,18 +106,18 @@ export function openReports(needs: {
 
   return {
     routes: [
-      reportRoute(taking),
+      reportRoute(routeParts),
       bulkReportRoute({
-        ...taking,
+        ...routeParts,
         tables: { add: (...more) => void tables.push(...more) },
-        slotOf: (text) => quotaGuard.authenticate(text, bitsFor('write')),
+        slotOf: (text) => quotaGuard.authenticate(text, scopeBitsFor('write')),
       }),
     ],
     tables,
     /** If the store is out of reach then, the first report, or the first request for a page, begins again. */
     preparations: [
       () => reports.readAhead().catch(() => {}),
-      () => own.begin().catch(() => {}),
+      () => accountReports.begin().catch(() => {}),
     ] as readonly Preparation[],
     /** For those who read reports. */
     reports,
@@ -131,13 +135,13 @@ export function openReports(needs: {
       await stopBounding();
       await expiring.stop();
     },
-    sendAlerts: openAlertReports(taking),
-    ofAccount: own.page,
+    sendAlerts: openAlertReports(routeParts),
+    ofAccount: accountReports.page,
     /** For the account's page. */
     own: {
       categoryNames: (language: Language) => translationsFor(language).categories,
       async page(account: Parameters<AccountReports['page']>[0], after?: string) {
-        const page = await own.page(account, after);
+        const page = await accountReports.page(account, after);
         if (!page.ok) return page;
         const shown = page.value.reports.map((one) => ({
           id: one.id,

@@ -5,7 +5,7 @@
  */
 
 import * as v from 'valibot';
-import { bitsFor } from '../../access/keys/key-format.ts';
+import { scopeBitsFor } from '../../access/keys/key-format.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { CatchUpTo, ReportInput } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -20,7 +20,7 @@ import type { PlainRoute, Route } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
 import { textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
+import type { Guard, HandlerResult, KeyedCall } from '../../web/guard/guard.ts';
 import type { Hook } from '../../web/guard/hooks.ts';
 import { addressIn, addressNameIn, type Fields, readFields } from '../../web/guard/intake/form.ts';
 import { dataAnswer, formOrJson } from '../../web/openapi.ts';
@@ -184,7 +184,7 @@ export function reportHook(
 ): Hook<Route> {
   const { quotaGuard } = options;
   const readSent = reportReader(options);
-  const scope = bitsFor('write');
+  const scope = scopeBitsFor('write');
   return {
     name: 'reports',
     appliesTo: ({ method, path }) =>
@@ -223,7 +223,7 @@ export function reportRoute(options: ReportRouteOptions): PlainRoute {
   const { guard, check, clock, reports } = options;
   const readSent = reportReader(options);
 
-  async function keep(sent: SentReport, { slot, headers }: KeyedCall): Promise<Answer> {
+  async function keep(sent: SentReport, { slot, headers }: KeyedCall): Promise<HandlerResult> {
     const { report, country, network } = sent;
     const { ip, family, words } = report;
     if (!report.isExample) {
@@ -241,7 +241,7 @@ export function reportRoute(options: ReportRouteOptions): PlainRoute {
     return { status: 200, headers: [jsonType, noStore, ...headers], body };
   }
 
-  function read(fields: Fields, call: KeyedCall): Answer | Promise<Answer> {
+  function read(fields: Fields, call: KeyedCall): HandlerResult | Promise<HandlerResult> {
     const sent = readSent(fields, call.request.clientIp);
     return sent.ok ? keep(sent.value, call) : sent;
   }

@@ -19,7 +19,7 @@ import { dayMs } from '../../core/time.ts';
 import { parseIp } from '../../ip/address.ts';
 import { textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { networksOf } from '../../ip/networks.ts';
-import { addWithin, type BoundedRows, commitOnce, written } from '../../storage/change.ts';
+import { addWithinBounds, type BoundedRows, commitOnce, withValue } from '../../storage/change.ts';
 import {
   anonymousReportKey,
   anonymousReportPrefix,
@@ -127,7 +127,7 @@ function createAddressQueue<T extends KeptAsker>(
     from: Asker = anyone,
     at = clock.now(),
   ): Promise<Result<void>> {
-    return addWithin(store, [{ rows: rows.name }], async (held) => {
+    return addWithinBounds(store, [{ rows: rows.name }], async (held) => {
       const there = await load(address);
       if (there.row !== undefined && !isBetter(from.standing, there.row.standing)) {
         return ok(undefined);
@@ -144,7 +144,7 @@ function createAddressQueue<T extends KeptAsker>(
         set: [set, ...held.set],
         del,
       });
-      return written(done, undefined);
+      return withValue(done, undefined);
     });
   }
 

@@ -46,7 +46,7 @@ import {
   bestCount,
   ceilingFor,
   ceilings,
-  createCount,
+  createVoteTally,
   dayOf,
   lowestCeiling,
   type Policy,
@@ -205,7 +205,7 @@ export function createEntries(options: {
   const { records } = index;
   const contributions = createContributions(options.entriesMax, options.contributionsMax);
   const peers = createPeerVotes({
-    contributions,
+    nodes,
     contributionsMax: options.contributionsMax,
     policy,
     touch: options.touchPeers?.budget ?? (() => {}),
@@ -215,7 +215,7 @@ export function createEntries(options: {
   const digest = options.isDigested
     ? createEntryDigest({ index, contributions, pages, entriesMax: options.entriesMax })
     : undefined;
-  const count = createCount();
+  const count = createVoteTally();
   /** Ceilings above those of the present quorum; see votes/quorum.ts. */
   const held = new Uint8Array(options.entriesMax + 1);
   /** Largest entry number that ever held one. */
@@ -250,7 +250,7 @@ export function createEntries(options: {
   /** Adds up the votes of the 30 days up to the entry's last report. Returns the same object each time. */
   function voteCountOf(entry: number): Readonly<VoteCount> {
     peers.count(count, entry, dayOf(peers.newestOn(entry, lastReportedAtOf(records, entry))));
-    return count.count;
+    return count.counts;
   }
 
   function publish(entry: number, after?: SettleAfter): void {
@@ -322,7 +322,7 @@ export function createEntries(options: {
     let ceiling = hasReporters ? ceilingOfEntry(entry, listScore, strength, after) : 0;
     if (!hasReporters) held[entry] = 0;
     // A group that votes is one more that names the address, as a list is: the ceiling has just counted them.
-    if (ofPeers > 0) listReports += count.count.groups;
+    if (ofPeers > 0) listReports += count.counts.groups;
     // An IPv4 /24: nobody reports it, its hosts made that of it.
     if (rising !== 0 && refOf(contributions.tag[rising]!) === risingLengths[4]) {
       strength = contributions.strength[rising]!;

@@ -24,7 +24,7 @@ export function createEntryDigest(options: {
   pages: PageLists;
   entriesMax: number;
 }) {
-  const { index, contributions: c, pages } = options;
+  const { index, contributions, pages } = options;
   const { records } = index;
   const states = new Uint8Array(options.entriesMax + 1);
   const sum = new Uint32Array(2);
@@ -44,14 +44,14 @@ export function createEntryDigest(options: {
     mix.word(reportsOf(records, entry));
     mix.word(firstReportedAtOf(records, entry));
     mix.word(lastReportedAtOf(records, entry));
-    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
-      const tag = c.tag[node]!;
+    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+      const tag = contributions.tag[node]!;
       const votes = hasVote(tag);
       mix.word(tag);
-      mix.word(votes ? c.newest[node]! : 0);
-      mix.word(c.detail[node]!);
+      mix.word(votes ? contributions.newest[node]! : 0);
+      mix.word(contributions.detail[node]!);
       const isFloat = kindOf(tag) === contributionKinds.rise;
-      mix.word(votes ? c.vote[node]! : isFloat ? 0 : c.listed[node]!);
+      mix.word(votes ? contributions.vote[node]! : isFloat ? 0 : contributions.listed[node]!);
     }
     mix.into(sum, sign);
     return true;

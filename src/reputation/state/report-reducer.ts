@@ -94,11 +94,11 @@ export function createReportReducer(options: {
   refusals: Refusals;
 }) {
   const { entries, index, reporters, refusals } = options;
-  const { contributions: c } = entries;
+  const { contributions } = entries;
   const { records } = index;
   const covering = new Int32Array(COVERING_MAX);
   const confirmation = createConfirmation({ entries, reporters, prefixOf: index.prefixOf });
-  const votes = createVotes({ contributions: c, reporters, policy: options.policy });
+  const votes = createVotes({ contributions, reporters, policy: options.policy });
 
   function coverOf(family: 4 | 6, words: Uint32Array): Cover {
     const count = index.covering(family, words, covering);
@@ -122,25 +122,26 @@ export function createReportReducer(options: {
     { slot, weight, at, happenedAt, second, vote }: OneReport,
   ): boolean {
     const tag = tagOf(contributionKinds.reports, slot);
-    const node = c.find(entry, tag) || addNode(entry, tag);
+    const node = contributions.find(entry, tag) || addNode(entry, tag);
     if (node === 0) {
       // This removes an entry that was claimed for this report only.
       entries.settle(entry);
       return false;
     }
     const now = halfLivesAt(at);
-    const isFirst = countIn(c.detail[node]!) === 0;
+    const isFirst = countIn(contributions.detail[node]!) === 0;
     if (isFirst && reporters.hasWithdrawn(slot, () => addressHashOf(prefix), at)) {
-      c.detail[node]! |= reportDetail.confirmed;
+      contributions.detail[node]! |= reportDetail.confirmed;
     }
-    const held = isFirst ? 0 : communityEvidence(c.strength[node]!, now);
+    const held = isFirst ? 0 : communityEvidence(contributions.strength[node]!, now);
     // An old report adds what is left today of what it would have added then.
     const share = fillShare * 2 ** -(now - halfLivesAt(happenedAt));
     const added = Math.max(0, capPerWeight * weight - held) * share;
     // Left alone when nothing is added: another rounding must not lower it.
-    if (isFirst || added > 0) c.strength[node] = strengthOfEvidence(held + added, now);
-    c.newest[node] = Math.max(c.newest[node]!, second);
-    if (countIn(c.detail[node]!) < reportsMax) c.detail[node]! += reportDetail.report;
+    if (isFirst || added > 0) contributions.strength[node] = strengthOfEvidence(held + added, now);
+    contributions.newest[node] = Math.max(contributions.newest[node]!, second);
+    if (countIn(contributions.detail[node]!) < reportsMax)
+      contributions.detail[node]! += reportDetail.report;
     if (vote !== undefined) putVote(node, vote);
     const first = firstReportedAtOf(records, entry);
     const last = lastReportedAtOf(records, entry);
@@ -160,21 +161,21 @@ export function createReportReducer(options: {
   function addNode(entry: number, tag: number): number {
     let rank = 1;
     for (
-      let node = c.first(entry);
+      let node = contributions.first(entry);
       node !== 0 && rank < reportDetail.rankMax;
-      node = c.next[node]!
+      node = contributions.next[node]!
     ) {
-      if (kindOf(c.tag[node]!) === contributionKinds.reports) rank++;
+      if (kindOf(contributions.tag[node]!) === contributionKinds.reports) rank++;
     }
-    const node = c.add(entry, tag);
-    if (node !== 0) c.detail[node] = rank << reportDetail.rankShift;
+    const node = contributions.add(entry, tag);
+    if (node !== 0) contributions.detail[node] = rank << reportDetail.rankShift;
     return node;
   }
 
   function putVote(node: number, { units, vote, isCharged }: Vote): void {
-    c.vote[node] = vote;
-    const kept = c.detail[node]! & ~(reportDetail.unitsMask | reportDetail.charged);
-    c.detail[node] =
+    contributions.vote[node] = vote;
+    const kept = contributions.detail[node]! & ~(reportDetail.unitsMask | reportDetail.charged);
+    contributions.detail[node] =
       (kept | (units << reportDetail.unitsShift) | (isCharged ? reportDetail.charged : 0)) >>> 0;
   }
 
@@ -183,7 +184,7 @@ export function createReportReducer(options: {
     entry: number,
     { slot, rank, at, second, listScore }: ReportStart,
   ): Vote | undefined {
-    const node = c.find(entry, tagOf(contributionKinds.reports, slot));
+    const node = contributions.find(entry, tagOf(contributionKinds.reports, slot));
     return votes.castVote(node, { slot, rank, at, second, network, categories, listScore });
   }
 
@@ -226,7 +227,7 @@ export function createReportReducer(options: {
 
   function nodeOf(prefix: ExactPrefix, slot: number): number {
     const entry = entries.get(prefix.family, prefix.words, prefix.length);
-    return entry === 0 ? 0 : c.find(entry, tagOf(contributionKinds.reports, slot));
+    return entry === 0 ? 0 : contributions.find(entry, tagOf(contributionKinds.reports, slot));
   }
 
   /** Removes reports of an account from an entry; with the last one its evidence is removed. */
@@ -238,15 +239,15 @@ export function createReportReducer(options: {
   ): void {
     const node = nodeOf(prefix, slot);
     if (node === 0) return;
-    const entry = c.owner[node]!;
+    const entry = contributions.owner[node]!;
     entries.touch(entry);
-    const held = countIn(c.detail[node]!);
+    const held = countIn(contributions.detail[node]!);
     const taken = Math.min(held, reports);
     setReports(records, entry, Math.max(0, reportsOf(records, entry) - taken));
-    if (taken === held) c.remove(node);
+    if (taken === held) contributions.remove(node);
     else {
-      c.detail[node]! -= taken * reportDetail.report;
-      if (evidence === 'shrunk') c.strength[node]! += shrinkOf(held, held - taken);
+      contributions.detail[node]! -= taken * reportDetail.report;
+      if (evidence === 'shrunk') contributions.strength[node]! += shrinkOf(held, held - taken);
     }
     if (reportsOf(records, entry) === 0) setReportedAt(records, entry, 0, 0);
     else if (taken === held) {
@@ -267,19 +268,19 @@ export function createReportReducer(options: {
   ): void {
     const node = nodeOf(prefix, slot);
     if (node === 0) return;
-    entries.touch(c.owner[node]!);
-    const z = c.detail[node]!;
-    const isLast = countIn(z) <= reports;
-    if ((z & reportDetail.confirmed) !== 0 && isLast)
+    entries.touch(contributions.owner[node]!);
+    const detail = contributions.detail[node]!;
+    const isLast = countIn(detail) <= reports;
+    if ((detail & reportDetail.confirmed) !== 0 && isLast)
       reporters.rememberWithdrawn(slot, addressHashOf(prefix), at);
     confirmation.retract(node, at);
-    if ((z & reportDetail.charged) !== 0 && !isPaid) {
-      reporters.refund(slot, chargedPart(c.vote[node]!, at), at);
+    if ((detail & reportDetail.charged) !== 0 && !isPaid) {
+      reporters.refund(slot, chargedPart(contributions.vote[node]!, at), at);
     }
     // Only older reports of an address are left; those of a /64 may be as new as the ones that go.
     if (prefix.length !== networkLength) {
-      c.vote[node] = 0;
-      c.detail[node]! &= ~(reportDetail.unitsMask | reportDetail.charged);
+      contributions.vote[node] = 0;
+      contributions.detail[node]! &= ~(reportDetail.unitsMask | reportDetail.charged);
     }
     take(prefix, slot, reports, 'shrunk');
   }
@@ -287,9 +288,9 @@ export function createReportReducer(options: {
   /** Returns the time of the newest report that is left, seconds since 1970. */
   function newestReportOf(entry: number): number {
     let newest = firstReportedAtOf(records, entry);
-    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
-      if (kindOf(c.tag[node]!) === contributionKinds.reports)
-        newest = Math.max(newest, c.newest[node]!);
+    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+      if (kindOf(contributions.tag[node]!) === contributionKinds.reports)
+        newest = Math.max(newest, contributions.newest[node]!);
     }
     return newest;
   }
@@ -301,7 +302,10 @@ export function createReportReducer(options: {
       if (slot < 0) return;
       const node = nodeOf(addressOf(event), slot);
       if (node === 0) return;
-      const held = Math.min(countIn(c.detail[node]!), event.reports ?? Number.POSITIVE_INFINITY);
+      const held = Math.min(
+        countIn(contributions.detail[node]!),
+        event.reports ?? Number.POSITIVE_INFINITY,
+      );
       if (held === 0) return;
       // The /64 may hold this account's reports of its other addresses too: those stay counted, and
       // while its vote stays there, the address's charge for it is not given back.
@@ -310,7 +314,7 @@ export function createReportReducer(options: {
         const network = networkOf(event);
         retract(network, slot, { reports: held, at, isPaid });
         const left = nodeOf(network, slot);
-        isPaid = left !== 0 && c.vote[left] !== 0;
+        isPaid = left !== 0 && contributions.vote[left] !== 0;
       }
       retract(addressOf(event), slot, { reports: held, at, isPaid });
       if (event.penalty) reporters.penalise(slot);
@@ -326,7 +330,7 @@ export function createReportReducer(options: {
     networkOfVote(account: string, family: 4 | 6, words: Uint32Array): number {
       const slot = reporters.slotOf(account);
       const node = slot < 0 ? 0 : nodeOf({ family, words, length: family === 4 ? 32 : 128 }, slot);
-      return node === 0 ? 0 : voteNetworkOf(c.vote[node]!);
+      return node === 0 ? 0 : voteNetworkOf(contributions.vote[node]!);
     },
     /** Returns true for an address on which no report and no peer's word has an effect. */
     isImmune: (family: 4 | 6, words: Uint32Array): boolean => coverOf(family, words).isImmune,

@@ -82,7 +82,7 @@ export function createNetworkRise<After>(options: {
   publish: (entry: number, after?: After) => void;
   policy: () => Policy;
 }) {
-  const { index, contributions: c, claim, touch, publish, policy } = options;
+  const { index, contributions, claim, touch, publish, policy } = options;
   const { records } = index;
   const words = new Uint32Array(4);
 
@@ -90,24 +90,28 @@ export function createNetworkRise<After>(options: {
   function evidenceOf(entry: number): number {
     let units = 0;
     let strongest = Number.NEGATIVE_INFINITY;
-    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
       if (!isVouched(node)) continue;
-      units += unitsIn(c.detail[node]!);
-      strongest = Math.max(strongest, c.strength[node]!);
+      units += unitsIn(contributions.detail[node]!);
+      strongest = Math.max(strongest, contributions.strength[node]!);
     }
     if (units < unitsNeeded || strongest === Number.NEGATIVE_INFINITY) {
       return Number.NEGATIVE_INFINITY;
     }
     let sum = 0;
-    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
-      if (isVouched(node)) sum += 2 ** (c.strength[node]! - strongest);
+    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+      if (isVouched(node)) sum += 2 ** (contributions.strength[node]! - strongest);
     }
     return strongest + Math.log2(sum);
   }
 
   function isVouched(node: number): boolean {
-    if (kindOf(c.tag[node]!) !== contributionKinds.reports || c.vote[node] === 0) return false;
-    return unitsIn(c.detail[node]!) >= unitsOf.member;
+    if (
+      kindOf(contributions.tag[node]!) !== contributionKinds.reports ||
+      contributions.vote[node] === 0
+    )
+      return false;
+    return unitsIn(contributions.detail[node]!) >= unitsOf.member;
   }
 
   function ofParts(network: IndexPrefix): Risen | undefined {
@@ -154,7 +158,7 @@ export function createNetworkRise<After>(options: {
     // It is read before the entry may go.
     const known = hadReports || former !== 0 ? index.prefixOf(entry) : undefined;
     publish(entry, after);
-    const isThere = c.first(entry) !== 0;
+    const isThere = contributions.first(entry) !== 0;
     const hasReports = isThere && reportersOf(records, entry) > 0;
     const flags = isThere ? flagsOf(metaOf(records, entry)) & immune : 0;
     if (!hadReports && !hasReports && former === flags) return;
@@ -172,28 +176,28 @@ export function createNetworkRise<After>(options: {
     const risen = family === 4 ? ofParts(network) : ofHosts(network);
     const tag = tagOf(contributionKinds.rise, length);
     const known = index.get(network);
-    const node = known === 0 ? 0 : c.find(known, tag);
+    const node = known === 0 ? 0 : contributions.find(known, tag);
     if (risen === undefined) {
       if (node !== 0) sink(node);
       return;
     }
     const detail = packRisen(risen);
-    const isSame = node !== 0 && c.strength[node] === Math.fround(risen.strength);
-    if (isSame && c.detail[node] === detail) return;
+    const isSame = node !== 0 && contributions.strength[node] === Math.fround(risen.strength);
+    if (isSame && contributions.detail[node] === detail) return;
     const entry = claim(family, words, length);
     if (entry === 0) return;
-    const own = node || c.add(entry, tag);
+    const own = node || contributions.add(entry, tag);
     if (own !== 0) {
-      c.strength[own] = risen.strength;
-      c.detail[own] = detail;
+      contributions.strength[own] = risen.strength;
+      contributions.detail[own] = detail;
     }
     publish(entry);
   }
 
   function sink(node: number): void {
-    const entry = c.owner[node]!;
+    const entry = contributions.owner[node]!;
     touch(entry);
-    c.remove(node);
+    contributions.remove(node);
     publish(entry);
   }
 

@@ -27,16 +27,16 @@ import {
   unitsIn,
 } from '../state/contributions.ts';
 import {
-  type Count,
   ceilingFor,
   ceilings,
-  createCount,
+  createVoteTally,
   dayOf,
   isSpoofable,
   type PeerVotes,
   type Policy,
   quartersOfPeer,
   quartersPerUnit,
+  type VoteTally,
   voteDayOf,
   voteDays,
   voteNetworkOf,
@@ -107,7 +107,7 @@ export function createPeerVotes(options: {
 }) {
   const { contributions: c, policy, touch, touchTerms } = options;
   const peers = new Map<number, Peer>();
-  const scratch = createCount();
+  const scratch = createVoteTally();
   const strengths = new Float64Array(peersMax + 1);
   /** Nodes of peers that vote on the entry under review. */
   const voting = new Uint32Array(peersMax);
@@ -185,7 +185,7 @@ export function createPeerVotes(options: {
   }
 
   /** Adds the votes of reports and peers up that count on `newestDay`, but that of the node `without`. */
-  function count(into: Count, entry: number, newestDay: number, without = 0): void {
+  function count(into: VoteTally, entry: number, newestDay: number, without = 0): void {
     const oldest = newestDay - voteDays;
     into.clear();
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
@@ -242,11 +242,11 @@ export function createPeerVotes(options: {
     if (votes === 0) return;
     const day = dayOf(newestOn(entry, lastReportedAt));
     count(scratch, entry, day);
-    if (scratch.count.groups >= groupsFree) {
+    if (scratch.counts.groups >= groupsFree) {
       for (let i = 0; i < votes; i++) refund(voting[i]!, at);
       return;
     }
-    let { ceiling } = ceilingFor(scratch.count, listScore, policy());
+    let { ceiling } = ceilingFor(scratch.counts, listScore, policy());
     if (ceiling === ceilings.none) return;
     for (let i = 0; i < votes; i++) {
       const node = voting[i]!;
@@ -256,7 +256,7 @@ export function createPeerVotes(options: {
       const today = dayOf(at / 1_000);
       if (isCharged && chargeDayOf(c.vote[node]!) >= voteDayOf(c.vote[node]!)) continue;
       count(scratch, entry, day, node);
-      const without = ceilingFor(scratch.count, listScore, policy()).ceiling;
+      const without = ceilingFor(scratch.counts, listScore, policy()).ceiling;
       if (without >= ceiling) continue;
       const cost = isCharged ? 1 - chargedLeft(c.vote[node]!, at) : 1;
       touch(peer.terms.peer);
@@ -362,7 +362,7 @@ export function createPeerVotes(options: {
     }
     if (lastSeen === 0) return undefined;
     count(scratch, entry, dayOf(newestOn(entry, lastReportedAt)));
-    const { groups, quarters, anchors, networks } = scratch.count;
+    const { groups, quarters, anchors, networks } = scratch.counts;
     const isAlone = groups === 1 && anchors + networks === 0;
     const reason = reasonOf({ isCounted, isRefused, isAlone, hasVote: groups + anchors > 0 });
     return { categories, lastSeen, groups, units: quarters / quartersPerUnit, reason };

@@ -132,11 +132,11 @@ function noVotes(): VoteCount {
 /** A group has the number of one of its peers. */
 const groupsMax = 32;
 
-export type Count = ReturnType<typeof createCount>;
+export type VoteTally = ReturnType<typeof createVoteTally>;
 
 /** Adds votes up. One object, used again for each entry. */
-export function createCount() {
-  const count = noVotes();
+export function createVoteTally() {
+  const counts = noVotes();
   /** Quarters of each group that votes, and the groups among them that do. */
   const heaviest = new Uint8Array(groupsMax + 1);
   const voting = new Uint8Array(groupsMax + 1);
@@ -144,20 +144,20 @@ export function createCount() {
   /** As many networks as can matter: more don't change a ceiling. */
   const networks = new Int32Array(quorumFull / unitsOf.earned);
   function clear(): void {
-    count.anchors = count.networks = count.groups = count.quarters = 0;
+    counts.anchors = counts.networks = counts.groups = counts.quarters = 0;
     for (; votes > 0; votes--) heaviest[voting[votes - 1]!] = 0;
   }
 
   function add(units: number, network: number): void {
     if (units !== unitsOf.earned) {
-      count.anchors += units;
+      counts.anchors += units;
       return;
     }
-    const known = count.networks;
+    const known = counts.networks;
     if (known === networks.length) return;
     for (let i = 0; i < known; i++) if (networks[i] === network) return;
     networks[known] = network;
-    count.networks = known + 1;
+    counts.networks = known + 1;
   }
 
   /** Adds a peer's vote. `group` 0: of an own server, which counts as staff, once. */
@@ -166,15 +166,15 @@ export function createCount() {
     if (quarters <= before) return;
     if (before === 0) voting[votes++] = group;
     heaviest[group] = quarters;
-    if (group === 0) count.anchors += before === 0 ? unitsOf.staff : 0;
+    if (group === 0) counts.anchors += before === 0 ? unitsOf.staff : 0;
     else {
-      count.groups += before === 0 ? 1 : 0;
-      count.quarters += quarters - before;
+      counts.groups += before === 0 ? 1 : 0;
+      counts.quarters += quarters - before;
     }
   }
 
   /** `count` is the same object each time. */
-  return { count: count as Readonly<VoteCount>, clear, add, addPeer };
+  return { counts: counts as Readonly<VoteCount>, clear, add, addPeer };
 }
 
 /** Packs the day and network of a vote into one word; 0 stands for no vote. */
@@ -210,13 +210,13 @@ export function isSpoofable(categories: number): boolean {
  * @param before evidence without the report, now
  * @param evidence with it
  */
-export function lowestCeiling(of: {
+export function lowestCeiling(change: {
   ceiling: number;
   former: number;
   before: number;
   evidence: number;
 }): number {
-  const { ceiling, former, before, evidence } = of;
+  const { ceiling, former, before, evidence } = change;
   const shown = communityScore(before, former);
   for (let least = ceiling; least < former; least++) {
     if (communityScore(evidence, least) >= shown) return least === ceiling ? 0 : least;
@@ -240,7 +240,7 @@ export function bestCount(
   without = 0,
 ): VoteCount {
   const { vote, detail, next, tag } = contributions;
-  const votes: { day: number; add: (count: Count) => void }[] = [];
+  const votes: { day: number; add: (count: VoteTally) => void }[] = [];
   for (let node = contributions.first(entry); node !== 0; node = next[node]!) {
     if (vote[node] === 0 || node === without) continue;
     if (kindOf(tag[node]!) === contributionKinds.peer) {
@@ -253,7 +253,7 @@ export function bestCount(
     votes.push({ day: voteDayOf(vote[node]!), add: (count) => count.add(units, network) });
   }
   votes.sort((a, b) => a.day - b.day);
-  const count = createCount();
+  const count = createVoteTally();
   const best = noVotes();
   let from = 0;
   for (const [last, { day }] of votes.entries()) {
@@ -262,7 +262,7 @@ export function bestCount(
     count.clear();
     for (let i = Math.max(from, last - votesMax); i <= last; i++) votes[i]!.add(count);
     for (const part of ['anchors', 'networks', 'groups', 'quarters'] as const) {
-      best[part] = Math.max(best[part], count.count[part]);
+      best[part] = Math.max(best[part], count.counts[part]);
     }
   }
   return best;

@@ -105,7 +105,7 @@ export function createVotes(options: {
   reporters: Pick<Reporters, 'charge'>;
   policy: () => Policy;
 }) {
-  const { contributions: c, reporters, policy } = options;
+  const { contributions, reporters, policy } = options;
   /** Votes that did not count for want of budget, since the start. */
   let refused = 0;
 
@@ -116,18 +116,18 @@ export function createVotes(options: {
     const day = dayOf(request.second);
     // Too old to count for anything.
     if (day <= dayOf(request.at / 1_000) - voteDays) return undefined;
-    const former = node === 0 ? 0 : c.vote[node]!;
-    const z = node === 0 ? 0 : c.detail[node]!;
+    const former = node === 0 ? 0 : contributions.vote[node]!;
+    const detail = node === 0 ? 0 : contributions.detail[node]!;
     const isAlive = former !== 0 && voteDayOf(former) > day - voteDays;
     // Nothing is gained: the vote is as young as this one, or has more units than the account may
     // give now.
-    if (isAlive && unitsIn(z) > units) return undefined;
-    if (former !== 0 && voteDayOf(former) >= day && unitsIn(z) === units) return undefined;
+    if (isAlive && unitsIn(detail) > units) return undefined;
+    if (former !== 0 && voteDayOf(former) >= day && unitsIn(detail) === units) return undefined;
     const vote = packVote(day, request.network);
     const isFree =
-      request.listScore >= maliciousScore || (isAlive && (z & reportDetail.confirmed) !== 0);
+      request.listScore >= maliciousScore || (isAlive && (detail & reportDetail.confirmed) !== 0);
     if (isFree) return { units, vote, isCharged: false };
-    const isOpen = (z & reportDetail.charged) !== 0;
+    const isOpen = (detail & reportDetail.charged) !== 0;
     const cost = isOpen ? 1 - chargedPart(former, request.at) : 1;
     if (!reporters.charge(request.slot, cost, budgetBaseOf(request.rank, policy()), request.at)) {
       refused++;
@@ -156,19 +156,19 @@ export function createConfirmation(options: {
   prefixOf: (entry: number) => IndexPrefix | undefined;
 }) {
   const { entries, reporters, prefixOf } = options;
-  const { contributions: c, peers } = entries;
+  const { contributions, peers } = entries;
 
   function confirmNode(node: number, at: number): void {
-    const slot = refOf(c.tag[node]!);
-    const z = c.detail[node]!;
-    if ((z & reportDetail.charged) !== 0) {
-      reporters.refund(slot, chargedPart(c.vote[node]!, at), at);
-      c.detail[node]! &= ~reportDetail.charged;
+    const slot = refOf(contributions.tag[node]!);
+    const detail = contributions.detail[node]!;
+    if ((detail & reportDetail.charged) !== 0) {
+      reporters.refund(slot, chargedPart(contributions.vote[node]!, at), at);
+      contributions.detail[node]! &= ~reportDetail.charged;
     }
-    if ((z & reportDetail.confirmed) !== 0) return;
-    const isPaid = reporters.confirm(slot, Math.max(1, rankIn(z)), at);
+    if ((detail & reportDetail.confirmed) !== 0) return;
+    const isPaid = reporters.confirm(slot, Math.max(1, rankIn(detail)), at);
     if (isPaid !== undefined)
-      c.detail[node]! |= reportDetail.confirmed | (isPaid ? 0 : reportDetail.unpaid);
+      contributions.detail[node]! |= reportDetail.confirmed | (isPaid ? 0 : reportDetail.unpaid);
   }
 
   /**
@@ -182,13 +182,17 @@ export function createConfirmation(options: {
       peers.confirm(entry, network, { at, withinMs });
     }
     let looked = 0;
-    for (let node = c.first(entry); node !== 0 && looked < confirmedMax; node = c.next[node]!) {
-      const tag = c.tag[node]!;
+    for (
+      let node = contributions.first(entry);
+      node !== 0 && looked < confirmedMax;
+      node = contributions.next[node]!
+    ) {
+      const tag = contributions.tag[node]!;
       if (kindOf(tag) !== contributionKinds.reports) continue;
       looked++;
       // It had no effect when it was made: a report of a known-good address earns nothing.
-      if (c.strength[node] === Number.NEGATIVE_INFINITY) continue;
-      if (refOf(tag) === except || at - c.newest[node]! * 1_000 > withinMs) continue;
+      if (contributions.strength[node] === Number.NEGATIVE_INFINITY) continue;
+      if (refOf(tag) === except || at - contributions.newest[node]! * 1_000 > withinMs) continue;
       confirmNode(node, at);
     }
   }
@@ -199,12 +203,20 @@ export function createConfirmation(options: {
    */
   function isSupported(entry: number, node: number, own: number): boolean {
     let looked = 0;
-    for (let other = c.first(entry); other !== 0 && looked < confirmedMax; other = c.next[other]!) {
-      const kind = kindOf(c.tag[other]!);
+    for (
+      let other = contributions.first(entry);
+      other !== 0 && looked < confirmedMax;
+      other = contributions.next[other]!
+    ) {
+      const kind = kindOf(contributions.tag[other]!);
       if (kind === contributionKinds.seed || kind === contributionKinds.manual) return true;
       if (kind !== contributionKinds.reports) continue;
       looked++;
-      if (other !== node && other !== own && unitsIn(c.detail[other]!) >= unitsOf.member)
+      if (
+        other !== node &&
+        other !== own &&
+        unitsIn(contributions.detail[other]!) >= unitsOf.member
+      )
         return true;
     }
     return false;
@@ -212,23 +224,31 @@ export function createConfirmation(options: {
 
   /** Takes back the confirmations that rest on `node`, a vote that is about to go. */
   function retract(node: number, at: number): void {
-    if (unitsIn(c.detail[node]!) < unitsOf.member) return;
-    const entry = c.owner[node]!;
+    if (unitsIn(contributions.detail[node]!) < unitsOf.member) return;
+    const entry = contributions.owner[node]!;
     if (peers.size() > 0 && !isSupported(entry, node, node)) peers.unconfirm(entry, at);
     let looked = 0;
-    for (let other = c.first(entry); other !== 0 && looked < confirmedMax; other = c.next[other]!) {
-      if (kindOf(c.tag[other]!) !== contributionKinds.reports) continue;
+    for (
+      let other = contributions.first(entry);
+      other !== 0 && looked < confirmedMax;
+      other = contributions.next[other]!
+    ) {
+      if (kindOf(contributions.tag[other]!) !== contributionKinds.reports) continue;
       looked++;
-      const z = c.detail[other]!;
-      if (other === node || (z & reportDetail.confirmed) === 0 || isSupported(entry, node, other))
+      const detail = contributions.detail[other]!;
+      if (
+        other === node ||
+        (detail & reportDetail.confirmed) === 0 ||
+        isSupported(entry, node, other)
+      )
         continue;
-      c.detail[other]! &= ~(reportDetail.confirmed | reportDetail.unpaid);
+      contributions.detail[other]! &= ~(reportDetail.confirmed | reportDetail.unpaid);
       const given = {
-        rank: Math.max(1, rankIn(z)),
-        isPaid: (z & reportDetail.unpaid) === 0,
-        reportedAt: c.newest[other]! * 1_000,
+        rank: Math.max(1, rankIn(detail)),
+        isPaid: (detail & reportDetail.unpaid) === 0,
+        reportedAt: contributions.newest[other]! * 1_000,
       };
-      reporters.unconfirm(refOf(c.tag[other]!), given, at);
+      reporters.unconfirm(refOf(contributions.tag[other]!), given, at);
     }
   }
 

@@ -14,12 +14,12 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { formatNetwork, parsePrefix } from '../../ip/prefix.ts';
 import { typedAddress } from '../../ip/typed-address.ts';
 import {
-  addWithin,
+  addWithinBounds,
   type CommitAddition,
   checksOf,
   commitOnce,
   retryOnConflict,
-  written,
+  withValue,
 } from '../../storage/change.ts';
 import { erasureKey, type Key, webhookKey, webhookPrefix } from '../../storage/keys.ts';
 import {
@@ -186,7 +186,7 @@ export function createWebhooks(options: {
       dropped: 0,
     };
     const bounds = [{ rows: 'webhooks', account } as const, { rows: 'webhooks' } as const];
-    return addWithin(store, bounds, async (held) => {
+    return addWithinBounds(store, bounds, async (held) => {
       if ((await list(account)).length >= perAccountMax) return fail('capacity_exceeded');
       if ((await all()).length >= roomFor(role, totalMax)) return fail('capacity_exceeded');
       const set = [{ key: webhookKey(account, id), value: rows.encode(hook) }];
@@ -199,7 +199,7 @@ export function createWebhooks(options: {
         check: [...held.check, notGone, ...more.value],
         set: [...held.set, ...set, ...(also.set ?? [])],
       });
-      return written(done, { id, secret });
+      return withValue(done, { id, secret });
     });
   }
 
@@ -218,7 +218,7 @@ export function createWebhooks(options: {
         check: [{ key, version }],
         set: [{ key, value: rows.encode({ ...hook, ...changed }) }],
       });
-      return written(done, undefined);
+      return withValue(done, undefined);
     });
   }
 

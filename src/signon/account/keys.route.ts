@@ -1,7 +1,7 @@
 /** /account/keys: API keys and site keys of the person, by id only among their own. */
 
 import { forbiddenCharacterIn, isKeyName, namedKeyBounds } from '../../access/keys/api-keys.ts';
-import { scopeNames } from '../../access/keys/key-format.ts';
+import { keyScopeNames } from '../../access/keys/key-format.ts';
 import {
   hostsMax,
   type LeastLevel,
@@ -109,7 +109,7 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
     const named = keys
       .filter(({ name }) => name !== '')
       .map(({ use, scopes, ...key }) => {
-        return { ...key, scopes: scopeNames(scopes), lastUsedAt: use?.lastUsedAt ?? 0 };
+        return { ...key, scopes: keyScopeNames(scopes), lastUsedAt: use?.lastUsedAt ?? 0 };
       });
     return area.show<KeysView>(context, change, keysPage, {
       fresh,

@@ -19,7 +19,7 @@ import { accountRow } from '../../access/accounts/accounts.ts';
 import { accountDisabled } from '../../access/accounts/events.ts';
 import { otherOperator } from '../../access/accounts/records.ts';
 import { createKeyRecords, keysOfKeyRows, readKeyUse } from '../../access/keys/api-keys.ts';
-import { scopeNames } from '../../access/keys/key-format.ts';
+import { keyScopeNames } from '../../access/keys/key-format.ts';
 import type { PersonalData } from '../../contracts/personal-data.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dateTextOrNull } from '../../core/dates.ts';
@@ -277,7 +277,7 @@ export function createDeletion(options: {
         own.push({
           id,
           name,
-          scopes: scopeNames(scopes),
+          scopes: keyScopeNames(scopes),
           createdAt: dateTextOrNull(createdAt),
           revokedAt: dateTextOrNull(revokedAt),
           lastUsedAt: dateTextOrNull(use?.lastUsedAt ?? 0),

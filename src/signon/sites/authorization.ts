@@ -17,7 +17,7 @@ import {
   commitInOrder,
   commitOnce,
   retryOnConflict,
-  written,
+  withValue,
 } from '../../storage/change.ts';
 import {
   consentKey,
@@ -91,7 +91,7 @@ interface OpenedRequest extends CarriedRequest {
   readonly endsAt: number;
 }
 
-const plains = bareRecord<{ readonly askedAt: number; readonly query: string }>({
+const sealedRequestRecord = bareRecord<{ readonly askedAt: number; readonly query: string }>({
   askedAt: time,
   query: text,
 });
@@ -120,12 +120,12 @@ export function createRequestSeals(options: {
      * @param browserId the request's: no other browser can open it
      */
     seal(query: string, browserId: string): string {
-      return texts.seal(plains.encode({ askedAt: clock.now(), query }), browserId);
+      return texts.seal(sealedRequestRecord.encode({ askedAt: clock.now(), query }), browserId);
     },
     /** Returns undefined when it was altered, has expired, or is another browser's; callers can't tell these apart. */
     open(text: string, browserId: string): OpenedRequest | undefined {
       const opened = texts.open(text, browserId);
-      const found = opened && plains.decode(opened.plain);
+      const found = opened && sealedRequestRecord.decode(opened.plain);
       if (!opened || !found) return undefined;
       const endsAt = found.askedAt + sealLifeMs;
       return clock.now() >= endsAt ? undefined : { ...found, id: opened.id, endsAt };
@@ -260,7 +260,7 @@ export function createAuthorization(options: {
     const isRemembered =
       reading.kind === 'request' &&
       session !== undefined &&
-      (await isAgreed(reading.request, session)).agreed !== undefined;
+      (await agreementOf(reading.request, session)).agreed !== undefined;
     const isAdmitted =
       reading.kind !== 'request' || session === undefined
         ? true
@@ -286,7 +286,7 @@ export function createAuthorization(options: {
   }
 
   /** `agreed`: the consent, when nothing of the request has to be asked. */
-  async function isAgreed(request: AuthorizationRequest, session: SignedInVisitor) {
+  async function agreementOf(request: AuthorizationRequest, session: SignedInVisitor) {
     const state = await stateOf(request, session);
     const { consent, unseen } = state;
     const agreed =
@@ -295,7 +295,7 @@ export function createAuthorization(options: {
   }
 
   /** @param id the form's */
-  async function asked(
+  async function consentQuestions(
     request: AuthorizationRequest,
     session: SignedInVisitor,
     id: string,
@@ -359,7 +359,7 @@ export function createAuthorization(options: {
     async function once() {
       const next = await attempt();
       if (!next.ok) return next;
-      return written(await commitOnce(store, next.value.commit), next.value.address);
+      return withValue(await commitOnce(store, next.value.commit), next.value.address);
     }
     const settled = await (row ? commitInOrder(store, once, row) : retryOnConflict(once));
     const isUnavailable = !settled.ok && settled.error === 'store_unavailable';
@@ -371,13 +371,13 @@ export function createAuthorization(options: {
    * value changed, meanwhile.
    * @param kept the row of the request: used up with it, `unknown_transaction` if it was before
    */
-  async function issue(
+  async function issueCode(
     request: AuthorizationRequest,
     session: SignedInVisitor,
     kept?: TransactionRef,
   ): Promise<Result<string>> {
     return addressAfter(request, session, async () => {
-      const { parties, agreed: consent, version } = await isAgreed(request, session);
+      const { parties, agreed: consent, version } = await agreementOf(request, session);
       // The page that asks again shows the block.
       const isBlocked = await blocked.isBlocked(parties);
       const admission = await access.admits(parties, parties.accountId);
@@ -428,14 +428,14 @@ export function createAuthorization(options: {
         const admission = await access.admits(parties, parties.accountId);
         const isShut = isBlocked || !admission.isAllowed;
         if (isShut || shown !== fingerprints.ofForm(id, today)) return fail('conflict');
-        const { consent, row: consentRow } = consents.decided(
+        const { consent, row: consentRow } = consents.afterDecision(
           before,
           parties,
           request.scopes,
           granted,
           today,
         );
-        const room = await consents.room(parties, before);
+        const room = await consents.reserveOne(parties, before);
         if (room === undefined) return fail('too_many_sites');
         const { row, address } = codeFor(request, session, consent);
         const { check, del } = form.consume;
@@ -501,8 +501,8 @@ export function createAuthorization(options: {
     decide,
     seals,
     transactions,
-    asked,
-    issue,
+    asked: consentQuestions,
+    issue: issueCode,
     allow,
     deny,
     exchange,

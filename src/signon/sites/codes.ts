@@ -14,7 +14,7 @@ import type { Log } from '../../core/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, type Result } from '../../core/result.ts';
 import { minuteMs } from '../../core/time.ts';
-import { type Change, commitOnce, retryOnConflict, written } from '../../storage/change.ts';
+import { type Change, commitOnce, retryOnConflict, withValue } from '../../storage/change.ts';
 import { createEventId, defineEvent } from '../../storage/journal/define-event.ts';
 import { authorizationCodeKey, consentKey } from '../../storage/keys.ts';
 import {
@@ -175,14 +175,14 @@ export function createCodes(options: {
     const admission = await access.admits(grant, grant.accountId);
     const flaw =
       mismatchOf(redemption, grant) ??
-      (await lossOf(grant, consent)) ??
+      (await revocationOf(grant, consent)) ??
       (admission.isAllowed ? undefined : 'site not open to the person');
-    const burnt = (event?: string) => {
+    const tombstoneRow = (event?: string) => {
       const value = tombstone.encode({ clientId, claimedAt: clock.now(), event });
       return { key: check.key, value, expiresAt };
     };
     if (flaw !== undefined || consent === undefined) {
-      const burned = await commitOnce(store, { check: [check], set: [burnt()] });
+      const burned = await commitOnce(store, { check: [check], set: [tombstoneRow()] });
       if (burned === 'conflict' || !burned.ok) return burned;
       log.warn({ client: clientId, flaw, ...redemption.logFields }, 'exchange: a code was burned');
       return fail('invalid_grant');
@@ -195,16 +195,16 @@ export function createCodes(options: {
     };
     const done = await commitOnce(store, {
       check: [check, consentCheck, ...blocked.checks(grant), ...admission.check],
-      set: use === undefined ? [burnt(event)] : [burnt(event), use],
+      set: use === undefined ? [tombstoneRow(event)] : [tombstoneRow(event), use],
       events: [signedIn.encode(event, { site: clientId })],
     });
     // A scope that was withdrawn since the code was issued is not given out.
     const scopes = grant.scopes.filter((scope) => consent.granted.includes(scope));
-    return written(done, { ...grant, scopes, seen: consent.seen });
+    return withValue(done, { ...grant, scopes, seen: consent.seen });
   }
 
   /** Returns what is gone of the things that the code depends on; undefined when all is there. */
-  async function lossOf(
+  async function revocationOf(
     grant: CodeGrant,
     consent: StoredConsent | undefined,
   ): Promise<string | undefined> {

@@ -110,7 +110,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
    * Returns the consent after a person decided, and its row for the commit that consumes the form.
    * @param shown the values of the requested scopes
    */
-  function decided(
+  function afterDecision(
     before: Consent | undefined,
     parties: ConsentParties,
     requested: readonly Scope[],
@@ -146,7 +146,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
    * Returns the checks for the commit that adds a consent, so that the limit holds whoever races. Undefined: the limit
    * is reached. A person who has agreed before needs none. In `del` are the notices that the consent makes untrue.
    */
-  async function room(
+  async function reserveOne(
     parties: ConsentParties,
     before?: Consent,
   ): Promise<(HeldBounds & { readonly del: readonly Key[] }) | undefined> {
@@ -236,7 +236,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     return ok(count);
   }
 
-  return { find, decided, room, useRow, list, undoneNotices, revoke };
+  return { find, afterDecision, reserveOne, useRow, list, undoneNotices, revoke };
 }
 
 export type Consents = ReturnType<typeof createConsents>;

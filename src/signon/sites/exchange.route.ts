@@ -13,7 +13,7 @@ import { firstHeader, logFieldsOf, type Request } from '../../http/request/messa
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { type Endpoint, endpoint, publicFileEndpoint } from '../../web/guard/endpoint.ts';
-import type { Answer, Guard } from '../../web/guard/guard.ts';
+import type { Guard, HandlerResult } from '../../web/guard/guard.ts';
 import { jsonAnswer, media } from '../../web/openapi.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import { postalAddress, profileFields } from '../people/profile/profile.ts';
@@ -99,7 +99,7 @@ export function profileExchangeRoutes(options: {
 }): PlainRoute[] {
   const { authorization, guard, tries } = options;
 
-  async function exchange(request: Request): Promise<Answer> {
+  async function exchange(request: Request): Promise<HandlerResult> {
     const sent = readParameters(request);
     if (!sent.ok) return fail('invalid_request', sent.detail ?? '');
     const code = sent.value.get('code') ?? '';

@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Scheduler } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
-import { commitOnce, retryOnConflict, written } from '../../storage/change.ts';
+import { commitOnce, retryOnConflict, withValue } from '../../storage/change.ts';
 import {
   blockedSiteKey,
   blockedSitePrefix,
@@ -97,7 +97,7 @@ export function createBlockedSites(options: { store: Store; clock: Clock; rules:
           check: [{ key, version: row?.version ?? null }],
           set: [{ key, value: rows.encode(value) }],
         });
-        return written(done, { domain, ...value });
+        return withValue(done, { domain, ...value });
       });
     },
     /** `conflict` when this very domain is not blocked. */
@@ -112,7 +112,7 @@ export function createBlockedSites(options: { store: Store; clock: Clock; rules:
           check: [{ key, version: row.version }],
           del: [key],
         });
-        return written(done, { domain, blockedAt });
+        return withValue(done, { domain, blockedAt });
       });
     },
   };

@@ -82,7 +82,7 @@ export function createFollower({
 }: FollowerOptions) {
   let applied = from;
   let appliedAt = fromAt;
-  let phase: 'new' | 'following' | 'stopped' | 'held' | 'failed' = 'new';
+  let phase: 'new' | 'following' | 'stopped' | 'tooOld' | 'failed' = 'new';
   let running: Promise<void> | undefined;
   /** The time of the first failed read since the last one that succeeded. */
   let awaySinceMs: number | undefined;
@@ -235,7 +235,7 @@ export function createFollower({
         throw missingEvent(applied + 1n);
       }
       const reason = tooNew?.(event);
-      if (reason !== undefined) return hold(reason);
+      if (reason !== undefined) return stopBeforeNewer(reason);
       const done = apply(event);
       if (done !== undefined) await done;
       applied = event.seq;
@@ -264,12 +264,12 @@ export function createFollower({
 
   /** Callers that wait for an event of a newer program get `store_unavailable`: another node may have it. */
   function endOf(message: string, cause?: unknown): Error {
-    return phase === 'held' ? new StoreUnavailableError(message) : new Error(message, { cause });
+    return phase === 'tooOld' ? new StoreUnavailableError(message) : new Error(message, { cause });
   }
 
-  function hold(reason: string): void {
+  function stopBeforeNewer(reason: string): void {
     wakeWaiters();
-    phase = 'held';
+    phase = 'tooOld';
     unsubscribe?.();
     rejectWaiters(reason);
   }
@@ -291,7 +291,7 @@ export function createFollower({
     },
     /** Resolves when no event is being applied and none will be. Waiters are rejected. */
     async stop(): Promise<void> {
-      if (phase !== 'failed' && phase !== 'held') phase = 'stopped';
+      if (phase !== 'failed' && phase !== 'tooOld') phase = 'stopped';
       clearTimeout(timer);
       clearTimeout(readTimer);
       unsubscribe?.();
@@ -301,7 +301,7 @@ export function createFollower({
     /** Resolves when the event `seq` has been applied. Rejects when the follower stops before. */
     catchUpTo(seq: bigint): Promise<void> {
       if (seq <= applied) return Promise.resolve();
-      if (phase === 'stopped' || phase === 'failed' || phase === 'held') {
+      if (phase === 'stopped' || phase === 'failed' || phase === 'tooOld') {
         return Promise.reject(endOf(`the follower is ${phase}`));
       }
       if (waiters.length >= waitersMax) return Promise.reject(new Error('too many waiters'));

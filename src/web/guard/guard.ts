@@ -9,7 +9,7 @@
  */
 
 import { wrongScope } from '../../access/keys/key-cache.ts';
-import { bitsFor, keyUses } from '../../access/keys/key-format.ts';
+import { keyUses, scopeBitsFor } from '../../access/keys/key-format.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import { wrongScopeDetail } from '../../core/errors.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
@@ -35,7 +35,7 @@ import {
 import { type Fields, ignoredParameters, keyOf, readFields } from './intake/form.ts';
 import { quotaDetail, quotaHeaders } from './quota-headers.ts';
 
-export type Answer = Reply | Failure;
+export type HandlerResult = Reply | Failure;
 
 /** A request with a key that lives, of an account that could pay the first unit. */
 export interface KeyedCall {
@@ -126,7 +126,7 @@ export function createGuard(options: GuardOptions) {
   ): { readonly call: KeyedCall } | { readonly failure: Failure; readonly headers: Header[] } {
     const { quota } = declared.cost!;
     const use = useOf(declared);
-    const slot = quotaGuard.authenticate(keyText, bitsFor(use));
+    const slot = quotaGuard.authenticate(keyText, scopeBitsFor(use));
     if (slot < 0) {
       const isOther = slot === wrongScope && declared.who === 'api-key';
       const failure = isOther
@@ -138,7 +138,7 @@ export function createGuard(options: GuardOptions) {
     const call = { request, slot, spend, markRefused, headers: [] as Header[] };
     let spent = 0;
     function markRefused(): void {
-      if (spent > 0) quotaGuard.refuse(slot, quotaKind[quota], spent);
+      if (spent > 0) quotaGuard.noteRefused(slot, quotaKind[quota], spent);
     }
     function spend(units: number, detail = (said: string) => said): Failure | undefined {
       const isAdmitted = quotaGuard.spend(slot, quotaKind[quota], units);
@@ -156,7 +156,7 @@ export function createGuard(options: GuardOptions) {
 
   function replyOf(
     declared: Endpoint,
-    answer: Answer,
+    answer: HandlerResult,
     headers: readonly Header[],
     request?: Request,
   ): Reply {
@@ -170,7 +170,7 @@ export function createGuard(options: GuardOptions) {
     /** Guards `who: 'anyone'`: counts the declared limits, then asks the handler. */
     open: (
       declared: Endpoint,
-      handle: (request: Request, caller: Caller) => Answer | Promise<Answer>,
+      handle: (request: Request, caller: Caller) => HandlerResult | Promise<HandlerResult>,
     ): PlainRoute => ({
       kind: 'plain',
       ...routeFacts(declared),
@@ -188,7 +188,11 @@ export function createGuard(options: GuardOptions) {
     keyed: <Asked>(
       declared: Endpoint,
       read: (params: Params, request: Request) => Result<Asked>,
-      handle: (asked: Asked, call: KeyedCall, caller: Caller) => Answer | Promise<Answer>,
+      handle: (
+        asked: Asked,
+        call: KeyedCall,
+        caller: Caller,
+      ) => HandlerResult | Promise<HandlerResult>,
       unitsOf?: (asked: Asked) => number,
       known = parametersOf(declared),
     ): PlainRoute => ({
@@ -217,14 +221,18 @@ export function createGuard(options: GuardOptions) {
         }
         // Nothing is unpacked for an unauthenticated client.
         const isKnown =
-          isPacked(request) && quotaGuard.authenticate(keyText, bitsFor(useOf(declared))) >= 0;
+          isPacked(request) && quotaGuard.authenticate(keyText, scopeBitsFor(useOf(declared))) >= 0;
         return isKnown ? unpacked(declared, request, answerTo) : answerTo(ok(request));
       },
     }),
     /** Guards `who: 'api-key'` with the key also among the fields of query and body. */
     keyedFields<Reading>(
       declared: Endpoint,
-      handle: (fields: Fields, call: KeyedCall, caller: Caller) => Answer | Promise<Answer>,
+      handle: (
+        fields: Fields,
+        call: KeyedCall,
+        caller: Caller,
+      ) => HandlerResult | Promise<HandlerResult>,
       options: {
         /** Another name under which clients send the key. */
         readonly keyField?: string;
@@ -233,7 +241,7 @@ export function createGuard(options: GuardOptions) {
         /** Requests whose fields were read where they arrived; the key is in the header. */
         readonly readAhead?: {
           readonly packing: Packing<Reading>;
-          handle(reading: Reading, call: KeyedCall): Answer | Promise<Answer>;
+          handle(reading: Reading, call: KeyedCall): HandlerResult | Promise<HandlerResult>;
         };
       } = {},
     ): PlainRoute {
@@ -242,7 +250,7 @@ export function createGuard(options: GuardOptions) {
         if (failure.error !== 'unauthenticated') onRefused?.(failure);
         return failureReply(declared, failure, headers, request);
       }
-      function finish(answer: Answer, call: KeyedCall): Reply {
+      function finish(answer: HandlerResult, call: KeyedCall): Reply {
         if (!('ok' in answer)) return answer;
         call.markRefused();
         return refused(call.request, answer, call.headers);

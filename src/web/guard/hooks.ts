@@ -10,7 +10,7 @@ import { firstHeader, type Reply, type Request } from '../../http/request/messag
 import type { Caller, HotRequest, PlainRoute, Route } from '../../http/router.ts';
 import type { Endpoint, FailureNotes } from './endpoint.ts';
 
-type Answer = Reply | Promise<Reply>;
+type ReplyOrPromise = Reply | Promise<Reply>;
 
 /** A route of another thread is known by no more than this. */
 type RouteId = Pick<Endpoint, 'method' | 'path'>;
@@ -24,7 +24,7 @@ export interface Hook<Declared extends RouteId = Endpoint> {
   /** Called first, in the turn in which the request came, for hot routes too: it costs next to nothing. */
   onArrival?(): void;
   /** Answers in place of the handler, returns the request as the handler gets it, or undefined. */
-  onRequest?(request: Request, caller: Caller): Answer | Request | undefined;
+  onRequest?(request: Request, caller: Caller): ReplyOrPromise | Request | undefined;
   /** Runs the rest, with this request or another one, for what must surround it. */
   around?(
     run: (request: Request) => Promise<Reply>,
@@ -90,11 +90,11 @@ function around<Declared extends RouteId>(
   { onArrival, onRequest, around, onResponse }: Hook<Declared>,
   declared: Declared,
 ): PlainRoute['handle'] {
-  function rest(request: Request, caller: Caller): Answer {
+  function rest(request: Request, caller: Caller): ReplyOrPromise {
     if (around === undefined) return handle(request, caller);
     return around(async (changed) => handle(changed, caller), request, declared);
   }
-  function responded(request: Request, caller: Caller): Answer {
+  function responded(request: Request, caller: Caller): ReplyOrPromise {
     const answer = rest(request, caller);
     if (!(answer instanceof Promise)) return onResponse!(answer, request);
     return answer.then((reply) => onResponse!(reply, request));

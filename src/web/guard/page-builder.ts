@@ -83,13 +83,13 @@ export interface ShowOptions {
   readonly headers?: readonly Header[];
 }
 
-type Answer = Reply | Promise<Reply>;
+type ReplyOrPromise = Reply | Promise<Reply>;
 
 export interface AnyPageBuilder<S extends SessionLike = SessionLike> {
   /** @param badQuery in place of the page of a malformed request: for a repeated name or a broken escape */
   page<A extends Access>(
     declared: SessionEndpoint<A>,
-    handle: (context: RequestContextOf<S, A>, query: Params, caller: Caller) => Answer,
+    handle: (context: RequestContextOf<S, A>, query: Params, caller: Caller) => ReplyOrPromise,
     badQuery?: (context: AnyRequestContext<S>, failure: Failure) => Reply,
   ): PlainRoute;
   /**
@@ -99,13 +99,13 @@ export interface AnyPageBuilder<S extends SessionLike = SessionLike> {
    */
   form<A extends Access>(
     declared: SessionEndpoint<A>,
-    handle: (context: RequestContextOf<S, A>, form: Params) => Answer,
+    handle: (context: RequestContextOf<S, A>, form: Params) => ReplyOrPromise,
     repeatable?: readonly string[],
-    again?: (context: RequestContextOf<S, A>, form: Params, failure: Failure) => Answer,
+    again?: (context: RequestContextOf<S, A>, form: Params, failure: Failure) => ReplyOrPromise,
   ): PlainRoute;
   upload<A extends Access>(
     declared: SessionEndpoint<A>,
-    handle: (context: RequestContextOf<S, A>, upload: Upload) => Answer,
+    handle: (context: RequestContextOf<S, A>, upload: Upload) => ReplyOrPromise,
   ): PlainRoute;
   /** The value is sent as JSON; a failure as `{"errors":[{"detail","status"}]}` in the language. */
   call<A extends Access>(
@@ -374,7 +374,7 @@ export function createPageBuilder<S extends SessionLike>(
   /** The steps before the handler, the same for all that answer with pages. */
   function guarded<A extends Access>(
     declared: SessionEndpoint<A>,
-    handle: (context: RequestContextOf<S, A>, caller: Caller) => Answer,
+    handle: (context: RequestContextOf<S, A>, caller: Caller) => ReplyOrPromise,
     formOf: (request: Request) => Params | undefined = () => undefined,
   ): PlainRoute {
     return {

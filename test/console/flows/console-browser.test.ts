@@ -62,7 +62,7 @@ it('each screen is clean', { timeout: 900_000 }, async () => {
   }
   const consents = createConsents({ ...people, clock: systemClock(), random: systemRandom() });
   const parties = { accountId: id, clientId: 'www.example.org', origin: 'https://example.org' };
-  const { row } = consents.decided(undefined, parties, ['openid'], ['openid']);
+  const { row } = consents.afterDecision(undefined, parties, ['openid'], ['openid']);
   assert.ok((await people.store.commit({ set: [row, (await consents.useRow(parties))!] })).ok);
   const args = [
     'https://lists.example/a/long/path/of/a/list.txt?token=hidden',

@@ -10,10 +10,10 @@ import type { Request } from '../../../src/http/request/message.ts';
 import { parseQuery } from '../../../src/http/request/query.ts';
 import type { Caller } from '../../../src/http/router.ts';
 import {
+  type BulkChecks,
   boundLines,
   checkBulkRoute,
   jsonArray,
-  type ManyChecks,
 } from '../../../src/reputation/check/check-bulk.route.ts';
 import type { Guard, KeyedCall } from '../../../src/web/guard/guard.ts';
 
@@ -152,7 +152,7 @@ function slowBulk() {
   };
   const route = checkBulkRoute({
     guard: guard as unknown as Guard,
-    many: many as unknown as ManyChecks,
+    bulkChecks: many as unknown as BulkChecks,
     clock,
     scheduler: {
       ...scheduler,

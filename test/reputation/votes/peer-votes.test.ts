@@ -14,7 +14,7 @@ import {
   votesByPeer,
 } from '../../../src/reputation/federation/subscribe/compare.ts';
 import { findLeaders } from '../../../src/reputation/federation/subscribe/module.ts';
-import { ceilingFor, createCount, type Policy } from '../../../src/reputation/votes/quorum.ts';
+import { ceilingFor, createVoteTally, type Policy } from '../../../src/reputation/votes/quorum.ts';
 import { addressOf, openWorld, type World } from '../reports/report-world.ts';
 
 const [hourMs, dayMs] = [3_600_000, 86_400_000];
@@ -61,11 +61,11 @@ function slowCeiling({ anchors, networks, list, peers }: Said, policy: Policy): 
 }
 
 function fastCeiling({ anchors, networks, list, peers }: Said, policy: Policy): number {
-  const count = createCount();
+  const count = createVoteTally();
   for (let left = anchors; left > 0; left -= 6) count.add(6, 0);
   for (let i = 0; i < networks; i++) count.add(4, i + 1);
   for (const { group, quarters } of peers) count.addPeer(quarters, group);
-  return ceilingFor(count.count, list, policy).ceiling;
+  return ceilingFor(count.counts, list, policy).ceiling;
 }
 
 function scoreOf(said: Said, policy: Policy): number {

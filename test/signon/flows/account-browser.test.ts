@@ -83,7 +83,12 @@ async function fill(people: People, id: string, ada: OwnBrowser, server: TestSer
     random: systemRandom(),
   });
   const parties = { accountId: id, clientId: 'shop.example', origin: 'https://www.shop.example' };
-  const { row } = consents.decided(undefined, parties, ['openid', 'email'], ['openid', 'email']);
+  const { row } = consents.afterDecision(
+    undefined,
+    parties,
+    ['openid', 'email'],
+    ['openid', 'email'],
+  );
   await people.store.commit({ set: [row] });
 }
 

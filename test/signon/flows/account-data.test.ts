@@ -26,7 +26,7 @@ describe('data of a person', () => {
       random: systemRandom(),
     });
     const parties = { accountId, clientId, origin: `https://www.${clientId}` };
-    const { row } = consents.decided(undefined, parties, ['openid', 'email'], ['openid']);
+    const { row } = consents.afterDecision(undefined, parties, ['openid', 'email'], ['openid']);
     assert.equal((await people.store.commit({ set: [row] })).ok, true);
   }
 

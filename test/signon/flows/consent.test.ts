@@ -49,7 +49,7 @@ describe('consent', () => {
     const consents = createConsents({ store, clock, random: systemRandom() });
     const set = Array.from({ length: consentsPerAccountMax }, (_, i) => {
       const parties = { accountId: id, clientId: `s${i}.example`, origin: 'https://s.example' };
-      return consents.decided(undefined, parties, ['openid'], ['openid']).row;
+      return consents.afterDecision(undefined, parties, ['openid'], ['openid']).row;
     });
     assert.ok((await store.commit({ set })).ok);
     const { id: form, csrf, shown } = consentFormIn(await full.get(authorizePath({})));

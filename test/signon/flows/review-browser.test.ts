@@ -27,7 +27,7 @@ it('each thing is decided by keyboard, without a script', { timeout: 600_000 }, 
   await addPasskey(before, origin);
   const tools = { store: people.store, clock: systemClock(), random: systemRandom() };
   const parties = { accountId: id, clientId: 'shop.example', origin: 'https://www.shop.example' };
-  const { row } = createConsents(tools).decided(undefined, parties, ['openid'], ['openid']);
+  const { row } = createConsents(tools).afterDecision(undefined, parties, ['openid'], ['openid']);
   await people.store.commit({ set: [row] });
   const asPerson = (cookie: string) => {
     const [name, value] = cookie.split('=');

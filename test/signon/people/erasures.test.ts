@@ -247,7 +247,7 @@ async function liveLong(bench: Bench, id: string): Promise<void> {
   const rows = Array.from({ length: manyConsents }, (_, i) => {
     const clientId = `site${i}.example`;
     const parties = { accountId: id, clientId, origin: `https://${clientId}` };
-    return consents.decided(undefined, parties, ['openid'], ['openid']).row;
+    return consents.afterDecision(undefined, parties, ['openid'], ['openid']).row;
   });
   for (let at = 0; at < rows.length; at += 500) {
     assert.ok((await store.commit({ set: rows.slice(at, at + 500) })).ok);

@@ -26,7 +26,7 @@ async function fill({ store, clock }: Signon, accountId: string, count: number):
   const set = Array.from({ length: count }, (_, i) => {
     const clientId = `site${i}.example.com`;
     const parties = { accountId, clientId, origin: `https://${clientId}` };
-    return consents.decided(undefined, parties, ['openid'], ['openid']).row;
+    return consents.afterDecision(undefined, parties, ['openid'], ['openid']).row;
   });
   assert.ok((await store.commit({ set })).ok);
 }
@@ -52,10 +52,10 @@ it('a place that another node takes while one is counted is not given twice', as
   const consents = createConsents({ store, clock, random: seededRandom(6) });
   const at = (clientId: string) => ({ accountId, clientId, origin: `https://${clientId}` });
   const row = (clientId: string) =>
-    consents.decided(undefined, at(clientId), ['openid'], ['openid']).row;
+    consents.afterDecision(undefined, at(clientId), ['openid'], ['openid']).row;
   const [first, second] = [
-    await consents.room(at('a.example.com')),
-    await consents.room(at('zz.example.com')),
+    await consents.reserveOne(at('a.example.com')),
+    await consents.reserveOne(at('zz.example.com')),
   ];
   assert.ok(first && second);
   const take = (room: typeof first, clientId: string) =>
@@ -63,7 +63,7 @@ it('a place that another node takes while one is counted is not given twice', as
   // Before all others in the order of keys: in a page that the second one has read.
   assert.ok((await take(first, 'a.example.com')).ok);
   assert.ok(!(await take(second, 'zz.example.com')).ok);
-  assert.equal(await consents.room(at('b.example.com')), undefined);
+  assert.equal(await consents.reserveOne(at('b.example.com')), undefined);
 });
 
 it('at the bound nothing is passed on, the form stays, and known sites and others go on', async () => {

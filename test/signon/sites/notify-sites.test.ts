@@ -129,7 +129,7 @@ async function personAt(accountId: string, visits: readonly Visit[]): Promise<st
   for (const { client = 'shop.example', at = origin, scopes: asked, isUsed = true } of visits) {
     const scopes: readonly Scope[] = asked ?? ['openid'];
     const parties = { accountId, clientId: client, origin: at };
-    set.push(consents.decided(undefined, parties, scopes, scopes).row);
+    set.push(consents.afterDecision(undefined, parties, scopes, scopes).row);
     if (isUsed) set.push((await consents.useRow(parties))!);
   }
   assert.ok((await store.commit({ set })).ok);

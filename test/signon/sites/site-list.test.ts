@@ -30,7 +30,7 @@ function listOf(signon: Signon, max?: number) {
 async function visit(signon: Signon, accountId: string, clientId: string, hoursAgo?: number) {
   const consents = createConsents(signon);
   const parties = { accountId, clientId, origin: `https://${clientId}` };
-  const { row } = consents.decided(undefined, parties, ['openid'], ['openid']);
+  const { row } = consents.afterDecision(undefined, parties, ['openid'], ['openid']);
   await signon.store.commit({ set: [row] });
   if (hoursAgo === undefined) return;
   const clock = { ...signon.clock, now: () => signon.clock.now() - hoursAgo * hourMs };
@@ -49,7 +49,7 @@ test('visitors, those of lately and the last sign-in are counted by site', async
   // Another address of the same site is no other visitor.
   const parties = { accountId: 'a', clientId: 'shop.example', origin: 'https://www.shop.example' };
   const consents = createConsents(signon);
-  const { row } = consents.decided(undefined, parties, ['openid'], ['openid']);
+  const { row } = consents.afterDecision(undefined, parties, ['openid'], ['openid']);
   await signon.store.commit({ set: [row, (await consents.useRow(parties))!] });
   const page = await listOf(signon).page(all);
   const now = signon.clock.now();

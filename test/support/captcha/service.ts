@@ -169,7 +169,7 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
   const quotaGuard = {
     authenticate: (key: string | undefined) => (key === apiKey ? 0 : -1),
     spend: () => true,
-    refuse: () => {},
+    noteRefused: () => {},
     quotas: { ...quotas, countedAtMs: 0, take: () => true },
   };
   const guard = guardOf({ quotaGuard });

@@ -7,7 +7,7 @@ import { createGuard, type Guard } from '../../../src/web/guard/guard.ts';
 /** An error that its endpoint does not declare fails the test. */
 export function guardOf(parts: { quotaGuard?: unknown; take?: Callers['take'] } = {}): Guard {
   const { quotaGuard = { authenticate: () => -1 }, take = () => 0 } = parts;
-  const whole = Object.assign({ refuse() {} }, quotaGuard);
+  const whole = Object.assign({ noteRefused() {} }, quotaGuard);
   return createGuard({
     quotaGuard: whole as unknown as QuotaGuard,
     callers: { take },

@@ -3,7 +3,7 @@
 import { capacities } from '../../../config.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { addWithin, commitOnce, written } from '../../../storage/change.ts';
+import { addWithinBounds, commitOnce, withValue } from '../../../storage/change.ts';
 import { namedFeedKey, namedFeedPrefix } from '../../../storage/keys.ts';
 import {
   type Decoded,
@@ -82,7 +82,7 @@ export async function addNamedFeed(store: Store, feed: NamedFeed): Promise<Resul
     return fail('conflict', `'${name}' is a feed that is always there: take another name`);
   }
   const key = namedFeedKey(name);
-  return addWithin(store, [{ rows: 'feeds' }], async (held) => {
+  return addWithinBounds(store, [{ rows: 'feeds' }], async (held) => {
     if ((await store.get(key)) !== undefined) {
       return fail('conflict', `there is a feed '${name}' already: remove it first`, 'name');
     }
@@ -95,7 +95,7 @@ export async function addNamedFeed(store: Store, feed: NamedFeed): Promise<Resul
       set: [{ key, value: rows.encode(feed) }, ...held.set],
     });
     noteChange(store);
-    return written(done, feed);
+    return withValue(done, feed);
   });
 }
 

@@ -10,7 +10,7 @@ import { parseQuery } from '../../../http/request/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { parseIp } from '../../../ip/address.ts';
 import { endpoint } from '../../../web/guard/endpoint.ts';
-import type { Answer, Guard } from '../../../web/guard/guard.ts';
+import type { Guard, HandlerResult } from '../../../web/guard/guard.ts';
 import { feedParameters, feeds } from '../feed-definitions.ts';
 import { feedCacheControl, feedCors, feedExposed } from '../feeds.route.ts';
 import type { NamedBuilds } from './builds.ts';
@@ -58,7 +58,7 @@ export function namedFeedRoute(options: {
   const { guard, builds, noteMark } = options;
   const words = new Uint32Array(4);
 
-  async function reply(request: Request): Promise<Answer> {
+  async function reply(request: Request): Promise<HandlerResult> {
     const [, name, extension, misp] = fileShape.exec(request.path.slice('/feeds/'.length)) ?? [];
     const feed = name === undefined ? undefined : await options.find(name);
     if (feed === undefined) {

@@ -21,7 +21,7 @@ import { type Params, parseQuery } from '../../../http/request/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { parsePrefix } from '../../../ip/prefix.ts';
 import { endpoint } from '../../../web/guard/endpoint.ts';
-import type { Answer, Guard, KeyedCall } from '../../../web/guard/guard.ts';
+import type { Guard, HandlerResult, KeyedCall } from '../../../web/guard/guard.ts';
 import { noStore } from '../../../web/shape.ts';
 import {
   compareRows,
@@ -154,7 +154,7 @@ export function taxiiRoutes(options: TaxiiOptions): PlainRoute[] {
   }
 
   function handle(declared: (typeof taxiiEndpoints)[keyof typeof taxiiEndpoints]) {
-    return guard.open(declared, async (request): Promise<Answer> => {
+    return guard.open(declared, async (request): Promise<HandlerResult> => {
       const admitted = guard.admit(declared, request, keyIn(request));
       if ('failure' in admitted) return refusal(admitted.failure, admitted.headers);
       const { call } = admitted;

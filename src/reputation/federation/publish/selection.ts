@@ -31,7 +31,7 @@ import {
 } from '../../state/contributions.ts';
 import {
   ceilingFor,
-  createCount,
+  createVoteTally,
   dayOf,
   type Policy,
   unitsOf,
@@ -57,7 +57,7 @@ export function createSelection(options: {
   const { index, contributions, policy, least } = options;
   const { records } = index;
   const covering = new Int32Array(COVERING_MAX);
-  const count = createCount();
+  const count = createVoteTally();
 
   function isImmune(family: 4 | 6, words: Uint32Array): boolean {
     const found = index.covering(family, words, covering);
@@ -92,10 +92,10 @@ export function createSelection(options: {
       else if (units === unitsOf.member) votes.members++;
       else votes.earned++;
     }
-    if (count.count.anchors === 0) return undefined;
+    if (count.counts.anchors === 0) return undefined;
     const accounts = votes.staff + votes.members + votes.earned;
     if (votes.staff === 0 && accounts < least) return undefined;
-    const { ceiling } = ceilingFor(count.count, 0, policy());
+    const { ceiling } = ceilingFor(count.counts, 0, policy());
     const score = Math.round(communityScore(evidence, ceiling));
     if (score < (isOut ? leavesBelow : maliciousScore)) return undefined;
     const prefix = index.prefixOf(entry);

@@ -34,7 +34,7 @@ import { type PeerRow, voteNetworkNumber } from '../../votes/peer-votes.ts';
 import {
   bestCount,
   ceilingFor,
-  createCount,
+  createVoteTally,
   dayOf,
   type Policy,
   voteDays,
@@ -205,7 +205,7 @@ async function walk(
   const nowHalfLives = halfLivesAt(now);
   const oldest = dayOf(now / 1_000) - voteDays;
   const immune = entryFlags.allowlisted | entryFlags.knownGood;
-  const scratch = createCount();
+  const scratch = createVoteTally();
   const found = {
     rows: 0,
     /** Rows with a vote that has not lapsed; none while nothing of the peer counts. */
@@ -228,7 +228,7 @@ async function walk(
     const listScore = listScoreOf(meta);
     const lastReportedAt = lastReportedAtOf(records, entry);
     peers.count(scratch, entry, dayOf(peers.newestOn(entry, lastReportedAt, node)), node);
-    let { ceiling } = ceilingFor(scratch.count, listScore, policy());
+    let { ceiling } = ceilingFor(scratch.counts, listScore, policy());
     const held = entries.heldCeiling(entry);
     if (held !== 0) {
       const best = ceilingFor(

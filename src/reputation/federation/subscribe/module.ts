@@ -586,16 +586,16 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
   /** Returns what a peer says here and is not among these rows. */
   async function missingIn(peer: number, rows: Uint32Array): Promise<Uint32Array> {
     const tag = tagOf(contributionKinds.peer, peer);
-    const { contributions: c } = entries;
-    const isNamed = new Uint8Array(1 + c.highest());
+    const { contributions } = entries;
+    const isNamed = new Uint8Array(1 + contributions.highest());
     await inSlices(rowCount(rows), (i) => {
       isNamed[nodeAt(rows, i, tag)] = 1;
     });
     const found = createRowList();
     await inSlices(isNamed.length - 1, (i) => {
       const node = i + 1;
-      const entry = c.owner[node]!;
-      if (entry === 0 || c.tag[node] !== tag || isNamed[node] !== 0) return;
+      const entry = contributions.owner[node]!;
+      if (entry === 0 || contributions.tag[node] !== tag || isNamed[node] !== 0) return;
       found.add(index.prefixOf(entry)!, noFacts);
     });
     return found.finish();
@@ -613,7 +613,7 @@ export function createJudge(
   }: Pick<PollOptions, 'entries' | 'index'> & { readonly clock: Pick<Clock, 'now'> },
   signal: AbortSignal,
 ) {
-  const { contributions: c } = entries;
+  const { contributions } = entries;
   const flagsAt = createFlags({ entries, index });
   const address = newAddress();
   const inSlices = (count: number, step: (i: number) => void) =>
@@ -652,9 +652,9 @@ export function createJudge(
         return;
       }
       const entry = entries.get(row.family, row.words, row.length);
-      const node = entry === 0 ? 0 : c.find(entry, tag);
+      const node = entry === 0 ? 0 : contributions.find(entry, tag);
       // Said again without news: it would be written without end.
-      if (node !== 0 && Math.min(lastHour, thisHour) <= hourOf(c.newest[node]!)) return;
+      if (node !== 0 && Math.min(lastHour, thisHour) <= hourOf(contributions.newest[node]!)) return;
       if (node === 0) {
         found.fresh.add(row);
         const network = voteNetworkNumber(row.family, row.words);
@@ -716,7 +716,7 @@ const firstShare = 0.2;
  * @returns the peer that each of them follows
  */
 export async function findLeaders(
-  { contributions: c }: Pick<Entries, 'contributions'>,
+  { contributions }: Pick<Entries, 'contributions'>,
   now: number,
   signal: AbortSignal,
 ): Promise<Map<number, number>> {
@@ -727,21 +727,30 @@ export async function findLeaders(
   /** By peer and another one: rows that both have, and those where the peer came first or soon behind. */
   const [both, ahead, behind] = [0, 1, 2].map(() => new Uint32Array(size * size)) as Uint32Array[];
   await stepInSlices(
-    c.highest(),
+    contributions.highest(),
     (i) => {
       const node = i + 1;
-      if (c.owner[node] === 0 || kindOf(c.tag[node]!) !== contributionKinds.peer) return;
-      const hour = c.listed[node]!;
+      if (
+        contributions.owner[node] === 0 ||
+        kindOf(contributions.tag[node]!) !== contributionKinds.peer
+      )
+        return;
+      const hour = contributions.listed[node]!;
       if (hour === 0 || hour < since) return;
-      const peer = refOf(c.tag[node]!);
+      const peer = refOf(contributions.tag[node]!);
       rows[peer]!++;
       let [isBefore, isLate] = [true, false];
-      for (let other = c.first(c.owner[node]!); other !== 0; other = c.next[other]!) {
+      for (
+        let other = contributions.first(contributions.owner[node]!);
+        other !== 0;
+        other = contributions.next[other]!
+      ) {
         if (other === node) isBefore = false;
-        const came = c.listed[other]!;
-        const isOther = other !== node && kindOf(c.tag[other]!) === contributionKinds.peer;
+        const came = contributions.listed[other]!;
+        const isOther =
+          other !== node && kindOf(contributions.tag[other]!) === contributionKinds.peer;
         if (!isOther || came === 0) continue;
-        const pair = peer * size + refOf(c.tag[other]!);
+        const pair = peer * size + refOf(contributions.tag[other]!);
         both![pair]!++;
         // Nodes are in the order in which they came.
         if (!isBefore) ahead![pair]!++;

@@ -10,7 +10,7 @@
 
 import { fail, type Result } from '../../../core/result.ts';
 import { dayMs } from '../../../core/time.ts';
-import { commitOnce, retryOnConflict, written } from '../../../storage/change.ts';
+import { commitOnce, retryOnConflict, withValue } from '../../../storage/change.ts';
 import { peerCursorKey, peerNotesKey, peerNotesPrefix } from '../../../storage/keys.ts';
 import {
   type Decoded,
@@ -149,7 +149,7 @@ export function notePeer(store: Store, peer: StoredPeer, change: Partial<PeerNot
     const next = { ...notesIn(found?.value, peer), ...change };
     const check = [{ key, version: found?.version ?? null }];
     const done = await commitOnce(store, { check, set: [{ key, value: rows.encode(next) }] });
-    return written(done, undefined);
+    return withValue(done, undefined);
   });
 }
 

@@ -11,7 +11,12 @@
 import { getDomain } from 'tldts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { dayMs } from '../../../core/time.ts';
-import { addWithin, commitOnce, retryOnConflict, written } from '../../../storage/change.ts';
+import {
+  addWithinBounds,
+  commitOnce,
+  retryOnConflict,
+  withValue,
+} from '../../../storage/change.ts';
 import { peerCursorKey, peerKey, peerNotesKey, peerPrefix } from '../../../storage/keys.ts';
 import {
   type Decoded,
@@ -174,7 +179,7 @@ export function addPeer(
   input: PeerInput,
   also: (peer: StoredPeer, all: readonly StoredPeer[]) => Commit['events'],
 ): Promise<Result<StoredPeer>> {
-  return addWithin(store, [{ rows: 'peers' }], async (held) => {
+  return addWithinBounds(store, [{ rows: 'peers' }], async (held) => {
     const peers = await listPeers(store);
     const taken = faultOfKey(peers, input.key);
     if (taken !== undefined) return fail('conflict', taken);
@@ -195,7 +200,7 @@ export function addPeer(
       set: [{ key: peerKey(number), value: rows.encode(peer) }, ...held.set],
       events: also(peer, [...peers, peer]) ?? [],
     });
-    return written(done, peer);
+    return withValue(done, peer);
   });
 }
 
@@ -217,7 +222,7 @@ export function changePeer(
       check: [found.check],
       set: [{ key: peerKey(number), value: rows.encode(peer) }, ...(also.set ?? [])],
     });
-    return written(done, peer);
+    return withValue(done, peer);
   });
 }
 

@@ -5,7 +5,12 @@
 
 import { capacities } from '../../../config.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { addWithin, commitOnce, retryOnConflict, written } from '../../../storage/change.ts';
+import {
+  addWithinBounds,
+  commitOnce,
+  retryOnConflict,
+  withValue,
+} from '../../../storage/change.ts';
 import { sourceSecretKey, subscriptionKey, subscriptionPrefix } from '../../../storage/keys.ts';
 import {
   flag,
@@ -177,7 +182,7 @@ export async function addSubscription(
   const row: Subscription = { ...terms, ...untried, addedAt: now, state: 'active' };
   const key = subscriptionKey(terms.name);
   const secret = sealed === undefined ? [] : [{ key: sourceSecretKey(terms.name), value: sealed }];
-  return addWithin(store, [{ rows: 'sources' }], async (held) => {
+  return addWithinBounds(store, [{ rows: 'sources' }], async (held) => {
     if ((await store.get(key)) !== undefined) {
       return fail('conflict', `there is a source '${terms.name}' already: give another --source`);
     }
@@ -189,7 +194,7 @@ export async function addSubscription(
       check: [{ key, version: null }, ...held.check],
       set: [{ key, value: rows.encode(row) }, ...held.set, ...secret],
     });
-    return written(done, row);
+    return withValue(done, row);
   });
 }
 
@@ -213,7 +218,7 @@ export function changeSubscription(
       check: [found.check],
       set: [{ key, value: rows.encode(row) }],
     });
-    return written(done, row);
+    return withValue(done, row);
   });
 }
 

@@ -194,7 +194,7 @@ export function createReportGuards(options: {
    * @param askedMs when the report came, by the monotonic clock
    */
   function take(pair: Pair, askedMs = clock.monotonicMs()): PairTaken {
-    if (unreadAfter !== undefined) return { kind: 'wait', until: readOn() };
+    if (unreadAfter !== undefined) return { kind: 'wait', until: readJournalOnce() };
     const hold = held.size === 0 ? undefined : held.get(nameOf(pair));
     if (hold !== undefined) return { kind: 'wait', until: hold.over };
     dropOver(askedMs);
@@ -243,7 +243,7 @@ export function createReportGuards(options: {
    * it was moved here from one without them. While it has a row its journal is not read.
    */
   async function wasReported(pair: Pair): Promise<boolean> {
-    if (unreadAfter !== undefined) await readOn();
+    if (unreadAfter !== undefined) await readJournalOnce();
     if (oldest === next) return false;
     const nowMs = clock.monotonicMs();
     dropOver(nowMs);
@@ -260,7 +260,7 @@ export function createReportGuards(options: {
     if (unreadAfter === undefined || afterSeq < unreadAfter) unreadAfter = afterSeq;
   }
 
-  function readOn(): Promise<void> {
+  function readJournalOnce(): Promise<void> {
     reading ??= readJournal().finally(() => {
       reading = undefined;
     });
@@ -331,11 +331,11 @@ export function createReportGuards(options: {
     take,
     settle,
     hold,
-    doubt: readAgainFrom,
+    readAgainFrom: readAgainFrom,
     wasReported,
     /** Reads the journal, if that was not done yet. What can't be read now is read at the first report. */
     readAhead: async (): Promise<void> => {
-      if (unreadAfter !== undefined) await readOn();
+      if (unreadAfter !== undefined) await readJournalOnce();
     },
     /** Notes that a guard is a row: others are looked for. */
     noteRow(): void {

@@ -116,7 +116,7 @@ export function createReportStore(options: {
         return fail('duplicate_report');
       }
       const written = await (guards === undefined
-        ? writeOnce(reporter, report, true)
+        ? writeUnlessGuarded(reporter, report, true)
         : writeGuarded(guards, reporter, report));
       if (written.ok) ({ seq } = written.value);
       return written;
@@ -144,13 +144,13 @@ export function createReportStore(options: {
       const { sequence } = taken;
       if (sequence === undefined) {
         guards.noteRow();
-        return writeOnce(reporter, report, true);
+        return writeUnlessGuarded(reporter, report, true);
       }
       let isWritten = false;
       try {
         const written = await (guards.hasRows()
-          ? writeOnce(reporter, report, false)
-          : write(reporter, report, undefined, false));
+          ? writeUnlessGuarded(reporter, report, false)
+          : commitReport(reporter, report, { setsGuardRow: false }));
         isWritten = written.ok;
         return written;
       } finally {
@@ -159,30 +159,33 @@ export function createReportStore(options: {
     }
   }
 
-  /** Writes a report of an account and address of which no row stands guard. @param isGuard sets one */
-  async function writeOnce(
+  /** Writes a report of an account and address of which no row stands guard. @param setsGuardRow also writes that row */
+  async function writeUnlessGuarded(
     reporter: Reporter,
     report: Report,
-    isGuard: boolean,
+    setsGuardRow: boolean,
   ): Promise<Result<{ id: string; seq: bigint }>> {
-    const written = await write(reporter, report, null, isGuard);
+    const written = await commitReport(reporter, report, {
+      guardVersion: null,
+      setsGuardRow,
+    });
     if (written.ok || written.error !== 'duplicate_report') return written;
     const guard = reportGuardKey(reporter.account, addressBytes(report.family, report.words));
     const seen = await store.get(guard);
     const isOver = seen !== undefined && rows.isOver(seen.value);
-    return isOver ? write(reporter, report, seen.version, isGuard) : written;
+    if (!isOver) return written;
+    return commitReport(reporter, report, { guardVersion: seen.version, setsGuardRow });
   }
 
   /**
-   * @param guardVersion the version that the guard's row must have, null if there must be no row; undefined: it is
-   * not checked, since the guard is in memory
-   * @param isGuard sets a row that stands guard
+   * @param guardVersion the version that the guard's row must have, null if there must be no row; left out where the
+   * guard is in memory, so that no row is checked
+   * @param setsGuardRow also writes a row that stands guard
    */
-  async function write(
+  async function commitReport(
     reporter: Reporter,
     report: Report,
-    guardVersion: number | null | undefined,
-    isGuard: boolean,
+    { guardVersion, setsGuardRow }: { guardVersion?: number | null; setsGuardRow: boolean },
   ): Promise<Result<{ id: string; seq: bigint }>> {
     const address = addressBytes(report.family, report.words);
     const id = newId(report.reportedAt);
@@ -206,7 +209,7 @@ export function createReportStore(options: {
       isFirstTry: true,
       check,
       set: [
-        ...(isGuard ? [{ key: reportGuardKey(account, address), ...rows.row() }] : []),
+        ...(setsGuardRow ? [{ key: reportGuardKey(account, address), ...rows.row() }] : []),
         {
           key: byAddress,
           value: encodeRow({ ...reporter, slot: generationOf(reporter.slot) }, report),
@@ -219,7 +222,7 @@ export function createReportStore(options: {
     });
     if (result.ok) return ok({ id: id.toString('base64url'), seq: result.seq });
     if (result.error === 'store_unavailable') {
-      guards?.doubt(result.seq);
+      guards?.readAgainFrom(result.seq);
       return fail('store_unavailable');
     }
     return fail(result.failedCheck === 0 ? 'unauthenticated' : 'duplicate_report');

@@ -6,7 +6,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { commitOnce, retryOnConflict, written } from '../../../storage/change.ts';
+import { commitOnce, retryOnConflict, withValue } from '../../../storage/change.ts';
 import { type Key, profileKey } from '../../../storage/keys.ts';
 import type { RowCheck, SetRow, Store } from '../../../storage/store.ts';
 import { erasureCheck } from '../../people.ts';
@@ -54,7 +54,7 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
         set: [{ key, value: encodeProfile(changed.value) }, ...set, ...news],
         del,
       });
-      return written(done, changed.value);
+      return withValue(done, changed.value);
     });
   }
 

@@ -20,7 +20,7 @@ export interface DescribedCommand {
   readonly input: JsonSchema;
 }
 
-export const described: readonly DescribedCommand[] = [...operations.values()].flatMap(
+export const operationDescriptions: readonly DescribedCommand[] = [...operations.values()].flatMap(
   (operation) => (operation.purpose === undefined ? [] : [describe(operation, operation.purpose)]),
 );
 

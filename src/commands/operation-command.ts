@@ -6,7 +6,7 @@
 import { Argument, Command, Option } from 'commander';
 import { OperatorError } from '../core/errors.ts';
 import type { Asking } from '../operations/client.ts';
-import type { DescribedCommand, DescribedParameter } from '../operations/described.ts';
+import type { DescribedCommand, DescribedParameter } from '../operations/operation-descriptions.ts';
 
 /** Texts, flags and lists of texts, by the names of the parameters. */
 export type TypedInput = Record<string, string | boolean | readonly string[]>;

@@ -5,15 +5,15 @@ import { existsSync } from 'node:fs';
 import { it } from 'node:test';
 import { Ajv } from 'ajv';
 import type { Command } from 'commander';
-import { derivedCommand, type TypedInput } from '../../src/commands/derived.ts';
+import { derivedCommand, type TypedInput } from '../../src/commands/operation-command.ts';
 import { inputFromForm } from '../../src/contracts/operation.ts';
 import { operations } from '../../src/operations/catalog.ts';
-import { described } from '../../src/operations/described.ts';
 import { readInput } from '../../src/operations/execute.ts';
+import { operationDescriptions } from '../../src/operations/operation-descriptions.ts';
 import { runCli } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
-const byName = new Map(described.map((one) => [one.name, one]));
+const byName = new Map(operationDescriptions.map((one) => [one.name, one]));
 
 /** What the command of an operation hands on. */
 async function typed(name: string, ...args: string[]): Promise<TypedInput> {
@@ -73,7 +73,7 @@ const peerKey = 'b.example+4ea9a8b6+AepKbGPinFIKvvVQexMuxfmVR3auvr57kkIe6mkURtIs
 it('what a command hands on without options is what its operation and its schema take', async () => {
   const ajv = new Ajv({ strict: false });
   const values: Record<string, string> = { prefix: '9.9.9.9', address: '9.9.9.9', role: 'member' };
-  for (const { name, parameters, input } of described) {
+  for (const { name, parameters, input } of operationDescriptions) {
     const required = input.required ?? [];
     const args = Object.entries(parameters)
       .filter(([key, { isArgument }]) => isArgument && required.includes(key))
