@@ -205,7 +205,7 @@ export function createEntries(options: {
   const { records } = index;
   const contributions = createContributions(options.entriesMax, options.contributionsMax);
   const peers = createPeerVotes({
-    nodes,
+    contributions,
     contributionsMax: options.contributionsMax,
     policy,
     touch: options.touchPeers?.budget ?? (() => {}),
