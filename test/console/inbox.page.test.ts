@@ -165,6 +165,12 @@ it('an inbox without decisions tells the steps that are open, and leads to each 
   const checklist = checklistPage(testFrame('en'), { ...view, ...facts });
   for (const id of ids) assert.ok(checklist.includes(`<details id="${id}" open>`), id);
   assert.match(checklist, /\/etc\/portcullis\/portcullis\.env.*systemctl restart portcullis/s);
+  // Without its file the command looks at other settings than the service has.
+  const commands = checklist.match(/portcullis [^<]*doctor/g);
+  assert.deepEqual(
+    commands,
+    Array(2).fill('portcullis --settings /etc/portcullis/portcullis.env doctor'),
+  );
 });
 
 it('an account near the end of its votes has a card, with what vouching gives it', () => {

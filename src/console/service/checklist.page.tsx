@@ -22,6 +22,10 @@ export type StepsDone = Readonly<Partial<Record<FirstStep, boolean>>>;
 
 export const checklistActs = sectionActs('checklist', { 'mail-test': { act: 'mail test' } });
 
+/** The service's own, which a command of a shell does not know by itself. */
+const settingsFile = '/etc/portcullis/portcullis.env';
+const doctorCommand = `portcullis --settings ${settingsFile} doctor`;
+
 /**
  * Settings with an example value, and commands, the same in every language; a step that is taken on a page leads
  * there.
@@ -34,19 +38,19 @@ const waysAt = (
   tls: [
     `caddy reverse-proxy --from ip.example.com --to localhost:${port}`,
     'TRUSTED_PROXIES=127.0.0.1',
-    'portcullis doctor',
+    doctorCommand,
   ],
   mail: [
     'SMTP_URL=smtps://user:password@mail.example.com',
     'MAIL_FROM=portcullis@example.com',
-    'portcullis doctor',
+    doctorCommand,
   ],
   backup: ['BACKUP_FOLDER=/var/backups/portcullis'],
   passkey: { page: '/account/security' },
 });
 /** The files that have settings, and the commands after a change; in the order of their words. */
 const settingPlaces = [
-  ['/etc/portcullis/portcullis.env', 'sudo systemctl restart portcullis'],
+  [settingsFile, 'sudo systemctl restart portcullis'],
   ['compose.yaml, environment:', 'docker compose up -d'],
   ['portcullis.env', 'portcullis --settings portcullis.env serve'],
 ] as const;
