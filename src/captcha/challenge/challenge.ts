@@ -173,8 +173,8 @@ function createFetching(parts: {
       heldBack++;
       return waitingFailure;
     }
-    const collects = sharesOn && table.held(network) >= parts.longWordFrom;
-    const longWord = claim.longWord || visitor.longWord || collects;
+    const needsLongWord = sharesOn && table.held(network) >= parts.longWordFrom;
+    const longWord = claim.longWord || visitor.longWord || needsLongWord;
     const found = known ? ok(known) : table.claim({ ...claim, longWord }, network);
     if (!found.ok) return found;
     const challenge = found.value.open!;

@@ -134,8 +134,7 @@ export function openCheck(options: {
   }
 
   /**
-   * Returns the seven fields and the nine after them that clients of AbuseIPDB read, as JSON; undefined
-   * when `text` is not an address.
+   * Returns all fields of a check that needs no store, as JSON; undefined when `text` is not an address.
    */
   function toJson(text: string, nowMs: number): string | undefined {
     const family = parseIp(text, address);
