@@ -100,9 +100,9 @@ const caughtUp = async (store: PostgresStore) =>
 it('a hint names its node and the last event of the commit; one of a program of before names its node alone', () => {
   assert.deepEqual(readHint('a 12 1750000000000'), {
     node: 'a',
-    mark: { seq: 12n, at: 1_750_000_000_000 },
+    watermark: { seq: 12n, at: 1_750_000_000_000 },
   });
-  assert.deepEqual(readHint('a'), { node: 'a', mark: undefined });
+  assert.deepEqual(readHint('a'), { node: 'a', watermark: undefined });
 });
 
 it('a replica that lags is left after 200 ms for the primary, said once, and read again when it has caught up', (context) =>
