@@ -11,12 +11,12 @@ import { gzipSync } from 'node:zlib';
 import { seededRandom } from '../src/core/random.ts';
 import { hourMs } from '../src/core/time.ts';
 import { writeHead } from '../src/reputation/federation/document/head.ts';
-import { makeKey } from '../src/reputation/federation/document/key.ts';
+import { makeSigningKey } from '../src/reputation/federation/document/key.ts';
 import { chainAfter, chainStart, rowLine } from '../src/reputation/federation/document/segment.ts';
 import { readPublished, writeSnapshot } from '../src/reputation/federation/publish/snapshot.ts';
 
 const { rows, nowMs } = workerData as { readonly rows: number; readonly nowMs: number };
-const key = makeKey('b.example', seededRandom(1));
+const key = makeSigningKey('b.example', seededRandom(1));
 const body = snapshotOf(Math.floor(nowMs / hourMs));
 const packed = gzipSync(body, { level: 6 });
 const snapshotMs = timeOfSnapshot();

@@ -24,7 +24,10 @@ function throwingErrors(command: Command, path = 'portcullis'): Command {
   return command;
 }
 
-/** Says what commander found wrong in one line; of a missing option also what it may be, of a command its name here. */
+/**
+ * Says what commander found wrong in one line; of a missing option also what it may be, of a command its name
+ * here.
+ */
 function faultOf(text: string, { options, parent }: Command): string {
   const line = text
     .trim()

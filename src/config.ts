@@ -15,8 +15,8 @@ import { logLevels } from './core/log.ts';
 import { readDomain, readMailAddress } from './core/mail-address.ts';
 import { durationMs, durationRule } from './core/time.ts';
 
-// Rules for the text of a setting, and the value that it stands for. The message of each rule ends a sentence that begins
-// with the setting's name.
+// Rules for the text of a setting, and the value that it stands for. The message of each rule ends a sentence
+// that begins with the setting's name.
 
 const integer = (min: number, max: number) =>
   v.pipe(
@@ -879,7 +879,10 @@ export function readConfig(
 const lettersPerSlip = 4;
 const misspeltLettersMin = 6;
 
-/** Returns what is wrong with names that are no settings and differ from one by slips, in words: nobody would read them. */
+/**
+ * Returns what is wrong with names that are no settings and differ from one by slips, in words: nobody would
+ * read them.
+ */
 export function misspeltSettings(names: readonly string[]): string[] {
   return names.flatMap((name) => {
     if (name in settings || name.length < misspeltLettersMin || name.length > 40) return [];

@@ -149,6 +149,8 @@ const ratchets = {
   filesWithOneImporter: 17,
   interfacesOfOneFactory: 24,
   commentsWithoutSubject: 0,
+  commentCharacters: 118,
+  namesExportedTwice: 42,
   linesOfOldWords: 0,
   typesByOmission: 8,
 };
@@ -198,6 +200,30 @@ test('docstrings and comments are sentences with a subject', () => {
     /(\/\*\*|\/\/) (Of|What|Whether|How|Where|When|Those|Who|Whose|That|For who)\b/,
   );
   assert.ok(found.length <= ratchets.commentsWithoutSubject, found.join('\n'));
+});
+
+test('a comment is no wider than 118 characters', () => {
+  const found = linesOf(/^\s*(\*|\/\/|\/\*\*) .*/).filter((line) => {
+    const [, said = ''] = /^[^:]+:\d+: (.*)$/.exec(line) ?? [];
+    return said.length > ratchets.commentCharacters;
+  });
+  assert.deepEqual(found, []);
+});
+
+/** Functions and constants that two files export by one name: an import does not tell which one it is. */
+test('names that two files export grow no more', () => {
+  const places = new Map<string, string[]>();
+  for (const { path, text } of sources) {
+    const exported = /^export (?:async )?(?:function\*?|const) (\w+)/gm;
+    for (const [, name] of text.matchAll(exported)) {
+      places.set(name!, [...(places.get(name!) ?? []), path]);
+    }
+  }
+  const found = [...places].filter(([, paths]) => paths.length > 1);
+  assert.ok(
+    found.length <= ratchets.namesExportedTwice,
+    found.map(([name, paths]) => `${name}: ${paths.join(', ')}`).join('\n'),
+  );
 });
 
 test('words that only this code had do not come back', () => {

@@ -100,7 +100,10 @@ export interface BoardEntry {
   readonly sighting: Uint8Array;
   /** The sender's, as `neighbourhoodOf` in ip/networks.ts names it; empty for a sender without an address. */
   readonly network: string;
-  /** Why the request got no answer, in a word, and what it is about, such as `stranger 192.0.2.1`; or as `isAnswered` has it. */
+  /**
+   * Why the request got no answer, in a word, and what it is about, such as `stranger 192.0.2.1`; or as
+   * `isAnswered` has it.
+   */
   readonly note: string;
 }
 
@@ -119,7 +122,8 @@ function isAnswered(note: string): boolean {
 
 /**
  * Reports a mark that came with a request; a text that is no valid mark is ignored.
- * @param note why the request was refused, which its screen shows: ASCII; empty, or `visitorNote` and an address: it got
+ * @param note why the request was refused, which its screen shows: ASCII; empty, or `visitorNote` and an
+ *   address: it got
  *   its answer
  */
 export type NoteMark = (text: string | undefined, sender: MarkSender, note?: string) => void;
@@ -243,7 +247,10 @@ interface KnownSighting {
   polledAtMs: number;
 }
 
-/** Returns the reason that a request was refused for, empty or `visitorNote` if it got its answer, and what that is about. */
+/**
+ * Returns the reason that a request was refused for, empty or `visitorNote` if it got its answer, and what that
+ * is about.
+ */
 function readSighting(row: string): { readonly reason: string; readonly about: string } {
   const [, reason = '', about = ''] = row.split(' ');
   return { reason, about };

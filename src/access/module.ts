@@ -27,9 +27,9 @@ import { createUsage, usageSampleMs } from './quota/usage.ts';
 
 /** Clients and networks that are remembered, over all limits: by the front ends, and by the main thread. */
 const countedClientsMax = 65_536;
-/** The last use of a key is known this exactly to commands. */
+/** The interval at which last uses are saved, milliseconds. */
 const keyUseMs = 10 * minuteMs;
-/** And this exactly to its owner, whose page shows it. */
+/** The age that the last use may have on its owner's page, milliseconds. */
 const recentUseMs = 2_000;
 
 export function openAccess(needs: {

@@ -163,7 +163,10 @@ export function createActivityCounters(nowMs: number) {
       const isIn = ({ number }: Bucket) => number <= last && number > last - buckets;
       return sumOf(rings[period].filter(isIn).map(({ table }) => table));
     },
-    /** Returns the minutes of the day up to the one before that of `now`, the oldest first; those without a sample too. */
+    /**
+     * Returns the minutes of the day up to the one before that of `now`, the oldest first; those without a
+     * sample too.
+     */
     minutes(now: number): readonly MinuteFigures[] {
       const last = Math.floor(now / minuteMs) - 1;
       return Array.from({ length: minutesKept }, (_, i) => {
@@ -183,7 +186,10 @@ export function createActivityCounters(nowMs: number) {
       write(out);
       return out.finish();
     },
-    /** Fills empty counters. @returns false for bytes that are not an encoding of counters: then nothing was changed */
+    /**
+     * Fills empty counters. @returns false for bytes that are not an encoding of counters: then nothing was
+     * changed
+     */
     load(bytes: Uint8Array): boolean {
       const isRead = decode(bytes, read) === true;
       if (isRead) return true;

@@ -49,7 +49,7 @@ import {
   isNew,
   isSilent,
   listPeers,
-  nameOf,
+  peerNameOf,
   type StoredPeer,
 } from '../reputation/federation/subscribe/peers.ts';
 import { urlLabel } from '../reputation/lists/import/download.ts';
@@ -522,12 +522,12 @@ function peersOf({
     return {
       ...peer,
       ...(votes ?? { open: 0, refused: 0, confirmed: 0 }),
-      name: nameOf(peer),
+      name: peerNameOf(peer),
       state: peerState(peer, now),
       counts: !isSilent(peer, now),
       weight: peer.weight / 4,
       isNew: isNew(peer, now),
-      follows: leader === undefined || peer.isIndependent ? '' : nameOf(leader),
+      follows: leader === undefined || peer.isIndependent ? '' : peerNameOf(leader),
       rows: entries.contributions.ofPeer(peer.number),
       budget: votes?.limit ?? 0,
       knownGood: peer.goodEver,

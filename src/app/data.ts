@@ -149,7 +149,7 @@ export async function openData(opening: ServerContext) {
     const late = sleep(stateMsMax, 'late', { ref: false });
     if ((await Promise.race([done, late])) !== 'late') return;
     log.warn('stop: too much state to be written in time; the next start takes longer');
-    // Goes on until the store is closed.
+    // The write goes on in the background until the store is closed.
     done.catch(() => undefined);
   });
   await state.follower.catchUpTo(await store.lastSeq());

@@ -7,7 +7,7 @@
 import { activeOperators } from '../access/accounts/records.ts';
 import type { Log } from '../core/log.ts';
 import type { NoticeKind } from '../reputation/federation/subscribe/notices.ts';
-import { nameOf, type StoredPeer } from '../reputation/federation/subscribe/peers.ts';
+import { peerNameOf, type StoredPeer } from '../reputation/federation/subscribe/peers.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import { isActive, type People } from '../signon/people.ts';
 import type { Store } from '../storage/store.ts';
@@ -25,7 +25,7 @@ export function createPeerMails(needs: {
   const { store, people, mailer, log } = needs;
 
   async function send(peer: StoredPeer, notice: NoticeKind): Promise<void> {
-    const name = nameOf(peer);
+    const name = peerNameOf(peer);
     const link = new URL(`/admin/peers?peer=${encodeURIComponent(name)}`, needs.secureUrl).href;
     const values = { link, peer: name, notice };
     for (const id of (await activeOperators(store)).slice(0, operatorsMax)) {

@@ -173,7 +173,7 @@ function createParts(
   const keyTable = createKeyTable(slots * keysPerAccount + namedHashesMax);
   const accountsTable = createAccountsTable(slots);
   const quotas = createQuotaMemory(slots);
-  // The sections need `touch`, the projection needs the sections.
+  // Sections call `projection.touch`, and the projection is made of the sections: it is assigned last.
   let projection!: Projection;
   const touchPage = (page: number) => projection.touch(page);
   const touchHeader = () => projection.touchHeader();
@@ -378,7 +378,10 @@ export async function openState(options: StateOptions) {
     });
   }
 
-  /** Once the journal is applied. Scoring depends on these settings, so a change of them is an event of the journal. */
+  /**
+   * Once the journal is applied. Scoring depends on these settings, so a change of them is an event of the
+   * journal.
+   */
   async function setPolicy(next: Policy): Promise<void> {
     if (policyBits(policy.get()) === policyBits(next)) return;
     const event = policyChanged.encode(createEventId(clock, random), next);
@@ -394,7 +397,10 @@ export async function openState(options: StateOptions) {
   }
 
   const housekeeping: (() => Promise<void>)[] = [];
-  /** Ends what is due now, lists that were not refreshed in time and keys replaced long enough ago, and does the rest. */
+  /**
+   * Ends what is due now, lists that were not refreshed in time and keys replaced long enough ago, and does the
+   * rest.
+   */
   async function housekeep(): Promise<void> {
     await asRemoval(maintenance, async () => {
       await lists.expire();

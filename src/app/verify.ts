@@ -179,7 +179,10 @@ async function baseOf(store: Store, head: FeedHead, findings: Findings) {
   }
 }
 
-/** Checks that each step removes only existing entries. It adds one that stays, too, when the operator takes it over. */
+/**
+ * Checks that each step removes only existing entries. It adds one that stays, too, when the operator takes it
+ * over.
+ */
 function verifySteps(base: string, steps: readonly HistoryStep[], findings: Findings): void {
   const present = new Set(base.split('\n').filter((line) => line !== ''));
   for (const { version, added, removed } of steps) {

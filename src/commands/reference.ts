@@ -134,14 +134,14 @@ the rest of one. HEAD is answered wherever GET is, unless the page says otherwis
 /** Prints the table for a screen, as JSON, or as the page docs/ROUTES.md. */
 export async function routes(output: Output, asMarkdown: boolean): Promise<void> {
   const { endpoints } = await import('../app/modules.ts');
-  const facts = routeFacts(endpoints);
+  const facts = routeRows(endpoints);
   if (asMarkdown) output.line(routesDocument(facts).trimEnd());
   else for (const line of columns([[...heads], ...facts.map(cellsOf)])) output.line(line.trimEnd());
   output.result(facts);
 }
 
 /** Returns the facts of each endpoint by path, then by method. */
-export function routeFacts(endpoints: readonly Endpoint[]): RouteRow[] {
+export function routeRows(endpoints: readonly Endpoint[]): RouteRow[] {
   return endpoints
     .map((declared) => ({
       method: declared.method,

@@ -18,7 +18,10 @@ const sideMax = 2_048;
 const pngBegin = Buffer.from('89504e470d0a1a0a', 'hex');
 /** The last chunk, with its checksum. */
 const pngEnd = Buffer.from('49454e44ae426082', 'hex');
-/** A declaration and comments may stand before the element; a document type may not: it can hold entities without end. */
+/**
+ * A declaration and comments may stand before the element; a document type may not: it can hold entities
+ * without end.
+ */
 const svgBegin = /^\uFEFF?\s*(<\?xml[^>]{0,200}\?>\s*)?(<!--[\s\S]{0,4000}?-->\s*)*<svg[\s>]/;
 const svgNamespace = /xmlns\s*=\s*["']http:\/\/www\.w3\.org\/2000\/svg["']/;
 

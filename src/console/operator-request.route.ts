@@ -197,7 +197,8 @@ export interface PreparedChange extends Partial<Pick<ConsoleAct, 'fields' | 'bef
 /**
  * Answers the form of a section: its field `do` names a row of the section's table of acts. The change stands
  * in the audit log before it begins: one that can't be recorded is not made.
- * @param again shows the section's page, here with a change that was refused; one that was pressed in the inbox stays there
+ * @param again shows the section's page, here with a change that was refused; one that was pressed in the inbox
+ *   stays there
  */
 export function changeForm<Rows extends SectionActs['acts']>(
   { pageBuilder, operations, catchUp, clock, showInbox }: ConsoleParts & Partial<PartsWithInbox>,

@@ -84,7 +84,10 @@ interface FramedView {
   readonly refused?: ShownRefusal | undefined;
   readonly done: boolean;
   readonly did?: ShownDone | undefined;
-  /** The navigation shows how many things wait for a decision, by section; without that of peers it leaves them out. */
+  /**
+   * The navigation shows how many things wait for a decision, by section; without that of peers it leaves them
+   * out.
+   */
   readonly waits: Readonly<Partial<Record<ConsoleSection, number>>>;
 }
 
@@ -100,8 +103,8 @@ export interface ConsoleView extends FramedView {
 const patternsOf = new WeakMap<object, readonly (readonly [RegExp, string])[]>();
 
 /**
- * Returns a sentence of the program in the words of the page, such as why a list was not read: part by part what stands
- * before a colon. What no words are for stays as it is.
+ * Returns a sentence of the program in the words of the page, such as why a list was not read: part by part
+ * what stands before a colon. What no words are for stays as it is.
  */
 export function translateSentence(frame: Pick<PageFrame, 'language'>, sentence: string): string {
   const { said } = frameText(frame).console;

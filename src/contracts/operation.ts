@@ -69,7 +69,10 @@ interface EmbeddedStore {
 }
 
 export interface Parameter {
-  /** Reads what a shell and a form bring: a text, `true` of a flag, or the texts of an option that may be given again. */
+  /**
+   * Reads what a shell and a form bring: a text, `true` of a flag, or the texts of an option that may be given
+   * again.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: a parameter takes its own value alone
   readonly schema: v.GenericSchema<any, any>;
   /** Says in the help what it is. */

@@ -2,7 +2,10 @@
 
 import type { Language } from '../core/language.ts';
 
-/** Coarse facts, as the request states them, that help an owner to recognise a session; nothing identifies a device. */
+/**
+ * Coarse facts, as the request states them, that help an owner to recognise a session; nothing identifies a
+ * device.
+ */
 export interface Visitor {
   /** The name of the client, see `networksOf` in ip/networks.ts: IPv4 or an IPv6 /64. */
   readonly client: string;

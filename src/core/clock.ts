@@ -49,10 +49,11 @@ export function systemClock(): Clock {
 const leapMsMin = hourMs;
 
 /**
- * Tells whether what has expired may be removed for good. A clock that leapt forward may be set back, and what was removed
- * meanwhile would be lost: so nothing is, until it has shown its new time for an hour.
+ * Tells whether what has expired may be removed for good. A clock that leapt forward may be set back, and what
+ * was removed meanwhile would be lost: so nothing is, until it has shown its new time for an hour.
  * @param onLeap called once a leap, with its milliseconds
- * @param trustedMs the last time of this clock that was no leap, of a process before this one: the clock may have leapt since
+ * @param trustedMs the last time of this clock that was no leap, of a process before this one: the clock may
+ *   have leapt since
  * @param waitedMs how much of the hour such processes have waited since
  */
 export function createLeapGuard(

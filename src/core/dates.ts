@@ -1,6 +1,7 @@
 /**
- * Dates as texts: those of answers, `2026-11-21T09:30:00+00:00`, of which a check and each of half a million rows of a
- * list give one, so a day's text is made once and kept; those that people write; and those of HTTP headers.
+ * Dates as texts: those of answers, `2026-11-21T09:30:00+00:00`, of which a check and each of half a million
+ * rows of a list give one, so a day's text is made once and kept; those that people write; and those of HTTP
+ * headers.
  */
 
 import { daySeconds, hourSeconds } from './time.ts';

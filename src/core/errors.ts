@@ -299,7 +299,10 @@ export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }
 
-/** Returns what an operator reads where the system refused memory, address space or a thread; undefined for any other error. */
+/**
+ * Returns what an operator reads where the system refused memory, address space or a thread; undefined for any
+ * other error.
+ */
 export function memoryFault(error: unknown): OperatorError | undefined {
   const { code, message } = error as { readonly code?: string; readonly message: string };
   if (code === 'ERR_WORKER_INIT_FAILED') {

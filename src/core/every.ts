@@ -5,7 +5,7 @@
 
 export interface Run {
   readonly signal: AbortSignal;
-  /** Sets the time until the next run, once. */
+  /** Delays or hastens the next run, milliseconds; the one after it follows the interval again. */
   readonly wait: (ms: number) => void;
 }
 

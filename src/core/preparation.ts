@@ -77,8 +77,8 @@ export function prepareInTurns(
 const folder = fileURLToPath(new URL('../../built/', import.meta.url));
 
 /**
- * Reads a file that the build made of those that come with the service, compressed or zipped; makes it if there is none.
- * Each lies in dist/built, named by the hash of its source, so none is found for another source.
+ * Reads a file that the build made of those that come with the service, compressed or zipped; makes it if there
+ * is none. Each lies in dist/built, named by the hash of its source, so none is found for another source.
  * @param name holds the hash
  * @param makeAside the same as `make`, without holding the event loop
  */

@@ -34,7 +34,10 @@ export function parseNetworkGroup(text: string): NetworkGroup | string | undefin
 /** Codes of more than one country, and of none: tables name the countries. */
 const unions = ['EU', 'EZ', 'QO', 'UN', 'XA', 'XB'];
 
-/** Returns why the tables have no network under this code: another one is in use, as GB for UK, or it is of no one country. */
+/**
+ * Returns why the tables have no network under this code: another one is in use, as GB for UK, or it is of no
+ * one country.
+ */
 export function faultOfCountry(code: string): string | undefined {
   const today = Intl.getCanonicalLocales(`und-${code}`)[0]!.slice(-2);
   if (today !== code) return `${code} is the code of no country: name ${today}`;

@@ -1,10 +1,9 @@
 /**
  * The geo tables at the start of the server: from a snapshot when its sources have not changed, the
- * one of the build or that of an earlier start, else compiled from them. A file that a setting names must be usable: it stops the start.
- * Where nothing is named and the package that comes with the service is unusable, the table is
- * empty, with a warning.
- * Synchronous on purpose: it runs before the server listens, or in a worker, and the buffer it
- * returns can be posted to any thread.
+ * one of the build or that of an earlier start, else compiled from them. A file that a setting names must be
+ * usable: it stops the start. Where nothing is named and the package that comes with the service is unusable,
+ * the table is empty, with a warning. Synchronous on purpose: it runs before the server listens, or in a
+ * worker, and the buffer it returns can be posted to any thread.
  */
 
 import {

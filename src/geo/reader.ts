@@ -166,7 +166,10 @@ export function clientCountry(geo: GeoReader, clientIp: string): string {
 
 export type GeoFragments = ReturnType<typeof createGeoFragments>;
 
-/** Country, provider and use of an address as ready JSON, so that a check quotes no name: fragments copied as bytes. */
+/**
+ * Country, provider and use of an address as ready JSON, so that a check quotes no name: fragments copied as
+ * bytes.
+ */
 export function createGeoFragments(geo: GeoReader) {
   const { arena, fragmentAts, usageIds, countryCount, providerCount } = geo;
 

@@ -48,7 +48,7 @@ const failures = {
   store_unavailable: fail('store_unavailable', storeUnreachable.detail),
 };
 
-/** Deadlines are looked at so often: one may come so much later. */
+/** The interval of the sweep for passed deadlines, which may fire this much late; milliseconds. */
 const sweepMs = 100;
 const itemsMax = 65_536;
 
@@ -80,7 +80,8 @@ export class NumberedItems<Item> {
   }
 
   /**
-   * Stores an item under a number that the other side chose. Its index is free, or nobody waits for its item any more.
+   * Stores an item under a number that the other side chose. Its index is free, or nobody waits for its item
+   * any more.
    */
   put(id: number, item: Item): void {
     this.#ids[id % itemsMax] = id;

@@ -442,8 +442,9 @@ function closeUnanswered(res: HttpResponse): void {
 }
 
 /**
- * Sends the interim answer that a client waits for: the value of `Expect` has no case (RFC 9110, 10.1.1), and Java writes
- * `100-Continue`. The library counts the status as written then, so the final one goes out as the beginning of a header.
+ * Sends the interim answer that a client waits for: the value of `Expect` has no case (RFC 9110, 10.1.1), and
+ * Java writes `100-Continue`. The library counts the status as written then, so the final one goes out as the
+ * beginning of a header.
  */
 function withContinueSent(wire: Wire): Wire {
   wire.writeStatus('100 Continue\r\n');

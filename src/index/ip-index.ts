@@ -74,7 +74,10 @@ export interface IndexState {
 const ENTRIES_MAX_DEFAULT = 1 << 22;
 /** Insertions stop this short of the arena's end, so that removals find room for their copies. */
 const RESERVED_WORDS = 1 << 16;
-/** A change waits so long for readers, blocking. They need microseconds, and seconds where others have the processor. */
+/**
+ * A change waits so long for readers, blocking. They need microseconds, and seconds where others have the
+ * processor.
+ */
 const WAIT_MS_MAX = 30_000;
 const WAIT_STEP_MS = 1;
 

@@ -1,4 +1,7 @@
-/** Operations in the server, for commands and for the console: on its own store, and on the memory that it answers from. */
+/**
+ * Operations in the server, for commands and for the console: on its own store, and on the memory that it
+ * answers from.
+ */
 
 import type { Data, ServerContext } from '../app/data.ts';
 import type { ActDone, ConsoleOperations } from '../console/operator-request.route.ts';

@@ -216,8 +216,9 @@ export function hostName(given: string): string | undefined {
 }
 
 // The crawlers of search engines by their host names. The table is kept by hand and short: it holds names that an
-// engine gives to machines that crawl, and to nothing else as far as is known. An engine whose offices, mail servers or
-// customers have names alike is left out: an address without a crawler's name is only shown without one.
+// engine gives to machines that crawl, and to nothing else as far as is known. An engine whose offices, mail
+// servers or customers have names alike is left out: an address without a crawler's name is only shown without
+// one.
 
 /**
  * Names of machines that crawl, as each engine's own page has them: all in a domain, or those that begin so in one

@@ -267,7 +267,10 @@ export function openSignon(options: SignonOptions) {
 
 export type Signon = ReturnType<typeof openSignon>;
 
-/** The erasures that one node makes for all are committed under its lease; those that a person asks for, on any node. */
+/**
+ * The erasures that one node makes for all are committed under its lease; those that a person asks for, on any
+ * node.
+ */
 function openErasures(
   options: SignonOptions,
   outbox: Outbox,

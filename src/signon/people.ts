@@ -1,6 +1,6 @@
 /**
- * A person: the account (src/access has its record), its credentials, and the tombstone of its deletion. One loader for
- * all of sign-on, with the versions that a change must check.
+ * A person: the account (src/access has its record), its credentials, and the tombstone of its deletion. One
+ * loader for all of sign-on, with the versions that a change must check.
  */
 
 import { type AccountRecord, decodeAccount, findAccountId } from '../access/accounts/records.ts';
@@ -166,9 +166,9 @@ export const { encode: encodeCredentials, decode: decodeCredentials } = record(2
 // the account is closed and its rows are being deleted; at the end the person gets a deletion notice (`notify`) or
 // not. `notice_due`: only what this notice needs is left. `over`: nothing is left.
 //
-// Every commit that adds a row for an account checks that there is no such row (`erasureCheck`), so a request under way
-// when the deletion began can't leave anything. That is why `over` outlives the requests; it names a random id that
-// leads to nobody.
+// Every commit that adds a row for an account checks that there is no such row (`erasureCheck`), so a request
+// under way when the deletion began can't leave anything. That is why `over` outlives the requests; it names a
+// random id that leads to nobody.
 
 type ErasureTombstone =
   | { readonly state: 'notify' | 'silent' | 'over' }

@@ -15,7 +15,7 @@ import {
   type JsonMembers,
   media,
   type Operation,
-  quotaHeaders,
+  quotaHeaderDocs,
   ref,
   retryAfter,
   type Schema,
@@ -82,7 +82,7 @@ function jsonSchemasOf(described: readonly EndpointDocs[]): JsonSchemas {
     all[name] = schema;
   }
   const inlined = new Set<AnySchema>();
-  JSON.stringify([described, refusalOf, quotaHeaders, retryAfter], (_, value) => {
+  JSON.stringify([described, refusalOf, quotaHeaderDocs, retryAfter], (_, value) => {
     if (!isSchema(value)) return value;
     inlined.add(value);
     return undefined;
@@ -133,7 +133,7 @@ function operationOf(declared: Endpoint, described: EndpointDocs, json: JsonSche
   for (const [status, answer] of Object.entries(answers)) {
     const isPaid = declared.cost !== undefined && (status === '200' || status === '402');
     responses[status] = isPaid
-      ? { ...answer, headers: { ...quotaHeaders, ...answer.headers } }
+      ? { ...answer, headers: { ...quotaHeaderDocs, ...answer.headers } }
       : answer;
   }
   const isKeyed = declared.who === 'api-key';

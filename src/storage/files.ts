@@ -1,4 +1,7 @@
-/** Writes small files that are either complete or absent after a power cut, and reads those of others with a bound. */
+/**
+ * Writes small files that are either complete or absent after a power cut, and reads those of others with a
+ * bound.
+ */
 
 import {
   closeSync,

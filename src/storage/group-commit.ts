@@ -59,8 +59,8 @@ export interface Transactor<Context> {
     takeJobs: (jobsMax: number, setsMax: number) => readonly Job<Context>[],
   ): Promise<void>;
   /**
-   * For a database that keeps transactions in order by itself: runs `body`, of jobs that stand apart, at once. What it
-   * writes is in the next transaction, behind all that is under way, and only if that becomes durable.
+   * For a database that keeps transactions in order by itself: runs `body`, of jobs that stand apart, at once.
+   * What it writes is in the next transaction, behind all that is under way, and only if that becomes durable.
    * @returns as `transact`; undefined: not before all that is under way has ended
    */
   append?(body: (context: Context) => void): Promise<void> | undefined;
@@ -88,11 +88,12 @@ const groupBytesMax = 16 * 1024 * 1024;
  * the size cost an eighth more processor time a report.
  */
 const groupSliceMs = 4;
-/** Fewer are not worth a transaction of their own. */
+/** Fewer waiting jobs than this are not split into two transactions. */
 const splitFrom = 64;
 /**
- * Between groups that are appended while others are under way: by then the transaction before has all that it gets, and
- * is being synced. Those who have just been answered would else join the one that begins, and all wait for the same one.
+ * Between groups that are appended while others are under way: by then the transaction before has all that it
+ * gets, and is being synced. Those who have just been answered would else join the one that begins, and all
+ * wait for the same one.
  */
 const appendPauseMs = 1;
 const queueJobsMax = 20_000;
@@ -252,7 +253,10 @@ export function createGroupCommit<Context>(
     });
   }
 
-  /** Runs waiting jobs inside the transaction until a bound is met, or one doesn't belong there. Returns those that ran. */
+  /**
+   * Runs waiting jobs inside the transaction until a bound is met, or one doesn't belong there. Returns those
+   * that ran.
+   */
   function runJobs(
     context: Context,
     belongs: (job: Job<Context>) => boolean = () => true,
@@ -455,7 +459,10 @@ function createAppended(append: () => void) {
   };
 }
 
-/** A group that was appended after one that failed. The reason is in the error of that one, which is reported first. */
+/**
+ * A group that was appended after one that failed. The reason is in the error of that one, which is reported
+ * first.
+ */
 export class FollowsFailureError extends Error {
   override readonly name = 'FollowsFailureError';
 }

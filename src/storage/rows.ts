@@ -172,7 +172,10 @@ function writeCrc(row: Buffer, key: Uint8Array): void {
   row.writeUInt32BE(crcOf(key, row, end), end);
 }
 
-/** Calling the platform costs more than the checksum of so few bytes, and thousands of rows a second are that small. */
+/**
+ * Calling the platform costs more than the checksum of so few bytes, and thousands of rows a second are that
+ * small.
+ */
 const smallBytesMax = 256;
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {

@@ -178,8 +178,8 @@ export class JournalPrunedError extends Error {
 const limitDefault = 200;
 
 /**
- * Gives all rows under a prefix, in the order of their keys; others get their turn between two pages. Rows that come or go meanwhile behind the
- * last page are seen as they are then.
+ * Yields all rows under a prefix in key order, a page at a time; other work runs between pages. Rows changed
+ * meanwhile behind the last page appear as they are then.
  * @param options `after`: this key and all before it are left out; `limit`: rows a page, at most
  */
 export async function* pagesUnder(

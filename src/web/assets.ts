@@ -1,7 +1,7 @@
 /**
  * Static files: read once at start, compressed by the build or when first asked for, served from memory under a name
- * that holds the hash of their content, so that browsers keep them for ever. A request is one map look-up: no request text ever
- * becomes a file path, and nothing but the files listed at start can be reached.
+ * that holds the hash of their content, so that browsers keep them for ever. A request is one map look-up: no
+ * request text ever becomes a file path, and nothing but the files listed at start can be reached.
  */
 
 import { createHash } from 'node:crypto';

@@ -114,7 +114,7 @@ const wholeNumber = (description: string, required: boolean): JsonMembers => ({
 });
 
 /** On every answer to a request with a valid key. */
-export const quotaHeaders: JsonMembers = {
+export const quotaHeaderDocs: JsonMembers = {
   'X-RateLimit-Limit': wholeNumber('Requests a minute.', true),
   'X-RateLimit-Remaining': wholeNumber('What is left of them.', true),
   'X-RateLimit-Reset': wholeNumber('Unix time in seconds at which there is more.', true),

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { endpoints } from '../../src/app/modules.ts';
-import { routeFacts, routes, routesDocument } from '../../src/commands/reference.ts';
+import { routeRows, routes, routesDocument } from '../../src/commands/reference.ts';
 import { createOutput } from '../../src/commands/shell/output.ts';
 
 async function printed(json: boolean, asMarkdown = false): Promise<string> {
@@ -19,7 +19,7 @@ async function printed(json: boolean, asMarkdown = false): Promise<string> {
 
 test('docs/ROUTES.md has every path: portcullis routes --markdown > docs/ROUTES.md', async () => {
   const page = readFileSync('docs/ROUTES.md', 'utf8');
-  assert.equal(page, routesDocument(routeFacts(endpoints)));
+  assert.equal(page, routesDocument(routeRows(endpoints)));
   assert.equal(await printed(false, true), page);
 });
 

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { httpDate, parseHttpDate } from '../../src/core/dates.ts';
 import {
   negotiate,
-  parseRange,
+  parseByteRange,
   type Representation,
   sliceParts,
 } from '../../src/http/answer/negotiate.ts';
@@ -213,7 +213,7 @@ describe('ranges', () => {
       assert.equal(ask({ range }).status, 200, range);
     }
     assert.equal(ask({ range: 'bytes=0-1' }, 'HEAD').status, 200);
-    assert.equal(parseRange(['bytes=0-1', 'bytes=2-3'], 10), undefined);
+    assert.equal(parseByteRange(['bytes=0-1', 'bytes=2-3'], 10), undefined);
     assert.deepEqual(sliceParts([], { first: 0, last: 5 }), []);
   });
 

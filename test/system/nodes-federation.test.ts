@@ -13,7 +13,7 @@ import { manualClock, systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { headLifeMs, writeHead } from '../../src/reputation/federation/document/head.ts';
-import { makeKey } from '../../src/reputation/federation/document/key.ts';
+import { makeSigningKey } from '../../src/reputation/federation/document/key.ts';
 import {
   chainAfter,
   chainStart,
@@ -136,7 +136,7 @@ it('a node that does not know yet that it was replaced publishes nothing, and th
 
 /** A peer of another owner, whose segments the test writes. */
 async function openPeer() {
-  const key = makeKey('b.example', seededRandom(36));
+  const key = makeSigningKey('b.example', seededRandom(36));
   const segments: Buffer[] = [];
   const server = createServer((request, response) => {
     const [, first, to] = /segments\/(\d+)\?to=(\d+)/.exec(request.url!) ?? [];

@@ -64,7 +64,10 @@ export interface CreatedKey {
 const hashBytes = 32;
 /** A quota of `account.quotas` that leaves the present one as it is. */
 export const keepQuota = 0xffff_ffff;
-/** The scopes of a body of version 3 and of version 4, with `mail`; with `manage` among them it is one of version 5. */
+/**
+ * The scopes of a body of version 3 and of version 4, with `mail`; with `manage` among them it is one of
+ * version 5.
+ */
 const scopesOf = { 3: 15, 4: 31 } as const;
 const versionOfScopes = (bits: number) => (bits <= scopesOf[3] ? 3 : bits <= scopesOf[4] ? 4 : 5);
 

@@ -56,7 +56,7 @@ import {
 } from '../accounts/records.ts';
 import { claimSlot } from '../accounts/slots.ts';
 import { hashKey, type KeyScope, keyScopeBits, makeKey } from './key-format.ts';
-import { type MasterKey, open, seal } from './master-key.ts';
+import { type MasterKey, open, sealWithKey } from './master-key.ts';
 
 // Keys as durable records: look-up, walk and revocation.
 //
@@ -492,7 +492,7 @@ export function createApiKeys(options: {
         createdAt: clock.now(),
         endsAt: 0,
         revokedAt: 0,
-        sealed: seal(masterKey, random, `${account}/${id}`, text),
+        sealed: sealWithKey(masterKey, random, `${account}/${id}`, text),
         ...kind,
       };
       const former = replaces === undefined ? [] : [replaces];

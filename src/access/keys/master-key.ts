@@ -29,7 +29,7 @@ const keyIdLength = 4;
 const headerLength = 1 + keyIdLength;
 
 /** `context` binds the seal to its place, such as `<account id>/<key id>`. */
-export function seal(
+export function sealWithKey(
   masterKey: MasterKey,
   random: Random,
   context: string,

@@ -1,12 +1,14 @@
 /**
- * Tells why the last request with a key of an account was refused, for the page on which its owner connects something.
- * The thread that refuses a request leaves the public part of its key and the reason on a board in shared memory
- * (access/marks.ts); the main thread takes them from there and looks up whose key it is. A key of no account may be
- * anybody's: whoever waits learns that such a request came, and whether it came from the own network.
+ * Tells why the last request with a key of an account was refused, for the page on which its owner connects
+ * something. The thread that refuses a request leaves the public part of its key and the reason on a board in
+ * shared memory (access/marks.ts); the main thread takes them from there and looks up whose key it is. A key of
+ * no account may be anybody's: whoever waits learns that such a request came, and whether it came from the own
+ * network.
  *
  * Bounds: the board's, of which one network has four cells; a thread leaves four refusals of a network in a second;
- * `accountsMax` accounts with a note and as many that wait, the oldest evicted; a note ends after an hour, or with the next answer that the
- * account gets. `networksMax` networks from which an unknown key came, the oldest evicted, each for two minutes.
+ * `accountsMax` accounts with a note and as many that wait, the oldest evicted; a note ends after an hour, or
+ * with the next answer that the account gets. `networksMax` networks from which an unknown key came, the oldest
+ * evicted, each for two minutes.
  */
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
@@ -47,7 +49,10 @@ export type RecordRefusal = (
   body: unknown,
 ) => void;
 
-/** Tells of a refused request; with `from`, its key is of no account, and it came from the reader's network or another one. */
+/**
+ * Tells of a refused request; with `from`, its key is of no account, and it came from the reader's network or
+ * another one.
+ */
 type RefusedKey =
   | { readonly status: number; readonly parameter: string }
   | { readonly from: 'own' | 'other' };

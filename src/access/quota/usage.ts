@@ -46,7 +46,10 @@ export function createUsage(options: {
 
   const hourNow = () => Math.floor(clock.now() / hourMs);
 
-  /** Empties the hours between the newest one and `hour`. If the clock steps back, the newest hour goes on counting. */
+  /**
+   * Empties the hours between the newest one and `hour`. If the clock steps back, the newest hour goes on
+   * counting.
+   */
   function advance(counts: Counts, hour: number): void {
     for (let h = Math.max(counts.newestHour, hour - usageHours) + 1; h <= hour; h++) {
       counts.hours.fill(0, (h % usageHours) * 2, (h % usageHours) * 2 + 2);

@@ -48,7 +48,8 @@ export async function readinessOf(
   const lastSeq = await Promise.race([found, sleep(headMsMax, undefined, { ref: false })]);
   const staleMs = lastSeq === undefined ? Math.max(1, follower.staleMs()) : 0;
   const behind = Number((lastSeq ?? 0n) - follower.appliedSeq());
-  // Lists of good addresses, and groups of networks that the operator named, say nothing about the age of the lists of bad ones.
+  // Lists of good addresses, and groups of networks that the operator named, say nothing about the age of the
+  // lists of bad ones.
   const lists = state.sources
     .list()
     .filter((one) => one.list !== 'good' && groupOfList(one) === undefined);
@@ -139,7 +140,10 @@ export const securityTxtEndpoint = publicFileEndpoint('/.well-known/security.txt
 export const changePasswordEndpoint = publicFileEndpoint('/.well-known/change-password', {
   docs: 'text',
 });
-/** Password managers ask here where passkeys are made and managed (W3C, A Well-Known URL for Relying Party Passkey Endpoints). */
+/**
+ * Password managers ask here where passkeys are made and managed (W3C, A Well-Known URL for Relying Party
+ * Passkey Endpoints).
+ */
 export const passkeyEndpointsEndpoint = publicFileEndpoint('/.well-known/passkey-endpoints', {
   docs: 'text',
 });

@@ -95,7 +95,10 @@ interface IntegrationMemory {
   readonly captchaFrom: number;
 }
 
-/** Opens the memory that front ends read; the main thread's heartbeat and the shared time go on in it until the end. */
+/**
+ * Opens the memory that front ends read; the main thread's heartbeat and the shared time go on in it until the
+ * end.
+ */
 export function openFrontEndMemory(needs: {
   readonly clock: Clock;
   readonly masterKey: MasterKey;

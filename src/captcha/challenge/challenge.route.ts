@@ -8,7 +8,7 @@ import type { LeastLevel } from '../../access/keys/site-keys.ts';
 import type { CaptchaLimitName } from '../../config/limits.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { about, integer, optionalText, text } from '../../core/schema.ts';
-import { parseRange } from '../../http/answer/negotiate.ts';
+import { parseByteRange } from '../../http/answer/negotiate.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
@@ -501,7 +501,7 @@ function tokenIn(file: string, suffix: string): string | undefined {
 function rangeReply(request: Request, type: string, bytes: Uint8Array): Reply {
   const headers: Header[] = [['Content-Type', type], ['Accept-Ranges', 'bytes'], ...mediaHeaders];
   const lines = request.method === 'GET' ? (request.headers.range ?? []) : [];
-  const range = parseRange(lines, bytes.length);
+  const range = parseByteRange(lines, bytes.length);
   if (range === undefined) return { status: 200, headers, body: bytes };
   if (range === 'unsatisfiable') {
     headers.push(['Content-Range', `bytes */${bytes.length}`]);

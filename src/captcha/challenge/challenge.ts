@@ -4,7 +4,7 @@
  * it leads to an answer. With the first fetch the word is drawn and the token is remembered, and stays so
  * until its time is over, used or not: so it is never drawn a second time. Main thread
  * only, so each step is atomic. A token has one attempt; wrong, expired, unknown, used and
- * malformed ones get the same `false`. The answer never leaves.
+ * malformed ones get the same answer, undefined. The answer never leaves.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -223,8 +223,8 @@ function createFetching(parts: {
 }
 
 /**
- * NFKC, so that full-width letters of an input method count as the letters they show. No word has a W: who types one has
- * seen two V.
+ * NFKC, so that full-width letters of an input method count as the letters they show. No word has a W: who
+ * types one has seen two V.
  */
 function normalised(answer: string): string {
   if (answer.length > answerCharactersMax) return '';

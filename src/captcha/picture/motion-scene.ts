@@ -31,8 +31,8 @@ export function createField(profile: PictureProfile, stream: Keystream) {
     offsets[(angle + sense * k * stepsPerFrame + steps) % steps]!;
   return {
     /**
-     * Returns the dots that row `y` is shifted by in frame `k`, in the strip of column `x`; `y` from `-amplitudeDots` to as
-     * much past the last.
+     * Returns the dots that row `y` is shifted by in frame `k`, in the strip of column `x`; `y` from
+     * `-amplitudeDots` to as much past the last.
      */
     dx: (k: number, y: number, x: number): number =>
       at(rows[y + amplitudeDots]! + apart[x >> 5]!, k),

@@ -22,7 +22,8 @@ export interface PictureProfile {
   readonly curveAcrossRad: number;
   /**
    * Whether each 32 columns have clouds of their own, whose rows are at the angle of these columns. So dots run along
-   * circles everywhere, however far columns turn across the picture; else they stop twice a loop away from its middle.
+   * circles everywhere, however far columns turn across the picture; else they stop twice a loop away from its
+   * middle.
    */
   readonly hasStrips: boolean;
   /** Share of dots that follow their cloud in a frame, in 64ths; the rest are fresh noise. */
@@ -72,10 +73,10 @@ export const profiles: Readonly<Record<ProfileName, PictureProfile>> = {
   /** Two thirds of the frames, so of bytes and time: for bursts. On a smaller circle dots are as fast. */
   economy: { ...easy, name: 'economy', frames: 16, amplitudeDots: 3 },
   /**
-   * A longer word that moves more, in clouds that turn far along their way across the picture: for client addresses with
-   * a bad name. A program that looks for one motion of the whole picture reads none. Its frames are
-   * shorter, so a look has more of them, and a program no more than before. L and Y are left out, which other letters
-   * look like where a part is missed.
+   * A longer word that moves more, in clouds that turn far along their way across the picture: for client
+   * addresses with a bad name. A program that looks for one motion of the whole picture reads none. Its frames
+   * are shorter, so a look has more of them, and a program no more than before. L and Y are left out, which
+   * other letters look like where a part is missed.
    */
   hard: {
     ...easy,

@@ -269,13 +269,16 @@ function peakOf(samples: Float32Array): number {
   return samples.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
 }
 
-// French digits from recordings (`data/speech/fr`, with where they come from and their licences), since no synthesiser
-// with a French voice has a licence that fits. At each start each digit of a speaker gets a throat, a pitch and a
-// length of its own, so that nobody has these recordings.
+// French digits from recordings (`data/speech/fr`, with where they come from and their licences), since no
+// synthesiser with a French voice has a licence that fits. At each start each digit of a speaker gets a throat,
+// a pitch and a length of its own, so that nobody has these recordings.
 
 const recordedFolder = new URL('../../../../data/speech/fr/', import.meta.url);
 const recordedSpeakers = ['armelle', 'm3', 'f2', 'klatt2'] as const;
-/** `pitches` are factors on top of those of the throat. Beyond these throats a speaker sounds like a giant, or a mouse. */
+/**
+ * `pitches` are factors on top of those of the throat. Beyond these throats a speaker sounds like a giant, or a
+ * mouse.
+ */
 const recordedManners: VoiceRanges = {
   pitches: [0.92, 1.08],
   lengths: [0.8, 1.25],

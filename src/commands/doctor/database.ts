@@ -1,4 +1,7 @@
-/** The database of DATABASE_URL: whether it is reached, as what, and how safe what it acknowledges is. Changes nothing. */
+/**
+ * The database of DATABASE_URL: whether it is reached, as what, and how safe what it acknowledges is. Changes
+ * nothing.
+ */
 
 import type pg from 'pg';
 import type { Clock } from '../../core/clock.ts';

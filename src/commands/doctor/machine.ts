@@ -1,4 +1,7 @@
-/** The machine and the data directory: files, disk, clock, store, backups, the age of the geo files. Changes nothing. */
+/**
+ * The machine and the data directory: files, disk, clock, store, backups, the age of the geo files. Changes
+ * nothing.
+ */
 
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -48,7 +48,7 @@ import {
   type CheckedBackup,
   checkBackup,
   checkStore,
-  refusalOf,
+  restoreRefusalOf,
   restoreRows,
 } from '../../storage/backup/restore.ts';
 import { makeFileOnce, syncPath } from '../../storage/files.ts';
@@ -96,7 +96,10 @@ export interface RestoreFlags extends ErasedFlags, OpeningFlags {
   readonly json?: boolean;
 }
 
-/** Returns a line that says who can have made the backup, judged by its encryption. `restore` and `verify` print it. */
+/**
+ * Returns a line that says who can have made the backup, judged by its encryption. `restore` and `verify` print
+ * it.
+ */
 export function sealLine({ sealedWith }: Pick<CheckedBackup, 'sealedWith'>): string {
   if (sealedWith === 'passphrase') {
     return 'the backup is encrypted: nobody without its passphrase can have made or changed it';
@@ -127,7 +130,7 @@ export async function restore(file: string, flags: RestoreFlags): Promise<void> 
     const run = (load?: Load) => restoreInto(file, flags, { config, opening }, load);
     await (url === undefined ? run() : loadDatabase({ url, log: opening.log }, run));
   } catch (error) {
-    throw refusalOf(error);
+    throw restoreRefusalOf(error);
   } finally {
     release();
   }
@@ -455,7 +458,10 @@ async function advanceFeedVersions(store: Store): Promise<void> {
   await write(store, { set: [{ key: feedsBehindKey(), value: head.value }] });
 }
 
-/** Continues the numbers of what is published above any that a peer may have seen: peers may be ahead of the backup. */
+/**
+ * Continues the numbers of what is published above any that a peer may have seen: peers may be ahead of the
+ * backup.
+ */
 async function advanceFederationSeq(store: Store): Promise<void> {
   if ((await store.get(federationPublicationKey())) === undefined) return;
   await write(store, { set: [{ key: federationBehindKey(), value: new Uint8Array() }] });

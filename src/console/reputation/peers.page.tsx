@@ -1,4 +1,7 @@
-/** The peers: servers of other owners whose word counts here. A table of them, and a screen for each with what may be done. */
+/**
+ * The peers: servers of other owners whose word counts here. A table of them, and a screen for each with what
+ * may be done.
+ */
 
 import { Card, CodeBlock, Fold, Folds, Notice } from '../../web/components/card.tsx';
 import { Button, Field, Form, SelectField } from '../../web/components/form.tsx';

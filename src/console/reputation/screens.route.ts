@@ -1,6 +1,6 @@
 /**
- * GET /admin/removals, /admin/tips, /admin/lists, /admin/feeds, /admin/peers, /admin/entries and /admin/allow, and the change of each: a list
- * of what the service says of addresses, with the acts on it.
+ * The screens of what the service says of addresses: removals, anonymous reports, lists, feeds, peers, manual
+ * entries and the allowlist, each with its acts.
  */
 
 import { isAccountId } from '../../access/accounts/records.ts';

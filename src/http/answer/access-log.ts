@@ -51,7 +51,10 @@ export function openAccessLog(where: string, shown: PublicParts, clock: Pick<Clo
   const writer = createLogWriter(openWhere(where));
   return {
     note: createAccessLog(writer, shown, clock),
-    /** The file of that name from now on, which is made if it is not there; until then the former one. Rejects when it can't be opened. */
+    /**
+     * The file of that name from now on, which is made if it is not there; until then the former one. Rejects
+     * when it can't be opened.
+     */
     async reopen(): Promise<void> {
       if (where === toStandardOutput) return;
       // Not at once: a disk that is away would hold up everybody.

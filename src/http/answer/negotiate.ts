@@ -136,7 +136,7 @@ function rangeOf(request: Request, resource: Representation, chosen: EncodedBody
     const date = parseHttpDate(condition);
     if (date === undefined || date !== resource.changedAtMs) return undefined;
   }
-  return parseRange(lines, lengthOf(chosen));
+  return parseByteRange(lines, lengthOf(chosen));
 }
 
 /** `no-store`: a cache would answer requests for the whole file with it. */
@@ -197,7 +197,7 @@ interface ByteRange {
 }
 
 /** Returns undefined when the whole is to be sent; `unsatisfiable` when nothing of the range exists (416). */
-export function parseRange(
+export function parseByteRange(
   lines: readonly string[],
   total: number,
 ): ByteRange | 'unsatisfiable' | undefined {

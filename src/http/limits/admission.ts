@@ -165,9 +165,9 @@ export class Admission {
   }
 
   /**
-   * Returns whether one who is refused keeps the connection, as the first in each turn do: accepting another one costs
-   * several times as much as a refusal. Thousands of requests behind one another come in one turn, and the
-   * connection ends with those beyond it.
+   * Returns whether one who is refused keeps the connection, as the first in each turn do: accepting another
+   * one costs several times as much as a refusal. Thousands of requests behind one another come in one turn,
+   * and the connection ends with those beyond it.
    */
   #takeKeptRefusal(): boolean {
     if (this.#refusedNow === 0) setImmediate(this.#beginTurn);

@@ -56,7 +56,10 @@ export function createArena(nodes: Int32Array) {
   // Granule 0 is never handed out: a link with offset 0 means nothing.
   let top = 1;
   let live = 0;
-  /** The free blocks, each for itself, hold so many nodes of the largest size. An allocation takes one of them at most. */
+  /**
+   * The free blocks, each for itself, hold so many nodes of the largest size. An allocation takes one of them
+   * at most.
+   */
   let nodesFree = 0;
 
   function hasTag(granule: number, tag: number): boolean {

@@ -40,7 +40,7 @@ import {
   type AgentDecision,
   type AgentDecisions,
   banMs,
-  covers,
+  coversAddress,
   type DecisionMatcher,
   idOf,
   parseNetwork,
@@ -577,7 +577,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
 
 function coversAny(value: string, addresses: readonly Prefix[]): boolean {
   const network = parseNetwork(value);
-  return network !== undefined && addresses.some((address) => covers(network, address));
+  return network !== undefined && addresses.some((address) => coversAddress(network, address));
 }
 
 // Answers what agents, their WAF and `cscli` ask of their local API: allowlists, and the alerts of

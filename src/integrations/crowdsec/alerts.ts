@@ -19,7 +19,7 @@ import {
   badNetwork,
   byAgent,
   canonicalValue,
-  covers,
+  coversAddress,
   type DecisionMatcher,
   type DecisionType,
   decisionText,
@@ -34,7 +34,7 @@ import {
   readDuration,
   scenarioCharsMax,
   scopeOf,
-  shownText,
+  shownAgentText,
   shownValue,
   usualOrigin,
   type WantedDecision,
@@ -105,7 +105,7 @@ const nothing: Alert = {
 };
 
 /** Numbers of AbuseIPDB's categories. */
-export function categoriesOf(scenario: string): readonly number[] {
+export function categoriesOfAlert(scenario: string): readonly number[] {
   const name = scenario.toLowerCase();
   if (name.includes('ssh')) return [18, 22];
   if (name.includes('sqli')) return [16];
@@ -138,8 +138,8 @@ export function decisionIn(given: unknown): WantedDecision | undefined {
     value,
     type,
     durationMs: Math.min(durationMs, durationMsMax),
-    origin: shownText(origin || usualOrigin, originCharsMax),
-    scenario: shownText(scenario ?? '', scenarioCharsMax),
+    origin: shownAgentText(origin || usualOrigin, originCharsMax),
+    scenario: shownAgentText(scenario ?? '', scenarioCharsMax),
   };
 }
 
@@ -167,14 +167,14 @@ function alertOf(members: string, own: CarriedDecisions | undefined): Alert | un
     return isIncomplete ? nothing : undefined;
   }
   const { scenario, message, stop_at, simulated, remediation, source } = read.output;
-  const name = shownText(scenario ?? '', scenarioCharsMax);
+  const name = shownAgentText(scenario ?? '', scenarioCharsMax);
   const decisions = own?.decisions.map((one) =>
     one.scenario === '' ? { ...one, scenario: name } : one,
   );
   const isAddress = source.scope.toLowerCase() === 'ip' && simulated !== true;
   return {
     ip: isAddress ? source.value || source.ip || undefined : undefined,
-    categories: categoriesOf(scenario ?? ''),
+    categories: categoriesOfAlert(scenario ?? ''),
     comment: message || (scenario ?? ''),
     scenario: name,
     stoppedAt: stop_at || undefined,
@@ -462,8 +462,8 @@ export function alertsText(
     if (network !== undefined) {
       if (prefix === undefined) continue;
       const matches =
-        (contains !== false && covers(prefix, network)) ||
-        (contains !== true && covers(network, prefix));
+        (contains !== false && coversAddress(prefix, network)) ||
+        (contains !== true && coversAddress(network, prefix));
       if (!matches) continue;
     }
     texts.push(alertText(value, ban, nowMs));

@@ -40,7 +40,10 @@ import { type DecisionStream, decisionsOf, type ManualDecision, nothingNew } fro
 const headers = ['x-api-key', 'user-agent', 'accept-encoding'] as const;
 /** An agent with a hundred sources and all parsers says so much. */
 const usageBytesMax = 512 * 1_024;
-/** A body of any shape is parsed and checked in a few milliseconds up to here. An agent's longer one is taken unread. */
+/**
+ * A body of any shape is parsed and checked in a few milliseconds up to here. An agent's longer one is taken
+ * unread.
+ */
 const usageBytesRead = 128 * 1_024;
 const listMax = 64;
 const retrySeconds = 10;

@@ -5,7 +5,12 @@
 
 import { type KeyUseChange, noteKeyUse } from '../../access/keys/api-keys.ts';
 import { keyIdOf, scopeBitsFor } from '../../access/keys/key-format.ts';
-import { type MasterKey, masterKeyFromBytes, open, seal } from '../../access/keys/master-key.ts';
+import {
+  type MasterKey,
+  masterKeyFromBytes,
+  open,
+  sealWithKey,
+} from '../../access/keys/master-key.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Clock } from '../../core/clock.ts';
 import { every } from '../../core/every.ts';
@@ -48,7 +53,7 @@ export function createAgentTokens(options: {
       const endMs = Math.floor(clock.now()) + agentTokenLifeMs;
       const head = Buffer.alloc(endBytes);
       head.writeUIntBE(endMs, 0, endBytes);
-      const sealed = seal(sealingKey, random, contextOf(endMs), keyText);
+      const sealed = sealWithKey(sealingKey, random, contextOf(endMs), keyText);
       return { token: Buffer.concat([head, sealed]).toString('base64url'), endMs };
     },
     /** Returns the text of the key that it was given for; whether that lives is for the caller to ask. */

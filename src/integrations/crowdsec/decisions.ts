@@ -65,7 +65,7 @@ export function usualBan(value: string, scenario: string): WantedDecision {
 }
 
 /** Returns a name as bouncers get it: characters that would need escaping there become `_`. */
-export function shownText(name: string, charsMax: number): string {
+export function shownAgentText(name: string, charsMax: number): string {
   return name.slice(0, charsMax).replace(/[^\w ./:'()+@,-]/g, '_');
 }
 
@@ -164,7 +164,7 @@ export function attributionsOf(
 }
 
 function byList(name: string): DecisionAttribution {
-  const shown = shownText(name, scenarioCharsMax);
+  const shown = shownAgentText(name, scenarioCharsMax);
   // Filters have commas between origins.
   return { type: 'ban', origin: `${ofLists}:${shown.replaceAll(',', '_')}`, scenario: shown };
 }
@@ -268,7 +268,7 @@ function isOfOrigin(origin: string, wanted: readonly string[]): boolean {
 function matchesNetwork(value: string, network: Prefix, isHeld: boolean): boolean {
   const own = parseNetwork(value);
   if (own === undefined) return false;
-  return isHeld ? covers(own, network) : covers(network, own);
+  return isHeld ? coversAddress(own, network) : coversAddress(network, own);
 }
 
 function isNamed(
@@ -509,7 +509,7 @@ export function parseNetwork(text: string): Prefix | undefined {
 }
 
 /** True when all of `inner` lies in `outer`. */
-export function covers(outer: Prefix, inner: Prefix): boolean {
+export function coversAddress(outer: Prefix, inner: Prefix): boolean {
   return outer.length <= inner.length && contains(outer, inner.family, inner.words);
 }
 

@@ -1,6 +1,7 @@
 /**
  * The journal events by which every node learns of agents' decisions: which were made, and which were taken back,
- * with what they were. They hold the id of the account and addresses, which are in the reports of the same moment, too.
+ * with what they were. They hold the id of the account and addresses, which are in the reports of the same
+ * moment, too.
  */
 
 import { defineEvent, type RewoundRows } from '../../storage/journal/define-event.ts';

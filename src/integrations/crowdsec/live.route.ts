@@ -1,8 +1,9 @@
 /**
  * GET /v1/decisions: what a bouncer asks for each visitor, answered in the turn in which it comes, from
- * shared memory; a question about no address, or about what lies in a network, goes to the main thread. Nothing known is exactly `null`: some clients take anything else for a broken answer and
- * refuse the visitor. So is a key beyond its budget, and a look-up that fails: some plugins ban the visitor
- * on any other status, and no limit and no error ever bans anybody.
+ * shared memory. A question without an address, or about a network, goes to the main thread. An unknown address
+ * is answered with exactly `null`: some clients take anything else for a broken answer and refuse the visitor.
+ * So is a key beyond its budget, and a look-up that fails: some plugins ban the visitor on any other status,
+ * and no limit and no error ever bans anybody.
  */
 
 import * as v from 'valibot';

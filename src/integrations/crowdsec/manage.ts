@@ -22,7 +22,7 @@ import {
   type DecisionMatcher,
   outweighs,
   scopeOf,
-  shownText,
+  shownAgentText,
   type WantedDecision,
 } from './decisions.ts';
 import type { DecisionRow } from './events.ts';
@@ -232,7 +232,7 @@ export function readDecisions(body: Uint8Array): readonly WantedDecision[] | str
     if (decision === undefined) {
       return `decision ${at + 1} needs a value of its scope, a duration such as 4h, and no type but ban`;
     }
-    wanted.push({ ...decision, scenario: shownText(decision.scenario, noteCharsMax) });
+    wanted.push({ ...decision, scenario: shownAgentText(decision.scenario, noteCharsMax) });
   }
   return wanted;
 }

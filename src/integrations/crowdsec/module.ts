@@ -291,7 +291,10 @@ export async function openCrowdsec(needs: {
     bans,
     clock,
   });
-  /** Returns how to look up an account's decisions with those that no agent made, as far as the filter asks for such. */
+  /**
+   * Returns how to look up an account's decisions with those that no agent made, as far as the filter asks for
+   * such.
+   */
   async function decisionsFor(filter: Filter) {
     const wanted: (typeof groups)[] = [];
     if (filter.countries === true || filter.systems === true) wanted.push(groups);

@@ -153,8 +153,8 @@ export function createPasses(options: {
       return `${signed}.${macOf(signed)}`;
     },
     /**
-     * Returns whether any pass of a `Cookie` header is good, whatever stands before it; `over`: each good one asked too
-     * often in this minute.
+     * Returns whether any pass of a `Cookie` header is good, whatever stands before it; `over`: each good one
+     * asked too often in this minute.
      */
     check(
       cookies: string | undefined,

@@ -11,12 +11,12 @@ import { hostOf, passCookie } from '../forward-auth/pass.ts';
 import type { Decider, GateVerdict } from '../forward-auth/policy.ts';
 import {
   finFlag,
-  frameBytesMax,
   frameBytesMin,
   frameType,
   headBytesMin,
   noIds,
   type Status,
+  spoeFrameBytesMax,
   status,
   stringValue,
   textBytes,
@@ -171,13 +171,13 @@ export function createSession(agent: Agent) {
   };
   let held: Buffer | undefined;
   let heldBytes = 0;
-  let frameMax = frameBytesMax;
+  let frameMax = spoeFrameBytesMax;
   let isGreeted = false;
   let frames = 0;
 
   /** Moves bytes of the chunk into `held` until that has `wanted`; where the chunk goes on. */
   function hold(chunk: Buffer, at: number, wanted: number): number {
-    held ??= Buffer.allocUnsafe(4 + frameBytesMax);
+    held ??= Buffer.allocUnsafe(4 + spoeFrameBytesMax);
     const copied = chunk.copy(held, heldBytes, at, at + Math.max(0, wanted - heldBytes));
     heldBytes += copied;
     return at + copied;
@@ -217,7 +217,7 @@ export function createSession(agent: Agent) {
     if (!namesIn(versions).some((each) => each.startsWith('2.'))) return refuse(status.badVersion);
     if (size < frameBytesMin) return refuse(status.badFrameSize);
     if (isHealthCheck && agent.isDraining()) return end(out, status.normal, 'draining');
-    frameMax = Math.min(size, frameBytesMax);
+    frameMax = Math.min(size, spoeFrameBytesMax);
     isGreeted = true;
     const shared = namesIn(capabilities).includes(pipelining) ? pipelining : '';
     const payload = Buffer.from([

@@ -8,7 +8,7 @@
  */
 
 /** HAProxy's own default: its buffer of 16,384 less the length. */
-export const frameBytesMax = 16_380;
+export const spoeFrameBytesMax = 16_380;
 /** No peer may ask for less. */
 export const frameBytesMin = 256;
 /** Type, flags, two ids. */

@@ -77,7 +77,10 @@ export interface IpPageData {
     | undefined;
   /** Something is known of it: a report, a list, a rule. */
   readonly observed: boolean;
-  /** The covering entry that made the score, e.g. `203.0.113.0/24`; undefined when it is the address itself, or none. */
+  /**
+   * The covering entry that made the score, e.g. `203.0.113.0/24`; undefined when it is the address itself, or
+   * none.
+   */
   readonly scorePrefix?: string | undefined;
   /** Why it goes no further; undefined when nobody reported it, or an operator's rule decides. */
   readonly why?: ScoreReason | undefined;

@@ -776,7 +776,10 @@ export function systemRoute(options: NetworkOptions & { readonly systems: System
   };
 }
 
-/** Yields the networks that make up the ranges, and counts them by family and by the country of their first address. */
+/**
+ * Yields the networks that make up the ranges, and counts them by family and by the country of their first
+ * address.
+ */
 function* countedPrefixes(
   ranges: readonly IpRange[],
   geo: GeoReader,

@@ -444,8 +444,8 @@ function ageOf(ageMs: number): number {
 }
 
 /**
- * Divides the score of an entry's reports by the standing of the accounts and the age of the reports. Each part has the
- * fraction of the score that it has of the evidence.
+ * Divides the score of an entry's reports by the standing of the accounts and the age of the reports. Each part
+ * has the fraction of the score that it has of the evidence.
  * @param score what the entry's reports give together, 0 to 100
  * @returns the largest share first
  */

@@ -1,6 +1,7 @@
 /**
  * The pages of several addresses: of a network and of an autonomous system what is known of it as a whole, its worst
- * addresses, and a map of a /24; of a pasted text a table of the addresses in it, or the text again with what is wrong.
+ * addresses, and a map of a /24; of a pasted text a table of the addresses in it, or the text again with what
+ * is wrong.
  */
 
 import { scoreBand, scoreBands } from '../../core/score-band.ts';

@@ -4,10 +4,10 @@
  *
  * A build begins soon after a change when the last one is long enough ago, waiting a moment for
  * more changes, and at each full hour, when scores have decayed. The first build of a start begins when somebody asks
- * for a feed, or after a while if there is anything to list: a start has other work, and an empty list needs no thread.
- * Of several nodes the one that builds begins at once, since the others wait for what it stores. While bouncers follow the changes it
- * begins at once, at a distance that leaves most of a core to others. A change of the allowlist waits
- * for no interval: somebody is blocked who must not be.
+ * for a feed, or after a while if there is anything to list: a start has other work, and an empty list needs no
+ * thread. Of several nodes the one that builds begins at once, since the others wait for what it stores. While
+ * bouncers follow the changes it begins at once, at a distance that leaves most of a core to others. A change
+ * of the allowlist waits for no interval: somebody is blocked who must not be.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -113,7 +113,10 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
   const seen = { position: -1n, changedAtMs: 0, since: 0, hour: -1 };
   let builtPosition = -1n;
   let builtHour = -1;
-  /** Start of the last build, monotonic ms. The first build shows what was there, not a change, and does not count. */
+  /**
+   * Start of the last build, monotonic ms. The first build shows what was there, not a change, and does not
+   * count.
+   */
   let startedMs = Number.NEGATIVE_INFINITY;
   let isFollowed = () => false;
   let retryAtMs = Number.NEGATIVE_INFINITY;

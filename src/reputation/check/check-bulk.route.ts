@@ -31,7 +31,7 @@ import type { Check } from './check.ts';
 import { checkBytesMax } from './check-body.ts';
 import { checkSummary } from './check-schema.ts';
 
-/** Addresses in one request. */
+/** The most addresses of one request. */
 export const bulkAddressesMax = 10_000;
 /** 10,000 addresses of 45 characters as JSON strings, with room for spaces. */
 const bodyBytesMax = 640 * 1024;

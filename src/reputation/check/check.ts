@@ -119,7 +119,7 @@ export function openCheck(options: {
   }
 
   /**
-   * Writes the object of the first seven fields. `view` has room for `checkBytesMax` from `at` on.
+   * Writes the members of `checkSummary` as an object. `view` has room for `checkBytesMax` from `at` on.
    * @param nowMs wall clock: community evidence decays
    * @returns the offset behind it
    */

@@ -1,4 +1,7 @@
-/** Counts of reports and of entries: a survey of the index by band, the figures that anybody may see, and the metrics. */
+/**
+ * Counts of reports and of entries: a survey of the index by band, the figures that anybody may see, and the
+ * metrics.
+ */
 
 import type { Clock } from '../../core/clock.ts';
 import type { Metrics } from '../../core/metrics.ts';

@@ -1,7 +1,7 @@
 /**
- * What this server publishes to its peers: `/.well-known/portcullis-federation` and `/federation/…`. Every node serves
- * what one of them has made. While nothing is published all of it is 404; else a peer shows its key by a signed
- * GET, unless FEDERATION_ACCESS=open.
+ * What this server publishes to its peers: `/.well-known/portcullis-federation` and `/federation/…`. Every node
+ * serves what one of them has made. While nothing is published all of it is 404; else a peer shows its key by a
+ * signed GET, unless FEDERATION_ACCESS=open.
  */
 
 import { createHash } from 'node:crypto';

@@ -1,7 +1,7 @@
 /**
- * Federation: servers of different owners lend each other a vote. This one publishes what its own reports say, signed,
- * for those whom its operator lets read. Off until `federation publish on`; then housekeeping has work, and before
- * it one look at the store.
+ * Federation: servers of different owners lend each other a vote. This one publishes what its own reports say,
+ * signed, for those whom its operator lets read. Off until `federation publish on`; then housekeeping has work,
+ * and before it one look at the store.
  */
 
 import type { MasterKey } from '../../access/keys/master-key.ts';

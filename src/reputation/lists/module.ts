@@ -1,6 +1,6 @@
 /**
- * The lists that the server makes: subscriptions are polled every two seconds and reported at /metrics, and so are the
- * groups of networks that the operator named.
+ * The lists that the server makes: subscriptions are polled every two seconds and reported at /metrics, and so
+ * are the groups of networks that the operator named.
  */
 
 import type { MasterKey } from '../../access/keys/master-key.ts';

@@ -1,6 +1,6 @@
 /**
- * Lists that an operator may switch on. Each comes from its own publisher, with its own terms, which the operator reads
- * first; nothing of a list comes with this program.
+ * Lists that an operator may switch on. Each comes from its own publisher, with its own terms, which the
+ * operator reads first; nothing of a list comes with this program.
  */
 
 import type { ListFormatName } from './import/parse.ts';

@@ -350,7 +350,10 @@ function credentialsFor(tools: ListTools, url: URL, given: Parameters<typeof rea
   throw new OperatorError('a header or a password is sent over https alone');
 }
 
-/** @throws OperatorError for an address that a list may not come from, such as a peer's: that is our own word come back */
+/**
+ * @throws OperatorError for an address that a list may not come from, such as a peer's: that is our own word
+ * come back
+ */
 async function refuseFaulty({ store, config }: ListTools, url: URL): Promise<void> {
   const peerHosts = await hostsOfPeers(store);
   const destinations = openDestinations({ allowPrivate: config.sourceAllowPrivate, peerHosts });

@@ -33,8 +33,8 @@ export type Sources = ReturnType<typeof createSources>;
 
 const generationMax = 0xff_ffff;
 
-// The networks of a group that the operator named, an autonomous system or a country, are a list too, under a name that
-// no list can be given.
+// The networks of a group that the operator named, an autonomous system or a country, are a list too, under a
+// name that no list can be given.
 
 const groupPrefix = 'own/';
 /** Days of a list that does not end: the largest number that an event holds, 179 years. */

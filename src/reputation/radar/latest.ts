@@ -82,8 +82,8 @@ export function openLatestReports(options: {
   }
 
   /**
-   * Resolves with the reports newer than `cursor` as soon as there are some, or with none after a while. For an unknown
-   * cursor it resolves with all. Undefined: too many wait.
+   * Resolves with the reports newer than `cursor` as soon as there are some, or with none after a while. For an
+   * unknown cursor it resolves with all. Undefined: too many wait.
    * @param onGone calls its argument when the client has left
    */
   function next(

@@ -22,7 +22,7 @@ import { specialUse } from '../../ip/special.ts';
 import { halfLivesAt, leastStrength } from '../check/score.ts';
 
 /** Levels of a place on the map, by the worst entry in it. */
-export const levels = ['known', 'suspect', 'malicious'] as const;
+export const mapLevels = ['known', 'suspect', 'malicious'] as const;
 export const cellCount = 65_536;
 
 export interface MapCounts {
@@ -64,7 +64,7 @@ function levelsAt(records: Records, nowMs: number): (entry: number) => number {
 
 /** @param records the entries of the index; see `scan4` for what is seen while it changes */
 export function countMap(records: Records, nowMs: number): MapCounts {
-  const entries = new Uint32Array(levels.length * cellCount);
+  const entries = new Uint32Array(mapLevels.length * cellCount);
   const covers = new Uint8Array(cellCount);
   const levelAt = levelsAt(records, nowMs);
   let total = 0;
@@ -195,7 +195,7 @@ function grown(dots: Uint8Array, by: number): Uint8Array {
 }
 
 function colourOf(cell: number, entries: Uint32Array, covers: Uint8Array): number {
-  for (let level = levels.length - 1; level >= 0; level--) {
+  for (let level = mapLevels.length - 1; level >= 0; level--) {
     const count = entries[level * cellCount + cell]!;
     const isWhole = covers[cell]! === 1 + level;
     if (count === 0 && !isWhole) continue;

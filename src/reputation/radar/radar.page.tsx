@@ -23,7 +23,7 @@ import {
 } from '../counts/report-counts.ts';
 import { groupOfList, type Source, type Sources } from '../lists/sources.ts';
 import { frameText, type Translations } from '../words.ts';
-import { levels, mapThemes } from './map.ts';
+import { mapLevels, mapThemes } from './map.ts';
 
 export interface RadarFigures {
   readonly reports: ReportCounts;
@@ -84,7 +84,10 @@ export function radarNumbers(
   ];
 }
 
-/** The newest first. The known-good list comes with the program: it makes nothing malicious, and no operator loaded it. */
+/**
+ * The newest first. The known-good list comes with the program: it makes nothing malicious, and no operator
+ * loaded it.
+ */
 export function loadedLists(sources: Pick<Sources, 'list'>): Source[] {
   const lists = sources.list().filter(({ list }) => list !== 'good');
   return lists.sort((a, b) => b.refreshedAtMs - a.refreshedAtMs);
@@ -572,7 +575,7 @@ function legend(frame: PageFrame): Html {
   const words = frameText(frame).radar.map;
   return (
     <ul class="radar-legend">
-      {levels.map((level) => (
+      {mapLevels.map((level) => (
         <li>
           <span class={`radar-swatch is-${level}`} />
           {words.legend[level]}
@@ -599,7 +602,7 @@ function byHarm(squares: readonly MapCell[]): MapCell[] {
 function cellClass({ counts, shown }: MapCell): string | undefined {
   if (shown === 0) return undefined;
   const count = counts[shown - 1] ?? 0;
-  return `is-${levels[shown - 1]}${count >= 32 || count === 0 ? ' is-many' : count >= 4 ? ' is-some' : ''}`;
+  return `is-${mapLevels[shown - 1]}${count >= 32 || count === 0 ? ' is-many' : count >= 4 ? ' is-some' : ''}`;
 }
 
 /** Counts the entries in all squares. An entry that holds all of it stands in none. */

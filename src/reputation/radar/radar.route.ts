@@ -31,9 +31,9 @@ import {
   blockSide,
   cellCount,
   type DrawnMap,
-  levels,
   type MapCounts,
   mapLevelOfScore,
+  mapLevels,
   mapSide,
   mapThemes,
   rowsOfBlock,
@@ -362,7 +362,7 @@ function rowsOf(block?: { readonly side: number; readonly at: number }): Uint32A
 
 /** Sums up `cells` /16s that begin at `cell`. */
 function knownIn({ entries, covers }: MapCounts, cell: number, cells: number): KnownCounts {
-  const counts = levels.map((_, level) => {
+  const counts = mapLevels.map((_, level) => {
     let sum = 0;
     for (let at = cell; at < cell + cells; at++) sum += entries[level * cellCount + at]!;
     return sum;
@@ -375,7 +375,10 @@ function knownIn({ entries, covers }: MapCounts, cell: number, cells: number): K
 
 const worstMax = 8;
 
-/** Returns the /16s with the most malicious entries, the worst first: of equal ones that with more suspect entries. */
+/**
+ * Returns the /16s with the most malicious entries, the worst first: of equal ones that with more suspect
+ * entries.
+ */
 function worstOf({ entries }: MapCounts): number[] {
   const [suspect, malicious] = [1, 2].map((level) => level * cellCount);
   const harmOf = (cell: number) =>
@@ -414,7 +417,7 @@ async function knownOfSixteenth(
 ): Promise<{ readonly known: KnownCounts[]; readonly isPart: boolean }> {
   const { index, scheduler, nowMs, whole } = options;
   const now = halfLivesAt(nowMs);
-  const counts = Array.from({ length: pieces }, () => levels.map(() => 0));
+  const counts = Array.from({ length: pieces }, () => mapLevels.map(() => 0));
   const shown = new Uint8Array(pieces).fill(whole === undefined ? 0 : 1 + mapLevelOfScore(whole));
   const words = new Uint32Array(4);
   const within = {

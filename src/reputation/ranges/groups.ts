@@ -1,9 +1,11 @@
 /**
- * Keeps the networks of groups, autonomous systems and countries that the operator scored or allowed, in step with the
- * geo tables: each group is a list of the journal, so all nodes have the networks of the one that has the lease.
+ * Keeps the networks of groups, autonomous systems and countries that the operator scored or allowed, in step
+ * with the geo tables: each group is a list of the journal, so all nodes have the networks of the one that has
+ * the lease.
  *
- * A group is written out when its row is new or changed, and once after each start, since tables change with one. What
- * is in memory already is not written again. A group whose networks have no room is tried again each minute.
+ * A group is written out when its row is new or changed, and once after each start, since tables change with
+ * one. What is in memory already is not written again. A group whose networks have no room is tried again each
+ * minute.
  */
 
 import type { CatchUpTo } from '../../contracts/reputation.ts';
@@ -72,7 +74,10 @@ export function createGroupKeeper(options: {
   const { store, isMine, clock, log, state } = options;
   const own = createManualEntries(options);
   const allowlist = createAllowlist(options);
-  /** By list and name: the version of the row that was written out, the run, and when one that failed is tried again. */
+  /**
+   * By list and name: the version of the row that was written out, the run, and when one that failed is tried
+   * again.
+   */
   const known = new Map<
     string,
     { readonly version: number | null; readonly run: string | undefined; readonly againAt: number }

@@ -124,7 +124,10 @@ function readNamed(text: string): Result<NamedRange> {
 /** A fault repeats at most so many characters of what was typed. */
 const shownMax = 60;
 
-/** Returns why nothing is said of a country by this name: it would hold no network. A row of before may be removed by it. */
+/**
+ * Returns why nothing is said of a country by this name: it would hold no network. A row of before may be
+ * removed by it.
+ */
 function suggestionFor(name: string): string | undefined {
   return name.startsWith('AS') && name.length > 2 ? undefined : faultOfCountry(name);
 }
@@ -356,7 +359,10 @@ function rangeFault(text: string, { category }: ManualEntryTerms): Result<never>
   return fail('invalid_prefix', 'The range is not public, or holds addresses that are not.');
 }
 
-/** A typing slip must not take a part of the Internet out of all feeds. A network of one's own may be as wide as fc00::/7. */
+/**
+ * A typing slip must not take a part of the Internet out of all feeds. A network of one's own may be as wide as
+ * fc00::/7.
+ */
 function widthFault(text: string): Result<never> | undefined {
   const read = readNamed(text);
   if (!read.ok) return read;

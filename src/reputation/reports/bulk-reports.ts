@@ -199,7 +199,7 @@ function shown(raw: string): string {
 }
 
 /** For the `input` of an answer. */
-export function shownText(text: string): string {
+function shownText(text: string): string {
   return Array.from(text.slice(0, 2 * shownCharactersMax))
     .slice(0, shownCharactersMax)
     .join('');

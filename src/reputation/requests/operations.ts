@@ -18,7 +18,7 @@ import {
   createAnonymousReports,
   createRemovals,
   type Removal,
-  standingOf,
+  standingOfAsker,
   unknownNetwork,
   type VotesInMemory,
 } from './queue.ts';
@@ -133,7 +133,7 @@ export const reopenRemoval = operation({
     }
     if (reports.length > 0) expect(await restoreReports(tools, readEmbedded(of), reports));
     const from = { fromAddress, signedIn };
-    const asker = { standing: standingOf(from), network: unknownNetwork };
+    const asker = { standing: standingOfAsker(from), network: unknownNetwork };
     expect(await createRemovals(tools).add(of, { reason, ...from }, asker, at));
     return { address: of, restored: reports.length };
   },

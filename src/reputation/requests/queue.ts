@@ -227,7 +227,7 @@ const removalRow = bareRecord<Removal>({
   ...askerFields,
 });
 
-export function standingOf(from: Pick<Removal, 'fromAddress' | 'signedIn'>): AskerStanding {
+export function standingOfAsker(from: Pick<Removal, 'fromAddress' | 'signedIn'>): AskerStanding {
   if (from.fromAddress) return 'from_address';
   return from.signedIn ? 'signed_in' : 'anyone';
 }

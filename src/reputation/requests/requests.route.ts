@@ -23,7 +23,13 @@ import { categoriesOf } from '../reports/categories.ts';
 import { type Report, readReport } from '../reports/report.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
 import { clientNetwork } from '../votes/client-network.ts';
-import { type AnonymousReports, isBetter, type Removals, readReason, standingOf } from './queue.ts';
+import {
+  type AnonymousReports,
+  isBetter,
+  type Removals,
+  readReason,
+  standingOfAsker,
+} from './queue.ts';
 import { removalPage, reportPage } from './requests.page.tsx';
 
 // GET and POST /report: an address is reported by hand. Of an account with a key it is a report, as by that
@@ -111,7 +117,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
   }
 
   async function send(context: PersonRequest, form: Params): Promise<Reply> {
-    const asked = addressIn(form, allowDocumentation);
+    const asked = requestedAddress(form, allowDocumentation);
     if (asked === undefined) return pageBuilder.problem(context, noAddress);
     const { ip } = asked;
     const { clientIp } = context.request;
@@ -120,7 +126,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     if (asksForAnother(form)) return show(context, ip, again);
     const answer = isVerified(context) ? undefined : challenges.answerIn(context.request, form);
     if (answer !== undefined && 'waitSeconds' in answer) {
-      return pageBuilder.problem(context, tooMany(answer.waitSeconds));
+      return pageBuilder.problem(context, tooManyRequests(answer.waitSeconds));
     }
     const categories = again.categories.join(',');
     if (categories === '') return refuse(fail('invalid_parameter', undefined, 'categories'));
@@ -144,7 +150,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
       return show(context, ip, { ...again, isChallengeWrong: true });
     }
     const waitSeconds = callers.take('tip', context.request);
-    if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
+    if (waitSeconds > 0) return pageBuilder.problem(context, tooManyRequests(waitSeconds));
     const { categories: mask, comment } = read.value;
     const standing = isVerified(context) ? 'signed_in' : 'anyone';
     const network = options.networkTag(clientIp);
@@ -158,7 +164,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
 
   return [
     pageBuilder.page(reportFormEndpoints.ask, async (context, query) => {
-      const asked = addressIn(query, allowDocumentation);
+      const asked = requestedAddress(query, allowDocumentation);
       if (asked === undefined) return pageBuilder.go(context, lookUpInstead(query));
       return show(context, asked.ip, await waitingFor(context, asked.ip));
     }),
@@ -199,7 +205,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
   function askerIn(context: PersonRequest, { ip }: AskedAddress) {
     const clientIp = textOfEmbedded(context.request.clientIp);
     const origin = { fromAddress: clientIp === ip, signedIn: isVerified(context) };
-    return { origin, from: { standing: standingOf(origin), network: networkTag(clientIp) } };
+    return { origin, from: { standing: standingOfAsker(origin), network: networkTag(clientIp) } };
   }
 
   async function show(context: PersonRequest, asked: AskedAddress, reason = '', wrong?: Wrong) {
@@ -219,13 +225,13 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
   }
 
   async function send(context: PersonRequest, form: Params): Promise<Reply> {
-    const asked = addressIn(form, allowDocumentation);
+    const asked = requestedAddress(form, allowDocumentation);
     if (asked === undefined) return pageBuilder.problem(context, noAddress);
     const typed = form.get('reason') ?? '';
     if (asksForAnother(form)) return show(context, asked, typed);
     const answer = isVerified(context) ? undefined : challenges.answerIn(context.request, form);
     if (answer !== undefined && 'waitSeconds' in answer) {
-      return pageBuilder.problem(context, tooMany(answer.waitSeconds));
+      return pageBuilder.problem(context, tooManyRequests(answer.waitSeconds));
     }
     const reason = readReason(typed);
     if (reason === undefined) return show(context, asked, typed, 'reason');
@@ -233,7 +239,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
       return show(context, asked, reason, 'challenge');
     }
     const waitSeconds = callers.take('removal', context.request);
-    if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
+    if (waitSeconds > 0) return pageBuilder.problem(context, tooManyRequests(waitSeconds));
     if (!isListedOrReported(asked)) return show(context, asked, reason);
     const { origin, from } = askerIn(context, asked);
     const done = await removals.add(asked.ip, { reason, ...origin }, from);
@@ -244,7 +250,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
 
   return [
     pageBuilder.page(removalEndpoints.ask, (context, query) => {
-      const asked = addressIn(query, allowDocumentation);
+      const asked = requestedAddress(query, allowDocumentation);
       return asked === undefined
         ? pageBuilder.go(context, lookUpInstead(query))
         : show(context, asked);
@@ -290,7 +296,7 @@ interface AskedAddress {
 export const noAddress = fail('invalid_parameter', undefined, 'address');
 
 /** Reads an address that is public, or an example in the demo; undefined for any other. */
-export function addressIn(params: Params, allowDocumentation: boolean): AskedAddress | undefined {
+function requestedAddress(params: Params, allowDocumentation: boolean): AskedAddress | undefined {
   const words = new Uint32Array(4);
   const family = replaceByEmbedded(
     parseIp(typedAddress(params.get('address') ?? ''), words),
@@ -309,7 +315,7 @@ function lookUpInstead(params: Params): string {
   return typed === '' ? '/ip' : `/ip?${new URLSearchParams({ address: typed })}`;
 }
 
-export function tooMany(retryAfterSeconds: number): Failure {
+function tooManyRequests(retryAfterSeconds: number): Failure {
   return { ...fail('too_many_attempts'), retryAfterSeconds };
 }
 

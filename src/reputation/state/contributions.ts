@@ -13,9 +13,9 @@
  *   vote  of reports: day and network of its vote (quorum.ts), 0: none; of peers: day of the vote, and
  *         day on which it was charged
  *
- * An entry's nodes of lists and rules, few, stand before those of reports and peers, which may be as many as there are
- * accounts: what asks for lists alone goes no further. Of each sort they are in the order in which they came: whoever
- * reported first stands first.
+ * An entry's nodes of lists and rules, few, stand before those of reports and peers, which may be as many as
+ * there are accounts: what asks for lists alone goes no further. Of each sort they are in the order in which
+ * they came: whoever reported first stands first.
  *
  * Only the thread that applies the journal touches this. The arrays are reserved whole:
  * zero pages cost no memory until they are written.
@@ -50,8 +50,8 @@ export const contributionKinds = {
    */
   manual: 6,
   /**
-   * A peer's word. ref: number of the peer; listed: hour since 1970 at which it came (votes/peer-votes.ts), 0 with the
-   * peer's first rows; newest: when the peer saw the address last, seconds since 1970; detail: see
+   * A peer's word. ref: number of the peer; listed: hour since 1970 at which it came (votes/peer-votes.ts), 0
+   * with the peer's first rows; newest: when the peer saw the address last, seconds since 1970; detail: see
    * `peerDetail`.
    */
   peer: 7,
@@ -192,7 +192,10 @@ export function createContributions(entriesMax: number, nodesMax: number) {
     return node;
   }
 
-  /** @returns a new node behind the entry's others of its sort, its words at 0, or 0 when the reservation is used up */
+  /**
+   * @returns a new node behind the entry's others of its sort, its words at 0, or 0 when the reservation is
+   * used up
+   */
   function add(entry: number, newTag: number): number {
     const node = take(entry, newTag);
     if (node === 0) return 0;
@@ -318,9 +321,9 @@ export function isOfLists(tag: number): boolean {
 const nodesRead = 4_096;
 
 /**
- * Reads which lists and manual entry give an entry a score or more, in the order in which they came. Any thread may ask
- * while the journal is applied: a node that just went to another entry is passed over, and no walk is longer than
- * `nodesRead`. It ends at the first node of reports, however many there are.
+ * Reads which lists and manual entry give an entry a score or more, in the order in which they came. Any thread
+ * may ask while the journal is applied: a node that just went to another entry is passed over, and no walk is
+ * longer than `nodesRead`. It ends at the first node of reports, however many there are.
  */
 export function readListsOf(
   { heads, owner, next, tag, listed }: ContributionsHandle,

@@ -143,9 +143,9 @@ function heldAfterReport(
 const reportsUnderWayMax = 4_096;
 
 /**
- * Sets the meta of an entry, with the next turn where something else makes it malicious than before. Lists and reports
- * that make nothing malicious leave the turn, or the feeds would tell all bouncers of the entry once more.
- * It compares with the record, so the record's strength and list are set after it.
+ * Sets the meta of an entry, with the next turn where something else makes it malicious than before. Lists and
+ * reports that make nothing malicious leave the turn, or the feeds would tell all bouncers of the entry once
+ * more. It must run before `setStrength` and `setListedBy`: it reads their former values.
  */
 function setTurnedMeta(
   records: Records,
@@ -225,7 +225,10 @@ export function createEntries(options: {
   /** Used again for each row, so that a million of them are no work for the garbage collector. */
   const sought = { family: 4 as 4 | 6, words: row.words, length: 0 };
 
-  /** Returns the entry of exactly this prefix, made if absent, and marks its page as changing. 0: the index is full. */
+  /**
+   * Returns the entry of exactly this prefix, made if absent, and marks its page as changing. 0: the index is
+   * full.
+   */
   function claim(family: 4 | 6, words: Uint32Array, length: number): number {
     const page = pageOf(family, words[0]!, words[1]!);
     touchPage(page);
@@ -442,8 +445,8 @@ export function createEntries(options: {
     /** The votes of peers, and their budgets. */
     peers,
     /**
-     * Charges the votes of the entry's peers that lift its ceiling. It comes before `settle`. @param at the event's own
-     * time, ms
+     * Charges the votes of the entry's peers that lift its ceiling. It comes before `settle`. @param at the
+     * event's own time, ms
      */
     reviewPeers: (entry: number, at: number) =>
       peers.review(entry, lastReportedAtOf(records, entry), at),
@@ -476,7 +479,10 @@ export function createEntries(options: {
         ...pages.image(),
         ['held.ceilings', bytesOf(held.subarray(0, heldTop + 1))],
       ]),
-    /** Loads an image into an empty state, over an index from the same snapshot. @returns false when it is unusable */
+    /**
+     * Loads an image into an empty state, over an index from the same snapshot. @returns false when it is
+     * unusable
+     */
     restore(image: ArrayImage): boolean {
       if (!restoreArray(image, 'held.ceilings', held)) return false;
       heldTop = image.get('held.ceilings')!.byteLength - 1;

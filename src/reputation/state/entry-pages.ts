@@ -1,7 +1,7 @@
 /**
- * The pages of the projection: which entries are in each, and the bytes of an entry in one. A page is what a checkpoint writes
- * at once: IPv4 entries by the first 16 bits of their network address, IPv6 entries by a hash of
- * the first 48 bits, so that both a dense and a scattered table make pages of a few dozen rows.
+ * The pages of the projection: which entries are in each, and the bytes of an entry in one. A page is what a
+ * checkpoint writes at once: IPv4 entries by the first 16 bits of their network address, IPv6 entries by a hash
+ * of the first 48 bits, so that both a dense and a scattered table make pages of a few dozen rows.
  *
  *   page 0 .. 65535        IPv4, network address >>> 16
  *   page 65536 .. 131071   IPv6, 65536 + hash16(first 48 bits)

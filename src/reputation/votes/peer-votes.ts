@@ -408,7 +408,10 @@ export function createPeerVotes(options: {
   } satisfies PeerVotes & Record<string, unknown>;
 }
 
-/** Returns true where one peer alone names the address, and is no own server: that lifts nothing, whatever its weight. */
+/**
+ * Returns true where one peer alone names the address, and is no own server: that lifts nothing, whatever its
+ * weight.
+ */
 function isLone(c: Contributions, entry: number, of: (node: number) => Peer | undefined): boolean {
   const node = c.first(entry);
   if (node === 0 || c.next[node] !== 0) return false;

@@ -7,7 +7,7 @@
  */
 
 import { roleOf, roomFor } from '../../access/accounts/records.ts';
-import { type MasterKey, open, seal } from '../../access/keys/master-key.ts';
+import { type MasterKey, open, sealWithKey } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -175,7 +175,7 @@ export function createWebhooks(options: {
       url: url.href,
       threshold,
       createdAt: clock.now(),
-      sealed: seal(masterKey, random, `webhook/${account}/${id}`, secret),
+      sealed: sealWithKey(masterKey, random, `webhook/${account}/${id}`, secret),
       watches: watches.map((prefix) => ({ prefix, state: 'unknown' })),
       waiting: [],
       failures: 0,

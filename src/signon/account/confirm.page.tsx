@@ -1,4 +1,7 @@
-/** The proof of identity once more: password (and code, with a second factor), or passkey; and the review after a reset. */
+/**
+ * The proof of identity once more: password (and code, with a second factor), or passkey; and the review after
+ * a reset.
+ */
 
 import { Notice } from '../../web/components/card.tsx';
 import { Button, CodeField, Field, Form, Hidden } from '../../web/components/form.tsx';

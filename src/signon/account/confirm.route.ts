@@ -61,8 +61,8 @@ export function confirmRoutes(area: AccountArea): PlainRoute[] {
   }
 
   /**
-   * Only a passkey opens pages that change how the account is opened, and every page while a second factor is demanded,
-   * if the account has a passkey.
+   * Only a passkey opens pages that change how the account is opened, and every page while a second factor is
+   * demanded, if the account has a passkey.
    */
   async function isPasskeyNeeded({ session }: AccountRequest, asked: string | undefined) {
     const path = (localPath(asked) ?? '/account').split('?', 1)[0]!;

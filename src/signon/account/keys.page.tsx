@@ -1,4 +1,7 @@
-/** API keys, the account's own one and those with a name, their trust, quotas and use; the site keys of the CAPTCHA. */
+/**
+ * API keys, the account's own one and those with a name, their trust, quotas and use; the site keys of the
+ * CAPTCHA.
+ */
 
 import type { ForbiddenCharacter } from '../../access/keys/api-keys.ts';
 import type { KeyScope } from '../../access/keys/key-format.ts';

@@ -202,8 +202,9 @@ function passkeyCard(account: AccountCatalogue, format: Format, view: SecurityVi
 }
 
 /**
- * Returns what the page's script tells the browser (WebAuthn Level 3, section 5.1.10): the passkeys that are accepted, by user
- * handle, and the name that they belong to. A passkey that was made before there was an account has a handle of its own.
+ * Returns what the page's script tells the browser (WebAuthn Level 3, section 5.1.10): the passkeys that are
+ * accepted, by user handle, and the name that they belong to. A passkey that was made before there was an
+ * account has a handle of its own.
  */
 function acceptedPasskeys({ account, ownHandle, passkeys }: SecurityView) {
   const handles = new Set([ownHandle, ...passkeys.map(({ handle }) => handle)]);

@@ -1,4 +1,7 @@
-/** /account/webhooks: the addresses that get an event when a watched address or network is listed, and its delivery. */
+/**
+ * /account/webhooks: the addresses that get an event when a watched address or network is listed, and its
+ * delivery.
+ */
 
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';

@@ -68,7 +68,10 @@ function noticeAccountOf(key: Key): string {
 
 /** A former address of an account gets mails about changes for this time. */
 const formerEmailLifeMs = 7 * dayMs;
-/** The limit of former addresses, and so of changes of the address in that time: none may be pushed out by the next. */
+/**
+ * The limit of former addresses, and so of changes of the address in that time: none may be pushed out by the
+ * next.
+ */
 const formerEmailsMax = 5;
 
 /** Mails about one change. */

@@ -154,8 +154,8 @@ const shownMax = 50;
 const fileBytesMax = 131_072;
 
 /**
- * Returns the newest messages first: at most 50 files of 128 KiB. A file that can't be read, or was removed meanwhile,
- * is left out.
+ * Returns the newest messages first: at most 50 files of 128 KiB. A file that can't be read, or was removed
+ * meanwhile, is left out.
  */
 async function readOutbox(folder: string): Promise<readonly OutboxMessage[]> {
   const names = await readdir(folder).catch(() => [] as string[]);

@@ -1,5 +1,6 @@
 /**
- * Mail over SMTP (nodemailer, loaded by the first mail). Addresses are passed as objects, so nothing in one is parsed.
+ * Mail over SMTP (nodemailer, loaded by the first mail). Addresses are passed as objects, so nothing in one is
+ * parsed.
  *
  * Invariant: neither a password nor a mail goes to another machine without TLS, unless the URL says `tls=optional`.
  * Somebody between could else take STARTTLS out of what the server offers.

@@ -194,7 +194,8 @@ export function createAccountChanges(options: {
 
   /**
    * Returns the checks for the commit of a change that is made elsewhere than by `make`: the account is active, and
-   * nothing that the session rests on was changed since the request came. Other changes of the account do not hinder it.
+   * nothing that the session rests on was changed since the request came. Other changes of the account do not
+   * hinder it.
    */
   async function checksOf({
     accountId,

@@ -103,10 +103,9 @@ export function createEmailChange(options: {
   }
 
   /**
-   * Changes the address. The session stays under a new cookie, all others of the account end. `invalid_link` also when
-   * the link is another account's, or when somebody took the address meanwhile;
-   * `too_many_attempts`: the address was changed too often lately; and the errors of
-   * `AccountChanges.make`.
+   * Changes the address. The session stays under a new cookie, all others of the account end. `invalid_link`
+   * also when the link is another account's, or when somebody took the address meanwhile; `too_many_attempts`:
+   * the address was changed too often lately; and the errors of `AccountChanges.make`.
    */
   async function confirm(
     session: Session,

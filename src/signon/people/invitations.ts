@@ -25,7 +25,10 @@ import { evictionOf, pendingLifeMs, pendingRows } from './pending.ts';
 import type { RowCounter } from './row-counter.ts';
 
 const idBytes = 12;
-/** The links that an address gets in an hour, counted in the store: a command beside a database has no mailer of a server. */
+/**
+ * The links that an address gets in an hour, counted in the store: a command beside a database has no mailer of
+ * a server.
+ */
 const perHourMax = 3;
 
 function tooManyInvitations(email: string): Failure {

@@ -63,8 +63,8 @@ export async function restorePending(store: Store, counter: RowCounter): Promise
 }
 
 /**
- * Returns the four rows of a waiting account. The one that only says that it waits is removed when the account's record
- * says that it waits no longer.
+ * Returns the four rows of a waiting account. The one that only says that it waits is removed when the
+ * account's record says that it waits no longer.
  */
 export function pendingRows(
   id: string,

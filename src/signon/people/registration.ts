@@ -20,6 +20,7 @@ import { accountCreated } from '../../access/accounts/events.ts';
 import type { AccountRecord } from '../../access/accounts/records.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import type { Visitor } from '../../contracts/visitor.ts';
+import { type BriefTable, createBriefTable } from '../../core/brief-table.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes } from '../../core/crypto.ts';
 import type { Language } from '../../core/language.ts';
@@ -548,7 +549,10 @@ function createVerification(options: RegistrationOptions) {
     return found === undefined ? 0 : readLinkData(found.link).worksFrom;
   }
 
-  /** Returns the options for the proof by the passkey that was made with the link. `invalid_link` if there is none. */
+  /**
+   * Returns the options for the proof by the passkey that was made with the link. `invalid_link` if there is
+   * none.
+   */
   async function proofOptions(token: string): Promise<Result<RequestOptions>> {
     const found = await open(token);
     const passkey = found && readLinkData(found.link).chosen.passkey;
@@ -632,8 +636,8 @@ function createVerification(options: RegistrationOptions) {
   }
 
   /**
-   * Returns the browser that registered: it is the owner's, and a sign-in there is no news. Undefined for another one,
-   * of which nothing is known.
+   * Returns the browser that registered: it is the owner's, and a sign-in there is no news. Undefined for
+   * another one, of which nothing is known.
    */
   function browserOf(link: FoundLink, visitor: Visitor): string | undefined {
     if (!isOwnBrowser(link, visitor)) return undefined;
@@ -809,7 +813,10 @@ export function createKeptForms(options: { masterKey: MasterKey; clock: Clock; r
     seal({ password, solved }: KeptForm, browserId: string): string {
       return texts.seal(plains.encode({ keptAt: clock.now(), password, solved }), browserId);
     },
-    /** Returns undefined when it was altered, has expired, or is another browser's; callers can't tell these apart. */
+    /**
+     * Returns undefined when it was altered, has expired, or is another browser's; callers can't tell these
+     * apart.
+     */
     open(text: string, browserId: string): KeptForm | undefined {
       const opened = texts.open(text, browserId);
       const found = opened && plains.decode(opened.plain);
@@ -819,48 +826,3 @@ export function createKeptForms(options: { masterKey: MasterKey; clock: Clock; r
     table: names.table,
   };
 }
-
-// A table in memory whose values expire, each under a name that its owner holds. At the bound the oldest
-// is evicted, so whoever fills the table costs others a second try and no more.
-
-export function createBriefTable<T>(options: {
-  /** The label in the metrics. */
-  readonly kind: string;
-  readonly clock: Clock;
-  readonly lifeMs: number;
-  readonly max: number;
-}) {
-  const { kind, clock, lifeMs, max } = options;
-  /** The rows in the order in which they expire. */
-  const rows = new Map<string, { readonly value: T; readonly endsAt: number }>();
-
-  function prune(): void {
-    for (const [name, { endsAt }] of rows) {
-      if (endsAt > clock.monotonicMs()) return;
-      rows.delete(name);
-    }
-  }
-
-  function get(name: string): T | undefined {
-    prune();
-    return rows.get(name)?.value;
-  }
-
-  return {
-    set(name: string, value: T): void {
-      prune();
-      if (!rows.delete(name) && rows.size >= max) rows.delete(rows.keys().next().value!);
-      rows.set(name, { value, endsAt: clock.monotonicMs() + lifeMs });
-    },
-    get,
-    /** Returns the value and removes it, so that one caller alone gets it. */
-    take(name: string): T | undefined {
-      const value = get(name);
-      rows.delete(name);
-      return value;
-    },
-    table: { name: kind, used: () => rows.size, limit: max },
-  };
-}
-
-type BriefTable<T> = ReturnType<typeof createBriefTable<T>>;

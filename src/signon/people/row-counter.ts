@@ -91,8 +91,8 @@ export function createRowCounter(options: {
       return true;
     },
     /**
-     * Reserves one row of this subject before it is known which row it will be. Undefined at a bound. The reservation is
-     * given back right before `admit`, or when no row is needed.
+     * Reserves one row of this subject before it is known which row it will be. Undefined at a bound. The
+     * reservation is given back right before `admit`, or when no row is needed.
      */
     reserve(subject: string): Reservation | undefined {
       if (!findRoom(subject)) return undefined;

@@ -1,4 +1,7 @@
-/** The stored form of passkeys, open ceremonies and second factors; an account's passkeys, and whether its second factor is on. */
+/**
+ * The stored form of passkeys, open ceremonies and second factors; an account's passkeys, and whether its
+ * second factor is on.
+ */
 
 import {
   type Key,

@@ -196,10 +196,10 @@ function reasonOf(error: unknown): string {
   return error.name === 'Error' ? error.message : error.name;
 }
 
-// The words that a guesser tries for this service and this account before any list (OWASP ASVS 5, 6.1.2 and 6.2.11): the
-// service's name, the account's mail address, a season or a month with a year. docs/SIGNON.md documents the
-// words. Letters are compared without case, accents and separators, and digits and signs as the letters that they
-// stand for. Pure; passwords have at most 256 characters.
+// The words that a guesser tries for this service and this account before any list (OWASP ASVS 5, 6.1.2 and
+// 6.2.11): the service's name, the account's mail address, a season or a month with a year. docs/SIGNON.md
+// documents the words. Letters are compared without case, accents and separators, and digits and signs as the
+// letters that they stand for. Pure; passwords have at most 256 characters.
 
 /** Shorter words stand in too many passwords by chance. */
 const wordCharsMin = 4;

@@ -121,7 +121,10 @@ const publicKeyBytesMax = 2_048;
 
 /** The holder of every challenge: the authenticator that answers it names nobody. */
 const anybody = '';
-/** The bytes of time, purpose, mail address or account, and handle, padded so that the length reveals none of them. */
+/**
+ * The bytes of time, purpose, mail address or account, and handle, padded so that the length reveals none of
+ * them.
+ */
 const ceremonyBytes = 384;
 
 /** An open challenge of ours that an answer names. */

@@ -181,7 +181,10 @@ export function createPasskeys(options: {
   return {
     registrationOptions,
     register,
-    /** Anybody may ask; the authenticator offers what it has for this site. @param browserId that may answer; empty: any */
+    /**
+     * Anybody may ask; the authenticator offers what it has for this site. @param browserId that may answer;
+     * empty: any
+     */
     signInOptions: (browserId = ''): Promise<Result<RequestOptions>> =>
       requestOptions('sign_in', browserId),
     signIn,

@@ -9,7 +9,12 @@
 
 import { createHmac } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
-import { deriveKey, type MasterKey, seal, open as unseal } from '../../access/keys/master-key.ts';
+import {
+  deriveKey,
+  type MasterKey,
+  sealWithKey,
+  open as unseal,
+} from '../../access/keys/master-key.ts';
 import type { Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/crypto.ts';
@@ -129,7 +134,7 @@ export function createSecondFactors(options: {
       if (factor && factor.enabledAt !== 0) return fail('conflict', 'It is switched on already.');
       const bytes = Uint8Array.from(random.bytes(secretBytes));
       const secret = new Secret({ buffer: bytes.buffer }).base32;
-      const sealed = seal(masterKey, random, contextOf(session.accountId), secret);
+      const sealed = sealWithKey(masterKey, random, contextOf(session.accountId), secret);
       const begun: Factor = { enabledAt: 0, sealed, lastStep: 0, backupHashes: [] };
       const done = await commitOnce(store, {
         check: [{ key, version }, erasureCheck(session.accountId)],
@@ -140,7 +145,10 @@ export function createSecondFactors(options: {
     });
   }
 
-  /** Returns the secret that was begun and waits for its first code, to be shown again. `reauthentication_required`. */
+  /**
+   * Returns the secret that was begun and waits for its first code, to be shown again.
+   * `reauthentication_required`.
+   */
   async function begun(
     session: Session,
   ): Promise<Result<{ secret: string; uri: string } | undefined>> {
@@ -248,8 +256,8 @@ function spaceless(code: string): string {
 }
 
 /**
- * Returns what makes the 32 bytes that are stored of a backup code, which is without spaces and in lower case: HMAC-SHA-256
- * under a key that follows from the master key. Whoever has the store alone can try no code.
+ * Returns what makes the 32 bytes that are stored of a backup code, which is without spaces and in lower case:
+ * HMAC-SHA-256 under a key that follows from the master key. Whoever has the store alone can try no code.
  */
 export function backupCodeHash(masterKey: MasterKey) {
   const key = deriveKey(masterKey, 'backup codes');

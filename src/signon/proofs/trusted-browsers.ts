@@ -1,7 +1,7 @@
 /**
  * Browsers that are trusted for 30 days: in one, the right password is enough where the second factor would be asked
- * for (TRUSTED_BROWSERS). It begins with a right code, and never counts as one: what asks for a proof of identity asks
- * for the code, and an account with the operator's role is always asked.
+ * for (TRUSTED_BROWSERS). It begins with a right code, and never counts as one: what asks for a proof of
+ * identity asks for the code, and an account with the operator's role is always asked.
  *
  * The cookie is `<id>.<secret>`; of the secret the SHA-256 is stored. Each sign-in renews the secret in its own
  * commit, and a secret that was renewed ends the trust: there is a copy. A row is bound to the browser's own cookie
@@ -77,7 +77,10 @@ export function createTrustedBrowsers(options: {
 
   return {
     isOffered,
-    /** Returns the trust of this browser, to be renewed by a sign-in with the right password. Undefined: the code is asked for. */
+    /**
+     * Returns the trust of this browser, to be renewed by a sign-in with the right password. Undefined: the
+     * code is asked for.
+     */
     async find(person: Person, { trusted, browser }: Visitor) {
       const [, id, secret] = tokenPattern.exec(trusted ?? '') ?? [];
       if (id === undefined || secret === undefined) return undefined;

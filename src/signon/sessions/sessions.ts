@@ -104,7 +104,10 @@ function sessionKeysOf(accountId: string, id: string): Key[] {
   return [sessionKey(bytes), sessionByAccountKey(accountId, bytes)];
 }
 
-/** Returns the form token of a session: only the holder of the cookie's secret knows it, and it does not reveal it. */
+/**
+ * Returns the form token of a session: only the holder of the cookie's secret knows it, and it does not reveal
+ * it.
+ */
 function csrfOf(secret: string): string {
   return Buffer.from(sha256(`form token ${secret}`)).toString('base64url');
 }

@@ -355,7 +355,10 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
   ];
 }
 
-/** Returns whether a form led here because its session had ended: its values are kept (`unsaved`) or not (`undone`). */
+/**
+ * Returns whether a form led here because its session had ended: its values are kept (`unsaved`) or not
+ * (`undone`).
+ */
 function lostOf({ back = '' }: Onward): 'unsaved' | 'undone' | undefined {
   const lost = draftIn(back);
   return lost && (lost === 'kept' ? 'unsaved' : 'undone');

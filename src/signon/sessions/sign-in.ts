@@ -458,8 +458,8 @@ interface OpenedLink {
 }
 
 /**
- * Links by mail for an owner whose sign-in is limited, sent once a challenge was answered, or when a known browser or a
- * clean address asks for one.
+ * Links by mail for an owner whose sign-in is limited, sent once a challenge was answered, or when a known
+ * browser or a clean address asks for one.
  *
  *  - A link stands in for the password alone: the second factor is asked for as ever, and the
  *    session is not fresh, so what asks for a proof of identity asks for one.

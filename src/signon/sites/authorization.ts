@@ -122,7 +122,10 @@ export function createRequestSeals(options: {
     seal(query: string, browserId: string): string {
       return texts.seal(sealedRequestRecord.encode({ askedAt: clock.now(), query }), browserId);
     },
-    /** Returns undefined when it was altered, has expired, or is another browser's; callers can't tell these apart. */
+    /**
+     * Returns undefined when it was altered, has expired, or is another browser's; callers can't tell these
+     * apart.
+     */
     open(text: string, browserId: string): OpenedRequest | undefined {
       const opened = texts.open(text, browserId);
       const found = opened && sealedRequestRecord.decode(opened.plain);
@@ -535,8 +538,8 @@ function decisionOf(consent: StoredConsent | undefined, scope: Scope): AskedScop
 
 /**
  * Keeps requests of sites in rows, under the hash of an id that the form carries, so nothing that the form sends can
- * change client, redirect or scope. Before a sign-in nothing is kept (`createRequestSeals`): a request has a row in two
- * cases only.
+ * change client, redirect or scope. Before a sign-in nothing is kept (`createRequestSeals`): a request has a
+ * row in two cases only.
  *
  *  - Its person is signed in: the row is the session's, ends after ten minutes, and is consumed in the commit of what
  *    was decided: one form, one answer. A session has eight requests; a ninth evicts the oldest.

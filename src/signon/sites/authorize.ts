@@ -258,7 +258,10 @@ export interface FlowFacts {
 }
 
 export type FlowDecision =
-  /** 400, or 403 for a site that is blocked or not open to the person: our own page, no redirect and no link there. */
+  /**
+   * 400, or 403 for a site that is blocked or not open to the person: our own page, no redirect and no link
+   * there.
+   */
   | { readonly next: 'refuse'; readonly error: string; readonly detail: string }
   /** The sign-in page; `again`: although there is a session. */
   | { readonly next: 'sign-in'; readonly request: AuthorizationRequest; readonly again: boolean }

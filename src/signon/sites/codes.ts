@@ -32,7 +32,10 @@ import type { SiteAccess } from './groups.ts';
 import { type Scope, scopesField } from './scopes.ts';
 import type { BlockedSites } from './site-list.ts';
 
-/** The event of an exchanged code. It holds the site alone, so that it is about no person; every node counts by it. */
+/**
+ * The event of an exchanged code. It holds the site alone, so that it is about no person; every node counts by
+ * it.
+ */
 export const signedIn = defineEvent({
   kind: 'site.signed_in',
   since: { 1: 1 },
@@ -57,7 +60,10 @@ interface CodeGrant {
   readonly codeChallenge: string | undefined;
 }
 
-/** A code at rest, under its SHA-256; the code itself is nowhere. A tombstone stays until the code would have expired. */
+/**
+ * A code at rest, under its SHA-256; the code itself is nowhere. A tombstone stays until the code would have
+ * expired.
+ */
 type CodeRow =
   | { readonly kind: 'live'; readonly expiresAt: number; readonly grant: CodeGrant }
   | ({ readonly kind: 'tombstone' } & Tombstone);

@@ -143,8 +143,9 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
   }
 
   /**
-   * Returns the checks for the commit that adds a consent, so that the limit holds whoever races. Undefined: the limit
-   * is reached. A person who has agreed before needs none. In `del` are the notices that the consent makes untrue.
+   * Returns the checks for the commit that adds a consent, so that the limit holds whoever races. Undefined:
+   * the limit is reached. A person who has agreed before needs none. In `del` are the notices that the consent
+   * makes untrue.
    */
   async function reserveOne(
     parties: ConsentParties,
@@ -302,7 +303,10 @@ export interface UnseenValue {
   readonly kind: 'new' | 'changed';
 }
 
-/** Returns the field whose fingerprint stands for this one; undefined for the public id, which nobody is asked about. */
+/**
+ * Returns the field whose fingerprint stands for this one; undefined for the public id, which nobody is asked
+ * about.
+ */
 function storedFieldOf(name: ProfileFieldName): StoredField | undefined {
   const field = profileFields[name];
   if ('follows' in field) return field.follows;

@@ -106,7 +106,7 @@ export function createSiteAccess(
       if (
         !isPlain &&
         before === undefined &&
-        (await listRules(store)).length >= restrictedSitesMax
+        (await listGroupRules(store)).length >= restrictedSitesMax
       ) {
         return fail('capacity_exceeded', `${restrictedSitesMax} sites have a rule`);
       }
@@ -126,7 +126,7 @@ export function createSiteAccess(
 export type SiteAccess = ReturnType<typeof createSiteAccess>;
 
 /** Returns the domains with a rule and the groups that each is open to; none: to all. */
-export async function listRules(
+export async function listGroupRules(
   store: Store,
 ): Promise<{ readonly domain: string; readonly groups: readonly string[] }[]> {
   const found = [];

@@ -6,8 +6,8 @@
  *
  * Notices are rows (`site-news.ts`), so none is lost with the process, and each goes out at least once, for three
  * days. A site that does not answer costs one request each time its wait is over, however many notices wait for
- * it; of one registrable domain one request is under way at a time, and sites that are slow, or not known to be quick,
- * have half of the workers together. One server of several does this, the one that holds the lease.
+ * it; of one registrable domain one request is under way at a time, and sites that are slow, or not known to be
+ * quick, have half of the workers together. One server of several does this, the one that holds the lease.
  */
 
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';

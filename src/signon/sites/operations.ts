@@ -15,8 +15,8 @@ import {
   addToGroup,
   createSiteAccess,
   groupsOf,
+  listGroupRules,
   listGroups,
-  listRules,
   removeFromGroup,
 } from './groups.ts';
 import { siteDocumentPath } from './notify-sites.ts';
@@ -281,7 +281,7 @@ export const showGroups = operation({
   purpose: 'all groups with their members and the sites that are open to them',
   parameters: {},
   async run({ store }) {
-    const [groups, rules] = await Promise.all([listGroups(store), listRules(store)]);
+    const [groups, rules] = await Promise.all([listGroups(store), listGroupRules(store)]);
     const rows = [];
     // One that lost its last member may still have a site: whoever makes it anew opens that.
     const names = new Set([...groups.keys(), ...rules.flatMap((rule) => rule.groups)]);
@@ -320,7 +320,7 @@ export const setAccess = operation({
   },
   audit: 'required',
   async before({ store }, { domain }) {
-    const rule = (await listRules(store)).find((one) => one.domain === domain);
+    const rule = (await listGroupRules(store)).find((one) => one.domain === domain);
     return rule === undefined ? 'all' : rule.groups.join(', ') || 'all';
   },
   async run(tools, { domain, groups }) {

@@ -22,7 +22,7 @@ import { bareRecord, time } from '../../storage/record.ts';
 import { pagesUnder, type RowCheck, type Store, type StoredRow } from '../../storage/store.ts';
 import { type ClientRules, parseClientId } from './client-id.ts';
 import { readConsentUse } from './consents.ts';
-import { listRules, type RuledSite } from './groups.ts';
+import { listGroupRules, type RuledSite } from './groups.ts';
 
 // Sites that the operator blocks: a domain, and every name below it, as client and as the host that answers go to.
 // The rows are read at each request that depends on them, so a block holds at once and on all nodes; a commit that
@@ -41,8 +41,8 @@ export function createBlockedSites(options: { store: Store; clock: Clock; rules:
   const { store, clock, rules } = options;
 
   /**
-   * Returns the names by which a client can be blocked: its own, and those above it down to the registered domain; the
-   * shortest first.
+   * Returns the names by which a client can be blocked: its own, and those above it down to the registered
+   * domain; the shortest first.
    * @param host the host that the answer goes to: the client's names come first, then those below it
    */
   function namesOver(clientId: string, host = clientId): string[] {
@@ -279,7 +279,7 @@ export function createSiteList(options: {
       const [{ sites, domains, countedAt, isCut }, blocks, rules, signIns] = await Promise.all([
         counted(),
         blocked.list(),
-        listRules(store),
+        listGroupRules(store),
         options.signIns(clock.now()),
       ]);
       const names = new Set(blocks.map(({ domain }) => domain));

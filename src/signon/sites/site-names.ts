@@ -51,7 +51,7 @@ export function shownName(name: unknown, registrable: string): string | undefine
 }
 
 /** Returns the address of the web manifest that a page names, if it is of the page's own origin. */
-export function manifestOf(html: string, origin: string): URL | undefined {
+export function siteManifestOf(html: string, origin: string): URL | undefined {
   const head = html.slice(0, html.search(/<\/head|<body/i) >>> 0);
   // Another tag ends one, or a page of tags without an end would be read anew from each.
   for (const [tag] of head.matchAll(/<link\s[^<>]{0,2000}>/gi)) {
@@ -94,7 +94,7 @@ export function createSiteNames(options: {
 
   async function nameAt(origin: string, registrable: string): Promise<string | undefined> {
     const page = await read(new URL('/', origin), pageBytesMax);
-    const manifest = page === undefined ? undefined : manifestOf(page, origin);
+    const manifest = page === undefined ? undefined : siteManifestOf(page, origin);
     const text = manifest && (await read(manifest, manifestBytesMax));
     if (text === undefined) return undefined;
     try {

@@ -1,8 +1,9 @@
 /**
  * Notices to sites about their visitors, as rows of the commits that they follow from. An account's news
  * (signed out everywhere, values changed) is one row of each kind, whatever the number of its sites; a notice is the
- * row of one site and one person. The sender (`notify-sites.ts`) makes notices of news. Neither holds a value. How a site
- * takes its notices is a row of the site, for the operator: it holds nothing of a person, and ends by itself.
+ * row of one site and one person. The sender (`notify-sites.ts`) makes notices of news. Neither holds a value.
+ * How a site takes its notices is a row of the site, for the operator: it holds nothing of a person, and ends
+ * by itself.
  */
 
 import { type Random, randomToken } from '../../core/random.ts';
@@ -125,7 +126,10 @@ export async function subjectOf(
 /** It says how a site takes its notices, at one of its origins. */
 export type SiteDelivery = Decoded<typeof deliveries.decode>;
 
-/** All outcomes that are no status: of those that are no failure the first, then why a site wants none, then failures. */
+/**
+ * All outcomes that are no status: of those that are no failure the first, then why a site wants none, then
+ * failures.
+ */
 export type DeliveryOutcome =
   | ('delivered' | 'refused')
   | ('no_document' | 'no_path' | 'private' | 'too_long')

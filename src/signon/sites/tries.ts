@@ -1,15 +1,17 @@
 /**
  * Tells a browser what became of its own last sign-in at a site, for the page on which somebody connects one. It is
  * kept by the browser's cookie, and with the account once somebody is signed in: nobody learns of a sign-in elsewhere
- * by naming its domain. A code is known by its hash, so that its exchange is found again, which the site's server asks for.
+ * by naming its domain. A code is known by its hash, so that its exchange is found again, which the site's
+ * server asks for.
  *
- * In memory, on the node that was asked; bounds: `triesMax` browsers and as many codes, for an hour, the oldest evicted.
+ * In memory, on the node that was asked; bounds: `triesMax` browsers and as many codes, for an hour, the oldest
+ * evicted.
  */
 
+import { createBriefTable } from '../../core/brief-table.ts';
 import type { Clock } from '../../core/clock.ts';
 import { sha256 } from '../../core/crypto.ts';
 import { hourMs } from '../../core/time.ts';
-import { createBriefTable } from '../people/registration.ts';
 
 /** The furthest that a sign-in came, or where it ended. */
 export type TryStep =

@@ -192,8 +192,8 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     targets().find(({ name }) => name === request.param);
 
   /**
-   * Returns what was wrong with the last refused request that brought a key of the account, or of nobody here, if none
-   * of the account's was answered since.
+   * Returns what was wrong with the last refused request that brought a key of the account, or of nobody here,
+   * if none of the account's was answered since.
    */
   function keyNoteOf(
     { accountId }: { readonly accountId: string },

@@ -201,7 +201,7 @@ function feedTargets({ secureUrl }: TargetFacts): Part[] {
     title: string,
     letters: string,
     recipe: RecipeName,
-    /** It needs no script of ours, or brings it. */
+    /** True: the recipe works without `portcullis-feed`, or installs it itself. */
     isAlone = false,
     choices: readonly ('family' | 'score')[] = ['family', 'score'],
   ) => ({
@@ -280,7 +280,7 @@ function gateTargets({ proxied, sample }: TargetFacts): Part[] {
     title: string,
     letters: string,
     path: string,
-    /** Checks and reloads. */
+    /** The command that checks and reloads the proxy; undefined: it watches its file. */
     reload: string | undefined,
     /** The proxy's file names the site, and the app as a URL or as host and port. */
     app: 'url' | 'host' | undefined,

@@ -1,7 +1,8 @@
 /**
  * The integration kit: what a site needs to use this service, as one zip of what data/kit/ held at
- * the start, with the addresses of its server, made in another thread behind the start, or when it is first asked for.
- * The same sources and addresses give the same bytes on every machine, so its SHA-256 says which kit it is.
+ * the start, with the addresses of its server, made in another thread behind the start, or when it is first
+ * asked for. The same sources and addresses give the same bytes on every machine, so its SHA-256 says which kit
+ * it is.
  */
 
 import { createHash } from 'node:crypto';
@@ -117,7 +118,7 @@ interface KitAddresses {
   readonly secureUrl: string;
 }
 
-/** Found from the compiled file: dist/src/kit/. */
+/** The path counts from the compiled file, in dist/src/site/kit/. */
 const kitFolder = fileURLToPath(new URL('../../../../data/kit', import.meta.url));
 
 /** So that making the kit, once, takes a fraction of a second. */

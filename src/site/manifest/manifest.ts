@@ -44,7 +44,8 @@ import type { Json, JsonMembers } from '../../web/openapi.ts';
 import { exchangeErrors } from '../../web/shape.ts';
 
 // The limits per client that are published: each one that an endpoint declares, with the endpoints
-// that it holds for, and those of the transport. A limit that nothing enforces is in no declaration, so nobody reads of it.
+// that it holds for, and those of the transport. A limit that nothing enforces is in no declaration, so nobody
+// reads of it.
 
 interface PublishedLimit extends ClientLimit {
   readonly name: ClientLimitName;

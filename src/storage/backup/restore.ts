@@ -109,7 +109,7 @@ export async function checkStore(path: string, onProgress?: OnProgress): Promise
 }
 
 /** Turns an error that the content of a backup caused into one line; system errors stay as they are. */
-export function refusalOf(error: unknown): unknown {
+export function restoreRefusalOf(error: unknown): unknown {
   if (isDamage(error)) return new OperatorError(`the backup is damaged: ${error.message}`);
   const isOurs = !(error instanceof Error) || Object.hasOwn(error, 'errno');
   if (error instanceof OperatorError || isOurs) return error;

@@ -40,7 +40,10 @@ interface BackupTerms extends Sealing {
   readonly clock: Pick<Clock, 'now'>;
   /** Goes into an encrypted backup, and into no other. */
   readonly masterKey?: Uint8Array | undefined;
-  /** A list of deleted accounts lies next to it (erased-file.ts), so that a restore misses one that was taken away. */
+  /**
+   * A list of deleted accounts lies next to it (erased-file.ts), so that a restore misses one that was taken
+   * away.
+   */
   readonly hasListBeside?: boolean;
   /** Cheaper guesses, for tests. */
   readonly workFactor?: number;

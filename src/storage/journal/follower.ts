@@ -33,7 +33,10 @@ export interface FollowerOptions {
   readonly readIntervalMs?: number | undefined;
   /** Time on the event loop before others get a turn. */
   readonly sliceMs?: number;
-  /** Returns why this version can't read an event, undefined if it can. The follower stops before it, with a valid state. */
+  /**
+   * Returns why this version can't read an event, undefined if it can. The follower stops before it, with a
+   * valid state.
+   */
   readonly tooNew?: ((event: StoreEvent) => string | undefined) | undefined;
   /** Called once when the follower has failed: the process should not go on serving. */
   readonly onFailure?: (error: unknown) => void;

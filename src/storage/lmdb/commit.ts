@@ -189,8 +189,8 @@ export function createTransactor(tables: Tables, clock: Clock, log: Log): Transa
   }
 
   /**
-   * lmdb's own thread writes what is appended, in its next transaction, while this thread goes on. The group depends on
-   * the last event of the one before it: if that one failed, it is left out.
+   * lmdb's own thread writes what is appended, in its next transaction, while this thread goes on. The group
+   * depends on the last event of the one before it: if that one failed, it is left out.
    */
   function append(body: (context: LmdbContext) => void): Promise<void> | undefined {
     const nowMs = clock.monotonicMs();

@@ -37,7 +37,10 @@ const metaBytes = headerBytes + 136;
 const at = { pageSize: 24, freeRoot: 64, lastPage: 120, txn: 128 } as const;
 const flag = { branch: 1, leaf: 2 } as const;
 const bigData = 1;
-/** Free for the store on its disk and below the limit of a file's size: more than the groups of commits under way add. */
+/**
+ * Free for the store on its disk and below the limit of a file's size: more than the groups of commits under
+ * way add.
+ */
 export const reserveBytes = 64 * 2 ** 20;
 /** A small disk keeps this part of itself free. */
 const reservePart = 1 / 16;
@@ -76,8 +79,8 @@ export function watchFile(file: string) {
   const { dev, ino } = fstatSync(descriptor, { bigint: true });
   return {
     /**
-     * Before each transaction. When LMDB itself meets a full disk its binding writes the text of the error behind the end
-     * of a buffer, which may end the process.
+     * Before each transaction. When LMDB itself meets a full disk its binding writes the text of the error
+     * behind the end of a buffer, which may end the process.
      * @throws OperatorError when the disk, or the limit of a file's size, has too little room
      */
     assertRoom(): void {
@@ -101,7 +104,10 @@ export function watchFile(file: string) {
         return false;
       }
     },
-    /** Writes so many bytes into a file next to it and syncs them, so that a disk that fails is met by no transaction of LMDB. */
+    /**
+     * Writes so many bytes into a file next to it and syncs them, so that a disk that fails is met by no
+     * transaction of LMDB.
+     */
     async tryDisk(bytes: number): Promise<void> {
       const probe = `${file}.probe`;
       try {
@@ -119,7 +125,10 @@ export function watchFile(file: string) {
 
 const mebibytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
 
-/** @throws OperatorError when the disk of a file or folder has too little room for a transaction, or for a new store */
+/**
+ * @throws OperatorError when the disk of a file or folder has too little room for a transaction, or for a new
+ * store
+ */
 export function assertRoomOnDisk(path: string): void {
   const free = freeOnDisk(path);
   if (free === undefined || free.bytes >= Math.min(reserveBytes, free.of * reservePart)) return;

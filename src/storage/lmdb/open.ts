@@ -3,8 +3,8 @@
  * first: step by step, batch by batch, each batch in one transaction with the place it reached.
  *
  * Invariants: nobody else has the store open while its rows change (its directory is claimed); the new
- * number is written before the first row, so a program of an older format stays out from then on; a kill at any moment leaves a store that
- * the next open leads on to the same end.
+ * number is written before the first row, so a program of an older format stays out from then on; a kill at any
+ * moment leaves a store that the next open leads on to the same end.
  */
 
 import { join } from 'node:path';

@@ -188,7 +188,10 @@ function committedEvents({ events }: PreparedCommit, lastSeq: bigint): StoreEven
   return events.map(({ row }, i) => readSealedEvent(first + BigInt(i), row));
 }
 
-/** Returns true if all that it looks for are rows that no commit of its kind writes, and all that it writes are new. */
+/**
+ * Returns true if all that it looks for are rows that no commit of its kind writes, and all that it writes are
+ * new.
+ */
 function isIndependent({ isFirstTry, check, set, del, events }: PreparedCommit): boolean {
   return (
     isFirstTry &&

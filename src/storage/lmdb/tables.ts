@@ -20,7 +20,10 @@ export interface Tables {
   readonly eventIds: Table;
   /** expires-at version → kind:u8 key. A row may be stale: it counts only if its target agrees. */
   readonly expiry: Table;
-  /** `format`, `migration`: see format.ts; `identity`, `master_key`: see presence.ts; `counters` → Counters; `probe` → nothing that matters */
+  /**
+   * `format`, `migration`: see format.ts; `identity`, `master_key`: see presence.ts; `counters` → Counters;
+   * `probe` → nothing that matters
+   */
   readonly meta: Table;
   readonly file: OpenFile;
 }

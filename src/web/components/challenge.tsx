@@ -48,9 +48,9 @@ interface PartProps {
 }
 
 /**
- * Renders the challenge of a form, which sends `captcha_work`, or `captcha_token` and `captcha_answer`. The button for
- * another picture sends the form with `captcha_new`, and the page comes again with what was typed; the script does it
- * without.
+ * Renders the challenge of a form, which sends `captcha_work`, or `captcha_token` and `captcha_answer`. The
+ * button for another picture sends the form with `captcha_new`, and the page comes again with what was typed;
+ * the script does it without.
  * @param challenge undefined for a client that has asked for too many
  * @param error of the answer before: then the picture is open from the start, as with `isOpen`
  * @param isAlone nothing else is asked for: the form goes by itself once the work is done

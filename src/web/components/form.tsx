@@ -1,5 +1,6 @@
 /**
- * Forms: a POST that carries its token, buttons, text fields and the other controls. Everything works without a script.
+ * Forms: a POST that carries its token, buttons, text fields and the other controls. Everything works without a
+ * script.
  */
 
 import { classes, type Html, safeHref } from '../html.ts';

@@ -94,8 +94,8 @@ export interface AnyPageBuilder<S extends SessionLike = SessionLike> {
   ): PlainRoute;
   /**
    * @param repeatable names that may come more than once
-   * @param again in place of the page of a failure: for a form of a page of before, or one that came without
-   *   a cookie. Nothing in it is vouched for.
+   * @param again answers instead of the failure page when the form's token is old or its cookie missing; the
+   *   fields are unverified
    */
   form<A extends Access>(
     declared: SessionEndpoint<A>,
@@ -311,7 +311,10 @@ export function createPageBuilder<S extends SessionLike>(
     return go(context, `${enrolPath}${backTo()}`);
   }
 
-  /** An operator's page is none to others; without a second factor it leads to where one is added. Undefined: let in. */
+  /**
+   * An operator's page is none to others; without a second factor it leads to where one is added. Undefined:
+   * let in.
+   */
   async function operatorRefusal(
     context: AnyRequestContext<S>,
     access: Access,

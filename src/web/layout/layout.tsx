@@ -596,7 +596,10 @@ interface ErrorPageData {
   readonly typed?: string | undefined;
 }
 
-/** Returns the end of a page about an error: the way home, and what a person quotes who asks the operator about it. */
+/**
+ * Returns the end of a page about an error: the way home, and what a person quotes who asks the operator about
+ * it.
+ */
 export function failureEnd(frame: PageFrame, status?: number): Html {
   const { error } = frameText(frame);
   return (

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { masterKeyFromBytes, open, seal } from '../../../src/access/keys/master-key.ts';
+import { masterKeyFromBytes, open, sealWithKey } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 
 const random = seededRandom(7);
@@ -10,24 +10,24 @@ const masterKey = masterKeyFromBytes(random.bytes(32));
 const secret = 'pcl_AAAAAAAA_a secret';
 
 test('what was sealed opens in the same context', () => {
-  const opened = open(masterKey, 'a1/k1', seal(masterKey, random, 'a1/k1', secret));
+  const opened = open(masterKey, 'a1/k1', sealWithKey(masterKey, random, 'a1/k1', secret));
   assert.ok(opened.ok);
   assert.equal(opened.value, secret);
 });
 
 test('two seals of one text differ', () => {
-  const first = seal(masterKey, random, 'a1/k1', secret);
-  assert.notDeepEqual(first, seal(masterKey, random, 'a1/k1', secret));
+  const first = sealWithKey(masterKey, random, 'a1/k1', secret);
+  assert.notDeepEqual(first, sealWithKey(masterKey, random, 'a1/k1', secret));
 });
 
 test('a seal moved to another account does not open', () => {
-  const sealed = seal(masterKey, random, 'a1/k1', secret);
+  const sealed = sealWithKey(masterKey, random, 'a1/k1', secret);
   assert.equal(open(masterKey, 'a2/k1', sealed).ok, false);
   assert.equal(open(masterKey, '', sealed).ok, false);
 });
 
 test('every changed bit and every missing byte is noticed', () => {
-  const sealed = seal(masterKey, random, 'a1/k1', secret);
+  const sealed = sealWithKey(masterKey, random, 'a1/k1', secret);
   for (let bit = 0; bit < sealed.length * 8; bit++) {
     const altered = Uint8Array.from(sealed);
     altered[bit >> 3]! ^= 1 << (bit & 7);
@@ -40,7 +40,7 @@ test('every changed bit and every missing byte is noticed', () => {
 
 test('another master key is named as the cause', () => {
   const other = masterKeyFromBytes(random.bytes(32));
-  const opened = open(other, 'a1/k1', seal(masterKey, random, 'a1/k1', secret));
+  const opened = open(other, 'a1/k1', sealWithKey(masterKey, random, 'a1/k1', secret));
   assert.ok(!opened.ok);
   assert.equal(opened.error, 'internal');
   assert.match(opened.detail ?? '', /another master key/);

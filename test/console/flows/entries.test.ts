@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { writeHead } from '../../../src/reputation/federation/document/head.ts';
-import { makeKey } from '../../../src/reputation/federation/document/key.ts';
+import { makeSigningKey } from '../../../src/reputation/federation/document/key.ts';
 import { chainAfter } from '../../../src/reputation/federation/document/segment.ts';
 import { forFile } from '../../support/server/for-file.ts';
 import { startTestServer, within } from '../../support/server/server.ts';
@@ -207,7 +207,7 @@ it('a peer is paused, resumed and removed on its screen, which the navigation na
   const at = '/admin/peers';
   assert.doesNotMatch((await ada.get('/admin/lists')).body, /href="\/admin\/peers"/);
   assert.match((await ada.get(at)).body, /No peers yet/);
-  const key = makeKey('b.example', seededRandom(1)).line;
+  const key = makeSigningKey('b.example', seededRandom(1)).line;
   const add = ['peer', 'add', 'http://127.0.0.1:9', '--key', key, '--yes'];
   assert.match((await server.cliJson(...add)).unread, /./);
   assert.match((await ada.get('/admin/lists')).body, /href="\/admin\/peers"/);
@@ -234,7 +234,7 @@ it('a peer is paused, resumed and removed on its screen, which the navigation na
   const clash = await server.cli(...list('http://127.0.0.1.:7/blocklist.txt'));
   assert.match(clash.stderr, /is the peer 127\.0\.0\.1: its list would be our own word come back/);
   await server.cliJson(...list('http://192.0.2.7:1/list.txt'), '--source', 'theirs');
-  const other = makeKey('c.example', seededRandom(2)).line;
+  const other = makeSigningKey('c.example', seededRandom(2)).line;
   const back = await server.cli('peer', 'add', 'http://0xc0.0.2.7', '--key', other);
   assert.match(back.stderr, /is the source 'theirs': its list holds our own word come back/);
   await server.cliJson('source', 'remove', 'theirs');
@@ -243,7 +243,7 @@ it('a peer is paused, resumed and removed on its screen, which the navigation na
 
 it('a peer is read before it is added on the console, then changed, and a wrong key is told at its field', async () => {
   const at = '/admin/peers';
-  const signer = makeKey('c.example', seededRandom(3));
+  const signer = makeSigningKey('c.example', seededRandom(3));
   const hour = Math.floor(Date.now() / 3_600_000);
   const many = Array.from({ length: 18 }, (_, i) => `45.1.3.${i + 1}`);
   const ips = ['45.1.1.1', '45.1.2.1', ...many];
@@ -273,7 +273,7 @@ it('a peer is read before it is added on the console, then changed, and a wrong 
   assert.match(led.body, /leads to 127\.0\.0\.1:\d+: its list holds our own word come back/);
   await server.cliJson('source', 'remove', 'moved');
   moved.close();
-  const strange = makeKey('c.example', seededRandom(4)).line;
+  const strange = makeSigningKey('c.example', seededRandom(4)).line;
   const wrong = await ada.post(`${at}/preview`, { ...typed, key: strange });
   assert.equal(wrong.status, 422);
   assert.match(wrong.body, /its head is refused: another key signed it/i);

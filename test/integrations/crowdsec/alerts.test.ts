@@ -7,7 +7,7 @@ import { createScheduler } from '../../../src/core/scheduling.ts';
 import {
   type Alert,
   alertsMax,
-  categoriesOf,
+  categoriesOfAlert,
   readAlerts,
 } from '../../../src/integrations/crowdsec/alerts.ts';
 
@@ -51,14 +51,14 @@ it('an alert says which address did what, and when', async () => {
 });
 
 it('the scenario says the categories', () => {
-  const of = (name: string) => categoriesOf(`crowdsecurity/${name}`);
+  const of = (name: string) => categoriesOfAlert(`crowdsecurity/${name}`);
   assert.deepEqual(of('ssh-slow-bf_user-enum'), [18, 22]);
   assert.deepEqual(of('http-sqli-probing-detection'), [16]);
   assert.deepEqual(of('http-crawl-non_statics'), [19]);
   assert.deepEqual(of('http-bad-user-agent'), [19]);
   assert.deepEqual(of('http-probing'), [21]);
   assert.deepEqual(of('postfix-spam'), [15]);
-  assert.deepEqual(categoriesOf(''), [15]);
+  assert.deepEqual(categoriesOfAlert(''), [15]);
 });
 
 it('a network, a simulation and members that make no sense are no address, and cost no neighbour', async () => {

@@ -15,7 +15,7 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { metaOf, strengthOf } from '../../../src/index/records.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
 import { headLifeMs, writeHead } from '../../../src/reputation/federation/document/head.ts';
-import { makeKey } from '../../../src/reputation/federation/document/key.ts';
+import { makeSigningKey } from '../../../src/reputation/federation/document/key.ts';
 import {
   chainAfter,
   chainStart,
@@ -40,7 +40,7 @@ const random = seededRandom(36);
 
 /** A peer whose segments bring many rows and take them back, in turn; asked for a head it has one more. */
 async function peer(now: () => number) {
-  const key = makeKey('b.example', random);
+  const key = makeSigningKey('b.example', random);
   const ip = (i: number) => `46.${i >> 8}.${i & 255}.1`;
   const chains = [chainStart];
   function segment(seq: number): Buffer {

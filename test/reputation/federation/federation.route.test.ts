@@ -9,9 +9,9 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { dayMs, minuteMs } from '../../../src/core/time.ts';
 import type { Reply, Request } from '../../../src/http/request/message.ts';
 import { readHead, writeHead } from '../../../src/reputation/federation/document/head.ts';
-import { makeKey } from '../../../src/reputation/federation/document/key.ts';
+import { makeSigningKey } from '../../../src/reputation/federation/document/key.ts';
 import { chainStart, readBatch } from '../../../src/reputation/federation/document/segment.ts';
-import { keyIdOf, signGet } from '../../../src/reputation/federation/document/signed-get.ts';
+import { signingKeyId, signGet } from '../../../src/reputation/federation/document/signed-get.ts';
 import { federationRoutes } from '../../../src/reputation/federation/federation.route.ts';
 import {
   nothingPublished,
@@ -30,7 +30,7 @@ const directory = makeTempDir('federation-routes');
 const store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
 const random = seededRandom(5);
 const [own, peer, stranger] = ['a.example', 'b.example', 'c.example'].map((name) =>
-  makeKey(name, random),
+  makeSigningKey(name, random),
 );
 const secureUrl = 'https://a.example';
 const segments = ['- 198.18.1.1\n', '', '- 198.18.1.2\n'].map((text) => Buffer.from(text));
@@ -65,7 +65,7 @@ function routesFor(federationAccess: 'peers' | 'open') {
     clock,
     config: { secureUrl, federationAccess },
     keyLine: async () => own!.line,
-    peerKey: async (id) => (id === keyIdOf(peer!) ? peer : undefined),
+    peerKey: async (id) => (id === signingKeyId(peer!) ? peer : undefined),
   });
   return async function ask(
     path: string,
@@ -132,7 +132,7 @@ describe('what peers read', () => {
         signed(path, stranger),
         signed('/federation/segments/5?to=6'),
         signed(path, peer, clock.now() - 6 * minuteMs),
-        signed(path, makeKey('b.example', random)),
+        signed(path, makeSigningKey('b.example', random)),
       ];
       for (const headers of refused) assert.equal((await ask(path, headers)).status, 403);
       // Whoever is to become a peer must be able to compare the key.

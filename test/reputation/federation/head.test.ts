@@ -14,7 +14,7 @@ import {
 } from '../../../src/reputation/federation/document/head.ts';
 import {
   isSignatureOf,
-  makeKey,
+  makeSigningKey,
   parseKeyLine,
   signatureOf,
   signingKey,
@@ -23,9 +23,9 @@ import { chainAfter, chainStart } from '../../../src/reputation/federation/docum
 
 const now = Date.parse('2026-11-26T10:00:00Z');
 const random = seededRandom(1);
-const key = makeKey('b.example', random);
-const next = makeKey('b.example', random);
-const other = makeKey('c.example', random);
+const key = makeSigningKey('b.example', random);
+const next = makeSigningKey('b.example', random);
+const other = makeSigningKey('c.example', random);
 const chain = chainAfter(chainStart, Buffer.from('- 192.0.2.1\n'));
 
 const plain: Omit<FederationHead, 'keys' | 'origin'> = {

@@ -21,7 +21,7 @@ import {
   writeHead,
 } from '../../../src/reputation/federation/document/head.ts';
 import {
-  makeKey,
+  makeSigningKey,
   type SigningKey,
   signingKey,
 } from '../../../src/reputation/federation/document/key.ts';
@@ -80,7 +80,7 @@ afterEach(async () => {
 
 /** A publisher with segments and a head of its own making. */
 async function publisher(clock: { now(): number }, name = 'b.example') {
-  let key: SigningKey = makeKey(name, random);
+  let key: SigningKey = makeSigningKey(name, random);
   let signers: SigningKey[] = [key];
   let segments: Buffer[] = [];
   const oldest = { value: 1 };
@@ -161,7 +161,7 @@ async function publisher(clock: { now(): number }, name = 'b.example') {
     },
     rotate(withOld: boolean) {
       const former = key;
-      key = makeKey(name, random);
+      key = makeSigningKey(name, random);
       signers = withOld ? [key, former] : [key];
     },
     answers(next: typeof answer) {
@@ -1030,7 +1030,7 @@ it('operators hear once of what begins, of each kind once a day at most, and of 
 it('eight peers of more than half a weight need four that agree, and the operator is told', async () => {
   const w = await subscriber();
   for (let i = 1; i <= 8; i++) {
-    const key = makeKey(`p${i}.example`, random);
+    const key = makeSigningKey(`p${i}.example`, random);
     await w.add({ url: `https://p${i}.example`, key: () => key }, { weight: i < 8 ? 3 : 2 });
   }
   const { signal } = new AbortController();

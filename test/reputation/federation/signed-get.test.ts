@@ -5,10 +5,10 @@ import { createPublicKey, verify } from 'node:crypto';
 import { test } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { minuteMs } from '../../../src/core/time.ts';
-import { makeKey } from '../../../src/reputation/federation/document/key.ts';
+import { makeSigningKey } from '../../../src/reputation/federation/document/key.ts';
 import {
   isSignedBy,
-  keyIdOf,
+  signingKeyId,
   readSignature,
   type SignedRequest,
   signGet,
@@ -16,7 +16,7 @@ import {
 
 const now = Date.parse('2026-11-26T10:00:00Z');
 const random = seededRandom(3);
-const [key, other] = [makeKey('b.example', random), makeKey('b.example', random)];
+const [key, other] = [makeSigningKey('b.example', random), makeSigningKey('b.example', random)];
 const url = new URL('https://a.example/federation/segments/7?to=9');
 const asked: SignedRequest = {
   method: 'GET',
@@ -30,7 +30,7 @@ const read = (named = headers) => readSignature(named['signature-input'], named.
 
 test('a GET that was signed is known by its key within five minutes', () => {
   const claimed = read()!;
-  assert.equal(claimed.keyId, keyIdOf(key));
+  assert.equal(claimed.keyId, signingKeyId(key));
   for (const at of [now, now + 5 * minuteMs, now - 5 * minuteMs]) {
     assert.ok(isSignedBy(key, claimed, asked, at));
   }
@@ -51,12 +51,12 @@ test('it is good for no other request and no other key', () => {
   for (const difference of others) {
     assert.ok(!isSignedBy(key, claimed, { ...asked, ...difference }, now));
   }
-  assert.ok(!isSignedBy(other, { ...claimed, keyId: keyIdOf(other) }, asked, now));
+  assert.ok(!isSignedBy(other, { ...claimed, keyId: signingKeyId(other) }, asked, now));
   assert.ok(!isSignedBy(other, claimed, asked, now));
 });
 
 test('its base is that of RFC 9421, section 2.5', () => {
-  const parameters = `("@method" "@authority" "@path" "@query");created=${now / 1_000};keyid="${keyIdOf(key)}";tag="portcullis"`;
+  const parameters = `("@method" "@authority" "@path" "@query");created=${now / 1_000};keyid="${signingKeyId(key)}";tag="portcullis"`;
   assert.equal(headers['signature-input'], `peer=${parameters}`);
   const base = [
     '"@method": GET',

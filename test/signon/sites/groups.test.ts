@@ -10,7 +10,7 @@ import {
   groupsPerAccountMax,
   groupsPerSiteMax,
   listGroups,
-  listRules,
+  listGroupRules,
   removeFromGroup,
 } from '../../../src/signon/sites/groups.ts';
 import { accountKey, siteAccessKey } from '../../../src/storage/keys.ts';
@@ -65,7 +65,7 @@ test('a site is open to all, then to a group alone, whatever was allowed before'
   assert.equal(await decided(), 'refuse site_not_open', 'from the next authorisation on');
   value(await access.restrict('example.com', []));
   assert.equal(await decided(), 'issue-code');
-  assert.deepEqual(await listRules(bench.store), []);
+  assert.deepEqual(await listGroupRules(bench.store), []);
 });
 
 test('nobody who is not signed in learns whether a site is open', async () => {
@@ -103,7 +103,7 @@ test('a rule holds for the names below its domain, unless one has its own', asyn
   assert.equal(await admits('crew.example.com'), true);
   assert.equal(await admits('other.example.com'), false);
   assert.deepEqual(
-    (await listRules(bench.store)).map(({ domain, groups }) => [domain, groups.join()]),
+    (await listGroupRules(bench.store)).map(({ domain, groups }) => [domain, groups.join()]),
     [
       ['crew.example.com', 'crew,staff'],
       ['example.com', 'staff'],

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { after, it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { openDestinations } from '../../../src/reputation/lists/import/download.ts';
-import { createSiteNames, manifestOf, shownName } from '../../../src/signon/sites/site-names.ts';
+import { createSiteNames, siteManifestOf, shownName } from '../../../src/signon/sites/site-names.ts';
 
 const clock = manualClock(Date.UTC(2026, 0, 1));
 let asked: string[] = [];
@@ -158,7 +158,7 @@ it('a name that could mislead is none', () => {
 });
 
 it('a manifest is the one that the page links to, on its own origin', () => {
-  const at = (html: string) => manifestOf(html, 'https://shop.com')?.href;
+  const at = (html: string) => siteManifestOf(html, 'https://shop.com')?.href;
   assert.equal(at('<LINK href=/a.json REL="x Manifest">'), 'https://shop.com/a.json');
   assert.equal(at("<link rel='manifest' href='b.json'>"), 'https://shop.com/b.json');
   for (const html of [

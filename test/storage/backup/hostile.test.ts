@@ -12,7 +12,7 @@ import {
   checkBackup,
   checkStore,
   restoreRows,
-  refusalOf as toldOf,
+  restoreRefusalOf as toldOf,
 } from '../../../src/storage/backup/restore.ts';
 import { makeBackup } from '../../../src/storage/backup/write.ts';
 import { createEventId } from '../../../src/storage/journal/define-event.ts';

@@ -466,8 +466,8 @@ function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split, bloc
 /**
  * Compressing takes much of a build's time. Of a large list, the lines that other feeds have in a
  * shorter form, and those made for devices that hold no such list, go out as they are (and the
- * former aggregated where a family is large, which is the same addresses in fewer lines). Its plain lines and its records
- * have a gzip twin and no brotli one.
+ * former aggregated where a family is large, which is the same addresses in fewer lines). Its plain lines and
+ * its records have a gzip twin and no brotli one.
  * @param rowsInAll of the whole list
  */
 function twinsOf(feed: LinesFeed, choice: Choice, rowsInAll: number): Encodings {

@@ -37,7 +37,7 @@ import {
 } from '../builder/rows.ts';
 import type { NamedBuilds } from './builds.ts';
 import type { FeedSelection } from './forms.ts';
-import { idOf } from './forms.ts';
+import { formIdOf } from './forms.ts';
 import type { NamedFeed } from './named-feeds.ts';
 import { plainOf } from './vendors.ts';
 
@@ -86,7 +86,7 @@ export function taxiiRoutes(options: TaxiiOptions): PlainRoute[] {
   const rootUrl = `${secureUrl}/taxii2/feeds/`;
   /** Bounds all requests together: they hold the loop for one turn, however many there are. */
   const scheduler = createScheduler();
-  const collectionId = ({ name }: NamedFeed) => idOf(`${secureUrl} collection ${name}`);
+  const collectionId = ({ name }: NamedFeed) => formIdOf(`${secureUrl} collection ${name}`);
 
   function collection(feed: NamedFeed) {
     return {
@@ -363,14 +363,14 @@ function stixOf({ operatorTexts, name }: FeedSelection, stampMs: number) {
   const identity = {
     type: 'identity',
     spec_version,
-    id: `identity--${idOf(`${base} identity`)}`,
+    id: `identity--${formIdOf(`${base} identity`)}`,
     created,
     modified: created,
     name: new URL(base).host,
     identity_class: 'system',
   };
   const idAt = (rows: Rows, at: number) =>
-    `${idKind}${idOf(`${base} indicator ${name} ${plainOf(rows, at)}`)}`;
+    `${idKind}${formIdOf(`${base} indicator ${name} ${plainOf(rows, at)}`)}`;
   return {
     stampMs,
     identity,

@@ -23,7 +23,7 @@ import {
   builtAhead,
   type FeedSelection,
   type Form,
-  idOf,
+  formIdOf,
   inSlices,
   put,
   shownRows,
@@ -245,7 +245,7 @@ const json = 'application/json';
 const noRows = new Uint32Array();
 
 function mispEventId({ name, operatorTexts }: FeedSelection): string {
-  return idOf(`${operatorTexts.homeUrl} event ${name}`);
+  return formIdOf(`${operatorTexts.homeUrl} event ${name}`);
 }
 
 function factsOf({ title, operatorTexts, changedAt, changedAtMs }: FeedSelection) {
@@ -258,7 +258,7 @@ function factsOf({ title, operatorTexts, changedAt, changedAtMs }: FeedSelection
     timestamp: String(changedAtMs / 1_000),
     Orgc: {
       name: new URL(operatorTexts.homeUrl).host,
-      uuid: idOf(`${operatorTexts.homeUrl} organisation`),
+      uuid: formIdOf(`${operatorTexts.homeUrl} organisation`),
     },
     Tag: [{ name: 'tlp:clear', colour: '#ffffff' }],
   };
@@ -302,7 +302,7 @@ const event: Form = {
     return writeLines(parts, selected.rows, scheduler, (rows, at) => {
       const value = plainOf(rows, at);
       const attribute = {
-        uuid: idOf(`${operatorTexts.homeUrl} attribute ${selected.name} ${value}`),
+        uuid: formIdOf(`${operatorTexts.homeUrl} attribute ${selected.name} ${value}`),
         type: 'ip-src',
         category: 'Network activity',
         value,

@@ -166,7 +166,10 @@ const leafRowsMax = 512;
 /** One row in 2 to the power of this may end a leaf. */
 const leafOneInBits = 6;
 
-/** The bits that decide about ends, by the address alone: a leaf asks for fewer of them, so a row that ends a run ends a leaf. */
+/**
+ * The bits that decide about ends, by the address alone: a leaf asks for fewer of them, so a row that ends a
+ * run ends a leaf.
+ */
 function endBits(rows: Rows, at: number): number {
   let mixed = Math.imul(rows[at]!, 0x9e37_79b1);
   mixed ^= mixed >>> 15;
@@ -473,7 +476,10 @@ function createDeflater(byLetters: boolean) {
   };
 }
 
-/** x^8, x^16, x^32 and so on modulo the polynomial: what a text of 1, 2, 4 bytes and so on behind another one multiplies. */
+/**
+ * x^8, x^16, x^32 and so on modulo the polynomial: what a text of 1, 2, 4 bytes and so on behind another one
+ * multiplies.
+ */
 const powers = Array.from({ length: 33 }, () => 0x0080_0000);
 for (let i = 1; i < powers.length; i++) powers[i] = multiply(powers[i - 1]!, powers[i - 1]!);
 

@@ -144,8 +144,8 @@ export function createRecordRenderer(names: GeoNames) {
 }
 
 /**
- * Holds country, provider and isAnon, up to the number of reports, by the geo word of a row. A million rows have tens of
- * thousands of them, which no processor's cache holds as objects: table and texts are flat.
+ * Holds country, provider and isAnon, up to the number of reports, by the geo word of a row. A million rows
+ * have tens of thousands of them, which no processor's cache holds as objects: table and texts are flat.
  */
 function createMiddles(names: GeoNames, style: RecordStyle) {
   let table = new Uint32Array(cellWords * cellsAtFirst);

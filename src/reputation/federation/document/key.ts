@@ -79,7 +79,7 @@ export function signingKey(name: string, seed: Uint8Array): SigningKey {
   return { ...keyOf(name, Buffer.from(x!, 'base64url')), privateKey, seed };
 }
 
-export function makeKey(name: string, random: Random): SigningKey {
+export function makeSigningKey(name: string, random: Random): SigningKey {
   return signingKey(name, random.bytes(keyBytes));
 }
 

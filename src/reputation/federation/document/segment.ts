@@ -129,8 +129,8 @@ export type SegmentFault = {
 };
 
 /**
- * Reads a segment or a snapshot. `push` gives undefined until there is a fault, and then that fault; `end` must be called
- * once after the last piece.
+ * Reads a segment or a snapshot. `push` gives undefined until there is a fault, and then that fault; `end` must
+ * be called once after the last piece.
  * @param onRow called with each row, the same object each time
  */
 export function createSegmentReader(options: {

@@ -27,7 +27,7 @@ export interface SignedRequest {
 }
 
 /** Names a key in a signature: its name and id. */
-export function keyIdOf({ name, id }: Pick<FederationKey, 'name' | 'id'>): string {
+export function signingKeyId({ name, id }: Pick<FederationKey, 'name' | 'id'>): string {
   return `${name}+${id}`;
 }
 
@@ -45,7 +45,7 @@ function baseOf({ method, authority, path, query }: SignedRequest, parameters: s
 /** Returns the two headers that make a peer's GET of `url` known. */
 export function signGet(url: URL, key: SigningKey, now: number): Record<string, string> {
   const created = Math.floor(now / 1_000);
-  const parameters = `${components};created=${created};keyid="${keyIdOf(key)}";tag="${tag}"`;
+  const parameters = `${components};created=${created};keyid="${signingKeyId(key)}";tag="${tag}"`;
   const { host, pathname, search } = url;
   const request = { method: 'GET', authority: host, path: pathname, query: search.slice(1) };
   const signature = sign(null, baseOf(request, parameters), key.privateKey);
@@ -93,7 +93,7 @@ export function isSignedBy(
   request: SignedRequest,
   now: number,
 ): boolean {
-  if (claimed.keyId !== keyIdOf(key)) return false;
+  if (claimed.keyId !== signingKeyId(key)) return false;
   if (Math.abs(now - claimed.createdAt) > signedWithinMs) return false;
   return verify(null, baseOf(request, claimed.parameters), key.publicKey, claimed.signature);
 }

@@ -96,7 +96,10 @@ export function createPublisher(options: {
     changes.forget();
   }
 
-  /** Writes the row of the publication, with a head of these keys, and what goes with it. False: another was faster. */
+  /**
+   * Writes the row of the publication, with a head of these keys, and what goes with it. False: another was
+   * faster.
+   */
   async function write(
     { publication: next, version }: ReadPublication,
     keys: FederationKeys,

@@ -6,7 +6,7 @@
  * is used twice. The parts of a snapshot are written before the row that names them.
  */
 
-import { type MasterKey, open, seal } from '../../../access/keys/master-key.ts';
+import { type MasterKey, open, sealWithKey } from '../../../access/keys/master-key.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
@@ -22,7 +22,7 @@ import {
 } from '../../../storage/keys.ts';
 import { bytes, type Decoded, flag, record, text, time, varint } from '../../../storage/record.ts';
 import { pagesUnder, type Store } from '../../../storage/store.ts';
-import { makeKey, type SigningKey, signingKey } from '../document/key.ts';
+import { makeSigningKey, type SigningKey, signingKey } from '../document/key.ts';
 import { chainStart } from '../document/segment.ts';
 
 const partBytes = 1_048_576;
@@ -95,9 +95,9 @@ export async function writeKey(
   former: { readonly key: SigningKey; readonly until: number } | undefined,
 ): Promise<Result<SigningKey>> {
   const { store, masterKey, random } = tools;
-  const key = makeKey(name, random);
+  const key = makeSigningKey(name, random);
   const sealedOf = (one: SigningKey) =>
-    seal(masterKey, random, contextOf(name), Buffer.from(one.seed).toString('base64'));
+    sealWithKey(masterKey, random, contextOf(name), Buffer.from(one.seed).toString('base64'));
   const rowKey = federationKeyKey();
   const before = await store.get(rowKey);
   const value = keyRows.encode({

@@ -1,6 +1,7 @@
 /**
- * Compares what a peer says with what is here: rows that would come before it is added, and afterwards who was first, and
- * how many addresses are suspect or blocked with it and without it. All of it is read from the memory of a node, in slices.
+ * Compares what a peer says with what is here: rows that would come before it is added, and afterwards who was
+ * first, and how many addresses are suspect or blocked with it and without it. All of it is read from the
+ * memory of a node, in slices.
  */
 
 import { entryFlags } from '../../../contracts/reputation.ts';
@@ -70,7 +71,10 @@ export async function stepInSlices(
   }
 }
 
-/** Returns what looks up what stands over an address: allowed, known good or special, a resolver, a list or a manual entry. */
+/**
+ * Returns what looks up what stands over an address: allowed, known good or special, a resolver, a list or a
+ * manual entry.
+ */
 export function createFlags({ index, entries }: Pick<PeerMemory, 'index' | 'entries'>) {
   const covering = new Int32Array(COVERING_MAX);
   const { contributions } = entries;
@@ -117,8 +121,9 @@ export const networkRowsMax = 16;
 export type Overlap = ReturnType<ReturnType<typeof createOverlap>['result']>;
 
 /**
- * Counts rows that would come: `reported` by our own reporters too, `listed` by a list or a manual entry, and `good`, which are allowed,
- * known good or special and change nothing here, the first few as text. Of the others `crowded` have too many others in their network.
+ * Counts rows that would come: `reported` by our own reporters too, `listed` by a list or a manual entry, and
+ * `good`, which are allowed, known good or special and change nothing here, the first few as text. Of the
+ * others `crowded` have too many others in their network.
  */
 export function createOverlap(memory: PeerMemory) {
   const { index, entries } = memory;

@@ -29,8 +29,8 @@ import { signGet } from '../document/signed-get.ts';
 /** Segments of one poll; a peer that is further behind takes the snapshot. */
 const segmentsMax = 4_096;
 /**
- * Bytes of the segments of one poll: they are in memory until all are verified. Their rows are no more than a peer may
- * have at all.
+ * Bytes of the segments of one poll: they are in memory until all are verified. Their rows are no more than a
+ * peer may have at all.
  */
 const pollBytesMax = 64 * 1_048_576;
 /** Bytes of a segment that are parsed in one go: some hundreds of lines. */
@@ -158,7 +158,10 @@ export function openPeerReader(options: FetchOptions) {
     );
   }
 
-  /** Says what it means that there is no head: a server that is no peer gets the answer of one that publishes nothing. */
+  /**
+   * Says what it means that there is no head: a server that is no peer gets the answer of one that publishes
+   * nothing.
+   */
   function throwExplained(error: unknown): never {
     if (!(error instanceof OperatorError) || !error.message.endsWith(notFound)) throw error;
     throw new OperatorError(`${error.message}: it publishes nothing, or has not added this server`);

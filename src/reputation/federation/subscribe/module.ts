@@ -9,8 +9,9 @@
  * journal with their present ones: when a peer is no longer new, or its head has expired, an event says so to all
  * nodes.
  *
- * Bounds: two peers at a time, and two more that have taken long, one of which ends when a further peer waits; five minutes between polls, after failures up to an hour; no sooner than a busy peer
- * asks for.
+ * Bounds: two quick polls and two slow ones run at a time, so slow peers hold up no other; a slow one ends when a
+ * further peer waits. A peer is polled every five minutes, after failures at most every hour, and never sooner than
+ * it asks for.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -67,8 +68,8 @@ import {
   type HoldReason,
   keyOfPeer,
   listPeers,
-  nameOf,
   type PeerCursor,
+  peerNameOf,
   readCursor,
   readPeer,
   type StoredPeer,
@@ -312,7 +313,7 @@ export function createPeerPoller(options: PollOptions) {
     peer: StoredPeer,
     waiting: HeldRows | undefined,
   ): Promise<void> {
-    const facts = { peer: peer.number, name: nameOf(peer) };
+    const facts = { peer: peer.number, name: peerNameOf(peer) };
     if (peer.held !== before.held && peer.held !== 'none') {
       const isStrange = peer.held === 'strange key';
       const isChanged = waiting?.hasChanged ?? false;
@@ -335,7 +336,7 @@ export function createPeerPoller(options: PollOptions) {
       now,
       budgetOf: ({ number }) => entries.peers.budget(number, now),
       notify(peer, kind) {
-        const facts = { peer: peer.number, name: nameOf(peer) };
+        const facts = { peer: peer.number, name: peerNameOf(peer) };
         if (kind === 'stale') log.warn(facts, 'peers: a head has been over for a day');
         if (kind === 'budget') log.warn(facts, 'peers: 80 % of a budget are used');
         options.onNotice?.(peer, kind);
@@ -353,7 +354,10 @@ export function createPeerPoller(options: PollOptions) {
     unwritten.delete(number);
   }
 
-  /** Takes the place of a poll that has taken long, for a peer that waits: of who failed most, then of the longest. */
+  /**
+   * Takes the place of a poll that has taken long, for a peer that waits: of who failed most, then of the
+   * longest.
+   */
   function endSlowest(polls: readonly Begun[]): void {
     const [slowest] = [...polls].sort((a, b) => b.failures - a.failures || a.atMs - b.atMs);
     slowest?.reading.abort(new PeerFault('reading it takes long, and other peers wait'));
@@ -711,8 +715,8 @@ const followShare = 0.6;
 const firstShare = 0.2;
 
 /**
- * Finds peers that repeat another one: over 14 days most of their rows come within 48 hours behind the other's, and of
- * what both have they are seldom first. Rows of a first load are left out.
+ * Finds peers that repeat another one: over 14 days most of their rows come within 48 hours behind the other's,
+ * and of what both have they are seldom first. Rows of a first load are left out.
  * @returns the peer that each of them follows
  */
 export async function findLeaders(
@@ -795,7 +799,10 @@ function createHeldRows() {
 /** Rows that are a reason to wait. */
 type FoundRows = Pick<HeldRows, 'count' | 'examples'>;
 
-/** It says how a peer's rows are read: as the first ones, or with what the operator has accepted of those that waited. */
+/**
+ * It says how a peer's rows are read: as the first ones, or with what the operator has accepted of those that
+ * waited.
+ */
 interface Reading {
   readonly isFirst?: boolean;
   readonly accepted: { readonly seq: number; readonly hash: string } | undefined;
@@ -888,7 +895,10 @@ function hourOf(second: number): number {
   return Math.floor(second / hourSeconds);
 }
 
-/** A change says which rows of `added` are written, in this order, and what goes; packed as document/rows.ts has it. */
+/**
+ * A change says which rows of `added` are written, in this order, and what goes; packed as document/rows.ts has
+ * it.
+ */
 interface RowChange {
   readonly added?: Uint32Array;
   readonly taken?: Uint32Array;
@@ -969,7 +979,8 @@ export async function openPeers(
     });
   }
 
-  // The hint of a commit to a database comes without its events, and before they are applied. One may come while peers are read.
+  // The hint of a commit to a database comes without its events, and before they are applied. One may come
+  // while peers are read.
   state.onPeers(begin);
   peers = await listPeers(store);
   if (peers.length > 0) begin();

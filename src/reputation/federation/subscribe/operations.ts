@@ -57,7 +57,7 @@ import {
   isOver,
   isSilent,
   listPeers,
-  nameOf,
+  peerNameOf,
   readCursor,
   removePeer as removeRow,
   type StoredPeer,
@@ -698,7 +698,7 @@ export function shown(peer: StoredPeer, now: number) {
   const date = (ms: number) => (ms === 0 ? null : dateText(ms));
   return {
     number: peer.number,
-    name: nameOf(peer),
+    name: peerNameOf(peer),
     url: peer.url,
     key: peer.key,
     state: stateOf(peer, now),

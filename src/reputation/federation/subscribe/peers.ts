@@ -144,7 +144,7 @@ export async function hostsOfPeers(store: Pick<Store, 'scan'>): Promise<string[]
 /** Finds a peer by its name or number. */
 export async function findPeer(store: Pick<Store, 'scan'>, named: string) {
   const peers = await listPeers(store);
-  return peers.find((one) => String(one.number) === named || nameOf(one) === named);
+  return peers.find((one) => String(one.number) === named || peerNameOf(one) === named);
 }
 
 export function keyOfPeer({ key }: Pick<StoredPeer, 'key'>): FederationKey {
@@ -152,7 +152,7 @@ export function keyOfPeer({ key }: Pick<StoredPeer, 'key'>): FederationKey {
 }
 
 /** The name of its key, which no plus sign is in. */
-export function nameOf(peer: Pick<StoredPeer, 'key'>): string {
+export function peerNameOf(peer: Pick<StoredPeer, 'key'>): string {
   return peer.key.slice(0, peer.key.indexOf('+'));
 }
 
@@ -167,10 +167,10 @@ export function cursorRow(peer: number, cursor: PeerCursor) {
 
 /** Returns why a key can't be that of one more peer: its name is there, or the key itself under another name. */
 export function faultOfKey(peers: readonly StoredPeer[], key: string): string | undefined {
-  const name = nameOf({ key });
-  if (peers.some((one) => nameOf(one) === name)) return `there is a peer ${name} already`;
+  const name = peerNameOf({ key });
+  if (peers.some((one) => peerNameOf(one) === name)) return `there is a peer ${name} already`;
   const twin = peers.find((one) => hasKeyOf(one.key, key));
-  return twin && `the key is that of the peer ${nameOf(twin)}: two names are one vote`;
+  return twin && `the key is that of the peer ${peerNameOf(twin)}: two names are one vote`;
 }
 
 /** Adds a peer under the first free number. `conflict`: its name or its key is there. */
@@ -293,7 +293,10 @@ export function budgetOf({ budget, isOwn, weight }: StoredPeer, policy: Policy):
   return (budgetOfWhole[policy.isPrivate ? 'private' : 'public'] * weight) / 4;
 }
 
-/** Returns the number of the first peer of each one's group: of one owner, of one domain, or that follow one another. */
+/**
+ * Returns the number of the first peer of each one's group: of one owner, of one domain, or that follow one
+ * another.
+ */
 function groupsOf(peers: readonly StoredPeer[]): Map<number, number> {
   const first = new Map(peers.map(({ number }) => [number, number]));
   const root = (number: number): number => {

@@ -41,7 +41,10 @@ const sampleMax = 100;
 interface FoundColumns extends Columns {
   /** A header says so. */
   readonly isNamed: boolean;
-  /** The columns where the header's own start and end turn out to be addresses, and what it calls a network its length. */
+  /**
+   * The columns where the header's own start and end turn out to be addresses, and what it calls a network its
+   * length.
+   */
   readonly asRange?: FoundColumns | undefined;
 }
 

@@ -2,7 +2,8 @@
  * Formats with an entry a line: plain ones, tables, Tor exits, IPsum and Spamhaus DROP.
  *
  * Plain lists: one address, CIDR, network with mask, or range `first-last` a line, or a line of
- * DShield's; `#` and `;` begin a comment, also behind an entry. Every row has the score given for the list, and its service.
+ * DShield's; `#` and `;` begin a comment, also behind an entry. Every row has the score given for the list, and
+ * its service.
  */
 
 import { formatPrefix, type Prefix, parsePrefix, parseRange } from '../../../ip/prefix.ts';

@@ -1,6 +1,6 @@
 /**
- * Splits text that arrives in pieces into lines ended by LF, CRLF or CR, and lines into records of CSV. A line longer than the
- * bound is reported once by its head and dropped: memory stays bounded whatever arrives.
+ * Splits text that arrives in pieces into lines ended by LF, CRLF or CR, and lines into records of CSV. A line
+ * longer than the bound is reported once by its head and dropped: memory stays bounded whatever arrives.
  *
  * The text is a "byte string" (decoded as latin1): one character per byte, so that a piece
  * may end inside a UTF-8 character and V8 keeps one-byte strings. Addresses are ASCII.

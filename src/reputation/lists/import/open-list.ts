@@ -44,7 +44,10 @@ const maxBytesDefault = 1 << 30;
 const timeoutMsDefault = 30_000;
 const deadlineMsDefault = hourMs;
 const readBytesPerChunk = 262_144;
-/** Packed bytes that may be more than what they unpack to: a stream that unpacks to nothing has no end by that alone. */
+/**
+ * Packed bytes that may be more than what they unpack to: a stream that unpacks to nothing has no end by that
+ * alone.
+ */
 const packedMoreMax = 1_048_576;
 
 /** The fields that only a server sends, for local files. */
@@ -331,8 +334,8 @@ async function* withoutByteOrderMark(
 }
 
 // The one file of a zip archive (APPNOTE 6.3.9), unpacked as it is read. The archive is held whole, since its
-// directory stands at its end; what it unpacks to is bounded by whoever reads it. Archives of several files, encrypted
-// ones and those of ZIP64 are refused.
+// directory stands at its end; what it unpacks to is bounded by whoever reads it. Archives of several files,
+// encrypted ones and those of ZIP64 are refused.
 
 const packedBytesMax = 64 * 1_048_576;
 const endSignature = 0x0605_4b50;

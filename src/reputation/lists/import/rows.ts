@@ -290,7 +290,10 @@ export interface BadLine {
   readonly text: string;
 }
 
-/** `text` is a byte string: one character per byte of UTF-8. More is said behind the reason, which loses its full stop. */
+/**
+ * `text` is a byte string: one character per byte of UTF-8. More is said behind the reason, which loses its
+ * full stop.
+ */
 export function describeBadLine(line: number, reason: string, text: string): BadLine {
   // Four bytes at most per character: enough is decoded, and no long line is kept alive.
   const head = Buffer.from(text.slice(0, 4 * sampleCharactersMax + 4), 'latin1').toString('utf8');

@@ -4,7 +4,7 @@
  * them again.
  */
 
-import { type MasterKey, open, seal } from '../../../access/keys/master-key.ts';
+import { type MasterKey, open, sealWithKey } from '../../../access/keys/master-key.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
@@ -65,7 +65,7 @@ export function sealCredentials(
   source: Source,
   credentials: SourceHeaders,
 ): Uint8Array {
-  return seal(masterKey, random, contextOf(source), JSON.stringify(credentials));
+  return sealWithKey(masterKey, random, contextOf(source), JSON.stringify(credentials));
 }
 
 /** Returns what the source asks for, undefined if nothing, or why it can't be opened. */

@@ -1,8 +1,9 @@
 /**
  * Refuses a report of an address that the account has reported a moment ago, on a store that this
  * process alone writes to: the pairs of account and address are in memory, and read from the journal after
- * a start, in the background; a report that comes before its end waits for it. (Of several processes on one store each writes a row, see
- * `report-store.ts`; they ask here only for what the journal has from before the store was moved to them.)
+ * a start, in the background; a report that comes before its end waits for it. Several processes on one store
+ * use rows instead (`report-store.ts`); they ask here only for reports that the journal has from before the
+ * move.
  *
  * Invariants: a pair is taken before its report is written, so of two reports in one turn the second
  * waits for the first; it counts once the report is on disk, and is free again when it could not be

@@ -96,8 +96,8 @@ export function createReportStore(options: {
   }
 
   /**
-   * Stores a report, which is durable when the promise resolves. `duplicate_report`: within 15 minutes of the account's last one;
-   * `unauthenticated`: the account is being deleted; and what the admission refuses.
+   * Stores a report, which is durable when the promise resolves. `duplicate_report`: within 15 minutes of the
+   * account's last one; `unauthenticated`: the account is being deleted; and what the admission refuses.
    */
   async function add(
     reporter: Reporter,
@@ -159,7 +159,10 @@ export function createReportStore(options: {
     }
   }
 
-  /** Writes a report of an account and address of which no row stands guard. @param setsGuardRow also writes that row */
+  /**
+   * Writes a report of an account and address of which no row stands guard.
+   * @param setsGuardRow also writes that row
+   */
   async function writeUnlessGuarded(
     reporter: Reporter,
     report: Report,
@@ -434,9 +437,9 @@ function guardsOf(owner: object, options: Parameters<typeof createReportStore>[0
 }
 
 /**
- * Of several processes on one store, the guard against reporting the same address again at once: a row that expires. Rows expire by the
- * wall clock, and one that was set back would keep them as much longer. So a guard also says when it
- * was made by a clock that never goes back; it holds for the process that wrote it.
+ * Where several processes share a store, a row that expires guards against a second report at once. Rows expire
+ * by the wall clock, and one that was set back would keep them as much longer. So a guard also says when it was
+ * made by a clock that never goes back; it holds for the process that wrote it.
  *
  * Value, bytes: wall clock 8, tag of the process 8, its monotonic clock in milliseconds 8. Guards of
  * older versions are empty.
@@ -494,7 +497,10 @@ interface Withdrawable {
   readonly isAll: boolean;
 }
 
-/** A withdrawal is tried this many times if other reports or withdrawals of the same account and address interfere. */
+/**
+ * A withdrawal is tried this many times if other reports or withdrawals of the same account and address
+ * interfere.
+ */
 const triesMax = 20;
 /** Reports of one commit; each takes three rows with it. */
 const reportsPerCommit = 500;

@@ -2,7 +2,8 @@
  * Changes of a profile as a person types them. Every text is composed (NFC), trimmed and bounded.
  * Control characters and marks that nobody sees or that turn the direction of writing are not kept, because
  * names are shown to others: at the ends, where keyboards put them, they are taken off, and one
- * within is refused with its position. A fact that somebody verified is lost with a change of what it was about. Pure.
+ * within is refused with its position. A fact that somebody verified is lost with a change of what it was
+ * about. Pure.
  */
 
 import { type PhoneNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';

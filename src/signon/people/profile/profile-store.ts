@@ -65,7 +65,10 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
 
   return {
     newRow,
-    /** Returns the row of an account whose mail address counts as verified: it was proved, or the operator made the account. */
+    /**
+     * Returns the row of an account whose mail address counts as verified: it was proved, or the operator made
+     * the account.
+     */
     created: (accountId: string, email: string): readonly SetRow[] => [
       newRow(accountId, email, true),
     ],

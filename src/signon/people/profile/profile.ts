@@ -377,9 +377,9 @@ function sharedEmail({ email, emailVerified }: Profile): string | undefined {
 }
 
 /**
- * Returns exactly the fields of the granted scopes, nothing added, and nothing from which a field that was not granted
- * could be guessed. A field that the person left empty is absent; so is an address that was never verified, or that
- * is not ASCII.
+ * Returns exactly the fields of the granted scopes, nothing added, and nothing from which a field that was not
+ * granted could be guessed. A field that the person left empty is absent; so is an address that was never
+ * verified, or that is not ASCII.
  */
 export function profileJson(
   profile: Profile,

@@ -253,7 +253,10 @@ function withToken<T>(fields: T, csrf: unknown): Result<ParsedForm<T>> {
   return isToken ? ok({ fields, csrf }) : fail('form_expired');
 }
 
-/** `foreign_form` for what is not from our page, `form_expired` without a token; `unsupported_media_type`; `bad_request`. */
+/**
+ * `foreign_form` for what is not from our page, `form_expired` without a token; `unsupported_media_type`;
+ * `bad_request`.
+ */
 export function readForm(request: Request, rules: FormRules): Result<ParsedForm<Params>> {
   if (!isOwnOrigin(request, rules.baseUrl)) return fail('foreign_form');
   const type = mediaType(firstHeader(request, 'content-type'));
