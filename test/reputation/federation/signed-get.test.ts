@@ -8,10 +8,10 @@ import { minuteMs } from '../../../src/core/time.ts';
 import { makeSigningKey } from '../../../src/reputation/federation/document/key.ts';
 import {
   isSignedBy,
-  signingKeyId,
   readSignature,
   type SignedRequest,
   signGet,
+  signingKeyId,
 } from '../../../src/reputation/federation/document/signed-get.ts';
 
 const now = Date.parse('2026-11-26T10:00:00Z');

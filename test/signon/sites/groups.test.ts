@@ -9,8 +9,8 @@ import {
   groupsOf,
   groupsPerAccountMax,
   groupsPerSiteMax,
-  listGroups,
   listGroupRules,
+  listGroups,
   removeFromGroup,
 } from '../../../src/signon/sites/groups.ts';
 import { accountKey, siteAccessKey } from '../../../src/storage/keys.ts';

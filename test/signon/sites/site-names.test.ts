@@ -6,7 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { after, it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { openDestinations } from '../../../src/reputation/lists/import/download.ts';
-import { createSiteNames, siteManifestOf, shownName } from '../../../src/signon/sites/site-names.ts';
+import {
+  createSiteNames,
+  shownName,
+  siteManifestOf,
+} from '../../../src/signon/sites/site-names.ts';
 
 const clock = manualClock(Date.UTC(2026, 0, 1));
 let asked: string[] = [];
