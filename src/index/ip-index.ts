@@ -48,9 +48,8 @@ interface IndexStats {
   readonly recordBytes: number;
   /** Nodes and entries that wait until readers forget them. */
   readonly waiting: number;
-  /** Node blocks and entries given back for reuse so far; entry numbers handed out again. */
+  /** Node blocks given back for reuse so far; entry numbers handed out again. */
   readonly releasedNodes: number;
-  readonly releasedEntries: number;
   readonly reusedEntries: number;
 }
 
@@ -106,13 +105,11 @@ export function openIpIndex(
   const entries = createEntries(memory, state?.entries);
   let size = state?.size ?? 0;
   let releasedNodes = 0;
-  let releasedEntries = 0;
   let isWalking = false;
 
   function release(reference: number, words: number): void {
     if (words === 0) {
       entries.release(reference);
-      releasedEntries++;
     } else {
       arena.release(reference, words);
       releasedNodes++;
@@ -219,7 +216,6 @@ export function openIpIndex(
         recordBytes: entries.topEntry() * ROW_WORDS * 4,
         waiting: retired.size(),
         releasedNodes,
-        releasedEntries,
         reusedEntries: entries.reused(),
       };
     },

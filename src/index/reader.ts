@@ -104,11 +104,14 @@ export function openIpIndexReader({ buffers, reader }: ReaderHandle): IpIndexRea
   };
 }
 
+/** Runs work while the index may be read; for reads in a later turn than that of their request. */
+export type IndexRead = <T>(work: () => T) => T;
+
 /**
  * A piece of work is the time in which the index may be read. It ends with the turn of the event loop,
  * not with each piece: under load one announcement serves many.
  */
-export function duringTurn(reader: IpIndexReader): <T>(work: () => T) => T {
+export function createIndexRead(reader: IpIndexReader): IndexRead {
   let leaves = false;
   function leave(): void {
     leaves = false;

@@ -13,7 +13,7 @@ import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { IpIndex } from '../index/ip-index.ts';
-import type { IpIndexReader, ReaderHandle } from '../index/reader.ts';
+import type { IndexRead, IpIndexReader, ReaderHandle } from '../index/reader.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 
 /** The address and the port at which an integration listens. */
@@ -62,7 +62,7 @@ export interface ThreadParts {
   /** The key that passes are signed with. */
   readonly passKey: Uint8Array;
   /** Runs a piece of work while the index may be read. */
-  readonly within: <T>(work: () => T) => T;
+  readonly inIndexRead: IndexRead;
 }
 
 /** An integration that runs in its thread. */

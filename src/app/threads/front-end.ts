@@ -24,7 +24,7 @@ import { createGeoFragments, openGeoReader } from '../../geo/reader.ts';
 import { negotiate } from '../../http/answer/negotiate.ts';
 import { machineAddresses } from '../../http/request/client-ip.ts';
 import type { Route } from '../../http/router.ts';
-import type { IndexView } from '../../index/reader.ts';
+import type { IndexRead, IndexView } from '../../index/reader.ts';
 import { metaOf } from '../../index/records.ts';
 import { createIntegrationCounters } from '../../integrations/counters.ts';
 import { openBanReader } from '../../integrations/crowdsec/ban-table.ts';
@@ -166,8 +166,7 @@ export function createFrontEnd(options: {
   thread?: number;
   /** Returns the version of the list of feeds that the thread serves; left out: it serves none. */
   feedVersion?: () => number | undefined;
-  /** Around each look at the index that comes later than its request. */
-  within?: <T>(work: () => T) => T;
+  inIndexRead?: IndexRead | undefined;
 }) {
   const { memory, index, clock, log } = options;
   const accounts = openAccountsTable(memory.accounts);
@@ -192,7 +191,7 @@ export function createFrontEnd(options: {
     callers,
     log,
     renderPage: () => ({ html: '', headers: [] }),
-    ...(options.within === undefined ? {} : { within: options.within }),
+    inIndexRead: options.inIndexRead,
   });
   const count = counted.recorder('dovecot', thread);
   const bans = openBanReader(memory.bans);
@@ -216,7 +215,7 @@ export function createFrontEnd(options: {
         bulkChecks: openBulkChecks({ check, index, geo }),
         clock,
         scheduler: createScheduler(),
-        ...(options.within === undefined ? {} : { within: options.within }),
+        inIndexRead: options.inIndexRead,
       }),
       liveRoute({
         quotaGuard,
@@ -266,22 +265,26 @@ const withOwnRefusals: ReadonlySet<string> = new Set([checkBulkEndpoint.path, po
 /**
  * Returns the hooks of a front end in their order, the outermost first: what it answers itself, before the main
  * thread is asked.
- * @param within around each look at the index
+ * @param inIndexRead for reads that come later than their request
  */
 export function frontEndHooks(
   frontEnd: FrontEnd,
   served: () => SharedFiles,
-  within: <T>(work: () => T) => T,
+  inIndexRead: IndexRead,
 ): Hook<Route>[] {
   const own = new Set<Route>(frontEnd.routes);
   const nothing = () => undefined;
   return [
-    { name: 'index reads', appliesTo: (route) => own.has(route), onArrival: () => within(nothing) },
+    {
+      name: 'index reads',
+      appliesTo: (route) => own.has(route),
+      onArrival: () => inIndexRead(nothing),
+    },
     servedFiles(served),
     ...servedFeeds(served, frontEnd),
     refusedKeys(({ path }) => withOwnRefusals.has(path), frontEnd.recordRefusal),
-    policyHook(frontEnd, within),
-    reportHook(frontEnd.reports, within),
+    policyHook(frontEnd, inIndexRead),
+    reportHook(frontEnd.reports, inIndexRead),
   ];
 }
 

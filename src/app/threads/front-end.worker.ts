@@ -24,7 +24,7 @@ import { addressRules } from '../../http/request/client-ip.ts';
 import type { RenderProblem, Reply, Request } from '../../http/request/message.ts';
 import type { Route } from '../../http/router.ts';
 import { createServer, type HttpServer } from '../../http/server.ts';
-import { duringTurn, openIpIndexReader } from '../../index/reader.ts';
+import { createIndexRead, openIpIndexReader } from '../../index/reader.ts';
 import { checkEndpoint } from '../../reputation/check/check.route.ts';
 import { withHooks } from '../../web/guard/hooks.ts';
 import { openErrorPages } from '../../web/page-tools.ts';
@@ -87,7 +87,7 @@ async function run(setup: ThreadSetup): Promise<void> {
   const bounds = setup.clientLimits ? clientLimits : undefined;
   const records = openLimitRecords(memory.limits);
   const limits = bounds && createClientLimits(bounds, records);
-  const within = duringTurn(reader);
+  const inIndexRead = createIndexRead(reader);
   let served: SharedFiles = {};
   const frontEnd = createFrontEnd({
     memory,
@@ -95,7 +95,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     clock,
     log,
     thread: setup.thread,
-    within,
+    inIndexRead,
     feedVersion: () => served.feeds?.changes.version,
     ...(limits === undefined ? {} : { limits }),
   });
@@ -122,7 +122,7 @@ async function run(setup: ThreadSetup): Promise<void> {
           forwardRoute(described, forwarder, renderProblem, forwarded),
         ),
       ],
-      frontEndHooks(frontEnd, () => served, within),
+      frontEndHooks(frontEnd, () => served, inIndexRead),
       (route) => route,
     ),
     renderProblem,

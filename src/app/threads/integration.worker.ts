@@ -8,7 +8,7 @@ import { openQuotas } from '../../access/quota/quota.ts';
 import { openSharedTime } from '../../core/clock.ts';
 import { createLog, type LogLevel } from '../../core/log.ts';
 import { createGeoFragments, openGeoReader } from '../../geo/reader.ts';
-import { duringTurn, openIpIndexReader } from '../../index/reader.ts';
+import { createIndexRead, openIpIndexReader } from '../../index/reader.ts';
 import { runDnsbl } from '../../integrations/dnsbl/module.ts';
 import { runHaproxy } from '../../integrations/haproxy/module.ts';
 import {
@@ -55,7 +55,7 @@ async function run({ name, memory, logLevel, listen, reader }: Setup): Promise<v
     keys: openKeyTableReader(memory.keys),
     noteMark: createMarkNoter(memory.marks, clock),
     passKey: memory.integrations.passKey,
-    within: duringTurn(index),
+    inIndexRead: createIndexRead(index),
   };
   const running: RunningIntegration = await integrations[name](parts, workerData.own);
   parentPort?.on('message', (message: ToIntegrationThread) => {

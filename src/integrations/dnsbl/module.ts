@@ -11,6 +11,7 @@ import type { Config } from '../../config.ts';
 import { entryFlags } from '../../contracts/reputation.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Random } from '../../core/random.ts';
+import type { IndexRead } from '../../index/reader.ts';
 import { flagsOf, listScoreOf, metaOf, type Records, reportsOf } from '../../index/records.ts';
 import { parseIp } from '../../ip/address.ts';
 import { clientOf } from '../../ip/networks.ts';
@@ -84,7 +85,7 @@ export async function openDnsbl(needs: {
 
 /** Runs in the thread. */
 export async function runDnsbl(parts: ThreadParts, setup: DnsblSetup): Promise<RunningIntegration> {
-  const { index, judge, accounts, quotas, keys, clock, noteMark, within } = parts;
+  const { index, judge, accounts, quotas, keys, clock, noteMark, inIndexRead } = parts;
   const { zone, nameServers, baseUrl } = setup;
   const allowed = setup.allow.map((text) => {
     const prefix = parseOperatorPrefix(text);
@@ -113,10 +114,10 @@ export async function runDnsbl(parts: ThreadParts, setup: DnsblSetup): Promise<R
   });
   const connections = createConnections();
   for (const endpoint of parts.listen) {
-    const tcp = await listenTcp({ endpoint, responder, within, connections });
+    const tcp = await listenTcp({ endpoint, responder, inIndexRead, connections });
     const bound = tcp.address() as { port: number };
     const taken = { ...endpoint, port: bound.port };
-    await listenUdp({ endpoint: taken, responder, counters, within });
+    await listenUdp({ endpoint: taken, responder, counters, inIndexRead });
     parts.onListening(taken);
   }
   return {};
@@ -145,12 +146,12 @@ interface UdpOptions {
   readonly responder: Responder;
   readonly counters: DnsCounters;
   /** Runs one answer while the index may be read. */
-  readonly within: <T>(work: () => T) => T;
+  readonly inIndexRead: IndexRead;
 }
 
 /** Resolves when it listens. */
 export async function listenUdp(options: UdpOptions): Promise<UdpSocket> {
-  const { endpoint, responder, counters, within } = options;
+  const { endpoint, responder, counters, inIndexRead } = options;
   const socket = createSocket({
     type: endpoint.family === 6 ? 'udp6' : 'udp4',
     ipv6Only: endpoint.family === 6,
@@ -177,7 +178,7 @@ export async function listenUdp(options: UdpOptions): Promise<UdpSocket> {
     }
     const out = freeBuffer(sending);
     const peer = { family, words, overTcp: false };
-    const bytes = within(() => responder.respond(message, peer, out));
+    const bytes = inIndexRead(() => responder.respond(message, peer, out));
     if (bytes === 0) return;
     try {
       socket.send(out, 0, bytes, from.port, from.address);
@@ -226,7 +227,7 @@ const unreadBytesMax = 65_536;
 interface TcpOptions {
   readonly endpoint: IntegrationEndpoint;
   readonly responder: Responder;
-  readonly within: <T>(work: () => T) => T;
+  readonly inIndexRead: IndexRead;
   /** The connections of all listening addresses together, which share the limits. */
   readonly connections: ReturnType<typeof createConnections>;
   readonly limits?: TcpLimits;
@@ -275,7 +276,7 @@ export async function listenTcp(options: TcpOptions): Promise<Server> {
 }
 
 function serve(socket: Socket, peer: Peer, options: TcpOptions, idleMs: number): void {
-  const { responder, within } = options;
+  const { responder, inIndexRead } = options;
   const out = new Uint8Array(udpBytesMax);
   let held: Buffer = Buffer.alloc(0);
   // Only whole messages put the end off: a byte now and then holds a place no longer than silence.
@@ -291,7 +292,7 @@ function serve(socket: Socket, peer: Peer, options: TcpOptions, idleMs: number):
       if (length < headerBytes || length > queryBytesMax) return false;
       if (held.length - at < 2 + length) break;
       const message = held.subarray(at + 2, at + 2 + length);
-      const bytes = within(() => responder.respond(message, peer, out));
+      const bytes = inIndexRead(() => responder.respond(message, peer, out));
       at += 2 + length;
       if (bytes > 0) answers.push(Buffer.of(bytes >>> 8, bytes & 255), out.slice(0, bytes));
     }

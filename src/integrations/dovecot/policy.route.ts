@@ -19,6 +19,7 @@ import { minuteMs } from '../../core/time.ts';
 import { firstHeader, type Reply, type Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
+import type { IndexRead } from '../../index/reader.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import { clientOf, networksOf } from '../../ip/networks.ts';
@@ -205,17 +206,17 @@ function passwordOf(request: Request): string | undefined {
 
 /**
  * Answers in a front end: the main thread is asked for failed logins alone.
- * @param within around each look at the index
+ * @param inIndexRead for reads that come later than their request
  */
 export function policyHook(
   { policy, guard }: { readonly policy: PolicyIntegration; readonly guard: Guard },
-  within: <T>(work: () => T) => T,
+  inIndexRead: IndexRead,
 ): Hook<Route> {
   return {
     name: 'mail policy',
     appliesTo: ({ path }) => path === policyEndpoint.path,
     async around(run, request) {
-      const answer = within(() => policy.ask(request));
+      const answer = inIndexRead(() => policy.ask(request));
       if ('ok' in answer) return guard.failureReply(policyEndpoint, answer);
       if (!('slot' in answer)) return answer;
       const reply = await run(request);

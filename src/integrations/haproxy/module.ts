@@ -10,6 +10,7 @@ import type { Metrics } from '../../core/metrics.ts';
 import { systemRandom } from '../../core/random.ts';
 import { minuteMs } from '../../core/time.ts';
 import { parseQuery } from '../../http/request/query.ts';
+import type { IndexRead } from '../../index/reader.ts';
 import { labelled } from '../counters.ts';
 import { createPasses } from '../forward-auth/pass.ts';
 import { createDecider } from '../forward-auth/policy.ts';
@@ -89,7 +90,7 @@ export async function runHaproxy(
   parts: ThreadParts,
   setup: HaproxySetup,
 ): Promise<RunningIntegration> {
-  const { clock, log, judge, noteMark, within } = parts;
+  const { clock, log, judge, noteMark, inIndexRead } = parts;
   const passes = createPasses({ key: parts.passKey, clock, random: systemRandom() });
   let warnedMs = Number.NEGATIVE_INFINITY;
   let isDraining = false;
@@ -106,7 +107,7 @@ export async function runHaproxy(
   const endpoint = parts.listen[0]!;
   const { count } = createSpoeEnds(setup.ends);
   const nowMs = clock.monotonicMs;
-  const listener = await listenSpoe({ endpoint, agent, within, nowMs, count });
+  const listener = await listenSpoe({ endpoint, agent, inIndexRead, nowMs, count });
   const { open } = setup;
   const counting = every(countOpenEveryMs, () => Atomics.store(open, 0, listener.open()));
   parts.onListening({ ...endpoint, port: listener.port });
@@ -163,11 +164,11 @@ export async function listenSpoe(options: {
   readonly agent: Agent;
   readonly count: (end: SpoeEnd) => void;
   /** Runs the answers of one read while the index may be read. */
-  readonly within: <T>(work: () => T) => T;
+  readonly inIndexRead: IndexRead;
   readonly nowMs: () => number;
   readonly limits?: SpoeLimits;
 }) {
-  const { endpoint, agent, count, within, nowMs, limits = spoeLimits } = options;
+  const { endpoint, agent, count, inIndexRead, nowMs, limits = spoeLimits } = options;
   const connections = new Set<Connection>();
   const out = new WireWriter();
 
@@ -186,7 +187,7 @@ export async function listenSpoe(options: {
     const { session, socket } = connection;
     if (connection.isOver) return;
     const { frames, isWaiting } = session;
-    const ending = within(() => session.take(chunk, out));
+    const ending = inIndexRead(() => session.take(chunk, out));
     if (session.frames > frames || isWaiting !== session.isWaiting) connection.sinceMs = nowMs();
     if (ending !== undefined) {
       finish(connection, ending);

@@ -20,7 +20,7 @@ import { mediaType } from '../../http/request/body.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
-import type { IndexView } from '../../index/reader.ts';
+import type { IndexRead, IndexView } from '../../index/reader.ts';
 import { LOOKUPS_MAX } from '../../index/trie/lookup.ts';
 import { type IpFamily, parseIp, parseIpBytes, readIpBytes } from '../../ip/address.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
@@ -127,10 +127,9 @@ export function checkBulkRoute(options: {
   clock: Clock;
   /** Shared by all bulks of the thread. */
   scheduler: SliceScheduler;
-  /** Around each look at the index. */
-  within?: <T>(work: () => T) => T;
+  inIndexRead?: IndexRead | undefined;
 }): PlainRoute {
-  const { guard, bulkChecks, clock, scheduler, within = (work) => work() } = options;
+  const { guard, bulkChecks, clock, scheduler, inIndexRead = (work) => work() } = options;
 
   /**
    * Does the addresses a block at a time, at once as far as a turn of the event loop goes. It ends early when
@@ -149,7 +148,7 @@ export function checkBulkRoute(options: {
         await scheduler.yield();
         if (!isWanted()) return;
       }
-      within(() => block(from, Math.min(blockAddresses, count - from)));
+      inIndexRead(() => block(from, Math.min(blockAddresses, count - from)));
     }
   }
 

@@ -17,6 +17,7 @@ import { mediaType } from '../../http/request/body.ts';
 import { firstHeader, packing } from '../../http/request/message.ts';
 import { isPacked } from '../../http/request/unpacking.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
+import type { IndexRead } from '../../index/reader.ts';
 import { parseIp } from '../../ip/address.ts';
 import { textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
@@ -180,7 +181,7 @@ const readAheadBytesMax = 4_096;
  */
 export function reportHook(
   options: ReportReaderOptions & { readonly quotaGuard: QuotaGuard },
-  within: <T>(work: () => T) => T,
+  inIndexRead: IndexRead,
 ): Hook<Route> {
   const { quotaGuard } = options;
   const readSent = reportReader(options);
@@ -199,7 +200,7 @@ export function reportHook(
       }
       const fields = readFields(request);
       if (fields instanceof Promise || !fields.ok) return undefined;
-      const sent = within(() => readSent(fields.value, clientIp));
+      const sent = inIndexRead(() => readSent(fields.value, clientIp));
       if (!sent.ok || sent.value.report.isExample) return undefined;
       const reading = sentPacking.pack(sent.value);
       // Spread, it would cost a microsecond.

@@ -23,6 +23,7 @@ import {
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import { createUnpacking, isPacked } from '../../http/request/unpacking.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
+import type { IndexRead } from '../../index/reader.ts';
 import { failureBody, type RenderErrorPage } from '../shape.ts';
 import type { Callers } from './callers.ts';
 import {
@@ -54,12 +55,11 @@ interface GuardOptions {
   readonly callers: Pick<Callers, 'take'>;
   readonly renderPage: RenderErrorPage;
   readonly log: FailureNotes;
-  /** Wraps work that runs in a later turn of the event loop than the one of the request. */
-  readonly within?: <T>(work: () => T) => T;
+  readonly inIndexRead?: IndexRead | undefined;
 }
 
 export function createGuard(options: GuardOptions) {
-  const { quotaGuard, callers, renderPage, log, within = (work) => work() } = options;
+  const { quotaGuard, callers, renderPage, log, inIndexRead = (work) => work() } = options;
   const unpacking = createUnpacking();
 
   /**
@@ -72,7 +72,7 @@ export function createGuard(options: GuardOptions) {
     use: (one: Result<Request>) => T | Promise<T>,
   ): T | Promise<T> {
     return unpacking.whole(request, declared.body?.bytesMax ?? 0, (one) =>
-      within(() => use(one.ok ? one : unreadable(declared, one))),
+      inIndexRead(() => use(one.ok ? one : unreadable(declared, one))),
     );
   }
 

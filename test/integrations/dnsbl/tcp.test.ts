@@ -15,7 +15,7 @@ async function open() {
     responder: { respond: () => 0 },
     connections,
     limits,
-    within: (work) => work(),
+    inIndexRead: (work) => work(),
   });
   server.unref();
   function visit(remoteAddress: string) {

@@ -17,7 +17,7 @@ async function open(options: { connections?: number; lingerMs?: number } = {}) {
     endpoint: { family: 4, address: '127.0.0.1', port: 0 },
     agent: { isDraining: () => false, answer: () => ({ verdict: 'allow', score: 0 }) },
     count: (end) => ends.push(end),
-    within: (work) => work(),
+    inIndexRead: (work) => work(),
     nowMs: () => time.nowMs,
     limits: { ...spoeLimits, sweepMs: 5, lingerMs: waitMs, ...options },
   });

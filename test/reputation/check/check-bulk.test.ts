@@ -161,7 +161,7 @@ function slowBulk() {
         return scheduler.yield();
       },
     },
-    within(work) {
+    inIndexRead(work) {
       counted.looks++;
       return work();
     },
