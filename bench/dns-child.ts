@@ -32,7 +32,7 @@ async function startOurs(entries: number): Promise<number> {
     clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
   });
   const endpoint = { family: 4, address: '127.0.0.1', port: 0 } as const;
-  const within = <T>(work: () => T) => work();
+  const inIndexRead = <T>(work: () => T) => work();
   const socket = await listenUdp({ endpoint, responder, counters, inIndexRead });
   return socket.address().port;
 }
