@@ -5,7 +5,7 @@
 
 import { createCipheriv, createDecipheriv, createHash, timingSafeEqual } from 'node:crypto';
 
-export function sha256(text: string): Uint8Array {
+export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 

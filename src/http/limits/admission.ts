@@ -27,7 +27,7 @@ import { BodyAborted, collectBody, type IntakeRules, streamBody } from '../reque
 import { type Header, logFieldsOf, type Problem, problem, type Reply } from '../request/message.ts';
 import { openErrorBodies, withRequestId } from '../request/request-id.ts';
 import { corsHeaders, type PlainRoute, type Route, type StreamRoute } from '../router.ts';
-import type { AnswerLimits } from './answer-limits.ts';
+import { type AnswerLimits, isProbe } from './answer-limits.ts';
 import {
   type BodyBudget,
   type BodyShare,
@@ -433,10 +433,6 @@ const evicted = retryLater(
   429,
   'Too many bodies of your network arrive at the same time.',
 );
-
-function isProbe(route: Route | undefined): boolean {
-  return route?.kind === 'plain' && route.isProbe === true;
-}
 
 const anyOrigin: Header = ['Access-Control-Allow-Origin', '*'];
 

@@ -67,7 +67,7 @@ function isKeyed(route: Route | undefined): boolean {
   return route?.who === 'api-key' || route?.who === 'bouncer' || route?.who === 'agent';
 }
 
-function isProbe(route: Route | undefined): boolean {
+export function isProbe(route: Route | undefined): boolean {
   return route?.kind === 'plain' && route.isProbe === true;
 }
 

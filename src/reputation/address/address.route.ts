@@ -309,7 +309,7 @@ async function addressData(
   const { reportedEntry: entry, decidedBy } = verdict;
   const location = locationOf(geo, family, address);
   const decider = decidedBy === 0 ? undefined : index.prefixOf(decidedBy);
-  const isNetwork = decider !== undefined && decider.length < (family === 4 ? 32 : 128);
+  const isNetwork = decider !== undefined && decider.length < widthOf(family);
   const special = specialUse(family, address);
   const seconds = (at: number) => (at === 0 ? undefined : at * 1_000);
   const text = formatIp(family, address);

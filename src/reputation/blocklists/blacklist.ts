@@ -28,7 +28,7 @@ import {
 } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { formatIp, type IpFamily } from '../../ip/address.ts';
-import { contains, type Prefix, withoutHoles } from '../../ip/prefix.ts';
+import { contains, type Prefix, widthOf, withoutHoles } from '../../ip/prefix.ts';
 import { entryScore, halfLivesAt } from '../check/score.ts';
 
 interface NewRow {
@@ -307,7 +307,7 @@ function createVisit(
     const listedAt = listTimes[listSourceOf(records, entry)]!;
     const last = Math.max(lastReportedAtOf(records, entry), listedAt, above?.last ?? 0);
     const row = isListed ? addRow(prefix, score, last) : -1;
-    const isNetwork = prefix.length < (prefix.family === 4 ? 32 : 128);
+    const isNetwork = prefix.length < widthOf(prefix.family);
     if (isNetwork)
       stack.push({ prefix, last, any, listed, score, isKnownGood, isAllowed, row, holes: [] });
   };

@@ -18,6 +18,7 @@ import {
   setStrength,
 } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
+import { widthOf } from '../../ip/prefix.ts';
 import {
   type Contributions,
   contributionKinds,
@@ -96,7 +97,7 @@ export function createDryRun(options: {
 
   function covering(family: 4 | 6, words: Uint32Array, out: Int32Array): number {
     const count = index.covering(family, words, found);
-    const whole = family === 4 ? 32 : 128;
+    const whole = widthOf(family);
     const lengthOf = (entry: number) => index.prefixOf(entry)?.length;
     const host = found.subarray(0, count).find((entry) => lengthOf(entry) === whole) ?? 0;
     let written = 0;

@@ -33,6 +33,7 @@ import {
   withTurn,
 } from '../../index/records.ts';
 import { manualEntriesList } from '../../index/trie/memory.ts';
+import { widthOf } from '../../ip/prefix.ts';
 import {
   type ArrayImage,
   bytesOf,
@@ -247,7 +248,7 @@ export function createEntries(options: {
     const reserve = options.reserve ?? reportsUnderWayMax;
     if (contributions.count() + reserve > options.contributionsMax) return false;
     if (index.size() + reserve <= options.entriesMax) return true;
-    return index.get({ family, words, length: family === 4 ? 32 : 128 }) !== 0;
+    return index.get({ family, words, length: widthOf(family) }) !== 0;
   }
 
   /** Adds up the votes of the 30 days up to the entry's last report. Returns the same object each time. */

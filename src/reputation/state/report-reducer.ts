@@ -28,6 +28,7 @@ import {
   setReports,
 } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
+import { widthOf } from '../../ip/prefix.ts';
 import { nat64Address } from '../../ip/special.ts';
 import { communityEvidence, halfLivesAt, strengthOfEvidence } from '../check/score.ts';
 import type { Refusals } from '../reports/refusals.ts';
@@ -194,7 +195,7 @@ export function createReportReducer(options: {
     const slot = reporters.slotOf(event.account);
     if (slot < 0) return false;
     const sizeBefore = index.size();
-    const entry = entries.claim(family, words, family === 4 ? 32 : 128);
+    const entry = entries.claim(family, words, widthOf(family));
     if (entry === 0) {
       refusals.count('reports');
       return false;
@@ -329,7 +330,7 @@ export function createReportReducer(options: {
     /** Returns the network of the account's vote on an address; 0: it has none. */
     networkOfVote(account: string, family: 4 | 6, words: Uint32Array): number {
       const slot = reporters.slotOf(account);
-      const node = slot < 0 ? 0 : nodeOf({ family, words, length: family === 4 ? 32 : 128 }, slot);
+      const node = slot < 0 ? 0 : nodeOf({ family, words, length: widthOf(family) }, slot);
       return node === 0 ? 0 : voteNetworkOf(contributions.vote[node]!);
     },
     /** Returns true for an address on which no report and no peer's word has an effect. */
@@ -350,7 +351,7 @@ function uncharged(vote: Vote | undefined): Vote | undefined {
 }
 
 function addressOf({ family, words }: ReportOrigin): ExactPrefix {
-  return { family, words, length: family === 4 ? 32 : 128 };
+  return { family, words, length: widthOf(family) };
 }
 
 function networkOf({ words }: ReportOrigin): ExactPrefix {

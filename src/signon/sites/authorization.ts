@@ -4,10 +4,10 @@
  * second click leaves no half of it.
  */
 
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
-import { equalBytes } from '../../core/crypto.ts';
+import { equalBytes, sha256 } from '../../core/crypto.ts';
 import type { Log } from '../../core/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -739,10 +739,6 @@ function createTransactions(options: {
     /** Returns how many requests wait for a mailed link, and how many may. */
     waiting: waiting.stats,
   };
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }
 
 function holderHash(holder: string): Uint8Array {

@@ -8,8 +8,8 @@
  * match is burned, because it is in hands where it doesn't belong.
  */
 
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
+import { equalBytes, sha256 } from '../../core/crypto.ts';
 import type { Log } from '../../core/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, type Result } from '../../core/result.ts';
@@ -214,7 +214,8 @@ export function createCodes(options: {
     grant: CodeGrant,
     consent: StoredConsent | undefined,
   ): Promise<string | undefined> {
-    if (consent === undefined || !equal(consent.grantId, grant.grantId)) return 'consent revoked';
+    if (consent === undefined || !equalBytes(consent.grantId, grant.grantId))
+      return 'consent revoked';
     if (await blocked.isBlocked(grant)) return 'site blocked';
     if (!(await standing.accountEnabled(grant.accountId))) return 'account disabled';
     return (await standing.sessionAlive(grant.sessionId)) ? undefined : 'session ended';
@@ -243,17 +244,9 @@ function mismatchOf(redemption: Redemption, grant: CodeGrant): string | undefine
   if (codeVerifier === undefined) return 'code_verifier missing';
   const isRight =
     verifierPattern.test(codeVerifier) &&
-    equal(
+    equalBytes(
       Buffer.from(sha256(codeVerifier).toString('base64url')),
       Buffer.from(grant.codeChallenge),
     );
   return isRight ? undefined : 'code_verifier differs';
-}
-
-function equal(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && timingSafeEqual(a, b);
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

@@ -21,7 +21,7 @@ import {
   turnOf as turnOfEntry,
 } from '../../../index/records.ts';
 import { manualEntriesList } from '../../../index/trie/memory.ts';
-import { type Prefix, withoutHoles } from '../../../ip/prefix.ts';
+import { type Prefix, widthOf, withoutHoles } from '../../../ip/prefix.ts';
 import { maliciousBy, maliciousScore } from '../../check/score.ts';
 import {
   compareRows,
@@ -248,7 +248,7 @@ function createVisitor(
 ): (entry: number, meta: number) => void {
   const { index, score, flags: bits, geo, scoreMin } = options;
   const { records } = index;
-  const bitsMax = family === 4 ? 32 : 128;
+  const bitsMax = widthOf(family);
   const six = family === 6 ? rowFlags.six : 0;
   const stack: Stack = {
     words: new Uint32Array(8 * 130),

@@ -11,7 +11,7 @@
 
 import { dayMs, hourMs } from '../../../core/time.ts';
 import { formatIp } from '../../../ip/address.ts';
-import { parsePrefix } from '../../../ip/prefix.ts';
+import { parsePrefix, widthOf } from '../../../ip/prefix.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
 import { sharedCopy } from '../pieces/text.ts';
 import {
@@ -157,7 +157,7 @@ function prefixText(rows: Rows, at: number): string {
   const family = familyOf(rows, at);
   const length = lengthOf(rows, at);
   const address = formatIp(family, rows.subarray(at, at + 4));
-  return length === (family === 4 ? 32 : 128) ? address : `${address}/${length}`;
+  return length === widthOf(family) ? address : `${address}/${length}`;
 }
 
 /** Rebuilds the list from the base text and the steps after it. Undefined when the text is damaged. */

@@ -15,6 +15,7 @@
 import { createHash } from 'node:crypto';
 import { lastHour32 } from '../../../core/time.ts';
 import { formatIp, type IpFamily, parseIpBytes } from '../../../ip/address.ts';
+import { widthOf } from '../../../ip/prefix.ts';
 import { categoriesOf, categoryMax } from '../../reports/categories.ts';
 
 export const segmentBytesMax = 4 * 1_048_576;
@@ -254,7 +255,7 @@ function readAddress(from: Uint8Array, end: number, row: FilledRow): boolean {
   const family = parseIpBytes(from, at, stop, row.words);
   if (family === 0) return false;
   row.family = family;
-  row.length = family === 4 ? 32 : 128;
+  row.length = widthOf(family);
   if (family === 4) {
     // An IPv4 address in the clothes of IPv6 is another text of it.
     for (let i = at; i < stop; i++) if (from[i] === 0x3a) return false;

@@ -6,7 +6,7 @@
  * its service.
  */
 
-import { formatPrefix, type Prefix, parsePrefix, parseRange } from '../../../ip/prefix.ts';
+import { formatPrefix, type Prefix, parsePrefix, parseRange, widthOf } from '../../../ip/prefix.ts';
 import { typedBytes } from '../../../ip/typed-address.ts';
 import {
   type ListFormat,
@@ -92,7 +92,7 @@ function maskedNetwork(address: string, mask: string) {
 
 function isWhole(address: string, mask: string): boolean {
   const network = maskedNetwork(address, mask);
-  return network?.ok !== true || network.value.length === (network.value.family === 4 ? 32 : 128);
+  return network?.ok !== true || network.value.length === widthOf(network.value.family);
 }
 
 const disagree = 'start, end and prefix disagree';
@@ -129,7 +129,7 @@ function spanOf(
       : disagree;
   }
   if (isNamed) return { text: `${start}-${end}` };
-  for (let length = family === 4 ? 32 : 128; length > 0; length--) {
+  for (let length = widthOf(family); length > 0; length--) {
     const network = parsePrefix(`${start}/${length}`);
     if (!network.ok) break;
     if (reaches(network.value, last)) return { text: formatPrefix(network.value) };

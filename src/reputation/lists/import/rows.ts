@@ -23,6 +23,7 @@ import {
   parsePrefix,
   parseRange,
   rangeToPrefixes,
+  widthOf,
 } from '../../../ip/prefix.ts';
 import { specialUse } from '../../../ip/special.ts';
 import { typedBytes } from '../../../ip/typed-address.ts';
@@ -176,7 +177,7 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
   function putAddress(text: string, row: RowScore): boolean {
     const family = replaceByEmbedded(parseIp(text, scratch), scratch);
     if (family === 0) return false;
-    if (isUsable(family, scratch)) put(family, scratch, family === 4 ? 32 : 128, row);
+    if (isUsable(family, scratch)) put(family, scratch, widthOf(family), row);
     else stats.notPublic++;
     return true;
   }
@@ -253,7 +254,7 @@ function cut(batch: FullBatch, count: number): RowBatch {
 }
 
 function coversSpecialUse(prefix: Prefix): boolean {
-  if (prefix.length === (prefix.family === 4 ? 32 : 128)) return false;
+  if (prefix.length === widthOf(prefix.family)) return false;
   for (const anchor of anchors) {
     if (!contains(prefix, anchor.family, anchor.words)) continue;
     // A prefix that begins at the anchor was judged by its own first address.

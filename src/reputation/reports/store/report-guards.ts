@@ -17,6 +17,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { minuteMs } from '../../../core/time.ts';
+import { widthOf } from '../../../ip/prefix.ts';
 import { reportGuardPrefix } from '../../../storage/keys.ts';
 import { DamagedRowError } from '../../../storage/rows.ts';
 import { JournalPrunedError, type Store, seqBefore } from '../../../storage/store.ts';
@@ -433,8 +434,7 @@ export function createReportAdmission(options: {
   /** New addresses under way, of the accounts that have some. */
   const underWay = new Map<number, Map<string | number, Address>>();
 
-  const isKnown = ({ family, words }: Address) =>
-    entries.get(family, words, family === 4 ? 32 : 128) !== 0;
+  const isKnown = ({ family, words }: Address) => entries.get(family, words, widthOf(family)) !== 0;
 
   function enter(slot: number, name: string | number, address: Address): Settle {
     const own = underWay.get(slot) ?? new Map();
