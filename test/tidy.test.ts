@@ -226,6 +226,11 @@ test('names that two files export grow no more', () => {
   );
 });
 
+test('comments name what is earlier or other: nothing is “of before” or “what is none”', () => {
+  const found = linesOf(/(\*|\/\/) .*(\bof before\b|\b(what|that) is none\b(?! of))/);
+  assert.deepEqual(found, []);
+});
+
 test('words that only this code had do not come back', () => {
   const found = linesOf(
     /\b(createTurns|own(?:Entries|Reports)|OwnDecisions?|untold|unheard|unsaid|farewell|deeds?|greedy|greediest|giveWay|companion|fateOf|leaveWord|peerSaid|saidBy\w+|rowsOfStrangers|\w+Told|told[A-Z]\w+|Told\w+)\b/,

@@ -41,7 +41,7 @@ export interface ConsoleParts {
   readonly clock: Clock;
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
-  /** Returns the score of an address; undefined for what is none. */
+  /** Returns the score of an address; undefined for anything else. */
   readonly scoreOf: (text: string) => number | undefined;
   /** Counts what waits for a decision, by the section that shows it. */
   readonly waits: () => Promise<ConsoleView['waits']>;

@@ -59,7 +59,7 @@ export const account = {
   kept: 'account',
 } as const satisfies Parameter;
 
-/** An address or a network. The log keeps no text that is none: it may be a mail address. */
+/** An address or a network. The log keeps no other text: it may be a mail address. */
 export const range = {
   schema: v.pipe(textOf(rangeCharsMax), v.trim()),
   value: 'cidr',

@@ -65,7 +65,7 @@ interface ReportSender {
 
 /**
  * Makes a report of each row, durable when it is answered.
- * @returns the id of the report of each row, or why it was not taken; undefined for a row that is none
+ * @returns the id of the report of each row, or why it was not taken; undefined for anything that is no row
  */
 export type SendReports = (
   rows: readonly (ReportInput | undefined)[],

@@ -28,7 +28,7 @@ async function harmless(store: Store, arg: string, isPerson = false): Promise<st
   return (arg.length > addressCharsMax ? undefined : await findAccountId(store, arg)) ?? nobody;
 }
 
-/** A line of the audit log names an operation, or a command that is none. */
+/** A line of the audit log names an operation, or a command without one. */
 interface AuditedOperation {
   readonly name: string;
   readonly parameters?: Parameters;

@@ -203,7 +203,7 @@ const nameCharsMax = 253;
 const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
- * Returns a host name as it is shown, undefined for what is none: other characters than letters of ASCII, digits,
+ * Returns a host name as it is shown, undefined for anything else: other characters than letters of ASCII, digits,
  * `-` and `_`, one label alone, or an address in the place of a name.
  */
 export function hostName(given: string): string | undefined {

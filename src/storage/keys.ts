@@ -92,7 +92,7 @@ export type Key = Uint8Array & { readonly [keyBrand]: 'key' };
 
 /** First byte of a key. 0x01–0x0f: the store's own needs; 0x10–0xef: domains; 0xf0: tests and tools. */
 export const namespaces = {
-  /** Nothing is written there any more: a server of before named itself in it. */
+  /** Nothing is written there any more: an older server named itself in it. */
   formerLock: 0x01,
   checkpoint: 0x02,
   projectionPage: 0x03,

@@ -191,7 +191,7 @@ const mediaHeaders: readonly Header[] = [
 
 /**
  * The purpose of work that serves a sign-in alone. Whoever asks gets it; it counts only where the address is clean or
- * the account knows the browser. It is signed as the work's site, so that a node of before, which knows no such
+ * the account knows the browser. It is signed as the work's site, so that an older node, which knows no such
  * purpose, takes it in no form.
  */
 export const signInPurpose = 'sign-in';
@@ -291,7 +291,7 @@ export async function judgeWork(
       ? made === signInPurpose || made === ''
       : made === site &&
         made !== signInPurpose &&
-        // A node of before signs the purpose as the action.
+        // An older node signs the purpose as the action.
         (made !== '' || action === '') &&
         levels.byAddress(request) === 'silent';
   const isGood = solved && isFor(solved) && isOfPage(solved.origin, site, request);

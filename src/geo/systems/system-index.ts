@@ -70,7 +70,7 @@ export function createSystemIndexBuilder() {
   };
   const names = new Map<number, string>();
 
-  /** Returns false for a range that is none, or that does not lie behind the last one of its family. */
+  /** Returns false for what is no range, or does not lie behind the last one of its family. */
   function add(
     family: IpFamily,
     first: ArrayLike<number>,

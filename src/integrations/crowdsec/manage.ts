@@ -198,7 +198,7 @@ export function createManager(options: {
   };
 }
 
-/** As Go writes a time that is none. */
+/** The text that Go writes for no time. */
 const never = '0001-01-01T00:00:00.000Z';
 
 const sentDecision = v.looseObject({

@@ -313,7 +313,7 @@ const user = {
 const urlCharsMax = 2_000;
 const everyMsMax = 30 * dayMs;
 
-/** Returns the time between two downloads; undefined for what is none. */
+/** Returns the time between two downloads; undefined for anything else. */
 function everyIn(text: string): number | undefined {
   const ms = durationMs(text);
   return ms !== undefined && ms >= minuteMs && ms <= everyMsMax ? ms : undefined;

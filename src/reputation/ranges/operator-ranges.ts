@@ -125,7 +125,7 @@ function readNamed(text: string): Result<NamedRange> {
 const shownMax = 60;
 
 /**
- * Returns why nothing is said of a country by this name: it would hold no network. A row of before may be
+ * Returns why nothing is said of a country by this name: it would hold no network. An older row may be
  * removed by it.
  */
 function suggestionFor(name: string): string | undefined {
@@ -197,7 +197,7 @@ function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>) {
     const read = readNamed(text);
     if (!read.ok) return read;
     const { name: typed, prefix: asTyped } = read.value;
-    // A row of before may be kept as it was written.
+    // An older row may be kept as it was written.
     const isKept = (await store.get(keyOf(typed))) !== undefined;
     const prefix = isKept || asTyped === undefined ? asTyped : embeddedNetwork(asTyped);
     const name = prefix === undefined ? typed : formatPrefix(prefix);

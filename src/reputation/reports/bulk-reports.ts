@@ -242,7 +242,7 @@ interface SavedReport {
 /**
  * Each row as a report of its own.
  * @param ownAddresses canonical addresses of the sender and of this server
- * @returns what became of each row, in their order; undefined for one that is none
+ * @returns what became of each row, in their order; undefined for what is no row
  */
 async function saveReports(
   rows: readonly (ReportInput | undefined)[],

@@ -208,7 +208,7 @@ export const acceptAnonymousReport = operation({
       hadEntry: former !== undefined,
     };
   },
-  // An entry of before is not known well enough to be set again.
+  // An earlier entry is not known well enough to be set again.
   undo: ({ address: of, report, hadEntry }) =>
     hadEntry
       ? undefined

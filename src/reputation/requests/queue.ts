@@ -197,7 +197,7 @@ function lowest(rows: readonly Other[]): Other[] {
   return rows.filter((row) => row.standing === standing);
 }
 
-/** A row of before is of a network of its own. */
+/** An older row is of a network of its own. */
 function nameOf({ network, address }: AddressAsker): string {
   return Buffer.compare(network, unknownNetwork) === 0
     ? address

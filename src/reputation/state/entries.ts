@@ -92,7 +92,7 @@ function sumOfStrengths(contributions: Contributions, entry: number, strongest: 
 }
 
 /**
- * Adds the nodes of lists, or the others; in rows of before the two sorts are mixed. The last comes first: each is
+ * Adds the nodes of lists, or the others; in older rows the two sorts are mixed. The last comes first: each is
  * put at the head, and they must be in the order in which they were written. Evidence is summed in that order, and
  * another one may round to another score.
  */

@@ -54,7 +54,7 @@ export interface KeysView extends AccountView, NamedKeysView {
   readonly usageSince: number;
   readonly siteKeys: readonly SiteKey[];
   readonly typedHosts?: string | undefined;
-  /** The first of the hosts that is none; empty: there are too many. */
+  /** The first text that is no host; empty: there are too many. */
   readonly hostsError: { readonly position: number; readonly host: string } | undefined;
 }
 

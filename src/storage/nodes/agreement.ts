@@ -114,7 +114,7 @@ async function readAgreed(
 
 /**
  * Raises the version up to which all nodes write to the one that this program reads.
- * @returns the version of before, and of now
+ * @returns the version before, and the one now
  * @throws OperatorError with the names of the nodes that could not read it
  */
 export async function upgradeCluster(

@@ -295,7 +295,7 @@ export function createPageBuilder<S extends SessionLike>(
       return back === undefined ? '' : `?return=${encodeURIComponent(back)}`;
     };
     if (session === undefined) {
-      // The page that it is on is of before the session's new cookie. Nothing happened.
+      // The page that it is on is from before the session's new cookie. Nothing happened.
       if (context.isRenewed && isForm) {
         const here = pageWith(context, form());
         return problem({ ...context, frame: { ...context.frame, here } }, fail('form_expired'));

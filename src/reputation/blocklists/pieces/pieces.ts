@@ -217,7 +217,7 @@ function leafEnds(rows: Rows): Uint32Array {
   return Uint32Array.from(ends);
 }
 
-/** A leaf of a run of before. */
+/** A leaf of an earlier run. */
 interface FormerLeaf {
   readonly run: MadeRun;
   readonly leaf: number;

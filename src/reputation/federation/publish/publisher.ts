@@ -255,7 +255,7 @@ export function createPublisher(options: {
     const { publication } = read;
     const now = clock.now();
     const behind = await store.get(federationBehindKey());
-    // Switched off and on again, it has no snapshot: the rows in memory are of before.
+    // Switched off and on again, it has no snapshot: the rows in memory are from before that.
     const isHeld = held?.seq === publication.seq && publication.snapshotAt !== 0;
     if (!isHeld && behind === undefined) {
       const rows = await load(publication);

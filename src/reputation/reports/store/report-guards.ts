@@ -241,7 +241,7 @@ export function createReportGuards(options: {
   }
 
   /**
-   * Returns whether the journal of before the start has a report of the pair, on a store where rows stand guard:
+   * Returns whether the journal from before the start has a report of the pair, on a store where rows stand guard:
    * it was moved here from one without them. While it has a row its journal is not read.
    */
   async function wasReported(pair: Pair): Promise<boolean> {

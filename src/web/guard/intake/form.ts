@@ -327,7 +327,7 @@ export function readCall(request: Request, rules: FormRules): Result<ParsedForm<
   return body.ok ? withToken(body.value, body.value.csrf) : body;
 }
 
-/** JSON that a script of ours put into a field of a form. Undefined for what is none. */
+/** JSON that a script of ours put into a field of a form. Undefined for anything else. */
 export function jsonOf(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : JSON.parse(text);
