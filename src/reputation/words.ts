@@ -210,6 +210,8 @@ const en = {
       around: 'Neighbours in',
       all: 'Open the network',
       seen: (network: string, count: number) => `${network}: ${count} of 256 addresses seen`,
+      several: 'Several networks',
+      severalCountries: 'Several countries',
       system: 'Autonomous system',
       noSystem: 'No network of this number is known.',
       networks: 'Its networks',
@@ -631,6 +633,8 @@ const fr: typeof en = {
       all: 'Ouvrir le réseau',
       seen: (network, count) =>
         `${network} : ${count} ${count < 2 ? 'adresse vue' : 'adresses vues'} sur 256`,
+      several: 'Plusieurs réseaux',
+      severalCountries: 'Plusieurs pays',
       system: 'Système autonome',
       noSystem: 'Aucun réseau de ce numéro n’est connu ici.',
       networks: 'Ses réseaux',

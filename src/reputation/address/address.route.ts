@@ -13,7 +13,7 @@ import { fail } from '../../core/result.ts';
 import type { SliceScheduler } from '../../core/scheduling.ts';
 import { count, dateTime, score } from '../../core/schema.ts';
 import { dayMs } from '../../core/time.ts';
-import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
+import { countryOf, type GeoReader, providerOf, unknownCountry } from '../../geo/reader.ts';
 import { providerAttribution } from '../../geo/sources.ts';
 import type { Systems } from '../../geo/systems/systems.ts';
 import { forwardingHeaders } from '../../http/request/client-ip.ts';
@@ -143,6 +143,38 @@ function locationOf(geo: GeoReader, family: 4 | 6, words: Uint32Array) {
     countryCode: geo.country(countryOf(ids)),
     /** Empty when unknown. */
     provider: provider === 0 ? '' : geo.provider(provider),
+  };
+}
+
+/** A network is looked up at 2^8 addresses, evenly spaced. */
+const placeBits = 8;
+
+/** Country and provider of a network as a whole: unknown where its addresses have several. */
+function placeOf(geo: GeoReader, { family, words, length }: Prefix) {
+  const bits = Math.min(placeBits, widthOf(family) - length);
+  const address = Uint32Array.from(words);
+  const countries = new Set<string>();
+  const providers = new Set<string>();
+  for (let place = 0; place < 1 << bits; place++) {
+    for (let bit = 0; bit < bits; bit++) {
+      if ((place >>> bit) & 1) {
+        const at = length + bits - 1 - bit;
+        address[at >>> 5]! |= 0x8000_0000 >>> (at & 31);
+      }
+    }
+    const { countryCode, provider } = locationOf(geo, family, address);
+    if (countryCode !== unknownCountry) countries.add(countryCode);
+    if (provider !== '') providers.add(provider);
+    address.set(words);
+  }
+  const first = locationOf(geo, family, words);
+  const hasCountries = countries.size > 1;
+  const hasProviders = providers.size > 1;
+  return {
+    countryCode: hasCountries ? unknownCountry : first.countryCode,
+    provider: hasProviders ? '' : first.provider,
+    hasCountries,
+    hasProviders,
   };
 }
 
@@ -602,7 +634,7 @@ async function networkData(
   );
   return {
     network: formatPrefix(network),
-    ...locationOf(options.geo, network.family, network.words),
+    ...placeOf(options.geo, network),
     whole: wholeOf(network, options),
     ...survey,
     pieces: pieceLength === undefined ? [] : namedNetworks(survey.networks, options.geo),
@@ -884,8 +916,8 @@ function rowOf(prefix: Prefix, { check, geo, clock }: FindOptions): FoundAddress
   const name = formatNetwork(prefix);
   const href = `/ip/${name}`;
   const { family, words } = prefix;
+  if (name.includes('/')) return { name, href, ...placeOf(geo, prefix) };
   const place = { name, href, ...locationOf(geo, family, words) };
-  if (name.includes('/')) return place;
   const verdict = check.judge(family, words, clock.now());
   return {
     ...place,

@@ -180,9 +180,12 @@ export interface NamedNetwork {
 export interface NetworkPageData extends SurveyTotals {
   /** Canonical text, `192.0.2.0/24`. */
   readonly network: string;
-  /** Country of its first address. */
+  /** `ZZ` when unknown, or when its addresses have several. */
   readonly countryCode: string;
+  readonly hasCountries: boolean;
+  /** Empty when unknown, or when its addresses have several. */
   readonly provider: string;
+  readonly hasProviders: boolean;
   /** An entry that holds all of it, and its score; undefined: none. */
   readonly whole?: { readonly name: string; readonly score: number } | undefined;
   /** The page of the list, and how many there are. */
@@ -230,14 +233,18 @@ function systemLink({ network, provider }: NetworkPageData): Html {
 
 function facts(data: NetworkPageData, text: Translations, format: Format): Html {
   const words = text.ip.network;
-  const { whole } = data;
+  const { whole, hasProviders, hasCountries } = data;
+  const { unknown } = text.ip.facts;
   return (
     <dl class="facts">
       {fact(
         text.ip.facts.provider,
-        data.provider === '' ? text.ip.facts.unknown : systemLink(data),
+        data.provider === '' ? (hasProviders ? words.several : unknown) : systemLink(data),
       )}
-      {fact(text.ip.facts.country, format.country(data.countryCode) ?? text.ip.facts.unknown)}
+      {fact(
+        text.ip.facts.country,
+        hasCountries ? words.severalCountries : (format.country(data.countryCode) ?? unknown),
+      )}
       {data.entries > 0 && fact(words.entries, format.number(data.entries))}
       {whole !== undefined &&
         fact(
@@ -720,7 +727,7 @@ export interface FoundAddress {
   /** Canonical text of an address or a network. */
   readonly name: string;
   readonly href: string;
-  /** Country and provider of an address, or of the first one of a network; empty: unknown. */
+  /** Country and provider; `ZZ` and empty: unknown, or a network has several. */
   readonly countryCode: string;
   readonly provider: string;
   /** Facts of an address; undefined for a network, which has no score of its own. */

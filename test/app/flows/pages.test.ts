@@ -281,6 +281,12 @@ describe('pages', () => {
     const wide = (await page('/ip/198.51.0.0/16')).body;
     assert.match(wide, /class="trail".*href="\/ip">Look up addresses<.*198\.51\.0\.0\/16/s);
     assert.doesNotMatch((await page('/ip/10.0.0.0/6')).body, /Special use/);
+    const several = (await page('/ip/45.144.0.0/12')).body;
+    assert.match(several, /<dd>Several networks<\/dd>.*<dd>Several countries<\/dd>/s);
+    assert.doesNotMatch(several, /href="\/as\//, 'the system of its first address');
+    const { body } = await page('/ip/45.144.0.0/12?format=json');
+    assert.match(body, /"countryCode":"ZZ","isp":"Unknown"/);
+    assert.match((await page('/ip/8.8.8.0/24')).body, /href="\/as\/8\.8\.8\.0"><bdi>Google/);
     const json = await page('/ip/198.51.100.0/24', { Accept: 'application/json' });
     const { data } = json.json() as { data: Record<string, unknown> };
     assert.equal(data.networkAddress, '198.51.100.0/24');
