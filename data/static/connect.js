@@ -165,6 +165,9 @@ for (const pre of steps?.querySelectorAll('.code pre') ?? []) {
 
 const box = document.getElementById('seen');
 const untilMs = Date.now() + waitMs;
+/** A key that other tools use already works here too. */
+const isKnown = box?.classList.contains('is-known') ?? false;
+const passedBefore = isKnown ? box.querySelectorAll('[data-check].is-ok').length : 0;
 
 function showWhen(state) {
   for (const part of box.querySelectorAll('[data-when]')) part.hidden = part.dataset.when !== state;
@@ -173,7 +176,9 @@ function showWhen(state) {
 /** @param note of a request that may be somebody else's, or that fails a check */
 function showNote(note) {
   const shown = box.querySelector(`[data-note="${note.name}"]`);
-  if (shown !== null) showState(shown.dataset.fails === undefined ? 'waiting' : 'failing', note);
+  if (shown === null) return;
+  if (shown.dataset.fails !== undefined) showState('failing', note);
+  else showState(isKnown ? 'known' : 'waiting', note, passedBefore);
 }
 
 /** @param passed how many checks went well, where no note says which one failed */
@@ -206,7 +211,8 @@ function showState(state, note, passed = 0) {
 async function look() {
   if (document.hidden) return false;
   if (Date.now() > untilMs) {
-    showWhen('late');
+    box.querySelector('[data-when=looking]').hidden = true;
+    box.querySelector('[data-when=late]').hidden = false;
     return true;
   }
   const domain = values?.querySelector('[name="domain"]')?.value.trim();
@@ -235,6 +241,7 @@ async function watch() {
   if (!isOver) setTimeout(watch, everyMs);
 }
 
+if (isKnown && connectedPaths().includes(location.pathname)) showState('working');
 if (box !== null && !box.classList.contains('is-working')) {
   box.querySelector('[data-when=looking]').hidden = false;
   setTimeout(watch, everyMs);

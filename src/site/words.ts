@@ -371,7 +371,7 @@ const en = {
         note: 'rbldnsd reloads its files by itself. Replace bl.example.net by your own zone.',
       },
       unbound: {
-        short: 'hides bad names',
+        short: 'blocks names on listed addresses',
         text: 'A response policy zone: your resolver hides names that lead to a listed address.',
         note: 'Over https it needs tls-cert-bundle, such as /etc/ssl/certs/ca-certificates.crt.',
       },
@@ -432,6 +432,7 @@ const en = {
       saveRules: ['Save these rules', 'They drop packets from listed addresses.'],
       saveServerBlock: ['Save this file', 'It replaces this site’s part of the configuration.'],
       saveFile: ['Save this file', 'The path is above the text.'],
+      saveCode: ['Save this file', 'Save it beside your site’s code.'],
       addLines: ['Add these lines', 'The file is named above the text.'],
       load: ['Load the list', 'It also checks for a new list every ten minutes.'],
       fetch: ['Fetch the list', 'It is stored in the folder you made.'],
@@ -453,6 +454,7 @@ const en = {
       setKey: ['Set your key', 'Each request carries it.'],
       setKeyPhp: ['Give PHP your key', 'Take the one that fits, then reload the server.'],
       ask: ['Ask once', 'The answer shows that key and address work.'],
+      askCode: ['Ask once', 'It prints the verdict, or fails when key or address are wrong.'],
       report: ['Report an address', 'Replace 127.0.0.1, a test address that is not stored.'],
       makeAction: ['Create the action', 'It copies Debian’s action, with this server’s address.'],
       addJail: ['Add it to a jail', 'Every ban of this jail is reported.'],
@@ -471,10 +473,10 @@ const en = {
         'Settings › Portcullis Sign In. The address is already there.',
       ],
       addButton: ['Add the button', 'A link is enough.'],
-      begin: ['Save the sign-in', 'It sends visitors here and reads their profile.'],
+      begin: ['Save the sign-in', 'It sends visitors here to sign in.'],
       callback: ['Save the callback', 'Visitors come back to it.'],
       start: ['Start it', 'Then open /login on your domain.'],
-      siteKey: ['Create a site key', 'It names the pages that may show the widget.'],
+      siteKey: ['Create a site key', 'It says which sites may show the widget.'],
       addWidget: ['Add the widget', 'Put it into your form, with your site key.'],
       verify: ['Check the receipt', 'Refuse the form unless $solved is true.'],
       formsOn: [
@@ -512,7 +514,7 @@ const en = {
       shown: { text: 'Your key is filled in. Nobody else sees this page.', link: '' },
       hidden: { text: 'Your key is hidden. Confirm that it’s you.', link: 'Fill in my key' },
       none: { text: 'You have no API key yet.', link: 'Create a key' },
-      'unknown-reader': { text: 'You need a key. Sign in to have it filled in.', link: 'Sign in' },
+      'unknown-reader': { text: '', link: 'Sign in and your key is filled in here.' },
     },
     bouncerKey: {
       text: 'A bouncer needs its own key. Choose only “fetch decisions as a bouncer”.',
@@ -526,8 +528,9 @@ const en = {
       gate: { waiting: 'Not protecting yet', failing: 'Not protecting yet', working: 'Protecting' },
       other: { waiting: 'Not connected yet', failing: 'Not connected yet', working: 'Connected' },
       waiting: 'Waiting for the first request.',
+      known: 'Your key works',
       seenBefore: (n: number) =>
-        `${n === 1 ? '1 request' : `${n} requests`} with your key since the start of this server.`,
+        `${n === 1 ? '1 request' : `${n} requests`} from any of your tools since the start of this server.`,
       arrived: 'Your request arrived. It works.',
       visitor: (ip: string) => `The visitor’s address: ${ip}.`,
       signIn: {
@@ -1077,7 +1080,7 @@ const fr: Words = {
         note: 'rbldnsd recharge ses fichiers lui-même. Remplacez bl.example.net par votre zone.',
       },
       unbound: {
-        short: 'cache les mauvais noms',
+        short: 'bloque les noms malveillants',
         text: 'Une zone de politique : votre résolveur cache les noms qui mènent à une adresse listée.',
         note: 'En https, il lui faut tls-cert-bundle, par exemple /etc/ssl/certs/ca-certificates.crt.',
       },
@@ -1147,6 +1150,7 @@ const fr: Words = {
         'Il remplace la partie de ce site dans la configuration.',
       ],
       saveFile: ['Enregistrez ce fichier', 'Son emplacement est au-dessus du texte.'],
+      saveCode: ['Enregistrez ce fichier', 'Enregistrez-le à côté du code de votre site.'],
       addLines: ['Ajoutez ces lignes', 'Dans le fichier nommé au-dessus du texte.'],
       load: ['Chargez la liste', 'Une nouvelle version est recherchée toutes les dix minutes.'],
       fetch: ['Récupérez la liste', 'Elle est rangée dans le dossier créé.'],
@@ -1174,6 +1178,10 @@ const fr: Words = {
         'Prenez celui qui convient, puis rechargez le serveur.',
       ],
       ask: ['Interrogez une fois', 'La réponse montre que clé et adresse sont justes.'],
+      askCode: [
+        'Interrogez une fois',
+        'Le verdict s’affiche. Une clé ou une adresse fausse donne un échec.',
+      ],
       report: [
         'Signalez une adresse',
         'Remplacez 127.0.0.1, qui sert aux essais et n’est pas gardée.',
@@ -1192,10 +1200,10 @@ const fr: Words = {
       ],
       fillIn: ['Indiquez trois valeurs', 'Réglages › Connexion Portcullis. L’adresse y est déjà.'],
       addButton: ['Ajoutez le bouton', 'Un lien suffit.'],
-      begin: ['Enregistrez la connexion', 'Elle envoie les visiteurs ici et lit leur profil.'],
+      begin: ['Enregistrez la connexion', 'Elle envoie les visiteurs se connecter ici.'],
       callback: ['Enregistrez le retour', 'Les visiteurs y reviennent.'],
       start: ['Démarrez', 'Ouvrez ensuite /login sur votre domaine.'],
-      siteKey: ['Créez une clé de site', 'Elle nomme les pages qui montrent le widget.'],
+      siteKey: ['Créez une clé de site', 'Elle indique quels sites peuvent afficher le widget.'],
       addWidget: ['Ajoutez le widget', 'Dans votre formulaire, avec votre clé de site.'],
       verify: ['Vérifiez le reçu', 'Refusez le formulaire si $solved n’est pas vrai.'],
       formsOn: [
@@ -1236,10 +1244,7 @@ const fr: Words = {
         link: 'Renseigner ma clé',
       },
       none: { text: 'Vous n’avez pas encore de clé d’API.', link: 'Créer une clé' },
-      'unknown-reader': {
-        text: 'Une clé est nécessaire. Connectez-vous pour qu’elle soit renseignée.',
-        link: 'Se\u00a0connecter',
-      },
+      'unknown-reader': { text: '', link: 'Connectez-vous : votre clé s’inscrira ici.' },
     },
     bouncerKey: {
       text: 'Un bouncer a sa propre clé. Ne choisissez que « obtenir les décisions comme bouncer ».',
@@ -1257,8 +1262,9 @@ const fr: Words = {
         working: 'Connecté',
       },
       waiting: 'En attente de la première requête.',
+      known: 'Votre clé fonctionne',
       seenBefore: (n: number) =>
-        `${n} ${n < 2 ? 'requête' : 'requêtes'} avec votre clé depuis le démarrage du serveur.`,
+        `${n} ${n < 2 ? 'requête' : 'requêtes'}, tous outils confondus, depuis le démarrage du serveur.`,
       arrived: 'Votre requête est arrivée. Tout fonctionne.',
       visitor: (ip: string) => `L’adresse du visiteur : ${ip}.`,
       signIn: {

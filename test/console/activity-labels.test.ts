@@ -69,16 +69,16 @@ it('what the program says of a list, a peer and a change is French on a French p
   );
   assert.equal(
     french('3 reports of 2 addresses taken back'),
-    '3 signalements de 2 adresses annulés',
+    '3 signalements de 2 adresses retirés',
   );
-  assert.equal(french('3 reports of 192.0.2.7 taken back'), '3 signalements de 192.0.2.7 annulés');
+  assert.equal(french('3 reports of 192.0.2.7 taken back'), '3 signalements de 192.0.2.7 retirés');
   for (const [one, said] of [
-    ['1 report of 1 address taken back', '1 signalement de 1 adresse annulé'],
-    ['2 reports of 1 address taken back', '2 signalements de 1 adresse annulés'],
-    ['1 report of 192.0.2.7 by a-1 taken back', '1 signalement de 192.0.2.7 par a-1 annulé'],
-    ['1 report of 192.0.2.7 taken back', '1 signalement de 192.0.2.7 annulé'],
-    ['1 report taken back', '1 signalement annulé'],
-    ['0 reports taken back', '0 signalement annulé'],
+    ['1 report of 1 address taken back', '1 signalement de 1 adresse retiré'],
+    ['2 reports of 1 address taken back', '2 signalements de 1 adresse retirés'],
+    ['1 report of 192.0.2.7 by a-1 taken back', '1 signalement de 192.0.2.7 par a-1 retiré'],
+    ['1 report of 192.0.2.7 taken back', '1 signalement de 192.0.2.7 retiré'],
+    ['1 report taken back', '1 signalement retiré'],
+    ['0 reports taken back', '0 signalement retiré'],
     ['waits again, 1 report put back', 'à nouveau en attente, 1 signalement rétabli'],
   ] as const) {
     assert.equal(french(one), said);

@@ -93,10 +93,10 @@ it('PHP, Node.js and Python are seen by what their last step asks', async (conte
   await people.register('ada@mail.example');
   const ada = await people.signIn('ada@mail.example');
   await ada.post('/account/keys/create');
-  for (const [name, tool, said] of [
-    ['php', 'php', /^$/],
-    ['node', 'node', /abuseConfidenceScore/],
-    ['python', 'python3', /^(True|False)$/],
+  for (const [name, tool] of [
+    ['php', 'php'],
+    ['node', 'node'],
+    ['python', 'python3'],
   ] as const) {
     if (!hasTool(context, tool)) return;
     const requests = async () =>
@@ -107,10 +107,14 @@ it('PHP, Node.js and Python are seen by what their last step asks', async (conte
       (await ada.get(`/connect/${name}`)).body,
     )![1]!;
     writeFileSync(`${directory.path}/${path}`, screen.code(`${name}-code`));
-    const words = `cd ${directory.path}\n${screen.code('key')}${screen.code(`${name}-run`)}`;
-    const { stdout, stderr, status } = spawnSync('sh', ['-c', words], { encoding: 'utf8' });
+    const askOnce = (key: string) => {
+      const words = `cd ${directory.path}\n${key}${screen.code(`${name}-run`)}`;
+      return spawnSync('sh', ['-c', words], { encoding: 'utf8' });
+    };
+    const { stdout, stderr, status } = askOnce(screen.code('key'));
     assert.equal(status, 0, stderr);
-    assert.match(stdout.trim(), said);
+    assert.match(stdout, /abuseConfidenceScore/);
+    assert.equal(askOnce("export PORTCULLIS_KEY='wrong'\n").status, 1, name);
     await within(async () => (await requests()) === before + 1, `${name} is seen`);
   }
 });

@@ -158,7 +158,7 @@ export const accountEn = {
     },
   },
   keys: {
-    lede: 'The API key is for all your tools, a named key for one device, a site key for the CAPTCHA.',
+    lede: 'One key for all your tools, or one per device. Site keys are for the CAPTCHA.',
     keyText: 'It checks addresses, reports abuse and redeems CAPTCHA receipts.',
     keyTitle: 'API key',
     none: 'You have no API key yet.',
@@ -183,7 +183,8 @@ export const accountEn = {
     shown: 'Anyone who has it can use your quota and report in your name. Keep it out of code.',
     standingTitle: 'Trust and quotas',
     trust: 'Trust',
-    trustText: 'Trust grows when others confirm your reports. It decides how much they weigh.',
+    trustText:
+      'Trust grows with each report, faster when confirmed. It decides how much they weigh.',
     outOf: (value: string) => `${value} of 100`,
     reads: 'Checks a minute',
     writes: 'Reports a minute',
@@ -586,7 +587,7 @@ export const accountFr: AccountCatalogue = {
     },
   },
   keys: {
-    lede: 'La clé d’API sert à tous vos outils, une clé nommée à un appareil, une clé de site au CAPTCHA.',
+    lede: 'Une clé pour tous vos outils, ou une par appareil. Les clés de site servent au CAPTCHA.',
     keyText: 'Elle vérifie des adresses, signale des abus et valide les reçus du CAPTCHA.',
     keyTitle: 'Clé d’API',
     none: 'Vous n’avez pas encore de clé d’API.',
@@ -613,7 +614,7 @@ export const accountFr: AccountCatalogue = {
     standingTitle: 'Confiance et quotas',
     trust: 'Confiance',
     trustText:
-      'La confiance croît quand d’autres confirment vos signalements. Elle décide de leur poids.',
+      'La confiance croît à chaque signalement, davantage s’il est confirmé. Elle décide de leur poids.',
     outOf: (value) => `${value} sur 100`,
     reads: 'Vérifications par minute',
     writes: 'Signalements par minute',
@@ -999,7 +1000,7 @@ export const automationFr: AutomationCatalogue = {
     scopesError: 'Choisissez-en au moins un.',
     scope: {
       check: 'vérifier des adresses',
-      report: 'signaler des abus et annuler des signalements',
+      report: 'signaler des abus et retirer des signalements',
       bouncer: 'obtenir les décisions comme bouncer',
       agent: 'signaler comme agent',
       mail: 'vérifier les connexions comme serveur de messagerie, et signaler celles qui échouent',
@@ -1026,10 +1027,10 @@ export const automationFr: AutomationCatalogue = {
       comment: 'Commentaire',
       actions: 'Actions',
     },
-    takeBack: 'Annuler le signalement',
+    takeBack: 'Retirer le signalement',
     older: 'Signalements plus anciens',
     newest: 'Signalements les plus récents',
-    sureTitle: 'Annuler ce signalement ?',
+    sureTitle: 'Retirer ce signalement ?',
     sureText: (address) =>
       `Vos signalements de ${address} sont supprimés, et son score est recalculé. Cela utilise un signalement de votre quota, sans nuire à votre confiance.`,
     keep: 'Garder le signalement',

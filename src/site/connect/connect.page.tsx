@@ -517,7 +517,9 @@ function stepList(data: ConnectData, text: Translations): Html {
           ? connect.siteKeyMade
           : connect.steps[step.says];
         const isTrust = step.says === 'trust';
-        const isDone = watch?.hasArrived === true || (isTrust && trustsLoopback && !isBad);
+        const isDone =
+          (watch?.hasArrived === true && watch.by !== 'key') ||
+          (isTrust && trustsLoopback && !isBad);
         const state = isDone ? 'is-ok' : isTrust && isBad ? 'is-bad' : undefined;
         return (
           <li data-step={step.says} class={state}>
@@ -618,7 +620,9 @@ function liveCard(data: ConnectData, text: Translations): Html | false {
   const heads = live[isGate ? 'gate' : 'other'];
   const isOwn = note !== undefined && !isDoubtful(note.name);
   const failing = isOwn ? checks.indexOf(failsAt[note.name]) : -1;
-  const state = hasArrived ? 'working' : isOwn ? 'failing' : 'waiting';
+  // Which tool sent a request with the key, nobody knows.
+  const arrived = by === 'key' ? 'known' : 'working';
+  const state = hasArrived ? arrived : isOwn ? 'failing' : 'waiting';
   const again = <Link href={samePath(data)}>{live.lookAgain}</Link>;
   const setting = `TRUSTED_PROXIES=${note?.name === 'untrusted' ? note.about : '127.0.0.1'}`;
   return (
@@ -642,17 +646,24 @@ function liveCard(data: ConnectData, text: Translations): Html | false {
           <Icon name="check" />
           {heads.working}
         </span>
+        <span data-when="known" hidden={state !== 'known'}>
+          <Icon name="check" />
+          {live.known}
+        </span>
       </h2>
       <p data-when="waiting" hidden={state !== 'waiting'}>
         {said.waiting}
       </p>
       <p data-when="working" hidden={state !== 'working'}>
-        {by === 'key' && hasArrived ? live.seenBefore(requests) : said.arrived}{' '}
+        {said.arrived}{' '}
         {isGate && (
           <span data-visitor={live.visitor('{}')}>
             {visitor !== undefined && live.visitor(visitor)}
           </span>
         )}
+      </p>
+      <p data-when="known" hidden={state !== 'known'}>
+        {live.seenBefore(requests)}
       </p>
       {notes.map((name) => {
         const { title, text: mend } = live.notes[name];
@@ -676,7 +687,7 @@ function liveCard(data: ConnectData, text: Translations): Html | false {
       })}
       <ul class="checks">
         {checks.map((name, i) => {
-          const isOk = hasArrived || i < (failing < 0 ? passed : failing);
+          const isOk = state === 'working' || i < (failing < 0 ? passed : failing);
           return (
             <li data-check={name} class={isOk ? 'is-ok' : i === failing ? 'is-bad' : undefined}>
               <Icon name="check" className="icon-check" />

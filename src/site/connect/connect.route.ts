@@ -103,6 +103,9 @@ const trySays = {
   not_exchanged: 'signInExchange',
 } as const satisfies Readonly<Record<string, number | NoteName>>;
 
+/** Requests of any tool show that the server is reached and the key accepted. */
+const keyPassed = 2;
+
 const docsOf: Readonly<Record<Integration, string>> = {
   feed: docPath('feeds'),
   gate: docPath('gate'),
@@ -260,7 +263,8 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     const note = keyNoteOf(session, request);
     // A refusal that came later is told; one that may be somebody else's takes nothing back.
     const hasArrived = requests > 0 && (note === undefined || isDoubtful(note.name));
-    return { by: 'key', path: seenEndpoint.path, requests, hasArrived, note };
+    const passed = hasArrived ? keyPassed : 0;
+    return { by: 'key', path: seenEndpoint.path, requests, hasArrived, passed, note };
   }
 
   async function show(context: RequestContext, query: Params): Promise<Reply> {

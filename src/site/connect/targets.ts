@@ -77,6 +77,7 @@ type StepName =
   | 'saveRules'
   | 'saveServerBlock'
   | 'saveFile'
+  | 'saveCode'
   | 'addLines'
   | 'load'
   | 'fetch'
@@ -92,6 +93,7 @@ type StepName =
   | 'setKey'
   | 'setKeyPhp'
   | 'ask'
+  | 'askCode'
   | 'report'
   | 'makeAction'
   | 'addJail'
@@ -565,24 +567,29 @@ function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
       const code = filledIn(sample(guide, language), [['{secure_url}', secureUrl], ...byScore]);
       return [
         language === 'php' ? setKeyPhp(sampleValues) : setKey(sampleValues),
-        file('saveFile', `${name}-code`, path, code),
-        { id: `${name}-run`, says: 'ask', destination: 'terminal', code: `${run}\n` },
+        file('saveCode', `${name}-code`, path, code),
+        { id: `${name}-run`, says: 'askCode', destination: 'terminal', code: `${run}\n` },
       ];
     },
   });
   const php = "verdict($_SERVER['REMOTE_ADDR'])";
   return [
-    of('php', 'PHP', 'PHP', 'portcullis.php', 'php', `REMOTE_ADDR=${asked} php portcullis.php`, [
-      `${php}['malicious'] ?? false`,
-      (score) => `(${php}['abuseConfidenceScore'] ?? 0) >= ${score}`,
-    ]),
+    of(
+      ...(['php', 'PHP', 'PHP', 'portcullis.php', 'php'] as const),
+      // The question stands before the file's own test of the visitor.
+      `(echo '<?php $found = verdict("${asked}"); echo json_encode($found), PHP_EOL; exit($found ? 0 : 1);'; tail -n +2 portcullis.php) | php`,
+      [
+        `${php}['malicious'] ?? false`,
+        (score) => `(${php}['abuseConfidenceScore'] ?? 0) >= ${score}`,
+      ],
+    ),
     of(
       ...(['node', 'Node.js', 'JS', 'portcullis.mjs', 'js'] as const),
-      `echo "console.log(await verdict('${asked}'))" | cat portcullis.mjs - | node --input-type=module`,
+      `echo "const found = await verdict('${asked}'); console.log(found); process.exitCode = found ? 0 : 1" | cat portcullis.mjs - | node --input-type=module`,
     ),
     of(
       ...(['python', 'Python', 'Py', 'portcullis.py', 'python'] as const),
-      `python3 -c "import portcullis; print(portcullis.is_malicious('${asked}'))"`,
+      `python3 -c "import portcullis; print(portcullis.ask('check', ipAddress='${asked}'))"`,
       ['["malicious"]', (score) => `["abuseConfidenceScore"] >= ${score}`],
     ),
   ];

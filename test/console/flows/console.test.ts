@@ -332,7 +332,7 @@ it('finds people, and changes what the commands change, the last operator aside'
   }
   const facts = (await ada.get(`/admin/people/${id}`)).body;
   assert.match(facts, /<dt>Checks a minute<\/dt><dd>7, set by an operator<\/dd>/);
-  assert.match(facts, /<p class="lede">Active: it can sign in, and its keys work\.<\/p>/);
+  assert.match(facts, /<p class="lede">Active\. Can sign in and use API keys\.<\/p>/);
   assert.match(
     facts,
     /<dt>Last sign-in<\/dt><dd><time[^>]*>[^<]*<\/time><small>Firefox, Linux, France</,

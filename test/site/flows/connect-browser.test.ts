@@ -75,8 +75,13 @@ it('the screens are in order, and a first request shows', { timeout: 600_000 }, 
     const check = '/api/v2/check?ipAddress=192.0.2.1';
     assert.equal((await server.fetch(check, { headers: { Key: key } })).status, 200);
     await page.getByText('Your request arrived. It works.').waitFor();
+    await page.reload();
+    await page.getByText('Your request arrived. It works.').waitFor();
     assert.deepEqual(await finish(), []);
     // The browser remembers it: the server counts all requests of the account as one.
+    await page.goto(at('/connect/wordpress'));
+    await page.getByText('Your key works').waitFor();
+    assert.equal(await page.getByText('Connected', { exact: true }).isVisible(), false);
     await page.goto(at('/connect'));
     await page.locator('a.target[href="/connect/node"] .target-live').waitFor();
     assert.equal(await page.locator('.target-live').count(), 1);

@@ -48,7 +48,7 @@ describe('connect', () => {
       assert.equal(new Set(regions.map(([, name]) => name)).size, regions.length, path);
     }
     const french = await server.fetch('/connect/php', { headers: { 'Accept-Language': 'fr' } });
-    assert.match(french.body, /Une clé est nécessaire/);
+    assert.match(french.body, /Connectez-vous.: votre clé s’inscrira ici/);
   });
 
   it('what is no target and no choice is refused', async () => {
@@ -312,8 +312,12 @@ describe('connect', () => {
     assert.equal(await seen(), before + 1);
     // A reload says so, from the same count.
     const reloaded = (await ada.get('/connect/fail2ban')).body;
-    assert.match(reloaded, /live-card is-working/);
-    assert.match(reloaded, new RegExp(`${before + 1} requests? with your key since the start`));
+    assert.match(reloaded, /live-card is-known/);
+    assert.match(reloaded, />Your key works<\/span>/);
+    assert.match(reloaded, new RegExp(`${before + 1} requests? from any of your tools`));
+    // Whether fail2ban sent it, nobody knows.
+    assert.match(reloaded, /<span data-when="working" hidden/);
+    assert.doesNotMatch(reloaded, /<li data-check="answered" class="is-ok"/);
     assert.doesNotMatch(reloaded, /Waiting for the next/);
     const stranger = await server.fetch('/connect/seen');
     assert.equal(stranger.status, 303);
