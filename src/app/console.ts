@@ -567,13 +567,14 @@ function usedAt(use: KeyUse | undefined): { lastUsedAt: number | undefined } {
 
 function peopleOf({
   store,
+  clock,
   state,
   signon,
   accountReports,
-}: Needs<'store' | 'state' | 'signon' | 'accountReports'>): ConsolePeople {
+}: Needs<'store' | 'clock' | 'state' | 'signon' | 'accountReports'>): ConsolePeople {
   const { accounts, profiles, apiKeys, siteKeys } = signon;
   const { sessions, securityLog } = signon.signon;
-  const directory = createDirectory({ store, accounts });
+  const directory = createDirectory({ store, clock, accounts });
 
   async function activityOf(id: string) {
     const open = await sessions.list(id);
@@ -636,10 +637,10 @@ function peopleOf({
 function reportsOf(
   needs: Needs<'store' | 'state' | 'clock' | 'random' | 'signon' | 'accountReports'>,
 ): ConsoleReports {
-  const { store, state, accountReports } = needs;
+  const { store, clock, state, accountReports } = needs;
   const { accounts } = needs.signon;
   const reports = createReportStore(needs);
-  const directory = createDirectory({ store, accounts });
+  const directory = createDirectory({ store, clock, accounts });
 
   const shown = (address: string, report: StoredReport) => ({
     ...report,

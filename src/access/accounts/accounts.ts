@@ -11,8 +11,21 @@ import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, retryOnConflict, withValue } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
-import { accountByEmailKey, accountKey, accountPrefix, erasureKey } from '../../storage/keys.ts';
-import type { NewEvent, RowCheck, SetRow, Store } from '../../storage/store.ts';
+import {
+  accountByEmailKey,
+  accountKey,
+  accountPrefix,
+  apiKeyByAccountPrefix,
+  apiKeyKey,
+  erasureKey,
+} from '../../storage/keys.ts';
+import {
+  type NewEvent,
+  pagesUnder,
+  type RowCheck,
+  type SetRow,
+  type Store,
+} from '../../storage/store.ts';
 import type { Voucher } from '../quota/points.ts';
 import { findVouched, vouchedRow } from './account-row.ts';
 import { perMinuteMax } from './accounts-table.ts';
@@ -27,6 +40,7 @@ import {
   type AccountInfo,
   type AccountRecord,
   decodeAccount,
+  decodeKey,
   encodeAccount,
   findAccountId,
   isAccountId,
@@ -255,8 +269,24 @@ function withUnicodeDomain(address: string): string {
   return address.slice(0, -domain.length) + domainToUnicode(domain);
 }
 
-export function createDirectory(options: { store: Store; accounts: Pick<Accounts, 'find'> }) {
-  const { store, accounts } = options;
+export function createDirectory(options: {
+  store: Store;
+  clock: Clock;
+  accounts: Pick<Accounts, 'find'>;
+}) {
+  const { store, clock, accounts } = options;
+
+  /** Counts the keys that work, named ones too. */
+  async function workingKeys(id: string, keys: readonly string[]): Promise<number> {
+    let count = 0;
+    for (const row of await Promise.all(keys.map((key) => store.get(apiKeyKey(key))))) {
+      const key = row && decodeKey(row.value);
+      if (key?.revokedAt === 0 && (key.endsAt === 0 || key.endsAt > clock.now())) count++;
+    }
+    // A named key that is revoked has no row there.
+    for await (const page of pagesUnder(store, apiKeyByAccountPrefix(id))) count += page.length;
+    return count;
+  }
 
   async function listed(id: string, record: AccountRecord): Promise<ListedAccount> {
     const [role, { vouched: standing }] = await Promise.all([
@@ -264,7 +294,7 @@ export function createDirectory(options: { store: Store; accounts: Pick<Accounts
       findVouched(store, id),
     ]);
     const { email, createdAt } = record;
-    const keys = record.keys.length;
+    const keys = await workingKeys(id, record.keys);
     return { id, email, createdAt, state: stateOfAccount(record), role, standing, keys };
   }
 

@@ -410,6 +410,7 @@ function keyFolds(frame: PageFrame, view: ConsoleView & { readonly person: Perso
   const format = formatFor(frame.language);
   const { now } = view;
   const { id, keys, siteKeys } = view.person;
+  const scopeNames: Readonly<Record<string, string | undefined>> = text.scopeNames;
   const revoke = (what: 'revoke' | 'revoke-site', key: string) => (
     <ActButton view={view} of={personActs} does={what} about={{ id, key }} label={text.revoke} />
   );
@@ -420,7 +421,7 @@ function keyFolds(frame: PageFrame, view: ConsoleView & { readonly person: Perso
       <span class="breaks">{key.name || text.unnamed}</span>
       <span class="source-note fact-below mono">{key.id}</span>
     </>,
-    code(key.scopes.join(', ')),
+    code(key.scopes.map((scope) => scopeNames[scope] ?? scope).join(', ')),
     format.near(key.createdAt, now),
     key.lastUsedAt === undefined ? all.never : format.near(key.lastUsedAt, now),
     revoke('revoke', key.id),

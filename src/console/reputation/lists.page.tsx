@@ -352,6 +352,7 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
   const byName = new Map(view.lists.map((one) => [one.name, one]));
   const about: Readonly<Record<string, string | undefined>> = text.about;
   const licences: Readonly<Record<string, string | undefined>> = text.licences;
+  const titles: Readonly<Record<string, string | undefined>> = text.titles;
   const rowsOnce = new Map(view.loaded.map(({ name, rows }) => [name, rows]));
   const isFailing = ({ state }: FetchedList) => state === 'failing' || state === 'held';
   const failing = view.lists.filter(isFailing).length;
@@ -389,7 +390,7 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
                   {offerLetters[name]}
                 </span>
                 <span class="offer-name">
-                  <strong>{title}</strong>
+                  <strong>{titles[name] ?? title}</strong>
                   <span class="source-note">{about[name]}</span>
                   {list?.failure && (
                     <span class="offer-failure breaks">
@@ -432,7 +433,7 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
                     type="submit"
                     role="switch"
                     aria-checked={isOn ? 'true' : 'false'}
-                    aria-label={title}
+                    aria-label={titles[name] ?? title}
                   />
                 </Form>
               </li>
@@ -457,9 +458,10 @@ function toneOf({ state }: FetchedList): BadgeTone {
 
 function loadedTable(frame: PageFrame, { loaded, now }: ListsView): Html {
   const text = frameText(frame).console.lists;
+  const titles: Readonly<Record<string, string | undefined>> = text.titles;
   const format = formatFor(frame.language);
   const rows = loaded.map(({ name, kind, complete, loadedAt, endsAt, rows: count, blocking }) => [
-    <strong class="breaks">{name}</strong>,
+    <strong class="breaks">{(name === 'bundled' && titles[name]) || name}</strong>,
     text.kinds[kind],
     format.number(count),
     blocking === undefined ? '–' : format.number(blocking),

@@ -123,6 +123,11 @@ function factIn(
   const word = words[name];
   if (word === undefined) return [emails.get(typed) ?? translateSentence(frame, typed)];
   if (value === 'true') return [word];
+  if (name === 'standing') {
+    const { ranks } = frameText(frame).console.needs;
+    const rank: string | undefined = (ranks as Readonly<Record<string, string>>)[value];
+    return [`${word} ${(rank ?? translateSentence(frame, value)).toLowerCase()}`];
+  }
   if (name === 'category' || name === 'categories') {
     return [`${word} ${namesText(value.split(',').map(Number), categoryNames)}`];
   }

@@ -17,7 +17,7 @@ const clock = manualClock(Date.UTC(2026, 0, 1));
 
 const store = openLmdbStore({ path: place.path, clock, log: createLog('silent') });
 const accounts = createAccounts({ store, clock, random: seededRandom(1) });
-const directory = createDirectory({ store, accounts });
+const directory = createDirectory({ store, clock, accounts });
 after(async () => {
   await store.close();
   place.remove();

@@ -318,6 +318,9 @@ it('finds people, and changes what the commands change, the last operator aside'
     ada.post('/admin/people/change', { id, ...fields });
   const bob = await people.signIn(member);
   await bob.post('/account/keys/create');
+  await bob.post('/account/keys/named/create', { name: 'mx-1', check: 'on' });
+  const listed = (await ada.get('/admin/people?part=MEMBER')).body;
+  assert.match(listed, />2<\/td>/, 'a named key counts');
   const page = (await ada.get(`/admin/people/${id}`)).body;
   assert.doesNotMatch(page, /<dt>Vouching/, 'its card says that nobody does');
   const key = /name="key" value="([\w-]+)"/.exec(page)![1]!;
