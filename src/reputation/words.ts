@@ -39,6 +39,7 @@ const en = {
       both: (first: string, second: string) =>
         `${first.charAt(0).toUpperCase()}${first.slice(1)}, and ${second}.`,
       nobody: 'No list holds it, and nobody has reported it.',
+      allowed: 'The operator allowed it.',
       neighbours: 'It has no reports, but many of its neighbours do.',
       notReported: 'Nobody has reported it.',
       notListed: 'No list holds it.',
@@ -101,7 +102,7 @@ const en = {
     anonymousExitHint: 'Traffic leaves an anonymising network here.',
     facts: {
       country: 'Country',
-      ofNetwork: (code: string) => `${code}, of the network`,
+      ofNetwork: (code: string) => `${code}, where the network is registered`,
       provider: 'Network (AS)',
       prefix: 'Prefix',
       inherited: (range: string) => `score inherited from ${range}`,
@@ -120,7 +121,7 @@ const en = {
     /** The limit of what reports may give. */
     why: {
       own: () => 'The manual rule decides.',
-      list: () => 'The list decides: reports alone give less.',
+      list: (reported: number) => `The list sets the score; reports alone would give ${reported}.`,
       network: (ceiling: number) => `Its neighbours lift it, to ${ceiling} at most.`,
       newcomers: (ceiling: number) => `New accounts alone reach ${ceiling} at most.`,
       some: (ceiling: number) => `Too few trusted accounts to block: ${ceiling} at most.`,
@@ -177,12 +178,20 @@ const en = {
           count === 1 ? '1 new account' : `${formatted} new accounts`,
       },
       ages: {
-        day: 'last 24 h',
-        week: 'last week',
-        month: 'last 30 days',
-        older: 'earlier',
+        day: 'Last 24 h',
+        week: 'Last week',
+        month: 'Last 30 days',
+        older: 'Earlier',
       },
-      part: (who: string, age: string, score: number) => `${who}, ${age}: +${score}`,
+      /** Behind the first of the same age. */
+      otherVotes: {
+        staff: (_: number, formatted: string) => `${formatted} staff`,
+        member: (_: number, formatted: string) => `${formatted} trusted`,
+        earned: (_: number, formatted: string) => `${formatted} with a good record`,
+        none: (_: number, formatted: string) => `${formatted} new`,
+      },
+      part: (who: string, score: number) => `${who} +${score}`,
+      ofAge: (age: string, parts: string) => `${age}: ${parts}`,
       decided: (range: string) => `The score is that of ${range}.`,
       highest: 'The highest value wins.',
       allowlist: 'Allowlist',
@@ -195,7 +204,8 @@ const en = {
       label: 'Addresses, networks, or any text that contains them',
       hint: (max: number) => `Paste a whole log: up to ${max} addresses are looked up.`,
       miss: 'This text contains no IP address.',
-      result: (count: number) => (count === 1 ? '1 address' : `${count} addresses`),
+      addresses: (count: number) => (count === 1 ? '1 address' : `${count} addresses`),
+      networks: (count: number) => (count === 1 ? '1 network' : `${count} networks`),
       more: (count: number) => `The text has more: here are the first ${count}.`,
       others: (count: number, formatted: string) =>
         count === 1 ? '1 isn’t an address:' : `${formatted} aren’t addresses:`,
@@ -270,8 +280,9 @@ const en = {
       score: 'Score',
       reports: 'Reports per day',
       blockFrom: (score: number) => `Block from ${score}`,
-      summary: (highest: number, count: number, formatted: string) =>
-        `Highest score ${highest}, ${formatted} ${count === 1 ? 'report' : 'reports'}`,
+      highest: (score: number, reports: string) => `Highest score ${score}, ${reports}`,
+      counted: (count: number, formatted: string) =>
+        `${formatted} ${count === 1 ? 'report' : 'reports'}`,
       part: (score: number) => (score === 0 ? 'unknown' : `${score} or more`),
     },
     latestOnly: (formatted: string) => `From the latest ${formatted} reports.`,
@@ -464,6 +475,7 @@ const fr: typeof en = {
       one: (said) => `${said.charAt(0).toUpperCase()}${said.slice(1)}.`,
       both: (first, second) => `${first.charAt(0).toUpperCase()}${first.slice(1)}, et ${second}.`,
       nobody: 'Aucune liste ne la contient, et personne ne l’a signalée.',
+      allowed: 'L’opérateur l’a autorisée.',
       neighbours: 'Personne ne l’a signalée, mais beaucoup de ses voisines.',
       notReported: 'Personne ne l’a signalée.',
       notListed: 'Aucune liste ne la contient.',
@@ -524,7 +536,7 @@ const fr: typeof en = {
     anonymousExitHint: 'Le trafic d’un réseau d’anonymisation sort ici.',
     facts: {
       country: 'Pays',
-      ofNetwork: (code) => `${code}, du réseau`,
+      ofNetwork: (code) => `${code}, d’après le réseau`,
       provider: 'Réseau (AS)',
       prefix: 'Préfixe',
       inherited: (range) => `score hérité de ${range}`,
@@ -541,7 +553,8 @@ const fr: typeof en = {
     },
     why: {
       own: () => 'La règle manuelle décide.',
-      list: () => 'La liste décide : les signalements seuls donnent moins.',
+      list: (reported) =>
+        `La liste fixe le score ; les signalements seuls donneraient ${reported}.`,
       network: (ceiling) => `Ses voisines le font monter, jusqu’à ${ceiling}.`,
       newcomers: (ceiling) => `À eux seuls, de nouveaux comptes n’atteignent que ${ceiling}.`,
       some: (ceiling) => `Trop peu de comptes de confiance pour bloquer : ${ceiling} au plus.`,
@@ -597,12 +610,19 @@ const fr: typeof en = {
           count === 1 ? '1 nouveau compte' : `${formatted} nouveaux comptes`,
       },
       ages: {
-        day: 'dernières 24 h',
-        week: 'dernière semaine',
+        day: 'Dernières 24 h',
+        week: 'Dernière semaine',
         month: '30 derniers jours',
-        older: 'plus tôt',
+        older: 'Plus tôt',
       },
-      part: (who, age, score) => `${who}, ${age} : +${score}`,
+      otherVotes: {
+        staff: (_, formatted) => `${formatted} de l’équipe`,
+        member: (_, formatted) => `${formatted} de confiance`,
+        earned: (count, formatted) => (count === 1 ? '1 éprouvé' : `${formatted} éprouvés`),
+        none: (count, formatted) => (count === 1 ? '1 nouveau' : `${formatted} nouveaux`),
+      },
+      part: (who, score) => `${who} +${score}`,
+      ofAge: (age, parts) => `${age} : ${parts}`,
       decided: (range) => `Le score est celui de ${range}.`,
       highest: 'La valeur la plus haute l’emporte.',
       allowlist: 'Liste blanche',
@@ -615,7 +635,8 @@ const fr: typeof en = {
       label: 'Adresses, réseaux, ou tout texte qui en contient',
       hint: (max) => `Collez tout un journal : jusqu’à ${max} adresses sont vérifiées.`,
       miss: 'Ce texte ne contient aucune adresse IP.',
-      result: (count) => (count < 2 ? `${count} adresse` : `${count} adresses`),
+      addresses: (count) => (count < 2 ? `${count} adresse` : `${count} adresses`),
+      networks: (count) => (count < 2 ? `${count} réseau` : `${count} réseaux`),
       more: (count) => `Seules les ${count} premières sont affichées : le texte en contient plus.`,
       others: (count, formatted) =>
         count < 2
@@ -697,8 +718,8 @@ const fr: typeof en = {
       score: 'Score',
       reports: 'Signalements par jour',
       blockFrom: (score) => `Bloquer dès ${score}`,
-      summary: (highest, count, formatted) =>
-        `Score le plus haut ${highest}, ${formatted} ${count < 2 ? 'signalement' : 'signalements'}`,
+      highest: (score, reports) => `Score le plus haut ${score}, ${reports}`,
+      counted: (count, formatted) => `${formatted} ${count < 2 ? 'signalement' : 'signalements'}`,
       part: (score) => (score === 0 ? 'inconnu' : `${score} ou plus`),
     },
     latestOnly: (formatted) => `D’après les ${formatted} derniers signalements.`,

@@ -167,10 +167,15 @@ function entryLink(entry: string, { data }: AddressScene): Html {
 /** Lists the parts of a score: standing and age of the reporters, and what they give. */
 function partNote({ parts }: ReportEvidence, { text, format }: AddressScene): string {
   const words = text.ip.evidence;
-  return parts
-    .map(({ voice, age, reporters, score }) =>
-      words.part(words.votes[voice](reporters, format.number(reporters)), words.ages[age], score),
-    )
+  return [...new Set(parts.map(({ age }) => age))]
+    .map((age) => {
+      const ofAge = parts.filter((part) => part.age === age);
+      const said = ofAge.map(({ voice, reporters, score }, i) => {
+        const votes = i === 0 ? words.votes : words.otherVotes;
+        return words.part(votes[voice](reporters, format.number(reporters)), score);
+      });
+      return words.ofAge(words.ages[age], said.join(', '));
+    })
     .join(' · ');
 }
 
@@ -282,9 +287,10 @@ function peerRow(said: PeerEvidence, scene: AddressScene): ShareRow {
 /** The sentences below: what limits the reports, whose score it is, and when it falls. */
 function whyNotes({ data, text, format }: AddressScene): string[] {
   const { why } = data;
-  const { decidedBy, fallsBelowAt } = data.evidence;
+  const { decidedBy, fallsBelowAt, reports } = data.evidence;
   const words = text.ip.evidence;
-  const limit = why && text.ip.why[why.by]('ceiling' in why ? why.ceiling : 0);
+  const reported = Math.max(0, ...reports.map(({ score }) => score));
+  const limit = why && text.ip.why[why.by]('ceiling' in why ? why.ceiling : reported);
   return [
     limit ?? '',
     decidedBy !== undefined && decidedBy !== data.address ? words.decided(decidedBy) : '',
@@ -343,9 +349,6 @@ function evidence(scene: AddressScene): Html {
 
 // The score and the reports of each day, from the first day on which anything is known.
 
-/** A young chart has a day or two before the first one that is known, so that it has a line and three dates. */
-const daysShownMin = 3;
-
 function history(scene: AddressScene): Html {
   const { data, text, format } = scene;
   const words = text.ip.curve;
@@ -358,22 +361,21 @@ function history(scene: AddressScene): Html {
     count > 0 || (score !== undefined && score.score > 0);
   const first = days.findIndex(isKnown);
   if (first < 0) return false;
-  const shown = days.slice(Math.min(first, days.length - daysShownMin));
-  // Days before the first are there for the shape alone: nothing is known of them.
-  const isShape = ({ day }: (typeof days)[number]) => day < days[first]!.day;
+  const shown = days.slice(first);
   const said = (one: (typeof days)[number]) => {
     if (one.score === undefined) return '–';
-    if (isShape(one)) return words.part(0);
     return one.score.isPart ? words.part(one.score.score) : `${one.score.score}`;
   };
   const total = shown.reduce((sum, { count }) => sum + count, 0);
-  const highest = Math.max(...shown.map(({ score }) => score?.score ?? 0));
+  const counted = words.counted(total, format.number(total));
+  const scores = shown.flatMap(({ score }) => (score === undefined ? [] : [score.score]));
+  const hasScores = scores.length > 0;
   return (
     <Card
       title={words.since(format.day(days[first]!.day))}
       aside={
         <ul class="chart-key" aria-hidden="true">
-          <li class="is-score">{words.score}</li>
+          {hasScores && <li class="is-score">{words.score}</li>}
           <li class="is-reports">{words.reports}</li>
         </ul>
       }
@@ -382,13 +384,13 @@ function history(scene: AddressScene): Html {
         days={shown.map((one) => ({
           label: format.day(one.day),
           short: format.shortDay(one.day),
-          score: isShape(one) ? undefined : one.score?.score,
+          score: one.score?.score,
           scoreText: said(one),
           count: one.count,
           countText: format.number(one.count),
         }))}
         marker={{ at: maliciousScore, label: words.blockFrom(maliciousScore) }}
-        summary={words.summary(highest, total, format.number(total))}
+        summary={hasScores ? words.highest(Math.max(...scores), counted) : counted}
         tableLabel={text.ip.historyTable}
         columns={[text.ip.historyDay, text.ip.find.columns.score, text.ip.historyCount]}
       />
@@ -570,6 +572,7 @@ function saidBy({ data, text, format }: AddressScene): string {
   const words = text.ip.said;
   const own = unroutable(data, text.ip);
   if (own !== undefined) return own.said;
+  if (data.allowlisted) return words.allowed;
   const { evidence: given, reports, distinctReporters } = data;
   const lists = listNames(data, text);
   const isOwn = given.lists.some(({ kind }) => kind === 'own');

@@ -431,8 +431,8 @@ function reasonOf(
   { lists }: Evidence,
   nowMs: number,
 ): ScoreReason | undefined {
-  if (allowlisted) return undefined;
   if (knownGood) return { by: 'knownGood' };
+  if (allowlisted) return undefined;
   if (decidedBy === 0) return undefined;
   const meta = metaOf(records, decidedBy);
   const ceiling = ceilingOf(meta);

@@ -836,8 +836,16 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
   const text = frameText(frame);
   const words = text.ip.find;
   const format = formatFor(frame.language);
+  const networks = data.found.filter(({ known }) => known === undefined).length;
+  const addresses = data.found.length - networks;
+  const counted = [
+    addresses > 0 && words.addresses(addresses),
+    networks > 0 && words.networks(networks),
+  ]
+    .filter(Boolean)
+    .join(', ');
   const result = data.found.length > 0 && (
-    <Card title={words.result(data.found.length)} icon="search">
+    <Card title={counted} icon="search">
       {data.more && <p class="card-note">{words.more(data.found.length)}</p>}
       {othersLine(data, text, format)}
       {countBadges(data.found, text, format)}
@@ -845,7 +853,7 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
         <LinkButton label={words.csv} href={data.csvHref} kind="secondary" icon="download" />
       </p>
       <Table
-        caption={words.result(data.found.length)}
+        caption={counted}
         stack
         columns={[
           { title: words.columns.address },

@@ -126,6 +126,8 @@ interface TimelineOptions {
 }
 
 const timeline = { left: 34, right: 610, top: 18, bottom: 190, bars: 66 } as const;
+/** Half the width of a date below. */
+const labelHalf = 22;
 /** Reports of a day that a bar of full height stands for at least: one alone is low. */
 const fullBarMin = 10;
 
@@ -149,7 +151,7 @@ export function Timeline({ days, marker, summary, tableLabel, columns }: Timelin
         `${i === 0 ? 'M' : 'L'}${xOf(from + i)} ${yOf(score)}H${xOf(from + i + 1)}`,
     )
     .join('');
-  const middle = Math.floor(days.length / 2);
+  const labelled = new Set([0, Math.floor(days.length / 2), days.length - 1]);
   return (
     <figure class="chart">
       <svg class="timeline" viewBox="0 0 620 216" role="img" aria-label={summary}>
@@ -198,15 +200,16 @@ export function Timeline({ days, marker, summary, tableLabel, columns }: Timelin
             {score}
           </text>
         ))}
-        <text x={left} y="210">
-          {days[0]?.short}
-        </text>
-        <text x={(left + right) / 2} y="210" text-anchor="middle">
-          {days[middle]?.short}
-        </text>
-        <text x={right} y="210" text-anchor="end">
-          {days.at(-1)?.short}
-        </text>
+        {[...labelled].map((day) => (
+          // Under the middle of its day, as far as the edges let it.
+          <text
+            x={Math.min(Math.max(xOf(day + 0.5), left + labelHalf), right - labelHalf)}
+            y="210"
+            text-anchor="middle"
+          >
+            {days[day]?.short}
+          </text>
+        ))}
       </svg>
       <details class="chart-table">
         <summary>{tableLabel}</summary>

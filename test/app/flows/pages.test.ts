@@ -191,6 +191,7 @@ describe('pages', () => {
     assertPage(table, 200);
     assert.match(table.body, /href="\/ip\/198\.51\.100\.7"[\s\S]*99/);
     assert.match(table.body, /href="\/ip\/203\.0\.113\.0\/24"/);
+    assert.match(table.body, />2 addresses, 1 network</);
     assert.doesNotMatch(table.body, /<b>/);
     const csv = await page(`/ip?format=csv&address=${encodeURIComponent(text)}`);
     assert.match(String(csv.headers['content-type']), /^text\/csv/);

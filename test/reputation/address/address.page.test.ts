@@ -111,6 +111,7 @@ it('what is on the allowlist has that for its reason, before what it wins over',
   const allowed = page({ ...cleanAddress, allowlisted: true, observed: true, evidence });
   assert.match(allowed, />The allowlist wins\.</);
   assert.doesNotMatch(allowed, /The highest value wins/);
+  assert.match(allowed, /<strong>Never blocked\.<\/strong> The operator allowed it\.</);
   assert.match(
     allowed,
     /<ul class="shares"><li class="band-none">.{0,60}<strong>Allowlist<\/strong>/,
@@ -146,7 +147,7 @@ it('begins the timeline where knowledge begins', () => {
   assert.doesNotMatch(page(cleanAddress), /timeline/);
 });
 
-it('days before the first one that is known are drawn, and no score is said of them', () => {
+it('a young timeline begins on its first day, and one report is no third of it', () => {
   const [day] = suspectAddress.reportsPerDay.slice(-1);
   const young = page({
     ...suspectAddress,
@@ -159,7 +160,12 @@ it('days before the first one that is known are drawn, and no score is said of t
   });
   const [, rows = ''] = /<svg class="timeline".*?<tbody>(.*?)<\/tbody>/s.exec(young) ?? [];
   const scores = [...rows.matchAll(/<tr>.*?<td[^>]*>(.*?)<\/td>/gs)].map(([, score]) => score);
-  assert.deepEqual(scores, ['unknown', 'unknown', '49']);
+  assert.deepEqual(scores, ['49']);
+  const [, bar] = /class="timeline-bar" x="([\d.]+)"/.exec(young)!;
+  const [, date] = /<text x="([\d.]+)" y="210"/.exec(young)!;
+  assert.equal(Number(bar) + 7, Number(date), 'the date stands under its day');
+  const unscored = page({ ...suspectAddress, scorePerDay: undefined });
+  assert.match(unscored, /<svg class="timeline"[^>]* aria-label="\d+ reports?"/);
   // One report is no third of the picture, whose axis is that of the score.
   const [, height] = /class="timeline-bar"[^>]* height="(\d+)"/.exec(young)!;
   assert.ok(Number(height) < 10, height);
@@ -186,7 +192,7 @@ it('folds a long comment, masked before it is cut', () => {
 it('says whose reports of what age give how much', () => {
   assert.match(
     page(suspectAddress),
-    /1 trusted account, last 24 h: \+30 · 2 new accounts, earlier: \+14/,
+    /Last 24 h: 1 trusted account \+30 · Earlier: 2 new accounts \+14/,
   );
-  assert.match(page(suspectAddress, 'fr'), /1 compte de confiance, dernières 24 h : \+30/);
+  assert.match(page(suspectAddress, 'fr'), /Dernières 24 h\u00a0: 1 compte de confiance \+30/);
 });
