@@ -147,29 +147,29 @@ function locationOf(geo: GeoReader, family: 4 | 6, words: Uint32Array) {
 }
 
 /** A network is looked up at 2^8 addresses, evenly spaced. */
-const placeBits = 8;
+const sampleBits = 8;
 
 /** Country and provider of a network as a whole: unknown where its addresses have several. */
-function placeOf(geo: GeoReader, { family, words, length }: Prefix) {
-  const bits = Math.min(placeBits, widthOf(family) - length);
-  const address = Uint32Array.from(words);
-  const countries = new Set<string>();
-  const providers = new Set<string>();
-  for (let place = 0; place < 1 << bits; place++) {
-    for (let bit = 0; bit < bits; bit++) {
-      if ((place >>> bit) & 1) {
-        const at = length + bits - 1 - bit;
-        address[at >>> 5]! |= 0x8000_0000 >>> (at & 31);
-      }
-    }
-    const { countryCode, provider } = locationOf(geo, family, address);
-    if (countryCode !== unknownCountry) countries.add(countryCode);
-    if (provider !== '') providers.add(provider);
+function locationOfNetwork(geo: GeoReader, { family, words, length }: Prefix) {
+  const bits = Math.min(sampleBits, widthOf(family) - length);
+  const address = new Uint32Array(4);
+  let [country, provider] = [0, 0];
+  let hasCountries = false;
+  let hasProviders = false;
+  // A text has hundreds of networks: ids are compared, not names, and no further than it takes.
+  for (let sample = 0; sample < 1 << bits && !(hasCountries && hasProviders); sample++) {
     address.set(words);
+    for (let rest = sample, at = length + bits - 1; rest !== 0; rest >>>= 1, at--) {
+      if (rest & 1) address[at >>> 5]! |= 0x8000_0000 >>> (at & 31);
+    }
+    const ids = geo.find(family, address);
+    const [itsCountry, itsProvider] = [countryOf(ids), providerOf(ids)];
+    hasCountries ||= country !== 0 && itsCountry !== 0 && itsCountry !== country;
+    hasProviders ||= provider !== 0 && itsProvider !== 0 && itsProvider !== provider;
+    country ||= itsCountry;
+    provider ||= itsProvider;
   }
   const first = locationOf(geo, family, words);
-  const hasCountries = countries.size > 1;
-  const hasProviders = providers.size > 1;
   return {
     countryCode: hasCountries ? unknownCountry : first.countryCode,
     provider: hasProviders ? '' : first.provider,
@@ -634,7 +634,7 @@ async function networkData(
   );
   return {
     network: formatPrefix(network),
-    ...placeOf(options.geo, network),
+    ...locationOfNetwork(options.geo, network),
     whole: wholeOf(network, options),
     ...survey,
     pieces: pieceLength === undefined ? [] : namedNetworks(survey.networks, options.geo),
@@ -916,11 +916,12 @@ function rowOf(prefix: Prefix, { check, geo, clock }: FindOptions): FoundAddress
   const name = formatNetwork(prefix);
   const href = `/ip/${name}`;
   const { family, words } = prefix;
-  if (name.includes('/')) return { name, href, ...placeOf(geo, prefix) };
-  const place = { name, href, ...locationOf(geo, family, words) };
+  if (name.includes('/')) return { name, href, ...locationOfNetwork(geo, prefix) };
   const verdict = check.judge(family, words, clock.now());
   return {
-    ...place,
+    name,
+    href,
+    ...locationOf(geo, family, words),
     known: {
       cell: cellOf(family, words, verdict),
       reports: verdict.reports,
