@@ -17,6 +17,7 @@ import { every } from '../core/every.ts';
 import { MaxByCountSet } from '../core/fair-share.ts';
 import type { Log } from '../core/log.ts';
 import { hourMs } from '../core/time.ts';
+import type { IpFamily } from '../ip/address.ts';
 import { neighbourhoodOf } from '../ip/networks.ts';
 import { type Key, sightingKey } from '../storage/keys.ts';
 import type { Store } from '../storage/store.ts';
@@ -109,7 +110,7 @@ export interface BoardEntry {
 
 export interface MarkSender {
   /** 0: nobody knows the address. */
-  readonly family: 0 | 4 | 6;
+  readonly family: 0 | IpFamily;
   readonly words: Uint32Array;
 }
 

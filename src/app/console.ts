@@ -31,7 +31,7 @@ import { scoreBand } from '../core/score-band.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
 import { unknownProvider } from '../geo/reader.ts';
 import { isBehindTls } from '../http/request/client-ip.ts';
-import { formatIp, parseIp } from '../ip/address.ts';
+import { formatIp, type IpFamily, parseIp } from '../ip/address.ts';
 import { replaceByEmbedded } from '../ip/embedded-ipv4.ts';
 import { isLoopback } from '../ip/loopback.ts';
 import { specialUse } from '../ip/special.ts';
@@ -219,7 +219,7 @@ function inboxOf(
   const allowlist = createAllowlist(needs);
   const dryRun = createDryRun({ index, contributions: state.entries.contributions });
 
-  async function lastOf(family: 4 | 6, words: Uint32Array): Promise<LastReport[]> {
+  async function lastOf(family: IpFamily, words: Uint32Array): Promise<LastReport[]> {
     const found = await reports.list(family, words, 0, lastReports);
     return Promise.all(
       found.map(async ({ account, reportedAt, categories, comment }) => {
@@ -238,7 +238,7 @@ function inboxOf(
 
   async function factsOf(address: string): Promise<AddressFacts> {
     const words = new Uint32Array(4);
-    const family = replaceByEmbedded(parseIp(address, words), words) as 4 | 6;
+    const family = replaceByEmbedded(parseIp(address, words), words) as IpFamily;
     const last = await lastOf(family, words);
     const now = clock.now();
     const { score, allowlisted, knownGood } = check.judge(family, words, now);
@@ -267,7 +267,7 @@ function inboxOf(
   async function barOf(text: string): Promise<BarFacts> {
     const [facts, hasRule] = await Promise.all([factsOf(text), allowlist.has(text)]);
     const words = new Uint32Array(4);
-    const family = replaceByEmbedded(parseIp(text, words), words) as 4 | 6;
+    const family = replaceByEmbedded(parseIp(text, words), words) as IpFamily;
     const after = (decision: AddressDecision) =>
       dryRun.scoreAfter(family, words, clock.now(), decision);
     const own = facts.lists.filter(({ entry, group }) => entry === text && group === undefined);

@@ -4,6 +4,7 @@
  */
 
 import type { Result } from '../core/result.ts';
+import type { IpFamily } from '../ip/address.ts';
 
 /** The judgement of an address by the index. One object, reused by every call. */
 export interface Verdict {
@@ -27,7 +28,7 @@ export interface Verdict {
 }
 
 /** Takes `words` as `parseIp` leaves them. The next call overwrites the verdict. */
-export type Judge = (family: 4 | 6, words: Uint32Array, nowMs: number) => Verdict;
+export type Judge = (family: IpFamily, words: Uint32Array, nowMs: number) => Verdict;
 
 /** Bits of the flags byte in an entry's record; what every check sees of the lists. */
 export const entryFlags = {

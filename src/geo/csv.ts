@@ -4,7 +4,7 @@
  * does not fit is skipped and counted, never fatal.
  */
 
-import { parseIpBytes } from '../ip/address.ts';
+import { type IpFamily, parseIpBytes } from '../ip/address.ts';
 import type { RangeSink } from './partition.ts';
 
 const LINE_FEED = 0x0a;
@@ -24,7 +24,7 @@ interface CsvResult {
  */
 export function readCsvRanges(
   bytes: Buffer,
-  family: 4 | 6,
+  family: IpFamily,
   partition: RangeSink,
   idOf: (name: string) => number,
   fields: 'name' | 'number and name' = 'name',

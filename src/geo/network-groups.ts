@@ -3,6 +3,7 @@
  * ranges of a country out of the compiled tables. Those of a system are in `systems/`.
  */
 
+import type { IpFamily } from '../ip/address.ts';
 import type { IpRange } from '../ip/prefix.ts';
 import { countryOf, deepFlag, type GeoSections, readCounts, sectionsOf } from './layout.ts';
 import { openGeoReader } from './reader.ts';
@@ -65,7 +66,7 @@ export function* rangesOfCountry(shared: SharedArrayBuffer, code: string): Gener
 /** The first address of an entry, which holds until the next one begins, and the value of the entry. */
 type Start = { readonly words: readonly number[]; readonly value: number };
 
-function* rangesOf(family: 4 | 6, starts: Iterable<Start>, id: number): Generator<IpRange> {
+function* rangesOf(family: IpFamily, starts: Iterable<Start>, id: number): Generator<IpRange> {
   let first: Uint32Array | undefined;
   for (const { words, value } of starts) {
     const isOfIt = countryOf(value) === id;

@@ -1,5 +1,6 @@
 /** Decides which addresses and networks an integration may list at all. */
 
+import type { IpFamily } from '../ip/address.ts';
 import { embeddedBits, publicEmbeddedIpv4 } from '../ip/embedded-ipv4.ts';
 import { type Prefix, widthOf } from '../ip/prefix.ts';
 import { containsSpecialUse, specialUse } from '../ip/special.ts';
@@ -11,7 +12,7 @@ const lengthMin = { 4: 8, 6: 16 } as const;
  * Private and other special-use addresses are never listed. Documentation ranges are: where they are in
  * the index, a demo or a test put them there. Behind a translator or tunnel it is the IPv4 address that counts.
  */
-export function isListable(family: 4 | 6, words: Uint32Array): boolean {
+export function isListable(family: IpFamily, words: Uint32Array): boolean {
   if (publicEmbeddedIpv4(family, words) >= 0) return true;
   const use = specialUse(family, words);
   return use === undefined || use.globallyReachable || use.documentation;

@@ -14,11 +14,11 @@ import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import type { IndexRead, IpIndexReader, ReaderHandle } from '../index/reader.ts';
-import { formatIp, parseIp } from '../ip/address.ts';
+import { formatIp, type IpFamily, parseIp } from '../ip/address.ts';
 
 /** The address and the port at which an integration listens. */
 export interface IntegrationEndpoint {
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   /** Canonical text. */
   readonly address: string;
   readonly port: number;

@@ -37,7 +37,7 @@ const groups = new Uint16Array(8);
  * is none) and writes the words. Returns the family: 4 for an IPv4-mapped address, which fills
  * `words[0]` only; 0 when the number of groups is wrong, with the words untouched.
  */
-function storeGroups(gap: number, count: number, words: Uint32Array): 0 | 4 | 6 {
+function storeGroups(gap: number, count: number, words: Uint32Array): 0 | IpFamily {
   if (gap < 0) {
     if (count !== 8) return 0;
   } else {
@@ -155,7 +155,7 @@ export function parseIpBytes(
   start: number,
   end: number,
   words: Uint32Array,
-): 0 | 4 | 6 {
+): 0 | IpFamily {
   const length = end - start;
   if (length < 2 || length > ipTextLengthMax) return 0;
   const quad = parseQuadBytes(bytes, start, end);
@@ -195,7 +195,7 @@ function parseGroupsBytes(
   start: number,
   end: number,
   words: Uint32Array,
-): 0 | 4 | 6 {
+): 0 | IpFamily {
   let count = 0;
   let gap = -1;
   let i = start;
@@ -245,11 +245,11 @@ function parseGroupsBytes(
  * address, as of its text.
  */
 export function readIpBytes(
-  family: 4 | 6,
+  family: IpFamily,
   bytes: Uint8Array,
   at: number,
   words: Uint32Array,
-): 4 | 6 {
+): IpFamily {
   words[0] = wordAt(bytes, at);
   if (family === 4) return 4;
   words[1] = wordAt(bytes, at + 4);

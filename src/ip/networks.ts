@@ -7,7 +7,7 @@
  * grouped so, for limits per client and for request slots of the transport.
  */
 
-import { parseIp } from './address.ts';
+import { type IpFamily, parseIp } from './address.ts';
 import { embeddedIpv4 } from './embedded-ipv4.ts';
 
 export interface Networks {
@@ -27,19 +27,19 @@ export function networksOf(clientIp: string): Networks {
 }
 
 /** `family` and `words` as `parseIp` gives them: IPv4 in the first word, IPv6 in four. */
-export function clientOf(family: 4 | 6, words: Uint32Array): string {
+export function clientOf(family: IpFamily, words: Uint32Array): string {
   const quad = quadOf(family, words);
   return quad >= 0 ? quad.toString(36) : `${words[0]!.toString(36)}:${words[1]!.toString(36)}`;
 }
 
 /** The wider network as `networksOf` names it, at most 15 characters. */
-export function neighbourhoodOf(family: 4 | 6, words: Uint32Array): string {
+export function neighbourhoodOf(family: IpFamily, words: Uint32Array): string {
   const quad = quadOf(family, words);
   if (quad >= 0) return `${(quad >>> 8).toString(36)}/24`;
   return `${words[0]!.toString(36)}:${(words[1]! >>> 16).toString(36)}/48`;
 }
 
 /** A private one counts too: these are names, and nobody is trusted by them. */
-function quadOf(family: 4 | 6, words: Uint32Array): number {
+function quadOf(family: IpFamily, words: Uint32Array): number {
   return family === 4 ? words[0]! : embeddedIpv4(words);
 }

@@ -12,7 +12,7 @@ import { Resolver } from 'node:dns/promises';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
-import { formatIp, parseIp } from '../ip/address.ts';
+import { formatIp, type IpFamily, parseIp } from '../ip/address.ts';
 import { replaceByEmbedded } from '../ip/embedded-ipv4.ts';
 import { isPublic } from '../ip/special.ts';
 
@@ -113,7 +113,7 @@ export function createHostnames(options: {
   }
 
   /** Asks, unless the answer is there or too much is asked. Resolves with what is known then. */
-  async function ask(family: 4 | 6, given: Uint32Array): Promise<KnownHost> {
+  async function ask(family: IpFamily, given: Uint32Array): Promise<KnownHost> {
     const words = Uint32Array.from(given);
     const embedded = replaceByEmbedded(family, words);
     const text = formatIp(embedded, words);
@@ -129,7 +129,7 @@ export function createHostnames(options: {
   }
 
   /** Returns what is known now; where nothing is, it is asked for, and a later call has it. */
-  function known(family: 4 | 6, given: Uint32Array): KnownHost {
+  function known(family: IpFamily, given: Uint32Array): KnownHost {
     if (resolver === undefined) return unknownHost;
     const words = Uint32Array.from(given);
     const found = answers.get(formatIp(replaceByEmbedded(family, words), words));
@@ -164,7 +164,7 @@ export function createHostnames(options: {
 async function confirm(
   resolver: NameResolver,
   name: string,
-  family: 4 | 6,
+  family: IpFamily,
   text: string,
 ): Promise<number | undefined> {
   try {
@@ -193,7 +193,7 @@ function isAbsence(error: unknown): boolean {
 }
 
 /** Returns the name of an address in the reverse zone (RFC 1035, RFC 3596). */
-export function reverseName(family: 4 | 6, words: Uint32Array): string {
+export function reverseName(family: IpFamily, words: Uint32Array): string {
   if (family === 4) return `${formatIp(4, words).split('.').reverse().join('.')}.in-addr.arpa`;
   const digits = [...words].map((word) => word.toString(16).padStart(8, '0')).join('');
   return `${[...digits].reverse().join('.')}.ip6.arpa`;

@@ -1,5 +1,6 @@
 /** The entry of exactly one prefix, and the chains of covers above it. Any thread; the cost of one look-up. */
 
+import type { IpFamily } from '../../ip/address.ts';
 import { lengthOf } from '../entries.ts';
 import { byteAt, hostMask, type IndexPrefix } from '../prefix.ts';
 import { KEY, PARENT, ROW_SHIFT } from '../records.ts';
@@ -20,11 +21,11 @@ import type { IndexMemory } from './memory.ts';
 import { coverPartOffset, depthOf, linkOffset, pathPartOffset } from './nodes.ts';
 
 /** Offset of the root cell of an address. */
-export function rootCell(family: 4 | 6, words: Uint32Array): number {
+export function rootCell(family: IpFamily, words: Uint32Array): number {
   return (family === 4 ? 0 : ROOT_6) + ((words[0]! >>> ROOT_BITS) << 1);
 }
 
-export function leafEntry(keys: Int32Array, family: 4 | 6, link: number): number {
+export function leafEntry(keys: Int32Array, family: IpFamily, link: number): number {
   return family === 4 ? link & ENTRY_MASK : keys[(link & KEY_MASK) * KEY_WORDS + KEY_ENTRY]!;
 }
 
@@ -53,7 +54,12 @@ export function pathBits(
   return limit;
 }
 
-function hasWords(memory: IndexMemory, family: 4 | 6, entry: number, words: Uint32Array): boolean {
+function hasWords(
+  memory: IndexMemory,
+  family: IpFamily,
+  entry: number,
+  words: Uint32Array,
+): boolean {
   const key = memory.rows[(entry << ROW_SHIFT) + KEY]!;
   if (family === 4) return key === (words[0]! | 0);
   const block = key * KEY_WORDS;

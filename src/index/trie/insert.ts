@@ -7,6 +7,7 @@
  * can make sure of the room before anything is touched.
  */
 
+import type { IpFamily } from '../../ip/address.ts';
 import { copyWords, lengthOf } from '../entries.ts';
 import { byteAt, commonBits, type IndexPrefix } from '../prefix.ts';
 import { KEY, ROW_SHIFT } from '../records.ts';
@@ -29,12 +30,12 @@ export interface TrieTools {
   readonly epoch: WriterEpoch;
 }
 
-export function leafOf(rows: Int32Array, family: 4 | 6, entry: number): number {
+export function leafOf(rows: Int32Array, family: IpFamily, entry: number): number {
   if (family === 6) return LEAF | rows[(entry << ROW_SHIFT) + KEY]!;
   return LEAF | ((32 - lengthOf(rows, entry)) << WILD_SHIFT) | entry;
 }
 
-export function rootPositions(root: Int32Array, family: 4 | 6): Positions {
+export function rootPositions(root: Int32Array, family: IpFamily): Positions {
   const base = (family === 4 ? 0 : ROOT_6) + 1;
   return { covers: root, base, stride: 2, fullLength: ROOT_BITS };
 }
@@ -64,7 +65,7 @@ export function createInsert(tools: TrieTools): (prefix: IndexPrefix, entry: num
   }
 
   /** A node of two entries that share the first `depth` bits at least; `a` and `b` are masked. */
-  function pair(family: 4 | 6, depth: number, a: number, b: number): number {
+  function pair(family: IpFamily, depth: number, a: number, b: number): number {
     copyWords(memory, a, words);
     copyWords(memory, b, otherWords);
     const shorter = Math.min(lengthOf(rows, a), lengthOf(rows, b));

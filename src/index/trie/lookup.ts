@@ -7,6 +7,7 @@
  * request (epochs.ts).
  */
 
+import type { IpFamily } from '../../ip/address.ts';
 import { hostMask } from '../prefix.ts';
 import { KEY, PARENT, ROW_SHIFT } from '../records.ts';
 import {
@@ -283,9 +284,9 @@ export function createLookup(memory: IndexMemory) {
     covering4,
     covering6,
     sole4,
-    find: (family: 4 | 6, words: Uint32Array): number =>
+    find: (family: IpFamily, words: Uint32Array): number =>
       family === 4 ? find4(words[0]!) : find6(words[0]!, words[1]!, words[2]!, words[3]!),
-    covering: (family: 4 | 6, words: Uint32Array, out: Int32Array): number =>
+    covering: (family: IpFamily, words: Uint32Array, out: Int32Array): number =>
       family === 4
         ? covering4(words[0]!, out)
         : covering6(words[0]!, words[1]!, words[2]!, words[3]!, out),

@@ -6,6 +6,7 @@
  * One call must not span an `await`, and its `visit` must not change the trie.
  */
 
+import type { IpFamily } from '../../ip/address.ts';
 import { widthOf } from '../../ip/prefix.ts';
 import { copyWords, lengthOf, prefixOf } from '../entries.ts';
 import { byteAt, commonBits, comparePrefixes, hostMask, type IndexPrefix } from '../prefix.ts';
@@ -28,7 +29,7 @@ export type WalkPosition = IndexPrefix | undefined;
 /** State of one call. */
 interface Walk {
   readonly memory: IndexMemory;
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly within: IndexPrefix;
   readonly after: IndexPrefix | undefined;
   /** First and last address of interest. */

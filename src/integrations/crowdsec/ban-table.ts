@@ -15,6 +15,7 @@
  * says that nothing is banned: no race ever lists an address.
  */
 
+import type { IpFamily } from '../../ip/address.ts';
 import { widthOf } from '../../ip/prefix.ts';
 import {
   type Decision,
@@ -55,7 +56,7 @@ function viewOf(buffer: SharedArrayBuffer) {
   }
 
   /** The cell of the decision, or the free one where its run ends. Bounded, whatever is being written. */
-  function find(slot: number, family: 4 | 6, words: Uint32Array, length: number): number {
+  function find(slot: number, family: IpFamily, words: Uint32Array, length: number): number {
     const tag = tagOf(slot, family);
     const a = words[0]!;
     const [b, c, d] = family === 6 ? [words[1]!, words[2]!, words[3]!] : [0, 0, 0];
@@ -74,12 +75,12 @@ function viewOf(buffer: SharedArrayBuffer) {
   return { shared, mask, at, homeOf, find };
 }
 
-function tagOf(slot: number, family: 4 | 6): number {
+function tagOf(slot: number, family: IpFamily): number {
   return slot * 2 + 2 + (family === 6 ? 1 : 0);
 }
 
 /** The word of the header in which the bit of a length stands. */
-function lengthsWord(family: 4 | 6, length: number): number {
+function lengthsWord(family: IpFamily, length: number): number {
   return family === 4 ? 2 : 3 + (length >>> 5);
 }
 
@@ -117,7 +118,7 @@ export function openBanReader(buffer: SharedArrayBuffer) {
      */
     endOf(
       slot: number,
-      family: 4 | 6,
+      family: IpFamily,
       words: Uint32Array,
       length: number = widthOf(family),
     ): number {
@@ -138,7 +139,7 @@ export function openBanReader(buffer: SharedArrayBuffer) {
     /** Position of the last change among the bans of all accounts. */
     position: (): number => Atomics.load(shared, positionWord),
     /** The greatest length below this one of which there are networks, of whichever account; −1: none. */
-    lengthBelow(family: 4 | 6, length: number): number {
+    lengthBelow(family: IpFamily, length: number): number {
       for (let longest = length - 1; longest >= 0; ) {
         const bit = longest & 31;
         const lengths = shared[lengthsWord(family, longest)]! << (31 - bit);
@@ -167,7 +168,7 @@ export function createBanTable(capacity: number) {
     Atomics.add(shared, 0, 1);
   }
 
-  function count(family: 4 | 6, length: number, by: 1 | -1): void {
+  function count(family: IpFamily, length: number, by: 1 | -1): void {
     shared[1]! += by;
     if (length === widthOf(family)) return;
     networks[family][length]! += by;
@@ -221,7 +222,7 @@ export function createBanTable(capacity: number) {
     /** False: it is full. One that is there becomes this one. */
     set(
       slot: number,
-      family: 4 | 6,
+      family: IpFamily,
       words: Uint32Array,
       untilMs: number,
       { type, origin, scenario }: DecisionAttribution,
@@ -244,7 +245,7 @@ export function createBanTable(capacity: number) {
     },
     remove(
       slot: number,
-      family: 4 | 6,
+      family: IpFamily,
       words: Uint32Array,
       length: number = widthOf(family),
     ): void {

@@ -9,6 +9,7 @@ import { createScheduler } from '../../core/scheduling.ts';
 import { dayMs, hourMs, hourSeconds, minuteMs } from '../../core/time.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { listName, manualEntriesList } from '../../index/trie/memory.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { contains, formatNetwork, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 
@@ -220,7 +221,7 @@ const filterOfScope = {
 /** Parts of decisions that many rows have in common, and that a filter says yes or no to. */
 interface Words extends DecisionAttribution {
   /** The list's decisions have one, and those by a score. */
-  readonly family?: 4 | 6 | undefined;
+  readonly family?: IpFamily | undefined;
 }
 
 /** A filter's verdicts by words: its lists of values are gone through once for each, not for each row. */

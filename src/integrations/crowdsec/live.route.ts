@@ -20,7 +20,7 @@ import { parseQuery } from '../../http/request/query.ts';
 import type { HotRequest, HotRoute, PlainRoute } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
+import { formatIp, type IpFamily, parseIp } from '../../ip/address.ts';
 import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import { formatNetwork, maskWords, type Prefix, widthOf } from '../../ip/prefix.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
@@ -154,7 +154,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
   const around = new Uint32Array(4);
 
   /** Writes the decisions on all of a prefix, those of the entry that decides first; empty: there is none. */
-  function listed(family: 4 | 6, words: Uint32Array, length: number, filter?: Filter): string {
+  function listed(family: IpFamily, words: Uint32Array, length: number, filter?: Filter): string {
     if (!isListable(family, words)) return '';
     const { malicious, decidedBy, knownGood } = check.judge(family, words, clock.now());
     if (!malicious) return '';
@@ -170,7 +170,12 @@ export function liveRoute(options: LiveOptions): HotRoute {
   }
 
   /** Returns the captcha of an address by its score; empty: it has none that is wanted. */
-  function suspected(family: 4 | 6, words: Uint32Array, length: number, filter?: Filter): string {
+  function suspected(
+    family: IpFamily,
+    words: Uint32Array,
+    length: number,
+    filter?: Filter,
+  ): string {
     if (length !== widthOf(family) || !isListable(family, words)) return '';
     const { score, malicious, allowlisted, knownGood } = check.judge(family, words, clock.now());
     if (score < captchaFrom || malicious || allowlisted || knownGood) return '';

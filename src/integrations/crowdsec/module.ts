@@ -25,6 +25,7 @@ import type { IpIndex } from '../../index/ip-index.ts';
 import { flagsOf, metaOf } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { manualEntriesList } from '../../index/trie/memory.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { formatNetwork, type Prefix, parsePrefix, widthOf, withoutHoles } from '../../ip/prefix.ts';
 import type { Store } from '../../storage/store.ts';
@@ -241,7 +242,7 @@ export async function openCrowdsec(needs: {
     return account === undefined ? undefined : bans.of(account);
   }
 
-  function isExemptAddress(family: 4 | 6, words: Uint32Array): boolean {
+  function isExemptAddress(family: IpFamily, words: Uint32Array): boolean {
     const { allowlisted, knownGood } = judge(family, words, clock.now());
     return allowlisted || knownGood;
   }
@@ -393,7 +394,7 @@ function holdsAny(prefix: Prefix, index: IpIndex, flags: number): boolean {
 function isAllowed(
   text: string,
   index: IpIndex,
-  isExempt: (family: 4 | 6, words: Uint32Array) => boolean,
+  isExempt: (family: IpFamily, words: Uint32Array) => boolean,
 ): boolean | undefined {
   const parsed = parsePrefix(text, 'mask');
   if (!parsed.ok) return undefined;

@@ -7,7 +7,7 @@
 import { markLength, type NoteMark } from '../../access/marks.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
-import { formatIp } from '../../ip/address.ts';
+import { formatIp, type IpFamily } from '../../ip/address.ts';
 import { createCounters } from '../counters.ts';
 import {
   classInternet,
@@ -47,7 +47,7 @@ export function createResponseRate(seed: number, options: RateOptions = rateDefa
 
   return {
     /** @param nowMs monotonic */
-    admit(family: 4 | 6, words: Uint32Array, nowMs: number): RateVerdict {
+    admit(family: IpFamily, words: Uint32Array, nowMs: number): RateVerdict {
       // The lower word of a /56 ends with a zero byte: no IPv4 network looks like one.
       const high = family === 4 ? words[0]! & 0xffffff00 : words[0]!;
       const low = family === 4 ? 1 : words[1]! & 0xffffff00;
@@ -113,13 +113,13 @@ interface ResponderOptions {
   readonly nameServers: readonly string[];
   /** The URL of the service: TXT records link to the page of the address below it. */
   readonly baseUrl: string;
-  judge(family: 4 | 6, words: Uint32Array, nowMs: number): Listing;
+  judge(family: IpFamily, words: Uint32Array, nowMs: number): Listing;
   /** False of special-use addresses, such as private ones: they are never listed. */
-  isListable(family: 4 | 6, words: Uint32Array): boolean;
+  isListable(family: IpFamily, words: Uint32Array): boolean;
   /** True when something is known of IPv6 addresses that begin with these 16 bits. */
   hasBelow(first: number): boolean;
   /** May ask without a key, and without a limit. */
-  isAllowed(family: 4 | 6, words: Uint32Array): boolean;
+  isAllowed(family: IpFamily, words: Uint32Array): boolean;
   /** Slot of the account whose key's label this is, lower case; -1: nobody's. */
   accountOf(label: string): number;
   /** Takes one read of the account. */
@@ -131,7 +131,7 @@ interface ResponderOptions {
 }
 
 export interface Peer {
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
   /** Over TCP the sender is not forged, and there is room. */
   readonly overTcp: boolean;
@@ -316,7 +316,7 @@ interface Meaning {
   /** Which label is a mark of /connect, -1 for none: it changes no answer. */
   markLabel: number;
   /** The family and the words of the named address; they count only if `kind` is `address`. */
-  family: 4 | 6;
+  family: IpFamily;
   readonly words: Uint32Array;
   /**
    * Four octets of one digit each are nibbles, too: the first 16 bits of IPv6 addresses, in which something
@@ -440,7 +440,7 @@ function createNameReader(zone: string) {
   }
 
   /** An IPv4-mapped address is the IPv4 address, here as everywhere. */
-  function address(family: 4 | 6): NameKind {
+  function address(family: IpFamily): NameKind {
     meaning.family = family;
     if (family === 6 && words[0] === 0 && words[1] === 0 && words[2] === 0xffff) {
       meaning.family = 4;

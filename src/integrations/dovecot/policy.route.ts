@@ -20,7 +20,7 @@ import { firstHeader, type Reply, type Request } from '../../http/request/messag
 import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import type { IndexRead } from '../../index/reader.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
+import { formatIp, type IpFamily, parseIp } from '../../ip/address.ts';
 import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import { clientOf, networksOf } from '../../ip/networks.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
@@ -48,7 +48,7 @@ export function createLoginFairShare(
 
   return {
     /** Counts one question. True: the client has had its share. @param words as `parseIp` leaves them */
-    take(keyId: string, family: 4 | 6, words: Uint32Array): boolean {
+    take(keyId: string, family: IpFamily, words: Uint32Array): boolean {
       const cell = hashOf(`${keyId} ${clientOf(family, words)}`, seed) % cells;
       // The first window is 1: cells that nobody used are at 0.
       const window = Math.floor(clock.monotonicMs() / shareOfClient.windowMs) + 1;
@@ -144,7 +144,7 @@ export function createPolicyIntegration(options: PolicyIntegrationOptions) {
   const { quotaGuard, check, clock, takeQuestion, shares, count } = options;
   const words = new Uint32Array(4);
 
-  function judge(family: 0 | 4 | 6): Reply {
+  function judge(family: 0 | IpFamily): Reply {
     const verdict =
       family !== 0 && isListable(family, words) && check.judge(family, words, clock.now());
     if (verdict === false || verdict.score < policyDefaults.challenge) {

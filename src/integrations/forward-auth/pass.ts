@@ -15,6 +15,7 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { daySeconds, minuteMs } from '../../core/time.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { embeddedIpv4 } from '../../ip/embedded-ipv4.ts';
 
 /** Whoever composes the service derives the signing key for this purpose. */
@@ -28,7 +29,7 @@ const passLifeMs = passLifeSeconds * 1_000;
 /** Canonical: `hostOf`; the address as `parseIp` gives it. */
 export interface GateVisitor {
   readonly host: string;
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
 }
 
@@ -188,12 +189,12 @@ function valueAt(cookies: string, at: number): string | undefined {
 }
 
 /** The first 24 bits of IPv4, also of an address that a translator or tunnel speaks for. */
-function highOf(family: 4 | 6, words: Uint32Array): number {
+function highOf(family: IpFamily, words: Uint32Array): number {
   const quad = family === 4 ? words[0]! : embeddedIpv4(words);
   return quad >= 0 ? (quad & 0xffffff00) >>> 0 : words[0]!;
 }
 
-function lowOf(family: 4 | 6, words: Uint32Array): number {
+function lowOf(family: IpFamily, words: Uint32Array): number {
   return family === 4 || embeddedIpv4(words) >= 0 ? 0 : words[1]!;
 }
 

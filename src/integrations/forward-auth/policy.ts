@@ -14,7 +14,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { about, digits, integer, option, preset, queryReader } from '../../core/schema.ts';
 import { bandStarts } from '../../core/score-band.ts';
 import { hourSeconds } from '../../core/time.ts';
-import { formatIp } from '../../ip/address.ts';
+import { formatIp, type IpFamily } from '../../ip/address.ts';
 import { isLoopbackAddress } from '../../ip/loopback.ts';
 import { isListable } from '../listable-network.ts';
 import { type Passes, passSeconds } from './pass.ts';
@@ -136,7 +136,7 @@ export interface DeciderOptions {
 
 interface GateVisit {
   /** 0: no address. */
-  readonly family: 0 | 4 | 6;
+  readonly family: 0 | IpFamily;
   readonly words: Uint32Array;
   /** As `hostOf` gives it. */
   readonly host: string;

@@ -6,6 +6,7 @@
  * held, an answer is never longer than `ackBytesMax`.
  */
 
+import type { IpFamily } from '../../ip/address.ts';
 import { createCounters } from '../counters.ts';
 import { hostOf, passCookie } from '../forward-auth/pass.ts';
 import type { Decider, GateVerdict } from '../forward-auth/policy.ts';
@@ -29,7 +30,7 @@ import {
 /** The arguments of HAProxy's message `check-ip`. */
 interface SpoeQuestion {
   /** 0: `ip` is missing or no address. */
-  family: 0 | 4 | 6;
+  family: 0 | IpFamily;
   readonly words: Uint32Array;
   host: string | undefined;
   /** The pass, or a whole `Cookie` header. */

@@ -33,7 +33,7 @@ import {
   reportsOf,
   strengthOf,
 } from '../../index/records.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
+import { formatIp, type IpFamily, parseIp } from '../../ip/address.ts';
 import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import {
   formatNetwork,
@@ -136,7 +136,7 @@ function withVary(reply: Reply): Reply {
   return { ...reply, headers: [...reply.headers, varies] };
 }
 
-function locationOf(geo: GeoReader, family: 4 | 6, words: Uint32Array) {
+function locationOf(geo: GeoReader, family: IpFamily, words: Uint32Array) {
   const ids = geo.find(family, words);
   const provider = providerOf(ids);
   return {
@@ -257,7 +257,7 @@ export function addressRoute(options: AddressOptions): PlainRoute {
 
   const forOperator = pageBuilder.page(operatorsEndpoint, async (context, query) => {
     const address = new Uint32Array(4);
-    const family = replaceByEmbedded(parseIp(context.request.param, address), address) as 4 | 6;
+    const family = replaceByEmbedded(parseIp(context.request.param, address), address) as IpFamily;
     const bar = await options.operatorBar(context, query, formatIp(family, address));
     const data = await pageData(family, address, context.language);
     return pageBuilder.show(context, (frame) => ipPage(frame, data, bar), { headers: [noIndex] });
@@ -291,7 +291,7 @@ export function addressRoute(options: AddressOptions): PlainRoute {
   }
 
   async function pageData(
-    family: 4 | 6,
+    family: IpFamily,
     address: Uint32Array,
     language: Language,
   ): Promise<IpPageData> {
@@ -300,7 +300,7 @@ export function addressRoute(options: AddressOptions): PlainRoute {
   }
 
   async function make(
-    family: 4 | 6,
+    family: IpFamily,
     address: Uint32Array,
     asJson: boolean,
     language: Language,
@@ -323,7 +323,7 @@ export function addressRoute(options: AddressOptions): PlainRoute {
 }
 
 async function addressData(
-  family: 4 | 6,
+  family: IpFamily,
   address: Uint32Array,
   language: Language,
   options: AddressOptions,
@@ -405,7 +405,7 @@ function standingOf({ name, globallyReachable }: SpecialUse): 'private' | 'reser
 
 /** Surveys the network around an address; undefined when nothing is known there. */
 async function aroundOf(
-  family: 4 | 6,
+  family: IpFamily,
   address: Uint32Array,
   options: AddressOptions,
 ): Promise<IpPageData['around']> {

@@ -19,6 +19,7 @@ import {
   strengthOf,
 } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { formatNetwork } from '../../ip/prefix.ts';
 import type { Check } from '../check/check.ts';
 import {
@@ -271,7 +272,7 @@ export function createEvidence(options: {
     return isRiseAlone && networkIn(entry, nowHalfLives).length === 0;
   }
 
-  function of(family: 4 | 6, words: Uint32Array, nowMs: number): Evidence {
+  function of(family: IpFamily, words: Uint32Array, nowMs: number): Evidence {
     const count = index.covering(family, words, covering);
     const entries = [...covering.subarray(0, count)];
     const { decidedBy, malicious, knownGood } = check.judge(family, words, nowMs);

@@ -34,7 +34,7 @@ export interface AddressCell {
 }
 
 /** An address among others, on a map or in a table. */
-export function cellOf(family: 4 | 6, words: Uint32Array, verdict: Verdict): AddressCell {
+export function cellOf(family: IpFamily, words: Uint32Array, verdict: Verdict): AddressCell {
   return { kind: kindOf(verdict, specialUse(family, words)), score: verdict.score };
 }
 

@@ -29,6 +29,7 @@ import { createBodyWriter } from '../../http/answer/body-writer.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import {
   type Guard,
@@ -194,7 +195,7 @@ function minimumFor(asked: number): number {
 }
 
 /** `4,6`, or both named, is no filter: some clients send it by default. */
-function readVersion(text: string): Result<4 | 6 | undefined> {
+function readVersion(text: string): Result<IpFamily | undefined> {
   const versions = new Set(text.split(',').map((version) => version.trim()));
   for (const version of versions) {
     if (version !== '4' && version !== '6') {

@@ -373,7 +373,7 @@ export interface BlacklistFilter {
   readonly confidenceMinimum: number;
   /** Rows at most. */
   readonly limit: number;
-  readonly ipVersion: 4 | 6 | undefined;
+  readonly ipVersion: IpFamily | undefined;
   /** 1 for each wanted country, by its id in the geo table; undefined: all are wanted. */
   readonly countries: Uint8Array | undefined;
 }

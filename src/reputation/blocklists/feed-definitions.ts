@@ -7,6 +7,7 @@ import * as v from 'valibot';
 import { isMark } from '../../access/marks.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { about, oneOf, option, preset, queryReader } from '../../core/schema.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import type { FrameName, LineStyle } from './pieces/lines.ts';
 import type { RecordStyle } from './pieces/records.ts';
 
@@ -22,7 +23,7 @@ interface FeedBase {
   readonly name: string;
   readonly title: string;
   readonly type: string;
-  readonly families: readonly (4 | 6)[];
+  readonly families: readonly IpFamily[];
 }
 
 export interface LinesFeed extends FeedBase {
@@ -107,7 +108,7 @@ export const feeds: readonly Feed[] = [
 export interface Choice {
   readonly scoreMin: ScoreTier;
   /** Undefined: all that the feed has. */
-  readonly family: 4 | 6 | undefined;
+  readonly family: IpFamily | undefined;
   readonly aggregated: boolean;
   /** Undefined: all that there are. */
   readonly limit?: EntryLimit | undefined;
@@ -133,7 +134,7 @@ export function choicesOf(feed: Feed): Choice[] {
   return [...all, ...limited];
 }
 
-export function familiesOf(feed: Feed, { family }: Choice): readonly (4 | 6)[] {
+export function familiesOf(feed: Feed, { family }: Choice): readonly IpFamily[] {
   return family === undefined ? feed.families : [family];
 }
 

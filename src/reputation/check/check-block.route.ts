@@ -25,7 +25,7 @@ import { dayMs } from '../../core/time.ts';
 import { countryOf, type GeoReader } from '../../geo/reader.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { formatIp } from '../../ip/address.ts';
+import { formatIp, type IpFamily } from '../../ip/address.ts';
 import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { formatPrefix, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { specialUse } from '../../ip/special.ts';
@@ -137,7 +137,7 @@ export function checkBlockRoute(options: CheckBlockOptions): PlainRoute {
     );
   }
 
-  function rowOf(family: 4 | 6, host: ReportedHost): string {
+  function rowOf(family: IpFamily, host: ReportedHost): string {
     const country = geo.country(countryOf(geo.find(family, host.words)));
     return (
       `{"ipAddress":"${formatIp(family, host.words)}","numReports":${host.reports},` +

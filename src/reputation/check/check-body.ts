@@ -9,12 +9,13 @@ import type { Verdict } from '../../contracts/reputation.ts';
 import { isoSecondsBytes, writeIsoSeconds } from '../../core/dates.ts';
 import type { GeoFragments } from '../../geo/reader.ts';
 import { LAST_REPORTED_AT, type Records, ROW_SHIFT, reportersOf } from '../../index/records.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { writeIp4, writeIp6, writeNumber } from '../../ip/address-writer.ts';
 import { publicEmbeddedIpv4 } from '../../ip/embedded-ipv4.ts';
 import { isPublic } from '../../ip/special.ts';
 
 /** Takes `words` as `parseIp` leaves them. The result is overwritten by the next call. */
-type CheckBody = (family: 4 | 6, words: Uint32Array, verdict: Verdict) => Uint8Array;
+type CheckBody = (family: IpFamily, words: Uint32Array, verdict: Verdict) => Uint8Array;
 
 /**
  * Writes the members of `checkSummary` as an object, for answers that have many: 0.2 µs, as a string it was 0.7.
@@ -25,7 +26,7 @@ type CheckBody = (family: 4 | 6, words: Uint32Array, verdict: Verdict) => Uint8A
 type SummaryWriter = (
   view: DataView,
   at: number,
-  family: 4 | 6,
+  family: IpFamily,
   words: Uint32Array,
   verdict: Verdict,
   geoIds?: number,
@@ -73,7 +74,7 @@ const torPieces = [false, true].map((is) =>
   piece(`,"hostnames":[],"isTor":${is},"numDistinctUsers":`),
 );
 
-function middleOf(family: 4 | 6, isPublicAddress: boolean, verdict: Verdict): Piece {
+function middleOf(family: IpFamily, isPublicAddress: boolean, verdict: Verdict): Piece {
   return flagPieces[
     (isPublicAddress ? 1 : 0) |
       (verdict.allowlisted || verdict.knownGood ? 2 : 0) |
@@ -98,7 +99,7 @@ function writeBegin(
   view: DataView,
   begun: number,
   geo: GeoFragments,
-  family: 4 | 6,
+  family: IpFamily,
   words: Uint32Array,
   verdict: Verdict,
   geoIds?: number,
@@ -118,7 +119,7 @@ function writeGeo(
   view: DataView,
   at: number,
   geo: GeoFragments,
-  family: 4 | 6,
+  family: IpFamily,
   words: Uint32Array,
   geoIds: number | undefined,
 ): number {

@@ -13,7 +13,7 @@ import type { GeoFragments } from '../../geo/reader.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { META, REPORTS, REPORTS_MASK, ROW_SHIFT, STRENGTH } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
-import { parseIp } from '../../ip/address.ts';
+import { type IpFamily, parseIp } from '../../ip/address.ts';
 import { publicEmbeddedIpv4 } from '../../ip/embedded-ipv4.ts';
 import { createCheckBody, createSummaryWriter } from './check-body.ts';
 import { entryScore, halfLivesAt, maliciousScore } from './score.ts';
@@ -47,7 +47,7 @@ export function openCheck(options: {
   };
 
   /** Fills `covering`, that of the IPv4 address behind it first. @returns how many entries */
-  function entriesOf(family: 4 | 6, words: Uint32Array): number {
+  function entriesOf(family: IpFamily, words: Uint32Array): number {
     const embeddedIpv4 = publicEmbeddedIpv4(family, words);
     if (embeddedIpv4 < 0) return index.covering(family, words, covering);
     embedded[0] = embeddedIpv4;
@@ -57,7 +57,7 @@ export function openCheck(options: {
     return count + more;
   }
 
-  function judge(family: 4 | 6, words: Uint32Array, nowMs: number): Verdict {
+  function judge(family: IpFamily, words: Uint32Array, nowMs: number): Verdict {
     return verdictOver(entriesOf(family, words), nowMs);
   }
 
@@ -126,7 +126,7 @@ export function openCheck(options: {
   function writeSummary(
     view: DataView,
     at: number,
-    family: 4 | 6,
+    family: IpFamily,
     words: Uint32Array,
     nowMs: number,
   ): number {

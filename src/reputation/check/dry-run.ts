@@ -18,6 +18,7 @@ import {
   setStrength,
 } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { widthOf } from '../../ip/prefix.ts';
 import {
   type Contributions,
@@ -95,7 +96,7 @@ export function createDryRun(options: {
     setStrength(records, entry, isNone ? strongest : strongest + Math.log2(sum) + more);
   }
 
-  function covering(family: 4 | 6, words: Uint32Array, out: Int32Array): number {
+  function covering(family: IpFamily, words: Uint32Array, out: Int32Array): number {
     const count = index.covering(family, words, found);
     const whole = widthOf(family);
     const lengthOf = (entry: number) => index.prefixOf(entry)?.length;
@@ -128,7 +129,7 @@ export function createDryRun(options: {
    * @returns the score after the decision, 0 to 100
    */
   function scoreAfter(
-    family: 4 | 6,
+    family: IpFamily,
     words: Uint32Array,
     nowMs: number,
     given: AddressDecision,

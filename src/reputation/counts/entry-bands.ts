@@ -22,6 +22,7 @@ import {
   strengthOf,
 } from '../../index/records.ts';
 import type { WalkPosition } from '../../index/trie/walk.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { widthOf } from '../../ip/prefix.ts';
 import { entryScore, halfLivesAt } from '../check/score.ts';
 import { detailsKept, detailsSlack } from '../reports/store/details-bound.ts';
@@ -57,7 +58,7 @@ const noEntries: Readonly<Record<ScoreBand, number>> = {
 
 /** The place at which a survey goes on. */
 export interface SurveyPosition {
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly after: WalkPosition;
 }
 
@@ -159,7 +160,7 @@ export function startBandSurvey(options: {
 }
 
 interface BusyAddress {
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
   readonly reports: number;
 }

@@ -15,6 +15,7 @@ import { scoreBand } from '../../core/score-band.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { createReader, createWriter, type Reader, type Writer } from '../../storage/codec.ts';
 import type { PageSection } from '../../storage/journal/projection.ts';
 import { openCheck } from '../check/check.ts';
@@ -221,7 +222,7 @@ function shown(startMs: number, buckets: readonly Bucket[]): ReportBucket {
 
 /** Looks up country and network of an address in the compiled tables. */
 export type Geolocate = (
-  family: 4 | 6,
+  family: IpFamily,
   words: Uint32Array,
 ) => { readonly country: string; readonly network: string };
 
@@ -244,7 +245,7 @@ export function createReportFacts(options: {
   const covering = new Int32Array(COVERING_MAX);
 
   /** Returns the names of the lists of bad addresses and of anonymous exits, each once. */
-  function listsOf(family: 4 | 6, words: Uint32Array): string[] {
+  function listsOf(family: IpFamily, words: Uint32Array): string[] {
     const names = new Set<string>();
     const count = index.covering(family, words, covering);
     for (let i = 0; i < count; i++) {

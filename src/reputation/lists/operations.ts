@@ -26,6 +26,7 @@ import { listNameOf, listNameShape } from '../../core/text.ts';
 import { columnsOr, counted, grouped } from '../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';
 import { systemSource } from '../../geo/sources.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { contains, parsePrefix } from '../../ip/prefix.ts';
 import { sourceSecretPrefix } from '../../storage/keys.ts';
 import { pagesUnder } from '../../storage/store.ts';
@@ -756,7 +757,7 @@ async function clashesOf(
   for (const batch of rules.length === 0 ? [] : batches) {
     for (let i = 0; i < batch.count; i++) {
       words.set(batch.words.subarray(4 * i, 4 * i + 4));
-      const row = { family: batch.families[i] as 4 | 6, words, length: batch.lengths[i]! };
+      const row = { family: batch.families[i] as IpFamily, words, length: batch.lengths[i]! };
       for (const rule of rules) {
         const touches = contains(rule, row.family, words) || contains(row, rule.family, rule.words);
         if (touches && found.size < clashesShown) found.add(rule.text);

@@ -18,7 +18,7 @@ import { firstHeader, packing } from '../../http/request/message.ts';
 import { isPacked } from '../../http/request/unpacking.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import type { IndexRead } from '../../index/reader.ts';
-import { parseIp } from '../../ip/address.ts';
+import { type IpFamily, parseIp } from '../../ip/address.ts';
 import { textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard, HandlerResult, KeyedCall } from '../../web/guard/guard.ts';
@@ -165,7 +165,7 @@ const sentPacking = packing(
     [ip, categories, comment, reportedAt, country, network] as const,
   ([ip, categories, comment, reportedAt, country, network]): SentReport => {
     const words = new Uint32Array(4);
-    const family = parseIp(ip, words) as 4 | 6;
+    const family = parseIp(ip, words) as IpFamily;
     const report = { family, words, ip, categories, comment, reportedAt, isExample: false };
     return { report, country, network };
   },

@@ -7,13 +7,13 @@ import type { AddressName, ReportInput } from '../../contracts/reputation.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { count, country, dateTime, integer } from '../../core/schema.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
+import { formatIp, type IpFamily, parseIp } from '../../ip/address.ts';
 import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import { specialUse } from '../../ip/special.ts';
 import { categoryMax } from './categories.ts';
 
 export interface Report {
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
   /** Canonical. */
   readonly ip: string;
@@ -99,7 +99,7 @@ export function readReport(input: ReportInput, rules: ReportRules): Result<ReadR
 
 function refusedAddress(
   name: AddressName,
-  family: 4 | 6,
+  family: IpFamily,
   words: Uint32Array,
   ip: string,
   rules: ReportRules,

@@ -16,7 +16,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { dayMs } from '../../core/time.ts';
-import { parseIp } from '../../ip/address.ts';
+import { type IpFamily, parseIp } from '../../ip/address.ts';
 import { textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { networksOf } from '../../ip/networks.ts';
 import { addWithinBounds, type BoundedRows, commitOnce, withValue } from '../../storage/change.ts';
@@ -277,7 +277,7 @@ const undoReportsMax = 100;
 
 export interface VotesInMemory {
   /** Present in a server: returns the network of an account's vote on an address, 0 without one. */
-  readonly networkOfVote?: (account: string, family: 4 | 6, words: Uint32Array) => number;
+  readonly networkOfVote?: (account: string, family: IpFamily, words: Uint32Array) => number;
 }
 
 interface RetractingParts extends VotesInMemory {
@@ -332,7 +332,7 @@ export async function retractAll(
 ): Promise<Result<Pick<AcceptedRemoval, 'removed' | 'reports'>>> {
   const reports = createReportStore(parts);
   const words = new Uint32Array(4);
-  const family = parseIp(address, words) as 4 | 6;
+  const family = parseIp(address, words) as IpFamily;
   const kept: TakenReport[] = [];
   let removed = 0;
   async function retract(said: readonly { readonly account: string }[]): Promise<Result<void>> {

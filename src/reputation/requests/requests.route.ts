@@ -9,7 +9,7 @@ import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
+import { formatIp, type IpFamily, parseIp } from '../../ip/address.ts';
 import { replaceByEmbedded, textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { specialUse } from '../../ip/special.ts';
 import { typedAddress } from '../../ip/typed-address.ts';
@@ -289,7 +289,7 @@ interface RequestPageOptions extends RequestNeeds {
 
 interface AskedAddress {
   readonly ip: string;
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
 }
 

@@ -33,6 +33,7 @@ import {
   withTurn,
 } from '../../index/records.ts';
 import { manualEntriesList } from '../../index/trie/memory.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { widthOf } from '../../ip/prefix.ts';
 import {
   type ArrayImage,
@@ -224,13 +225,13 @@ export function createEntries(options: {
   const row = createEntryRow();
   const page = createPageWriter();
   /** Used again for each row, so that a million of them are no work for the garbage collector. */
-  const sought = { family: 4 as 4 | 6, words: row.words, length: 0 };
+  const sought = { family: 4 as IpFamily, words: row.words, length: 0 };
 
   /**
    * Returns the entry of exactly this prefix, made if absent, and marks its page as changing. 0: the index is
    * full.
    */
-  function claim(family: 4 | 6, words: Uint32Array, length: number): number {
+  function claim(family: IpFamily, words: Uint32Array, length: number): number {
     const page = pageOf(family, words[0]!, words[1]!);
     touchPage(page);
     sought.family = family;
@@ -244,7 +245,7 @@ export function createEntries(options: {
   }
 
   /** Returns true when a report of the address can be recorded after those that are under way. */
-  function hasRoomFor(family: 4 | 6, words: Uint32Array): boolean {
+  function hasRoomFor(family: IpFamily, words: Uint32Array): boolean {
     const reserve = options.reserve ?? reportsUnderWayMax;
     if (contributions.count() + reserve > options.contributionsMax) return false;
     if (index.size() + reserve <= options.entriesMax) return true;
@@ -456,7 +457,7 @@ export function createEntries(options: {
     /** Returns true while a peer's word may bring an address that nobody else names: a third is kept for ours. */
     hasRoomForPeers: () => index.size() <= (2 / 3) * options.entriesMax,
     /** Returns the entry of exactly this prefix, 0 for none. */
-    get: (family: 4 | 6, words: Uint32Array, length: number) =>
+    get: (family: IpFamily, words: Uint32Array, length: number) =>
       index.get({ family, words, length }),
     touch,
     /**

@@ -25,6 +25,7 @@
  */
 
 import type { IndexPrefix } from '../../index/prefix.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { widthOf } from '../../ip/prefix.ts';
 import { type ArrayImage, bytesOf, restoreArray } from '../../storage/journal/projection.ts';
 import { contributionKinds, kindOf, reserved } from './contributions.ts';
@@ -34,7 +35,7 @@ const ipv6Base = 65_536;
 export const entryPages = 131_072;
 
 /** Returns the page of an entry. Words are big-endian; IPv4 in the first. */
-export function pageOf(family: 4 | 6, word0: number, word1: number): number {
+export function pageOf(family: IpFamily, word0: number, word1: number): number {
   if (family === 4) return word0 >>> 16;
   // Fibonacci hashing (Knuth, TAOCP 6.4) of the 48 bits, folded once so that both words count.
   const mixed = Math.imul(word0 ^ Math.imul(word1 >>> 16, 0x85eb_ca6b), 0x9e37_79b1);
@@ -102,7 +103,7 @@ export const pageTag = 0xff;
 
 /** The fields of the row read last. One object, used again for each row. */
 interface EntryRow {
-  family: 4 | 6;
+  family: IpFamily;
   readonly words: Uint32Array;
   length: number;
   reports: number;

@@ -5,6 +5,7 @@
 
 import { lastHour32 } from '../../core/time.ts';
 import { hostMask, type IndexPrefix } from '../../index/prefix.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { formatPrefix, widthOf } from '../../ip/prefix.ts';
 import type { Reader, Writer } from '../../storage/codec.ts';
 import { defineEvent, type RewoundRows } from '../../storage/journal/define-event.ts';
@@ -99,7 +100,7 @@ export interface ManualEntryFacts extends IndexPrefix {
 
 export interface ReportOrigin {
   readonly account: string;
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
 }
 
@@ -539,7 +540,7 @@ function readPeerRows(input: Reader): PeerRows {
 
 /** A million objects, each with words of its own, would be seconds of work for the garbage collector. */
 function packedRows(words: Uint32Array, lengths: Uint8Array): RowSequence<PeerRow> {
-  const place = { family: 4 as 4 | 6, words: new Uint32Array(4), length: 0 };
+  const place = { family: 4 as IpFamily, words: new Uint32Array(4), length: 0 };
   const row = { ...place, firstHour: 0, lastHour: 0, categories: 0 };
   return {
     length: lengths.length,
@@ -557,7 +558,7 @@ function packedRows(words: Uint32Array, lengths: Uint8Array): RowSequence<PeerRo
 }
 
 /** Returns true for a host and for an IPv6 /64, which are all that a peer may name. */
-function isPeerPrefix(family: 4 | 6, length: number): boolean {
+function isPeerPrefix(family: IpFamily, length: number): boolean {
   return length === widthOf(family) || (family === 6 && length === 64);
 }
 
@@ -589,7 +590,7 @@ function decodePrefix(
   input: Reader,
   words: Uint32Array,
   at: number,
-): { family: 4 | 6; length: number } {
+): { family: IpFamily; length: number } {
   const first = input.u8();
   const family = first < 64 ? 4 : 6;
   const length = family === 4 ? first : first - 64;

@@ -28,6 +28,7 @@ import {
   setReports,
 } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { widthOf } from '../../ip/prefix.ts';
 import { nat64Address } from '../../ip/special.ts';
 import { communityEvidence, halfLivesAt, strengthOfEvidence } from '../check/score.ts';
@@ -82,7 +83,7 @@ type ReportStart = Pick<VoteRequest, 'slot' | 'rank' | 'at' | 'second' | 'listSc
 
 /** Exactly one prefix of the index. */
 interface ExactPrefix {
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
   readonly length: number;
 }
@@ -101,7 +102,7 @@ export function createReportReducer(options: {
   const confirmation = createConfirmation({ entries, reporters, prefixOf: index.prefixOf });
   const votes = createVotes({ contributions, reporters, policy: options.policy });
 
-  function coverOf(family: 4 | 6, words: Uint32Array): Cover {
+  function coverOf(family: IpFamily, words: Uint32Array): Cover {
     const count = index.covering(family, words, covering);
     let flags = 0;
     let listScore = 0;
@@ -328,13 +329,13 @@ export function createReportReducer(options: {
       if (event.family === 6) take(networkOf(event), slot, event.reports, 'kept');
     },
     /** Returns the network of the account's vote on an address; 0: it has none. */
-    networkOfVote(account: string, family: 4 | 6, words: Uint32Array): number {
+    networkOfVote(account: string, family: IpFamily, words: Uint32Array): number {
       const slot = reporters.slotOf(account);
       const node = slot < 0 ? 0 : nodeOf({ family, words, length: widthOf(family) }, slot);
       return node === 0 ? 0 : voteNetworkOf(contributions.vote[node]!);
     },
     /** Returns true for an address on which no report and no peer's word has an effect. */
-    isImmune: (family: 4 | 6, words: Uint32Array): boolean => coverOf(family, words).isImmune,
+    isImmune: (family: IpFamily, words: Uint32Array): boolean => coverOf(family, words).isImmune,
     /** Confirms the earlier reports of an entry that a seed list has named. */
     confirmedByList: (entry: number, at: number): void =>
       confirmation.confirm(entry, at, confirmedWithinMs.list, -1),

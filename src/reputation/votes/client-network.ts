@@ -8,7 +8,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { fnv1a } from '../../core/crypto.ts';
 import { type GeoReader, providerOf } from '../../geo/reader.ts';
-import { parseIp } from '../../ip/address.ts';
+import { type IpFamily, parseIp } from '../../ip/address.ts';
 import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import type { Check } from '../check/check.ts';
 
@@ -37,7 +37,7 @@ export function clientNetwork(options: ClientNetworkOptions, clientIp: string): 
 const bits = 16;
 
 interface ReporterAddress {
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
   readonly isAnonymousExit: boolean;
   /** Name of the provider; undefined when unknown. */

@@ -20,6 +20,7 @@ import { entryFlags } from '../../contracts/reputation.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { hostMask, type IndexPrefix } from '../../index/prefix.ts';
 import { flagsOf, metaOf, reportersOf } from '../../index/records.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { nat64Address } from '../../ip/special.ts';
 import {
   type Contributions,
@@ -77,7 +78,7 @@ export function createNetworkRise<After>(options: {
   index: IpIndex;
   contributions: Contributions;
   /** The changes of an entry, as `Entries` has them; `publish` is its settling without what follows for networks. */
-  claim: (family: 4 | 6, words: Uint32Array, length: number) => number;
+  claim: (family: IpFamily, words: Uint32Array, length: number) => number;
   touch: (entry: number) => void;
   publish: (entry: number, after?: After) => void;
   policy: () => Policy;

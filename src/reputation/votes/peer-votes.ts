@@ -14,6 +14,7 @@
  */
 
 import { dayMs, hourMs } from '../../core/time.ts';
+import type { IpFamily } from '../../ip/address.ts';
 import { createWriter, decode, type Reader, type Writer } from '../../storage/codec.ts';
 import type { PageSection } from '../../storage/journal/projection.ts';
 import { halfLivesAt } from '../check/score.ts';
@@ -85,7 +86,7 @@ interface Peer {
 
 /** One row of a peer: an address or a /64 that it saw. */
 export interface PeerRow {
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
   readonly length: number;
   /** Hours since 1970. */
@@ -524,7 +525,7 @@ function chargedLeft(vote: number, at: number): number {
 }
 
 /** Returns the /24 or IPv6 /48 of an address as one number. */
-export function voteNetworkNumber(family: 4 | 6, words: Uint32Array): number {
+export function voteNetworkNumber(family: IpFamily, words: Uint32Array): number {
   if (family === 4) return words[0]! >>> 8;
   return 2 ** 48 + words[0]! * 65_536 + (words[1]! >>> 16);
 }

@@ -8,7 +8,7 @@ import type { ClientLimitName } from '../../config/limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import { scoreBand } from '../../core/score-band.ts';
 import type { Request } from '../../http/request/message.ts';
-import { parseIp } from '../../ip/address.ts';
+import { type IpFamily, parseIp } from '../../ip/address.ts';
 import { clientOf, type Networks, networksOf } from '../../ip/networks.ts';
 
 export type Sender = Pick<Request, 'clientIp'>;
@@ -19,7 +19,7 @@ export function createCallers(options: {
   /** The verdict of the index on an address. */
   check: {
     judge(
-      family: 4 | 6,
+      family: IpFamily,
       words: Uint32Array,
       nowMs: number,
     ): {

@@ -9,6 +9,7 @@
 import { inflateRawSync } from 'node:zlib';
 import { isoSeconds } from '../../../core/dates.ts';
 import { hourMs } from '../../../core/time.ts';
+import type { IpFamily } from '../../../ip/address.ts';
 import {
   type Choice,
   choicesOf,
@@ -412,7 +413,7 @@ async function contentsOf(
 }
 
 type Split = ReturnType<typeof splitFamilies>;
-type ListOf = (feed: LinesFeed, choice: Choice, family: 4 | 6) => Rows;
+type ListOf = (feed: LinesFeed, choice: Choice, family: IpFamily) => Rows;
 
 /** Aggregates each list once. */
 function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split, block: Rows): ListOf {
@@ -423,7 +424,7 @@ function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split, bloc
   const worstRows = new Map<string, Rows>();
 
   /** The worst few are the worst of the worst many. */
-  function worstOf(limit: number, family: 4 | 6 | undefined): Rows {
+  function worstOf(limit: number, family: IpFamily | undefined): Rows {
     const name = `${limit} ${family}`;
     const before = worstRows.get(name);
     if (before !== undefined) return before;
@@ -435,7 +436,7 @@ function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split, bloc
   }
 
   /** The same rows where the limit cuts nothing off: their pieces are made once. */
-  function worst(limit: number, family: 4 | 6 | undefined): Split {
+  function worst(limit: number, family: IpFamily | undefined): Split {
     const name = `${limit} ${family}`;
     const known = limited.get(name);
     if (known !== undefined) return known;

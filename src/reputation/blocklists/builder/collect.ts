@@ -21,6 +21,7 @@ import {
   turnOf as turnOfEntry,
 } from '../../../index/records.ts';
 import { manualEntriesList } from '../../../index/trie/memory.ts';
+import type { IpFamily } from '../../../ip/address.ts';
 import { type Prefix, widthOf, withoutHoles } from '../../../ip/prefix.ts';
 import { maliciousBy, maliciousScore } from '../../check/score.ts';
 import {
@@ -178,7 +179,7 @@ interface CollectOptions {
     readonly listed: number;
   };
   /** Both ids of an address: see the geo reader. */
-  readonly geo: (family: 4 | 6, words: Uint32Array) => number;
+  readonly geo: (family: IpFamily, words: Uint32Array) => number;
   readonly scoreMin: number;
   readonly rowsMax: number;
 }
@@ -242,7 +243,7 @@ interface Stack {
 
 function createVisitor(
   options: CollectOptions,
-  family: 4 | 6,
+  family: IpFamily,
   found: { rows: RowList; holes: RowList },
   drop: () => void,
 ): (entry: number, meta: number) => void {

@@ -11,6 +11,8 @@
  * Order: IPv4 before IPv6, then by address, a prefix before what lies in it.
  */
 
+import type { IpFamily } from '../../../ip/address.ts';
+
 export const ROW = 8;
 const INFO = 4;
 
@@ -48,7 +50,7 @@ export function flagsOf(rows: Rows, at: number): number {
   return (rows[at + INFO]! >>> 16) & 0xff;
 }
 
-export function familyOf(rows: Rows, at: number): 4 | 6 {
+export function familyOf(rows: Rows, at: number): IpFamily {
   return (flagsOf(rows, at) & rowFlags.six) === 0 ? 4 : 6;
 }
 

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import type { SliceScheduler } from '../../../core/scheduling.ts';
-import { formatIp } from '../../../ip/address.ts';
+import { formatIp, type IpFamily } from '../../../ip/address.ts';
 import {
   familyOf,
   inOrder,
@@ -85,7 +85,7 @@ function worstOf(rows: Rows, max: number): Rows {
 }
 
 /** The addresses of an IP set, for `aws wafv2 update-ip-set --addresses file://…`: each with its length, never /0. */
-function wafForm(family: 4 | 6): Form {
+function wafForm(family: IpFamily): Form {
   return {
     extension: `waf${family}`,
     type: jsonText,

@@ -4,6 +4,7 @@
  * Comments are whole lines: an inline one is fatal to HAProxy.
  */
 
+import type { IpFamily } from '../../../ip/address.ts';
 import { writeGroup, writeNumber, zeroRun } from '../../../ip/address-writer.ts';
 import { familyOf, lengthOf, ROW, type Rows } from '../builder/rows.ts';
 import { type FixedText, fixedText, type TextSink, writeFixed, writePrefix } from './text.ts';
@@ -58,7 +59,7 @@ const blocklistSets: SetNames = {
 };
 
 const lineAffixes: Readonly<
-  Record<LineStyle, (family: 4 | 6, sets: SetNames) => readonly [string, string]>
+  Record<LineStyle, (family: IpFamily, sets: SetNames) => readonly [string, string]>
 > = {
   plain: () => ['', '\n'],
   ipset: (family, { ipset }) => [`add ${ipset}${family}-next `, '\n'],
@@ -76,7 +77,7 @@ const lineBytesMax = 128;
 /** The texts before and behind each prefix. */
 type LineTexts = readonly FixedText[];
 
-export function lineTexts(style: LineStyle, family: 4 | 6, sets = blocklistSets): LineTexts {
+export function lineTexts(style: LineStyle, family: IpFamily, sets = blocklistSets): LineTexts {
   return lineAffixes[style](family, sets).map(fixedText);
 }
 
@@ -116,9 +117,9 @@ export interface FrameFacts extends OperatorTexts {
   readonly changedAt: string;
   /** Undefined when the feed has none. */
   readonly version: number | undefined;
-  readonly families: readonly (4 | 6)[];
+  readonly families: readonly IpFamily[];
   /** Lines of each family. */
-  readonly counts: Readonly<Record<4 | 6, number>>;
+  readonly counts: Readonly<Record<IpFamily, number>>;
   readonly scoreMin: number | undefined;
   readonly aggregated: boolean;
   /** Absent: those of the blocklist. */
@@ -128,8 +129,8 @@ export interface FrameFacts extends OperatorTexts {
 /** Before the lines of a family, and behind them. */
 export interface Frame {
   readonly head: string;
-  readonly before: (family: 4 | 6) => string;
-  readonly behind: (family: 4 | 6) => string;
+  readonly before: (family: IpFamily) => string;
+  readonly behind: (family: IpFamily) => string;
   readonly foot: string;
 }
 

@@ -12,6 +12,7 @@ import {
   createDeflateRaw,
   deflateRawSync,
 } from 'node:zlib';
+import type { IpFamily } from '../../../ip/address.ts';
 import {
   compareRows,
   familyOf,
@@ -707,7 +708,7 @@ export function createPieceMaker(known: KnownPieces, sink: TextSink, renderer: R
     name: string,
     rows: Rows,
     style: LineStyle,
-    family: 4 | 6,
+    family: IpFamily,
     encodings: Encodings,
   ): Promise<KnownPiece[]> {
     const form = `${style} ${family} ${encodingsText(encodings)}`;

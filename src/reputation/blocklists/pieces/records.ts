@@ -5,6 +5,7 @@
  */
 
 import { isoSecondsBytes, writeIsoSeconds } from '../../../core/dates.ts';
+import type { IpFamily } from '../../../ip/address.ts';
 import { writeNumber } from '../../../ip/address-writer.ts';
 import {
   copyRow,
@@ -28,7 +29,7 @@ const fixedSeparators = texts(separators);
 
 export interface Segment {
   readonly score: number;
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly rows: Rows;
 }
 

@@ -16,6 +16,7 @@ import {
   reportsOf,
 } from '../../../index/records.ts';
 import { COVERING_MAX } from '../../../index/trie/layout.ts';
+import type { IpFamily } from '../../../ip/address.ts';
 import { nat64Address } from '../../../ip/special.ts';
 import {
   communityEvidence,
@@ -59,7 +60,7 @@ export function createSelection(options: {
   const covering = new Int32Array(COVERING_MAX);
   const count = createVoteTally();
 
-  function isImmune(family: 4 | 6, words: Uint32Array): boolean {
+  function isImmune(family: IpFamily, words: Uint32Array): boolean {
     const found = index.covering(family, words, covering);
     for (let i = 0; i < found; i++) {
       if ((flagsOf(metaOf(records, covering[i]!)) & immune) !== 0) return true;

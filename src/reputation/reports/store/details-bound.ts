@@ -9,7 +9,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '../../../core/log.ts';
 import { dayMs } from '../../../core/time.ts';
-import { formatIp } from '../../../ip/address.ts';
+import { formatIp, type IpFamily } from '../../../ip/address.ts';
 import {
   erasedKey,
   type Key,
@@ -63,7 +63,7 @@ const attemptsMax = 20;
 const nothing = new Uint8Array();
 
 interface Address {
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
 }
 

@@ -17,6 +17,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { minuteMs } from '../../../core/time.ts';
+import type { IpFamily } from '../../../ip/address.ts';
 import { widthOf } from '../../../ip/prefix.ts';
 import { reportGuardPrefix } from '../../../storage/keys.ts';
 import { DamagedRowError } from '../../../storage/rows.ts';
@@ -36,7 +37,7 @@ const pageEvents = 1_000;
 
 interface Pair {
   readonly account: string;
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
 }
 
@@ -83,7 +84,7 @@ export function createReportGuards(options: {
   /** Pairs that a withdrawal works on, and how many do. */
   const held = new Map<string, Hold>();
 
-  function hashOf(account: number, family: 4 | 6, words: Uint32Array): number {
+  function hashOf(account: number, family: IpFamily, words: Uint32Array): number {
     let hash = Math.imul(account ^ seed, 0x9e37_79b1) ^ family;
     const count = family === 4 ? 1 : 4;
     for (let i = 0; i < count; i++) {
@@ -94,7 +95,7 @@ export function createReportGuards(options: {
     return (hash ^ (hash >>> 16)) >>> 0;
   }
 
-  function isOf(cell: number, account: number, family: 4 | 6, words: Uint32Array): boolean {
+  function isOf(cell: number, account: number, family: IpFamily, words: Uint32Array): boolean {
     if (ring.account[cell] !== account || ring.family[cell] !== family) return false;
     const count = family === 4 ? 1 : 4;
     for (let i = 0; i < count; i++) if (ring.words[4 * cell + i] !== words[i]) return false;
@@ -123,7 +124,7 @@ export function createReportGuards(options: {
   function unlink(cell: number): void {
     const words = ring.words.subarray(4 * cell, 4 * cell + 4);
     const account = ring.account[cell]!;
-    const head = hashOf(account, ring.family[cell] as 4 | 6, words) & (ring.size - 1);
+    const head = hashOf(account, ring.family[cell] as IpFamily, words) & (ring.size - 1);
     let at = ring.heads[head]! - 1;
     if (at === cell) ring.heads[head] = ring.following[cell]!;
     else {
@@ -136,7 +137,8 @@ export function createReportGuards(options: {
 
   function link(cell: number): void {
     const words = ring.words.subarray(4 * cell, 4 * cell + 4);
-    const head = hashOf(ring.account[cell]!, ring.family[cell] as 4 | 6, words) & (ring.size - 1);
+    const head =
+      hashOf(ring.account[cell]!, ring.family[cell] as IpFamily, words) & (ring.size - 1);
     ring.following[cell] = ring.heads[head]!;
     ring.heads[head] = cell + 1;
   }
@@ -415,7 +417,7 @@ function createAccountNumbers() {
 type Settle = (seq?: bigint) => void;
 
 interface Address {
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
 }
 
@@ -466,7 +468,7 @@ export function createReportAdmission(options: {
      * `capacity_exceeded`, `address_quota_exceeded`; else it may be written.
      * @returns to be called once, with the position of the report's event, or without when there is none
      */
-    admit(slot: number, family: 4 | 6, words: Uint32Array): Result<Settle> {
+    admit(slot: number, family: IpFamily, words: Uint32Array): Result<Settle> {
       if (!entries.hasRoomFor(family, words)) {
         return fail('capacity_exceeded', 'No more addresses can be recorded at the moment.');
       }

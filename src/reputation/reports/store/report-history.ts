@@ -4,6 +4,7 @@
  * counted.
  */
 
+import type { IpFamily } from '../../../ip/address.ts';
 import { reportByAddressKey, reportByIdKey, reportByIdPrefix } from '../../../storage/keys.ts';
 import type { Store, StoredRow } from '../../../storage/store.ts';
 import { reportAgeMaxMs } from '../report.ts';
@@ -28,7 +29,7 @@ export interface ReportHistory {
 /** @param isWanted asked between pages, with what was counted so far; false ends the walk early */
 export async function readHistory(
   store: Pick<ReportStore, 'pages' | 'tails'>,
-  address: { readonly family: 4 | 6; readonly words: Uint32Array },
+  address: { readonly family: IpFamily; readonly words: Uint32Array },
   window: {
     readonly since: number;
     readonly skip: number;
@@ -75,7 +76,7 @@ export const pageBounds = { perPageMax: 100, pageMax: 1_000_000 } as const;
 // deleted reports are not among them.
 
 export interface NewestReport {
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
   readonly report: StoredReport;
 }

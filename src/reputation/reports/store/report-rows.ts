@@ -1,5 +1,6 @@
 /** The bytes of reports at rest: an address, a row under its address, a row by its id. */
 
+import type { IpFamily } from '../../../ip/address.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
 import {
   type Key,
@@ -10,7 +11,7 @@ import {
 import type { Report } from '../report.ts';
 
 export interface AccountReport extends StoredReport {
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
 }
 
@@ -44,7 +45,7 @@ export interface StoredReport {
 }
 
 /** Encodes family (1 byte) and address (16 bytes, IPv4 in the last four): fixed width, sorts by address. */
-export function addressBytes(family: 4 | 6, words: Uint32Array): Uint8Array {
+export function addressBytes(family: IpFamily, words: Uint32Array): Uint8Array {
   const bytes = Buffer.alloc(17);
   bytes[0] = family;
   if (family === 4) bytes.writeUInt32BE(words[0]!, 13);
@@ -52,7 +53,7 @@ export function addressBytes(family: 4 | 6, words: Uint32Array): Uint8Array {
   return bytes;
 }
 
-export function addressOf(bytes: Uint8Array): { family: 4 | 6; words: Uint32Array } {
+export function addressOf(bytes: Uint8Array): { family: IpFamily; words: Uint32Array } {
   const view = Buffer.from(bytes);
   const words = new Uint32Array(4);
   if (view[0] === 4) words[0] = view.readUInt32BE(13);

@@ -9,6 +9,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { dayMs } from '../../../core/time.ts';
+import type { IpFamily } from '../../../ip/address.ts';
 import { type Change, retryOnConflict } from '../../../storage/change.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
@@ -233,7 +234,7 @@ export function createReportStore(options: {
 
   /** Reads reports of an address, newest first, none older than `since` (ms), a page at a time. */
   async function* pages(
-    family: 4 | 6,
+    family: IpFamily,
     words: Uint32Array,
     since: number,
   ): AsyncGenerator<readonly StoredReport[]> {
@@ -247,7 +248,7 @@ export function createReportStore(options: {
   }
 
   /** Reads reports of an address, newest first, at most `limit`, none older than `since` (ms). */
-  async function list(family: 4 | 6, words: Uint32Array, since: number, limit: number) {
+  async function list(family: IpFamily, words: Uint32Array, since: number, limit: number) {
     const found: StoredReport[] = [];
     for await (const page of pages(family, words, since)) {
       found.push(...page.slice(0, limit - found.length));
@@ -263,7 +264,7 @@ export function createReportStore(options: {
    * false ends it
    */
   async function count(
-    family: 4 | 6,
+    family: IpFamily,
     words: Uint32Array,
     since: number,
     limit: number,
@@ -287,7 +288,7 @@ export function createReportStore(options: {
   }
 
   /** Reads the tails of an address (tails.ts), a page at a time. */
-  async function* tails(family: 4 | 6, words: Uint32Array): AsyncGenerator<readonly Tail[]> {
+  async function* tails(family: IpFamily, words: Uint32Array): AsyncGenerator<readonly Tail[]> {
     for await (const page of tailsOf(store, addressBytes(family, words))) {
       yield page.map(({ tail }) => tail);
     }
@@ -296,7 +297,7 @@ export function createReportStore(options: {
   /** Withdraws an account's reports of an address since `since` (ms). @returns how many reports went */
   async function withdraw(
     account: string,
-    family: 4 | 6,
+    family: IpFamily,
     words: Uint32Array,
     penalty: boolean,
     since = 0,
@@ -471,7 +472,7 @@ function createGuardRows(clock: Clock, random: Random) {
 
 interface Withdrawal {
   readonly account: string;
-  readonly family: 4 | 6;
+  readonly family: IpFamily;
   readonly words: Uint32Array;
   /** True for a report that was false: it costs trust. */
   readonly penalty: boolean;
