@@ -31,8 +31,8 @@ import { scoreBand } from '../core/score-band.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
 import { unknownProvider } from '../geo/reader.ts';
 import { isBehindTls } from '../http/request/client-ip.ts';
-import { formatIp, type IpFamily, parseIp } from '../ip/address.ts';
-import { replaceByEmbedded } from '../ip/embedded-ipv4.ts';
+import { formatIp, type IpFamily } from '../ip/address.ts';
+import { readJudgedIp } from '../ip/embedded-ipv4.ts';
 import { isLoopback } from '../ip/loopback.ts';
 import { specialUse } from '../ip/special.ts';
 import { typedAddress } from '../ip/typed-address.ts';
@@ -147,9 +147,8 @@ export function openConsole(needs: ConsoleNeeds) {
     categoryNames: (language) => translationsFor(language).categories,
   };
   const scoreOf = (text: string) => {
-    const words = new Uint32Array(4);
-    const family = replaceByEmbedded(parseIp(text, words), words);
-    return family === 0 ? undefined : check.judge(family, words, clock.now()).score;
+    const ip = readJudgedIp(text);
+    return ip && check.judge(ip.family, ip.words, clock.now()).score;
   };
   return consoleRoutes({ pageBuilder, clock, catchUp, scoreOf }, reads);
 }
@@ -237,8 +236,7 @@ function inboxOf(
   }
 
   async function factsOf(address: string): Promise<AddressFacts> {
-    const words = new Uint32Array(4);
-    const family = replaceByEmbedded(parseIp(address, words), words) as IpFamily;
+    const { family, words } = readJudgedIp(address)!;
     const last = await lastOf(family, words);
     const now = clock.now();
     const { score, allowlisted, knownGood } = check.judge(family, words, now);
@@ -266,8 +264,7 @@ function inboxOf(
 
   async function barOf(text: string): Promise<BarFacts> {
     const [facts, hasRule] = await Promise.all([factsOf(text), allowlist.has(text)]);
-    const words = new Uint32Array(4);
-    const family = replaceByEmbedded(parseIp(text, words), words) as IpFamily;
+    const { family, words } = readJudgedIp(text)!;
     const after = (decision: AddressDecision) =>
       dryRun.scoreAfter(family, words, clock.now(), decision);
     const own = facts.lists.filter(({ entry, group }) => entry === text && group === undefined);
@@ -654,11 +651,10 @@ function reportsOf(
       return found.map(({ family, words, report }) => shown(formatIp(family, words), report));
     },
     async ofAddress(text, limit) {
-      const words = new Uint32Array(4);
-      const family = replaceByEmbedded(parseIp(typedAddress(text), words), words);
-      if (family === 0) return undefined;
-      const found = await reports.list(family, words, 0, limit);
-      return found.map((report) => shown(formatIp(family, words), report));
+      const ip = readJudgedIp(typedAddress(text));
+      if (ip === undefined) return undefined;
+      const found = await reports.list(ip.family, ip.words, 0, limit);
+      return found.map((report) => shown(formatIp(ip.family, ip.words), report));
     },
     async ofReporter(name, after) {
       const named = await accounts.find(name);

@@ -8,6 +8,7 @@ import { deriveKey, type MasterKey } from '../access/keys/master-key.ts';
 import { allowsHost, type SiteKeys } from '../access/keys/site-keys.ts';
 import type { QuotaGuard } from '../access/quota/quota.ts';
 import { captchaBounds } from '../config.ts';
+import type { AccountOf } from '../contracts/reputation.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
@@ -73,7 +74,7 @@ export async function openCaptcha(needs: {
   readonly callers: Callers;
   readonly cookies: Cookies;
   readonly tools: PageTools;
-  readonly accountOf: (slot: number) => string | undefined;
+  readonly accountOf: AccountOf;
   readonly config: {
     readonly captchaThreads: number;
     readonly clientLimits: boolean;

@@ -7,6 +7,7 @@
 
 import * as v from 'valibot';
 import { type QuotaGuard, quotaKind } from '../access/quota/quota.ts';
+import type { AccountOf } from '../contracts/reputation.ts';
 import { fail } from '../core/result.ts';
 import { about, dateTime, optionalText, text, uri } from '../core/schema.ts';
 import type { Header, Reply, Request } from '../http/request/message.ts';
@@ -27,7 +28,7 @@ interface CaptchaReceiptOptions {
   readonly guard: Guard;
   readonly receipts: Pick<Receipts, 'redeem' | 'siteFault'>;
   readonly callers: Pick<Callers, 'abuseScoreOf'>;
-  readonly accountOf: (slot: number) => string | undefined;
+  readonly accountOf: AccountOf;
 }
 
 const bodyBytesMax = 16 * 1024;

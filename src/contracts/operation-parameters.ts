@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { dateIn } from '../core/dates.ts';
 import { dayMs } from '../core/time.ts';
 import { groupName, parseNetworkGroup } from '../geo/network-groups.ts';
-import { formatIp, parseIp } from '../ip/address.ts';
+import { canonicalIp } from '../ip/address.ts';
 import { parseOperatorPrefix } from '../ip/operator-prefix.ts';
 import { formatPrefix } from '../ip/prefix.ts';
 import { typedAddress } from '../ip/typed-address.ts';
@@ -88,9 +88,8 @@ export const address = {
   schema: v.pipe(
     textOf(rangeCharsMax),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
-      const words = new Uint32Array(4);
-      const family = parseIp(typedAddress(dataset.value), words);
-      if (family !== 0) return formatIp(family, words);
+      const ip = canonicalIp(typedAddress(dataset.value));
+      if (ip !== undefined) return ip;
       addIssue({ message: `'${dataset.value.slice(0, 50)}' is not an address` });
       return NEVER;
     }),

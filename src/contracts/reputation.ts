@@ -78,3 +78,6 @@ export type CatchUpTo = (seq: bigint) => Promise<void>;
 
 /** Returns the account's slot in the shared tables; undefined: it has no key yet. */
 export type SlotOf = (account: string) => number | undefined;
+
+/** Returns the id of the account that has the slot; undefined: the slot is free. */
+export type AccountOf = (slot: number) => string | undefined;

@@ -3,7 +3,7 @@
  * ranges of a country out of the compiled tables. Those of a system are in `systems/`.
  */
 
-import type { IpFamily } from '../ip/address.ts';
+import { type IpFamily, wordCountOf } from '../ip/address.ts';
 import type { IpRange } from '../ip/prefix.ts';
 import { countryOf, deepFlag, type GeoSections, readCounts, sectionsOf } from './layout.ts';
 import { openGeoReader } from './reader.ts';
@@ -79,7 +79,7 @@ function* rangesOf(family: IpFamily, starts: Iterable<Start>, id: number): Gener
     }
   }
   if (first === undefined) return;
-  const last = new Uint32Array(4).fill(0xffff_ffff, 0, family === 4 ? 1 : 4);
+  const last = new Uint32Array(4).fill(0xffff_ffff, 0, wordCountOf(family));
   yield { family, first, last };
 }
 

@@ -4,7 +4,7 @@
  * as a list's length has bits). Any thread opens its own reader over the same buffer.
  */
 
-import { type IpFamily, parseIp } from '../ip/address.ts';
+import { type IpFamily, readIp } from '../ip/address.ts';
 import {
   aliasFlags,
   countryMask,
@@ -159,9 +159,8 @@ function aliasMask(flags: number, countryFlag: number, providerFlag: number): nu
 
 /** Country of a client address as text, `ZZ` when unknown. */
 export function clientCountry(geo: GeoReader, clientIp: string): string {
-  const words = new Uint32Array(4);
-  const family = parseIp(clientIp, words);
-  return family === 0 ? unknownCountry : geo.country(countryOf(geo.find(family, words)));
+  const ip = readIp(clientIp);
+  return ip === undefined ? unknownCountry : geo.country(countryOf(geo.find(ip.family, ip.words)));
 }
 
 export type GeoFragments = ReturnType<typeof createGeoFragments>;

@@ -6,6 +6,7 @@
  * besides. Only the writer follows these lists: a number is released after its grace period.
  */
 
+import { wordCountOf } from '../ip/address.ts';
 import type { IndexPrefix } from './prefix.ts';
 import {
   clearRecord,
@@ -51,7 +52,7 @@ export function prefixOf(memory: IndexMemory, entry: number): IndexPrefix | unde
   const length = lengthCode(memory, entry);
   if (length === LENGTH_UNUSED || length === LENGTH_FREE) return undefined;
   const family = length < LENGTH_6 ? 4 : 6;
-  const words = new Uint32Array(family === 4 ? 1 : 4);
+  const words = new Uint32Array(wordCountOf(family));
   copyWords(memory, entry, words);
   return { family, words, length: lengthOf(memory.rows, entry) };
 }

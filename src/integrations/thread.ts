@@ -14,7 +14,7 @@ import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import type { IndexRead, IpIndexReader, ReaderHandle } from '../index/reader.ts';
-import { formatIp, type IpFamily, parseIp } from '../ip/address.ts';
+import { formatIp, type IpFamily, readIp } from '../ip/address.ts';
 
 /** The address and the port at which an integration listens. */
 export interface IntegrationEndpoint {
@@ -32,12 +32,13 @@ const pattern = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):(\d{1,5})$/;
  */
 export function parseHostPort(text: string): IntegrationEndpoint | undefined {
   const [, bracketed, quad, digits] = pattern.exec(text) ?? [];
-  const words = new Uint32Array(4);
-  const family = parseIp(bracketed ?? quad ?? '', words);
+  const ip = readIp(bracketed ?? quad ?? '');
   const port = Number(digits);
   // An IPv4 address in brackets would be a second spelling; one is enough.
-  if (family === 0 || port > 65_535 || (family === 4) !== (quad !== undefined)) return undefined;
-  if (words.every((word) => word === 0)) return undefined;
+  if (ip === undefined || port > 65_535) return undefined;
+  const { family, words } = ip;
+  if ((family === 4) !== (quad !== undefined) || words.every((word) => word === 0))
+    return undefined;
   return { family, address: formatIp(family, words), port };
 }
 

@@ -16,7 +16,7 @@
  * Nothing that trusts an address (proxies, clients of the DNS list) asks here.
  */
 
-import { formatIp, type IpFamily, parseIp } from './address.ts';
+import { formatIp, type IpFamily, type IpWords, parseIp } from './address.ts';
 import { maskWords, type Prefix } from './prefix.ts';
 import { specialUse } from './special.ts';
 
@@ -72,21 +72,17 @@ export function replaceByEmbedded<F extends 0 | IpFamily>(family: F, words: Uint
   return 4;
 }
 
-/** Reads what stands behind an address. @param text canonical */
-export function readEmbedded(text: string): {
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
-} {
+/** Reads the address that is judged: what stands behind it, or itself; undefined for anything that is no address. */
+export function readJudgedIp(text: string): IpWords | undefined {
   const words = new Uint32Array(4);
-  const family = replaceByEmbedded(parseIp(text, words) as IpFamily, words);
-  return { family, words };
+  const family = replaceByEmbedded(parseIp(text, words), words);
+  return family === 0 ? undefined : { family, words };
 }
 
 /** The canonical text of what stands behind an address; any other text as it is. */
 export function textOfEmbedded(text: string): string {
-  const words = new Uint32Array(4);
-  const family = replaceByEmbedded(parseIp(text, words), words);
-  return family === 0 ? text : formatIp(family, words);
+  const ip = readJudgedIp(text);
+  return ip === undefined ? text : formatIp(ip.family, ip.words);
 }
 
 /** Returns the IPv4 network whose addresses those of the prefix embed; else the prefix itself. */

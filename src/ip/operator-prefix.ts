@@ -6,7 +6,7 @@
 
 import ipaddr from 'ipaddr.js';
 import { fail, type Result } from '../core/result.ts';
-import { parseIp } from './address.ts';
+import { readIp } from './address.ts';
 import { formatPrefix, type Prefix, parsePrefix } from './prefix.ts';
 
 /** `parsePrefix`, read twice; also `invalid_prefix` for a text with two meanings. The faults say the text. */
@@ -30,7 +30,7 @@ const shownMax = 60;
 function faultOf(text: string, detail = ''): string {
   const shown = `'${text.slice(0, shownMax).replace(/\p{C}/gu, '?')}'`;
   const [address = ''] = text.split('/');
-  if (parseIp(address, new Uint32Array(4)) !== 0) return `${shown}: ${detail}`;
+  if (readIp(address) !== undefined) return `${shown}: ${detail}`;
   return `${shown} is neither an address nor a network such as 192.0.2.0/24`;
 }
 

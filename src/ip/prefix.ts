@@ -5,12 +5,16 @@
  */
 
 import { fail, ok, type Result } from '../core/result.ts';
-import { formatIp, type IpFamily, ipTextLengthMax, parseIp } from './address.ts';
+import {
+  formatIp,
+  type IpFamily,
+  type IpWords,
+  ipTextLengthMax,
+  parseIp,
+  wordCountOf,
+} from './address.ts';
 
-export interface Prefix {
-  readonly family: IpFamily;
-  /** Four words, highest first; IPv4 uses the first and leaves the others 0. */
-  readonly words: Uint32Array;
+export interface Prefix extends IpWords {
   /** 0..32 or 0..128. */
   readonly length: number;
 }
@@ -38,7 +42,7 @@ function wordMask(index: number, length: number): number {
 
 /** Clears, in place, every bit behind the first `length`. */
 export function maskWords(family: IpFamily, words: Uint32Array, length: number): void {
-  const count = family === 4 ? 1 : 4;
+  const count = wordCountOf(family);
   for (let i = 0; i < count; i++) words[i] = (words[i]! & wordMask(i, length)) >>> 0;
 }
 
@@ -138,7 +142,7 @@ export function formatNetwork(prefix: Prefix): string {
 /** Returns true when the address lies in the prefix. IPv4 and IPv6 never contain one another. */
 export function contains(prefix: Prefix, family: IpFamily, words: Uint32Array): boolean {
   if (prefix.family !== family) return false;
-  const count = family === 4 ? 1 : 4;
+  const count = wordCountOf(family);
   for (let i = 0; i < count; i++) {
     if (((words[i]! ^ prefix.words[i]!) & wordMask(i, prefix.length)) !== 0) return false;
   }
@@ -192,7 +196,7 @@ function trimSpaces(text: string): string {
  * 62 for IPv4 and 254 for IPv6. Empty when `last` is before `first`.
  */
 export function rangeToPrefixes(family: IpFamily, first: Uint32Array, last: Uint32Array): Prefix[] {
-  const count = family === 4 ? 1 : 4;
+  const count = wordCountOf(family);
   const current = new Uint32Array(4);
   // Left-aligned, an IPv4 range ends with every bit behind its 32 set.
   const limit = new Uint32Array(4).fill(0xffffffff);

@@ -12,7 +12,7 @@ import { Resolver } from 'node:dns/promises';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
-import { formatIp, type IpFamily, parseIp } from '../ip/address.ts';
+import { canonicalIp, formatIp, type IpFamily } from '../ip/address.ts';
 import { replaceByEmbedded } from '../ip/embedded-ipv4.ts';
 import { isPublic } from '../ip/special.ts';
 
@@ -173,17 +173,11 @@ async function confirm(
       family === 4
         ? await resolver.resolve4(name, withTtl)
         : await resolver.resolve6(name, withTtl);
-    return records.find(({ address }) => canonical(address) === text)?.ttl;
+    return records.find(({ address }) => canonicalIp(address) === text)?.ttl;
   } catch (error) {
     if (isAbsence(error)) return undefined;
     throw error;
   }
-}
-
-function canonical(address: string): string | undefined {
-  const words = new Uint32Array(4);
-  const family = parseIp(address, words);
-  return family === 0 ? undefined : formatIp(family, words);
 }
 
 /** The server says that there is no such name or record; all else may be otherwise in a moment. */

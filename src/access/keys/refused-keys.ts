@@ -17,7 +17,7 @@ import { fnv1a } from '../../core/crypto.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
-import { parseIp } from '../../ip/address.ts';
+import { readIp } from '../../ip/address.ts';
 import { neighbourhoodOf } from '../../ip/networks.ts';
 import { apiKeyKey } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
@@ -58,9 +58,8 @@ type RefusedKey =
   | { readonly from: 'own' | 'other' };
 
 function networkOfClient(clientIp: string): string {
-  const words = new Uint32Array(4);
-  const family = parseIp(clientIp, words);
-  return family === 0 ? '' : neighbourhoodOf(family, words);
+  const ip = readIp(clientIp);
+  return ip === undefined ? '' : neighbourhoodOf(ip.family, ip.words);
 }
 
 /** Opens the board of refusals for the calling thread. */

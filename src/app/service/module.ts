@@ -10,7 +10,7 @@ import type { Metrics } from '../../core/metrics.ts';
 import { bytesOf } from '../../http/exchange.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
+import { canonicalIp } from '../../ip/address.ts';
 import type { Membership } from '../../storage/nodes/nodes.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Assets } from '../../web/assets.ts';
@@ -208,9 +208,7 @@ function requestOf(
     const value = headers[name];
     if (value !== undefined) kept[name] = [value].flat();
   }
-  const words = new Uint32Array(4);
-  const family = parseIp(socket.remoteAddress ?? '', words);
-  const clientIp = family === 0 ? '' : formatIp(family, words);
+  const clientIp = canonicalIp(socket.remoteAddress ?? '') ?? '';
   return {
     method,
     path,

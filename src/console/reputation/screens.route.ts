@@ -9,7 +9,7 @@ import { listNameOf, plainAddress, plainPasted } from '../../core/text.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
+import { canonicalIp } from '../../ip/address.ts';
 import { sessionForm } from '../../web/guard/endpoint.ts';
 import type { AnyRequestContext } from '../../web/guard/request-context.ts';
 import type { Html } from '../../web/html.ts';
@@ -334,11 +334,7 @@ export function openAddressBar(
 ): { readonly route: PlainRoute; readonly barOf: OperatorBar } {
   const { pageBuilder } = parts;
 
-  function addressOf({ request }: OperatorRequest): string | undefined {
-    const words = new Uint32Array(4);
-    const family = parseIp(request.param, words);
-    return family === 0 ? undefined : formatIp(family, words);
-  }
+  const addressOf = ({ request }: OperatorRequest) => canonicalIp(request.param);
 
   async function barAgain(context: OperatorRequest, form: Params): Promise<Reply> {
     const address = addressOf(context)!;

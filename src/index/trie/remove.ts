@@ -4,6 +4,7 @@
  * the link above it, so an insertion leaves no trace once it is taken back.
  */
 
+import { wordCountOf } from '../../ip/address.ts';
 import { byteAt, type IndexPrefix } from '../prefix.ts';
 import { PARENT, ROW_SHIFT } from '../records.ts';
 import { removeCover, rootCell } from './exact.ts';
@@ -50,7 +51,7 @@ export function createRemove(tools: TrieTools): (prefix: IndexPrefix, entry: num
     if (value < 0) return replaceUnpublished(link, value);
     if ((value & PATH_FLAG) !== 0) return replaceUnpublished(link, value);
     // The child takes the node's place: its path is the node's and the byte of its link.
-    words.set(prefix.words.subarray(0, prefix.family === 4 ? 1 : 4));
+    words.set(prefix.words.subarray(0, wordCountOf(prefix.family)));
     const byte = onlyByte(link);
     const shift = 24 - (depth & 24);
     words[depth >> 5] = (words[depth >> 5]! & ~(255 << shift)) | (byte << shift);

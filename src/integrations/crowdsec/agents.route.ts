@@ -7,7 +7,7 @@
 import * as v from 'valibot';
 import { keyIdOf, scopeBitsFor } from '../../access/keys/key-format.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
-import type { ReportInput, SendReports } from '../../contracts/reputation.ts';
+import type { AccountOf, ReportInput, SendReports } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { SliceScheduler } from '../../core/scheduling.ts';
@@ -303,8 +303,7 @@ interface AgentRouteOptions {
   readonly clock: Clock;
   readonly scheduler: SliceScheduler;
   readonly tokens: AgentTokens;
-  /** Account id by slot. */
-  readonly accountOf: (slot: number) => string | undefined;
+  readonly accountOf: AccountOf;
   readonly report: SendReports;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];

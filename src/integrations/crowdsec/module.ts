@@ -8,6 +8,7 @@ import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
 import type { Config } from '../../config.ts';
 import {
+  type AccountOf,
   type CatchUpTo,
   entryFlags,
   type Judge,
@@ -137,8 +138,7 @@ export async function openCrowdsec(needs: {
   readonly allowlistVersion: () => number;
   /** Acts of operators, for keys that may manage. */
   readonly operator: OperatorActs;
-  /** Returns the account's id by its slot. */
-  readonly accountOf: (slot: number) => string | undefined;
+  readonly accountOf: AccountOf;
   readonly catchUpTo: CatchUpTo;
   readonly report: SendReports;
   /** Canonical addresses of this server. */

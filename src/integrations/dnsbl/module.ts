@@ -13,7 +13,7 @@ import type { Metrics } from '../../core/metrics.ts';
 import type { Random } from '../../core/random.ts';
 import type { IndexRead } from '../../index/reader.ts';
 import { flagsOf, listScoreOf, metaOf, type Records, reportsOf } from '../../index/records.ts';
-import { parseIp } from '../../ip/address.ts';
+import { parseIp, readIp } from '../../ip/address.ts';
 import { clientOf } from '../../ip/networks.ts';
 import { parseOperatorPrefix } from '../../ip/operator-prefix.ts';
 import { contains } from '../../ip/prefix.ts';
@@ -242,13 +242,12 @@ export function createConnections() {
 export async function listenTcp(options: TcpOptions): Promise<Server> {
   const { endpoint, connections, limits = tcpLimits } = options;
   const server = createServer((socket) => {
-    const words = new Uint32Array(4);
-    const family = parseIp(withoutZone(socket.remoteAddress ?? ''), words);
-    const client = family === 0 ? '' : clientOf(family, words);
+    const ip = readIp(withoutZone(socket.remoteAddress ?? ''));
+    const client = ip === undefined ? '' : clientOf(ip.family, ip.words);
     const ofClient = connections.byClient.get(client) ?? 0;
     socket.on('error', () => socket.destroy());
     if (
-      family === 0 ||
+      ip === undefined ||
       connections.open.size >= limits.connections ||
       ofClient >= limits.perClient
     ) {
@@ -263,7 +262,7 @@ export async function listenTcp(options: TcpOptions): Promise<Server> {
       if (left === 0) connections.byClient.delete(client);
       else connections.byClient.set(client, left);
     });
-    serve(socket, { family, words, overTcp: true }, options, limits.idleMs);
+    serve(socket, { ...ip, overTcp: true }, options, limits.idleMs);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

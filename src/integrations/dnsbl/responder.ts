@@ -7,7 +7,7 @@
 import { markLength, type NoteMark } from '../../access/marks.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
-import { formatIp, type IpFamily } from '../../ip/address.ts';
+import { formatIp, type IpFamily, type IpWords } from '../../ip/address.ts';
 import { createCounters } from '../counters.ts';
 import {
   classInternet,
@@ -130,9 +130,7 @@ interface ResponderOptions {
   readonly clock: { now(): number; monotonicMs(): number };
 }
 
-export interface Peer {
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
+export interface Peer extends IpWords {
   /** Over TCP the sender is not forged, and there is room. */
   readonly overTcp: boolean;
 }

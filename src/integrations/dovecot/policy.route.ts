@@ -8,7 +8,7 @@ import * as v from 'valibot';
 import { wrongScope } from '../../access/keys/key-cache.ts';
 import { keyIdOf, scopeBitsFor } from '../../access/keys/key-format.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
-import type { Judge, SendReports, Verdict } from '../../contracts/reputation.ts';
+import type { AccountOf, Judge, SendReports, Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fnv1a } from '../../core/crypto.ts';
 import { wrongScopeDetail } from '../../core/errors.ts';
@@ -229,8 +229,7 @@ export interface PolicyRouteOptions
   extends Pick<PolicyIntegrationOptions, 'quotaGuard' | 'check' | 'clock'> {
   readonly guard: Guard;
   readonly failures: LoginFailures;
-  /** Account id by slot. */
-  readonly accountOf: (slot: number) => string | undefined;
+  readonly accountOf: AccountOf;
   readonly report: SendReports;
 }
 

@@ -17,7 +17,7 @@ import {
 } from '../../http/request/message.ts';
 import { type Params, parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { parseIp } from '../../ip/address.ts';
+import { readIp } from '../../ip/address.ts';
 import type { Assets } from '../../web/assets.ts';
 import { asksForAnother, type FormChallenges } from '../../web/components/challenge.tsx';
 import { openPage, publicFileEndpoint } from '../../web/guard/endpoint.ts';
@@ -239,10 +239,9 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
 
   /** None for what has no address: it is asked again. */
   function passFor(request: Request): Header[] {
-    const words = new Uint32Array(4);
-    const family = parseIp(request.clientIp, words);
-    if (family === 0) return [];
-    const pass = passes.issue({ host: siteOf(request), family, words });
+    const ip = readIp(request.clientIp);
+    if (ip === undefined) return [];
+    const pass = passes.issue({ host: siteOf(request), ...ip });
     const isSecure = /(^|,)\s*https\s*$/i.test(lineOf(request, 'x-forwarded-proto') ?? '');
     const rules = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
     return [['Set-Cookie', `${passCookie}=${pass}; ${rules}; Max-Age=${passLifeSeconds}`]];

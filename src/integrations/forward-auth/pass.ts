@@ -15,7 +15,7 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { daySeconds, minuteMs } from '../../core/time.ts';
-import type { IpFamily } from '../../ip/address.ts';
+import type { IpFamily, IpWords } from '../../ip/address.ts';
 import { embeddedIpv4 } from '../../ip/embedded-ipv4.ts';
 
 /** Whoever composes the service derives the signing key for this purpose. */
@@ -27,10 +27,8 @@ export const passLifeSeconds = passSeconds.max;
 const passLifeMs = passLifeSeconds * 1_000;
 
 /** Canonical: `hostOf`; the address as `parseIp` gives it. */
-export interface GateVisitor {
+export interface GateVisitor extends IpWords {
   readonly host: string;
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
 }
 
 export type Passes = ReturnType<typeof createPasses>;

@@ -33,8 +33,8 @@ import {
   reportsOf,
   strengthOf,
 } from '../../index/records.ts';
-import { formatIp, type IpFamily, parseIp } from '../../ip/address.ts';
-import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
+import { formatIp, type IpFamily, parseIp, readIp } from '../../ip/address.ts';
+import { readJudgedIp, replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import {
   formatNetwork,
   formatPrefix,
@@ -256,8 +256,7 @@ export function addressRoute(options: AddressOptions): PlainRoute {
   const { tools, clock, cache, admit, wantsJson, pageBuilder } = options;
 
   const forOperator = pageBuilder.page(operatorsEndpoint, async (context, query) => {
-    const address = new Uint32Array(4);
-    const family = replaceByEmbedded(parseIp(context.request.param, address), address) as IpFamily;
+    const { family, words: address } = readJudgedIp(context.request.param)!;
     const bar = await options.operatorBar(context, query, formatIp(family, address));
     const data = await pageData(family, address, context.language);
     return pageBuilder.show(context, (frame) => ipPage(frame, data, bar), { headers: [noIndex] });
@@ -758,10 +757,9 @@ export function systemRoute(options: NetworkOptions & { readonly systems: System
     const asJson = wantsJson(request);
     const refusal = admit(request, asJson);
     if (refusal !== undefined) return refusal;
-    const words = new Uint32Array(4);
-    const family = parseIp(request.param, words);
-    if (family !== 0) {
-      const number = await systems.numberOf(family, words);
+    const ip = readIp(request.param);
+    if (ip !== undefined) {
+      const number = await systems.numberOf(ip.family, ip.words);
       if (number === undefined) return refuse(request, 'overloaded');
       return number === 0 ? refuse(request, 'not_found') : movedTo(`/as/${number}`);
     }

@@ -27,13 +27,11 @@ import {
   strengthOf,
 } from '../../index/records.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
-import { formatIp, type IpFamily } from '../../ip/address.ts';
+import { formatIp, type IpFamily, type IpWords } from '../../ip/address.ts';
 import { contains, type Prefix, widthOf, withoutHoles } from '../../ip/prefix.ts';
 import { entryScore, halfLivesAt } from '../check/score.ts';
 
-interface NewRow {
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
+interface NewRow extends IpWords {
   readonly length: number;
   readonly score: number;
   readonly lastReportedAt: number;

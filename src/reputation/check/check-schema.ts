@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { about, between, count, country, readBy, score } from '../../core/schema.ts';
 import { dayMs } from '../../core/time.ts';
-import { formatIp, type IpFamily, ipTextLengthMax, parseIp } from '../../ip/address.ts';
+import { formatIp, type IpWords, ipTextLengthMax, readIp } from '../../ip/address.ts';
 import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 
 export const invalidAddressDetail = `The ip address must be a valid IPv4 or IPv6 address of at most ${ipTextLengthMax} characters.`;
@@ -31,10 +31,8 @@ export const checkSummary = {
 /** Reports are kept this long: what no `maxAgeInDays` means. */
 const maxAgeDaysDefault = 365;
 
-export interface Address {
-  /** Family and words of the address behind an IPv6 one: reports name that. */
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
+/** Family and words are of the address behind an IPv6 one: reports name that. */
+export interface Address extends IpWords {
   /** Canonical, as it was asked for. */
   readonly text: string;
 }
@@ -43,9 +41,9 @@ export function readAddress(text: string | undefined): Result<Address> {
   if (text === undefined || text === '') {
     return fail('invalid_parameter', addressRequiredDetail, 'ipAddress');
   }
-  const words = new Uint32Array(4);
-  const family = parseIp(text, words);
-  if (family === 0) return fail('invalid_parameter', invalidAddressDetail, 'ipAddress');
+  const ip = readIp(text);
+  if (ip === undefined) return fail('invalid_parameter', invalidAddressDetail, 'ipAddress');
+  const { family, words } = ip;
   const canonical = formatIp(family, words);
   return ok({ family: replaceByEmbedded(family, words), words, text: canonical });
 }

@@ -3,7 +3,7 @@
  * front ends (check.route.ts).
  */
 
-import type { CatchUpTo } from '../../contracts/reputation.ts';
+import type { AccountOf, CatchUpTo } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { createSemaphore, type SliceScheduler } from '../../core/scheduling.ts';
 import type { GeoReader } from '../../geo/reader.ts';
@@ -50,8 +50,7 @@ export function openCheckReads(needs: {
   readonly reports: ReportStore;
   readonly evidence: EvidenceReader;
   readonly hostnames: Hostnames;
-  /** Returns the account's id by its slot. */
-  readonly accountOf: (slot: number) => string | undefined;
+  readonly accountOf: AccountOf;
   readonly catchUpTo: CatchUpTo;
   /** The beginning of links to other pages. */
   readonly secureUrl: string;

@@ -5,7 +5,7 @@ import { anyAddress, flag } from '../../contracts/operation-parameters.ts';
 import { dateText } from '../../core/dates.ts';
 import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
 import { columns, counted, grouped } from '../../core/text-table.ts';
-import { readEmbedded } from '../../ip/embedded-ipv4.ts';
+import { readJudgedIp } from '../../ip/embedded-ipv4.ts';
 import { type Evidence, type EvidenceReader, whyJson } from '../address/evidence.ts';
 import type { ReportCounts } from '../counts/report-counts.ts';
 import type { PeerMemory } from '../federation/subscribe/compare.ts';
@@ -39,7 +39,7 @@ export const checkAddress = queriesOn<MemoryReading>()({
     },
   },
   async run(reading, { address: text, verbose }) {
-    const { family, words } = readEmbedded(text);
+    const { family, words } = readJudgedIp(text)!;
     const host = await reading.hostOf?.(family, words);
     return reading.withMemory(({ check, evidence: reader }) => {
       const now = reading.clock.now();

@@ -22,7 +22,7 @@ import {
   strengthOf,
 } from '../../index/records.ts';
 import type { WalkPosition } from '../../index/trie/walk.ts';
-import type { IpFamily } from '../../ip/address.ts';
+import type { IpFamily, IpWords } from '../../ip/address.ts';
 import { widthOf } from '../../ip/prefix.ts';
 import { entryScore, halfLivesAt } from '../check/score.ts';
 import { detailsKept, detailsSlack } from '../reports/store/details-bound.ts';
@@ -159,9 +159,7 @@ export function startBandSurvey(options: {
   };
 }
 
-interface BusyAddress {
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
+interface BusyAddress extends IpWords {
   readonly reports: number;
 }
 

@@ -16,7 +16,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { faultOfCountry, groupName, parseNetworkGroup } from '../../geo/network-groups.ts';
-import { parseIp } from '../../ip/address.ts';
+import { readIp } from '../../ip/address.ts';
 import { embeddedNetwork } from '../../ip/embedded-ipv4.ts';
 import { parseOperatorPrefix } from '../../ip/operator-prefix.ts';
 import { contains, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
@@ -387,13 +387,13 @@ function termsFault(terms: ManualEntryTerms, now: number): Result<never> | undef
 
 function matching(typed: string): (entry: ManualEntry) => boolean {
   const part = typedAddress(typed);
-  const words = new Uint32Array(4);
-  const family = parseIp(part, words);
+  const ip = readIp(part);
   const sought = part.toLowerCase();
   return ({ prefix, note }) => {
     if (prefix.toLowerCase().includes(sought) || note.toLowerCase().includes(sought)) return true;
-    const range = family === 0 ? undefined : parsePrefix(prefix);
-    return range?.ok === true && family !== 0 && contains(range.value, family, words);
+    if (ip === undefined) return false;
+    const range = parsePrefix(prefix);
+    return range.ok && contains(range.value, ip.family, ip.words);
   };
 }
 

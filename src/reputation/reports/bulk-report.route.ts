@@ -7,7 +7,7 @@
 
 import * as v from 'valibot';
 import type { RecordRefusal } from '../../access/keys/refused-keys.ts';
-import type { CatchUpTo } from '../../contracts/reputation.ts';
+import type { AccountOf, CatchUpTo } from '../../contracts/reputation.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
 import { count, integer } from '../../core/schema.ts';
@@ -53,8 +53,7 @@ interface BulkReportOptions extends BulkSaveOptions {
   /** Slot of a key that lives, or -1. */
   readonly slotOf: (keyText: string | undefined) => number;
   readonly check: Pick<Check, 'judge'>;
-  /** Account id by slot. */
-  readonly accountOf: (slot: number) => string | undefined;
+  readonly accountOf: AccountOf;
   readonly catchUpTo: CatchUpTo;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];

@@ -7,7 +7,7 @@ import { scopeBitsFor } from '../../access/keys/key-format.ts';
 import type { RecordRefusal } from '../../access/keys/refused-keys.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
-import type { CatchUpTo, SlotOf } from '../../contracts/reputation.ts';
+import type { AccountOf, CatchUpTo, SlotOf } from '../../contracts/reputation.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
@@ -62,8 +62,7 @@ export function openReports(needs: {
   readonly entries: Pick<Entries, 'hasRoomFor' | 'get'>;
   /** Returns the new addresses that an account may add on the UTC day of `at`, and those that it has added. */
   readonly newAddresses: (slot: number, at: number) => { limit: number; used: number };
-  /** Returns the account's id by its slot. */
-  readonly accountOf: (slot: number) => string | undefined;
+  readonly accountOf: AccountOf;
   /** Returns undefined before the account's first key. */
   readonly slotOf: SlotOf;
   /** Returns a number that no other holder of the slot has. */

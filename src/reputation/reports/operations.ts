@@ -17,7 +17,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { createScheduler, createSemaphore } from '../../core/scheduling.ts';
 import { columnsOr, counted } from '../../core/text-table.ts';
 import { formatIp } from '../../ip/address.ts';
-import { readEmbedded, textOfEmbedded } from '../../ip/embedded-ipv4.ts';
+import { readJudgedIp, textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { retractAll, type VotesInMemory } from '../requests/queue.ts';
 import { categoriesOf } from './categories.ts';
 import {
@@ -71,7 +71,7 @@ export const listReports = operation({
       throw new OperatorError('name either an address or --account <email>');
     }
     if (text !== undefined) {
-      const { family, words } = readEmbedded(text);
+      const { family, words } = readJudgedIp(text)!;
       const found = await createReportStore(tools).list(family, words, 0, limit);
       return { of: text, by: false, reports: found.map(shownReport) };
     }
@@ -215,7 +215,7 @@ export const restoreOperation = operation({
   parameters: { address, reports: { schema: storedReports } },
   audit: 'required',
   async run(tools, { address: of, reports }) {
-    expect(await restoreReports(tools, readEmbedded(of), reports));
+    expect(await restoreReports(tools, readJudgedIp(of)!, reports));
     return { address: of, restored: reports.length };
   },
   outcome: ({ restored }) => `${counted(restored, 'report')} put back`,

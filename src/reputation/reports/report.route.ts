@@ -7,7 +7,7 @@
 import * as v from 'valibot';
 import { scopeBitsFor } from '../../access/keys/key-format.ts';
 import type { QuotaGuard } from '../../access/quota/quota.ts';
-import type { CatchUpTo, ReportInput } from '../../contracts/reputation.ts';
+import type { AccountOf, CatchUpTo, ReportInput } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -18,7 +18,7 @@ import { firstHeader, packing } from '../../http/request/message.ts';
 import { isPacked } from '../../http/request/unpacking.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import type { IndexRead } from '../../index/reader.ts';
-import { type IpFamily, parseIp } from '../../ip/address.ts';
+import { readIp } from '../../ip/address.ts';
 import { textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard, HandlerResult, KeyedCall } from '../../web/guard/guard.ts';
@@ -57,8 +57,7 @@ interface ReportReaderOptions extends SharedReportRules {
 interface ReportRouteOptions extends ReportReaderOptions {
   readonly guard: Guard;
   readonly reports: ReportStore;
-  /** Account id by slot. */
-  readonly accountOf: (slot: number) => string | undefined;
+  readonly accountOf: AccountOf;
   readonly catchUpTo: CatchUpTo;
   /** Called with the error of each report that was not taken. */
   readonly onRefused: (reason: ErrorCode) => void;
@@ -164,9 +163,7 @@ const sentPacking = packing(
   ({ report: { ip, categories, comment, reportedAt }, country, network }: SentReport) =>
     [ip, categories, comment, reportedAt, country, network] as const,
   ([ip, categories, comment, reportedAt, country, network]): SentReport => {
-    const words = new Uint32Array(4);
-    const family = parseIp(ip, words) as IpFamily;
-    const report = { family, words, ip, categories, comment, reportedAt, isExample: false };
+    const report = { ...readIp(ip)!, ip, categories, comment, reportedAt, isExample: false };
     return { report, country, network };
   },
 );

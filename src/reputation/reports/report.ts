@@ -7,14 +7,12 @@ import type { AddressName, ReportInput } from '../../contracts/reputation.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { count, country, dateTime, integer } from '../../core/schema.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
-import { formatIp, type IpFamily, parseIp } from '../../ip/address.ts';
+import { formatIp, type IpFamily, type IpWords, parseIp } from '../../ip/address.ts';
 import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import { specialUse } from '../../ip/special.ts';
 import { categoryMax } from './categories.ts';
 
-export interface Report {
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
+export interface Report extends IpWords {
   /** Canonical. */
   readonly ip: string;
   /** Bit n for category n. */

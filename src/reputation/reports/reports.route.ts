@@ -5,7 +5,7 @@
  */
 
 import * as v from 'valibot';
-import type { CatchUpTo } from '../../contracts/reputation.ts';
+import type { AccountOf, CatchUpTo } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { isoSeconds } from '../../core/dates.ts';
 import { fail } from '../../core/result.ts';
@@ -159,8 +159,7 @@ interface ClearAddressOptions {
   readonly reports: Pick<ReportStore, 'withdraw'>;
   /** Bounds the walks over reports that run at a time. */
   readonly walks: Semaphore;
-  /** Account id by slot. */
-  readonly accountOf: (slot: number) => string | undefined;
+  readonly accountOf: AccountOf;
   readonly catchUpTo: CatchUpTo;
 }
 

@@ -6,7 +6,7 @@ import { address, flag, note, textOf } from '../../contracts/operation-parameter
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { columnsOr, counted } from '../../core/text-table.ts';
-import { readEmbedded } from '../../ip/embedded-ipv4.ts';
+import { readJudgedIp } from '../../ip/embedded-ipv4.ts';
 import { addEntry } from '../ranges/operations.ts';
 import { createAllowlist, createManualEntries } from '../ranges/operator-ranges.ts';
 import { categoriesOf, categoryFault, categoryMax } from '../reports/categories.ts';
@@ -131,7 +131,7 @@ export const reopenRemoval = operation({
       const gone = await createAllowlist(tools).remove(of);
       if (!gone.ok && gone.error !== 'not_found') expect(gone);
     }
-    if (reports.length > 0) expect(await restoreReports(tools, readEmbedded(of), reports));
+    if (reports.length > 0) expect(await restoreReports(tools, readJudgedIp(of)!, reports));
     const from = { fromAddress, signedIn };
     const asker = { standing: standingOfAsker(from), network: unknownNetwork };
     expect(await createRemovals(tools).add(of, { reason, ...from }, asker, at));

@@ -16,7 +16,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { dayMs } from '../../core/time.ts';
-import { type IpFamily, parseIp } from '../../ip/address.ts';
+import { type IpFamily, readIp } from '../../ip/address.ts';
 import { textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { networksOf } from '../../ip/networks.ts';
 import { addWithinBounds, type BoundedRows, commitOnce, withValue } from '../../storage/change.ts';
@@ -331,8 +331,7 @@ export async function retractAll(
   address: string,
 ): Promise<Result<Pick<AcceptedRemoval, 'removed' | 'reports'>>> {
   const reports = createReportStore(parts);
-  const words = new Uint32Array(4);
-  const family = parseIp(address, words) as IpFamily;
+  const { family, words } = readIp(address)!;
   const kept: TakenReport[] = [];
   let removed = 0;
   async function retract(said: readonly { readonly account: string }[]): Promise<Result<void>> {

@@ -9,8 +9,8 @@ import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { formatIp, type IpFamily, parseIp } from '../../ip/address.ts';
-import { replaceByEmbedded, textOfEmbedded } from '../../ip/embedded-ipv4.ts';
+import { formatIp, type IpWords } from '../../ip/address.ts';
+import { readJudgedIp, textOfEmbedded } from '../../ip/embedded-ipv4.ts';
 import { specialUse } from '../../ip/special.ts';
 import { typedAddress } from '../../ip/typed-address.ts';
 import { asksForAnother, type FormChallenges } from '../../web/components/challenge.tsx';
@@ -287,26 +287,21 @@ interface RequestPageOptions extends RequestNeeds {
   readonly networkTag: (clientIp: string) => Uint8Array;
 }
 
-interface AskedAddress {
+interface AskedAddress extends IpWords {
   readonly ip: string;
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
 }
 
 export const noAddress = fail('invalid_parameter', undefined, 'address');
 
 /** Reads an address that is public, or an example in the demo; undefined for any other. */
 function requestedAddress(params: Params, allowDocumentation: boolean): AskedAddress | undefined {
-  const words = new Uint32Array(4);
-  const family = replaceByEmbedded(
-    parseIp(typedAddress(params.get('address') ?? ''), words),
-    words,
-  );
-  if (family === 0) return undefined;
+  const asked = readJudgedIp(typedAddress(params.get('address') ?? ''));
+  if (asked === undefined) return undefined;
+  const { family, words } = asked;
   const use = specialUse(family, words);
   const isExample = allowDocumentation && use?.documentation === true;
   if (use !== undefined && !use.globallyReachable && !isExample) return undefined;
-  return { ip: formatIp(family, words), family, words };
+  return { ip: formatIp(family, words), ...asked };
 }
 
 /** Returns where a form without a usable address leads: to the look-up, which asks for one or says what is wrong. */

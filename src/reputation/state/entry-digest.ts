@@ -9,6 +9,7 @@
 
 import type { IpIndex } from '../../index/ip-index.ts';
 import { firstReportedAtOf, lastReportedAtOf, reportsOf } from '../../index/records.ts';
+import { wordCountOf } from '../../ip/address.ts';
 import { createMix } from '../../storage/nodes/digests.ts';
 import { type Contributions, contributionKinds, kindOf } from './contributions.ts';
 import { entryPages, hasVote, type PageLists } from './entry-pages.ts';
@@ -39,7 +40,7 @@ export function createEntryDigest(options: {
     if (prefix === undefined || index.get(prefix) !== entry) return false;
     mix.clear();
     mix.word(prefix.family * 256 + prefix.length);
-    const words = prefix.family === 4 ? 1 : 4;
+    const words = wordCountOf(prefix.family);
     for (let word = 0; word < words; word++) mix.word(prefix.words[word]!);
     mix.word(reportsOf(records, entry));
     mix.word(firstReportedAtOf(records, entry));

@@ -5,7 +5,7 @@
 
 import { lastHour32 } from '../../core/time.ts';
 import { hostMask, type IndexPrefix } from '../../index/prefix.ts';
-import type { IpFamily } from '../../ip/address.ts';
+import { type IpFamily, type IpWords, wordCountOf } from '../../ip/address.ts';
 import { formatPrefix, widthOf } from '../../ip/prefix.ts';
 import type { Reader, Writer } from '../../storage/codec.ts';
 import { defineEvent, type RewoundRows } from '../../storage/journal/define-event.ts';
@@ -98,10 +98,8 @@ export interface ManualEntryFacts extends IndexPrefix {
   readonly endSecond: number;
 }
 
-export interface ReportOrigin {
+export interface ReportOrigin extends IpWords {
   readonly account: string;
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
 }
 
 export interface AddedReport extends ReportOrigin {
@@ -572,13 +570,13 @@ function countOfRows(input: Reader): number {
 /** One byte: 0..32 is an IPv4 length, 64 + 0..128 an IPv6 one; then the 4 or 16 address bytes. */
 function writePrefix(
   out: Writer,
-  family: number,
+  family: IpFamily,
   words: Uint32Array,
   at: number,
   length: number,
 ): void {
   out.u8(family === 4 ? length : 64 + length);
-  const count = family === 4 ? 1 : 4;
+  const count = wordCountOf(family);
   for (let i = 0; i < count; i++) out.u32(words[at + i]!);
 }
 
@@ -594,7 +592,7 @@ function decodePrefix(
   const first = input.u8();
   const family = first < 64 ? 4 : 6;
   const length = family === 4 ? first : first - 64;
-  const count = family === 4 ? 1 : 4;
+  const count = wordCountOf(family);
   let stray = 0;
   for (let i = 0; i < count; i++) {
     const word = input.u32();
@@ -609,7 +607,7 @@ function writeRows(out: Writer, rows: RowBatch): void {
   if (rows.count > rowsPerEventMax) throw new RangeError(`${rows.count} rows in one event`);
   out.u16(rows.count);
   for (let i = 0; i < rows.count; i++) {
-    writePrefix(out, rows.families[i]!, rows.words, 4 * i, rows.lengths[i]!);
+    writePrefix(out, rows.families[i] as IpFamily, rows.words, 4 * i, rows.lengths[i]!);
     out.u8(rows.scores[i]!);
     if (rows.reports !== undefined) out.u8(rows.reports[i]!);
   }

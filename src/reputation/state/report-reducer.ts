@@ -17,6 +17,7 @@
 import { createHash } from 'node:crypto';
 import { entryFlags } from '../../contracts/reputation.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
+import type { IndexPrefix } from '../../index/prefix.ts';
 import {
   firstReportedAtOf,
   flagsOf,
@@ -81,13 +82,6 @@ interface Cover {
 
 type ReportStart = Pick<VoteRequest, 'slot' | 'rank' | 'at' | 'second' | 'listScore'>;
 
-/** Exactly one prefix of the index. */
-interface ExactPrefix {
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
-  readonly length: number;
-}
-
 export function createReportReducer(options: {
   entries: Entries;
   index: IpIndex;
@@ -120,7 +114,7 @@ export function createReportReducer(options: {
   /** Adds one report of `slot` to an entry; `weight` 0 records it without evidence. */
   function fill(
     entry: number,
-    prefix: ExactPrefix,
+    prefix: IndexPrefix,
     { slot, weight, at, happenedAt, second, vote }: OneReport,
   ): boolean {
     const tag = tagOf(contributionKinds.reports, slot);
@@ -227,14 +221,14 @@ export function createReportReducer(options: {
     return isRecorded;
   }
 
-  function nodeOf(prefix: ExactPrefix, slot: number): number {
+  function nodeOf(prefix: IndexPrefix, slot: number): number {
     const entry = entries.get(prefix.family, prefix.words, prefix.length);
     return entry === 0 ? 0 : contributions.find(entry, tagOf(contributionKinds.reports, slot));
   }
 
   /** Removes reports of an account from an entry; with the last one its evidence is removed. */
   function take(
-    prefix: ExactPrefix,
+    prefix: IndexPrefix,
     slot: number,
     reports: number,
     evidence: 'kept' | 'shrunk',
@@ -264,7 +258,7 @@ export function createReportReducer(options: {
    * remembered.
    */
   function retract(
-    prefix: ExactPrefix,
+    prefix: IndexPrefix,
     slot: number,
     { reports, at, isPaid }: { reports: number; at: number; isPaid: boolean },
   ): void {
@@ -351,11 +345,11 @@ function uncharged(vote: Vote | undefined): Vote | undefined {
   return vote === undefined ? undefined : { ...vote, isCharged: false };
 }
 
-function addressOf({ family, words }: ReportOrigin): ExactPrefix {
+function addressOf({ family, words }: ReportOrigin): IndexPrefix {
   return { family, words, length: widthOf(family) };
 }
 
-function networkOf({ words }: ReportOrigin): ExactPrefix {
+function networkOf({ words }: ReportOrigin): IndexPrefix {
   return { family: 6, words: Uint32Array.of(words[0]!, words[1]!, 0, 0), length: networkLength };
 }
 
@@ -372,7 +366,7 @@ export function shrinkOf(reports: number, left: number): number {
  * Returns a number below 2^48 for a prefix. Two prefixes with one number are unlikely, and cost a
  * few points at most.
  */
-function addressHashOf({ family, words, length }: ExactPrefix): number {
+function addressHashOf({ family, words, length }: IndexPrefix): number {
   const hash = createHash('sha256').update(addressBytes(family, words));
   return hash.update(Uint8Array.of(length)).digest().readUIntBE(0, 6);
 }

@@ -8,8 +8,8 @@
 import type { Clock } from '../../core/clock.ts';
 import { fnv1a } from '../../core/crypto.ts';
 import { type GeoReader, providerOf } from '../../geo/reader.ts';
-import { type IpFamily, parseIp } from '../../ip/address.ts';
-import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
+import type { IpWords } from '../../ip/address.ts';
+import { readJudgedIp } from '../../ip/embedded-ipv4.ts';
 import type { Check } from '../check/check.ts';
 
 interface ClientNetworkOptions {
@@ -21,9 +21,9 @@ interface ClientNetworkOptions {
 /** Returns 0 for what is no address. */
 export function clientNetwork(options: ClientNetworkOptions, clientIp: string): number {
   const { geo, check, clock } = options;
-  const words = new Uint32Array(4);
-  const family = replaceByEmbedded(parseIp(clientIp, words), words);
-  if (family === 0) return 0;
+  const ip = readJudgedIp(clientIp);
+  if (ip === undefined) return 0;
+  const { family, words } = ip;
   const provider = providerOf(geo.find(family, words));
   return networkNumber({
     family,
@@ -36,9 +36,7 @@ export function clientNetwork(options: ClientNetworkOptions, clientIp: string): 
 /** Bits that the reducer keeps. Two networks with one number count as one, which is harmless. */
 const bits = 16;
 
-interface ReporterAddress {
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
+interface ReporterAddress extends IpWords {
   readonly isAnonymousExit: boolean;
   /** Name of the provider; undefined when unknown. */
   readonly provider: string | undefined;

@@ -14,7 +14,7 @@
  */
 
 import { dayMs, hourMs } from '../../core/time.ts';
-import type { IpFamily } from '../../ip/address.ts';
+import type { IpFamily, IpWords } from '../../ip/address.ts';
 import { createWriter, decode, type Reader, type Writer } from '../../storage/codec.ts';
 import type { PageSection } from '../../storage/journal/projection.ts';
 import { halfLivesAt } from '../check/score.ts';
@@ -85,9 +85,7 @@ interface Peer {
 }
 
 /** One row of a peer: an address or a /64 that it saw. */
-export interface PeerRow {
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
+export interface PeerRow extends IpWords {
   readonly length: number;
   /** Hours since 1970. */
   readonly firstHour: number;

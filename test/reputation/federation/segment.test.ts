@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
+import { comparePrefixes } from '../../../src/index/prefix.ts';
 import { formatIp } from '../../../src/ip/address.ts';
 import {
   type AddressRef,
   chainAfter,
   chainStart,
-  compareAddresses,
   createSegmentReader,
   deletionLine,
   type RowFacts,
@@ -61,8 +61,8 @@ function read(kind: 'segment' | 'snapshot', pieces: Iterable<Uint8Array>) {
 test('random rows are read as they were written, whatever pieces they come in', () => {
   for (let round = 0; round < 50; round++) {
     const addresses = Array.from({ length: below(60) }, randomAddress)
-      .sort(compareAddresses)
-      .filter((one, i, all) => i === 0 || compareAddresses(all[i - 1]!, one) !== 0);
+      .sort(comparePrefixes)
+      .filter((one, i, all) => i === 0 || comparePrefixes(all[i - 1]!, one) !== 0);
     const rows = addresses.map((address) => ({
       address,
       said: below(4) === 0 ? undefined : randomSaid(),

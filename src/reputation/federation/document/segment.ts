@@ -14,7 +14,13 @@
 
 import { createHash } from 'node:crypto';
 import { lastHour32 } from '../../../core/time.ts';
-import { formatIp, type IpFamily, parseIpBytes } from '../../../ip/address.ts';
+import {
+  formatIp,
+  type IpFamily,
+  type IpWords,
+  parseIpBytes,
+  wordCountOf,
+} from '../../../ip/address.ts';
 import { widthOf } from '../../../ip/prefix.ts';
 import { categoriesOf, categoryMax } from '../../reports/categories.ts';
 
@@ -37,10 +43,7 @@ export function chainAfter(before: string, segment: Uint8Array): string {
   return createHash('sha256').update(Buffer.from(before, 'hex')).update(hash).digest('hex');
 }
 
-export interface AddressRef {
-  readonly family: IpFamily;
-  /** Four words, the first alone of IPv4. */
-  readonly words: Uint32Array;
+export interface AddressRef extends IpWords {
   /** 32 and 128: a host; 64: an IPv6 /64. */
   readonly length: number;
 }
@@ -330,20 +333,11 @@ function remember(row: SegmentRow, last: Uint32Array): void {
 /** Sorted by family, address and length; the same twice is not sorted. */
 function isBehind(row: SegmentRow, last: Uint32Array): boolean {
   if (row.family !== last[0]) return row.family > last[0]!;
-  const words = row.family === 4 ? 1 : 4;
+  const words = wordCountOf(row.family);
   for (let i = 0; i < words; i++) {
     if (row.words[i] !== last[i + 1]) return row.words[i]! > last[i + 1]!;
   }
   return row.length > last[5]!;
-}
-
-export function compareAddresses(a: AddressRef, b: AddressRef): number {
-  if (a.family !== b.family) return a.family - b.family;
-  const words = a.family === 4 ? 1 : 4;
-  for (let i = 0; i < words; i++) {
-    if (a.words[i] !== b.words[i]) return a.words[i]! < b.words[i]! ? -1 : 1;
-  }
-  return a.length - b.length;
 }
 
 // Several segments in one answer: before each a line `segment <seq> <bytes>`. An answer has no more bytes than a

@@ -9,7 +9,7 @@ import type { Random } from '../../../core/random.ts';
 import { createScheduler } from '../../../core/scheduling.ts';
 import { minuteMs } from '../../../core/time.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
-import type { IndexPrefix } from '../../../index/prefix.ts';
+import { comparePrefixes, type IndexPrefix } from '../../../index/prefix.ts';
 import { reportByAddressPrefix } from '../../../storage/keys.ts';
 import type { Store } from '../../../storage/store.ts';
 import { addressBytes, decodeRow } from '../../reports/store/report-rows.ts';
@@ -17,7 +17,6 @@ import { addressAt, createRowList, factsAt, newAddress, ROW, rowCount } from '..
 import {
   type AddressRef,
   type CountedRow,
-  compareAddresses,
   deletionLine,
   type RowFacts,
   rowLine,
@@ -96,7 +95,7 @@ export function createChanges(options: {
     let next = 0;
     function isOut(address: AddressRef): boolean {
       for (; next < rowCount(rows); next++) {
-        const order = compareAddresses(addressAt(rows, next, out), address);
+        const order = comparePrefixes(addressAt(rows, next, out), address);
         if (order >= 0) return order === 0;
       }
       return false;
@@ -149,7 +148,7 @@ export function createChanges(options: {
     function addNext(before: AddressRef | undefined): boolean {
       if (next === rowCount(added)) return false;
       const one = addressAt(added, next, newcomer);
-      if (before !== undefined && compareAddresses(one, before) >= 0) return false;
+      if (before !== undefined && comparePrefixes(one, before) >= 0) return false;
       list.copy(added, next);
       lines.push(rowLine(one, factsAt(added, next++)));
       return true;

@@ -5,10 +5,11 @@
 
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { comparePrefixes } from '../../../index/prefix.ts';
+import { wordCountOf } from '../../../ip/address.ts';
 import { addressAt, createRowList, factsAt, newAddress, rowCount } from '../document/rows.ts';
 import {
   type AddressRef,
-  compareAddresses,
   createSegmentReader,
   type RowFacts,
   rowLine,
@@ -59,7 +60,7 @@ export function readPublished(
       kind: 'segment',
       onRow({ isGone, family, words, length, ...facts }) {
         const address = { family, words: words.slice(), length };
-        changes.set(`${words.subarray(0, family === 4 ? 1 : 4)} ${length}`, {
+        changes.set(`${words.subarray(0, wordCountOf(family))} ${length}`, {
           address,
           facts: isGone ? undefined : facts,
         });
@@ -67,14 +68,14 @@ export function readPublished(
     });
     if ((reader.push(gunzipSync(packed)) ?? reader.end()) !== undefined) return undefined;
   }
-  const sorted = [...changes.values()].sort((a, b) => compareAddresses(a.address, b.address));
+  const sorted = [...changes.values()].sort((a, b) => comparePrefixes(a.address, b.address));
   const list = createRowList();
   let next = 0;
   /** Adds the changes that lie before an address, and returns whether one is of this address. */
   function addChangesUpTo(address: AddressRef | undefined): boolean {
     for (; next < sorted.length; next++) {
       const { address: changed, facts } = sorted[next]!;
-      const order = address === undefined ? -1 : compareAddresses(changed, address);
+      const order = address === undefined ? -1 : comparePrefixes(changed, address);
       if (order > 0) return false;
       if (facts !== undefined) list.add(changed, facts);
       if (order < 0) continue;

@@ -6,6 +6,7 @@
  * its service.
  */
 
+import { wordCountOf } from '../../../ip/address.ts';
 import { formatPrefix, type Prefix, parsePrefix, parseRange, widthOf } from '../../../ip/prefix.ts';
 import { typedBytes } from '../../../ip/typed-address.ts';
 import {
@@ -138,7 +139,7 @@ function spanOf(
 }
 
 function reaches({ family, words, length }: Prefix, last: Uint32Array): boolean {
-  for (let i = 0; i < (family === 4 ? 1 : 4); i++) {
+  for (let i = 0; i < wordCountOf(family); i++) {
     const bits = Math.max(0, Math.min(32, length - 32 * i));
     const host = bits === 32 ? 0 : 0xffff_ffff >>> bits;
     if ((words[i]! | host) >>> 0 !== last[i]) return false;

@@ -10,8 +10,8 @@ import type { LookupFunction } from 'node:net';
 import { parseHttpDate } from '../../../core/dates.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { dayMs } from '../../../core/time.ts';
-import { formatIp, parseIp } from '../../../ip/address.ts';
-import { replaceByEmbedded, textOfEmbedded } from '../../../ip/embedded-ipv4.ts';
+import { formatIp, readIp } from '../../../ip/address.ts';
+import { readJudgedIp, textOfEmbedded } from '../../../ip/embedded-ipv4.ts';
 import { isPublic } from '../../../ip/special.ts';
 import { escapeControls } from './rows.ts';
 
@@ -274,9 +274,8 @@ export type Resolve = (
 
 /** Returns true for an address that can be a peer on the public Internet; a text with a zone is none. */
 function isPublicText(address: string): boolean {
-  const words = new Uint32Array(4);
-  const family = parseIp(address, words);
-  return family !== 0 && isPublic(family, words);
+  const ip = readIp(address);
+  return ip !== undefined && isPublic(ip.family, ip.words);
 }
 
 function refused(host: string): OperatorError {
@@ -293,12 +292,11 @@ export class PeerHostError extends OperatorError {}
 /** Returns a host in one spelling: without port, last dot and `www.`; an address as this server writes it. */
 export function plainHost({ hostname }: URL): string {
   const name = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
-  const words = new Uint32Array(4);
-  const family = replaceByEmbedded(parseIp(name, words), words);
-  return family === 0 ? name.replace(/^www\./, '') : formatIp(family, words);
+  const ip = readJudgedIp(name);
+  return ip === undefined ? name.replace(/^www\./, '') : formatIp(ip.family, ip.words);
 }
 
-const isLiteral = (host: string): boolean => parseIp(host, new Uint32Array(4)) !== 0;
+const isLiteral = (host: string): boolean => readIp(host) !== undefined;
 
 /** Returns the first of the hosts that is the other one: by its name, or by the address that one of the two is. */
 export async function sameHost(
@@ -335,7 +333,7 @@ export function openDestinations(options: {
   async function admit(url: URL): Promise<void> {
     // The parser of URLs has made one spelling of all forms: 0x7f.1 is 127.0.0.1 here.
     const host = url.hostname.replace(/^\[|\]$/g, '');
-    const isAddress = parseIp(host, new Uint32Array(4)) !== 0;
+    const isAddress = readIp(host) !== undefined;
     if (isAddress && !allowPrivate && !isPublicText(host)) throw refused(host);
     if (peerHosts.length === 0) return;
     const peer = await sameHost(plainHost(url), peerHosts, resolve);

@@ -13,7 +13,7 @@
 
 import type { Failure } from '../../../core/result.ts';
 import type { GeoSource } from '../../../geo/sources.ts';
-import { type IpFamily, parseIp } from '../../../ip/address.ts';
+import { type IpFamily, parseIp, readIp } from '../../../ip/address.ts';
 import { embeddedBits, embeddedNetwork, replaceByEmbedded } from '../../../ip/embedded-ipv4.ts';
 import {
   contains,
@@ -78,10 +78,7 @@ export const specialAnchors: readonly string[] = [
   '203.0.113.0',
   '2001:db8::',
 ];
-const anchors = specialAnchors.map((text) => {
-  const words = new Uint32Array(4);
-  return { family: parseIp(text, words) as IpFamily, words };
-});
+const anchors = specialAnchors.map((text) => readIp(text)!);
 
 export function createRowSink(options: { allowDocumentation: boolean }) {
   const none = { rows: 0, badLines: 0, normalised: 0, notPublic: 0, rented: 0 };

@@ -9,7 +9,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Log } from '../../../core/log.ts';
 import { dayMs } from '../../../core/time.ts';
-import { formatIp, type IpFamily } from '../../../ip/address.ts';
+import { formatIp, type IpWords } from '../../../ip/address.ts';
 import {
   erasedKey,
   type Key,
@@ -62,13 +62,8 @@ const pageRows = 500;
 const attemptsMax = 20;
 const nothing = new Uint8Array();
 
-interface Address {
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
-}
-
 /** An address with the number of reports that count for it. */
-interface CrowdedAddress extends Address {
+interface CrowdedAddress extends IpWords {
   readonly reports: number;
 }
 
@@ -89,7 +84,7 @@ interface Bound {
  */
 export async function pruneDetails(
   store: Store,
-  { family, words }: Address,
+  { family, words }: IpWords,
   options: Bound = {},
 ): Promise<{ readonly folded: number; readonly isWhole: boolean }> {
   const address = addressBytes(family, words);

@@ -17,7 +17,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { minuteMs } from '../../../core/time.ts';
-import type { IpFamily } from '../../../ip/address.ts';
+import { type IpFamily, type IpWords, wordCountOf } from '../../../ip/address.ts';
 import { widthOf } from '../../../ip/prefix.ts';
 import { reportGuardPrefix } from '../../../storage/keys.ts';
 import { DamagedRowError } from '../../../storage/rows.ts';
@@ -35,10 +35,8 @@ const pairsAtFirst = 2 ** 10;
 const growth = 32;
 const pageEvents = 1_000;
 
-interface Pair {
+interface Pair extends IpWords {
   readonly account: string;
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
 }
 
 /** The states of a pair. */
@@ -86,7 +84,7 @@ export function createReportGuards(options: {
 
   function hashOf(account: number, family: IpFamily, words: Uint32Array): number {
     let hash = Math.imul(account ^ seed, 0x9e37_79b1) ^ family;
-    const count = family === 4 ? 1 : 4;
+    const count = wordCountOf(family);
     for (let i = 0; i < count; i++) {
       hash = Math.imul(hash ^ words[i]!, 0x85eb_ca6b);
       hash ^= hash >>> 15;
@@ -97,7 +95,7 @@ export function createReportGuards(options: {
 
   function isOf(cell: number, account: number, family: IpFamily, words: Uint32Array): boolean {
     if (ring.account[cell] !== account || ring.family[cell] !== family) return false;
-    const count = family === 4 ? 1 : 4;
+    const count = wordCountOf(family);
     for (let i = 0; i < count; i++) if (ring.words[4 * cell + i] !== words[i]) return false;
     return true;
   }
@@ -416,11 +414,6 @@ function createAccountNumbers() {
 
 type Settle = (seq?: bigint) => void;
 
-interface Address {
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
-}
-
 const nothingToSettle: Result<Settle> = ok(() => undefined);
 
 export function createReportAdmission(options: {
@@ -434,11 +427,11 @@ export function createReportAdmission(options: {
 }) {
   const { entries, clock, newAddresses, secondsLeftOfDay, catchUpTo } = options;
   /** New addresses under way, of the accounts that have some. */
-  const underWay = new Map<number, Map<string | number, Address>>();
+  const underWay = new Map<number, Map<string | number, IpWords>>();
 
-  const isKnown = ({ family, words }: Address) => entries.get(family, words, widthOf(family)) !== 0;
+  const isKnown = ({ family, words }: IpWords) => entries.get(family, words, widthOf(family)) !== 0;
 
-  function enter(slot: number, name: string | number, address: Address): Settle {
+  function enter(slot: number, name: string | number, address: IpWords): Settle {
     const own = underWay.get(slot) ?? new Map();
     underWay.set(slot, own.set(name, address));
     function leave(): void {

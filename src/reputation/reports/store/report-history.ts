@@ -4,7 +4,7 @@
  * counted.
  */
 
-import type { IpFamily } from '../../../ip/address.ts';
+import type { IpWords } from '../../../ip/address.ts';
 import { reportByAddressKey, reportByIdKey, reportByIdPrefix } from '../../../storage/keys.ts';
 import type { Store, StoredRow } from '../../../storage/store.ts';
 import { reportAgeMaxMs } from '../report.ts';
@@ -29,7 +29,7 @@ export interface ReportHistory {
 /** @param isWanted asked between pages, with what was counted so far; false ends the walk early */
 export async function readHistory(
   store: Pick<ReportStore, 'pages' | 'tails'>,
-  address: { readonly family: IpFamily; readonly words: Uint32Array },
+  address: IpWords,
   window: {
     readonly since: number;
     readonly skip: number;
@@ -75,9 +75,7 @@ export const pageBounds = { perPageMax: 100, pageMax: 1_000_000 } as const;
 // store reads forward only: so a short span is read, then ever longer ones until there are enough. Withdrawn and
 // deleted reports are not among them.
 
-export interface NewestReport {
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
+export interface NewestReport extends IpWords {
   readonly report: StoredReport;
 }
 

@@ -1,6 +1,6 @@
 /** The bytes of reports at rest: an address, a row under its address, a row by its id. */
 
-import type { IpFamily } from '../../../ip/address.ts';
+import type { IpFamily, IpWords } from '../../../ip/address.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
 import {
   type Key,
@@ -10,10 +10,7 @@ import {
 } from '../../../storage/keys.ts';
 import type { Report } from '../report.ts';
 
-export interface AccountReport extends StoredReport {
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
-}
+export interface AccountReport extends StoredReport, IpWords {}
 
 export interface Reporter {
   readonly account: string;
@@ -53,7 +50,7 @@ export function addressBytes(family: IpFamily, words: Uint32Array): Uint8Array {
   return bytes;
 }
 
-export function addressOf(bytes: Uint8Array): { family: IpFamily; words: Uint32Array } {
+export function addressOf(bytes: Uint8Array): IpWords {
   const view = Buffer.from(bytes);
   const words = new Uint32Array(4);
   if (view[0] === 4) words[0] = view.readUInt32BE(13);

@@ -9,7 +9,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { dayMs } from '../../../core/time.ts';
-import type { IpFamily } from '../../../ip/address.ts';
+import type { IpFamily, IpWords } from '../../../ip/address.ts';
 import { type Change, retryOnConflict } from '../../../storage/change.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
 import { createEventId } from '../../../storage/journal/define-event.ts';
@@ -470,10 +470,8 @@ function createGuardRows(clock: Clock, random: Random) {
   };
 }
 
-interface Withdrawal {
+interface Withdrawal extends IpWords {
   readonly account: string;
-  readonly family: IpFamily;
-  readonly words: Uint32Array;
   /** True for a report that was false: it costs trust. */
   readonly penalty: boolean;
   /** Reports dated earlier stay, ms since 1970. */
