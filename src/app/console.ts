@@ -37,7 +37,7 @@ import { isLoopback } from '../ip/loopback.ts';
 import { specialUse } from '../ip/special.ts';
 import { typedAddress } from '../ip/typed-address.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
-import { canBeReported } from '../reputation/address/known.ts';
+import { canBeReported, unseenOf } from '../reputation/address/known.ts';
 import { listNamedFeeds, type NamedFeed } from '../reputation/blocklists/named/named-feeds.ts';
 import type { Check } from '../reputation/check/check.ts';
 import { type AddressDecision, createDryRun } from '../reputation/check/dry-run.ts';
@@ -107,7 +107,7 @@ export interface ConsoleNeeds
 type Needs<Name extends keyof ConsoleNeeds> = Pick<ConsoleNeeds, Name>;
 
 export function openConsole(needs: ConsoleNeeds) {
-  const { store, state, clock, check, operations, pageBuilder, catchUp } = needs;
+  const { store, state, clock, operations, pageBuilder, catchUp } = needs;
   const removals = createRemovals(needs);
   const anonymousReports = createAnonymousReports(needs);
   const listRows = listRowsOf(needs);
@@ -146,11 +146,7 @@ export function openConsole(needs: ConsoleNeeds) {
     eventNames: (language) => signOnWords(language).account.security.events,
     categoryNames: (language) => translationsFor(language).categories,
   };
-  const scoreOf = (text: string) => {
-    const ip = readJudgedIp(text);
-    return ip && check.judge(ip.family, ip.words, clock.now()).score;
-  };
-  return consoleRoutes({ pageBuilder, clock, catchUp, scoreOf }, reads);
+  return consoleRoutes({ pageBuilder, clock, catchUp }, reads);
 }
 
 /** Categories and countries on the page of the system. */
@@ -239,7 +235,9 @@ function inboxOf(
     const { family, words } = readJudgedIp(address)!;
     const last = await lastOf(family, words);
     const now = clock.now();
-    const { score, allowlisted, knownGood } = check.judge(family, words, now);
+    const verdict = check.judge(family, words, now);
+    const { score, allowlisted, knownGood } = verdict;
+    const unseen = unseenOf(verdict, specialUse(family, words));
     const known = evidence.of(family, words, now);
     const { country, network } = geolocate(family, words);
     const own = known.reports.find(({ entry }) => !entry.includes('/'));
@@ -249,6 +247,7 @@ function inboxOf(
       score,
       isAllowed: allowlisted,
       isKnownGood: knownGood,
+      unseen,
       country,
       network: network === unknownProvider ? '' : network,
       lists: known.lists,

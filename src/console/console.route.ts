@@ -66,10 +66,10 @@ export interface ConsoleReads extends AddressReads {
 }
 
 export function consoleRoutes(
-  given: Pick<ConsoleParts, 'pageBuilder' | 'clock' | 'catchUp' | 'scoreOf'>,
+  given: Pick<ConsoleParts, 'pageBuilder' | 'clock' | 'catchUp'>,
   reads: ConsoleReads,
 ): { readonly routes: readonly PlainRoute[]; readonly operatorBar: OperatorBar } {
-  const { pageBuilder, clock, catchUp, scoreOf } = given;
+  const { pageBuilder, clock, catchUp } = given;
   const { audit, operations, categoryNames } = reads;
 
   async function waits(): Promise<ConsoleView['waits']> {
@@ -90,7 +90,7 @@ export function consoleRoutes(
     };
   }
 
-  const parts = { pageBuilder, clock, catchUp, scoreOf, audit, operations, categoryNames, waits };
+  const parts = { pageBuilder, clock, catchUp, audit, operations, categoryNames, waits };
   const showInbox = inboxShow(parts, reads);
   const bar = openAddressBar(parts, reads.inbox);
   const routes = [

@@ -41,8 +41,6 @@ export interface ConsoleParts {
   readonly clock: Clock;
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
-  /** Returns the score of an address; undefined for anything else. */
-  readonly scoreOf: (text: string) => number | undefined;
   /** Counts what waits for a decision, by the section that shows it. */
   readonly waits: () => Promise<ConsoleView['waits']>;
   readonly categoryNames: (language: Language) => readonly string[];
@@ -127,7 +125,7 @@ export async function viewOf(
       act: did.act,
       about: did.about,
       canUndo: did.canUndo,
-      score: parts.scoreOf(did.about),
+      scores: did.scores,
       back: context.request.path,
     },
     waits: await parts.waits(),
@@ -171,6 +169,8 @@ export interface ActDone {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly canUndo: boolean;
+  /** The scores of the address before and after; undefined: it was done to anything else. */
+  readonly scores: readonly [number, number] | undefined;
 }
 
 export interface ConsoleOperations {

@@ -63,8 +63,8 @@ interface ShownDone {
   readonly name: string;
   readonly act: string;
   readonly about: string;
-  /** The score of the address that it was done to, as it is now; undefined for anything else. */
-  readonly score: number | undefined;
+  /** The scores before and after of the address that it was done to; undefined for anything else. */
+  readonly scores: readonly [number, number] | undefined;
   readonly canUndo: boolean;
   readonly back: string;
 }
@@ -199,7 +199,7 @@ export function StatusLine({
       <Icon name="check" />
       <span class="breaks">
         {said ?? (change === undefined ? text.done : `${change}.`)}
-        {did?.score !== undefined && ` ${text.scoreNow(String(did.score))}`}
+        {did?.scores && ` ${text.scoreNow(...did.scores)}`}
       </span>
       {did?.canUndo && (
         <Form csrf={csrf} action={undoPath} className="status-undo">

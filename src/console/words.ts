@@ -131,7 +131,8 @@ const consoleEn = {
     'report restore': 'Reports restored',
     'tips reopen': 'Anonymous report reopened',
   },
-  scoreNow: (score: string) => `Its score is now ${score}.`,
+  scoreNow: (before: number, now: number) =>
+    before === now ? `Its score stays ${now}.` : `Its score is now ${now}.`,
   undo: 'Undo',
   notDone: 'Nothing was changed',
   back: 'Back',
@@ -212,6 +213,7 @@ const consoleEn = {
   },
   needs: {
     quote: (text: string) => `“${text}”`,
+    unseen: { private: 'Private', reserved: 'Reserved', never: 'Never seen' },
     evidence: 'Evidence',
     otherChoices: 'and other choices',
     removal: 'Removal request',
@@ -1199,7 +1201,8 @@ const consoleFr: ConsoleCatalogue = {
     'report restore': 'Signalements rétablis',
     'tips reopen': 'Signalement anonyme rouvert',
   },
-  scoreNow: (score) => `Son score est maintenant de ${score}.`,
+  scoreNow: (before, now) =>
+    before === now ? `Son score reste à ${now}.` : `Son score est maintenant de ${now}.`,
   undo: 'Annuler',
   notDone: 'Rien n’a été modifié',
   back: 'Retour',
@@ -1290,6 +1293,7 @@ const consoleFr: ConsoleCatalogue = {
   },
   needs: {
     quote: (text) => `« ${text} »`,
+    unseen: { private: 'Privée', reserved: 'Réservée', never: 'Jamais vue' },
     evidence: 'Preuves',
     otherChoices: 'et autres choix',
     removal: 'Demande de retrait',

@@ -17,6 +17,7 @@ import { OperatorError } from '../core/errors.ts';
 import { type Random, randomToken } from '../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import { minuteMs } from '../core/time.ts';
+import { readJudgedIp } from '../ip/embedded-ipv4.ts';
 import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import type { Check } from '../reputation/check/check.ts';
 import type { Hostnames } from '../reputation/hostnames.ts';
@@ -58,7 +59,11 @@ export function openOperations(opening: ServerContext, served: ServedParts) {
   };
   const audit = createAudit(workspace);
   const execution: Execution = { workspace, reading: workspace, withAudit: (run) => run(audit) };
-  const undos = createUndos(clock, random);
+  const scoreOf = (text: string) => {
+    const ip = readJudgedIp(text);
+    return ip && check.judge(ip.family, ip.words, clock.now()).score;
+  };
+  const undos = createUndos(clock, random, scoreOf);
 
   /** Whoever asked is answered when memory holds what was written. */
   async function answer(
@@ -90,9 +95,11 @@ export function openOperations(opening: ServerContext, served: ServedParts) {
     formFields: (act) => formFieldsOf(findOperation(act)),
     async run({ act, fields, says = act, ...by }) {
       const input = inputFromForm(findOperation(act), fields);
+      const about = aboutOf(fields);
+      const before = scoreOf(about);
       const done = await onForm({ ...by, operation: act, input });
       if (!done.ok) return done;
-      return ok(undos.keep({ act: says, about: aboutOf(fields), user: by.user }, done.value.undo));
+      return ok(undos.keep({ act: says, about, before, user: by.user }, done.value.undo));
     },
     async ask({ act, fields, ...by }) {
       const input = inputFromForm(findOperation(act), fields);
@@ -103,10 +110,11 @@ export function openOperations(opening: ServerContext, served: ServedParts) {
     async undo(name, by) {
       const order = undos.take(name, by.user);
       if (order === undefined) return fail('conflict', 'It is too late to undo this.');
+      const about = aboutOf(order.input as Parameters<typeof aboutOf>[0]);
+      const before = scoreOf(about);
       const undone = await onForm({ ...order, ...by });
       if (!undone.ok) return undone;
-      const about = aboutOf(order.input as Parameters<typeof aboutOf>[0]);
-      return ok(undos.keep({ act: order.operation, about, user: by.user }, undefined));
+      return ok(undos.keep({ act: order.operation, about, before, user: by.user }, undefined));
     },
   };
   return { serveCommands: (control: Control): void => control.serve(answer), onConsole };
@@ -155,7 +163,11 @@ const undosMax = 100;
 const undoNameBytes = 16;
 
 /** Keeps what was done on the console, and how it is taken back, for a moment, for whoever did it. */
-function createUndos(clock: Clock, random: Random) {
+function createUndos(
+  clock: Clock,
+  random: Random,
+  scoreOf: (text: string) => number | undefined,
+) {
   const rows = new Map<string, ActDone & { readonly order: UndoOrder | undefined }>();
 
   function findRecent(name: string, user: string) {
@@ -164,9 +176,17 @@ function createUndos(clock: Clock, random: Random) {
   }
 
   return {
-    keep(done: Pick<ActDone, 'act' | 'about' | 'user'>, order: UndoOrder | undefined): string {
+    keep(
+      {
+        before,
+        ...done
+      }: Pick<ActDone, 'act' | 'about' | 'user'> & { readonly before: number | undefined },
+      order: UndoOrder | undefined,
+    ): string {
       const name = randomToken(random, undoNameBytes);
-      rows.set(name, { ...done, at: clock.now(), canUndo: order !== undefined, order });
+      const after = scoreOf(done.about);
+      const scores = before === undefined || after === undefined ? undefined : ([before, after] as const);
+      rows.set(name, { ...done, scores, at: clock.now(), canUndo: order !== undefined, order });
       if (rows.size > undosMax) rows.delete(rows.keys().next().value!);
       return name;
     },

@@ -21,7 +21,6 @@ const en = {
     bundled: 'bundled',
     advice: {
       knownGood: 'Let it in.',
-      unseen: 'No reason to block it.',
       clean: 'Let it in.',
       low: 'Let it in, and keep an eye on it.',
       suspect: 'Ask for proof first.',
@@ -86,8 +85,13 @@ const en = {
       'Link-Local Unicast': 'Local link',
       'Shared Address Space': 'Behind a provider’s NAT',
     } as Readonly<Record<string, string>>,
-    /** An address that nobody meets on the internet. */
-    unroutable: {
+    /** An address of which nothing is known: nobody meets it on the internet, or it was never seen there. */
+    unseen: {
+      never: {
+        badge: 'Never seen',
+        advice: 'No reason to block it.',
+        said: '',
+      },
       private: {
         badge: 'Private',
         advice: 'Private address.',
@@ -198,7 +202,6 @@ const en = {
       allowlistWins: 'The allowlist wins.',
       fallsBelow: (day: string) => `Without new reports it falls below 75 on ${day}.`,
     },
-    notObserved: 'Never seen',
     find: {
       title: 'Look up addresses',
       label: 'Addresses, networks, or any text that contains them',
@@ -458,7 +461,6 @@ const fr: typeof en = {
     bundled: 'intégrée',
     advice: {
       knownGood: 'Laissez passer.',
-      unseen: 'Aucune raison de la bloquer.',
       clean: 'Laissez passer.',
       low: 'Laissez passer, mais surveillez-la.',
       suspect: 'Demandez d’abord une preuve.',
@@ -521,7 +523,12 @@ const fr: typeof en = {
       'This network': 'Ce réseau',
       Reserved: 'Réservé',
     },
-    unroutable: {
+    unseen: {
+      never: {
+        badge: 'Jamais vue',
+        advice: 'Aucune raison de la bloquer.',
+        said: '',
+      },
       private: {
         badge: 'Privée',
         advice: 'Adresse privée.',
@@ -629,7 +636,6 @@ const fr: typeof en = {
       allowlistWins: 'La liste blanche l’emporte.',
       fallsBelow: (day) => `Sans nouveau signalement, il passe sous 75 le ${day}.`,
     },
-    notObserved: 'Jamais vue',
     find: {
       title: 'Vérifier des adresses',
       label: 'Adresses, réseaux, ou tout texte qui en contient',

@@ -77,7 +77,7 @@ export const cleanAddress: IpPageData = {
   provider: '',
   anonymousExit: false,
   allowlisted: false,
-  observed: false,
+  unseen: 'never',
   hostnames: [],
   evidence: {
     decidedBy: undefined,
@@ -105,7 +105,7 @@ export const suspectAddress: IpPageData = {
   provider: 'Opérateur Exemple SAS',
   anonymousExit: true,
   allowlisted: false,
-  observed: true,
+  unseen: undefined,
   hostnames: ['client-23.fibre.exemple.fr', 'mail.exemple.fr'],
   evidence: {
     decidedBy: '198.51.100.23',

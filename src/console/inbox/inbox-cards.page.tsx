@@ -45,6 +45,8 @@ export interface AddressFacts {
   readonly score: number;
   readonly isAllowed: boolean;
   readonly isKnownGood: boolean;
+  /** Nobody meets it on the internet, or it was never seen there; undefined: something is known of it. */
+  readonly unseen: 'private' | 'reserved' | 'never' | undefined;
   /** ISO 3166 code. */
   readonly country: string;
   /** The network's name; empty: unknown. */
@@ -136,16 +138,15 @@ export function CardIcon({
   );
 }
 
-/** Undefined where nothing changes. */
-export function effect(before: number, after: number): string | undefined {
-  return before === after ? undefined : `${before} → ${after}`;
+export function effect(before: number, after: number): string {
+  return `${before} → ${after}`;
 }
 
 function ScoreMark({ facts, id }: { readonly facts: AddressFacts; readonly id: string }): Html {
   return (
-    <span class={`need-score band-${scoreBand(facts.score)}`}>
+    <span class={`need-score band-${facts.unseen ? 'none' : scoreBand(facts.score)}`}>
       <GateDrawing id={id} closed={facts.score / 100} />
-      <b>{facts.score}</b>
+      <b>{facts.unseen ? '–' : facts.score}</b>
     </span>
   );
 }
@@ -189,10 +190,14 @@ function AddressCard({
     >
       {said !== '' && <blockquote class="breaks">{text.quote(said)}</blockquote>}
       <p class="need-facts">
-        <Badge
-          label={frameText(frame).score.words[scoreBand(facts.score)]}
-          tone={scoreBand(facts.score)}
-        />
+        {facts.unseen ? (
+          <Badge label={text.unseen[facts.unseen]} />
+        ) : (
+          <Badge
+            label={frameText(frame).score.words[scoreBand(facts.score)]}
+            tone={scoreBand(facts.score)}
+          />
+        )}
         {about}
         {facts.network !== '' && <span>{facts.network}</span>}
       </p>

@@ -31,7 +31,7 @@ import type {
   PeerEvidence,
   ReportEvidence,
 } from './evidence.ts';
-import type { AddressCell, KnownName, Survey } from './known.ts';
+import type { AddressCell, KnownName, Survey, Unseen } from './known.ts';
 import { maskComment } from './mask.page.ts';
 import {
   type Attribution,
@@ -68,15 +68,9 @@ export interface IpPageData {
   readonly anonymousExit: boolean;
   readonly allowlisted: boolean;
   /** Registry entry of special use (RFC 6890), such as `Private-Use`. */
-  readonly special?:
-    | {
-        readonly name: string;
-        readonly rfc: string;
-        readonly standing: 'private' | 'reserved' | 'public';
-      }
-    | undefined;
-  /** Something is known of it: a report, a list, a rule. */
-  readonly observed: boolean;
+  readonly special?: { readonly name: string; readonly rfc: string } | undefined;
+  /** Undefined: something is known of it, be it a report, a list or a rule. */
+  readonly unseen?: Unseen | undefined;
   /**
    * The covering entry that made the score, e.g. `203.0.113.0/24`; undefined when it is the address itself, or
    * none.
@@ -505,17 +499,6 @@ export function ipPageIsIndexable(data: IpPageData): boolean {
   return data.reports > 0 && hasReports(data);
 }
 
-/** Never seen is not clean: nothing speaks for it either. */
-function isUnseen({ allowlisted, observed }: IpPageData): boolean {
-  return !allowlisted && !observed;
-}
-
-/** Returns the words of an address that nobody meets on the internet, if nothing else is known of it. */
-function unroutable(data: IpPageData, { unroutable: words }: Translations['ip']) {
-  const standing = data.special?.standing ?? 'public';
-  return standing === 'public' || !isUnseen(data) ? undefined : words[standing];
-}
-
 function isKnownGood({ why }: IpPageData): boolean {
   return why?.by === 'knownGood';
 }
@@ -524,9 +507,7 @@ function isKnownGood({ why }: IpPageData): boolean {
 
 function advice(data: IpPageData, { ip }: Translations): string {
   if (data.allowlisted) return ip.advice.allowlisted;
-  const own = unroutable(data, ip);
-  if (own !== undefined) return own.advice;
-  if (isUnseen(data)) return ip.advice.unseen;
+  if (data.unseen !== undefined) return ip.unseen[data.unseen].advice;
   if (isKnownGood(data) && data.score === 0) return ip.advice.knownGood;
   return ip.advice[scoreBand(data.score)];
 }
@@ -570,8 +551,8 @@ function isPraised({ evidence: { lists } }: IpPageData): boolean {
 /** Says which lists hold it and who reported it, or that nobody does. */
 function saidBy({ data, text, format }: AddressScene): string {
   const words = text.ip.said;
-  const own = unroutable(data, text.ip);
-  if (own !== undefined) return own.said;
+  const unmet = data.unseen && text.ip.unseen[data.unseen].said;
+  if (unmet) return unmet;
   if (data.allowlisted) return words.allowed;
   const { evidence: given, reports, distinctReporters } = data;
   const lists = listNames(data, text);
@@ -683,7 +664,7 @@ function facts(scene: AddressScene): Html {
       {fact(words.country, country ?? words.unknown, country && words.ofNetwork(data.countryCode))}
       {usage(scene)}
       {hostnames(scene)}
-      {!isUnseen(data) && (
+      {data.unseen === undefined && (
         <>
           {fact(words.first, first.length === 0 ? words.none : moment(Math.min(...first), scene))}
           {fact(words.last, last.length === 0 ? words.none : moment(Math.max(...last), scene))}
@@ -728,14 +709,12 @@ function badges({ data, text }: AddressScene): Html {
 function verdict(scene: AddressScene): Html {
   const { data, text } = scene;
   return (
-    <section class={`verdict band-${isUnseen(data) ? 'none' : scoreBand(data.score)}`}>
+    <section class={`verdict band-${data.unseen ? 'none' : scoreBand(data.score)}`}>
       <Gauge
         id="score-gate"
         score={data.score}
         text={text}
-        unknown={
-          isUnseen(data) ? (unroutable(data, text.ip)?.badge ?? text.ip.notObserved) : undefined
-        }
+        unknown={data.unseen && text.ip.unseen[data.unseen].badge}
       />
       <div class="verdict-text">
         <h1>
@@ -826,7 +805,7 @@ function folds({ data, text }: AddressScene): Html {
         words.meaning,
         <>
           <p class="card-note">{text.ip.meaningText}</p>
-          <ScoreScale text={text} score={isUnseen(data) ? undefined : data.score} />
+          <ScoreScale text={text} score={data.unseen ? undefined : data.score} />
         </>,
       )}
       {checkUrl !== undefined &&
@@ -878,8 +857,8 @@ export function ipPage(frame: PageFrame, data: IpPageData, bar?: Html): string {
   const hasEvidence = lists.length + reports.length + networks.length + peers.length > 0;
   return renderDocument(frame, {
     title: text.ip.title(data.address),
-    description: isUnseen(data)
-      ? `${data.address}: ${text.ip.notObserved}`
+    description: data.unseen
+      ? `${data.address}: ${text.ip.unseen[data.unseen].badge}`
       : text.ip.description(data.address, data.score, word),
     noindex: !ipPageIsIndexable(data),
     lookedUp: data.address,

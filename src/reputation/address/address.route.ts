@@ -82,10 +82,10 @@ import {
   type CellKind,
   canBeReported,
   cellOf,
-  isObserved,
   openKnownNames,
   type Survey,
   surveyOf,
+  unseenOf,
 } from './known.ts';
 import {
   type FoundAddress,
@@ -357,8 +357,8 @@ async function addressData(
     prefix: formatPrefix(prefix),
     anonymousExit: verdict.anonymousExit,
     allowlisted: verdict.allowlisted,
-    special: special && { name: special.name, rfc: special.rfc, standing: standingOf(special) },
-    observed: isObserved(verdict),
+    special,
+    unseen: unseenOf(verdict, special),
     hostnames: host.names,
     crawler: host.crawler,
     knownAs: knownNames.of(family, address),
@@ -395,11 +395,6 @@ async function addressData(
     attribution: location.provider === '' ? undefined : { ...providerAttribution, madeAt },
     now: nowMs,
   };
-}
-
-function standingOf({ name, globallyReachable }: SpecialUse): 'private' | 'reserved' | 'public' {
-  if (globallyReachable) return 'public';
-  return name === 'Private-Use' || name === 'Unique-Local' ? 'private' : 'reserved';
 }
 
 /** Surveys the network around an address; undefined when nothing is known there. */

@@ -15,13 +15,24 @@ import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import type { Check } from '../check/check.ts';
 
 /** Something is known of it: a report, a list, a rule. */
-export function isObserved({ decidedBy, reports, anonymousExit }: Verdict): boolean {
+function isObserved({ decidedBy, reports, anonymousExit }: Verdict): boolean {
   return decidedBy !== 0 || reports > 0 || anonymousExit;
 }
 
 /** Others can reach it, or it is one of examples, as in the demo: such addresses can be reported. */
 export function canBeReported(special: SpecialUse | undefined): boolean {
   return special === undefined || special.globallyReachable || special.documentation;
+}
+
+/** Why an address has no score: nobody meets it on the internet, or it was never seen there. */
+export type Unseen = 'private' | 'reserved' | 'never';
+
+/** @returns undefined for an address of which something is known */
+export function unseenOf(verdict: Verdict, special: SpecialUse | undefined): Unseen | undefined {
+  if (verdict.allowlisted || isObserved(verdict)) return undefined;
+  if (special === undefined || special.globallyReachable) return 'never';
+  const isPrivate = special.name === 'Private-Use' || special.name === 'Unique-Local';
+  return isPrivate ? 'private' : 'reserved';
 }
 
 /** `seen`: a score alone says it; `special`: of an address that nobody meets, such as a private one. */

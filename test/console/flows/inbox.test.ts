@@ -152,10 +152,13 @@ it('a list that holds the address is named, and only allowing it changes its sco
   assert.ok(sent.status < 400, sent.body);
   const before = await scoreOf(listed);
   const card = await cardOf(listed, '/admin/removals');
-  assert.deepEqual(effectOf(card, 'Retract 1 report'), [NaN, NaN], 'it changes no score');
+  assert.deepEqual(effectOf(card, 'Retract 1 report'), [before, before], 'it changes no score');
   assert.deepEqual(effectOf(card, 'Allow address'), [before, 0]);
   assert.match(card, /Retracting changes nothing here/);
   assert.match(card, /demo still lists the address/);
+  const retracted = await press('removals', 'accept', listed);
+  assert.match(retracted.body, new RegExp(`reports on ${listed}. Its score stays ${before}`));
+  await undo(retracted.location);
   const { body, location } = await press('removals', 'allow', listed);
   assert.match(body, new RegExp(`You allowed ${listed}. Its score is now 0`));
   const undone = await undo(location);
@@ -231,6 +234,18 @@ it('a manual rule and the allowlist are undone to what they were', async () => {
   const allowed = await change('allow', { do: 'add', prefix, reason: 'test' });
   assert.equal((await undo(allowed)).status, 303);
   assert.deepEqual(await server.cliJson('allow', 'list'), []);
+});
+
+it('an address without a score is reserved or never seen, not clean', async () => {
+  const words = { '203.0.113.77': 'Reserved', '10.1.2.3': 'Private', '93.184.216.99': 'Never seen' };
+  for (const [address, word] of Object.entries(words)) {
+    await ask(address);
+    const card = await cardOf(address, '/admin/removals');
+    assert.match(card, new RegExp(`class="badge[^>]*>${word}<`));
+    assert.match(card, /need-score band-none/);
+    assert.doesNotMatch(card, />Clean<|<b>0</);
+    await press('removals', 'refuse', address);
+  }
 });
 
 it('the page of an address says to its operator what she can do, does it and undoes it', async () => {

@@ -30,7 +30,7 @@ it('leads to where one reports the address: a page, a command, or nothing', () =
 it('says of an address whose range alone was reported that it was not', () => {
   const inRange = page({
     ...cleanAddress,
-    observed: true,
+    unseen: undefined,
     score: 44,
     reports: 12,
     distinctReporters: 3,
@@ -47,7 +47,7 @@ it('tells lists and reports apart, and never adds them up', () => {
   const lists = [list!, { ...list!, kind: 'anon' as const, confidence: undefined }];
   const listed = {
     ...cleanAddress,
-    observed: true,
+    unseen: undefined,
     score: 99,
     listReports: 8,
     evidence: { ...cleanAddress.evidence, lists },
@@ -94,12 +94,12 @@ it('a list of known good addresses does not speak against one', () => {
   const named = (lists: (typeof good | typeof list)[]) =>
     page({
       ...cleanAddress,
-      observed: true,
+      unseen: undefined,
       evidence: { ...cleanAddress.evidence, lists: lists.map((one) => one!) },
     });
   assert.match(named([good]), /The bundled list names it as known good\. Nobody has reported it\./);
   const evidence = { ...cleanAddress.evidence, lists: [good] };
-  const french = page({ ...cleanAddress, observed: true, evidence }, 'fr');
+  const french = page({ ...cleanAddress, unseen: undefined, evidence }, 'fr');
   assert.match(french, /La liste intégrée la dit sûre\./);
   assert.doesNotMatch(french, /bundled/);
   assert.match(named([good, list]), /The a &lt;list> list holds it\. Nobody has reported it\./);
@@ -108,7 +108,7 @@ it('a list of known good addresses does not speak against one', () => {
 it('what is on the allowlist has that for its reason, before what it wins over', () => {
   const [list] = suspectAddress.evidence.lists;
   const evidence = { ...cleanAddress.evidence, lists: [list!, { ...list!, confidence: 80 }] };
-  const allowed = page({ ...cleanAddress, allowlisted: true, observed: true, evidence });
+  const allowed = page({ ...cleanAddress, allowlisted: true, unseen: undefined, evidence });
   assert.match(allowed, />The allowlist wins\.</);
   assert.doesNotMatch(allowed, /The highest value wins/);
   assert.match(allowed, /<strong>Never blocked\.<\/strong> The operator allowed it\.</);
@@ -122,7 +122,7 @@ it('gives no number to what nobody has seen', () => {
   const unseen = page(cleanAddress);
   assert.match(unseen, /role="img" aria-label="Never seen"/);
   assert.doesNotMatch(unseen, /gauge-number|<dt>Reports</);
-  assert.match(page({ ...cleanAddress, observed: true }), /class="gauge-number">0</);
+  assert.match(page({ ...cleanAddress, unseen: undefined }), /class="gauge-number">0</);
 });
 
 it('says why a known-good address is malicious all the same', () => {
