@@ -163,11 +163,7 @@ const undosMax = 100;
 const undoNameBytes = 16;
 
 /** Keeps what was done on the console, and how it is taken back, for a moment, for whoever did it. */
-function createUndos(
-  clock: Clock,
-  random: Random,
-  scoreOf: (text: string) => number | undefined,
-) {
+function createUndos(clock: Clock, random: Random, scoreOf: (text: string) => number | undefined) {
   const rows = new Map<string, ActDone & { readonly order: UndoOrder | undefined }>();
 
   function findRecent(name: string, user: string) {
@@ -185,7 +181,8 @@ function createUndos(
     ): string {
       const name = randomToken(random, undoNameBytes);
       const after = scoreOf(done.about);
-      const scores = before === undefined || after === undefined ? undefined : ([before, after] as const);
+      const scores =
+        before === undefined || after === undefined ? undefined : ([before, after] as const);
       rows.set(name, { ...done, scores, at: clock.now(), canUndo: order !== undefined, order });
       if (rows.size > undosMax) rows.delete(rows.keys().next().value!);
       return name;

@@ -237,7 +237,11 @@ it('a manual rule and the allowlist are undone to what they were', async () => {
 });
 
 it('an address without a score is reserved or never seen, not clean', async () => {
-  const words = { '203.0.113.77': 'Reserved', '10.1.2.3': 'Private', '93.184.216.99': 'Never seen' };
+  const words = {
+    '203.0.113.77': 'Reserved',
+    '10.1.2.3': 'Private',
+    '93.184.216.99': 'Never seen',
+  };
   for (const [address, word] of Object.entries(words)) {
     await ask(address);
     const card = await cardOf(address, '/admin/removals');
