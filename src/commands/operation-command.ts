@@ -5,6 +5,7 @@
 
 import { Argument, Command, Option } from 'commander';
 import { OperatorError } from '../core/errors.ts';
+import { standardInput } from '../core/standard-input.ts';
 import type { Asking } from '../operations/client.ts';
 import type { DescribedCommand, DescribedParameter } from '../operations/operation-descriptions.ts';
 
@@ -109,7 +110,7 @@ const inputBytesMax = 4_096;
 async function firstLine(name: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of process.stdin) {
+  for await (const chunk of standardInput()) {
     length += chunk.length;
     if (length > inputBytesMax) throw new OperatorError(`the ${name} is too long`);
     chunks.push(chunk);

@@ -248,12 +248,18 @@ export function createServer(options: ServerOptions) {
     close: async (graceMs: number): Promise<void> => {
       isClosing = true;
       isStopped = true;
+      // The system resets the connections that wait to be accepted when their socket closes.
+      await quietTurn();
       stopListening();
       // Connections accepted in the last turns have not sent their request yet.
       await new Promise((resolve) => setTimeout(resolve, Math.min(graceMs, lastRequestsMs)));
-      await lanes.admission.inFlight.drained(graceMs);
-      // The last answers still lie in the library's cork buffer; it flushes at the end of the turn.
-      await new Promise((resolve) => setImmediate(resolve));
+      const endMs = performance.now() + graceMs;
+      do {
+        await lanes.admission.inFlight.drained(Math.max(0, endMs - performance.now()));
+        // The last answers still lie in the library's cork buffer, which it flushes at the end of the turn, and
+        // requests that came meanwhile in the system's.
+        await quietTurn();
+      } while (lanes.admission.inFlight.total > 0 && performance.now() < endMs);
       closeNow();
       // The library lets go of closed sockets when the event loop turns; a thread that ended
       // before would take the process with it.
@@ -356,6 +362,22 @@ const loopTurns = 4;
 async function loopTurn(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1));
   await new Promise((resolve) => setImmediate(resolve));
+}
+const quietTurnMs = 0.1;
+const quietTurnWaitMs = 100;
+/**
+ * Resolves right behind a turn in which the sockets were looked at and little was to be done: what came before it
+ * is accepted and read, and hardly anything has come since. A thread that never rests is waited for for a while.
+ */
+async function quietTurn(): Promise<void> {
+  const endMs = performance.now() + quietTurnWaitMs;
+  // The first turn has begun before.
+  for (let isWhole = false; ; isWhole = true) {
+    const startMs = performance.now();
+    await new Promise((resolve) => setImmediate(resolve));
+    const nowMs = performance.now();
+    if (isWhole && (nowMs - startMs < quietTurnMs || nowMs > endMs)) return;
+  }
 }
 /** Time for the request of an accepted connection to arrive, on any working network. */
 const lastRequestsMs = 250;

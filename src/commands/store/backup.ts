@@ -1,5 +1,6 @@
 /** `portcullis backup`: the store at one moment in one file, out of a running server or without one. */
 
+import { fstatSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Config } from '../../config.ts';
 import { systemClock } from '../../core/clock.ts';
@@ -115,4 +116,7 @@ function checkStandardOutput({ json, every }: BackupFlags): void {
     throw new OperatorError('--json does not go with -: standard output is the backup');
   if (process.stdout.isTTY)
     throw new OperatorError('a backup is no text: send it to a file or a pipe');
+  // Where standard output is closed Node opens /dev/null in its place.
+  if (fstatSync(1).rdev === statSync('/dev/null', { throwIfNoEntry: false })?.rdev)
+    throw new OperatorError('standard output is closed or /dev/null: the backup would be nowhere');
 }

@@ -27,6 +27,7 @@ import type { Clock } from '../../core/clock.ts';
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
+import { standardInput } from '../../core/standard-input.ts';
 import { counted } from '../../core/text-table.ts';
 import { createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/client.ts';
@@ -201,7 +202,7 @@ async function restoreInto(
 async function pathOf(file: string, work: string): Promise<string> {
   if (file !== '-') return resolve(file);
   const path = join(work, 'backup');
-  await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }));
+  await pipeline(standardInput(), createWriteStream(path, { mode: 0o600 }));
   return path;
 }
 

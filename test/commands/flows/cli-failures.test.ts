@@ -296,6 +296,29 @@ it('output that a full disk does not take is a failure, told in one line', async
   }
 });
 
+it('standard input that is a directory, and standard output that leads nowhere, are told', async () => {
+  await each<[string, RegExp]>(
+    [
+      ['seed - --format plain < /', /^portcullis: standard input: is a directory\n$/],
+      ['account create new@portcullis.example --password-stdin < /', /is a directory\n$/],
+      ['backup - >&-', /^portcullis: standard output is closed or \/dev\/null[^\n]*\n$/],
+      ['backup - > /dev/null', /^portcullis: standard output is closed or \/dev\/null[^\n]*\n$/],
+    ],
+    async ([words, told]) => {
+      const child = spawn('sh', ['-c', `exec "$0" "$1" ${words}`, process.execPath, entry], {
+        env: { ...process.env, ...env },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      let stderr = '';
+      child.stderr!.on('data', (chunk) => {
+        stderr += String(chunk);
+      });
+      assert.deepEqual(await once(child, 'close'), [1, null], words);
+      assert.match(stderr, told);
+    },
+  );
+});
+
 it('a backup whose reader leaves early has failed', async () => {
   const child = startCli(['backup', '-'], env);
   child.process.stdout!.destroy();

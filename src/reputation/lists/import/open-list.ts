@@ -9,6 +9,7 @@ import { access, stat } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { crc32, createGunzip, createInflateRaw } from 'node:zlib';
 import { OperatorError } from '../../../core/errors.ts';
+import { standardInput } from '../../../core/standard-input.ts';
 import { hourMs } from '../../../core/time.ts';
 import {
   type Destinations,
@@ -103,8 +104,7 @@ async function openSource(pathOrUrl: string, options: OpenOptions): Promise<Down
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(pathOrUrl)) {
     throw new OperatorError('a list is a file or an http(s) address');
   }
-  const { stdin = process.stdin } = options;
-  if (pathOrUrl === '-') return fromStream('standard input', stdin);
+  if (pathOrUrl === '-') return fromStream('standard input', options.stdin ?? standardInput());
   return openFile(pathOrUrl, options.signal);
 }
 
