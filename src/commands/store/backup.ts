@@ -116,7 +116,7 @@ function checkStandardOutput({ json, every }: BackupFlags): void {
     throw new OperatorError('--json does not go with -: standard output is the backup');
   if (process.stdout.isTTY)
     throw new OperatorError('a backup is no text: send it to a file or a pipe');
-  // Where standard output is closed Node opens /dev/null in its place.
+  // Node opens /dev/null in place of a standard output that is closed.
   if (fstatSync(1).rdev === statSync('/dev/null', { throwIfNoEntry: false })?.rdev)
     throw new OperatorError('standard output is closed or /dev/null: the backup would be nowhere');
 }
