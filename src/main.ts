@@ -6,7 +6,7 @@
 import { openAccess } from './access/module.ts';
 import { openData, type ServerContext, type ServerDependencies } from './app/data.ts';
 import { openFigures } from './app/figures.ts';
-import { createModuleHost, openIntegrationThreads, openModules } from './app/modules.ts';
+import { createModuleRegistry, openIntegrationThreads, openModules } from './app/modules.ts';
 import { openLimitSync } from './app/nodes/module.ts';
 import { createPeerMails } from './app/peer-mails.ts';
 import { type ScheduledBackups, startScheduledBackups } from './app/scheduled-backups.ts';
@@ -50,7 +50,7 @@ export async function startServer(dependencies: ServerDependencies) {
 }
 
 async function start(given: ServerContext) {
-  const { config, log, masterKey, demo = false, closers, timings, onMail } = given;
+  const { config, random, log, masterKey, demo = false, closers, timings, onMail } = given;
   const { release } = given.claim ?? claimDataDir(config.dataDir, serverUse);
   closers.add(release);
   const control = await openControl(config.dataDir, log);
@@ -59,57 +59,69 @@ async function start(given: ServerContext) {
   closers.add(() => claim?.release());
   const sockets = await unixSockets(config);
   const data = await openData(given);
-  // Before the store is closed.
+  // Once more: commands are refused before the store is closed. The first is for a start that fails earlier.
   closers.add(control.close);
   const { store, state, maintenance, clock, member } = data;
-  const { access: accounts, index } = state;
-  const opening = { ...given, clock };
+  const { accountsInMemory, index } = state;
+  const { isShared } = maintenance;
+  // All that follows goes by the store's clock: what is written means its times.
+  const opening: ServerContext = { ...given, clock };
 
   const metrics = createMetrics();
   const tables = createBoundedTables(log);
   const figures = await openFigures({ store, clock, log, timings });
-  const host = createModuleHost({ closers, tables, metrics, figures });
-  host.add(data);
-  host.add(figures);
-  const access = host.add(
+  const registry = createModuleRegistry({ closers, tables, metrics, figures });
+  registry.add(data);
+  registry.add(figures);
+  const access = registry.add(
     openAccess({
-      ...opening,
       store,
-      access: accounts,
+      clock,
+      random,
+      log,
+      masterKey,
+      accountsInMemory,
       quotas: state.shared.quotas,
-      accounts: state.shared.accounts,
+      accountsHandle: state.shared.accounts,
       takeUsedKeys: state.takeUsedKeys,
-      isShared: member !== undefined,
+      isShared,
       clientLimits: config.clientLimits,
     }),
   );
-  const { memory, integrationCounters } = host.add(
+  const { memory, integrationCounters } = registry.add(
     openFrontEndMemory({
-      ...opening,
+      clock,
+      masterKey,
+      config,
       shared: state.shared,
       geo: data.geo,
       bans: data.banTable.buffer,
       access: access.memory,
-      isShared: maintenance.isShared,
+      isShared,
       demo,
     }),
   );
   const frontEnd = createFrontEnd({ memory, index, clock, log, limits: access.frontEndLimits });
-  const signon = await startSignon({
-    ...opening,
-    store,
-    maintenance,
-    shares: access.limits,
-    demo,
-    onMail,
-    personalData: (over) => [reportPersonalData(over), webhookPersonalData(over)],
-    webhooks: storedWebhooks(store),
-    destinations: openDestinations({ allowPrivate: config.sourceAllowPrivate }),
-  });
-  const { routes: _, ...signonModule } = signon;
-  host.add(signonModule);
-  const { people, mailer, recovery, invitations } = signon.signon;
-  host.add(startBudgetMails({ state, maintenance, clock, log, people, mailer }));
+  const destinations = openDestinations({ allowPrivate: config.sourceAllowPrivate });
+  const signon = registry.add(
+    await startSignon({
+      store,
+      maintenance,
+      clock,
+      random,
+      log,
+      masterKey,
+      config,
+      shares: access.limits,
+      demo,
+      onMail,
+      personalData: (over) => [reportPersonalData(over), webhookPersonalData(over)],
+      webhooks: storedWebhooks(store),
+      destinations,
+    }),
+  );
+  const { people, mailer, recovery, invitations } = signon.service;
+  registry.add(startBudgetMails({ state, maintenance, clock, log, people, mailer }));
 
   const { check } = frontEnd;
   const evidence = createEvidence({
@@ -125,7 +137,7 @@ async function start(given: ServerContext) {
     resolver: rdns === 'off' ? undefined : systemResolver(rdnsResolver),
     isInChecks: rdns === 'verbose',
   });
-  host.add({ tables: hostnames.tables, close: hostnames.close });
+  registry.add({ tables: hostnames.tables, close: hostnames.close });
   const operations = openOperations(opening, {
     store,
     state,
@@ -137,10 +149,10 @@ async function start(given: ServerContext) {
     sendReset: recovery.sendByOperator,
     invite: invitations.invite,
   });
-  let listening: Listening | undefined;
-  let backups: ScheduledBackups | undefined;
+  /** Parts that open after the modules that ask for them; until then there are no threads and no backups. */
+  const late: { listening?: Listening; backups?: ScheduledBackups } = {};
   const modules = await openModules(opening, {
-    host,
+    registry,
     tables,
     metrics,
     figures,
@@ -152,16 +164,16 @@ async function start(given: ServerContext) {
     frontEnd,
     evidence,
     hostnames,
-    publishFeeds: (feeds) => listening?.threads.serve({ feeds }),
-    releaseFeeds: () => listening?.threads.release(),
+    destinations,
+    publishFeeds: (feeds) => late.listening?.threads.serve({ feeds }),
+    releaseFeeds: () => late.listening?.threads.release(),
     onConsole: operations.onConsole,
-    threads: () => listening?.facts(),
-    newestBackupAt: () => backups?.newestAt() ?? 0,
+    threads: () => late.listening?.facts(),
+    newestBackupAt: () => late.backups?.newestAt() ?? 0,
   });
   const { routes, assets, links, service, endStreams, closeCaptcha } = modules;
   await openLimitSync(opening, data, { parties: access.limits.parties, metrics });
-  const ofFrontEnds = frontEnd.routes;
-  listening = host.add(
+  const listening = registry.add(
     await listen(opening, {
       claim,
       sockets,
@@ -169,31 +181,42 @@ async function start(given: ServerContext) {
       brand: assets.brand,
       links,
       index,
-      ofFrontEnds,
+      frontEndRoutes: frontEnd.routes,
       routes,
       closeCaptcha,
     }),
   );
+  late.listening = listening;
   const { port, threads } = listening;
   closers.add(endStreams);
   figures.follow(listening.counters);
   if (!demo) modules.prepareSystems();
-  host.add(await service.listen());
-  const drainIntegrations = await openIntegrationThreads(opening, { host, memory, index });
+  registry.add(await service.listen());
+  const drainIntegrations = await openIntegrationThreads(opening, { registry, memory, index });
   const path = storePath(config.dataDir);
   const writeErased = signon.erased.sync;
-  backups = host.add(
+  late.backups = registry.add(
     await startScheduledBackups({ config, path, masterKey, clock, log, writeErased }),
   );
-  const allowPrivate = config.sourceAllowPrivate;
-  const systems = systemSource(config.geoAsnMmdb);
-  host.add(
-    openSubscriptions({ ...opening, state, maintenance, geo: data.geo, allowPrivate, systems }),
+  registry.add(
+    openSubscriptions({
+      state,
+      maintenance,
+      clock,
+      random,
+      log,
+      masterKey,
+      geo: data.geo,
+      allowPrivate: config.sourceAllowPrivate,
+      systems: systemSource(config.geoAsnMmdb),
+    }),
   );
   const signer = () => signingKeyOf({ store, masterKey, clock });
   const { secureUrl } = config;
   const onNotice = createPeerMails({ store, people, mailer, log, secureUrl });
-  host.add(await openPeers({ ...opening, state, maintenance, signer, onNotice }));
+  registry.add(
+    await openPeers({ state, maintenance, clock, random, log, config, signer, onNotice }),
+  );
   tables.register(metrics);
   closers.add(tables.watch());
 
@@ -212,8 +235,8 @@ async function start(given: ServerContext) {
     ),
   );
   closers.add(data.beginStop);
-  const { host: name, httpThreads } = config;
-  const facts = { host: name, port, threads: httpThreads, entries: index.size() };
+  const { host, httpThreads } = config;
+  const facts = { host, port, threads: httpThreads, entries: index.size() };
   log.info(sockets.length === 0 ? facts : { ...facts, sockets: config.listenUnix }, 'listening');
   /** Says at /readyz that the server is about to stop, and goes on serving. */
   function drain(): void {

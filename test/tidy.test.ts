@@ -153,6 +153,7 @@ const ratchets = {
   namesExportedTwice: 42,
   linesOfOldWords: 0,
   typesByOmission: 8,
+  spreadBags: 11,
 };
 
 test('files that only one file of their folder imports grow no more', () => {
@@ -241,6 +242,15 @@ test('words that only this code had do not come back', () => {
 test('types made by leaving members out grow no more: a named type says what it has', () => {
   const found = linesOf(/\bOmit</);
   assert.ok(found.length <= ratchets.typesByOmission, found.join('\n'));
+});
+
+/** A reader of the composition sees what each module is given. */
+test('bags of needs that the composition or a module spreads grow no more', () => {
+  const found = linesOf(
+    /(?<=[\s{])\.\.\.(needs|options|opening|given|parts|state|shared|web|data|access|\w+Parts)(\.entries)?(?=[\s,}])/,
+    sources.filter(({ path }) => /^src\/(main|app\/modules|.*\/module)\.ts$/.test(path)),
+  );
+  assert.ok(found.length <= ratchets.spreadBags, found.join('\n'));
 });
 
 test('no object literal is spread into another one', () => {

@@ -39,33 +39,37 @@ export function openAccess(needs: {
   readonly log: Log;
   readonly masterKey: MasterKey;
   /** The accounts and keys in memory. */
-  readonly access: AccessReducer;
+  readonly accountsInMemory: AccessReducer;
   readonly quotas: QuotaHandle;
-  readonly accounts: AccountsHandle;
+  readonly accountsHandle: AccountsHandle;
   readonly takeUsedKeys: KeyTable['takeUsed'];
   /** With other nodes on the store. */
   readonly isShared: boolean;
   readonly clientLimits: boolean;
 }) {
-  const { store, clock, random, log, masterKey, access, quotas, isShared } = needs;
+  const { store, clock, random, log, masterKey, accountsInMemory, quotas, isShared } = needs;
   const limits = createDistributedLimits({ random, clock, masterKey, isShared });
-  const ofFrontEnds = limits.memory('front ends', countedClientsMax);
-  const records = openLimitRecords(ofFrontEnds);
+  const frontEndLimitMemory = limits.memory('front ends', countedClientsMax);
+  const records = openLimitRecords(frontEndLimitMemory);
   const ofMain = needs.clientLimits
     ? createClientLimits(clientLimits, limits.room('main thread', countedClientsMax))
     : undefined;
   limits.add(
     quotaParty({
       handle: quotas,
-      accountCount: access.count,
+      accountCount: accountsInMemory.count,
       clock,
-      quotas: openQuotas({ handle: quotas, accounts: openAccountsTable(needs.accounts), clock }),
+      quotas: openQuotas({
+        handle: quotas,
+        accounts: openAccountsTable(needs.accountsHandle),
+        clock,
+      }),
     }),
   );
   const usage = createUsage({
     handle: quotas,
-    accountCount: access.count,
-    generationOf: access.generationOf,
+    accountCount: accountsInMemory.count,
+    generationOf: accountsInMemory.generationOf,
     clock,
   });
   const sampling = every(usageSampleMs, usage.sample);
@@ -82,13 +86,13 @@ export function openAccess(needs: {
     clock,
     log,
     answeredOf(account) {
-      const slot = access.reporters.slotOf(account);
+      const slot = accountsInMemory.reporters.slotOf(account);
       return slot < 0 ? 0 : usage.answered(slot);
     },
   });
   const tables: readonly BoundedTable[] = [
-    { name: 'accounts', used: access.used, limit: capacities.accounts },
-    { name: 'keys', used: access.keys, limit: capacities.keys },
+    { name: 'accounts', used: accountsInMemory.used, limit: capacities.accounts },
+    { name: 'keys', used: accountsInMemory.keys, limit: capacities.keys },
     { name: 'paced_networks', used: () => records.size, limit: records.capacity },
     ...(ofMain === undefined ? [] : [ofMain.table('client_limits')]),
     sightings.table,
@@ -102,7 +106,7 @@ export function openAccess(needs: {
     /** Counts the clients of the front ends, as each of them does. */
     frontEndLimits: needs.clientLimits ? createClientLimits(clientLimits, records) : undefined,
     /** The part of the memory of front ends. */
-    memory: { limits: ofFrontEnds, marks, refusals },
+    memory: { limits: frontEndLimitMemory, marks, refusals },
     usage,
     sightings,
     refusedKeys,
@@ -125,9 +129,12 @@ function startKeyUses({
   store,
   clock,
   log,
-  access,
+  accountsInMemory,
   takeUsedKeys,
-}: Pick<Parameters<typeof openAccess>[0], 'store' | 'clock' | 'log' | 'access' | 'takeUsedKeys'>) {
+}: Pick<
+  Parameters<typeof openAccess>[0],
+  'store' | 'clock' | 'log' | 'accountsInMemory' | 'takeUsedKeys'
+>) {
   let writing = Promise.resolve();
   let notedAtMs = Number.NEGATIVE_INFINITY;
   function note(): Promise<void> {
@@ -135,7 +142,7 @@ function startKeyUses({
     const lastUsedAt = clock.now();
     notedAtMs = clock.monotonicMs();
     const ids = takeUsedKeys().flatMap(({ accountSlot, hash }) => {
-      return access.keyIdOf(accountSlot, hash) ?? [];
+      return accountsInMemory.keyIdOf(accountSlot, hash) ?? [];
     });
     writing = noteKeyUse(store, new Map(ids.map((id) => [id, { lastUsedAt }]))).then(
       () => undefined,

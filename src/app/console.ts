@@ -209,7 +209,7 @@ function inboxOf(
   >,
 ): ConsoleInbox {
   const { store, state, geolocate, clock, check, evidence } = needs;
-  const { access, index, sources: lists } = state;
+  const { accountsInMemory, index, sources: lists } = state;
   const reports = createReportStore(needs);
   const allowlist = createAllowlist(needs);
   const dryRun = createDryRun({ index, contributions: state.entries.contributions });
@@ -218,11 +218,12 @@ function inboxOf(
     const found = await reports.list(family, words, 0, lastReports);
     return Promise.all(
       found.map(async ({ account, reportedAt, categories, comment }) => {
-        const slot = access.standingOf(account)?.slot;
+        const slot = accountsInMemory.standingOf(account)?.slot;
         return {
           account,
           email: await accountEmail(store, account),
-          rank: slot === undefined ? 'newcomer' : access.reporters.rank(slot, clock.now()),
+          rank:
+            slot === undefined ? 'newcomer' : accountsInMemory.reporters.rank(slot, clock.now()),
           at: reportedAt,
           categories: categoriesOf(categories),
           comment,
@@ -290,12 +291,16 @@ function inboxOf(
     const limitOfMember = budgetBaseOf('member', policy);
     const used: VoteBudget[] = [];
     const scheduler = createScheduler();
-    for (let slot = 0; slot < access.count(); slot++) {
-      const id = access.idOf(slot);
+    for (let slot = 0; slot < accountsInMemory.count(); slot++) {
+      const id = accountsInMemory.idOf(slot);
       if (id === undefined) continue;
-      const rank = access.reporters.rank(slot, now);
+      const rank = accountsInMemory.reporters.rank(slot, now);
       if (rank === 'earned') {
-        const { open, limit } = access.reporters.budget(slot, budgetBaseOf(rank, policy), now);
+        const { open, limit } = accountsInMemory.reporters.budget(
+          slot,
+          budgetBaseOf(rank, policy),
+          now,
+        );
         if (open >= budgetShare * limit) used.push({ id, email: id, open, limit, limitOfMember });
       }
       if (scheduler.shouldYield()) await scheduler.yield();
@@ -360,7 +365,7 @@ function checklistOf(
   needs: Needs<'config' | 'clock' | 'store' | 'state' | 'signon' | 'geoMadeAt' | 'newestBackupAt'>,
 ): ConsoleChecklist {
   const { config, clock, store, state, geoMadeAt, newestBackupAt } = needs;
-  const { mailer, passkeys } = needs.signon.signon;
+  const { mailer, passkeys } = needs.signon.service;
   return {
     async stepsOf(accountId) {
       const { hostname } = new URL(config.baseUrl);
@@ -552,8 +557,11 @@ function peersOf({
 }
 
 /** In whole points, 0 to 100; undefined before the first key. */
-function roundedTrust({ access }: Pick<State, 'access'>, id: string): number | undefined {
-  const trust = access.standingOf(id)?.trust;
+function roundedTrust(
+  { accountsInMemory }: Pick<State, 'accountsInMemory'>,
+  id: string,
+): number | undefined {
+  const trust = accountsInMemory.standingOf(id)?.trust;
   return trust === undefined ? undefined : Math.round(trust);
 }
 
@@ -569,7 +577,7 @@ function peopleOf({
   accountReports,
 }: Needs<'store' | 'clock' | 'state' | 'signon' | 'accountReports'>): ConsolePeople {
   const { accounts, profiles, apiKeys, siteKeys } = signon;
-  const { sessions, securityLog } = signon.signon;
+  const { sessions, securityLog } = signon.service;
   const directory = createDirectory({ store, clock, accounts });
 
   async function activityOf(id: string) {
@@ -587,7 +595,7 @@ function peopleOf({
 
   /** Before the first key: what an operator set already, if anything. */
   async function quotasOf(id: string) {
-    const known = state.access.quotasOf(id);
+    const known = state.accountsInMemory.quotasOf(id);
     if (known !== undefined) return known;
     const waiting = await waitingFacts(store, id);
     return waiting && quotasInForce(waiting);

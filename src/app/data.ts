@@ -232,7 +232,7 @@ function registerMetrics(metrics: Metrics, state: State, store: Store): void {
     ['kind'],
     function* () {
       for (const kind of refusalKinds) yield [{ kind }, state.refusals.of(kind)];
-      yield [{ kind: 'keys' }, state.access.refused()];
+      yield [{ kind: 'keys' }, state.accountsInMemory.refused()];
     },
   );
   metrics.counterBy(

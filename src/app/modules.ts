@@ -10,6 +10,7 @@ import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Closers } from '../core/closers.ts';
 import type { Log } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
+import type { OutgoingRules } from '../core/outgoing.ts';
 import { createScheduler } from '../core/scheduling.ts';
 import { openSystems } from '../geo/systems/systems.ts';
 import { type Route, unknownPath } from '../http/router.ts';
@@ -41,7 +42,6 @@ import { requestEndpoints } from '../reputation/requests/requests.route.ts';
 import { openWebhooks } from '../reputation/webhooks/module.ts';
 import { outboxEndpoint } from '../signon/mail/outbox.route.ts';
 import type { SignonModule } from '../signon/module.ts';
-import { isActive } from '../signon/people.ts';
 import { signonEndpoints } from '../signon/signon.route.ts';
 import {
   exchangeByFormEndpoint,
@@ -96,7 +96,7 @@ interface OpenModule {
 }
 
 /** Takes opened modules in, one after another. They close in reverse, with all others of the closers. */
-export function createModuleHost(parts: {
+export function createModuleRegistry(parts: {
   readonly closers: Closers;
   readonly tables: BoundedTables;
   readonly metrics: Metrics;
@@ -117,18 +117,17 @@ export function createModuleHost(parts: {
   };
 }
 
-export type Host = ReturnType<typeof createModuleHost>;
+type ModuleRegistry = ReturnType<typeof createModuleRegistry>;
 
 /** The operator's tables and acts, for integrations that may change them. */
 function operatorOf(
-  ground: Pick<Data, 'store'> & Pick<ServerContext, 'clock' | 'random'>,
+  needs: Pick<Data, 'store'> & Pick<ServerContext, 'clock' | 'random'>,
   run: ConsoleNeeds['operations']['run'],
 ) {
-  const [entries, allowlist] = [createManualEntries(ground), createAllowlist(ground)];
-  const manualEntries = () => entries.list();
+  const [entries, allowlist] = [createManualEntries(needs), createAllowlist(needs)];
   return {
     run,
-    manualEntries,
+    manualEntries: entries.list,
     manualGroups: entries.groups,
     allowRules: allowlist.list,
     maliciousScore,
@@ -138,7 +137,7 @@ function operatorOf(
 export async function openModules(
   opening: ServerContext,
   parts: {
-    readonly host: Host;
+    readonly registry: ModuleRegistry;
     readonly tables: BoundedTables;
     readonly metrics: Metrics;
     readonly figures: Figures;
@@ -151,6 +150,8 @@ export async function openModules(
     readonly frontEnd: FrontEnd;
     readonly evidence: EvidenceReader;
     readonly hostnames: Hostnames;
+    /** The hosts that webhooks may go to. */
+    readonly destinations: OutgoingRules;
     readonly publishFeeds: FeedNeeds['onPublished'];
     readonly releaseFeeds: () => void;
     readonly onConsole: ConsoleNeeds['operations'];
@@ -160,14 +161,13 @@ export async function openModules(
   },
 ) {
   const { config, clock, random, log, masterKey, demo = false, timings, outboxName } = opening;
-  const { host, tables, metrics, figures, data, access, signon, memory, frontEnd } = parts;
+  const { registry, tables, metrics, figures, data, access, signon, memory, frontEnd } = parts;
   const { store, state, maintenance, geolocate, geoMadeAt } = data;
   const { index } = state;
   const { quotaGuard, check, geo } = frontEnd;
-  const { idOf: accountOf, newAddresses, generationOf, standingOf } = state.access;
+  const { idOf: accountOf, newAddresses, generationOf, standingOf } = state.accountsInMemory;
   const { catchUpTo } = state.follower;
   const { serverAddresses } = memory.reports;
-  const ground = { store, maintenance, clock, random, log, masterKey, config, serverAddresses };
   const scheduler = createScheduler(clock.monotonicMs);
   const slotOf = (account: string) => standingOf(account)?.slot;
   const catchUp = async () => catchUpTo(await store.lastSeq());
@@ -178,7 +178,11 @@ export async function openModules(
   }
 
   const web = openWeb({
-    ...ground,
+    clock,
+    random,
+    log,
+    masterKey,
+    config,
     demo,
     limits: access.clientLimits,
     check,
@@ -191,16 +195,21 @@ export async function openModules(
   });
   const { guard, callers, cookies, tools, assets, links, pageBuilder, radarMode } = web;
 
-  const captcha = host.add(
+  const captcha = registry.add(
     await openCaptcha({
-      ...ground,
-      siteKeys: signon.siteKeys,
-      quotaGuard,
-      guard,
+      store,
+      clock,
+      random,
+      log,
+      masterKey,
+      config,
       geo,
+      guard,
+      quotaGuard,
       callers,
-      cookies,
       tools,
+      siteKeys: signon.siteKeys,
+      cookies,
       accountOf,
       node: data.member?.id ?? 0,
       throughNodes: (own) => openNodes(opening, own, { member: data.member, tables }),
@@ -208,43 +217,56 @@ export async function openModules(
       onRendered: (ms) => timings.recorder(config.httpThreads)('render', ms),
     }),
   );
-  const { forms: challenges } = captcha;
-  const counts = host.add(
+  const counts = registry.add(
     openCounts({ clock, guard: frontEnd.guard, index, reports: state.counting.counts }),
   );
-  const webhooks = host.add(
+  const webhooks = registry.add(
     openWebhooks({
-      ...ground,
+      store,
+      maintenance,
+      clock,
+      random,
+      log,
+      masterKey,
       index,
       check,
-      async isActive(account) {
-        const person = await signon.signon.people.byId(account);
-        return person !== undefined && isActive(person);
-      },
-      allowPrivateTargets: config.sourceAllowPrivate,
+      isActive: signon.service.people.isActiveId,
+      destinations: parts.destinations,
     }),
   );
-  const radar = host.add(
+  const radar = registry.add(
     openRadar({
-      ...ground,
+      store,
+      clock,
+      log,
       scheduler,
       index,
       check,
       geo,
+      pageBuilder,
       figures: { reports: counts.reports, entries: counts.entries, minutes: figures.minutes },
       sources: state.sources,
-      position: state.follower.appliedSeq,
-      pageBuilder,
+      appliedSeq: state.follower.appliedSeq,
       mode: radarMode,
       isOwner: (request) => mayReadMetrics(request, config),
     }),
   );
-  const intake = { ...ground, check, geo, quotaGuard, slotOf, catchUpTo, allowDocumentation: demo };
-  const reporting = host.add(
+  const reporting = registry.add(
     openReports({
-      ...intake,
+      store,
+      maintenance,
+      clock,
+      random,
+      log,
       scheduler,
+      check,
+      geo,
       guard,
+      quotaGuard,
+      slotOf,
+      catchUpTo,
+      allowDocumentation: demo,
+      serverAddresses,
       accountOf,
       entries: state.entries,
       newAddresses,
@@ -256,27 +278,44 @@ export async function openModules(
   const { reports } = reporting;
   const { evidence, hostnames } = parts;
   const { secureUrl } = config;
-  const reads = { evidence, hostnames, reports, check, index, geo, clock, scheduler, secureUrl };
-  host.add(openCheckReads({ ...reads, guard, accountOf, catchUpTo }));
+  registry.add(
+    openCheckReads({
+      clock,
+      scheduler,
+      index,
+      check,
+      geo,
+      guard,
+      evidence,
+      hostnames,
+      reports,
+      secureUrl,
+      accountOf,
+      catchUpTo,
+    }),
+  );
   const systems = openSystems({
     clock,
     asnMmdbPath: config.geoAsnMmdb,
     onFailure: (err) => log.warn({ err }, 'geo: a network was not looked up'),
   });
-  host.add({ tables: [systems.table], close: () => systems.close() });
-  const console = host.add(
+  registry.add({ tables: [systems.table], close: () => systems.close() });
+  const consoleModule = registry.add(
     openConsole({
-      ...ground,
+      store,
+      clock,
+      random,
+      config,
       state,
+      check,
+      pageBuilder,
       geolocate,
       geoMadeAt,
       operations: parts.onConsole,
       signon,
-      pageBuilder,
       catchUp,
       reportCounts: counts.reports,
       figures,
-      check,
       evidence,
       tables,
       threads: parts.threads,
@@ -284,23 +323,59 @@ export async function openModules(
       newestBackupAt: parts.newestBackupAt,
     }),
   );
-  const pages = { tools, callers, pageBuilder, isOperator: web.isOperator, systems, geoMadeAt };
-  host.add(openAddressPages({ ...reads, ...pages, operatorBar: console.operatorBar }));
-  host.add(openRequests({ ...intake, reports, pageBuilder, challenges, callers }));
-  const hasRows = () =>
+  registry.add(
+    openAddressPages({
+      clock,
+      scheduler,
+      index,
+      check,
+      geo,
+      callers,
+      pageBuilder,
+      tools,
+      evidence,
+      hostnames,
+      reports,
+      secureUrl,
+      isOperator: web.isOperator,
+      systems,
+      geoMadeAt,
+      operatorBar: consoleModule.operatorBar,
+    }),
+  );
+  registry.add(
+    openRequests({
+      store,
+      clock,
+      masterKey,
+      check,
+      geo,
+      quotaGuard,
+      callers,
+      pageBuilder,
+      slotOf,
+      catchUpTo,
+      allowDocumentation: demo,
+      serverAddresses,
+      reports,
+      challenges: captcha.forms,
+    }),
+  );
+  const hasEntries = () =>
     state.sources.list().some(({ list }) => list === 'seed' || list === 'anon') ||
     state.counting.counts.inAll().reports > 0;
-  const site = host.add(
+  const site = registry.add(
     openSite({
-      ...ground,
+      clock,
+      config,
+      check,
       guard,
       pageBuilder,
-      cookies,
       tools,
+      cookies,
       assets,
       endpoints,
-      check,
-      hasEntries: hasRows,
+      hasEntries,
       radar: radarMode === 'public' ? radar.numbers : undefined,
       exampleAddresses: opening.exampleAddresses ?? [],
       apiKeys: signon.apiKeys,
@@ -316,31 +391,52 @@ export async function openModules(
       noteKeyUses: access.noteKeyUses,
     }),
   );
-  const feeds = host.add(
+  const feeds = registry.add(
     openBlocklists({
-      ...ground,
+      store,
+      maintenance,
+      clock,
+      log,
+      config,
       state,
       geo,
       guard,
       tools,
       frontEnd,
-      openThread: (setup) => openFeedThread({ ...setup, index, geo: data.geo }),
-      hasRows,
-      position: state.follower.appliedSeq,
+      openThread: (setup) =>
+        openFeedThread({
+          operatorTexts: setup.operatorTexts,
+          rowsMax: setup.rowsMax,
+          entriesMax: setup.entriesMax,
+          index,
+          geo: data.geo,
+        }),
+      hasEntries,
+      appliedSeq: state.follower.appliedSeq,
       allowlistVersion: state.reducer.allowlistVersion,
       onPublished: parts.publishFeeds,
       release: parts.releaseFeeds,
     }),
   );
-  host.add(openFederation({ ...ground, guard, state }));
-  host.add(
+  registry.add(
+    openFederation({ store, maintenance, clock, random, log, masterKey, config, guard, state }),
+  );
+  // Counts in the memory that front ends count in: agents are answered in both places.
+  const frontEndCallers = createCallers({ limits: access.frontEndLimits, check, clock });
+  registry.add(
     await openCrowdsec({
-      ...ground,
-      quotaGuard,
-      guard,
-      callers: createCallers({ limits: access.frontEndLimits, check, clock }),
+      store,
+      clock,
+      random,
+      log,
+      masterKey,
+      config,
       scheduler,
       index,
+      guard,
+      quotaGuard,
+      serverAddresses,
+      callers: frontEndCallers,
       judge: check.judge,
       maliciousBy: (entry) =>
         allMaliciousBy(index, state.entries.contributions.handle, entry, clock.now()),
@@ -353,64 +449,68 @@ export async function openModules(
       slotOf,
       catchUpTo,
       allowlistVersion: state.reducer.allowlistVersion,
-      report: reporting.sendAlerts,
-      operator: operatorOf(ground, parts.onConsole.run),
+      sendReports: reporting.sendReports,
+      operator: operatorOf({ store, clock, random }, parts.onConsole.run),
     }),
   );
-  host.add(
+  registry.add(
     openForwardAuth({
-      ...ground,
+      clock,
+      random,
       guard,
       assets,
       asset: site.file,
-      challenges,
+      challenges: captcha.forms,
       media: captcha.media,
       passKey: memory.integrations.passKey,
       baseUrl: memory.integrations.baseUrl,
       counters: parts.integrationCounters,
     }),
   );
-  host.add(
+  registry.add(
     openDovecot({
       clock,
-      quotaGuard,
       guard,
+      quotaGuard,
       judge: check.judge,
       counters: parts.integrationCounters,
       accountOf,
-      report: reporting.sendAlerts,
+      sendReports: reporting.sendReports,
     }),
   );
-  host.add({
-    routes: signon.routes({
+  registry.add(
+    signon.openRoutes({
       guard,
       quotaGuard,
       tools,
       callers,
       pageBuilder,
-      challenges,
+      challenges: captcha.forms,
       outboxName: web.hasOutbox ? outboxName : undefined,
       usage: access.usage,
-      accountReports: reporting.own,
+      accountAreaReports: reporting.accountAreaReports,
       webhooks: webhooks.account,
       standingOf,
       noteKeyUses: access.noteKeyUses,
       catchUp,
     }),
-  });
-  const service = host.add(
+  );
+  const service = registry.add(
     openService({
-      ...ground,
+      store,
+      clock,
+      log,
+      config,
+      state,
       guard,
       assets,
       metrics,
-      state,
       member: data.member,
       endpoints,
-      ofFrontEnds: frontEnd.routes,
+      frontEndRoutes: frontEnd.routes,
     }),
   );
-  const routes = web.withHooksAndNotFound(host.routes, frontEnd.routes, endpoints);
+  const routes = web.withHooksAndNotFound(registry.routes, frontEnd.routes, endpoints);
   checkTable([...frontEnd.routes, ...routes], log);
   return {
     /** The main thread's, each with its hooks. */
@@ -430,7 +530,11 @@ export async function openModules(
 /** Opens the integrations that listen themselves, which are off until configured. Returns what drains them. */
 export async function openIntegrationThreads(
   { config, random, log }: ServerContext,
-  { host, memory, index }: { host: Host; memory: FrontEndMemory; index: State['index'] },
+  {
+    registry,
+    memory,
+    index,
+  }: { registry: ModuleRegistry; memory: FrontEndMemory; index: State['index'] },
 ): Promise<() => void> {
   const startThread = createThreadStarter({
     script: new URL('./threads/integration.worker.js', import.meta.url),
@@ -438,8 +542,8 @@ export async function openIntegrationThreads(
     index,
     log,
   });
-  host.add(await openDnsbl({ config, random, startThread }));
-  return host.add(await openHaproxy({ config, startThread })).drain;
+  registry.add(await openDnsbl({ config, random, startThread }));
+  return registry.add(await openHaproxy({ config, startThread })).drain;
 }
 
 /**

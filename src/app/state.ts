@@ -203,7 +203,7 @@ function createParts(
     clearAccount: accountsTable.clear,
   };
   const digested = isShared ? digestTables(own, slots) : undefined;
-  const access = createAccessReducer({
+  const accountsInMemory = createAccessReducer({
     tables: digested?.tables ?? own,
     accountsMax: slots,
     firstPage: entryPages,
@@ -215,10 +215,12 @@ function createParts(
   projection = createProjection({
     store,
     sections: [
-      ...[entries, access, counting.counts, counting.signIns].map(({ section }) => section),
+      ...[entries, accountsInMemory, counting.counts, counting.signIns].map(
+        ({ section }) => section,
+      ),
       entries.peers.section(peersPage),
     ],
-    header: headerOf({ sources, access, refusals, policy, peers: entries.peers }),
+    header: headerOf({ sources, accountsInMemory, refusals, policy, peers: entries.peers }),
   });
   const shared = {
     keys: keyTable.handle,
@@ -235,7 +237,7 @@ function createParts(
     entries,
     sources,
     policy,
-    access,
+    accountsInMemory,
     refusals,
     counting,
     projection,
@@ -251,8 +253,9 @@ function createParts(
 export async function openState(options: StateOptions) {
   const { store, clock, random, log, maintenance = localMaintenance(options.store) } = options;
   const parts = await loadParts(options);
-  const { index, entries, sources, policy, access, refusals, counting, projection } = parts;
-  const { reporters } = access;
+  const { index, entries, sources, policy, accountsInMemory, refusals, counting, projection } =
+    parts;
+  const { reporters } = accountsInMemory;
   const reports = createReportReducer({ entries, index, reporters, policy: policy.get, refusals });
   const { onReport } = counting;
   const reducer = createReducer({ entries, sources, reports, policy, refusals, onReport });
@@ -291,7 +294,7 @@ export async function openState(options: StateOptions) {
   }
 
   const appliers = new Map<string, Applier>([
-    ...appliersOf(accessEvents, access),
+    ...appliersOf(accessEvents, accountsInMemory),
     ...appliersOf(reputationEvents, reducer),
     ...appliersOf(agentEvents, options.agentBans ?? { add() {}, unban() {} }),
     ...appliersOf([signedIn], counting.signIns),
@@ -321,7 +324,7 @@ export async function openState(options: StateOptions) {
     clock,
     random,
     log,
-    access,
+    access: accountsInMemory,
     catchUpTo: follower.catchUpTo,
     ...(options.slotRestMs === undefined ? {} : { restMs: options.slotRestMs }),
   });
@@ -423,7 +426,7 @@ export async function openState(options: StateOptions) {
     entries,
     sources,
     reducer,
-    access,
+    accountsInMemory,
     refusals,
     networkOfVote: reports.networkOfVote,
     follower,
@@ -562,25 +565,31 @@ async function dropSnapshot({ path, log }: SnapshotSource): Promise<void> {
 
 interface HeaderParts {
   readonly sources: Sources;
-  readonly access: AccessReducer;
+  readonly accountsInMemory: AccessReducer;
   readonly refusals: Refusals;
   readonly policy: PolicyKeeper;
   readonly peers: Entries['peers'];
 }
 
 /** Returns the header of the checkpoint record. What peers are worth stands last: it is absent without peers. */
-function headerOf({ sources, access, refusals, policy, peers }: HeaderParts): ProjectionHeader {
+function headerOf({
+  sources,
+  accountsInMemory,
+  refusals,
+  policy,
+  peers,
+}: HeaderParts): ProjectionHeader {
   return {
     encode(out) {
       sources.encode(out);
-      access.encodeHeader(out);
+      accountsInMemory.encodeHeader(out);
       refusals.encode(out);
       policy.encode(out);
       peers.encodeTerms(out);
     },
     load(input) {
       if (!sources.load(input)) return false;
-      access.loadHeader(input);
+      accountsInMemory.loadHeader(input);
       refusals.load(input);
       policy.load(input);
       peers.loadTerms(input);

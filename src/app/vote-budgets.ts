@@ -42,16 +42,20 @@ interface BudgetUse {
 
 /** The part of the state that is looked at. */
 export interface Budgets {
-  readonly access: Pick<AccessReducer, 'count' | 'idOf'> & {
+  readonly accountsInMemory: Pick<AccessReducer, 'count' | 'idOf'> & {
     readonly reporters: Pick<AccessReducer['reporters'], 'rank' | 'budget'>;
   };
   readonly policy: State['policy'];
 }
 
-function budgetOf({ access, policy }: Budgets, slot: number, at: number): BudgetUse | undefined {
-  const account = access.idOf(slot);
+function budgetOf(
+  { accountsInMemory, policy }: Budgets,
+  slot: number,
+  at: number,
+): BudgetUse | undefined {
+  const account = accountsInMemory.idOf(slot);
   if (account === undefined) return undefined;
-  const { reporters } = access;
+  const { reporters } = accountsInMemory;
   const base = budgetBaseOf(reporters.rank(slot, at), policy());
   const { open, limit } = reporters.budget(slot, base, at);
   return { account, open, limit };
@@ -64,7 +68,7 @@ function isAbove({ open, limit }: BudgetUse, share: number): boolean {
 /** @param at ms since 1970: what is open halves in 14 days */
 export function budgetsNearLimit(state: Budgets, at: number): number {
   let near = 0;
-  for (let slot = 0; slot < state.access.count(); slot++) {
+  for (let slot = 0; slot < state.accountsInMemory.count(); slot++) {
     const use = budgetOf(state, slot, at);
     if (use !== undefined && isAbove(use, notifyFromShare)) near++;
   }
@@ -88,7 +92,7 @@ export function startBudgetMails(options: {
   async function findHeavyUsers() {
     const near: BudgetUse[] = [];
     const above = new Set<string>();
-    for (let slot = 0; slot < state.access.count(); slot++) {
+    for (let slot = 0; slot < state.accountsInMemory.count(); slot++) {
       if (slot % turnSlots === turnSlots - 1) await new Promise(setImmediate);
       const use = budgetOf(state, slot, clock.now());
       if (use === undefined || !isAbove(use, rearmBelowShare)) continue;

@@ -63,7 +63,7 @@ export function openWeb(
   },
 ) {
   const { config, clock, log, demo, limits, check, onFailure } = needs;
-  const { signon, profiles, signInLog } = needs.signon;
+  const { service, profiles, signInLog } = needs.signon;
   const callers = createCallers({ limits, check, clock });
   const https = config.baseUrl.startsWith('https:');
   const cookies = createCookies(https);
@@ -94,7 +94,7 @@ export function openWeb(
   const hooks: Hook[] = [
     ...(demo ? [oneOrigin(config)] : []),
     appearance(cookies),
-    headerPerson({ cookies, tools, prefersGlass, sessions: signon.sessions }),
+    headerPerson({ cookies, tools, prefersGlass, sessions: service.sessions }),
     signInLogging(signInLog),
     refusedKeys(({ who }) => who === 'api-key' || who === 'bouncer', needs.recordRefusal),
     ...(asksFactor ? [] : [loopbackOnly]),
@@ -107,7 +107,7 @@ export function openWeb(
   async function isOperator(request: Request): Promise<boolean> {
     const token = cookies.read(request, 'session');
     if (token === undefined || !(asksFactor || isFromThisMachine(request))) return false;
-    return (await signon.sessions.find(token))?.operator ?? false;
+    return (await service.sessions.find(token))?.operator ?? false;
   }
   return {
     callers,
@@ -121,24 +121,28 @@ export function openWeb(
     radarMode,
     guard: createGuard({ quotaGuard: needs.quotaGuard, callers, renderPage, log: notes }),
     pageBuilder: openPageBuilder({
-      ...needs,
+      masterKey: needs.masterKey,
+      geo: needs.geo,
+      config,
+      clock,
+      random: needs.random,
       asksOperatorsFactor: asksFactor,
       log: notes,
       tools,
       callers,
-      signon,
+      signon: service,
       prefersGlass,
     }),
     /**
      * Returns the main thread's routes, each with the hooks of its declaration, and the page of an unknown path.
-     * @param ofFrontEnds routes that front ends answer
+     * @param frontEndRoutes routes that front ends answer
      */
     withHooksAndNotFound(
       routes: readonly Route[],
-      ofFrontEnds: readonly Route[],
+      frontEndRoutes: readonly Route[],
       endpoints: readonly Endpoint[],
     ): Route[] {
-      const all = [...ofFrontEnds, ...routes];
+      const all = [...frontEndRoutes, ...routes];
       const unknown = unknownRoute(createRenderProblem({ routes: all, areas, renderPage }));
       const declared = new Map(endpoints.map((one) => [`${one.method} ${one.path}`, one]));
       return [

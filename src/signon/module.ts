@@ -5,7 +5,6 @@
  */
 
 import { createAccounts } from '../access/accounts/accounts.ts';
-import { decodeAccount } from '../access/accounts/records.ts';
 import { createApiKeys } from '../access/keys/api-keys.ts';
 import { erasedSealOf, type MasterKey } from '../access/keys/master-key.ts';
 import { createSiteKeys } from '../access/keys/site-keys.ts';
@@ -22,7 +21,6 @@ import { createTotals } from '../core/totals.ts';
 import { type Params, parseQuery } from '../http/request/query.ts';
 import type { PlainRoute } from '../http/router.ts';
 import { openErasedList } from '../storage/backup/erased.ts';
-import { accountKey } from '../storage/keys.ts';
 import type { Maintenance } from '../storage/maintenance.ts';
 import type { Store } from '../storage/store.ts';
 import type { Guard } from '../web/guard/guard.ts';
@@ -80,24 +78,50 @@ export async function startSignon(options: SignonNeeds) {
 }
 
 async function start(options: SignonNeeds, closers: Closers) {
-  const { store, config } = options;
-  const siteKeys = createSiteKeys(options);
-  const consents = createConsents(options);
+  const { store, maintenance, shares, clock, random, log, masterKey, config, demo } = options;
+  const { personalData, onMail, destinations } = options;
+  const siteKeys = createSiteKeys({ store, clock, random });
+  const consents = createConsents({ store, clock, random });
   const events = createTotals<SignOnEvent>();
   const answers = createTotals<ConsentOutcome>();
-  const signInLog = createSignInLog({ ...options, onSignOn: events.count });
+  const signInLog = createSignInLog({ store, clock, random, log, onSignOn: events.count });
   closers.add(() => signInLog.close());
-  const erased = openErasedList({ ...options, seal: erasedSealOf(options.masterKey) });
-  const signon = openSignon({ ...options, signInLog, erased });
-  closers.add(() => signon.close());
-  const { profiles, changes, passkeys } = signon;
+  const erased = openErasedList({
+    store,
+    clock,
+    random,
+    log,
+    config,
+    seal: erasedSealOf(masterKey),
+  });
+  const service = openSignon({
+    store,
+    maintenance,
+    shares,
+    clock,
+    random,
+    log,
+    masterKey,
+    config,
+    personalData,
+    onMail,
+    signInLog,
+    erased,
+  });
+  closers.add(() => service.close());
+  const { profiles, changes, passkeys } = service;
   const authorization = createAuthorization({
-    ...options,
+    store,
+    clock,
+    random,
+    log,
+    masterKey,
+    demo,
     clientSuffixes: config.clientSuffixes,
     profiles,
     standing: {
-      sessionAlive: signon.sessions.alive,
-      accountEnabled: (id) => isActiveAccount(store, id),
+      sessionAlive: service.sessions.alive,
+      accountEnabled: service.people.isActiveId,
     },
     avatarUrl: (avatar) => `${config.baseUrl}/avatars/${avatar}`,
     parseQuery: parseRequestQuery,
@@ -105,20 +129,29 @@ async function start(options: SignonNeeds, closers: Closers) {
   });
   await authorization.transactions.restore();
   await erased.sync();
-  signon.erasures.resume();
-  signon.notices.resume();
-  await signon.restore();
-  const signer = createNoticeSigner(options.masterKey, config.baseUrl);
+  service.erasures.resume();
+  service.notices.resume();
+  await service.restore();
+  const signer = createNoticeSigner(masterKey, config.baseUrl);
   const { blocked } = authorization;
-  const siteNotices = startSiteNotices({ ...options, signer, consents, blocked });
+  const siteNotices = startSiteNotices({
+    maintenance,
+    clock,
+    random,
+    log,
+    destinations,
+    signer,
+    consents,
+    blocked,
+  });
   closers.add(siteNotices.close);
-  const tries = createSiteTries(options);
-  const siteNames = createSiteNames({ ...options, isOn: config.consentSiteNames });
+  const tries = createSiteTries({ clock });
+  const siteNames = createSiteNames({ clock, destinations, isOn: config.consentSiteNames });
   closers.add(siteNames.close);
-  const accounts = createAccounts({ ...options, extraRows: profiles.created });
-  const apiKeys = createApiKeys({ ...options, accounts });
+  const accounts = createAccounts({ store, clock, random, extraRows: profiles.created });
+  const apiKeys = createApiKeys({ store, clock, random, masterKey, accounts });
   const images = createAvatarImages();
-  const avatars = createAvatars({ ...options, profiles, images });
+  const avatars = createAvatars({ store, random, profiles, images });
   const review = createReview({
     changes,
     passkeys,
@@ -129,10 +162,10 @@ async function start(options: SignonNeeds, closers: Closers) {
   });
   const unauthenticatedRows = () => [
     authorization.transactions.waiting(),
-    ...signon.unauthenticatedRows(),
+    ...service.unauthenticatedRows(),
   ];
-  const given = {
-    signon,
+  return {
+    service,
     authorization,
     profiles,
     accounts,
@@ -143,38 +176,61 @@ async function start(options: SignonNeeds, closers: Closers) {
     review,
     siteNames,
     tries,
-  };
-  return {
-    ...given,
     signInLog,
     erased,
     /** Makes the routes, which need what is opened after sign-on. */
-    routes: (
+    openRoutes: (
       web: SignonRoutesNeeds & {
         readonly guard: Guard;
         /** The last part of the path of the page that shows a demo's mails; undefined: there is none. */
         readonly outboxName: string | undefined;
       },
-    ): PlainRoute[] => [
-      outboxRoute({
-        guard: web.guard,
-        tools: web.tools,
-        baseUrl: config.baseUrl,
-        name: web.outboxName,
-        read: signon.outbox.newest,
-      }),
-      ...profileExchangeRoutes({ authorization, tries, guard: web.guard }),
-      noticeKeysRoute(web.guard, signer),
-      ...signonRoutes({ ...web, ...given, config, clock: options.clock }),
-    ],
+    ): { readonly routes: PlainRoute[] } => ({
+      routes: [
+        outboxRoute({
+          guard: web.guard,
+          tools: web.tools,
+          baseUrl: config.baseUrl,
+          name: web.outboxName,
+          read: service.outbox.newest,
+        }),
+        ...profileExchangeRoutes({ authorization, tries, guard: web.guard }),
+        noticeKeysRoute(web.guard, signer),
+        ...signonRoutes({
+          tools: web.tools,
+          callers: web.callers,
+          challenges: web.challenges,
+          pageBuilder: web.pageBuilder,
+          noteKeyUses: web.noteKeyUses,
+          accountAreaReports: web.accountAreaReports,
+          webhooks: web.webhooks,
+          usage: web.usage,
+          quotaGuard: web.quotaGuard,
+          standingOf: web.standingOf,
+          catchUp: web.catchUp,
+          signon: service,
+          authorization,
+          profiles,
+          siteKeys,
+          apiKeys,
+          avatars,
+          consents,
+          review,
+          siteNames,
+          tries,
+          config,
+          clock,
+        }),
+      ],
+    }),
     tables: [
       images.table,
       siteNotices.table,
       siteNames.table,
       ...tries.tables,
-      { name: 'mails', used: () => signon.mailer.waiting, limit: mailsWaitingMax },
+      { name: 'mails', used: () => service.mailer.waiting, limit: mailsWaitingMax },
       { name: 'sign_in_log', used: () => signInLog.waiting, limit: signInLogWaitingMax },
-      ...signon.tables,
+      ...service.tables,
       ...unauthenticatedRows().map(({ kind, max }) => ({
         name: kind,
         used: () => unauthenticatedRows().find((one) => one.kind === kind)?.rows ?? 0,
@@ -183,7 +239,7 @@ async function start(options: SignonNeeds, closers: Closers) {
     ],
     counts: { sign_on: events.read, consents: answers.read },
     metrics(metrics: Metrics): void {
-      registerMetrics(metrics, unauthenticatedRows, signon.pacing);
+      registerMetrics(metrics, unauthenticatedRows, service.pacing);
       registerNoticeMetrics(metrics, siteNotices.outcomes);
     },
     /** Makes a key of the API without a name, as the page of keys does. */
@@ -209,13 +265,6 @@ export type SignonModule = Awaited<ReturnType<typeof start>>;
 export function parseRequestQuery(query: string): Params | undefined {
   const parsed = parseQuery(query, { charsMax: requestQueryCharsMax });
   return parsed.ok ? parsed.value : undefined;
-}
-
-/** Neither disabled nor waiting for its mail address to be verified. */
-async function isActiveAccount(store: Store, accountId: string): Promise<boolean> {
-  const entry = await store.get(accountKey(accountId));
-  const account = entry && decodeAccount(entry.value);
-  return account !== undefined && !account.disabled && account.pendingUntil === 0;
 }
 
 function registerNoticeMetrics(metrics: Metrics, read: SiteNotifier['outcomes']): void {

@@ -69,7 +69,7 @@ export interface SignonOptions {
   readonly store: Store;
   readonly maintenance?: Maintenance;
   /** The limits that several nodes count together. */
-  readonly shares?: Pick<DistributedLimits, 'room' | 'replicatedOperations'>;
+  readonly shares?: Pick<DistributedLimits, 'room' | 'replicatedOperations'> | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

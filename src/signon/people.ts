@@ -77,6 +77,12 @@ export function openPeople(store: Store) {
 
   return {
     byId,
+    /** Returns whether the account exists, is verified and not disabled. */
+    async isActiveId(id: string): Promise<boolean> {
+      const row = await store.get(accountKey(id));
+      const account = row && decodeAccount(row.value);
+      return account !== undefined && isActive({ account });
+    },
     async byEmail(email: string): Promise<Person | undefined> {
       const normal = readKnownAddress(email);
       const row = normal === undefined ? undefined : await store.get(accountByEmailKey(normal));
@@ -92,11 +98,11 @@ export function openPeople(store: Store) {
 
 export type People = ReturnType<typeof openPeople>;
 
-export function isVerified(person: Person): boolean {
+export function isVerified(person: Pick<Person, 'account'>): boolean {
   return person.account.pendingUntil === 0;
 }
 
-export function isActive(person: Person): boolean {
+export function isActive(person: Pick<Person, 'account'>): boolean {
   return isVerified(person) && !person.account.disabled;
 }
 

@@ -16,8 +16,9 @@ test('a thread that can not be made gives its reader back', async () => {
     closeReader: (reader: object) => open.delete(reader),
   };
   // What can't be handed over is refused at the same place as a thread too many.
-  const options = { index, log: memoryLog().log, routes: [], sockets: [], threads: 1 };
-  const refused = { ...options, memory: () => {} } as unknown as Parameters<typeof startThreads>[0];
+  const facts = { sockets: [], threads: 1, memory: () => {} };
+  const options = { index, log: memoryLog().log, routes: [], facts };
+  const refused = options as unknown as Parameters<typeof startThreads>[0];
   await assert.rejects(startThreads(refused), { name: 'DataCloneError' });
   assert.equal(open.size, 0);
 });

@@ -18,7 +18,7 @@ const limit = 30;
 function budgets(open: Map<string, number>): Budgets {
   const ids = () => [...open.keys()];
   return {
-    access: {
+    accountsInMemory: {
       count: () => open.size,
       idOf: (slot) => ids()[slot],
       reporters: {

@@ -80,7 +80,7 @@ it('a node that does not know yet that it was replaced publishes nothing, and th
         changes: createChanges({
           index,
           selection: createSelection({ index, contributions, policy: policy.get, least: 1 }),
-          position: () => position,
+          appliedSeq: () => position,
           categoriesOf: async () => 1 << 18,
           clock: { monotonicMs: () => clock.now() * 1_000 },
           random,

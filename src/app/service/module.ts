@@ -54,12 +54,17 @@ export function openService(needs: {
   readonly metrics: Metrics;
   /** All of the service, for robots.txt. */
   readonly endpoints: readonly Endpoint[];
-  readonly ofFrontEnds: readonly Route[];
+  readonly frontEndRoutes: readonly Route[];
 }) {
   const { config, clock, log, store, state, member } = needs;
   let isDraining = false;
   const routes = serviceRoutes({
-    ...needs,
+    config,
+    clock,
+    guard: needs.guard,
+    assets: needs.assets,
+    metrics: needs.metrics,
+    endpoints: needs.endpoints,
     readiness: () => readinessOf(state, store, clock, isDraining, member),
   });
   return {
@@ -72,7 +77,11 @@ export function openService(needs: {
     async listen() {
       const { adminListen } = config;
       if (adminListen === undefined) return {};
-      return openAdminListener({ ...adminListen, routes: [...needs.ofFrontEnds, ...routes], log });
+      return openAdminListener({
+        ...adminListen,
+        routes: [...needs.frontEndRoutes, ...routes],
+        log,
+      });
     },
   };
 }

@@ -83,7 +83,9 @@ export type FromThread =
   | { readonly listening: true; readonly answering: AnsweringThread | undefined }
   | { readonly failed: string; readonly isForOperator: boolean };
 
-interface ThreadsOptions extends ServingFacts {
+interface ThreadsOptions {
+  /** Everything that is cloned into each thread. */
+  readonly facts: ServingFacts;
   readonly index: IpIndex;
   /** Routes of the main thread, for what the workers send here. */
   readonly routes: readonly Route[];
@@ -94,7 +96,7 @@ interface ThreadsOptions extends ServingFacts {
 const restartDelayMs = 200;
 
 export async function startThreads(options: ThreadsOptions) {
-  const { index, log } = options;
+  const { facts, index, log } = options;
   const workers = new Map<number, Worker>();
   const handle = forwardedHandler(options.routes);
   let listening = 0;
@@ -107,9 +109,8 @@ export async function startThreads(options: ThreadsOptions) {
     if (reader === undefined) throw new Error('no reader is left in the index');
     const { port1, port2 } = new MessageChannel();
     serveForwarded({ port: port1, log, handle });
-    const { routes: _routes, index: _index, log: _log, ...plain } = options;
-    const sockets = options.sockets.filter((_, i) => i % options.threads === thread);
-    const setup: ThreadSetup = { ...plain, sockets, thread, reader, forwardPort: port2 };
+    const sockets = facts.sockets.filter((_, i) => i % facts.threads === thread);
+    const setup: ThreadSetup = { ...facts, sockets, thread, reader, forwardPort: port2 };
     let worker: Worker;
     try {
       worker = new Worker(new URL('./front-end.worker.js', import.meta.url), {
@@ -173,7 +174,7 @@ export async function startThreads(options: ThreadsOptions) {
     await Promise.all(ended);
   }
 
-  const starts = Array.from({ length: options.threads }, (_, thread) => start(thread));
+  const starts = Array.from({ length: facts.threads }, (_, thread) => start(thread));
   try {
     lowerOtherThreads((await Promise.all(starts)).filter((one) => one !== undefined));
   } catch (error) {
@@ -236,14 +237,14 @@ export async function listen(
     readonly links: SiteLinks;
     readonly index: IpIndex;
     /** Answered by the front ends. */
-    readonly ofFrontEnds: readonly Route[];
+    readonly frontEndRoutes: readonly Route[];
     /** Answered by the main thread. */
     readonly routes: readonly Route[];
     readonly closeCaptcha: () => Promise<void>;
   },
 ) {
-  const { claim, sockets, memory, brand, links, index, ofFrontEnds, routes } = needs;
-  const paths = pathsOf(ofFrontEnds, routes);
+  const { claim, sockets, memory, brand, links, index, frontEndRoutes, routes } = needs;
+  const paths = pathsOf(frontEndRoutes, routes);
   const counters = createThreadCounters(config.httpThreads, paths);
   const warning = openFilesWarning();
   if (warning !== undefined) log.warn(warning);
@@ -261,26 +262,28 @@ export async function listen(
   const gauges = createThreadGauges(config.httpThreads);
   closers.add(gauges.writeMain());
   const threads = await startThreads({
-    threads: config.httpThreads,
-    host: config.host,
-    port,
-    sockets,
-    memory,
+    facts: {
+      threads: config.httpThreads,
+      host: config.host,
+      port,
+      sockets,
+      memory,
+      counters: counters.buffer,
+      gauges: gauges.buffer,
+      timings: timings.buffer,
+      paths,
+      forwarded: describeForwarded(routes),
+      trustedProxies: config.trustedProxies,
+      https: config.baseUrl.startsWith('https:'),
+      brand,
+      links,
+      clientLimits: config.clientLimits,
+      logLevel: config.logLevel,
+      webServer,
+      accessLog: config.accessLog,
+    },
     index,
-    counters: counters.buffer,
-    gauges: gauges.buffer,
-    timings: timings.buffer,
-    paths,
     routes,
-    forwarded: describeForwarded(routes),
-    trustedProxies: config.trustedProxies,
-    https: config.baseUrl.startsWith('https:'),
-    brand,
-    links,
-    clientLimits: config.clientLimits,
-    logLevel: config.logLevel,
-    webServer,
-    accessLog: config.accessLog,
     log,
   });
   started = threads;

@@ -304,7 +304,7 @@ interface AgentRouteOptions {
   readonly scheduler: SliceScheduler;
   readonly tokens: AgentTokens;
   readonly accountOf: AccountOf;
-  readonly report: SendReports;
+  readonly sendReports: SendReports;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
   /** Decisions for the account's bouncers, durable when it is answered. */
@@ -447,7 +447,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
       const body = JSON.stringify(ids.map(([first = noReport]) => first));
       return { status: 201, headers: own, body };
     }
-    const results = await options.report(read.map(reportOf), {
+    const results = await options.sendReports(read.map(reportOf), {
       account,
       slot: call.slot,
       clientIp,

@@ -140,7 +140,7 @@ export async function openCrowdsec(needs: {
   readonly operator: OperatorActs;
   readonly accountOf: AccountOf;
   readonly catchUpTo: CatchUpTo;
-  readonly report: SendReports;
+  readonly sendReports: SendReports;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
 }) {
@@ -252,7 +252,14 @@ export async function openCrowdsec(needs: {
       isExemptAddress(family, words) || (length < widthOf(family) && hasExemptIn(prefix, index))
     );
   }
-  const stored = createBanStore({ ...needs, isExempt });
+  const stored = createBanStore({
+    store,
+    clock,
+    random,
+    bans,
+    catchUpTo: needs.catchUpTo,
+    isExempt,
+  });
   await stored.load();
   const { allowlistVersion, slotOf } = needs;
   const stopBans = bans.start({ slotOf, isExempt, allowlistVersion });
@@ -310,7 +317,11 @@ export async function openCrowdsec(needs: {
   }
   const routes: readonly PlainRoute[] = [
     ...bouncerRoutes({
-      ...needs,
+      clock,
+      guard: needs.guard,
+      quotaGuard,
+      callers,
+      index,
       agents: agentCallers,
       stream,
       settled: openSettledPolls(needs.settled, clock),
@@ -321,7 +332,14 @@ export async function openCrowdsec(needs: {
         (await records.find(keyId))?.record.entriesMax || entriesMaxDefault,
     }),
     ...agents.agentRoutes({
-      ...needs,
+      clock,
+      scheduler,
+      guard: needs.guard,
+      quotaGuard,
+      callers,
+      accountOf,
+      sendReports: needs.sendReports,
+      serverAddresses: needs.serverAddresses,
       agents: agentCallers,
       tokens,
       manager,
@@ -329,7 +347,8 @@ export async function openCrowdsec(needs: {
       retract: stored.retract,
     }),
     ...agents.agentReadRoutes({
-      ...needs,
+      clock,
+      guard: needs.guard,
       agents: agentCallers,
       manager,
       ownOf,

@@ -17,7 +17,7 @@ export const dovecotEndpoints: readonly Endpoint[] = [
 ];
 
 export function openDovecot(
-  needs: Pick<PolicyRouteOptions, 'guard' | 'quotaGuard' | 'accountOf' | 'report'> & {
+  needs: Pick<PolicyRouteOptions, 'guard' | 'quotaGuard' | 'accountOf' | 'sendReports'> & {
     readonly clock: Clock;
     readonly judge: Judge;
     readonly counters: IntegrationCounters;
@@ -25,7 +25,17 @@ export function openDovecot(
 ) {
   const failures = createLoginFailures(needs.clock);
   return {
-    routes: [policyRoute({ ...needs, check: { judge: needs.judge }, failures })],
+    routes: [
+      policyRoute({
+        guard: needs.guard,
+        quotaGuard: needs.quotaGuard,
+        accountOf: needs.accountOf,
+        sendReports: needs.sendReports,
+        clock: needs.clock,
+        check: { judge: needs.judge },
+        failures,
+      }),
+    ],
     tables: [failures.table],
     metrics(metrics: Metrics): void {
       metrics.counterBy(

@@ -230,7 +230,7 @@ export interface PolicyRouteOptions
   readonly guard: Guard;
   readonly failures: LoginFailures;
   readonly accountOf: AccountOf;
-  readonly report: SendReports;
+  readonly sendReports: SendReports;
 }
 
 const bruteForce = {
@@ -241,7 +241,7 @@ const bruteForce = {
 
 /** The route of the main thread. Front ends have counted the question. */
 export function policyRoute(options: PolicyRouteOptions): PlainRoute {
-  const { guard, quotaGuard, failures, accountOf, report } = options;
+  const { guard, quotaGuard, failures, accountOf, sendReports } = options;
   const shares = { take: () => false };
   const integration = createPolicyIntegration({
     ...options,
@@ -257,7 +257,7 @@ export function policyRoute(options: PolicyRouteOptions): PlainRoute {
     const account = accountOf(slot);
     // One that can't be made is dropped: the mail server has nobody to report that to.
     if (account !== undefined && quotaGuard.spend(slot, quotaKind.write, 1)) {
-      await report([{ ip, ...bruteForce }], { account, slot, clientIp: request.clientIp });
+      await sendReports([{ ip, ...bruteForce }], { account, slot, clientIp: request.clientIp });
     }
     return letIn;
   });

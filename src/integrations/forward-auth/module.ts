@@ -44,8 +44,13 @@ export function openForwardAuth(
   return {
     counts: { gate: () => needs.counters.read('gate') },
     routes: gateChallengeRoutes({
-      ...needs,
-      passes: createPasses({ ...needs, key: needs.passKey }),
+      clock: needs.clock,
+      guard: needs.guard,
+      challenges: needs.challenges,
+      media: needs.media,
+      assets: needs.assets,
+      asset: needs.asset,
+      passes: createPasses({ clock: needs.clock, random: needs.random, key: needs.passKey }),
       blocked: createBlockedPage({ ...needs.assets.brand, baseUrl: needs.baseUrl }),
     }),
     metrics(metrics: Metrics): void {

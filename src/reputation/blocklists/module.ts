@@ -79,7 +79,14 @@ export function openBlocklists(
   const licence = config.feedLicence;
   const collectGarbage = openGarbageCollection();
   const publisher = createFeedPublisher({
-    ...needs,
+    store: needs.store,
+    maintenance: needs.maintenance,
+    clock,
+    log: needs.log,
+    hasEntries: needs.hasEntries,
+    appliedSeq: needs.appliedSeq,
+    allowlistVersion: needs.allowlistVersion,
+    onPublished: needs.onPublished,
     openThread: needs.openThread({
       operatorTexts: { homeUrl: feedsUrl, licence },
       rowsMax: capacities.entries,
@@ -93,9 +100,13 @@ export function openBlocklists(
     },
   });
   const named = createNamedBuilds({
-    ...needs,
-    ...state,
-    ...state.entries,
+    store: needs.store,
+    clock,
+    allowlistVersion: needs.allowlistVersion,
+    geo,
+    index,
+    sources: state.sources,
+    contributions: state.entries.contributions,
     blacklist,
     operatorTexts: { homeUrl: feedsUrl, licence },
     intervalMs: config.feedIntervalSeconds * 1_000,
@@ -105,8 +116,8 @@ export function openBlocklists(
     routes: [
       blacklistRoute({ guard, geo, blacklist, queue }),
       ...feedsPageRoutes({ guard, publisher, tools, clock, feedsUrl, licence }),
-      ...feedRoutes({ ...frontEnd, publisher }),
-      namedFeedRoute({ ...frontEnd, builds: named, find: namedFeeds.find }),
+      ...feedRoutes({ guard, noteMark: frontEnd.noteMark, publisher }),
+      namedFeedRoute({ guard, noteMark: frontEnd.noteMark, builds: named, find: namedFeeds.find }),
       ...taxiiRoutes({
         guard: frontEnd.guard,
         clock,

@@ -52,13 +52,13 @@ export type FeedPublisher = ReturnType<typeof createFeedPublisher>;
 export interface FeedNeeds {
   readonly store: Pick<Store, 'commit' | 'get' | 'scan' | 'writeState'>;
   /** The lease by which one of several nodes builds; absent: this one does. */
-  readonly maintenance?: Maintenance;
+  readonly maintenance?: Maintenance | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** False while no entry can be in a feed. */
-  readonly hasRows: () => boolean;
+  readonly hasEntries: () => boolean;
   /** Grows with everything that may change a feed. */
-  readonly position: () => bigint;
+  readonly appliedSeq: () => bigint;
   /** Grows with every change of the allowlist. */
   readonly allowlistVersion: () => number;
   /** Called with what is served from now on. */
@@ -142,7 +142,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
 
   /** Compares positions alone: a build that finds nothing new ends early. */
   function isDue(nowMs: number): boolean {
-    const position = options.position();
+    const position = options.appliedSeq();
     if (position !== seen.position) {
       if (seen.position === builtPosition) seen.since = nowMs;
       seen.position = position;
@@ -164,7 +164,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
 
   function isFirstWanted(nowMs: number): boolean {
     if (isAsked || maintenance?.isShared === true || isFollowed()) return true;
-    return nowMs - begunMs >= firstMs && options.hasRows();
+    return nowMs - begunMs >= firstMs && options.hasEntries();
   }
 
   function tick(): Promise<void> | undefined {
@@ -237,7 +237,7 @@ export function createFeedPublisher(options: FeedPublisherOptions) {
   async function run(isLocal = false): Promise<void> {
     const startMs = clock.monotonicMs();
     const isFirst = builtHour < 0;
-    const position = options.position();
+    const position = options.appliedSeq();
     const allowlistVersion = options.allowlistVersion();
     const nowMs = clock.now();
     try {

@@ -63,12 +63,15 @@ export function openFederation(needs: {
 
   const least = config.federationLeast;
   const publisher = createPublisher({
-    ...needs,
+    clock: needs.clock,
+    log: needs.log,
+    masterKey: needs.masterKey,
     store: needs.maintenance.store,
     changes: createChanges({
-      ...needs,
+      clock: needs.clock,
+      random: needs.random,
       index,
-      position: state.follower.appliedSeq,
+      appliedSeq: state.follower.appliedSeq,
       selection: createSelection({ index, contributions, policy, least }),
       categoriesOf: (address) => categoriesIn(store, address),
     }),
@@ -81,7 +84,10 @@ export function openFederation(needs: {
   });
   state.alsoHousekeep(publisher.tick);
   const served = federationRoutes({
-    ...needs,
+    guard: needs.guard,
+    store,
+    clock: needs.clock,
+    config,
     async peerKey(keyId) {
       const found = (await listPeers(store)).find(({ key }) => key.startsWith(`${keyId}+`));
       return found && keyOfPeer(found);

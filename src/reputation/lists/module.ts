@@ -36,7 +36,11 @@ export function openSubscriptions(needs: {
 }) {
   const { state, maintenance, log } = needs;
   const refresher = createRefresher({
-    ...needs,
+    clock: needs.clock,
+    random: needs.random,
+    log,
+    systems: needs.systems,
+    allowPrivate: needs.allowPrivate,
     credentialsOf: (row) => openCredentials(maintenance.store, needs.masterKey, row),
     store: maintenance.store,
     isMine: maintenance.isMine,
@@ -53,7 +57,10 @@ export function openSubscriptions(needs: {
   });
   const expansion = openExpansion(needs.geo, needs.systems);
   const groups = createGroupKeeper({
-    ...needs,
+    state,
+    clock: needs.clock,
+    random: needs.random,
+    log,
     store: maintenance.store,
     isMine: maintenance.isMine,
     catchUpTo: state.follower.catchUpTo,

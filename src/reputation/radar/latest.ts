@@ -33,10 +33,10 @@ interface Waiter {
 export function openLatestReports(options: {
   readonly newest: (limit: number) => Promise<NewestReport[]>;
   /** Grows with each report. */
-  readonly position: () => bigint;
+  readonly appliedSeq: () => bigint;
   readonly nowMs: () => number;
 }) {
-  const { newest, position, nowMs } = options;
+  const { newest, appliedSeq, nowMs } = options;
   const waiting = new Set<Waiter>();
   let list: readonly LatestReport[] = [];
   let readAt = -1n;
@@ -46,7 +46,7 @@ export function openLatestReports(options: {
   let isStopped = false;
 
   async function readAnew(): Promise<void> {
-    const at = position();
+    const at = appliedSeq();
     const found = await newest(latestMax);
     list = found.map((one) => ({ ...one, cursor: cursorOf(one.report.id) }));
     readAt = at;
@@ -55,7 +55,7 @@ export function openLatestReports(options: {
 
   /** Returns the latest reports, the newest first. */
   async function read(): Promise<readonly LatestReport[]> {
-    if (position() !== readAt && nowMs() - readMs >= pollMs) {
+    if (appliedSeq() !== readAt && nowMs() - readMs >= pollMs) {
       reading ??= readAnew().finally(() => {
         reading = undefined;
       });

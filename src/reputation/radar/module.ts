@@ -19,19 +19,32 @@ export function openRadar(
     readonly store: Store;
     readonly log: Log;
     /** The journal event up to which the index is. */
-    readonly position: () => bigint;
+    readonly appliedSeq: () => bigint;
   },
 ) {
-  const { store, clock, log, index, figures, sources, position } = needs;
+  const { store, clock, log, index, figures, sources, appliedSeq } = needs;
   const onFailure = (err: unknown) => log.warn({ err }, 'radar: map not drawn');
-  const map = openRadarMap({ ...needs, onFailure });
+  const map = openRadarMap({ index, clock, appliedSeq, onFailure });
   const latest = openLatestReports({
-    position,
+    appliedSeq,
     nowMs: clock.monotonicMs,
     newest: (limit) => newestReports(store, clock.now(), limit),
   });
   return {
-    routes: radarRoutes({ ...needs, latest, map: map.current }),
+    routes: radarRoutes({
+      pageBuilder: needs.pageBuilder,
+      mode: needs.mode,
+      isOwner: needs.isOwner,
+      index,
+      check: needs.check,
+      geo: needs.geo,
+      figures,
+      sources,
+      clock,
+      scheduler: needs.scheduler,
+      latest,
+      map: map.current,
+    }),
     tables: [latest.table],
     numbers: (frame: PageFrame) =>
       radarNumbers(frame, { index, figures, sources, now: clock.now(), ofIpv4: undefined }),
@@ -56,10 +69,10 @@ export function openRadarMap(options: {
   readonly index: Pick<IpIndex, 'openReader' | 'closeReader' | 'reclaim'>;
   readonly clock: Clock;
   /** Grows with everything that may change the map. */
-  readonly position: () => bigint;
+  readonly appliedSeq: () => bigint;
   readonly onFailure: (error: unknown) => void;
 }) {
-  const { index, clock, position, onFailure } = options;
+  const { index, clock, appliedSeq, onFailure } = options;
   const worker = new URL('./map.worker.js', import.meta.url);
   const thread = openLoneThread<MapJob, DrawnMap>(worker, waitingMax);
   let last: DrawnMap | undefined;
@@ -69,7 +82,7 @@ export function openRadarMap(options: {
   async function draw(): Promise<void> {
     const reader = index.openReader();
     if (reader === undefined) return onFailure(new Error('no reader is left in the index'));
-    const at = position();
+    const at = appliedSeq();
     // Removed entries must not be counted any more.
     index.reclaim();
     try {
@@ -86,7 +99,7 @@ export function openRadarMap(options: {
     if (last === undefined) return true;
     const age = clock.now() - last.at;
     if (age < 0 || age >= keepMs) return true;
-    return age >= restMs && position() !== drawnAt;
+    return age >= restMs && appliedSeq() !== drawnAt;
   }
 
   /** Returns the last map; waits for the first. Undefined when none could be drawn. */

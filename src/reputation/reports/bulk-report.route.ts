@@ -8,7 +8,7 @@
 import * as v from 'valibot';
 import type { RecordRefusal } from '../../access/keys/refused-keys.ts';
 import type { AccountOf, CatchUpTo } from '../../contracts/reputation.ts';
-import type { BoundedTables } from '../../core/bounded-tables.ts';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
 import { count, integer } from '../../core/schema.ts';
 import { clientCountry, type GeoReader } from '../../geo/reader.ts';
@@ -47,7 +47,6 @@ const runningMax = 16;
 const runningPerAccountMax = 2;
 
 interface BulkReportOptions extends BulkSaveOptions {
-  readonly tables: Pick<BoundedTables, 'add'>;
   readonly guard: Guard;
   readonly geo: GeoReader;
   /** Slot of a key that lives, or -1. */
@@ -114,11 +113,13 @@ export const bulkReportEndpoint = endpoint({
   },
 });
 
-export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
+export function bulkReportRoute(options: BulkReportOptions): {
+  route: StreamRoute;
+  table: BoundedTable;
+} {
   const { guard } = options;
   const running = new Map<number, number>();
   let runningTotal = 0;
-  options.tables.add({ name: 'bulk_reports', used: () => runningTotal, limit: runningMax });
   const refuse = (failure: Failure, headers: readonly Header[]) =>
     guard.failureReply(bulkReportEndpoint, failure, headers);
 
@@ -259,7 +260,10 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
     };
   }
 
-  return { kind: 'stream', ...streamFacts(bulkReportEndpoint), handle };
+  return {
+    route: { kind: 'stream', ...streamFacts(bulkReportEndpoint), handle },
+    table: { name: 'bulk_reports', used: () => runningTotal, limit: runningMax },
+  };
 }
 
 const missing = fail('invalid_parameter', 'The csv field is required.', 'csv');

@@ -339,7 +339,7 @@ interface AlertReportOptions extends BulkSaveOptions {
 }
 
 /** Takes alerts of agents as reports: by the rules of a single one, and in the score when they are answered. */
-export function openAlertReports(options: AlertReportOptions): SendReports {
+export function openSendReports(options: AlertReportOptions): SendReports {
   return async (rows, { account, slot, clientIp }) => {
     const country = clientCountry(options.geo, clientIp);
     const reporter = { account, slot, country, network: clientNetwork(options, clientIp) };

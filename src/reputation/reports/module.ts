@@ -8,7 +8,6 @@ import type { RecordRefusal } from '../../access/keys/refused-keys.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { AccountOf, CatchUpTo, SlotOf } from '../../contracts/reputation.ts';
-import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { every } from '../../core/every.ts';
@@ -31,7 +30,7 @@ import type { Check } from '../check/check.ts';
 import type { Entries } from '../state/entries.ts';
 import { translationsFor } from '../words.ts';
 import { bulkReportEndpoint, bulkReportRoute } from './bulk-report.route.ts';
-import { openAlertReports } from './bulk-reports.ts';
+import { openSendReports } from './bulk-reports.ts';
 import { categoriesOf } from './categories.ts';
 import { reportEndpoint, reportRoute } from './report.route.ts';
 import { type AccountReports, createAccountReports } from './store/account-reports.ts';
@@ -76,8 +75,20 @@ export function openReports(needs: {
   readonly recordRefusal: RecordRefusal;
 }) {
   const { maintenance, clock, random, log, quotaGuard, catchUpTo } = needs;
-  const admission = createReportAdmission({ ...needs, secondsLeftOfDay });
-  const reports = createReportStore({ ...needs, admission });
+  const admission = createReportAdmission({
+    clock,
+    entries: needs.entries,
+    newAddresses: needs.newAddresses,
+    catchUpTo,
+    secondsLeftOfDay,
+  });
+  const reports = createReportStore({
+    store: needs.store,
+    clock,
+    random,
+    generationOf: needs.generationOf,
+    admission,
+  });
   const expiringReports = createReportStore({ store: maintenance.store, clock, random });
   const expiring = every(
     expiryMs,
@@ -91,9 +102,13 @@ export function openReports(needs: {
   const refused = createTotals<ErrorCode>();
   const routeParts = { ...needs, reports, onRefused: refused.count };
   const walks = createSemaphore(walksMax);
-  const tables: BoundedTable[] = [walks.table('own_report_walks'), ...reports.tables];
+  const bulk = bulkReportRoute({
+    ...routeParts,
+    slotOf: (text) => quotaGuard.authenticate(text, scopeBitsFor('write')),
+  });
   const accountReports = createAccountReports({
-    ...needs,
+    store: needs.store,
+    clock,
     walks,
     scheduler: () => createScheduler(),
   });
@@ -104,15 +119,8 @@ export function openReports(needs: {
   }
 
   return {
-    routes: [
-      reportRoute(routeParts),
-      bulkReportRoute({
-        ...routeParts,
-        tables: { add: (...more) => void tables.push(...more) },
-        slotOf: (text) => quotaGuard.authenticate(text, scopeBitsFor('write')),
-      }),
-    ],
-    tables,
+    routes: [reportRoute(routeParts), bulk.route],
+    tables: [walks.table('own_report_walks'), ...reports.tables, bulk.table],
     /** If the store is out of reach then, the first report, or the first request for a page, begins again. */
     preparations: [
       () => reports.readAhead().catch(() => {}),
@@ -134,10 +142,10 @@ export function openReports(needs: {
       await stopBounding();
       await expiring.stop();
     },
-    sendAlerts: openAlertReports(routeParts),
+    sendReports: openSendReports(routeParts),
     ofAccount: accountReports.page,
     /** For the account's page. */
-    own: {
+    accountAreaReports: {
       categoryNames: (language: Language) => translationsFor(language).categories,
       async page(account: Parameters<AccountReports['page']>[0], after?: string) {
         const page = await accountReports.page(account, after);

@@ -9,13 +9,14 @@ import type { Clock } from '../../core/clock.ts';
 import { dateTextOrNull } from '../../core/dates.ts';
 import { every, type Run } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
+import type { OutgoingRules } from '../../core/outgoing.ts';
 import type { Random } from '../../core/random.ts';
 import { createScheduler } from '../../core/scheduling.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import type { Store } from '../../storage/store.ts';
 import type { Check } from '../check/check.ts';
-import { openDestinations, sourceFault } from '../lists/import/download.ts';
+import { sourceFault } from '../lists/import/download.ts';
 import { createWebhookRunner } from './runner.ts';
 import { createWebhooks, removeWebhooks, webhookBounds, webhooksOf } from './webhook-store.ts';
 
@@ -35,13 +36,24 @@ export function openWebhooks(needs: {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly allowPrivateTargets: boolean;
+  /** The hosts that deliveries may go to. */
+  readonly destinations: OutgoingRules;
 }) {
-  const { maintenance, log } = needs;
-  const destinations = openDestinations({ allowPrivate: needs.allowPrivateTargets });
-  const hooks = createWebhooks({ ...needs, faultOf: (url) => sourceFault(url, destinations) });
+  const { maintenance, log, destinations } = needs;
+  const hooks = createWebhooks({
+    store: needs.store,
+    masterKey: needs.masterKey,
+    clock: needs.clock,
+    random: needs.random,
+    faultOf: (url) => sourceFault(url, destinations),
+  });
   const runner = createWebhookRunner({
-    ...needs,
+    maintenance,
+    index: needs.index,
+    check: needs.check,
+    isActive: needs.isActive,
+    clock: needs.clock,
+    random: needs.random,
     hooks,
     destinations,
     scheduler: createScheduler(),

@@ -112,7 +112,7 @@ export interface AccountAreaNeeds {
   readonly pageBuilder: PageBuilder;
   /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
   readonly noteKeyUses: () => Promise<void>;
-  readonly accountReports: AccountAreaReports;
+  readonly accountAreaReports: AccountAreaReports;
   readonly webhooks: AccountAreaWebhooks;
   readonly callers: Pick<Callers, 'takeFor'>;
   readonly usage: Usage;
@@ -361,16 +361,16 @@ export const reportsEndpoints = {
 };
 
 export function reportsRoutes(area: AccountArea): PlainRoute[] {
-  const { pageBuilder, accountReports } = area;
+  const { pageBuilder, accountAreaReports } = area;
 
   async function show(context: AccountRequest, query: Params): Promise<Reply> {
     const { accountId, person } = context.session;
     const after = query.get('after');
     const { createdAt } = person.account;
-    const found = await accountReports.page({ id: accountId, createdAt }, after);
+    const found = await accountAreaReports.page({ id: accountId, createdAt }, after);
     if (!found.ok) return area.refuse(context, 'reports', found);
     const isFirst = after === undefined;
-    const categoryNames = accountReports.categoryNames(context.language);
+    const categoryNames = accountAreaReports.categoryNames(context.language);
     const own = { ...found.value, categoryNames, isFirst };
     return area.show(context, { query }, reportsPage, own);
   }
@@ -378,14 +378,14 @@ export function reportsRoutes(area: AccountArea): PlainRoute[] {
   async function takeBack(context: AccountRequest, form: Params): Promise<Reply> {
     const { accountId } = context.session;
     const id = form.get('id') ?? '';
-    const address = await accountReports.addressOf(accountId, id);
+    const address = await accountAreaReports.addressOf(accountId, id);
     if (address === undefined) return area.refuse(context, 'reports', fail('not_found'));
     if (form.get('sure') !== 'yes') {
       const { sureTitle, sureText, takeBack, keep } = frameText(context.frame).automation.reports;
       const words = { title: sureTitle, text: sureText(address), submit: takeBack, keep };
       return area.ask(context, 'reports', '/account/reports/take-back', id, words);
     }
-    const done = await accountReports.retract(accountId, id);
+    const done = await accountAreaReports.retract(accountId, id);
     if (!done.ok) return area.refuse(context, 'reports', done);
     return area.back(context, 'reports', 'report_taken_back');
   }

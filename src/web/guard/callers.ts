@@ -13,6 +13,10 @@ import { clientOf, type Networks, networksOf } from '../../ip/networks.ts';
 
 export type Sender = Pick<Request, 'clientIp'>;
 
+/**
+ * @param options.limits the table that counts: the main thread's own for its routes, the one that front ends share for
+ *   theirs and for what both answer (CrowdSec's agents)
+ */
 export function createCallers(options: {
   /** Undefined when CLIENT_LIMITS=off. */
   limits: ClientLimits<ClientLimitName> | undefined;

@@ -87,7 +87,7 @@ async function verifyRound(
     await state.follower.catchUpTo(await store.lastSeq());
     assert.deepEqual(indexShown(state.index), modelShown(replay.model), `round ${round}`);
     for (const [id, keys] of replay.accounts) {
-      assert.deepEqual([...(state.access.account(id)?.keys.keys() ?? [])], [...keys]);
+      assert.deepEqual([...(state.accountsInMemory.account(id)?.keys.keys() ?? [])], [...keys]);
     }
     // Every third round begins with a snapshot.
     if (round % 3 === 0) await state.stop();

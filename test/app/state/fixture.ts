@@ -192,7 +192,7 @@ export function stateShown(state: State): Record<string, unknown> {
     const prefix = formatPrefix(state.index.prefixOf(entry)!);
     said.push(`${prefix} ${contributions.tag[node]} ${contributions.listed[node]}`);
   }
-  const { firstPage, encode } = state.access.section;
+  const { firstPage, encode } = state.accountsInMemory.section;
   return {
     size: state.index.size(),
     entries: indexShown(state.index),

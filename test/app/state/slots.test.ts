@@ -163,7 +163,8 @@ function openWorld(seed: number) {
 
   async function housekeep(): Promise<void> {
     await settle();
-    for (const a of model) if (a.holds) a.points = state.access.account(a.id)!.standing.points;
+    for (const a of model)
+      if (a.holds) a.points = state.accountsInMemory.account(a.id)!.standing.points;
     await state.housekeep();
     for (const account of model) {
       if (!account.holds) continue;
@@ -185,8 +186,12 @@ function openWorld(seed: number) {
           assert.equal(answer.slot, -1, 'a key that ended works');
           continue;
         }
-        assert.equal(state.access.idOf(answer.slot), owner.id, 'a key works for somebody else');
-        const { points } = state.access.account(owner.id)!.standing;
+        assert.equal(
+          state.accountsInMemory.idOf(answer.slot),
+          owner.id,
+          'a key works for somebody else',
+        );
+        const { points } = state.accountsInMemory.account(owner.id)!.standing;
         assert.equal(answer.trust, Math.fround(trustFromPoints(points)));
         if (owner.readPerMinute > 0) assert.equal(answer.limit, owner.readPerMinute);
         else assert.ok(answer.limit >= 1_000);
@@ -201,11 +206,11 @@ function openWorld(seed: number) {
   async function check(): Promise<void> {
     await settle();
     const held = model.filter((a) => a.holds);
-    assert.equal(state.access.used(), held.length);
+    assert.equal(state.accountsInMemory.used(), held.length);
     assert.equal((await readLedger(store, 'account_slots')).used, held.length);
     const slots = new Set<number>();
     for (const account of model) {
-      const known = state.access.account(account.id);
+      const known = state.accountsInMemory.account(account.id);
       assert.equal(known !== undefined, account.holds, account.email);
       if (known === undefined) continue;
       slots.add(known.slot);

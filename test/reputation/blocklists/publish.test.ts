@@ -67,8 +67,8 @@ function world(t: TestContext, intervalMs = 60_000, isAsked = true) {
         threads.closed++;
       },
     }),
-    hasRows: () => state.hasRows,
-    position: () => state.position,
+    hasEntries: () => state.hasRows,
+    appliedSeq: () => state.position,
     allowlistVersion: () => state.allowlistVersion,
     intervalMs,
     onPublished: () => {},

@@ -86,7 +86,7 @@ const publisher = createPublisher({
     clock,
     random,
     selection: createSelection({ index, contributions, policy, least: 1 }),
-    position: state.follower.appliedSeq,
+    appliedSeq: state.follower.appliedSeq,
     categoriesOf: async () => 1 << 18,
   }),
   thread: {

@@ -94,7 +94,7 @@ async function openServer(options: { least?: number; seed?: number } = {}) {
       changes: createChanges({
         index,
         selection,
-        position: () => position,
+        appliedSeq: () => position,
         categoriesOf: async () => 1 << 18,
         clock: { monotonicMs: () => clock.now() * 1_000 },
         random,

@@ -9,7 +9,7 @@ const stays = () => {};
 it('has room for the next one as soon as somebody leaves', async () => {
   const latest = openLatestReports({
     newest: () => Promise.resolve([]),
-    position: () => 0n,
+    appliedSeq: () => 0n,
     nowMs: () => 0,
   });
   let leave: (() => void) | undefined;

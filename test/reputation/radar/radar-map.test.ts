@@ -74,7 +74,7 @@ describe('the map of an index', () => {
     for (const [text, score] of Object.entries(scores)) put(text, score);
     const failures: unknown[] = [];
     const onFailure = (error: unknown) => failures.push(error);
-    const map = openRadarMap({ index, clock, position: () => position, onFailure });
+    const map = openRadarMap({ index, clock, appliedSeq: () => position, onFailure });
     return { map, put, index, clock, failures };
   }
 

@@ -43,13 +43,12 @@ function world(options: WorldOptions = {}) {
   const quotas = { limit: 50, remaining: 49, resetSecond: 1, retryAfterSeconds: 0 };
   const quotaGuard = { authenticate, spend: () => true, quotas };
   const geo = { find: () => 0, country: () => 'ZZ' } as unknown as GeoReader;
-  const route = bulkReportRoute({
+  const { route } = bulkReportRoute({
     guard: guardOf({ quotaGuard }),
     slotOf: authenticate,
     geo,
     check: { judge: () => ({ anonymousExit: false }) } as unknown as Check,
     clock,
-    tables: { add: () => {} },
     scheduler: createScheduler(clock.monotonicMs),
     reports: reports as ReportStore,
     accountOf: () => 'a',

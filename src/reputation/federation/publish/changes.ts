@@ -48,13 +48,13 @@ export function createChanges(options: {
   readonly index: Pick<IpIndex, 'walk' | 'prefixOf'>;
   readonly selection: Selection;
   /** Returns the position of the journal in memory: while it stays, no address is new. */
-  readonly position: () => bigint;
+  readonly appliedSeq: () => bigint;
   /** Returns the categories of the address's reports, bit n for category n; 0: none is known any more. */
   readonly categoriesOf: (address: AddressRef) => Promise<number>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly random: Random;
 }) {
-  const { index, selection, position, categoriesOf, clock, random } = options;
+  const { index, selection, appliedSeq, categoriesOf, clock, random } = options;
   /** New rows that wait, with the time from which they go out. */
   const waiting = new Map<string, number>();
   let walkedTo = -1n;
@@ -136,7 +136,7 @@ export function createChanges(options: {
    */
   async function find(rows: Uint32Array, isDue: boolean, now: number): Promise<FoundChanges> {
     const scheduler = createScheduler();
-    const at = position();
+    const at = appliedSeq();
     const isNews = isDue && (at !== walkedTo || waiting.size > 0);
     const added = isNews ? await newRows(rows, now, true) : new Uint32Array();
     if (isNews) walkedTo = at;
@@ -179,7 +179,7 @@ export function createChanges(options: {
   /** Returns all rows as they are now; none waits. */
   async function allRows(now: number): Promise<Uint32Array> {
     forget();
-    const at = position();
+    const at = appliedSeq();
     const found = await newRows(new Uint32Array(), now, false);
     walkedTo = at;
     return found;

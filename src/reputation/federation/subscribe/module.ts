@@ -112,7 +112,7 @@ interface PollOptions {
   /** Returns the key that signs this server's requests, undefined before it has one. */
   readonly signer: () => Promise<SigningKey | undefined>;
   /** Tells operators what of a peer they should know. */
-  readonly onNotice?: (peer: StoredPeer, kind: NoticeKind) => void;
+  readonly onNotice?: ((peer: StoredPeer, kind: NoticeKind) => void) | undefined;
   readonly destinations?: FetchOptions['destinations'];
 }
 
@@ -953,8 +953,14 @@ export async function openPeers(
   const { store } = maintenance;
   const { entries } = state;
   const poller = createPeerPoller({
-    ...needs,
-    ...state,
+    clock,
+    random: needs.random,
+    log,
+    signer: needs.signer,
+    onNotice: needs.onNotice,
+    entries,
+    index: state.index,
+    policy: state.policy,
     store,
     isMine: maintenance.isMine,
     catchUpTo: state.follower.catchUpTo,
