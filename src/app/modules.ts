@@ -66,23 +66,23 @@ import { openWeb } from './web.ts';
 export const endpoints: readonly Endpoint[] = [
   ...siteEndpoints,
   ...addressEndpoints,
-  ...requestEndpoints, // GET /removal, POST /removal, GET /report, POST /report
+  ...requestEndpoints,
   ...blocklistEndpoints,
-  ...federationEndpoints, // GET /.well-known/portcullis-federation, /federation/*
-  statsEndpoint, // GET /api/v2/stats
-  ...radarEndpoints, // GET /radar, /radar/map.png, /radar/events, /radar/8/:octet, /radar/16/:network
+  ...federationEndpoints,
+  statsEndpoint,
+  ...radarEndpoints,
   ...checkEndpoints,
   ...reportEndpoints,
   ...captchaEndpoints,
   ...forwardAuthEndpoints,
   ...crowdsecEndpoints,
   ...dovecotEndpoints,
-  exchangeEndpoint, // GET /api.php
-  exchangeByFormEndpoint, // POST /api.php
-  noticeKeysEndpoint, // GET /.well-known/jwks.json
-  outboxEndpoint, // GET /outbox/:name
+  exchangeEndpoint,
+  exchangeByFormEndpoint,
+  noticeKeysEndpoint,
+  outboxEndpoint,
   ...signonEndpoints,
-  ...consoleEndpoints, // GET /admin, /admin/*, POST /admin/*
+  ...consoleEndpoints,
   ...serviceEndpoints,
 ];
 

@@ -43,22 +43,22 @@ import * as work from './work/work.route.ts';
 import { createWork, workKeyPurposes } from './work/work.ts';
 
 export const captchaEndpoints: readonly Endpoint[] = [
-  page.captchaMovedEndpoint, // GET /captcha
-  page.captchaPageEndpoint, // GET /captcha/
-  page.captchaAnswerEndpoint, // POST /captcha/
-  challenge.newChallenge, // GET /captcha/new
-  challenge.challengePicture, // GET /captcha/img/:file
-  challenge.challengeSound, // GET /captcha/audio/:file
-  challenge.verifyChallenge, // POST /captcha/verify
-  work.startEndpoint, // GET /captcha/start
-  work.workEndpoint, // POST /captcha/work
-  work.altchaEndpoint, // GET /captcha/altcha
-  page.widgetEndpoint, // GET /captcha/widget.js
-  page.namesEndpoint, // GET /captcha/api.js
-  page.workFileEndpoint, // GET /captcha/work.js
-  receipt.receiptEndpoint, // POST /captcha/receipt
-  receipt.siteverifyEndpoint, // POST /captcha/siteverify
-  receipt.siteverifyByQueryEndpoint, // GET /captcha/siteverify
+  page.captchaMovedEndpoint,
+  page.captchaPageEndpoint,
+  page.captchaAnswerEndpoint,
+  challenge.newChallenge,
+  challenge.challengePicture,
+  challenge.challengeSound,
+  challenge.verifyChallenge,
+  work.startEndpoint,
+  work.workEndpoint,
+  work.altchaEndpoint,
+  page.widgetEndpoint,
+  page.namesEndpoint,
+  page.workFileEndpoint,
+  receipt.receiptEndpoint,
+  receipt.siteverifyEndpoint,
+  receipt.siteverifyByQueryEndpoint,
 ];
 
 export async function openCaptcha(needs: {

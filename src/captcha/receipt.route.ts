@@ -18,7 +18,7 @@ import type { Guard } from '../web/guard/guard.ts';
 import { type Fields, readFields } from '../web/guard/intake/form.ts';
 import { quotaHeaders } from '../web/guard/quota-headers.ts';
 import { errorSchemas, formOrJson, jsonAnswer, siteverifyCodes } from '../web/openapi.ts';
-import { jsonType, noStore, type siteverifyErrors } from '../web/shape.ts';
+import { jsonReplyOf, type siteverifyErrors } from '../web/shape.ts';
 import { captchaTag as tag } from './challenge/challenge.route.ts';
 import { type Receipts, siteFaults } from './receipts.ts';
 import { levels } from './work/levels.ts';
@@ -169,12 +169,15 @@ function receiptRoute({ guard, receipts, accountOf }: CaptchaReceiptOptions): Pl
       if (typeof redeemed.value === 'string') {
         const fault =
           siteKey && (await receipts.siteFault(siteKey, account, textOf(fields, 'hostname')));
-        return json({ ok: false, ...(fault ? { sitekey_error: fault } : {}) }, headers);
+        return jsonReplyOf({ ok: false, ...(fault ? { sitekey_error: fault } : {}) }, headers);
       }
       const { hostname, origin, siteKey: sitekey, solvedAt, level } = redeemed.value;
       const challenge_ts = timeText(solvedAt, '+00:00');
       const solved = level === 'easy' || level === 'hard';
-      return json({ ok: true, hostname, origin, sitekey, challenge_ts, solved, level }, headers);
+      return jsonReplyOf(
+        { ok: true, hostname, origin, sitekey, challenge_ts, solved, level },
+        headers,
+      );
     },
     { keyField: 'secret' },
   );
@@ -220,7 +223,7 @@ function siteverifyHandler({ quotaGuard, receipts, callers, accountOf }: Captcha
         const worst = Math.max(abuseScore, callers.abuseScoreOf({ clientIp }));
         const about = { challenge_ts, hostname, score: (100 - worst) / 100, level };
         const asked = action === '' ? {} : { action };
-        return json({ success: true, ...about, ...asked, 'error-codes': [] }, headers);
+        return jsonReplyOf({ success: true, ...about, ...asked, 'error-codes': [] }, headers);
       }
     }
   };
@@ -233,11 +236,7 @@ function textOf(fields: Fields, name: string): string | undefined {
 }
 
 function refusal(errors: readonly SiteverifyError[], headers: readonly Header[] = []): Reply {
-  return json({ success: false, 'error-codes': errors }, headers);
-}
-
-function json(value: object, headers: readonly Header[]): Reply {
-  return { status: 200, headers: [jsonType, noStore, ...headers], body: JSON.stringify(value) };
+  return jsonReplyOf({ success: false, 'error-codes': errors }, headers);
 }
 
 /** ISO 8601 without milliseconds. The API writes `+00:00`; those services write `Z`. */

@@ -39,15 +39,15 @@ import { openKit } from './kit/open-kit.ts';
 import { publishedEndpoints, publishedRoutes } from './manifest/published.route.ts';
 
 export const siteEndpoints: readonly Endpoint[] = [
-  homeEndpoint, // GET /
-  staticEndpoint, // GET /static/*
-  faviconEndpoint, // GET /favicon.ico
-  appearanceEndpoint, // POST /looks
-  ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen, /connect/seen/:target, /connect/key, POST /connect/:target
-  ...docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
-  ...publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
-  kitEndpoint, // GET /kit.zip
-  pluginEndpoint, // GET /kit/portcullis-sign-in.zip
+  homeEndpoint,
+  staticEndpoint,
+  faviconEndpoint,
+  appearanceEndpoint,
+  ...connectEndpoints,
+  ...docsEndpoints,
+  ...publishedEndpoints,
+  kitEndpoint,
+  pluginEndpoint,
 ];
 
 export function openSite(needs: {

@@ -41,6 +41,20 @@ export const jsonType: Header = ['Content-Type', 'application/json'];
 export const textType: Header = ['Content-Type', 'text/plain; charset=utf-8'];
 export const noStore: Header = ['Cache-Control', 'no-store'];
 
+/** Replies with JSON that nobody keeps. @param body JSON already */
+export function jsonReply(
+  body: NonNullable<Reply['body']>,
+  headers: readonly Header[] = [],
+  status = 200,
+): Reply {
+  return { status, headers: [jsonType, noStore, ...headers], body };
+}
+
+/** Replies with a value as JSON that nobody keeps. */
+export function jsonReplyOf(value: object, headers: readonly Header[] = [], status = 200): Reply {
+  return jsonReply(JSON.stringify(value), headers, status);
+}
+
 /** Seconds that a client should wait when the service can't answer now. */
 const retryAfterSeconds = 5;
 

@@ -32,14 +32,14 @@ import {
 } from './service.route.ts';
 
 export const serviceEndpoints: readonly Endpoint[] = [
-  healthEndpoint, // GET /healthz
-  readinessEndpoint, // GET /readyz
-  robotsEndpoint, // GET /robots.txt
-  securityTxtEndpoint, // GET /.well-known/security.txt
-  changePasswordEndpoint, // GET /.well-known/change-password
-  passkeyEndpointsEndpoint, // GET /.well-known/passkey-endpoints
-  webManifestEndpoint, // GET /site.webmanifest
-  metricsEndpoint, // GET /metrics
+  healthEndpoint,
+  readinessEndpoint,
+  robotsEndpoint,
+  securityTxtEndpoint,
+  changePasswordEndpoint,
+  passkeyEndpointsEndpoint,
+  webManifestEndpoint,
+  metricsEndpoint,
 ];
 
 export function openService(needs: {

@@ -26,7 +26,7 @@ import type { Guard } from '../../web/guard/guard.ts';
 import { translationsFor } from '../../web/language.ts';
 import { webManifestPath } from '../../web/layout/layout.tsx';
 import { errorSchemas, jsonAnswer, media } from '../../web/openapi.ts';
-import { failureBody, jsonType, noStore, textType } from '../../web/shape.ts';
+import { failureBody, jsonReplyOf, jsonType, noStore, textType } from '../../web/shape.ts';
 import type { State } from '../state.ts';
 
 /** Load balancers wait a few seconds for /readyz, so a store that takes longer counts as out of reach. */
@@ -172,11 +172,7 @@ export function serviceRoutes(options: {
       state.outdated !== true &&
       (staleSeconds === undefined ? writable : staleSeconds <= staleSecondsMax);
     const retry: Header[] = ok ? [] : [['Retry-After', '5']];
-    return {
-      status: ok ? 200 : 503,
-      headers: [jsonType, noStore, ...retry],
-      body: JSON.stringify({ ready: ok, ...state }),
-    };
+    return jsonReplyOf({ ready: ok, ...state }, retry, ok ? 200 : 503);
   }
 
   async function showMetrics(request: Request): Promise<Reply> {

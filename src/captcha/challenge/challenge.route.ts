@@ -22,7 +22,7 @@ import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard, HandlerResult } from '../../web/guard/guard.ts';
 import { readFields } from '../../web/guard/intake/form.ts';
 import { answer, type EndpointDocs, formOrJson, jsonAnswer } from '../../web/openapi.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
+import { jsonReplyOf, noStore } from '../../web/shape.ts';
 import type { CaptchaVisitors, LimitCharge } from '../page/captcha-visitors.route.ts';
 import { shownSize } from '../picture/profiles.ts';
 import type { ReceiptSiteKey, Receipts } from '../receipts.ts';
@@ -353,10 +353,10 @@ export async function passedAnswer(
   const receipt = await receipts.issue({ ...passed, origin, abuseScore });
   const site = receipt === undefined ? await findSite(passed.siteKey) : undefined;
   if (site !== undefined && !isAtLeast(passed.level, site.least)) {
-    return json({ ok: false, level: levelOf(site.least) });
+    return jsonReplyOf({ ok: false, level: levelOf(site.least) });
   }
   // Left out of the JSON when there is none.
-  return json({ ok: true, receipt });
+  return jsonReplyOf({ ok: true, receipt });
 }
 
 /** One attempt by a form or JSON. What can't be read is a wrong answer to no challenge. */
@@ -446,14 +446,14 @@ export function captchaRoutes(
 
   async function create(request: Request): Promise<Reply> {
     const receipt = await issuePassReceipt(options, request);
-    if (receipt !== undefined) return withCorsHeaders(request, json({ receipt }));
+    if (receipt !== undefined) return withCorsHeaders(request, jsonReplyOf({ receipt }));
     const params = parseQuery(request.query);
     const site = await options.findSite((params.ok && params.value.get('sitekey')) || '');
     const issued = issueChallenge(options, request, site?.least ?? 'easy');
     if (!issued.ok) return withCorsHeaders(request, guard.failureReply(newChallenge, issued));
     const { token } = issued.value;
     const expires_in = Math.floor(lifetimeMs / 1_000);
-    const reply = json(
+    const reply = jsonReplyOf(
       { token, img: imagePath(token), expires_in },
       visitors.browserCookie(request),
     );
@@ -470,7 +470,10 @@ export function captchaRoutes(
     }
     const { right, level, isTooLow, siteKey, action } = await attempt(options, request, payment);
     if (!right)
-      return withCorsHeaders(request, json({ ok: false, ...(isTooLow && { level: 'hard' }) }));
+      return withCorsHeaders(
+        request,
+        jsonReplyOf({ ok: false, ...(isTooLow && { level: 'hard' }) }),
+      );
     return withCorsHeaders(
       request,
       await passedAnswer(options, request, { siteKey, action, level }),
@@ -485,10 +488,6 @@ export function captchaRoutes(
     guard.open(challengeSound, sound),
     guard.open(verifyChallenge, verify),
   ];
-}
-
-export function json(value: object, headers: readonly Header[] = []): Reply {
-  return { status: 200, headers: [jsonType, noStore, ...headers], body: JSON.stringify(value) };
 }
 
 function tokenIn(file: string, suffix: string): string | undefined {

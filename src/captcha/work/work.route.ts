@@ -15,6 +15,7 @@ import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard, HandlerResult } from '../../web/guard/guard.ts';
 import { readFields } from '../../web/guard/intake/form.ts';
 import { formOrJson, jsonAnswer } from '../../web/openapi.ts';
+import { jsonReplyOf } from '../../web/shape.ts';
 import {
   audioPath,
   type ChallengeRouteOptions,
@@ -22,7 +23,6 @@ import {
   clientLimitFailure,
   imagePath,
   issuePassReceipt,
-  json,
   judgeWork,
   passedAnswer,
   signInPurpose,
@@ -130,7 +130,8 @@ export function workRoutes(
 
   async function start(request: Request): Promise<Reply> {
     const receipt = await issuePassReceipt(options, request);
-    if (receipt !== undefined) return withCorsHeaders(request, json({ level: 'none', receipt }));
+    if (receipt !== undefined)
+      return withCorsHeaders(request, jsonReplyOf({ level: 'none', receipt }));
     const params = parseQuery(request.query);
     const get = (name: string) => (params.ok && params.value.get(name)) || '';
     const siteKey = get('sitekey');
@@ -147,7 +148,7 @@ export function workRoutes(
     });
     if (!started.ok) return withCorsHeaders(request, guard.failureReply(startEndpoint, started));
     const answer = { ...startedAnswer(started.value), expires_in };
-    return withCorsHeaders(request, json(answer, visitors.browserCookie(request)));
+    return withCorsHeaders(request, jsonReplyOf(answer, visitors.browserCookie(request)));
   }
 
   async function work(request: Request): Promise<Reply> {
@@ -164,7 +165,7 @@ export function workRoutes(
     const given = { solution: get('work'), site: siteKey };
     const judged = await judgeWork(options, request, payment, given);
     if (!judged.ok) return withCorsHeaders(request, guard.failureReply(workEndpoint, judged));
-    if (!judged.value) return withCorsHeaders(request, json({ ok: false }));
+    if (!judged.value) return withCorsHeaders(request, jsonReplyOf({ ok: false }));
     const passed = { siteKey, action: get('action'), level: 'silent' } as const;
     return withCorsHeaders(request, await passedAnswer(options, request, passed));
   }
@@ -194,7 +195,7 @@ export function workRoutes(
       return fail('forbidden', 'This visitor has to see a picture, which this call has not.');
     }
     const { work } = started.value;
-    return withCorsHeaders(request, json(work, visitors.browserCookie(request)));
+    return withCorsHeaders(request, jsonReplyOf(work, visitors.browserCookie(request)));
   }
 
   return [

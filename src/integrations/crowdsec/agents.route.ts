@@ -23,7 +23,7 @@ import type { Callers } from '../../web/guard/callers.ts';
 import { type Endpoint, endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard, HandlerResult, KeyedCall } from '../../web/guard/guard.ts';
 import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
+import { jsonReply, jsonReplyOf, jsonType, noStore } from '../../web/shape.ts';
 import {
   type Alert,
   alertDecision,
@@ -351,7 +351,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     const { token, endMs } = tokens.issue(password);
     note(password, request);
     const answer = { code: 200, expire: new Date(endMs).toISOString(), token };
-    return { status: 200, headers: [jsonType, noStore], body: JSON.stringify(answer) };
+    return jsonReplyOf(answer);
   }
 
   /** Makes the report of an alert. Its time is by the agent's clock; one ahead of ours means now. */
@@ -501,7 +501,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
       const done = await setEntries(wanted, keyText, request);
       if (!done.ok) return refuse(done);
       const body = JSON.stringify(wanted.map(({ value }) => `${idOf(value)}`));
-      return { status: 201, headers: [jsonType, noStore, ...call.headers], body };
+      return jsonReply(body, call.headers, 201);
     });
   }
 
@@ -533,7 +533,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     if (!ended.ok) return refuse(ended);
     note(keyText, request);
     const body = JSON.stringify({ nbDeleted: String(done.value + ended.value) });
-    return { status: 200, headers: [jsonType, noStore, ...call.headers], body };
+    return jsonReply(body, call.headers);
   }
 
   return [
@@ -783,13 +783,13 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
     guard.open(allowlistsEndpoint, async (request): Promise<HandlerResult> => {
       const admitted = agents.admit(request);
       if ('ok' in admitted) return admitted;
-      return json(admitted.isManager ? `[${await allowlist(request)}]` : '[]');
+      return jsonReply(admitted.isManager ? `[${await allowlist(request)}]` : '[]');
     }),
     guard.open(allowlistEndpoint, async (request): Promise<HandlerResult> => {
       const admitted = agents.admit(request);
       if ('ok' in admitted) return admitted;
       if (!admitted.isManager || request.param !== listName) return notFound;
-      return json(await allowlist(request));
+      return jsonReply(await allowlist(request));
     }),
     guard.open(allowlistCheckEndpoint, (request): HandlerResult => {
       const failure = refused(request);
@@ -800,7 +800,7 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
       // So clients tell both apart, which read no body then.
       if (request.method === 'HEAD' && !allowlisted) return { status: 204, headers: [noStore] };
       const reason = allowlisted ? { reason: `${value} from ${listName}` } : {};
-      return json(JSON.stringify({ allowlisted, ...reason }));
+      return jsonReply(JSON.stringify({ allowlisted, ...reason }));
     }),
     guard.open(allowlistsCheckEndpoint, (request): HandlerResult | Promise<HandlerResult> => {
       const failure = refused(request);
@@ -819,7 +819,7 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
           if (allowed === undefined) return noAddress;
           if (allowed) found.push({ target, allowlists: [`${target} from ${listName}`] });
         }
-        return json(JSON.stringify({ results: found }));
+        return jsonReply(JSON.stringify({ results: found }));
       });
     }),
     guard.open(ownAlertEndpoint, async (request): Promise<HandlerResult> => {
@@ -828,7 +828,7 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
       if (!/^\d{1,16}$/.test(request.param)) return fail('bad_request', 'an id is a whole number');
       const seen = await decisionsSeen(admitted);
       const found = alertWithId(seen, Number(request.param), clock.now());
-      return found === undefined ? notFound : json(found);
+      return found === undefined ? notFound : jsonReply(found);
     }),
     guard.open(ownAlertsEndpoint, async (request): Promise<HandlerResult> => {
       const admitted = agents.admit(request);
@@ -838,11 +838,7 @@ export function agentReadRoutes(options: AgentReadOptions): PlainRoute[] {
       const nowMs = clock.now();
       const filter = readAlertFilter(query.value, nowMs);
       if (typeof filter === 'string') return fail('bad_request', filter);
-      return json(alertsText(await decisionsSeen(admitted), filter, nowMs));
+      return jsonReply(alertsText(await decisionsSeen(admitted), filter, nowMs));
     }),
   ];
-}
-
-function json(body: string): HandlerResult {
-  return { status: 200, headers: [jsonType, noStore], body };
 }

@@ -22,7 +22,7 @@ import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import type { Guard, HandlerResult } from '../../web/guard/guard.ts';
 import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
+import { jsonReply, jsonType, noStore } from '../../web/shape.ts';
 import type { BanReader } from './ban-table.ts';
 import type { AgentCallers, BouncerUses } from './callers.route.ts';
 import { type AgentDecisions, excludesAllLists, type Filter, readFilter } from './decisions.ts';
@@ -240,7 +240,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       const isShort = excludesAllLists(filter, options.index);
       const limitName = isShort ? 'decisionsStream' : 'decisionsWhole';
       if (limited(limitName, bouncer.keyId, request) !== undefined) {
-        return { status: 200, headers: [jsonType, noStore, limitedHeader], body: 'null' };
+        return jsonReply('null', [limitedHeader]);
       }
       if (request.method === 'HEAD') return replyOf([], false);
       const manual = await options.manual();
@@ -333,7 +333,7 @@ function readLimit(text: string | undefined): number | undefined {
 
 function replyOf(body: readonly Uint8Array[], isGzip: boolean): Reply {
   const encoding = isGzip ? ([['Content-Encoding', 'gzip']] as const) : [];
-  return { status: 200, headers: [jsonType, noStore, ...encoding], body };
+  return jsonReply(body, encoding);
 }
 
 interface BouncerUsage {

@@ -25,7 +25,7 @@ import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import { formatNetwork, maskWords, type Prefix, widthOf } from '../../ip/prefix.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { jsonAnswer } from '../../web/openapi.ts';
-import { bouncerErrorBody, jsonType, noStore } from '../../web/shape.ts';
+import { bouncerErrorBody, jsonReply, jsonType, noStore } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
 import { isListable } from '../listable-network.ts';
 import type { BanReader } from './ban-table.ts';
@@ -339,7 +339,7 @@ export const upEndpoint = endpoint({
   },
 });
 
-const up: Reply = { status: 200, headers: [jsonType, noStore], body: '{"status":"up"}' };
+const up: Reply = jsonReply('{"status":"up"}');
 
 export function upRoute(): PlainRoute {
   return { kind: 'plain', ...routeFacts(upEndpoint), handle: () => up };

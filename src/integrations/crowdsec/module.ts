@@ -71,26 +71,26 @@ import {
 } from './stream.ts';
 
 export const crowdsecEndpoints: readonly Endpoint[] = [
-  upEndpoint, // GET /health
-  liveEndpoint, // GET /v1/decisions
-  streamEndpoint, // GET /v1/decisions/stream
-  usageEndpoint, // POST /v1/usage-metrics
-  agents.loginEndpoint, // POST /v1/watchers/login
-  agents.registerEndpoint, // POST /v1/watchers
-  agents.leaveEndpoint, // DELETE /v1/watchers/self
-  agents.heartbeatEndpoint, // GET /v1/heartbeat
-  agents.alertsEndpoint, // POST /v1/alerts
-  agents.decideEndpoint, // POST /v1/decisions
-  agents.takeBackEndpoint, // DELETE /v1/decisions
-  agents.takeBackOneEndpoint, // DELETE /v1/decisions/:id
-  agents.takeAlertsBackEndpoint, // DELETE /v1/alerts
-  agents.takeAlertBackEndpoint, // DELETE /v1/alerts/:id
-  agents.ownAlertsEndpoint, // GET /v1/alerts
-  agents.ownAlertEndpoint, // GET /v1/alerts/:id
-  agents.allowlistsEndpoint, // GET /v1/allowlists
-  agents.allowlistEndpoint, // GET /v1/allowlists/:name
-  agents.allowlistCheckEndpoint, // GET /v1/allowlists/check/:value
-  agents.allowlistsCheckEndpoint, // POST /v1/allowlists/check
+  upEndpoint,
+  liveEndpoint,
+  streamEndpoint,
+  usageEndpoint,
+  agents.loginEndpoint,
+  agents.registerEndpoint,
+  agents.leaveEndpoint,
+  agents.heartbeatEndpoint,
+  agents.alertsEndpoint,
+  agents.decideEndpoint,
+  agents.takeBackEndpoint,
+  agents.takeBackOneEndpoint,
+  agents.takeAlertsBackEndpoint,
+  agents.takeAlertBackEndpoint,
+  agents.ownAlertsEndpoint,
+  agents.ownAlertEndpoint,
+  agents.allowlistsEndpoint,
+  agents.allowlistEndpoint,
+  agents.allowlistCheckEndpoint,
+  agents.allowlistsCheckEndpoint,
 ];
 
 /** Entries of a whole list for a key that says nothing of it. */

@@ -12,9 +12,7 @@ import {
   policyRoute,
 } from './policy.route.ts';
 
-export const dovecotEndpoints: readonly Endpoint[] = [
-  policyEndpoint, // POST /policy/dovecot
-];
+export const dovecotEndpoints: readonly Endpoint[] = [policyEndpoint];
 
 export function openDovecot(
   needs: Pick<PolicyRouteOptions, 'guard' | 'quotaGuard' | 'accountOf' | 'sendReports'> & {

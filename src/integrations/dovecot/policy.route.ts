@@ -27,7 +27,7 @@ import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import type { Hook } from '../../web/guard/hooks.ts';
 import { jsonAnswer, jsonBody } from '../../web/openapi.ts';
-import { jsonType, noStore, policyBody } from '../../web/shape.ts';
+import { jsonReply, policyBody } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
 import { forbiddenDetail } from '../crowdsec/live.route.ts';
 import { policyDefaults } from '../forward-auth/policy.ts';
@@ -127,11 +127,7 @@ interface FailedLogin {
   readonly ip: string;
 }
 
-const reply = (status: number, msg = ''): Reply => ({
-  status: 200,
-  headers: [jsonType, noStore],
-  body: policyBody(status, msg),
-});
+const reply = (status: number, msg = ''): Reply => jsonReply(policyBody(status, msg));
 const letIn = reply(0);
 const delayed = reply(delaySeconds);
 const refused = reply(-1, 'Access refused: this address has a bad name.');

@@ -31,7 +31,7 @@ import {
   pageRequestHeaders,
   tooManyText,
 } from '../../web/page-tools.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
+import { jsonReply, noStore } from '../../web/shape.ts';
 import type { BlockedPage } from './blocked.page.ts';
 import { challengePage } from './challenge.page.tsx';
 import { hostOf, type Passes, passCookie, passLifeSeconds } from './pass.ts';
@@ -190,7 +190,7 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
     if (!issued.ok) return issued;
     const { token, lifetimeSeconds } = issued.value;
     const body = JSON.stringify({ token, img: imageOf(token), expires_in: lifetimeSeconds });
-    return { status: 200, headers: [jsonType, noStore, noIndex], body };
+    return jsonReply(body, [noIndex]);
   }
 
   async function start(request: Request): Promise<HandlerResult> {
@@ -202,7 +202,7 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
     const paths =
       value.level === 'silent' ? {} : { img: imageOf(value.token), audio: audioOf(value.token) };
     const body = JSON.stringify({ ...value, ...paths, expires_in: challenges.lifetimeSeconds });
-    return { status: 200, headers: [jsonType, noStore, noIndex], body };
+    return jsonReply(body, [noIndex]);
   }
 
   function show(request: Request): Reply {

@@ -17,16 +17,16 @@ import { envoyEndpoint, gateEndpoint } from './check.route.ts';
 import { createPasses } from './pass.ts';
 
 export const forwardAuthEndpoints: readonly Endpoint[] = [
-  gateEndpoint, // GET /gate/check
-  envoyEndpoint, // GET /gate/envoy/*
-  gateEndpoints.show, // GET /.portcullis/challenge
-  gateEndpoints.blocked, // GET /.portcullis/blocked
-  gateEndpoints.answer, // POST /.portcullis/challenge
-  gateEndpoints.another, // GET /.portcullis/new
-  gateEndpoints.start, // GET /.portcullis/start
-  gateEndpoints.picture, // GET /.portcullis/img/:file
-  gateEndpoints.sound, // GET /.portcullis/audio/:file
-  gateEndpoints.file, // GET /.portcullis/static/*
+  gateEndpoint,
+  envoyEndpoint,
+  gateEndpoints.show,
+  gateEndpoints.blocked,
+  gateEndpoints.answer,
+  gateEndpoints.another,
+  gateEndpoints.start,
+  gateEndpoints.picture,
+  gateEndpoints.sound,
+  gateEndpoints.file,
 ];
 
 export function openForwardAuth(

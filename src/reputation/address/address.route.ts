@@ -62,7 +62,7 @@ import type { Html } from '../../web/html.ts';
 import { dataOrPage, errorsOrPage } from '../../web/openapi.ts';
 import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts';
 import type { ReplyCache } from '../../web/reply-cache.ts';
-import { failureBody, jsonType, noStore } from '../../web/shape.ts';
+import { failureBody, jsonReply, noStore } from '../../web/shape.ts';
 import { csvText } from '../blocklists/pieces/records.ts';
 import { blockBounds } from '../check/block-check.ts';
 import type { Check } from '../check/check.ts';
@@ -306,7 +306,7 @@ export function addressRoute(options: AddressOptions): PlainRoute {
   ): Promise<Reply> {
     const data = await pageData(family, address, language);
     const robots = ipPageIsIndexable(data) ? [] : [noIndex];
-    if (asJson) return { status: 200, headers: [jsonType, noStore, ...robots], body: jsonOf(data) };
+    if (asJson) return jsonReply(jsonOf(data), robots);
     return {
       status: 200,
       headers: [...tools.headers(language), ['Cache-Control', 'private, max-age=5'], ...robots],
@@ -562,7 +562,7 @@ export function networkRoute(options: NetworkOptions): PlainRoute {
     const canonical = formatNetwork(parsed.value);
     if (canonical !== request.param) return movedTo(`/ip/${canonical}`);
     const data = await networkData(parsed.value, request, asJson, options);
-    if (asJson) return { status: 200, headers: [jsonType, noStore], body: networkJson(data) };
+    if (asJson) return jsonReply(networkJson(data));
     return {
       status: 200,
       headers: [...tools.headers(language), noStore, noIndex],
@@ -785,7 +785,7 @@ export function systemRoute(options: NetworkOptions & { readonly systems: System
       isPart: survey.isPart || found.isPart,
       attribution: { ...providerAttribution, madeAt: options.geoMadeAt },
     };
-    if (asJson) return { status: 200, headers: [jsonType, noStore], body: systemJson(data) };
+    if (asJson) return jsonReply(systemJson(data));
     const language = languageOf(request);
     return {
       status: 200,
@@ -964,8 +964,8 @@ function csvOf(rows: readonly FoundAddress[], others: readonly string[]): Reply 
 }
 
 export const addressEndpoints: readonly Endpoint[] = [
-  findAddressEndpoint, // GET /ip
-  addressEndpoint, // GET /ip/:address
-  networkEndpoint, // GET /ip/*
-  systemEndpoint, // GET /as/:number
+  findAddressEndpoint,
+  addressEndpoint,
+  networkEndpoint,
+  systemEndpoint,
 ];

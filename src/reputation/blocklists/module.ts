@@ -36,12 +36,12 @@ const releasedBytesMin = 32 * 1024 * 1024;
 const answersMax = { runningMax: 2, waitingMax: 16 };
 
 export const blocklistEndpoints: readonly Endpoint[] = [
-  blacklistEndpoint, // GET /api/v2/blacklist
-  feedsPageEndpoint, // GET /feeds
-  feedsSlashEndpoint, // GET /feeds/
-  ...feedEndpoints, // GET /feeds/blocklist.*, /feeds/anon-exits.txt, /feeds/changes.json
-  namedFeedEndpoint, // GET /feeds/*
-  ...Object.values(taxiiEndpoints), // GET /taxii2/, /taxii2/*
+  blacklistEndpoint,
+  feedsPageEndpoint,
+  feedsSlashEndpoint,
+  ...feedEndpoints,
+  namedFeedEndpoint,
+  ...Object.values(taxiiEndpoints),
 ];
 
 export function openBlocklists(

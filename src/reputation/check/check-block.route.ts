@@ -37,7 +37,7 @@ import {
   watchCaller,
 } from '../../web/guard/guard.ts';
 import { dataAnswer } from '../../web/openapi.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
+import { jsonReply } from '../../web/shape.ts';
 import { type BlockCheck, blockBounds, type ReportedHost } from './block-check.ts';
 import { daysWithoutLists } from './check-schema.ts';
 
@@ -118,7 +118,7 @@ export function checkBlockRoute(options: CheckBlockOptions): PlainRoute {
     const text = await body(network, found.value);
     // The quota is read again: other requests spent during the walk.
     call.spend(0);
-    return { status: 200, headers: [jsonType, noStore, ...call.headers], body: text };
+    return jsonReply(text, call.headers);
   }
 
   async function body(network: Prefix, hosts: readonly ReportedHost[]): Promise<string> {

@@ -11,7 +11,7 @@ import { type BodyWriter, createBodyWriter } from '../../http/answer/body-writer
 import type { Header, Reply } from '../../http/request/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { type Guard, watchCaller } from '../../web/guard/guard.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
+import { jsonReply } from '../../web/shape.ts';
 import { type EvidenceReader, whyJson } from '../address/evidence.ts';
 import type { Hostnames } from '../hostnames.ts';
 import { countryNameOf, isoDate, reportJson } from '../reports/reports.route.ts';
@@ -83,7 +83,7 @@ async function answerOf(
   out.add(`{"data":${membersOf(asked, history, options)}`);
   if (isVerbose) await addReports(out, history, isWanted);
   out.add('}}');
-  return { status: 200, headers: [jsonType, noStore, ...headers], body: await out.finish() };
+  return jsonReply(await out.finish(), headers);
 }
 
 /** The object without its end. Nothing is awaited: the verdict is one object for all calls. */

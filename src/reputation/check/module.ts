@@ -33,11 +33,11 @@ import { checkDetailsRoute } from './check-details.route.ts';
 const walksMax = { runningMax: 4, waitingMax: 1_000 };
 
 export const checkEndpoints: readonly Endpoint[] = [
-  checkEndpoint, // GET /api/v2/check
-  checkBulkEndpoint, // POST /api/v2/check-bulk
-  checkBlockEndpoint, // GET /api/v2/check-block
-  reportsEndpoint, // GET /api/v2/reports
-  clearAddressEndpoint, // DELETE /api/v2/clear-address
+  checkEndpoint,
+  checkBulkEndpoint,
+  checkBlockEndpoint,
+  reportsEndpoint,
+  clearAddressEndpoint,
 ];
 
 export function openCheckReads(needs: {

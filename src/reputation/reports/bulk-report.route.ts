@@ -20,7 +20,7 @@ import type { StreamRoute } from '../../http/router.ts';
 import { endpoint, streamFacts } from '../../web/guard/endpoint.ts';
 import { type Guard, type KeyedCall, unreadable } from '../../web/guard/guard.ts';
 import { dataAnswer } from '../../web/openapi.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
+import { jsonReplyOf } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
 import { clientNetwork } from '../votes/client-network.ts';
 import {
@@ -253,11 +253,7 @@ export function bulkReportRoute(options: BulkReportOptions): {
       return refuse(fail('store_unavailable'), headers);
     await options.catchUpTo(outcome.seq);
     const data = { savedReports: outcome.saved, invalidReports: outcome.invalid };
-    return {
-      status: 200,
-      headers: [jsonType, noStore, ...headers],
-      body: JSON.stringify({ data }),
-    };
+    return jsonReplyOf({ data }, headers);
   }
 
   return {

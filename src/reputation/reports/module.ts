@@ -41,10 +41,7 @@ import { createReportStore } from './store/report-store.ts';
 const walksMax = { runningMax: 2, waitingMax: 100 };
 const expiryMs = 30_000;
 
-export const reportEndpoints: readonly Endpoint[] = [
-  reportEndpoint, // POST /api/v2/report
-  bulkReportEndpoint, // POST /api/v2/bulk-report
-];
+export const reportEndpoints: readonly Endpoint[] = [reportEndpoint, bulkReportEndpoint];
 
 export function openReports(needs: {
   readonly store: Store;

@@ -25,7 +25,7 @@ import type { Guard, HandlerResult, KeyedCall } from '../../web/guard/guard.ts';
 import type { Hook } from '../../web/guard/hooks.ts';
 import { addressIn, addressNameIn, type Fields, readFields } from '../../web/guard/intake/form.ts';
 import { dataAnswer, formOrJson } from '../../web/openapi.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
+import { jsonReply } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
 import { clientNetwork } from '../votes/client-network.ts';
 import {
@@ -236,7 +236,7 @@ export function reportRoute(options: ReportRouteOptions): PlainRoute {
     }
     const { score } = check.judge(family, words, clock.now());
     const body = `{"data":{"ipAddress":"${ip}","abuseConfidenceScore":${score}}}`;
-    return { status: 200, headers: [jsonType, noStore, ...headers], body };
+    return jsonReply(body, headers);
   }
 
   function read(fields: Fields, call: KeyedCall): HandlerResult | Promise<HandlerResult> {

@@ -27,7 +27,7 @@ import { type Guard, watchCaller } from '../../web/guard/guard.ts';
 import { addressIn, addressNameIn } from '../../web/guard/intake/form.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { dataAnswer, formOrJson } from '../../web/openapi.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
+import { jsonReply } from '../../web/shape.ts';
 import { checkedAddress, days, readAddress, sinceOf } from '../check/check-schema.ts';
 import { categoriesOf } from './categories.ts';
 import { shownReport } from './report.ts';
@@ -99,7 +99,7 @@ export function reportsRoute(options: ReportsRouteOptions): PlainRoute {
     const history = await walks.run(() => readHistory(reports, address, window, wanted));
     if (!history.ok) return history;
     const body = bodyOf(asked, history.value, secureUrl);
-    return { status: 200, headers: [jsonType, noStore, ...headers], body };
+    return jsonReply(body, headers);
   });
 }
 
@@ -200,10 +200,6 @@ export function clearAddressRoute(options: ClearAddressOptions): PlainRoute {
     const withdrawn = done.ok ? done.value : done;
     if (!withdrawn.ok) return withdrawn;
     await options.catchUpTo(withdrawn.value.seq);
-    return {
-      status: 200,
-      headers: [jsonType, noStore, ...headers],
-      body: `{"data":{"numReportsDeleted":${withdrawn.value.removed}}}`,
-    };
+    return jsonReply(`{"data":{"numReportsDeleted":${withdrawn.value.removed}}}`, headers);
   });
 }

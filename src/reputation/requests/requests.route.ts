@@ -319,10 +319,10 @@ export function isVerified({ session }: PersonRequest): boolean {
 }
 
 export const requestEndpoints = [
-  removalEndpoints.ask, // GET /removal
-  removalEndpoints.send, // POST /removal
-  reportFormEndpoints.ask, // GET /report
-  reportFormEndpoints.send, // POST /report
+  removalEndpoints.ask,
+  removalEndpoints.send,
+  reportFormEndpoints.ask,
+  reportFormEndpoints.send,
 ];
 
 export function requestRoutes(options: RequestPageOptions): PlainRoute[] {

@@ -22,7 +22,7 @@ import { sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
 import type { ShowOptions } from '../../web/guard/page-builder.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { doneIn, doneTag } from '../../web/page-tools.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
+import { jsonReply } from '../../web/shape.ts';
 import type { Signon } from '../open-signon.ts';
 import type { Avatars } from '../people/profile/avatars.ts';
 import type { Profiles } from '../people/profile/profile-store.ts';
@@ -313,17 +313,11 @@ export function dataRoutes(area: AccountArea): PlainRoute[] {
   async function download(context: AccountRequest): Promise<Reply> {
     const copy = await signon.deletion.exportOf(context.session.accountId);
     if (!copy.ok) return area.refuse(context, 'data', copy);
-    return {
-      status: 200,
-      headers: [
-        jsonType,
-        noStore,
-        ['Content-Disposition', 'attachment; filename="account.json"'],
-        ['X-Content-Type-Options', 'nosniff'],
-        ['Content-Security-Policy', "default-src 'none'; sandbox"],
-      ],
-      body: `${JSON.stringify(copy.value, null, 2)}\n`,
-    };
+    return jsonReply(`${JSON.stringify(copy.value, null, 2)}\n`, [
+      ['Content-Disposition', 'attachment; filename="account.json"'],
+      ['X-Content-Type-Options', 'nosniff'],
+      ['Content-Security-Policy', "default-src 'none'; sandbox"],
+    ]);
   }
 
   async function remove(context: AccountRequest, form: Params): Promise<Reply> {

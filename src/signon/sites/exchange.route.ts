@@ -15,7 +15,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { type Endpoint, endpoint, publicFileEndpoint } from '../../web/guard/endpoint.ts';
 import type { Guard, HandlerResult } from '../../web/guard/guard.ts';
 import { jsonAnswer, media } from '../../web/openapi.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
+import { jsonReplyOf, jsonType } from '../../web/shape.ts';
 import { postalAddress, profileFields } from '../people/profile/profile.ts';
 import type { Authorization } from './authorization.ts';
 import type { NoticeSigner } from './notify-sites.ts';
@@ -117,12 +117,8 @@ export function profileExchangeRoutes(options: {
       return fail(isGrant ? 'invalid_grant' : 'store_unavailable');
     }
     const { clientId, profile } = exchanged.value;
-    return {
-      status: 200,
-      // Lets a client written by hand see that the code was meant for it.
-      headers: [jsonType, noStore, ['X-SSO-Client', clientId]],
-      body: JSON.stringify(profile),
-    };
+    // The header lets a client written by hand see that the code was meant for it.
+    return jsonReplyOf(profile, [['X-SSO-Client', clientId]]);
   }
 
   return [guard.open(exchangeEndpoint, exchange), guard.open(exchangeByFormEndpoint, exchange)];

@@ -16,7 +16,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import type { PageBuilder, RequestContext } from '../../signon/sessions/onward.route.ts';
 import type { Session } from '../../signon/sessions/sessions.ts';
 import { type Endpoint, sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
-import { jsonType, noStore } from '../../web/shape.ts';
+import { jsonReply, jsonReplyOf } from '../../web/shape.ts';
 import { docPath } from '../docs/library.ts';
 import { translationsFor } from '../words.ts';
 import {
@@ -322,11 +322,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     }),
     pageBuilder.page(seenEndpoint, async ({ session, request }) => {
       const note = keyNoteOf(session, request);
-      return {
-        status: 200,
-        headers: [jsonType, noStore],
-        body: JSON.stringify({ requests: answeredOf(session.accountId), note }),
-      };
+      return jsonReplyOf({ requests: answeredOf(session.accountId), note });
     }),
     pageBuilder.page(screenEndpoint, async (context, query) => {
       const target = targetOf(context);
@@ -338,12 +334,12 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       const requests = watch.hasArrived ? 1 : 0;
       const { note, passed, visitor } = watch;
       const body = JSON.stringify({ requests, note, passed, visitor });
-      return { status: 200, headers: [jsonType, noStore], body };
+      return jsonReply(body);
     }),
     pageBuilder.page(keyEndpoint, async (context) => {
       const { standing, text } = await keyOf(context);
       const body = JSON.stringify({ standing, key: text });
-      return { status: 200, headers: [jsonType, noStore], body };
+      return jsonReply(body);
     }),
     pageBuilder.page(targetEndpoint, show),
     pageBuilder.form(makeEndpoint, async (context) => {

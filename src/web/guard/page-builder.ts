@@ -30,7 +30,7 @@ import { type Params, parseQuery } from '../../http/request/query.ts';
 import { type Caller, createRouter, type PlainRoute } from '../../http/router.ts';
 import type { PageFrame } from '../layout/layout.tsx';
 import type { PageNeeds, PageTools } from '../page-tools.ts';
-import { apiErrorBody, jsonType, noStore } from '../shape.ts';
+import { apiErrorBody, jsonReply, jsonReplyOf, noStore } from '../shape.ts';
 import type { Callers } from './callers.ts';
 import type { Cookies } from './cookies.ts';
 import {
@@ -396,19 +396,15 @@ export function createPageBuilder<S extends SessionLike>(
 
   function callReply(context: AnyRequestContext, called: CallOk | Failure): Reply {
     if (called.ok) {
-      return {
-        status: 200,
-        headers: [jsonType, noStore, ...context.cookies, ...(called.headers ?? [])],
-        body: JSON.stringify(called.value),
-      };
+      return jsonReplyOf(called.value, [...context.cookies, ...(called.headers ?? [])]);
     }
     noteFailure(log, context.endpoint, called, context.request);
     const status = statusOf(called.error);
-    return {
+    return jsonReply(
+      apiErrorBody(status, failures.sentence(context.language, called), called.parameter),
+      [...context.cookies, ...retryAfter(called)],
       status,
-      headers: [jsonType, noStore, ...context.cookies, ...retryAfter(called)],
-      body: apiErrorBody(status, failures.sentence(context.language, called), called.parameter),
-    };
+    );
   }
 
   return {
