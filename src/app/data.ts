@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MasterKey } from '../access/keys/master-key.ts';
 import { packageVersion } from '../config/version.ts';
 import { type Config, capacities } from '../config.ts';
+import { duplicateReportMs } from '../contracts/reputation.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import { type Clock, createLeapGuard } from '../core/clock.ts';
 import type { Closers } from '../core/closers.ts';
@@ -25,7 +26,6 @@ import { openCheck } from '../reputation/check/check.ts';
 import type { Memory } from '../reputation/check/operations.ts';
 import type { Geolocate } from '../reputation/counts/report-counts.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
-import { reportGuardMs } from '../reputation/reports/store/report-guards.ts';
 import type { Mail } from '../signon/mail/mail-format.ts';
 import { journalPollMs, queryIntervalMs } from '../storage/journal/follower.ts';
 import type { Claim } from '../storage/lmdb/claim.ts';
@@ -271,7 +271,7 @@ function startPruning(
       return;
     }
     // A start reads there which reports are not taken a second time.
-    const old = await seqBefore(store, clock.now() - reportGuardMs);
+    const old = await seqBefore(store, clock.now() - duplicateReportMs);
     const behind = state.projection.checkpointSeq() - journalKeepEvents;
     const through = old < behind ? old : behind;
     if (through > 0n) await store.pruneEvents(through);

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import { accountCreated } from '../access/accounts/events.ts';
 import { capacities } from '../config.ts';
-import { entryFlags } from '../contracts/reputation.ts';
+import { duplicateReportMs, entryFlags } from '../contracts/reputation.ts';
 import type { Clock } from '../core/clock.ts';
 import { fnv1a } from '../core/crypto.ts';
 import { memoryFault } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
 import { counted } from '../core/text-table.ts';
-import { hourMs, minuteMs } from '../core/time.ts';
+import { hourMs } from '../core/time.ts';
 import type { IndexView } from '../index/reader.ts';
 import {
   firstReportedAtOf,
@@ -249,9 +249,6 @@ interface JournalFacts {
   readonly accounts: ReadonlySet<string>;
 }
 
-/** The same account reports an address again only after this time. */
-const atOnceMs = 15 * minuteMs;
-
 /**
  * Checks that each row that came with an event of the journal has its event. A report is tied to it by account,
  * address and second, what an exchanged code leaves by the event's id, and a consent by its account, which an
@@ -288,7 +285,7 @@ async function factsOf(view: View): Promise<JournalFacts> {
       const { account, family, words, reportedSecond } = report;
       const tie = tieOf(account, addressBytes(family, words), reportedSecond);
       ties.push(tie);
-      if (Math.abs(event.at - reportedSecond * 1_000) < atOnceMs) anchors.push(tie);
+      if (Math.abs(event.at - reportedSecond * 1_000) < duplicateReportMs) anchors.push(tie);
     }
     await new Promise(setImmediate);
   }

@@ -4,6 +4,7 @@
  */
 
 import type { Result } from '../core/result.ts';
+import { minuteMs } from '../core/time.ts';
 import type { IpFamily } from '../ip/address.ts';
 
 /** The judgement of an address by the index. One object, reused by every call. */
@@ -43,6 +44,9 @@ export const entryFlags = {
   /** A list makes it malicious by itself, also where the operator’s manual entry stands before it. */
   listed: 16,
 } as const;
+
+/** An account may report the same address once in this time. */
+export const duplicateReportMs = 15 * minuteMs;
 
 /** The address has two names in the API. */
 export type AddressName = 'ip' | 'ipAddress';

@@ -13,10 +13,11 @@ export const bandStarts: Record<ScoreBand, number> = {
   malicious: 75,
 };
 
+/** The highest score of each. */
 export const bandEnds: Record<ScoreBand, number> = {
-  clean: 9,
-  low: 49,
-  suspect: 74,
+  clean: bandStarts.low - 1,
+  low: bandStarts.suspect - 1,
+  suspect: bandStarts.malicious - 1,
   malicious: 100,
 };
 

@@ -5,16 +5,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import type { Voucher } from '../../src/access/quota/points.ts';
+import { scoreTiers } from '../../src/reputation/blocklists/feed-definitions.ts';
+import { bothFamilies } from '../../src/reputation/blocklists/recipes.ts';
 import { connectPage } from '../../src/site/connect/connect.page.tsx';
 import {
   choiceNames,
-  families,
   filledIn,
   keyPlaceholder,
   openSamples,
   openTargets,
   type SampleValues,
-  scores,
 } from '../../src/site/connect/targets.ts';
 import { docsFolder } from '../../src/site/docs/library.ts';
 import { createPageTools, openAssets, siteLinks } from '../../src/web/page-tools.ts';
@@ -43,8 +43,8 @@ function codeOf(name: string, sampleValues: Partial<SampleValues> = {}): string 
 
 it('no step names a host, a zone or a blank of the docs', () => {
   for (const target of targets) {
-    for (const family of [undefined, ...families]) {
-      for (const score of scores) {
+    for (const family of [undefined, ...bothFamilies]) {
+      for (const score of scoreTiers) {
         const steps = target.steps({
           family,
           score,

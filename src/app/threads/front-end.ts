@@ -25,7 +25,7 @@ import { negotiate } from '../../http/answer/negotiate.ts';
 import { machineAddresses } from '../../http/request/client-ip.ts';
 import type { Route } from '../../http/router.ts';
 import type { IndexRead, IndexView } from '../../index/reader.ts';
-import { metaOf } from '../../index/records.ts';
+import { flagsOf, metaOf } from '../../index/records.ts';
 import { createIntegrationCounters } from '../../integrations/counters.ts';
 import { openBanReader } from '../../integrations/crowdsec/ban-table.ts';
 import { pollRoute } from '../../integrations/crowdsec/bouncers.route.ts';
@@ -227,7 +227,7 @@ export function createFrontEnd(options: {
         captchaFrom: memory.integrations.captchaFrom,
         maliciousBy: (entry) => allMaliciousBy(index, memory.contributions, entry, clock.now()),
         isExempt: (entry) =>
-          ((metaOf(index.records, entry) >>> 8) &
+          (flagsOf(metaOf(index.records, entry)) &
             (entryFlags.allowlisted | entryFlags.knownGood)) !==
           0,
         takeQuestion,

@@ -424,6 +424,6 @@ function isAllowed(
   const count = index.covering(family, words, covering);
   return covering.subarray(0, count).some((entry) => {
     const bits = index.readPrefix(entry, found);
-    return bits >= 0 && bits <= length && ((metaOf(index.records, entry) >>> 8) & spared) !== 0;
+    return bits >= 0 && bits <= length && (flagsOf(metaOf(index.records, entry)) & spared) !== 0;
   });
 }

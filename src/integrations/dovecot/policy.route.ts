@@ -8,7 +8,13 @@ import * as v from 'valibot';
 import { wrongScope } from '../../access/keys/key-cache.ts';
 import { keyIdOf, scopeBitsFor } from '../../access/keys/key-format.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
-import type { AccountOf, Judge, SendReports, Verdict } from '../../contracts/reputation.ts';
+import {
+  type AccountOf,
+  duplicateReportMs,
+  type Judge,
+  type SendReports,
+  type Verdict,
+} from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fnv1a } from '../../core/crypto.ts';
 import { wrongScopeDetail } from '../../core/errors.ts';
@@ -299,8 +305,6 @@ export function readAttempt(body: Uint8Array): Result<LoginAttempt> {
 
 export const failuresForReport = 5;
 export const failureWindowMs = 10 * minuteMs;
-/** As long as a second report of an address by one account is a duplicate. */
-export const reportedMs = 15 * minuteMs;
 const ofNetworkMax = 16;
 const addressesMax = 65_536;
 
@@ -370,7 +374,7 @@ export function createLoginFailures(
       const { client } = networksOf(ip);
       const known = takeOut(slot, client, ip);
       const { times = [], reportedAtMs = Number.NEGATIVE_INFINITY } = known ?? {};
-      if (nowMs - reportedAtMs < reportedMs) {
+      if (nowMs - reportedAtMs < duplicateReportMs) {
         putIn(slot, client, ip, known!);
         return false;
       }

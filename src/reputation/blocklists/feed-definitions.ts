@@ -11,8 +11,9 @@ import type { IpFamily } from '../../ip/address.ts';
 import type { FrameName, LineStyle } from './pieces/lines.ts';
 import type { RecordStyle } from './pieces/records.ts';
 
+/** Scores that lists are made from. */
 export const scoreTiers = [75, 85, 95] as const;
-type ScoreTier = (typeof scoreTiers)[number];
+export type ScoreTier = (typeof scoreTiers)[number];
 
 /** The most entries of a device or a service that takes so many: the worst of the list. */
 export const entryLimits = [10_000, 50_000, 130_000] as const;

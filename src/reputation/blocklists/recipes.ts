@@ -49,7 +49,7 @@ function cron(name: string, feed: string, command: string): string {
   return `echo '${line}' > /etc/cron.d/portcullis-${name}`;
 }
 
-const bothFamilies: readonly FamilyChoice[] = ['4', '6'];
+export const bothFamilies: readonly FamilyChoice[] = ['4', '6'];
 
 /** With its question mark; empty for the whole list. */
 function queryOf({ family, score, mark }: RecipeChoice, ...first: readonly string[]): string {

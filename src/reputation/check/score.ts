@@ -11,6 +11,7 @@
  * passes, so a reader never needs a writer to age it.
  */
 
+import { bandStarts } from '../../core/score-band.ts';
 import { dayMs } from '../../core/time.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { ceilingOf, listedByOf, listScoreOf, metaOf, strengthOf } from '../../index/records.ts';
@@ -21,7 +22,7 @@ export const halfLifeMs = 14 * dayMs;
 /** Origin of forward decay: 2025-01-01T00:00Z. A later origin keeps float32 precise. */
 const decayOriginMs = Date.UTC(2025, 0, 1);
 /** Score from which an address that isn't allowlisted is `malicious`. */
-export const maliciousScore = 75;
+export const maliciousScore = bandStarts.malicious;
 
 /** Returns the number of the list that makes an entry malicious by itself, 0 where reports do. */
 export function maliciousBy({ records }: Pick<IndexView, 'records'>, entry: number): number {

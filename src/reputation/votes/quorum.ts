@@ -19,6 +19,7 @@
  */
 
 import type { Rank } from '../../access/quota/points.ts';
+import { bandStarts } from '../../core/score-band.ts';
 import { daySeconds } from '../../core/time.ts';
 import { communityScore } from '../check/score.ts';
 import { type Contributions, contributionKinds, kindOf, unitsIn } from '../state/contributions.ts';
@@ -76,7 +77,7 @@ export const ceilings = {
 
 /** A list with this score has as many units as a member. */
 const listAnchorScore = 38;
-const listFullScore = 75;
+const listFullScore = bandStarts.malicious;
 
 /** @param listScore 0..100 */
 function listUnits(listScore: number): number {

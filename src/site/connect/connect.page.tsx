@@ -6,6 +6,8 @@
 
 import type { Voucher } from '../../access/quota/points.ts';
 import type { Language } from '../../core/language.ts';
+import { scoreTiers } from '../../reputation/blocklists/feed-definitions.ts';
+import { bothFamilies } from '../../reputation/blocklists/recipes.ts';
 import { Card, CodeBlock, Notice } from '../../web/components/card.tsx';
 import { Button, Field, Form, LinkButton, SelectField } from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';
@@ -19,14 +21,12 @@ import {
   type ChoiceName,
   type ConnectStep,
   type ConnectTarget,
-  families,
   groupNames,
   type Integration,
   keyPlaceholder,
   ownMachineOf,
   type SampleValues,
   sampleClient,
-  scores,
   usualApp,
   usualBlock,
   usualChallenge,
@@ -279,7 +279,7 @@ function valueField(
           {...{ id, name, label, value, error }}
           options={[
             { value: '', label: values.both },
-            ...families.map((one) => ({ value: one, label: `IPv${one}` })),
+            ...bothFamilies.map((one) => ({ value: one, label: `IPv${one}` })),
           ]}
         />
       );
@@ -287,7 +287,7 @@ function valueField(
       return (
         <SelectField
           {...{ id, name, label, value, error }}
-          options={scores.map((n) => ({ value: String(n), label: String(n) }))}
+          options={scoreTiers.map((n) => ({ value: String(n), label: String(n) }))}
         />
       );
     case 'challenge':

@@ -13,6 +13,8 @@ import { fail, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/request/message.ts';
 import type { Params } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { scoreTiers } from '../../reputation/blocklists/feed-definitions.ts';
+import { bothFamilies } from '../../reputation/blocklists/recipes.ts';
 import type { PageBuilder, RequestContext } from '../../signon/sessions/onward.route.ts';
 import type { Session } from '../../signon/sessions/sessions.ts';
 import { type Endpoint, sessionForm, sessionPage } from '../../web/guard/endpoint.ts';
@@ -36,12 +38,10 @@ import {
   type ChoiceName,
   type ConnectTarget,
   type choiceNames,
-  families,
   type Integration,
   openTargets,
   ownMachineOf,
   type SampleValues,
-  scores,
   type TargetFacts,
   usualBlock,
   usualChallenge,
@@ -386,9 +386,9 @@ function choiceOf(
   };
   const domain = asked('domain')?.toLowerCase();
   const app = asked('app')?.replace(/\/$/, '');
-  const score = scores.find((one) => String(one) === (asked('score') ?? String(scores[0])));
+  const score = scoreTiers.find((one) => String(one) === (asked('score') ?? String(scoreTiers[0])));
   const familyText = asked('family');
-  const family = families.find((one) => one === familyText);
+  const family = bothFamilies.find((one) => one === familyText);
   const challenge = scoreIn(asked('challenge') ?? String(usualChallenge));
   const block = scoreIn(asked('block') ?? String(usualBlock));
   const isApp = app === undefined || (appShape.test(app) && URL.canParse(app));
@@ -404,7 +404,7 @@ function choiceOf(
   const chosen = {
     domain: isDomain ? domain : undefined,
     app: isApp ? app : undefined,
-    score: score ?? scores[0],
+    score: score ?? scoreTiers[0],
     family,
     ...(isInverted ? { challenge: undefined, block: undefined } : { challenge, block }),
   };

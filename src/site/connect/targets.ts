@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bandStarts } from '../../core/score-band.ts';
 import { parseHostPort } from '../../integrations/thread.ts';
+import type { ScoreTier } from '../../reputation/blocklists/feed-definitions.ts';
 import {
   type FamilyChoice,
   type RecipeName,
@@ -34,17 +35,13 @@ type GroupName = (typeof groupNames)[number];
 /** A reader may choose these on a screen; the choices fill in the steps. */
 export const choiceNames = ['domain', 'app', 'challenge', 'block', 'score', 'family'] as const;
 export type ChoiceName = (typeof choiceNames)[number];
-export const families: readonly FamilyChoice[] = ['4', '6'];
-/** Scores that lists are made from. */
-export const scores = [75, 85, 95] as const;
-export type Score = (typeof scores)[number];
 
 export interface SampleValues {
   /** The screen knows the first request by it; undefined: the steps carry none. */
   readonly mark: string | undefined;
   /** Both if undefined. */
   readonly family?: FamilyChoice | undefined;
-  readonly score: Score;
+  readonly score: ScoreTier;
   /** The reader's own, where it may be shown. */
   readonly key: string | undefined;
   /** The reader's newest one. */
@@ -160,7 +157,7 @@ const sampleDns = '127.0.0.1:5300';
 const feedFolder = '/var/lib/portcullis';
 const feedScript = '/usr/local/sbin/portcullis-feed';
 /** The samples in docs/ use this score, from which on a check calls an address malicious. */
-const usualScore: Score = 75;
+const usualScore: ScoreTier = 75;
 
 function file(says: StepName, id: string, path: string, code: string): ConnectStep {
   return { id, says, destination: { file: path }, code };
@@ -414,11 +411,12 @@ function haproxy({ proxied, spoe = sampleSpoe, sample }: TargetFacts): Part {
 }
 
 /** Each program writes the zone's answers from a score on in its own way. */
-const dnsRanges: Readonly<Record<Score, { postfix: string; pattern: string; codes: string }>> = {
-  75: { postfix: '[2..4]', pattern: '[2-4]', codes: '"127.0.0.2", "127.0.0.3", "127.0.0.4"' },
-  85: { postfix: '[3..4]', pattern: '[3-4]', codes: '"127.0.0.3", "127.0.0.4"' },
-  95: { postfix: '4', pattern: '4', codes: '"127.0.0.4"' },
-};
+const dnsRanges: Readonly<Record<ScoreTier, { postfix: string; pattern: string; codes: string }>> =
+  {
+    75: { postfix: '[2..4]', pattern: '[2-4]', codes: '"127.0.0.2", "127.0.0.3", "127.0.0.4"' },
+    85: { postfix: '[3..4]', pattern: '[3-4]', codes: '"127.0.0.3", "127.0.0.4"' },
+    95: { postfix: '4', pattern: '4', codes: '"127.0.0.4"' },
+  };
 
 function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): Part[] {
   const usual = dnsRanges[usualScore];
@@ -553,7 +551,7 @@ function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
     /** Asks once. */
     run: string,
     /** The test of a verdict, and the same by score. */
-    test?: readonly [string, (score: Score) => string],
+    test?: readonly [string, (score: ScoreTier) => string],
   ): Part => ({
     name,
     title,

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { duplicateReportMs } from '../../../src/contracts/reputation.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import type { Request } from '../../../src/http/request/message.ts';
 import {
@@ -11,7 +12,6 @@ import {
   failuresForReport,
   failureWindowMs,
   type PolicyIntegrationOptions,
-  reportedMs,
   shareOfClient,
 } from '../../../src/integrations/dovecot/policy.route.ts';
 
@@ -92,7 +92,7 @@ it('so many failures within the window are one report, and the next can be made 
   assert.equal(note('45.10.0.1', 1), 1);
   assert.equal(note('45.10.0.1', 100 * failuresForReport), 0, 'each would cost a write');
   assert.equal(note('45.10.0.2', failuresForReport), 1, 'another address is heard meanwhile');
-  clock.advance(reportedMs - 1);
+  clock.advance(duplicateReportMs - 1);
   assert.equal(note('45.10.0.1', failuresForReport), 0);
   clock.advance(1);
   assert.equal(note('45.10.0.1', failuresForReport), 1);

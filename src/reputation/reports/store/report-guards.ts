@@ -11,12 +11,11 @@
  * row as well.
  */
 
-import type { CatchUpTo } from '../../../contracts/reputation.ts';
+import { type CatchUpTo, duplicateReportMs } from '../../../contracts/reputation.ts';
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { minuteMs } from '../../../core/time.ts';
 import { type IpFamily, type IpWords, wordCountOf } from '../../../ip/address.ts';
 import { widthOf } from '../../../ip/prefix.ts';
 import { reportGuardPrefix } from '../../../storage/keys.ts';
@@ -24,9 +23,6 @@ import { DamagedRowError } from '../../../storage/rows.ts';
 import { JournalPrunedError, type Store, seqBefore } from '../../../storage/store.ts';
 import type { Entries } from '../../state/entries.ts';
 import { reportAdded } from '../../state/events.ts';
-
-/** An account may report the same address once in this time. */
-export const reportGuardMs = 15 * minuteMs;
 
 /** Pairs in memory at most, of 37 bytes: 1,165 reports a second for 15 minutes. Beyond, rows stand guard. */
 const pairsMaxDefault = 2 ** 20;
@@ -107,7 +103,8 @@ export function createReportGuards(options: {
     let cell = ring.heads[hashOf(account, family, words) & (ring.size - 1)]! - 1;
     for (; cell >= 0; cell = ring.following[cell]! - 1) {
       if (!isOf(cell, account, family, words)) continue;
-      const isOver = ring.state[cell] === standing && nowMs - ring.madeMs[cell]! >= reportGuardMs;
+      const isOver =
+        ring.state[cell] === standing && nowMs - ring.madeMs[cell]! >= duplicateReportMs;
       return isOver ? -1 : sequenceOf(cell);
     }
     return -1;
@@ -147,7 +144,7 @@ export function createReportGuards(options: {
       const cell = oldest % ring.size;
       if (ring.state[cell] === underWay) return;
       if (ring.state[cell] === standing) {
-        if (nowMs - ring.madeMs[cell]! < reportGuardMs) return;
+        if (nowMs - ring.madeMs[cell]! < duplicateReportMs) return;
         unlink(cell);
       }
       oldest++;
@@ -278,8 +275,8 @@ export function createReportGuards(options: {
         unreadAfter = undefined;
         return;
       }
-      if (row !== undefined) rowsUntilMs = clock.monotonicMs() + reportGuardMs;
-      after = await seqBefore(store, clock.now() - reportGuardMs);
+      if (row !== undefined) rowsUntilMs = clock.monotonicMs() + duplicateReportMs;
+      after = await seqBefore(store, clock.now() - duplicateReportMs);
     }
     for (;;) {
       const page = await readKept(after);
@@ -311,7 +308,7 @@ export function createReportGuards(options: {
   function note(pair: Pair, at: number): void {
     const nowMs = clock.monotonicMs();
     const ageMs = clock.now() - at;
-    if (ageMs < 0 || ageMs >= reportGuardMs || find(pair, nowMs) >= 0) return;
+    if (ageMs < 0 || ageMs >= duplicateReportMs || find(pair, nowMs) >= 0) return;
     const madeMs = nowMs - ageMs;
     if (add(pair, madeMs, standing) !== undefined || !dropOldest()) return;
     add(pair, madeMs, standing);
@@ -341,7 +338,7 @@ export function createReportGuards(options: {
     },
     /** Notes that a guard is a row: others are looked for. */
     noteRow(): void {
-      rowsUntilMs = clock.monotonicMs() + reportGuardMs;
+      rowsUntilMs = clock.monotonicMs() + duplicateReportMs;
     },
     /** True while there may be guards that are rows. */
     hasRows: (): boolean => clock.monotonicMs() < rowsUntilMs,

@@ -5,6 +5,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { duplicateReportMs } from '../../../contracts/reputation.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
@@ -32,12 +33,7 @@ import {
 import { reportAdded, reportsExpired, reportsWithdrawn } from '../../state/events.ts';
 import { type Report, reportAgeMaxMs } from '../report.ts';
 import { expireTails } from './details-bound.ts';
-import {
-  createReportGuards,
-  type ReportAdmission,
-  type ReportGuards,
-  reportGuardMs,
-} from './report-guards.ts';
+import { createReportGuards, type ReportAdmission, type ReportGuards } from './report-guards.ts';
 import {
   addressBytes,
   addressOf,
@@ -456,13 +452,13 @@ function createGuardRows(clock: Clock, random: Random) {
         .u64(BigInt(Math.floor(now)))
         .u64(ownTag)
         .u64(monotonicMs());
-      return { value: value.finish(), expiresAt: now + reportGuardMs };
+      return { value: value.finish(), expiresAt: now + duplicateReportMs };
     },
     /** Returns true for a row that is still there though its time is over. */
     isOver(value: Uint8Array): boolean {
       const made = decode(value, (r) => ({ at: r.u64(), tag: r.u64(), monotonicMs: r.u64() }));
       if (made === undefined) return false;
-      if (made.tag === ownTag) return monotonicMs() - made.monotonicMs >= BigInt(reportGuardMs);
+      if (made.tag === ownTag) return monotonicMs() - made.monotonicMs >= BigInt(duplicateReportMs);
       // Another process wrote it, in the future: when its time is over is unknown, so nobody waits
       // for it.
       return made.at > BigInt(Math.floor(clock.now()));
