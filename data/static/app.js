@@ -72,17 +72,6 @@ for (const form of document.querySelectorAll('form.status-undo')) {
   tick();
 }
 
-// Whoever folds the steps of set-up finds them folded the next time. A browser may keep nothing.
-for (const steps of document.querySelectorAll('details.set-up')) {
-  const key = 'portcullis-set-up';
-  try {
-    steps.open = localStorage.getItem(key) !== 'folded';
-    steps.addEventListener('toggle', () =>
-      localStorage.setItem(key, steps.open ? 'open' : 'folded'),
-    );
-  } catch {}
-}
-
 function letGo() {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
 }

@@ -189,6 +189,7 @@ export async function openModules(
     geo,
     quotaGuard,
     signon,
+    waiting: () => consoleModule.waiting(),
     outboxName,
     recordRefusal: frontEnd.recordRefusal,
     onFailure: figures.onFailure,

@@ -22,6 +22,7 @@ import { type PlainRoute, type Route, unknownPath } from '../http/router.ts';
 import { hostOfAuthority, isLoopback, isLoopbackAddress } from '../ip/loopback.ts';
 import type { Check } from '../reputation/check/check.ts';
 import type { SignonModule } from '../signon/module.ts';
+import type { Session } from '../signon/sessions/sessions.ts';
 import { openPageBuilder, type SignonPageOptions, signInLogging } from '../signon/signon.route.ts';
 import type { Brand } from '../web/assets.ts';
 import { appearance, headerPerson } from '../web/guard/appearance.ts';
@@ -37,6 +38,7 @@ import {
 } from '../web/guard/endpoint.ts';
 import { createGuard } from '../web/guard/guard.ts';
 import { failureHooks, type Hook, refusedKeys, withHooks } from '../web/guard/hooks.ts';
+import type { FramePerson } from '../web/layout/layout.tsx';
 import {
   createPageTools,
   createRenderErrorPage,
@@ -56,6 +58,8 @@ export function openWeb(
     readonly check: Check;
     readonly quotaGuard: QuotaGuard;
     readonly signon: SignonModule;
+    /** Counts what waits for an operator's decision. */
+    readonly waiting: () => Promise<number>;
     /** The last part of the address of the page that shows a demo's mails. */
     readonly outboxName: string | undefined;
     readonly onFailure: NonNullable<FailureNotes['failed']>;
@@ -86,15 +90,20 @@ export function openWeb(
     hasOutbox,
   });
   const renderPage = createRenderErrorPage(tools);
-  const prefersGlass = async ({ accountId }: { accountId: string }) =>
-    (await profiles.load(accountId))?.liquidGlass ?? false;
+  async function personOf({ accountId, email, csrf, operator }: Session): Promise<FramePerson> {
+    const [profile, waiting] = await Promise.all([
+      profiles.load(accountId),
+      operator ? needs.waiting() : 0,
+    ]);
+    return { email, csrf, operator, waiting, prefersGlass: profile?.liquidGlass ?? false };
+  }
   // An operator of the demo asks from this machine, and is let in from there alone.
   const asksFactor = !(demo && isLoopback(config.host) && !isProxied(config));
   // The first is the outermost. `web/guard/hooks.ts` runs them; front ends have their own (threads/front-end.ts).
   const hooks: Hook[] = [
     ...(demo ? [oneOrigin(config)] : []),
     appearance(cookies),
-    headerPerson({ cookies, tools, prefersGlass, sessions: service.sessions }),
+    headerPerson({ cookies, tools, personOf, sessions: service.sessions }),
     signInLogging(signInLog),
     refusedKeys(({ who }) => who === 'api-key' || who === 'bouncer', needs.recordRefusal),
     ...(asksFactor ? [] : [loopbackOnly]),
@@ -131,7 +140,7 @@ export function openWeb(
       tools,
       callers,
       signon: service,
-      prefersGlass,
+      personOf,
     }),
     /**
      * Returns the main thread's routes, each with the hooks of its declaration, and the page of an unknown path.

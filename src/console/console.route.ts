@@ -68,7 +68,12 @@ export interface ConsoleReads extends AddressReads {
 export function consoleRoutes(
   given: Pick<ConsoleParts, 'pageBuilder' | 'clock' | 'catchUp'>,
   reads: ConsoleReads,
-): { readonly routes: readonly PlainRoute[]; readonly operatorBar: OperatorBar } {
+): {
+  readonly routes: readonly PlainRoute[];
+  readonly operatorBar: OperatorBar;
+  /** Counts what waits for a decision. */
+  readonly waiting: () => Promise<number>;
+} {
   const { pageBuilder, clock, catchUp } = given;
   const { audit, operations, categoryNames } = reads;
 
@@ -104,5 +109,5 @@ export function consoleRoutes(
     ...auditScreens(parts, reads.names),
     bar.route,
   ];
-  return { routes, operatorBar: bar.barOf };
+  return { routes, operatorBar: bar.barOf, waiting: async () => (await waits()).inbox ?? 0 };
 }

@@ -161,7 +161,6 @@ export function consolePage(
     icons: sectionIcons,
     groups: text.groups,
     counts: waits,
-    counted: text.waiting,
     section,
     title: title ?? text.sections[section],
     titleClass: title === undefined ? undefined : 'breaks',

@@ -136,7 +136,6 @@ const consoleEn = {
   undo: 'Undo',
   notDone: 'Nothing was changed',
   back: 'Back',
-  waiting: (count: string) => `(${count} waiting)`,
   never: 'never',
   none: 'none',
   noTrust: 'none',
@@ -168,6 +167,7 @@ const consoleEn = {
     setUp: 'Finish setting up',
     progress: (done: string, all: string) => `${done} of ${all} done`,
     stepDone: 'Done',
+    next: (step: string) => `Next: ${step}`,
     steps: {
       list: {
         name: 'Load a list',
@@ -224,6 +224,7 @@ const consoleEn = {
     retract: (count: number, shown: string) =>
       count === 1 ? 'Retract 1 report' : `Retract ${shown} reports`,
     alsoAllow: 'Retract and allow',
+    stays: (score: string) => `stays ${score}`,
     allow: 'Allow address',
     keepReports: 'Keep reports',
     refuse: 'Refuse request',
@@ -1206,7 +1207,6 @@ const consoleFr: ConsoleCatalogue = {
   undo: 'Annuler',
   notDone: 'Rien n’a été modifié',
   back: 'Retour',
-  waiting: (count) => `(${count} en attente)`,
   never: 'jamais',
   none: 'aucun',
   noTrust: 'aucune',
@@ -1240,6 +1240,7 @@ const consoleFr: ConsoleCatalogue = {
     setUp: 'Terminer la mise en place',
     progress: (done, all) => `${done} sur ${all}`,
     stepDone: 'Fait',
+    next: (step) => `Ensuite : ${step}`,
     steps: {
       list: {
         name: 'Charger une liste',
@@ -1304,6 +1305,7 @@ const consoleFr: ConsoleCatalogue = {
     retract: (count, shown) =>
       count === 1 ? 'Retirer 1 signalement' : `Retirer ${shown} signalements`,
     alsoAllow: 'Retirer et autoriser',
+    stays: (score) => `reste à ${score}`,
     allow: 'Autoriser l’adresse',
     keepReports: 'Garder les signalements',
     refuse: 'Refuser la demande',

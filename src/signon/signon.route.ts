@@ -16,6 +16,7 @@ import type { Hook } from '../web/guard/hooks.ts';
 import { type UnsavedSeals, unsavedBytesMax, unsavedLifeMs } from '../web/guard/intake/unsaved.ts';
 import { createPageBuilder } from '../web/guard/page-builder.ts';
 import { createRequestContexts } from '../web/guard/request-context.ts';
+import type { FramePerson } from '../web/layout/layout.tsx';
 import type { PageTools } from '../web/page-tools.ts';
 import {
   type AccountAreaNeeds,
@@ -49,6 +50,7 @@ import {
 import { createSealedTexts } from './sealed-text.ts';
 import { createOnwards, type PageBuilder } from './sessions/onward.route.ts';
 import { failures, unsavedNotice } from './sessions/parts.page.tsx';
+import type { Session } from './sessions/sessions.ts';
 import { signInEndpoints, signInRoutes } from './sessions/sign-in.route.ts';
 import type { SignInLog } from './sessions/sign-in-log.ts';
 import type { Authorization } from './sites/authorization.ts';
@@ -68,8 +70,8 @@ export interface SignonPageOptions {
   readonly signon: Signon;
   /** False: an operator without a second factor may enter the console. */
   readonly asksOperatorsFactor: boolean;
-  /** Returns whether the person of a session prefers translucent surfaces. */
-  readonly prefersGlass: (session: { readonly accountId: string }) => Promise<boolean>;
+  /** Returns what the header shows of the person of a session. */
+  readonly personOf: (session: Session) => Promise<FramePerson>;
 }
 
 const stampBytes = 8;

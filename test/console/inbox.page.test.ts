@@ -130,12 +130,24 @@ it('says what the figures are compared with where one is compared', () => {
   assert.doesNotMatch(tiles(0), /Compared with/);
 });
 
-it('draws a line only where three parts of the span have something', () => {
+it('draws a bar for each part of the span, however few have something', () => {
   const drawn = (series: readonly number[]) => {
     const tile = { name: 'checks', count: 3, before: 0, series } as const;
-    return inboxPage(testFrame('en'), { ...view, tiles: [tile] }).includes('class="spark"');
+    const html = inboxPage(testFrame('en'), { ...view, tiles: [tile] });
+    const bars = (name: string) =>
+      new RegExp(`"${name}" d="([^"]*)"`).exec(html)?.[1]?.split('z').slice(0, -1);
+    return [bars('spark-none'), bars('spark-some')];
   };
-  assert.deepEqual([drawn([0, 0, 3]), drawn([1, 0, 2]), drawn([1, 1, 1])], [false, false, true]);
+  assert.deepEqual(drawn([0, 0, 3]), [['M0 40v-1h3v1', 'M4 40v-1h3v1'], ['M8 40v-40h3v40']]);
+  assert.deepEqual(drawn([100, 1]), [undefined, ['M0 40v-40h3v40', 'M4 40v-4h3v4']]);
+});
+
+it('folds the steps of set-up beside decisions, and opens them where none waits', () => {
+  const html = (lists: InboxView['lists']) => inboxPage(testFrame('en'), { ...view, lists });
+  assert.match(html([]), /<details class="card set-up" open>/);
+  const busy = html([list]);
+  assert.match(busy, /<details class="card set-up">[\s\S]*Next: Set the address/);
+  assert.ok(busy.indexOf('class="need"') < busy.indexOf('card set-up'), 'decisions are first');
 });
 
 it('counts the steps that are done as the page of set-up does', () => {

@@ -350,7 +350,7 @@ export function RemovalCard({
   const act = (
     does: 'accept' | 'allow' | 'refuse',
     label: string,
-    after?: number,
+    what?: string,
     isMain = false,
   ) => (
     <ActButton
@@ -359,7 +359,7 @@ export function RemovalCard({
       does={does}
       about={{ address }}
       label={label}
-      effect={after === undefined ? undefined : effect(score, after)}
+      effect={what}
       kind={isMain ? 'primary' : 'secondary'}
     />
   );
@@ -368,6 +368,12 @@ export function RemovalCard({
     isThird ? <div class="need-third">{button}</div> : button;
   const format = formatFor(frame.language);
   const lowers = count > 0 && after.retracted < score;
+  const retracted = effect(score, after.retracted);
+  // Where retracting gives the same score, allowing makes it stay.
+  const allowed =
+    lowers && after.allowed === after.retracted
+      ? text.stays(format.number(after.allowed))
+      : effect(score, after.allowed);
   return (
     <AddressCard
       frame={frame}
@@ -383,10 +389,10 @@ export function RemovalCard({
         <>
           {count > 0 &&
             third(
-              act('accept', text.retract(count, format.number(count)), after.retracted, lowers),
+              act('accept', text.retract(count, format.number(count)), retracted, lowers),
               !lowers,
             )}
-          {third(act('allow', lowers ? text.alsoAllow : text.allow, after.allowed), lowers)}
+          {third(act('allow', lowers ? text.alsoAllow : text.allow, allowed), lowers)}
           {act('refuse', count > 0 ? text.keepReports : text.refuse)}
         </>
       }

@@ -103,9 +103,8 @@ export function inboxPage(frame: PageFrame, view: InboxView): string {
     section: 'inbox',
     lede: count === 0 ? nothingText(frame, view.steps) : text.lede(count, format.number(count)),
     body: (
-      // One below the other, decisions come before the steps of set-up.
       <div class={classes('inbox', count === 0 && 'is-quiet')}>
-        <SetUp frame={frame} steps={view.steps} />
+        {count === 0 && <SetUp frame={frame} steps={view.steps} />}
         {count > 0 && (
           <section class="inbox-needs" aria-labelledby="needs">
             <h2 id="needs">
@@ -114,7 +113,11 @@ export function inboxPage(frame: PageFrame, view: InboxView): string {
             {needs(frame, view)}
           </section>
         )}
-        <aside class="inbox-side">{figures(frame, view)}</aside>
+        <aside class="inbox-side">
+          {/* Beside decisions, its steps are folded. */}
+          {count > 0 && <SetUp frame={frame} steps={view.steps} isFolded />}
+          {figures(frame, view)}
+        </aside>
       </div>
     ),
   });
@@ -291,7 +294,15 @@ const stepPages: Readonly<Record<FirstStep, string>> = {
 };
 
 /** The steps of a new server, as long as one is open. */
-function SetUp({ frame, steps }: { readonly frame: PageFrame; readonly steps: StepsDone }): Html {
+function SetUp({
+  frame,
+  steps,
+  isFolded = false,
+}: {
+  readonly frame: PageFrame;
+  readonly steps: StepsDone;
+  readonly isFolded?: boolean;
+}): Html {
   const all = frameText(frame).console;
   const text = all.inbox;
   const known = firstSteps.filter((step) => step in steps);
@@ -301,11 +312,12 @@ function SetUp({ frame, steps }: { readonly frame: PageFrame; readonly steps: St
   const format = formatFor(frame.language);
   const progress = text.progress(format.number(done.length), format.number(known.length));
   return (
-    <details class="card set-up" open>
+    <details class="card set-up" open={!isFolded}>
       <summary>
         <h2>{text.setUp}</h2>
         <progress max={known.length} value={done.length} aria-label={progress} />
         <span>{progress}</span>
+        <span class="set-up-next">{text.next(text.steps[next].name)}</span>
       </summary>
       <ol>
         {known.map((step, at) => (
@@ -392,34 +404,33 @@ function changeText(before: number, count: number, number: (value: number) => st
   return `${sign}${number(Math.abs(percent))} %`;
 }
 
-const sparkWidth = 100;
+/** The width of a bar, and of the gap behind it. */
+const sparkBar = 3;
 const sparkHeight = 40;
-/** Fewer parts with something in them are no course over time: the number alone is shown. */
-const sparkPartsMin = 3;
-/** Room for the stroke at the highest point. */
-const sparkTop = 4;
+/** So high is a bar of nothing, and the least of something. */
+const sparkLow = { nothing: 1, something: 4 } as const;
 
-/** A line over its area, without axes: the number beside it says how much. */
+/** A bar for each part of the time, without axes: the number beside them says how much. */
 function Spark({ series }: { readonly series: readonly number[] }): Html {
-  if (series.filter((part) => part > 0).length < sparkPartsMin) return null;
   const highest = Math.max(1, ...series);
-  const x = (at: number) =>
-    Math.round((10 * sparkWidth * at) / Math.max(1, series.length - 1)) / 10;
-  const y = (value: number) =>
-    Math.round(10 * (sparkHeight - 2 - (value / highest) * (sparkHeight - 2 - sparkTop))) / 10;
-  const line = series.map((value, at) => `${at === 0 ? 'M' : 'L'}${x(at)} ${y(value)}`).join('');
+  const path = (isWanted: (value: number) => boolean) =>
+    series
+      .map((value, at) => {
+        const least = value === 0 ? sparkLow.nothing : sparkLow.something;
+        const height = Math.max(least, Math.round((sparkHeight * value) / highest));
+        const bar = `M${at * (sparkBar + 1)} ${sparkHeight}v-${height}h${sparkBar}v${height}z`;
+        return isWanted(value) ? bar : '';
+      })
+      .join('');
   return (
     <svg
       class="spark"
-      viewBox={`0 0 ${sparkWidth} ${sparkHeight}`}
+      viewBox={`0 0 ${series.length * (sparkBar + 1)} ${sparkHeight}`}
       preserveAspectRatio="none"
       aria-hidden="true"
     >
-      <path
-        class="spark-area"
-        d={`M0 ${sparkHeight}${line.replace('M', 'L')}L${sparkWidth} ${sparkHeight}z`}
-      />
-      <path class="spark-line" d={line} />
+      <path class="spark-none" d={path((value) => value === 0)} />
+      <path class="spark-some" d={path((value) => value > 0)} />
     </svg>
   );
 }

@@ -7,7 +7,7 @@
 import { type Language, languages } from '../../core/language.ts';
 import { conditionHeaders } from '../../http/answer/negotiate.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
-import { withPersonMenu } from '../layout/layout.tsx';
+import { type FramePerson, withPersonMenu } from '../layout/layout.tsx';
 import { languageOf, type PageTools } from '../page-tools.ts';
 import { noStore } from '../shape.ts';
 import type { Cookies } from './cookies.ts';
@@ -96,11 +96,11 @@ function themed(reply: Reply, theme: Theme): Reply {
 
 export function headerPerson<Session extends SessionLike>(options: {
   readonly sessions: { find(token: string): Promise<Session | undefined> };
-  readonly prefersGlass: (session: Session) => Promise<boolean>;
+  readonly personOf: (session: Session) => Promise<FramePerson>;
   readonly cookies: Cookies;
   readonly tools: PageTools;
 }): Hook {
-  const { sessions, prefersGlass, cookies, tools } = options;
+  const { sessions, personOf, cookies, tools } = options;
   return {
     name: 'person in the header',
     // Pages of signed-in people load the person themselves.
@@ -114,12 +114,7 @@ export function headerPerson<Session extends SessionLike>(options: {
       const reply = await run(unconditional(request));
       const markup = isHtml(reply) ? textOf(reply) : undefined;
       if (markup === undefined) return forAll(reply);
-      const person = {
-        email: session.email,
-        csrf: session.csrf,
-        operator: session.operator,
-        prefersGlass: await prefersGlass(session),
-      };
+      const person = await personOf(session);
       const body = withPersonMenu(markup, { ...tools.frame(languageOf(request)), person });
       const kept = reply.headers.filter(([name]) => !replacedHeaders.includes(name.toLowerCase()));
       return forAll({ status: reply.status, headers: [...kept, noStore], body });

@@ -10,7 +10,7 @@ import { type Random, randomToken } from '../../core/random.ts';
 import type { Failure } from '../../core/result.ts';
 import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import { firstHeader, type Header, type Request } from '../../http/request/message.ts';
-import type { PageFrame } from '../layout/layout.tsx';
+import type { FramePerson, PageFrame } from '../layout/layout.tsx';
 import { languageOf, type PageTools } from '../page-tools.ts';
 import type { Callers } from './callers.ts';
 import type { Cookies } from './cookies.ts';
@@ -86,7 +86,7 @@ interface RequestContextOptions<Session extends SessionLike> {
     /** Returns why the cookie has no session: `renewed`, `ended` or `unknown`. */
     statusOf(token: string): Promise<string | undefined>;
   };
-  readonly prefersGlass: (session: Session) => Promise<boolean>;
+  readonly personOf: (session: Session) => Promise<FramePerson>;
   readonly cookies: Cookies;
   readonly callers: Pick<Callers, 'networksOf'>;
   readonly geo: GeoReader;
@@ -97,7 +97,7 @@ interface RequestContextOptions<Session extends SessionLike> {
 export function createRequestContexts<Session extends SessionLike>(
   options: RequestContextOptions<Session>,
 ): (request: Request, endpoint: SessionEndpoint) => Promise<AnyRequestContext<Session>> {
-  const { sessions, prefersGlass, cookies, callers, geo, random, tools } = options;
+  const { sessions, personOf, cookies, callers, geo, random, tools } = options;
 
   return async (request, endpoint) => {
     const token = cookies.read(request, 'session');
@@ -110,12 +110,7 @@ export function createRequestContexts<Session extends SessionLike>(
     const csrf = session?.csrf ?? derived('form token', form);
     const nonce = randomToken(random, nonceBytes);
     const browserId = browserIdOf(form);
-    const person = session && {
-      email: session.email,
-      csrf,
-      operator: session.operator,
-      prefersGlass: await prefersGlass(session),
-    };
+    const person = session && (await personOf(session));
     return {
       request,
       endpoint,
@@ -154,9 +149,8 @@ export function withSession<Session extends SessionLike, V extends AnyRequestCon
   session: Session,
   cookie: readonly Header[],
 ): V & { readonly session: Session } {
-  const { prefersGlass = false } = context.frame.person ?? {};
   const { email, csrf, operator } = session;
-  const person = { email, csrf, operator, prefersGlass };
+  const person = { prefersGlass: false, ...context.frame.person, email, csrf, operator };
   const cookies = [...context.cookies, ...cookie];
   return { ...context, session, csrf: session.csrf, frame: { ...context.frame, person }, cookies };
 }

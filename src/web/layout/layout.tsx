@@ -60,11 +60,13 @@ export interface PageFrame {
   readonly isGuest?: boolean;
 }
 
-interface FramePerson {
+export interface FramePerson {
   readonly email: string;
   readonly csrf: string;
   /** Has the console in the header. */
   readonly operator?: boolean;
+  /** So many things wait for an operator's decision. */
+  readonly waiting?: number;
   /** The person's own wish: translucent surfaces, on every page. */
   readonly prefersGlass: boolean;
 }
@@ -201,6 +203,7 @@ function menuOpener(frame: PageFrame): Html {
   const text = frameText(frame);
   const { person } = frame;
   const label = person ? text.person.signedInAs(person.email) : text.site.menu;
+  const { waiting = 0 } = person ?? {};
   return (
     <summary class="site-menu-open" title={label}>
       <span class="visually-hidden">{person ? `${text.site.menu}. ${label}` : label}</span>
@@ -209,10 +212,23 @@ function menuOpener(frame: PageFrame): Html {
           {person.email.slice(0, 1).toUpperCase()}
         </span>
       )}
+      {waiting > 0 && <WaitingCount frame={frame} waiting={waiting} />}
       {person && <Icon name="chevron" />}
       <Icon name="menu" className="only-small" />
       <Icon name="close" className="only-small" />
     </summary>
+  );
+}
+
+function WaitingCount({ frame, waiting }: { frame: PageFrame; waiting: number }): Html {
+  const shown = formatFor(frame.language).number(waiting);
+  return (
+    <>
+      <span class="count" aria-hidden="true">
+        {shown}
+      </span>
+      <span class="visually-hidden">{frameText(frame).person.waiting(shown)}</span>
+    </>
   );
 }
 
@@ -233,6 +249,9 @@ function personLinks(frame: PageFrame, person: FramePerson): Html {
             <a href="/admin">
               <Icon name="inbox" />
               {text.person.console}
+              {person.waiting !== undefined && person.waiting > 0 && (
+                <WaitingCount frame={frame} waiting={person.waiting} />
+              )}
             </a>
           </li>
         )}
@@ -511,10 +530,8 @@ interface SectionPageOptions<Section extends string> {
   readonly icons?: Readonly<Partial<Record<Section, IconName>>> | undefined;
   /** Headings, each above the section that it is named by. */
   readonly groups?: Readonly<Partial<Record<Section, string>>> | undefined;
-  /** Shown beside a name, unless it is 0. */
+  /** Things that wait, shown beside a name, unless there are none. */
   readonly counts?: Readonly<Partial<Record<Section, number>>> | undefined;
-  /** Says of a count what is counted, to who hears the page. */
-  readonly counted?: ((count: string) => string) | undefined;
   readonly section: Section;
   readonly title: string;
   readonly titleClass?: string | undefined;
@@ -531,7 +548,6 @@ export function sectionPage<Section extends string>(
 ): string {
   const { paths, names, section, title, script, body } = options;
   const counts: Partial<Record<Section, number>> | undefined = options.counts;
-  const format = formatFor(frame.language);
   return renderDocument(frame, {
     title,
     noindex: true,
@@ -553,12 +569,7 @@ export function sectionPage<Section extends string>(
                     {count > 0 && (
                       <>
                         {' '}
-                        <span class="count" aria-hidden="true">
-                          {format.number(count)}
-                        </span>
-                        <span class="visually-hidden">
-                          {options.counted?.(format.number(count))}
-                        </span>
+                        <WaitingCount frame={frame} waiting={count} />
                       </>
                     )}
                   </Link>

@@ -153,6 +153,7 @@ export const en = {
     signOut: 'Sign out',
     console: 'Console',
     signedInAs: (email: string) => `Signed in as ${email}`,
+    waiting: (count: string) => `(${count} waiting)`,
   },
 };
 
@@ -307,5 +308,6 @@ export const fr: Translations = {
     signOut: 'Se déconnecter',
     console: 'Console',
     signedInAs: (email) => `Connecté : ${email}`,
+    waiting: (count) => `(${count} en attente)`,
   },
 };
