@@ -369,7 +369,7 @@ export function RemovalCard({
   const format = formatFor(frame.language);
   const lowers = count > 0 && after.retracted < score;
   const retracted = effect(score, after.retracted);
-  // Where retracting gives the same score, allowing makes it stay.
+  // Allowing makes a score stay that retracting gives, too.
   const allowed =
     lowers && after.allowed === after.retracted
       ? text.stays(format.number(after.allowed))
