@@ -265,6 +265,9 @@ const consoleEn = {
   bar: {
     title: 'Operator',
     score: 'Score',
+    reporters: (count: number, shown: string) =>
+      count === 1 ? '1 reporter' : `${shown} reporters`,
+    allow: 'Allow and ignore reports',
     set: 'Set score',
     unset: 'Remove your rule',
     disallow: 'Take off the allowlist',
@@ -1345,6 +1348,8 @@ const consoleFr: ConsoleCatalogue = {
   bar: {
     title: 'Opérateur',
     score: 'Score',
+    reporters: (count, shown) => (count < 2 ? `${shown} auteur` : `${shown} auteurs`),
+    allow: 'Autoriser et ignorer les signalements',
     set: 'Fixer le score',
     unset: 'Supprimer votre règle',
     disallow: 'Retirer de la liste blanche',

@@ -38,13 +38,12 @@ const en = {
       both: (first: string, second: string) =>
         `${first.charAt(0).toUpperCase()}${first.slice(1)}, and ${second}.`,
       nobody: 'No list holds it, and nobody has reported it.',
-      allowed: 'The operator allowed it.',
+      allowed: 'It is on the allowlist, which wins over lists and reports.',
       neighbours: 'It has no reports, but many of its neighbours do.',
       notReported: 'Nobody has reported it.',
       notListed: 'No list holds it.',
     },
     notes: {
-      allowlisted: 'The allowlist wins over every list and report.',
       knownGood: 'Reports don’t count for a known-good address. A list still does.',
       reportedInRange: 'The reports are about other addresses in its range.',
     },
@@ -106,7 +105,7 @@ const en = {
     anonymousExitHint: 'Traffic leaves an anonymising network here.',
     facts: {
       country: 'Country',
-      ofNetwork: (code: string) => `${code}, where the network is registered`,
+      ofNetwork: (code: string) => `${code}, by registration`,
       provider: 'Network (AS)',
       prefix: 'Prefix',
       inherited: (range: string) => `score inherited from ${range}`,
@@ -127,7 +126,7 @@ const en = {
       own: () => 'The manual rule decides.',
       list: (reported: number) => `The list sets the score; reports alone would give ${reported}.`,
       network: (ceiling: number) => `Its neighbours lift it, to ${ceiling} at most.`,
-      newcomers: (ceiling: number) => `New accounts alone reach ${ceiling} at most.`,
+      newcomers: (ceiling: number) => `Without a trusted vote, reports reach ${ceiling} at most.`,
       some: (ceiling: number) => `Too few trusted accounts to block: ${ceiling} at most.`,
       earned: (ceiling: number) =>
         `Accounts with a good record on several networks reach ${ceiling} at most.`,
@@ -179,7 +178,7 @@ const en = {
         earned: (count: number, formatted: string) =>
           count === 1 ? '1 account with a good record' : `${formatted} accounts with a good record`,
         none: (count: number, formatted: string) =>
-          count === 1 ? '1 new account' : `${formatted} new accounts`,
+          count === 1 ? '1 account' : `${formatted} accounts`,
       },
       ages: {
         day: 'Last 24 h',
@@ -192,14 +191,14 @@ const en = {
         staff: (_: number, formatted: string) => `${formatted} staff`,
         member: (_: number, formatted: string) => `${formatted} trusted`,
         earned: (_: number, formatted: string) => `${formatted} with a good record`,
-        none: (_: number, formatted: string) => `${formatted} new`,
+        none: (count: number, formatted: string) =>
+          count === 1 ? '1 other' : `${formatted} others`,
       },
       part: (who: string, score: number) => `${who} +${score}`,
       ofAge: (age: string, parts: string) => `${age}: ${parts}`,
       decided: (range: string) => `The score is that of ${range}.`,
       highest: 'The highest value wins.',
       allowlist: 'Allowlist',
-      allowlistWins: 'The allowlist wins.',
       fallsBelow: (day: string) => `Without new reports it falls below 75 on ${day}.`,
     },
     find: {
@@ -280,6 +279,7 @@ const en = {
     },
     curve: {
       since: (day: string) => `Known since ${day}`,
+      reportsSince: (day: string) => `Reports per day since ${day}`,
       score: 'Score',
       reports: 'Reports per day',
       blockFrom: (score: number) => `Block from ${score}`,
@@ -477,13 +477,12 @@ const fr: typeof en = {
       one: (said) => `${said.charAt(0).toUpperCase()}${said.slice(1)}.`,
       both: (first, second) => `${first.charAt(0).toUpperCase()}${first.slice(1)}, et ${second}.`,
       nobody: 'Aucune liste ne la contient, et personne ne l’a signalée.',
-      allowed: 'L’opérateur l’a autorisée.',
+      allowed: 'Elle est sur la liste blanche, qui l’emporte sur listes et signalements.',
       neighbours: 'Personne ne l’a signalée, mais beaucoup de ses voisines.',
       notReported: 'Personne ne l’a signalée.',
       notListed: 'Aucune liste ne la contient.',
     },
     notes: {
-      allowlisted: 'La liste blanche l’emporte sur les listes et les signalements.',
       knownGood: 'Les signalements ne comptent pas pour une adresse réputée sûre ; les listes, si.',
       reportedInRange: 'Les signalements visent d’autres adresses de sa plage.',
     },
@@ -563,7 +562,8 @@ const fr: typeof en = {
       list: (reported) =>
         `La liste fixe le score ; les signalements seuls donneraient ${reported}.`,
       network: (ceiling) => `Ses voisines le font monter, jusqu’à ${ceiling}.`,
-      newcomers: (ceiling) => `À eux seuls, de nouveaux comptes n’atteignent que ${ceiling}.`,
+      newcomers: (ceiling) =>
+        `Sans vote de confiance, les signalements atteignent ${ceiling} au plus.`,
       some: (ceiling) => `Trop peu de comptes de confiance pour bloquer : ${ceiling} au plus.`,
       earned: (ceiling) =>
         `Des comptes éprouvés, sur plusieurs réseaux, atteignent ${ceiling} au plus.`,
@@ -613,8 +613,7 @@ const fr: typeof en = {
           count === 1 ? '1 compte de confiance' : `${formatted} comptes de confiance`,
         earned: (count, formatted) =>
           count === 1 ? '1 compte éprouvé' : `${formatted} comptes éprouvés`,
-        none: (count, formatted) =>
-          count === 1 ? '1 nouveau compte' : `${formatted} nouveaux comptes`,
+        none: (count, formatted) => (count === 1 ? '1 compte' : `${formatted} comptes`),
       },
       ages: {
         day: 'Dernières 24 h',
@@ -626,14 +625,13 @@ const fr: typeof en = {
         staff: (_, formatted) => `${formatted} de l’équipe`,
         member: (_, formatted) => `${formatted} de confiance`,
         earned: (count, formatted) => (count === 1 ? '1 éprouvé' : `${formatted} éprouvés`),
-        none: (count, formatted) => (count === 1 ? '1 nouveau' : `${formatted} nouveaux`),
+        none: (count, formatted) => (count === 1 ? '1 autre' : `${formatted} autres`),
       },
       part: (who, score) => `${who} +${score}`,
       ofAge: (age, parts) => `${age} : ${parts}`,
       decided: (range) => `Le score est celui de ${range}.`,
       highest: 'La valeur la plus haute l’emporte.',
       allowlist: 'Liste blanche',
-      allowlistWins: 'La liste blanche l’emporte.',
       fallsBelow: (day) => `Sans nouveau signalement, il passe sous 75 le ${day}.`,
     },
     find: {
@@ -721,6 +719,7 @@ const fr: typeof en = {
     },
     curve: {
       since: (day) => `Connue depuis le ${day}`,
+      reportsSince: (day) => `Signalements par jour depuis le ${day}`,
       score: 'Score',
       reports: 'Signalements par jour',
       blockFrom: (score) => `Bloquer dès ${score}`,

@@ -216,16 +216,14 @@ function AddressCard({
 }
 
 /** Why the address has its score, and who reported it. */
-export function Evidence({
+function Evidence({
   frame,
   facts,
   view,
-  isOnItsPage = false,
 }: {
   readonly frame: PageFrame;
   readonly facts: AddressFacts;
   readonly view: Pick<ConsoleView, 'categoryNames' | 'now'>;
-  readonly isOnItsPage?: boolean;
 }): Html {
   const all = frameText(frame).console;
   const text = all.needs;
@@ -281,12 +279,7 @@ export function Evidence({
         <ul class="last-reports">
           {last.map(({ account, email, rank, at, categories, comment }) => (
             <li>
-              <span>
-                <Link class="mail" href={`/admin/people/${account}`}>
-                  {email ?? account}
-                </Link>{' '}
-                <Badge label={text.ranks[rank]} tone={rank === 'newcomer' ? 'neutral' : 'accent'} />
-              </span>
+              {reporter(account, email, text.ranks[rank], rank)}
               {format.near(at, view.now)}
               <span class="source-note breaks">
                 {namesText(categories, view.categoryNames)}
@@ -297,12 +290,49 @@ export function Evidence({
         </ul>
       </div>
       <p class="drawer-foot">
-        {!isOnItsPage && <Link href={`/ip/${address}`}>{text.openAddress}</Link>}
-        <Link href={`/admin/reports?address=${encodeURIComponent(address)}`}>
-          {text.openReports}
-        </Link>
+        <Link href={`/ip/${address}`}>{text.openAddress}</Link>
+        {reportsLink(address, text.openReports)}
       </p>
     </>
+  );
+}
+
+function reporter(account: string, email: string | undefined, word: string, rank: Rank): Html {
+  return (
+    <span>
+      <Link class="mail" href={`/admin/people/${account}`}>
+        {email ?? account}
+      </Link>{' '}
+      <Badge label={word} tone={rank === 'newcomer' ? 'neutral' : 'accent'} />
+    </span>
+  );
+}
+
+function reportsLink(address: string, label: string): Html {
+  return <Link href={`/admin/reports?address=${encodeURIComponent(address)}`}>{label}</Link>;
+}
+
+/** Who made the last reports: the page of the address says what they are and what they give. */
+export function Reporters({
+  frame,
+  facts: { address, last },
+  now,
+}: {
+  readonly frame: PageFrame;
+  readonly facts: Pick<AddressFacts, 'address' | 'last'>;
+  readonly now: number;
+}): Html {
+  const text = frameText(frame).console.needs;
+  const { near } = formatFor(frame.language);
+  return (
+    <ul class="reporters">
+      {last.map(({ account, email, rank, at }) => (
+        <li>
+          {reporter(account, email, text.ranks[rank], rank)} {near(at, now)}
+        </li>
+      ))}
+      <li>{reportsLink(address, text.openReports)}</li>
+    </ul>
   );
 }
 

@@ -5,7 +5,7 @@ import { LinkButton } from '../../web/components/form.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { type AddressFacts, Evidence, effect } from '../inbox/inbox-cards.page.tsx';
+import { type AddressFacts, effect, Reporters } from '../inbox/inbox-cards.page.tsx';
 import {
   ActButton,
   ActForm,
@@ -100,7 +100,12 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
           !facts.isAllowed &&
           scoreBand(score) !== 'malicious' &&
           act('block', all.needs.block, after.blocked)}
-        {!facts.isAllowed && act('allow', all.needs.allow, after.allowed)}
+        {!facts.isAllowed &&
+          act(
+            'allow',
+            after.allowed === after.retracted ? text.allow : all.needs.allow,
+            after.allowed,
+          )}
         {disallowed !== undefined && act('disallow', text.disallow, disallowed)}
         {reports !== undefined &&
           act('retract', all.needs.retract(reports.count, number(reports.count)), after.retracted)}
@@ -113,7 +118,7 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
             does="set"
             about={{ prefix: address }}
             text={{ score: text.score }}
-            values={score === 0 ? {} : { score: String(score) }}
+            values={{ score: '' }}
             label={text.set}
           />
         )}
@@ -123,12 +128,12 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
           </span>
         )}
       </div>
-      <details class="need-drawer">
-        <summary>{all.needs.evidence}</summary>
-        <div class="drawer">
-          <Evidence frame={frame} facts={facts} view={view} isOnItsPage />
-        </div>
-      </details>
+      {reports !== undefined && (
+        <details class="need-drawer">
+          <summary>{text.reporters(reports.reporters, number(reports.reporters))}</summary>
+          <Reporters frame={frame} facts={facts} now={view.now} />
+        </details>
+      )}
     </section>
   );
 }

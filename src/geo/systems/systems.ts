@@ -83,6 +83,8 @@ export function openSystems(options: {
     /** The number that holds the address; 0: none. Undefined as above. */
     numberOf: async (family: IpFamily, words: Uint32Array) =>
       (await opened())?.numberOf(family, words),
+    /** The same without a wait; undefined before the index is made, too. */
+    knownNumberOf: (family: IpFamily, words: Uint32Array) => index?.numberOf(family, words),
     /** Makes the index after a while, so that nobody waits for it. */
     prepare(): void {
       if (source === undefined) return;

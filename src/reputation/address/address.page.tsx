@@ -63,6 +63,8 @@ export interface IpPageData {
   readonly countryCode: string;
   /** Empty when unknown. */
   readonly provider: string;
+  /** Number of its autonomous system, if that is known without a wait. */
+  readonly system?: number | undefined;
   /** The network around it: an IPv4 /24, an IPv6 /48. */
   readonly prefix: string;
   readonly anonymousExit: boolean;
@@ -144,17 +146,20 @@ function breakableAddress(address: string): Html {
 
 // Why the score is what it is. Lists and reports are told apart, and never added up.
 
-/** An entry other than the address itself leads to its page. */
-function entryLink(entry: string, { data }: AddressScene): Html {
+/** Who says it and a note; an entry other than the address itself comes first, and leads to its page. */
+function rowName(entry: string, who: Html, note: Html, { data }: AddressScene): Html {
   return (
-    entry !== data.address && (
-      <>
-        <Link class="mono" href={`/ip/${entry}`}>
-          {entry}
-        </Link>{' '}
-        ·{' '}
-      </>
-    )
+    <>
+      {entry !== data.address && (
+        <>
+          <Link class="mono" href={`/ip/${entry}`}>
+            {entry}
+          </Link>
+          {' · '}
+        </>
+      )}
+      <strong>{who}</strong> <span class="fact-note">{note}</span>
+    </>
   );
 }
 
@@ -190,23 +195,23 @@ function listRow(list: ListEvidence, scene: AddressScene): ShareRow {
       ? (group ?? (category && text.categories[category - 1]))
       : text.ip.evidence.kinds[kind];
   return {
-    name: (
-      <>
-        <strong>
-          <bdi>{kind === 'own' ? text.ip.evidence.own : shownName(list, text)}</bdi>
-        </strong>{' '}
-        <span class="fact-note">{note}</span>
-      </>
+    name: rowName(
+      entry,
+      <bdi>{kind === 'own' ? text.ip.evidence.own : shownName(list, text)}</bdi>,
+      note,
+      scene,
     ),
     value: confidence,
     formatted: confidence === undefined ? '' : String(confidence),
-    note: (
-      <>
-        {entryLink(entry, scene)}
-        {listNote(list, scene)}
-      </>
-    ),
+    note: listNote(list, scene),
   };
+}
+
+/** What reports give: nothing at all for a known-good address. */
+function effectOf(score: number, { data }: AddressScene): Pick<ShareRow, 'value' | 'formatted'> {
+  return isKnownGood(data)
+    ? { value: undefined, formatted: '–' }
+    : { value: score, formatted: String(score) };
 }
 
 function reportRow(said: ReportEvidence, scene: AddressScene): ShareRow {
@@ -214,20 +219,14 @@ function reportRow(said: ReportEvidence, scene: AddressScene): ShareRow {
   const words = text.ip.evidence;
   const hasNoEffect = isKnownGood(data);
   return {
-    name: (
-      <>
-        <strong>{words.reports(said.reports, format.number(said.reports))}</strong>{' '}
-        <span class="fact-note">{words.by(said.reporters, format.number(said.reporters))}</span>
-      </>
+    name: rowName(
+      said.entry,
+      words.reports(said.reports, format.number(said.reports)),
+      words.by(said.reporters, format.number(said.reporters)),
+      scene,
     ),
-    value: hasNoEffect ? 0 : said.score,
-    formatted: hasNoEffect ? '–' : String(said.score),
-    note: (
-      <>
-        {entryLink(said.entry, scene)}
-        {hasNoEffect ? words.noEffect : partNote(said, scene)}
-      </>
-    ),
+    ...effectOf(said.score, scene),
+    note: hasNoEffect ? words.noEffect : partNote(said, scene),
   };
 }
 
@@ -238,39 +237,25 @@ function networkRow(risen: NetworkEvidence, scene: AddressScene): ShareRow {
   const note =
     parts === undefined ? words.networkWhole : words.networkParts(parts, risingParts, ceiling);
   return {
-    name: (
-      <>
-        <strong>{words.network}</strong>{' '}
-        <span class="fact-note">{words.networkHosts(format.number(hosts))}</span>
-      </>
-    ),
-    value: isKnownGood(scene.data) ? 0 : score,
-    formatted: isKnownGood(scene.data) ? '–' : String(score),
-    note: (
-      <>
-        {entryLink(entry, scene)}
-        {note}
-      </>
-    ),
+    name: rowName(entry, words.network, words.networkHosts(format.number(hosts)), scene),
+    ...effectOf(score, scene),
+    note,
   };
 }
 
 function peerRow(said: PeerEvidence, scene: AddressScene): ShareRow {
   const { text, format } = scene;
   const words = text.ip.evidence;
-  const hasNoEffect = isKnownGood(scene.data);
   return {
-    name: (
-      <>
-        <strong>{words.peers}</strong>{' '}
-        <span class="fact-note">{words.peerGroups(said.groups, format.number(said.groups))}</span>
-      </>
+    name: rowName(
+      said.entry,
+      words.peers,
+      words.peerGroups(said.groups, format.number(said.groups)),
+      scene,
     ),
-    value: hasNoEffect ? 0 : said.score,
-    formatted: hasNoEffect ? '–' : String(said.score),
+    ...effectOf(said.score, scene),
     note: (
       <>
-        {entryLink(said.entry, scene)}
         {words.peerSeen(format.day(said.lastSeenAt))}
         {said.reason !== undefined && ` ${words.peerReasons[said.reason]}`}
       </>
@@ -306,8 +291,9 @@ function evidence(scene: AddressScene): Html {
     <Card
       title={words.title(data.score)}
       aside={
+        !allowlisted &&
         lists.length + reports.length + networks.length + peers.length > 1 && (
-          <span class="card-aside">{allowlisted ? words.allowlistWins : words.highest}</span>
+          <span class="card-aside">{words.highest}</span>
         )
       }
     >
@@ -364,14 +350,19 @@ function history(scene: AddressScene): Html {
   const counted = words.counted(total, format.number(total));
   const scores = shown.flatMap(({ score }) => (score === undefined ? [] : [score.score]));
   const hasScores = scores.length > 0;
+  // Bars of one day alone say no more than the number of reports does.
+  if (!hasScores && shown.length === 1) return false;
+  const since = format.day(days[first]!.day);
   return (
     <Card
-      title={words.since(format.day(days[first]!.day))}
+      title={hasScores ? words.since(since) : words.reportsSince(since)}
       aside={
-        <ul class="chart-key" aria-hidden="true">
-          {hasScores && <li class="is-score">{words.score}</li>}
-          <li class="is-reports">{words.reports}</li>
-        </ul>
+        hasScores && (
+          <ul class="chart-key" aria-hidden="true">
+            <li class="is-score">{words.score}</li>
+            <li class="is-reports">{words.reports}</li>
+          </ul>
+        )
       }
     >
       <Timeline
@@ -383,7 +374,7 @@ function history(scene: AddressScene): Html {
           count: one.count,
           countText: format.number(one.count),
         }))}
-        marker={{ at: maliciousScore, label: words.blockFrom(maliciousScore) }}
+        marker={hasScores && { at: maliciousScore, label: words.blockFrom(maliciousScore) }}
         summary={hasScores ? words.highest(Math.max(...scores), counted) : counted}
         tableLabel={text.ip.historyTable}
         columns={[text.ip.historyDay, text.ip.find.columns.score, text.ip.historyCount]}
@@ -417,7 +408,7 @@ function around({ data, text }: AddressScene): Html {
   );
 }
 
-const commentsShown = 4;
+const commentsShown = 3;
 const commentsMax = 25;
 /** Characters. A comment not much longer than its beginning is shown whole. */
 const commentStart = 160;
@@ -449,7 +440,7 @@ function commentText(masked: string, text: Translations): Html {
   );
 }
 
-function commentList(shown: readonly IpPageComment[], { text, format }: AddressScene): Html {
+function commentList(shown: readonly IpPageComment[], { data, text, format }: AddressScene): Html {
   return (
     <ol class="comment-list">
       {shown.map((comment) => (
@@ -458,7 +449,7 @@ function commentList(shown: readonly IpPageComment[], { text, format }: AddressS
             {comment.categories.map((name) => (
               <Badge label={name} />
             ))}
-            {format.time(comment.at)}
+            {format.near(comment.at, data.now)}
           </p>
           {commentText(maskComment(comment.text), text)}
         </li>
@@ -569,7 +560,6 @@ function saidBy({ data, text, format }: AddressScene): string {
 
 function notes({ data, text }: AddressScene): string[] {
   return [
-    data.allowlisted && data.evidence.lists.length + data.reports > 0 && text.ip.notes.allowlisted,
     isKnownGood(data) && data.score > 0 && text.ip.notes.knownGood,
     data.reports > 0 && !hasReports(data) && text.ip.notes.reportedInRange,
   ].filter((note) => note !== false);
@@ -633,6 +623,11 @@ function hostnames({ data, text }: AddressScene): Html {
   return fact(words.hostname, first, more.length > 0 && more.map((name) => <>{name} </>));
 }
 
+/** The page of its autonomous system; by the address where the number is not known yet. */
+function systemHref({ system, address }: IpPageData): string {
+  return `/as/${system ?? address}`;
+}
+
 function facts(scene: AddressScene): Html {
   const { data, text, format } = scene;
   const words = text.ip.facts;
@@ -649,10 +644,11 @@ function facts(scene: AddressScene): Html {
         data.provider === '' ? (
           words.unknown
         ) : (
-          <Link href={`/as/${data.address}`}>
-            <bdi>{data.provider}</bdi>
+          <Link href={systemHref(data)}>
+            {data.system === undefined ? <bdi>{data.provider}</bdi> : `AS${data.system}`}
           </Link>
         ),
+        data.system !== undefined && data.provider !== '' && <bdi>{data.provider}</bdi>,
       )}
       {fact(
         words.prefix,
@@ -682,18 +678,13 @@ function facts(scene: AddressScene): Html {
   );
 }
 
-/** Shows that the address is known good or trusted by the operator. */
+/** Shows that the address is known good, and an exit of an anonymising network. */
 function badges({ data, text }: AddressScene): Html {
-  const labels = [
-    data.allowlisted && text.ip.badges.allowlisted,
-    isKnownGood(data) && !isPraised(data) && text.ip.badges.knownGood,
-  ].filter((label) => label !== false);
-  if (labels.length === 0 && !data.anonymousExit) return false;
+  const isGood = isKnownGood(data) && !isPraised(data) && !data.allowlisted;
+  if (!isGood && !data.anonymousExit) return false;
   return (
     <p class="badges">
-      {labels.map((label) => (
-        <Badge label={label} tone="clean" icon="shield" />
-      ))}
+      {isGood && <Badge label={text.ip.badges.knownGood} tone="clean" icon="shield" />}
       {data.anonymousExit && (
         <Badge
           label={text.ip.badges.anonymousExit}
@@ -715,6 +706,7 @@ function verdict(scene: AddressScene): Html {
         score={data.score}
         text={text}
         unknown={data.unseen && text.ip.unseen[data.unseen].badge}
+        word={data.allowlisted ? text.ip.badges.allowlisted : undefined}
       />
       <div class="verdict-text">
         <h1>
@@ -782,7 +774,7 @@ function checkCommand(url: string, address: string): string {
 }
 
 /** Renders the explanation and the commands, which few readers want, folded. */
-function folds({ data, text }: AddressScene): Html {
+function folds({ data, text }: AddressScene, isList = false): Html {
   const words = text.ip.folds;
   const { checkUrl, reportUrl, address } = data;
   const folded = (icon: IconName, label: string, content: Html) => (
@@ -799,7 +791,7 @@ function folds({ data, text }: AddressScene): Html {
     <CodeBlock id={id} title="curl" code={code} text={text} />
   );
   return (
-    <section class="folds">
+    <section class={isList ? 'folds is-list' : 'folds'}>
       {folded(
         'info',
         words.meaning,
@@ -830,7 +822,8 @@ function trail({ data, text }: AddressScene): Html {
       <ol>
         {data.provider !== '' && (
           <li>
-            <Link href={`/as/${data.address}`}>
+            <Link href={systemHref(data)}>
+              {data.system !== undefined && `AS${data.system} `}
               <bdi>{data.provider}</bdi>
             </Link>
           </li>
@@ -855,6 +848,22 @@ export function ipPage(frame: PageFrame, data: IpPageData, bar?: Html): string {
   const word = text.score.words[scoreBand(data.score)];
   const { lists, reports, networks, peers } = data.evidence;
   const hasEvidence = lists.length + reports.length + networks.length + peers.length > 0;
+  const timeline = history(scene);
+  const latest = comments(scene);
+  const neighbours = around(scene);
+  const why = hasEvidence && evidence(scene);
+  const pair = (first: Html, second: Html) =>
+    first && second ? (
+      <div class="stack">
+        {first}
+        {second}
+      </div>
+    ) : (
+      first || second
+    );
+  // Columns end together: a short list of reports has the explanations below it, or what it does above.
+  const isShort =
+    timeline && latest && data.around?.cells !== undefined && data.comments.length < commentsShown;
   return renderDocument(frame, {
     title: text.ip.title(data.address),
     description: data.unseen
@@ -869,14 +878,16 @@ export function ipPage(frame: PageFrame, data: IpPageData, bar?: Html): string {
         {verdict(scene)}
         {bar}
         <div class="columns">
-          {hasEvidence && evidence(scene)}
-          {history(scene)}
+          {timeline || !neighbours ? why : pair(why, latest)}
+          {timeline || neighbours || latest}
         </div>
-        <div class="columns is-top">
-          {around(scene)}
-          {comments(scene)}
-        </div>
-        {folds(scene)}
+        {timeline && (
+          <div class="columns">
+            {neighbours}
+            {isShort ? pair(latest, folds(scene, true)) : latest}
+          </div>
+        )}
+        {!isShort && folds(scene)}
         {data.attribution !== undefined && attributionLine(data.attribution, text, scene.format)}
       </div>
     ),

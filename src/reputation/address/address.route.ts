@@ -217,7 +217,8 @@ export interface AddressNeeds extends NetworkNeeds {
   ) => Promise<Html | undefined>;
 }
 
-type AddressOptions = AddressNeeds & AddressTools & { readonly cache: ReplyCache };
+type AddressOptions = AddressNeeds &
+  AddressTools & { readonly cache: ReplyCache; readonly systems: Pick<Systems, 'knownNumberOf'> };
 
 const AddressSummary = v.strictObject({
   ...checkSummary,
@@ -354,6 +355,7 @@ async function addressData(
     address: text,
     score: verdict.score,
     ...location,
+    system: options.systems.knownNumberOf(family, address) || undefined,
     prefix: formatPrefix(prefix),
     anonymousExit: verdict.anonymousExit,
     allowlisted: verdict.allowlisted,

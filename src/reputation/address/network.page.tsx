@@ -31,25 +31,28 @@ function wordOf({ kind, score }: AddressCell, text: Translations): string {
   return score > 0 ? `${words[kind]}, ${score}` : words[kind];
 }
 
-/** The key to the colours on the map; those of the score bands are always shown. */
+/** The key to what is on the map. */
 function key(cells: readonly AddressCell[], text: Translations): Html {
   const { cells: words } = text.ip.network;
-  const kinds = new Set(cells.map(({ kind }) => kind));
-  const marks = (['unseen', 'good', 'allowed', 'special'] as const)
-    .filter((kind) => kinds.has(kind))
-    .map((kind) => ({ className: `is-${kind}`, word: words[kind] }));
+  const shown = new Set(cells.map(classOf));
+  const marks = (['unseen', 'good', 'allowed', 'special'] as const).map((kind) => ({
+    className: `is-${kind}`,
+    word: words[kind],
+  }));
   const bands = scoreBands.map((band) => ({
     className: `band-${band}`,
     word: text.score.words[band],
   }));
   return (
     <ul class="grid-key">
-      {[...marks, ...bands].map(({ className, word }) => (
-        <li class={className}>
-          <span class="grid-cell" />
-          {word[0]!.toUpperCase() + word.slice(1)}
-        </li>
-      ))}
+      {[...marks, ...bands]
+        .filter(({ className }) => shown.has(className))
+        .map(({ className, word }) => (
+          <li class={className}>
+            <span class="grid-cell" />
+            {capital(word)}
+          </li>
+        ))}
     </ul>
   );
 }

@@ -118,14 +118,14 @@ interface TimelineDay {
 interface TimelineOptions {
   /** Oldest first. */
   readonly days: readonly TimelineDay[];
-  /** A score with a line of its own. */
-  readonly marker: { readonly at: number; readonly label: string };
+  /** A score with a line of its own; false: there are counts alone, and no axis of scores. */
+  readonly marker: { readonly at: number; readonly label: string } | false;
   readonly summary: string;
   readonly tableLabel: string;
   readonly columns: readonly [string, string, string];
 }
 
-const timeline = { left: 34, right: 610, top: 18, bottom: 190, bars: 66 } as const;
+const timeline = { left: 34, right: 610, top: 18, bottom: 190, bars: 66, barsAlone: 150 } as const;
 /** Half the width of a date below. */
 const labelHalf = 22;
 /** Reports of a day that a bar of full height stands for at least: one alone is low. */
@@ -133,7 +133,8 @@ const fullBarMin = 10;
 
 /** One picture of the score as steps, and of the counts of each day as bars. */
 export function Timeline({ days, marker, summary, tableLabel, columns }: TimelineOptions): Html {
-  const { left, right, top, bottom, bars } = timeline;
+  const { left, right, top, bottom } = timeline;
+  const bars = marker ? timeline.bars : timeline.barsAlone;
   const pitch = (right - left) / days.length;
   const yOf = (score: number) => Math.round(bottom - (score / 100) * (bottom - top));
   const xOf = (day: number) => Math.round((left + day * pitch) * 10) / 10;
@@ -157,7 +158,7 @@ export function Timeline({ days, marker, summary, tableLabel, columns }: Timelin
       <svg class="timeline" viewBox="0 0 620 216" role="img" aria-label={summary}>
         <path
           class="timeline-grid"
-          d={`M${left} ${bottom}H${right}M${left} ${yOf(50)}H${right}M${left} ${top}H${right}`}
+          d={[0, ...(marker ? [50, 100] : [])].map((at) => `M${left} ${yOf(at)}H${right}`).join('')}
         />
         {from >= 0 && <path class="timeline-area" d={`${steps}V${bottom}H${xOf(from)}z`} />}
         {days.map(({ count, label, countText }, i) => {
@@ -179,10 +180,14 @@ export function Timeline({ days, marker, summary, tableLabel, columns }: Timelin
             )
           );
         })}
-        <path class="timeline-mark" d={`M${left} ${yOf(marker.at)}H${right}`} />
-        <text class="timeline-mark-text" x={left + 4} y={yOf(marker.at) - 6}>
-          {marker.label}
-        </text>
+        {marker && (
+          <>
+            <path class="timeline-mark" d={`M${left} ${yOf(marker.at)}H${right}`} />
+            <text class="timeline-mark-text" x={left + 4} y={yOf(marker.at) - 6}>
+              {marker.label}
+            </text>
+          </>
+        )}
         {from >= 0 && <path class="timeline-score" d={steps} />}
         {busiest >= 0 && (
           // The bars have no axis: the highest says what it stands for.
@@ -195,11 +200,12 @@ export function Timeline({ days, marker, summary, tableLabel, columns }: Timelin
             {days[busiest]!.countText}
           </text>
         )}
-        {[0, 50, 100].map((score) => (
-          <text x={left - 8} y={yOf(score) + 4} text-anchor="end">
-            {score}
-          </text>
-        ))}
+        {marker &&
+          [0, 50, 100].map((score) => (
+            <text x={left - 8} y={yOf(score) + 4} text-anchor="end">
+              {score}
+            </text>
+          ))}
         {[...labelled].map((day) => (
           // Under the middle of its day, as far as the edges let it.
           <text
@@ -217,10 +223,14 @@ export function Timeline({ days, marker, summary, tableLabel, columns }: Timelin
           caption={summary}
           columns={[
             { title: columns[0] },
-            { title: columns[1], numeric: true },
+            ...(marker ? [{ title: columns[1], numeric: true }] : []),
             { title: columns[2], numeric: true },
           ]}
-          rows={days.map(({ label, scoreText, countText }) => [label, scoreText, countText])}
+          rows={days.map(({ label, scoreText, countText }) => [
+            label,
+            ...(marker ? [scoreText] : []),
+            countText,
+          ])}
           scroll
         />
       </details>
@@ -493,11 +503,13 @@ interface GaugeOptions {
   readonly text: Translations;
   /** In place of the band's word and colour: the score says nothing. */
   readonly unknown?: string | undefined;
+  /** In place of the band's word alone. */
+  readonly word?: string | undefined;
 }
 
-export function Gauge({ id, score, text, unknown }: GaugeOptions): Html {
+export function Gauge({ id, score, text, unknown, word: own }: GaugeOptions): Html {
   const band = scoreBand(score);
-  const word = unknown ?? text.score.words[band];
+  const word = unknown ?? own ?? text.score.words[band];
   return (
     <div
       class={classes('gauge', unknown === undefined ? `band-${band}` : 'band-none')}

@@ -297,10 +297,13 @@ it('the page of an address says to its operator what she can do, does it and und
   const sent = await ada.post('/report', { address, categories: '18', comment: 'on her page' });
   assert.ok(sent.status < 400, sent.body);
   const bar = await barOf(page);
-  assert.match(bar, /on her page/);
+  assert.doesNotMatch(bar, /on her page|Why/, 'the page says it already');
+  assert.match(bar, /1 reporter</);
+  assert.match(bar, /name="score"[^>]* value=""|name="score"(?![^>]*value="\d)/);
   assert.match(bar, new RegExp(`>${operator}<`));
   const reported = await scoreOf(address);
   assert.deepEqual(effectOf(bar, 'Retract 1 report'), [reported, 0]);
+  assert.deepEqual(effectOf(bar, 'Allow and ignore reports'), [reported, 0]);
   const retracted = await act(address, 'retract');
   assert.match(await barOf(retracted), /You retracted the reports on/);
   assert.equal(await reportsOf(address), 0);

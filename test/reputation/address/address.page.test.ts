@@ -109,12 +109,33 @@ it('what is on the allowlist has that for its reason, before what it wins over',
   const [list] = suspectAddress.evidence.lists;
   const evidence = { ...cleanAddress.evidence, lists: [list!, { ...list!, confidence: 80 }] };
   const allowed = page({ ...cleanAddress, allowlisted: true, unseen: undefined, evidence });
-  assert.match(allowed, />The allowlist wins\.</);
   assert.doesNotMatch(allowed, /The highest value wins/);
-  assert.match(allowed, /<strong>Never blocked\.<\/strong> The operator allowed it\.</);
+  assert.match(
+    allowed,
+    /<strong>Never blocked\.<\/strong> It is on the allowlist, which wins over lists and reports\.</,
+  );
+  assert.equal(
+    allowed.match(/allowlist/gi)?.length,
+    4,
+    'gauge, its label, the sentence and the reason',
+  );
   assert.match(
     allowed,
     /<ul class="shares"><li class="band-none">.{0,60}<strong>Allowlist<\/strong>/,
+  );
+});
+
+it('names the autonomous system by its number, and an entry around the address before who names it', () => {
+  const known = page({ ...suspectAddress, system: 64_500 });
+  assert.match(known, /<a href="\/as\/64500">AS64500 <bdi>Opérateur Exemple SAS<\/bdi><\/a>/);
+  assert.match(known, /<dd><a href="\/as\/64500">AS64500<\/a><small><bdi>Opérateur Exemple SAS</);
+  assert.match(
+    page(suspectAddress),
+    /<a href="\/as\/198\.51\.100\.23"><bdi>Opérateur Exemple SAS</,
+  );
+  assert.match(
+    known,
+    /<a class="mono" href="\/ip\/198\.51\.100\.0\/24">198\.51\.100\.0\/24<\/a> · <strong><bdi>a &lt;list></,
   );
 });
 
@@ -164,8 +185,20 @@ it('a young timeline begins on its first day, and one report is no third of it',
   const [, bar] = /class="timeline-bar" x="([\d.]+)"/.exec(young)!;
   const [, date] = /<text x="([\d.]+)" y="210"/.exec(young)!;
   assert.equal(Number(bar) + 7, Number(date), 'the date stands under its day');
+  // Without scores there is no axis of them; reports of one day are no chart.
   const unscored = page({ ...suspectAddress, scorePerDay: undefined });
   assert.match(unscored, /<svg class="timeline"[^>]* aria-label="\d+ reports?"/);
+  assert.match(unscored, /<h2[^>]*><span>Reports per day since /);
+  assert.doesNotMatch(
+    unscored,
+    /Block from|timeline-score|<th[^>]*>Score<\/th>.*<\/table>.*<\/figure>/s,
+  );
+  const single = suspectAddress.reportsPerDay.map((one, i) => ({
+    ...one,
+    count: i === 89 ? 1 : 0,
+  }));
+  const one = { ...suspectAddress, scorePerDay: undefined, reportsPerDay: single };
+  assert.doesNotMatch(page(one), /timeline/);
   // One report is no third of the picture, whose axis is that of the score.
   const [, height] = /class="timeline-bar"[^>]* height="(\d+)"/.exec(young)!;
   assert.ok(Number(height) < 10, height);
@@ -192,7 +225,7 @@ it('folds a long comment, masked before it is cut', () => {
 it('says whose reports of what age give how much', () => {
   assert.match(
     page(suspectAddress),
-    /Last 24 h: 1 trusted account \+30 · Earlier: 2 new accounts \+14/,
+    /Last 24 h: 1 trusted account \+30 · Earlier: 2 accounts \+14/,
   );
   assert.match(page(suspectAddress, 'fr'), /Dernières 24 h\u00a0: 1 compte de confiance \+30/);
 });
