@@ -312,7 +312,7 @@ function reportsLink(address: string, label: string): Html {
   return <Link href={`/admin/reports?address=${encodeURIComponent(address)}`}>{label}</Link>;
 }
 
-/** Who made the last reports: the page of the address says what they are and what they give. */
+/** Names who made the last reports: the page of the address says what they are and what they give. */
 export function Reporters({
   frame,
   facts: { address, last },
