@@ -146,7 +146,7 @@ function breakableAddress(address: string): Html {
 
 // Why the score is what it is. Lists and reports are told apart, and never added up.
 
-/** Who says it and a note; an entry other than the address itself comes first, and leads to its page. */
+/** Names who says it, with a note; an entry other than the address itself comes first, and leads to its page. */
 function rowName(entry: string, who: Html, note: Html, { data }: AddressScene): Html {
   return (
     <>
@@ -207,7 +207,7 @@ function listRow(list: ListEvidence, scene: AddressScene): ShareRow {
   };
 }
 
-/** What reports give: nothing at all for a known-good address. */
+/** Returns what reports give: nothing at all for a known-good address. */
 function effectOf(score: number, { data }: AddressScene): Pick<ShareRow, 'value' | 'formatted'> {
   return isKnownGood(data)
     ? { value: undefined, formatted: '–' }
