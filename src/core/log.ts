@@ -21,8 +21,19 @@ export type LogLevel = (typeof logLevels)[number];
 
 const standardError = 2;
 
+/** The names of errors that a person mends and not a programmer, such as a full disk: their message says it all. */
+const expected: ReadonlySet<string> = new Set(['OperatorError', 'StoreUnavailableError']);
+
+function told(error: unknown): unknown {
+  if (!(error instanceof Error && expected.has(error.name))) {
+    return pino.stdSerializers.err(error as Error);
+  }
+  return { type: error.name, message: error.message };
+}
+
 export function createLog(level: LogLevel): Log {
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  const serializers = { err: told };
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers };
   return pino(options, createLogWriter(standardError));
 }
 

@@ -96,3 +96,20 @@ it('the last words of a process that breaks off are written, with those before t
   assert.equal(rows.length, 21, errors);
   assert.equal(JSON.parse(rows.at(-1)!).msg, 'the end');
 });
+
+it('a stack stands in the log for a bug alone', async () => {
+  const { errors } = await run(0, 'pipe', { end: 'faults' });
+  const faults = errors
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { msg: string; err?: { message: string; stack?: string } })
+    .filter(({ err }) => err !== undefined);
+  assert.deepEqual(
+    faults.map(({ msg, err }) => [msg, err!.message, err!.stack !== undefined]),
+    [
+      ['expected', 'the disk is full', false],
+      ['expected', 'no store', false],
+      ['unexpected', 'a bug', true],
+    ],
+  );
+});
