@@ -326,7 +326,7 @@ export async function openState(options: StateOptions) {
     log,
     access: accountsInMemory,
     catchUpTo: follower.catchUpTo,
-    ...(options.slotRestMs === undefined ? {} : { restMs: options.slotRestMs }),
+    restMs: options.slotRestMs,
   });
 
   const extraRows = () => (maintenance.isShared ? watermarkRows(last) : []);

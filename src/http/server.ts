@@ -60,7 +60,7 @@ export interface ServerOptions {
    */
   readonly onFinished?: (path: string, status: number, elapsedMs: number | undefined) => void;
   /** Called for each answer. Default: no log. */
-  readonly accessLog?: AccessLog;
+  readonly accessLog?: AccessLog | undefined;
   /** The source of the ids of requests. Default: the system's. */
   readonly random?: Random;
 }

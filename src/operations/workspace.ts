@@ -225,7 +225,7 @@ export function checkMasterKey(config: Config, random: Random): MasterKey {
 /** @param hasStore true: a missing key is an error, and none is made */
 export function readMasterKey(config: Config, random: Random, hasStore: boolean): MasterKey {
   return loadMasterKey({
-    ...(config.masterKeyFile === undefined ? {} : { path: config.masterKeyFile }),
+    path: config.masterKeyFile,
     dataDir: config.dataDir,
     strict: true,
     hasStore,

@@ -151,7 +151,7 @@ export function openSignon(options: SignonOptions) {
   const isKeptHere = options.mailTransport === undefined && smtpUrl === undefined;
   const passwords = createPasswords({
     random,
-    ...(options.argon2 === undefined ? {} : { parameters: options.argon2 }),
+    parameters: options.argon2,
   });
   const strength = options.strength ?? openPasswordStrength();
   const breached = rangeUrl === undefined ? undefined : createBreachedPasswords({ rangeUrl, log });

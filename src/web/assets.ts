@@ -26,7 +26,7 @@ interface AssetBody {
 interface AssetFacts {
   readonly type: string;
   readonly cacheControl: string;
-  readonly headers?: readonly Header[];
+  readonly headers?: readonly Header[] | undefined;
 }
 
 interface Asset extends AssetFacts {
@@ -42,8 +42,8 @@ interface Asset extends AssetFacts {
 export type SharedAssets = ReadonlyMap<string, SharedAsset>;
 interface SharedAsset extends AssetFacts {
   readonly identity: SharedBody;
-  readonly gzip?: SharedBody;
-  readonly brotli?: SharedBody;
+  readonly gzip?: SharedBody | undefined;
+  readonly brotli?: SharedBody | undefined;
 }
 interface SharedBody {
   readonly body: Uint8Array;
@@ -172,10 +172,10 @@ function sharedAsset(asset: Asset): SharedAsset {
   return {
     type,
     cacheControl,
-    ...(headers === undefined ? {} : { headers }),
+    headers,
     identity: sharedBody(identity),
-    ...(zipped === undefined ? {} : { gzip: sharedBody(zipped) }),
-    ...(brotli === undefined ? {} : { brotli: sharedBody(brotli) }),
+    gzip: zipped && sharedBody(zipped),
+    brotli: brotli && sharedBody(brotli),
   };
 }
 

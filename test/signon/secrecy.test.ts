@@ -9,14 +9,14 @@ import { openBench, password, visitor } from './account-fixture.ts';
 
 it('no password, token, code, cookie or address is logged, whatever goes wrong', async () => {
   const mailTransport = {
-    async send(mail: { to: string; text: string; link?: string }) {
+    async send(mail: { to: string; text: string; link?: string | undefined }) {
       sent.push(mail);
       if (sent.length % 2 === 0) throw new Error(`could not deliver to ${mail.to}: ${mail.text}`);
     },
     async close() {},
   };
   const bench = openBench('secrecy', { mailTransport }, { smsCountries: ['FR'] });
-  const sent: { to: string; link?: string }[] = [];
+  const sent: { to: string; link?: string | undefined }[] = [];
   const { signon, clock } = bench;
   const email = 'person@example.org';
   value(await signon.registration.register({ email, password, visitor }));
@@ -35,7 +35,7 @@ it('no password, token, code, cookie or address is logged, whatever goes wrong',
   value(await signon.phoneCodes.send(accountId, '+33612345601', visitor));
   const phoneCode = /^\d{6}/.exec(bench.messages[0]!.text)![0];
   value(await signon.recovery.request({ email, visitor }));
-  const isReset = ({ link }: { link?: string }) => link?.includes('/reset') ?? false;
+  const isReset = ({ link }: { link?: string | undefined }) => link?.includes('/reset') ?? false;
   await within(() => sent.some(isReset), 'the mail of the reset');
   const reset = tokenOf(sent.findLast(isReset)!.link);
   const logged = JSON.stringify(bench.lines);

@@ -131,7 +131,7 @@ export function createSlotKeeper(options: {
   access: Pick<AccessReducer, 'count' | 'used' | 'idOf' | 'account' | 'isIdle' | 'keyChanges'>;
   /** Resolves when the event is in `access`. */
   catchUpTo: CatchUpTo;
-  restMs?: number;
+  restMs?: number | undefined;
 }) {
   const { store, clock, random, log, access, catchUpTo, restMs = slotRestMs } = options;
   /** Idle slots, and since when they are seen so, on the monotonic clock. */

@@ -313,16 +313,16 @@ interface NewKey {
   readonly id: string;
   readonly text: string;
   /** The DNS label, shown this one time. */
-  readonly label?: string;
+  readonly label?: string | undefined;
   /** The id of the former key without a name, which ends in a day. */
-  readonly replaces?: string;
+  readonly replaces?: string | undefined;
 }
 
 /** The rows that change for a new key besides its own. */
 interface Room {
   readonly check: readonly RowCheck[];
   readonly set: readonly SetRow[];
-  readonly replaces?: string;
+  readonly replaces?: string | undefined;
 }
 
 export function createApiKeys(options: {
@@ -544,8 +544,8 @@ export function createApiKeys(options: {
       return withValue(done, {
         id,
         text,
-        ...(label === undefined ? {} : { label }),
-        ...(replaces === undefined ? {} : { replaces }),
+        label,
+        replaces,
       });
     });
   }

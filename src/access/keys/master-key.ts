@@ -76,7 +76,7 @@ export interface MasterKey {
 
 interface MasterKeySource {
   /** MASTER_KEY_FILE. When absent, `master.key` in `dataDir`, made on first use. */
-  readonly path?: string;
+  readonly path?: string | undefined;
   readonly dataDir: string;
   /** Refuse a file that its group or others may read. */
   readonly strict: boolean;

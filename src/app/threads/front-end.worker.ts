@@ -97,7 +97,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     thread: setup.thread,
     inIndexRead,
     feedVersion: () => served.feeds?.changes.version,
-    ...(limits === undefined ? {} : { limits }),
+    limits,
   });
   const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
   const count = counters.recorder(setup.thread);
@@ -133,7 +133,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     clock,
     log,
     answerLimits: createAnswerLimits(bounds, clock, records),
-    ...(accessLog === undefined ? {} : { accessLog: accessLog.note }),
+    accessLog: accessLog?.note,
     onFinished(path, status, elapsedMs) {
       count(path, status);
       if (elapsedMs !== undefined && path === checkEndpoint.path) note('check', elapsedMs);

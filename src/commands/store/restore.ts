@@ -308,7 +308,7 @@ async function finish(
   const storeOptions = { ...opening, path: `${work}/store`, dataDir: work, backsUp: false };
   const store = await openStore({
     ...storeOptions,
-    ...(key === undefined ? {} : { masterKey: key }),
+    masterKey: key,
   });
   try {
     await forget(store, dropped);

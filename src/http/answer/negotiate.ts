@@ -19,12 +19,12 @@ export interface Representation {
   readonly type: string;
   readonly cacheControl: string;
   readonly identity: EncodedBody;
-  readonly gzip?: EncodedBody;
-  readonly brotli?: EncodedBody;
+  readonly gzip?: EncodedBody | undefined;
+  readonly brotli?: EncodedBody | undefined;
   /** Whole seconds, as milliseconds since 1970. */
   readonly changedAtMs?: number;
   /** On every answer, 304 too. */
-  readonly headers?: readonly Header[];
+  readonly headers?: readonly Header[] | undefined;
   /** Byte ranges are served. */
   readonly ranges?: boolean;
 }

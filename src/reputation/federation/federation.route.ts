@@ -135,7 +135,7 @@ export function federationRoutes(options: FederationRoutesOptions) {
       type: 'text/plain; charset=utf-8',
       cacheControl: 'private, max-age=86400, immutable',
       identity: { body: identity, etag: `"${tag}"` },
-      ...(gzip === undefined ? {} : { gzip: { body: gzip, etag: `"${tag}z"` } }),
+      gzip: gzip && { body: gzip, etag: `"${tag}z"` },
     });
   }
 

@@ -652,7 +652,7 @@ function shownSource(row: Subscription, now: number, isSecret?: boolean) {
   return {
     name: row.name,
     url: urlLabel(new URL(row.url)),
-    ...(isSecret === undefined ? {} : { isSecret }),
+    isSecret,
     list: row.list,
     format: row.format,
     confidence: row.confidence,

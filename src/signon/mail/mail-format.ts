@@ -17,9 +17,9 @@ export interface Mail {
   /** In the HTML twin, the words on the link. */
   readonly button?: string;
   /** The link in the text, for a developer without a mail server; no transport to real mailboxes may log it. */
-  readonly link?: string;
+  readonly link?: string | undefined;
   /** The id of the account that it is sent for: the address may be its former one, or never be its own. */
-  readonly account?: string;
+  readonly account?: string | undefined;
 }
 
 /** The sender of the mails, as people know it. */

@@ -158,8 +158,8 @@ export function createMailer(options: {
       to,
       language,
       ...mailText(language, name, values, signature(sender), clock.now()),
-      ...(link === undefined ? {} : { link }),
-      ...(account === undefined ? {} : { account }),
+      link,
+      account,
     };
     const job = { mail, tries: 0, ended, isKept };
     // The mail goes after those of its own kind, before all that can be asked for again.

@@ -115,8 +115,8 @@ export function registerPage(frame: PageFrame, data: RegisterPageData): string {
             {emailField(frame, {
               type: 'email',
               hint: register.emailHint,
-              ...(data.email === undefined ? {} : { value: data.email }),
-              ...(errors.email === undefined ? {} : { error: errors.email }),
+              value: data.email,
+              error: errors.email,
             })}
             {data.kept && <Hidden name="kept" value={data.kept} />}
             {data.byMailOnly ? (

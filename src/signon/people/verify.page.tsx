@@ -212,8 +212,8 @@ export function recoverPage(
           {onwardFields(data)}
           {emailField(frame, {
             inputMode: 'email',
-            ...(data.email === undefined ? {} : { value: data.email }),
-            ...(data.error === undefined ? {} : { error: data.error }),
+            value: data.email,
+            error: data.error,
           })}
           <Button label={words.submit} />
         </Form>
@@ -229,7 +229,7 @@ export function recoverPage(
 
 export function resetPage(
   frame: PageFrame,
-  data: { csrf: string; token: string; account: string; error?: string },
+  data: { csrf: string; token: string; account: string; error?: string | undefined },
 ): string {
   const text = frameText(frame);
   const words = text.signon.reset;

@@ -141,7 +141,7 @@ function resetRoutes({
 
   const show = async (context: RequestContext, token: string, error?: string) => {
     const account = await signon.recovery.accountOf(token);
-    const data = { csrf: context.csrf, token, account, ...(error === undefined ? {} : { error }) };
+    const data = { csrf: context.csrf, token, account, error };
     const status = error === undefined ? 200 : 422;
     return pageBuilder.show(context, (frame) => resetPage(frame, data), { status });
   };

@@ -40,7 +40,7 @@ export function normalisePassword(text: string): string | undefined {
 
 export function createPasswords(options: {
   random: Random;
-  parameters?: Argon2Parameters;
+  parameters?: Argon2Parameters | undefined;
   /** The hashes that wait in a lane: at 64 the last one waits for about a second. */
   waitingMax?: number;
 }) {

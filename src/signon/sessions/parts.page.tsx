@@ -34,7 +34,7 @@ export function narrowPage(frame: PageFrame, options: NarrowPageOptions): string
     noindex: true,
     isBare: true,
     className: 'page-narrow',
-    ...(options.script === undefined ? {} : { script: options.script }),
+    script: options.script,
     body: (
       <div class="wrap narrow">
         <header class="bare-head">

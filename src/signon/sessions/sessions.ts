@@ -164,11 +164,13 @@ export interface OpenRequest {
   /** The time of the proof of identity, ms since 1970; 0: it counts as none. Default: now. */
   readonly provenAt?: number | undefined;
   /** Further checks and deletions of the same commit. */
-  readonly also?: {
-    readonly check: readonly RowCheck[];
-    readonly set?: readonly SetRow[];
-    readonly del: readonly SetRow['key'][];
-  };
+  readonly also?:
+    | {
+        readonly check: readonly RowCheck[];
+        readonly set?: readonly SetRow[];
+        readonly del: readonly SetRow['key'][];
+      }
+    | undefined;
 }
 
 /** The choice of a password or passkey at a registration. */

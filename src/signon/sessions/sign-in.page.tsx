@@ -88,7 +88,7 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
             {emailField(frame, {
               inputMode: 'email',
               autocomplete: 'username webauthn',
-              ...(email === undefined ? {} : { value: email }),
+              value: email,
             })}
             {currentPasswordField(frame)}
             {challengePart(frame, data)}

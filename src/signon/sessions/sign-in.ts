@@ -268,15 +268,11 @@ export function createSignIn(options: SignInOptions) {
         // The mailbox opens the account, and nothing that asks for a proof of identity.
         // Nor does a trusted browser.
         provenAt: isProof(method) ? provenAt : 0,
-        ...(also === undefined
-          ? {}
-          : {
-              also: {
-                check: [...also.check, ...logged.check],
-                set: [...(also.set ?? []), ...(begun?.set ?? []), ...logged.set],
-                del: [...also.del, ...(begun?.del ?? []), ...logged.del],
-              },
-            }),
+        also: also && {
+          check: [...also.check, ...logged.check],
+          set: [...(also.set ?? []), ...(begun?.set ?? []), ...logged.set],
+          del: [...also.del, ...(begun?.del ?? []), ...logged.del],
+        },
       });
       if (opened === 'conflict')
         return also && (await isSpent(also)) ? fail('invalid_link') : 'conflict';

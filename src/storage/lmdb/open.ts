@@ -40,7 +40,7 @@ import { type Tables, writeCounters } from './tables.ts';
 export interface StoreOpening extends StoreParts {
   readonly random: Random;
   /** The claim of the master key; missing for callers that read nothing that it seals. */
-  readonly masterKey?: MasterKeyClaim;
+  readonly masterKey?: MasterKeyClaim | undefined;
   /** False: there is a backup of it already. Else an update begins with one, in `dataDir`. */
   readonly backsUp?: boolean;
   /** For tests: a format to come, smaller batches, a pause after each. */

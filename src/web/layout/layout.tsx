@@ -91,7 +91,7 @@ interface DocumentOptions {
   readonly namesPerson?: boolean;
   readonly className?: string;
   /** Static file of a script of this page's own. */
-  readonly script?: string;
+  readonly script?: string | undefined;
   readonly body: Html;
 }
 
@@ -552,7 +552,7 @@ export function sectionPage<Section extends string>(
     title,
     noindex: true,
     className: options.className,
-    ...(script === undefined ? {} : { script }),
+    script,
     body: (
       <div class="wrap account">
         <nav class="account-nav" aria-label={options.navigation}>

@@ -97,7 +97,7 @@ export function namedFeedRoute(options: {
       cacheControl: feedCacheControl,
       changedAtMs,
       identity,
-      ...(gzip === undefined ? {} : { gzip }),
+      gzip,
       headers: [feedExposed],
       ranges: true,
     });

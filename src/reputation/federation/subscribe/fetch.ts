@@ -63,7 +63,7 @@ export interface FetchOptions {
   /** Bounds the slices in which the answers are read; absent: one right after the other. */
   readonly scheduler?: Scheduler;
   /** Absent: as the system resolves names. */
-  readonly destinations?: Destinations;
+  readonly destinations?: Destinations | undefined;
 }
 
 /** A verified head and its ETag: while that is unchanged, the head is neither sent nor verified again. */

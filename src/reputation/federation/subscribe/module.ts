@@ -185,7 +185,7 @@ export function createPeerPoller(options: PollOptions) {
       now: clock.now,
       signal: own === undefined ? signal : AbortSignal.any([signal, own]),
       scheduler: backgroundScheduler(),
-      ...(destinations === undefined ? {} : { destinations }),
+      destinations,
     });
   }
 

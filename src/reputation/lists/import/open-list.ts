@@ -127,7 +127,7 @@ async function* fileChunks(
   path: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const options = { highWaterMark: readBytesPerChunk, ...(signal === undefined ? {} : { signal }) };
+  const options = { highWaterMark: readBytesPerChunk, signal };
   for await (const chunk of createReadStream(path, options)) yield chunk as Buffer;
 }
 
