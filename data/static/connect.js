@@ -220,8 +220,13 @@ async function look() {
   const answer = await fetch(box.dataset.look + about, { headers: { Accept: 'application/json' } });
   if (!answer.ok || answer.redirected) return true;
   const { requests, note, passed, visitor } = await answer.json();
-  // Another client of the reader may go on failing: one answer is enough.
-  if (requests > Number(box.dataset.seen)) {
+  const isMore = requests > Number(box.dataset.seen);
+  // What asks by itself, now and then, is not told from the other tools with that key.
+  if (isMore && isKnown && box.dataset.shared !== undefined) {
+    const line = box.querySelector('[data-count]');
+    line.textContent = line.dataset.count.replace('{}', requests);
+  } else if (isMore) {
+    // Another client of the reader may go on failing: one answer is enough.
     showState('working');
     rememberConnected();
     const line = box.querySelector('[data-visitor]');

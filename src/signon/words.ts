@@ -14,7 +14,7 @@ import {
 } from './account/words.ts';
 
 const signonEn = {
-  email: 'Email address',
+  email: 'Email',
   password: 'Password',
   newPassword: 'New password',
   passwordHint: 'At least 8 characters. A few unrelated words work well.',
@@ -239,7 +239,7 @@ const signonEn = {
 };
 
 const signonFr: typeof signonEn = {
-  email: 'Adresse e-mail',
+  email: 'E-mail',
   password: 'Mot de passe',
   newPassword: 'Nouveau mot de passe',
   passwordHint: 'Au moins 8 caractères. Quelques mots sans rapport entre eux conviennent bien.',

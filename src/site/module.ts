@@ -139,9 +139,10 @@ export function openSite(needs: {
         const newest = keys.findLast(({ scopes }) => (scopes & keyScopes[scope]) !== 0);
         return newest?.use !== undefined;
       },
-      answeredOf(accountId) {
+      answeredOf(accountId, kind) {
         const slot = slotOf(accountId);
-        return slot === undefined ? 0 : usage.answered(slot);
+        if (slot === undefined) return 0;
+        return kind === 'reports' ? usage.reported(slot) : usage.answered(slot);
       },
     }),
     ...kitRoutes(kit, guard),

@@ -258,7 +258,7 @@ const en = {
     title: 'What do you want to connect?',
     lede: {
       known: 'Pick what you run. Your address and key are already filled in.',
-      unknown: 'Pick what you run. The address is already filled in. Sign in for your key, too.',
+      unknown: 'Pick what you run. Sign in, and your key is already filled in.',
     },
     description: 'Firewalls, proxies, mail servers, sites and forms, each in a few steps.',
     pageTitle: (name: string) => `Connect ${name}`,
@@ -267,6 +267,7 @@ const en = {
     all: 'All',
     none: 'Nothing fits. Any tool with an AbuseIPDB setting works too.',
     connected: 'Connected',
+    popular: 'Popular',
     moving: {
       title: 'Coming from AbuseIPDB?',
       text: 'Your tools keep working. Change the URL and the key.',
@@ -284,6 +285,12 @@ const en = {
       signOn: { title: 'Sign in', text: 'Let visitors use one account.' },
       captcha: { title: 'CAPTCHA', text: 'Keep bots out of your forms.' },
       mail: { title: 'Mail', text: 'Ask before you accept mail or a login.' },
+    },
+    shelves: {
+      proxies: 'Web servers and proxies',
+      firewalls: 'Firewalls and routers',
+      sites: 'Sites and code',
+      files: 'Files and DNS',
     },
     fitTile: { title: 'Will my app work?', text: 'what fits, what doesn’t' },
     integrations: {
@@ -323,7 +330,7 @@ const en = {
         note: 'Use a short timeout, and let visitors in when no answer comes.',
       },
       plugin: {
-        short: 'plugin, 3 steps',
+        short: 'plugin, 4 steps',
         text: 'The plugin signs visitors in, checks addresses and guards forms.',
         note: 'New visitors get an account only if “Anyone can register” is on.',
       },
@@ -371,8 +378,8 @@ const en = {
         note: 'rbldnsd reloads its files by itself. Replace bl.example.net by your own zone.',
       },
       unbound: {
-        short: 'blocks names on listed addresses',
-        text: 'A response policy zone: your resolver hides names that lead to a listed address.',
+        short: 'blocks bad host names',
+        text: 'A response policy zone: your resolver blocks names that lead to a listed address.',
         note: 'Over https it needs tls-cert-bundle, such as /etc/ssl/certs/ca-certificates.crt.',
       },
       cron: {
@@ -397,7 +404,7 @@ const en = {
       member: 'Ask the operator to vouch for your account.',
       vouched: {
         member:
-          'Your account is vouched for. Two such accounts, or one with a list, can block an address.',
+          'Your account is trusted. Two such accounts, or one and a list, can block an address.',
         staff: 'Your account is staff. One of its reports can block an address.',
       },
       more: 'How scores work',
@@ -454,7 +461,7 @@ const en = {
       setKey: ['Set your key', 'Each request carries it.'],
       setKeyPhp: ['Give PHP your key', 'Take the one that fits, then reload the server.'],
       ask: ['Ask once', 'The answer shows that key and address work.'],
-      askCode: ['Ask once', 'It prints the verdict, or fails when key or address are wrong.'],
+      askCode: ['Ask once', 'It prints the verdict. There is none if the key or address is wrong.'],
       report: ['Report an address', 'Replace 127.0.0.1, a test address that is not stored.'],
       makeAction: ['Create the action', 'It copies Debian’s action, with this server’s address.'],
       addJail: ['Add it to a jail', 'Every ban of this jail is reported.'],
@@ -468,20 +475,25 @@ const en = {
         'Upload and activate it',
         'Plugins › Add New Plugin › Upload Plugin, then “Activate”.',
       ],
-      fillIn: [
-        'Fill in three values',
-        'Settings › Portcullis Sign In. The address is already there.',
-      ],
+      fillIn: ['Enter your keys', 'Settings › Portcullis Sign In. The address is already there.'],
       addButton: ['Add the button', 'A link is enough.'],
       begin: ['Save the sign-in', 'It sends visitors here to sign in.'],
       callback: ['Save the callback', 'Visitors come back to it.'],
       start: ['Start it', 'Then open /login on your domain.'],
       siteKey: ['Create a site key', 'It says which sites may show the widget.'],
       addWidget: ['Add the widget', 'Put it into your form, with your site key.'],
-      verify: ['Check the receipt', 'Refuse the form unless $solved is true.'],
+      verify: [
+        'Check the receipt',
+        'Save it beside the form. Take what was sent only if $solved is true.',
+      ],
+      tryForm: ['Try it', 'Open http://127.0.0.1:3000/form.html and send the form.'],
       formsOn: [
-        'Choose your forms',
-        'Settings › Portcullis Sign In: site key, then tick the forms.',
+        'Choose and save',
+        'Tick your forms. Saving asks this server whether your keys work.',
+      ],
+      guardOn: [
+        'Choose and save',
+        'Tick “Addresses”, and your forms. Saving asks this server whether your keys work.',
       ],
     },
     siteKeyMade: ['You have a site key', 'It stands in the texts below.'],
@@ -491,9 +503,6 @@ const en = {
     download: 'Download the plugin',
     makeSiteKey: 'Create a site key',
     make: {
-      title: 'Your values',
-      text: 'Three values that the plugin asks for.',
-      address: 'Address',
       key: 'API key',
       siteKey: 'Site key',
       button: 'Create my keys',
@@ -529,8 +538,9 @@ const en = {
       other: { waiting: 'Not connected yet', failing: 'Not connected yet', working: 'Connected' },
       waiting: 'Waiting for the first request.',
       known: 'Your key works',
-      seenBefore: (n: number) =>
-        `${n === 1 ? '1 request' : `${n} requests`} from any of your tools since the start of this server.`,
+      seenBefore: (n: string, isReport: boolean) =>
+        `${n} ${isReport ? 'report' : 'request'}${n === '1' ? '' : 's'} from any of your tools since the server started.`,
+      signedOut: 'Sign in, and this page shows your first request.',
       arrived: 'Your request arrived. It works.',
       visitor: (ip: string) => `The visitor’s address: ${ip}.`,
       signIn: {
@@ -964,8 +974,7 @@ const fr: Words = {
     title: 'Que voulez-vous intégrer ?',
     lede: {
       known: 'Choisissez votre outil. Votre adresse et votre clé sont déjà renseignées.',
-      unknown:
-        'Choisissez votre outil. L’adresse est déjà renseignée. Connectez-vous pour que la clé le soit aussi.',
+      unknown: 'Choisissez votre outil. Connectez-vous, et votre clé sera déjà renseignée.',
     },
     description: 'Pare-feu, proxys, messagerie, sites et formulaires, en quelques étapes.',
     pageTitle: (name: string) => `Intégrer ${name}`,
@@ -974,6 +983,7 @@ const fr: Words = {
     all: 'Tout',
     none: 'Rien ne correspond. Tout outil prévu pour AbuseIPDB fonctionne aussi.',
     connected: 'Connecté',
+    popular: 'Populaires',
     moving: {
       title: 'Vous venez d’AbuseIPDB ?',
       text: 'Vos outils continuent de fonctionner. Changez l’URL et la clé.',
@@ -991,6 +1001,12 @@ const fr: Words = {
       signOn: { title: 'Connexion', text: 'Un seul compte pour vos visiteurs.' },
       captcha: { title: 'CAPTCHA', text: 'Tenir les robots loin des formulaires.' },
       mail: { title: 'Messagerie', text: 'Vérifier avant d’accepter un message ou une connexion.' },
+    },
+    shelves: {
+      proxies: 'Serveurs web et proxys',
+      firewalls: 'Pare-feu et routeurs',
+      sites: 'Sites et code',
+      files: 'Fichiers et DNS',
     },
     fitTile: { title: 'Et mon application ?', text: 'ce qui convient, ou non' },
     integrations: {
@@ -1015,7 +1031,7 @@ const fr: Words = {
         note: 'Le bouncer bloque dès le score 75, les pires d’abord, jusqu’à la limite de la clé. Les décisions n’indiquent pas le score.',
       },
       policy: {
-        short: 'interroge à chaque connexion',
+        short: 'à chaque connexion',
         text: 'Dovecot interroge à chaque connexion. Les mauvaises adresses sont refusées, les suspectes attendent trois secondes.',
         note: 'Cinq échecs de connexion en dix minutes font un signalement. Quand ce serveur est absent, tout le monde peut se connecter.',
       },
@@ -1030,7 +1046,7 @@ const fr: Words = {
         note: 'Choisissez un délai court et, sans réponse, laissez entrer le visiteur.',
       },
       plugin: {
-        short: 'extension, 3 étapes',
+        short: 'extension, 4 étapes',
         text: 'L’extension connecte les visiteurs, vérifie les adresses et protège les formulaires.',
         note: 'Sans compte, un visiteur n’entre que si « Tout le monde peut s’enregistrer » est coché.',
       },
@@ -1047,7 +1063,7 @@ const fr: Words = {
     },
     own: {
       fail2ban: {
-        short: 'signale chaque bannissement',
+        short: 'signale les bannis',
         text: 'Signale chaque adresse bannie, avec l’action AbuseIPDB de Debian.',
         note: 'fail2ban n’envoie que des signalements. Il ne ralentit jamais un visiteur.',
       },
@@ -1069,7 +1085,7 @@ const fr: Words = {
         note: 'nginx lit les lignes deny à chaque requête. Au-delà de dix mille entrées, préférez ipset ou nftables.',
       },
       'nginx-geo': {
-        short: 'une variable pour vos règles',
+        short: 'pour vos propres règles',
         text: 'Met $portcullis à 1 pour chaque adresse listée. Utilisez-la dans vos règles.',
         note: 'Si une nouvelle liste a un défaut, nginx garde l’ancienne.',
       },
@@ -1080,8 +1096,8 @@ const fr: Words = {
         note: 'rbldnsd recharge ses fichiers lui-même. Remplacez bl.example.net par votre zone.',
       },
       unbound: {
-        short: 'bloque les noms malveillants',
-        text: 'Une zone de politique : votre résolveur cache les noms qui mènent à une adresse listée.',
+        short: 'bloque les noms d’hôte',
+        text: 'Une zone de politique : votre résolveur bloque les noms qui mènent à une adresse listée.',
         note: 'En https, il lui faut tls-cert-bundle, par exemple /etc/ssl/certs/ca-certificates.crt.',
       },
       cron: {
@@ -1111,7 +1127,7 @@ const fr: Words = {
       member: 'Demandez à l’opérateur de se porter garant de votre compte.',
       vouched: {
         member:
-          'Votre compte est garanti. Deux comptes garantis, ou un seul et une liste, peuvent bloquer une adresse.',
+          'Votre compte est de confiance. Deux comptes de ce rang, ou un seul et une liste, peuvent bloquer une adresse.',
         staff:
           'Votre compte fait partie de l’équipe. Un seul de ses signalements peut bloquer une adresse.',
       },
@@ -1180,7 +1196,7 @@ const fr: Words = {
       ask: ['Interrogez une fois', 'La réponse montre que clé et adresse sont justes.'],
       askCode: [
         'Interrogez une fois',
-        'Le verdict s’affiche. Une clé ou une adresse fausse donne un échec.',
+        'Le verdict s’affiche. Il manque si la clé ou l’adresse est fausse.',
       ],
       report: [
         'Signalez une adresse',
@@ -1198,17 +1214,25 @@ const fr: Words = {
         'Téléversez et activez-la',
         'Extensions › Ajouter une extension › Téléverser, puis « Activer ».',
       ],
-      fillIn: ['Indiquez trois valeurs', 'Réglages › Connexion Portcullis. L’adresse y est déjà.'],
+      fillIn: ['Indiquez vos clés', 'Réglages › Connexion Portcullis. L’adresse y est déjà.'],
       addButton: ['Ajoutez le bouton', 'Un lien suffit.'],
       begin: ['Enregistrez la connexion', 'Elle envoie les visiteurs se connecter ici.'],
       callback: ['Enregistrez le retour', 'Les visiteurs y reviennent.'],
       start: ['Démarrez', 'Ouvrez ensuite /login sur votre domaine.'],
       siteKey: ['Créez une clé de site', 'Elle indique quels sites peuvent afficher le widget.'],
       addWidget: ['Ajoutez le widget', 'Dans votre formulaire, avec votre clé de site.'],
-      verify: ['Vérifiez le reçu', 'Refusez le formulaire si $solved n’est pas vrai.'],
+      verify: [
+        'Vérifiez le reçu',
+        'Enregistrez-le à côté du formulaire. N’acceptez l’envoi que si $solved est vrai.',
+      ],
+      tryForm: ['Essayez', 'Ouvrez http://127.0.0.1:3000/form.html et envoyez le formulaire.'],
       formsOn: [
-        'Choisissez vos formulaires',
-        'Réglages › Connexion Portcullis : clé de site, puis cochez les formulaires.',
+        'Choisissez et enregistrez',
+        'Cochez vos formulaires. L’enregistrement vérifie vos clés auprès de ce serveur.',
+      ],
+      guardOn: [
+        'Choisissez et enregistrez',
+        'Cochez « Adresses » et vos formulaires. L’enregistrement vérifie vos clés auprès de ce serveur.',
       ],
     },
     siteKeyMade: ['Vous avez une clé de site', 'Elle figure dans les textes ci-dessous.'],
@@ -1218,9 +1242,6 @@ const fr: Words = {
     download: 'Télécharger l’extension',
     makeSiteKey: 'Créer une clé de site',
     make: {
-      title: 'Vos valeurs',
-      text: 'Trois valeurs que demande l’extension.',
-      address: 'Adresse',
       key: 'Clé d’API',
       siteKey: 'Clé de site',
       button: 'Créer mes clés',
@@ -1263,8 +1284,9 @@ const fr: Words = {
       },
       waiting: 'En attente de la première requête.',
       known: 'Votre clé fonctionne',
-      seenBefore: (n: number) =>
-        `${n} ${n < 2 ? 'requête' : 'requêtes'}, tous outils confondus, depuis le démarrage du serveur.`,
+      seenBefore: (n, isReport) =>
+        `${n} ${isReport ? 'signalement' : 'requête'}${n === '1' ? '' : 's'}, tous outils confondus, depuis le démarrage du serveur.`,
+      signedOut: 'Connectez-vous : cette page annoncera votre première requête.',
       arrived: 'Votre requête est arrivée. Tout fonctionne.',
       visitor: (ip: string) => `L’adresse du visiteur : ${ip}.`,
       signIn: {

@@ -14,7 +14,9 @@ import {
   keyPlaceholder,
   openSamples,
   openTargets,
+  popularNames,
   type SampleValues,
+  shelves,
 } from '../../src/site/connect/targets.ts';
 import { docsFolder } from '../../src/site/docs/library.ts';
 import { createPageTools, openAssets, siteLinks } from '../../src/web/page-tools.ts';
@@ -169,12 +171,23 @@ it('the widget of the CAPTCHA’s form sends the field that the server side read
   );
   const form = codes.get('captcha-form')!;
   assert.match(form, /<script src="https:\/\/api\.rep\.example\/captcha\/widget\.js"/);
-  assert.match(form, /<div class="portcullis-captcha" data-sitekey="pcs_own">/);
+  assert.match(form, /<div class="portcullis-captcha"\s+data-sitekey="pcs_own">/);
   const widget = readFileSync(join(docsFolder, '../data/widget/widget.js'), 'utf8');
   const field = /\$_POST\['([^']+)'\]/.exec(codes.get('captcha-verify')!)?.[1];
   const [, own] = /responseField \?\? '([^']+)'/.exec(widget) ?? [];
   assert.equal(field, own);
   assert.match(codes.get('captcha-verify')!, /'sitekey' => 'pcs_own'/);
+});
+
+it('each tile of the group with shelves stands on one of them, and what is popular is there', () => {
+  const shelved = Object.values(shelves).flat();
+  const named = targets.filter(({ group }) => group === 'block').map(({ name }) => name);
+  assert.deepEqual(shelved.toSorted(), named.toSorted());
+  for (const name of popularNames)
+    assert.ok(
+      targets.some((target) => target.name === name),
+      name,
+    );
 });
 
 it('a sample that is gone is an error', () => {
@@ -267,7 +280,7 @@ it('an operator is led to where accounts are vouched for, and a plugin’s page 
   const advice = /Ask the operator to vouch/;
   assert.match(pageOf('fail2ban', false), advice);
   for (const [vouched, says] of [
-    ['member', /Your account is vouched for\./],
+    ['member', /Your account is trusted\./],
     ['staff', /Your account is staff\./],
   ] as const) {
     const page = pageOf('fail2ban', false, vouched);

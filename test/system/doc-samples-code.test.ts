@@ -144,7 +144,7 @@ for (const demo of [true, false])
       const login = php.take(
         'docs/site/sign-in-button.md, PHP',
         'php',
-        "sso_verifier'] = $base64url",
+        "sso_verifier'] = $verifier",
       );
       sample('docs/site/sign-in-button.md, PHP', 'hash_equals', async (callback) => {
         const root = makeTempDir('php-site');

@@ -100,6 +100,9 @@ function shownKey(text: Translations, shown: NonNullable<KeysView['shown']>): Ht
   );
 }
 
+/** The public part of a key, in the form of its text. */
+const shortKey = (id: string) => `pcl_${id}…`;
+
 function keyCard({ account }: Translations, format: Format, view: KeysView): Html {
   const text = account.keys;
   const { csrf, keys, fresh } = view;
@@ -107,7 +110,7 @@ function keyCard({ account }: Translations, format: Format, view: KeysView): Htm
     <ActionButton csrf={csrf} action={path} fields={{ id }} label={label} kind={kind} />
   );
   const rows = keys.map(({ id, createdAt, endsAt }) => [
-    <span class="mono">{id}</span>,
+    <span class="mono">{shortKey(id)}</span>,
     format.near(createdAt, view.now),
     <Badge
       label={endsAt === 0 ? text.active : text.replaced(format.moment(endsAt))}
@@ -151,7 +154,6 @@ function keyCard({ account }: Translations, format: Format, view: KeysView): Htm
           rows={rows}
         />
       )}
-      {keys.length > 0 && fresh && <p class="card-note">{text.revokeHint}</p>}
       {fresh && (keys.length > 1 ? <p>{text.two}</p> : make)}
     </Card>
   );
@@ -438,7 +440,7 @@ function list(
         return [
           <>
             {name}
-            <span class="source-note fact-below mono">{id}</span>
+            <span class="source-note fact-below mono">{shortKey(id)}</span>
           </>,
           scopes.map((scope) => words.scope[scope]).join('; '),
           format.near(createdAt, now),

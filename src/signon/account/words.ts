@@ -158,17 +158,16 @@ export const accountEn = {
     },
   },
   keys: {
-    lede: 'One key for all your tools, or one per device. Site keys are for the CAPTCHA.',
-    keyText: 'It checks addresses, reports abuse and redeems CAPTCHA receipts.',
-    keyTitle: 'API key',
+    lede: 'One key for all your tools, or one per device.',
+    keyText: 'Checks addresses, reports abuse and redeems CAPTCHA receipts.',
+    keyTitle: 'Main key',
     none: 'You have no API key yet.',
     create: 'Create a key',
     rotate: 'Replace the key',
-    rotateHint: 'Replacing gives you a new key. The old one works for 24 more hours.',
+    rotateHint: 'After a replacement, the old key works for 24 more hours.',
     two: 'Two keys work right now. Revoke one before you create another.',
     reveal: 'Show the key',
     revoke: 'Revoke key',
-    revokeHint: 'A revoked key stops working at once, wherever it is used.',
     sure: {
       title: 'Revoke this key?',
       text: (id: string) =>
@@ -203,9 +202,8 @@ export const accountEn = {
     usageEmpty: 'No checks and no reports.',
     usageSum: (reads: string, writes: string) => `checks ${reads}, reports ${writes}`,
     usageSince: (moment: string) => `Counted since ${moment}.`,
-    siteTitle: 'Site keys for the CAPTCHA',
-    siteText:
-      'A site key shows the CAPTCHA in your pages and is public. Your API key redeems its receipts.',
+    siteTitle: 'Site keys',
+    siteText: 'Public: they show the CAPTCHA in your pages.',
     siteNone: 'You have no site key yet.',
     siteFull: 'You have reached the maximum of site keys. Revoke one first.',
     siteHosts: 'Host names',
@@ -587,17 +585,16 @@ export const accountFr: AccountCatalogue = {
     },
   },
   keys: {
-    lede: 'Une clé pour tous vos outils, ou une par appareil. Les clés de site servent au CAPTCHA.',
-    keyText: 'Elle vérifie des adresses, signale des abus et valide les reçus du CAPTCHA.',
-    keyTitle: 'Clé d’API',
+    lede: 'Une clé pour tous vos outils, ou une par appareil.',
+    keyText: 'Vérifie des adresses, signale des abus et valide les reçus du CAPTCHA.',
+    keyTitle: 'Clé principale',
     none: 'Vous n’avez pas encore de clé d’API.',
     create: 'Créer une clé',
     rotate: 'Remplacer la clé',
-    rotateHint: 'Remplacer donne une nouvelle clé. L’ancienne fonctionne encore 24 heures.',
+    rotateHint: 'Après un remplacement, l’ancienne clé fonctionne encore 24 heures.',
     two: 'Deux clés fonctionnent en ce moment. Révoquez-en une avant d’en créer une autre.',
     reveal: 'Afficher la clé',
     revoke: 'Révoquer la clé',
-    revokeHint: 'Une clé révoquée cesse aussitôt de fonctionner, partout où elle sert.',
     sure: {
       title: 'Révoquer cette clé ?',
       text: (id) =>
@@ -634,9 +631,8 @@ export const accountFr: AccountCatalogue = {
     usageEmpty: 'Ni vérification ni signalement.',
     usageSum: (reads, writes) => `vérifications ${reads}, signalements ${writes}`,
     usageSince: (moment) => `Compté depuis le ${moment}.`,
-    siteTitle: 'Clés de site pour le CAPTCHA',
-    siteText:
-      'Une clé de site est publique et figure dans vos pages. Votre clé d’API échange ses reçus.',
+    siteTitle: 'Clés de site',
+    siteText: 'Publiques : elles affichent le CAPTCHA dans vos pages.',
     siteNone: 'Vous n’avez pas encore de clé de site.',
     siteFull: 'Vous avez atteint le maximum de clés de site. Révoquez-en une d’abord.',
     siteHosts: 'Noms d’hôte',
@@ -867,7 +863,7 @@ export const accountFr: AccountCatalogue = {
 export const automationEn = {
   namedKeys: {
     title: 'Named keys',
-    text: 'Create one key per device, with only the permissions it needs. Replacing your API key leaves them alone.',
+    text: 'One per device, with only the permissions it needs.',
     none: 'You have no named keys yet.',
     columns: {
       name: 'Name',
@@ -973,7 +969,7 @@ type AutomationCatalogue = typeof automationEn;
 export const automationFr: AutomationCatalogue = {
   namedKeys: {
     title: 'Clés nommées',
-    text: 'Créez une clé par appareil, avec les seuls droits utiles. Remplacer votre clé d’API n’y change rien.',
+    text: 'Une par appareil, avec les seuls droits utiles.',
     none: 'Vous n’avez pas encore de clé nommée.',
     columns: {
       name: 'Nom',

@@ -76,7 +76,7 @@ export function accountField(account: string): Html {
   );
 }
 
-export function currentPasswordField(frame: PageFrame, error?: string): Html {
+export function currentPasswordField(frame: PageFrame, error?: string, isRefused?: boolean): Html {
   return (
     <Field
       id="password"
@@ -87,6 +87,7 @@ export function currentPasswordField(frame: PageFrame, error?: string): Html {
       maxLength={passwordLengthMax}
       autocomplete="current-password"
       error={error}
+      isRefused={isRefused}
     />
   );
 }

@@ -10,6 +10,7 @@ import {
   errorPage,
   FailureBody,
   failureEnd,
+  Logo,
   type PageFrame,
   renderDocument,
 } from '../../web/layout/layout.tsx';
@@ -17,7 +18,7 @@ import { frameText, type Translations, translationsFor } from '../words.ts';
 
 interface NarrowPageOptions {
   readonly title: string;
-  /** The site that the person comes from: its letter stands above the title. */
+  /** The site that the person comes from: its letter stands above the title, else this server's mark. */
   readonly site?: string | undefined;
   readonly lede?: Html;
   /** The static file of a script for this page. */
@@ -38,7 +39,7 @@ export function narrowPage(frame: PageFrame, options: NarrowPageOptions): string
     body: (
       <div class="wrap narrow">
         <header class="bare-head">
-          {options.site && <SiteMark site={options.site} />}
+          {options.site === undefined ? <Logo frame={frame} /> : <SiteMark site={options.site} />}
           <h1>{options.title}</h1>
           {options.lede && <p class="narrow-lede">{options.lede}</p>}
         </header>

@@ -38,6 +38,8 @@ export interface SignInForm extends Onward {
   /** The act that was just done, shown above the form. */
   readonly done?: 'verified' | 'reset' | 'renewed' | 'unsaved' | 'undone' | undefined;
   readonly error?: string;
+  /** Address and password don't fit together: nobody learns which of them is wrong. */
+  readonly isRefused?: boolean;
   /** The challenge of a sign-in that is limited; `busy`: this client has asked for too many challenges. */
   readonly challenge?: ChallengeView | 'busy' | undefined;
   /** In its place for a known browser or a clean address: work, or a link by mail. */
@@ -88,9 +90,10 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
             {emailField(frame, {
               inputMode: 'email',
               autocomplete: 'username webauthn',
+              isRefused: data.isRefused,
               value: email,
             })}
-            {currentPasswordField(frame)}
+            {currentPasswordField(frame, undefined, data.isRefused)}
             {challengePart(frame, data)}
             <Button label={signIn.submit} />
             {data.work && (

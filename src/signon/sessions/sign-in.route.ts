@@ -120,7 +120,8 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     // The text above the challenge says what to do about a limit.
     const isExplained = failure === undefined || failure.error === 'too_many_attempts';
     const error = isExplained ? {} : { error: failureText(context.language, failure) };
-    const whole = { ...data, ...error, challenge, work, answerError };
+    const isRefused = failure?.error === 'sign_in_refused';
+    const whole = { ...data, ...error, isRefused, challenge, work, answerError };
     return show(context, whole, {
       failure,
       needs: { ...needs, media: challenged !== false },

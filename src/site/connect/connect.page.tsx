@@ -25,8 +25,12 @@ import {
   type Integration,
   keyPlaceholder,
   ownMachineOf,
+  popularNames,
   type SampleValues,
   sampleClient,
+  sampleSiteKey,
+  shelfNames,
+  shelves,
   usualApp,
   usualBlock,
   usualChallenge,
@@ -144,6 +148,7 @@ export function connectScreens(targets: readonly ConnectTarget[], language: Lang
 // The first screen.
 
 interface Tile {
+  readonly name: string;
   readonly href: string;
   readonly letters: string;
   readonly title: string;
@@ -177,6 +182,7 @@ export function connectIndexPage(
     const tiles = targets
       .filter((target) => target.group === group && target.name !== 'abuseipdb')
       .map((target) => ({
+        name: target.name,
         href: targetPath(target.name),
         letters: target.letters,
         title: titleOf(target, text),
@@ -184,9 +190,26 @@ export function connectIndexPage(
         isConnected: connected.has(target.name),
       }));
     if (group !== 'signOn') return tiles;
-    const fit = { href: `${docPath('sign-on')}#which-apps-fit`, letters: '?', isConnected: false };
-    return [...tiles, { ...fit, ...text.fitTile, short: text.fitTile.text }];
+    const { title, text: short } = text.fitTile;
+    const href = `${docPath('sign-on')}#which-apps-fit`;
+    return [...tiles, { name: 'fit', href, letters: '?', title, short, isConnected: false }];
   };
+  const list = (tiles: readonly Tile[]) => (
+    <ul class="targets" data-connected={text.connected}>
+      {tiles.map((one) => tile(one, text))}
+    </ul>
+  );
+  const shelved = (tiles: readonly Tile[]) => (
+    <div class="shelves">
+      {shelfNames.map((shelf) => (
+        <div class="shelf">
+          <h3>{text.shelves[shelf]}</h3>
+          {list(shelves[shelf].flatMap((name) => tiles.filter((one) => one.name === name)))}
+        </div>
+      ))}
+    </div>
+  );
+  const popular = popularNames.flatMap((name) => targets.filter((one) => one.name === name));
   const grouped = groupNames.map((group) => ({ group, tiles: tilesOf(group) }));
   const count = grouped.reduce((sum, { tiles }) => sum + tiles.length, 0);
   return renderDocument(
@@ -219,16 +242,26 @@ export function connectIndexPage(
               />
             </div>
           </div>
-          <nav class="chips" aria-label={text.title}>
-            <Link class="chip" href={connectPath} data-group="" aria-current="true">
-              {text.all} <span>{count}</span>
-            </Link>
-            {grouped.map(({ group, tiles }) => (
-              <Link class="chip" href={`#${group}`} data-group={group}>
-                {text.groups[group].title} <span>{tiles.length}</span>
+          <div class="connect-ways">
+            <nav class="chips" aria-label={text.title}>
+              <Link class="chip" href={connectPath} data-group="" aria-current="true">
+                {text.all} <span>{count}</span>
               </Link>
-            ))}
-          </nav>
+              {grouped.map(({ group, tiles }) => (
+                <Link class="chip" href={`#${group}`} data-group={group}>
+                  {text.groups[group].title} <span>{tiles.length}</span>
+                </Link>
+              ))}
+            </nav>
+            <nav class="connect-popular" aria-labelledby="popular">
+              <span id="popular">{text.popular}</span>
+              {popular.map((target) => (
+                <Link href={targetPath(target.name)}>
+                  {target.group === 'signOn' ? text.groups.signOn.title : titleOf(target, text)}
+                </Link>
+              ))}
+            </nav>
+          </div>
           <Link class="connect-moving" href={targetPath('abuseipdb')}>
             <Icon name="arrow" />
             <span>
@@ -242,9 +275,7 @@ export function connectIndexPage(
                 <h2>{text.groups[group].title}</h2>
                 <p class="muted">{text.groups[group].text}</p>
               </div>
-              <ul class="targets" data-connected={text.connected}>
-                {tiles.map((one) => tile(one, text))}
-              </ul>
+              {group === 'block' ? shelved(tiles) : list(tiles)}
             </section>
           ))}
           <p class="muted" id="nothing-fits" role="status" hidden>
@@ -420,22 +451,24 @@ function aboutKey({ target, key, csrf }: ConnectData, text: Words): Html | false
   );
 }
 
-/** The three values that the plugin asks for; a press makes those that are not there. */
+/** A text that still lacks a key is of no use in a clipboard. */
+const isSample = (code: string) => code.includes(keyPlaceholder) || code.includes(sampleSiteKey);
+
+/** The keys that the plugin asks for; a press makes those that are not there. */
 function pluginValues(data: ConnectData, text: Translations): Html {
   const { make } = text.connect;
   const { key, sampleValues, target } = data;
   const { siteKey } = sampleValues;
   const values = [
-    ['plugin-address', make.address, data.baseUrl],
     ['plugin-key', make.key, sampleValues.key ?? keyPlaceholder],
-    ['plugin-site-key', make.siteKey, siteKey ?? 'pcs_…'],
+    ['plugin-site-key', make.siteKey, siteKey ?? sampleSiteKey],
   ] as const;
   const isMissing = siteKey === undefined || key === 'none';
   const canMake = key !== 'unknown-reader' && key !== 'hidden';
   return (
     <div class="connect-made">
       {values.map(([id, title, value]) => (
-        <CodeBlock {...{ id, title, text }} code={value} />
+        <CodeBlock {...{ id, title, text }} code={value} isSample={isSample(value)} />
       ))}
       {isMissing && canMake && (
         <Form csrf={data.csrf} action={targetPath(target.name)}>
@@ -490,6 +523,7 @@ function stepBody(step: ConnectStep, label: string, data: ConnectData, text: Tra
             {...{ id, title, text }}
             label={`${label}: ${title}`}
             code={markedCode(code)}
+            isSample={isSample(code)}
           />
         );
       });
@@ -497,16 +531,10 @@ function stepBody(step: ConnectStep, label: string, data: ConnectData, text: Tra
   }
 }
 
-/** The step of a plugin's key is part of the three values. */
-const isShown = ({ integration }: ConnectTarget) => {
-  return ({ says }: ConnectStep) =>
-    integration !== 'plugin' || (says !== 'setKey' && says !== 'ask');
-};
-
 function stepList(data: ConnectData, text: Translations): Html {
   const { connect } = text;
   const { target, sampleValues, watch, trustsLoopback } = data;
-  const steps = target.steps({ ...sampleValues, placeholder }).filter(isShown(target));
+  const steps = target.steps({ ...sampleValues, placeholder });
   const isBad = watch?.hasArrived === false && watch.note?.name === 'untrusted';
   return (
     <ol class="connect-steps" id="steps" data-all={connect.showAll('{}')}>
@@ -557,6 +585,7 @@ function checksOf(integration: Integration): readonly CheckName[] {
       return ['reached', 'accepted', 'understood', 'answered'];
     case 'bouncer':
     case 'policy':
+    case 'captcha':
       return ['reached', 'accepted', 'answered'];
     case 'signOn':
       return ['asked', 'site', 'allowed', 'exchanged'];
@@ -610,7 +639,22 @@ function notesOf(checks: readonly CheckName[], integration: Integration): NoteNa
 function liveCard(data: ConnectData, text: Translations): Html | false {
   const { live, aboutMark } = text.connect;
   const { watch, target } = data;
-  if (watch === undefined) return false;
+  if (watch === undefined) {
+    const signIn = `/signin?return=${encodeURIComponent(samePath(data))}`;
+    return (
+      <section class="card live-card is-waiting" aria-labelledby="live-title">
+        <h2 id="live-title">
+          <span>
+            <Icon name="clock" />
+            {live.other.waiting}
+          </span>
+        </h2>
+        <p>
+          <Link href={signIn}>{live.signedOut}</Link>
+        </p>
+      </section>
+    );
+  }
   const { by, path, requests, hasArrived, passed = 0, visitor } = watch;
   const said = by === 'browser' ? live.signIn : live;
   const note = hasArrived ? undefined : watch.note;
@@ -632,6 +676,7 @@ function liveCard(data: ConnectData, text: Translations): Html | false {
       aria-labelledby="live-title"
       data-look={path}
       data-seen={String(requests)}
+      data-shared={target.integration === 'plugin' || undefined}
     >
       <h2 id="live-title" aria-live="polite">
         <span data-when="waiting" hidden={state !== 'waiting'}>
@@ -662,8 +707,12 @@ function liveCard(data: ConnectData, text: Translations): Html | false {
           </span>
         )}
       </p>
-      <p data-when="known" hidden={state !== 'known'}>
-        {live.seenBefore(requests)}
+      <p
+        data-when="known"
+        data-count={live.seenBefore('{}', target.reportsOnly === true)}
+        hidden={state !== 'known'}
+      >
+        {live.seenBefore(String(requests), target.reportsOnly === true)}
       </p>
       {notes.map((name) => {
         const { title, text: mend } = live.notes[name];

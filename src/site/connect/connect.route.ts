@@ -85,11 +85,6 @@ function hasMark(integration: Integration): boolean {
   );
 }
 
-/** Nothing of these says here whose it is. */
-function isUnseen(integration: Integration): boolean {
-  return integration === 'captcha';
-}
-
 /** By how far a sign-in at a site came, the card shows so many checks as passed, or a note. */
 const trySays = {
   asked: 2,
@@ -158,7 +153,7 @@ export interface ConnectOptions extends TargetFacts {
   readonly refusedKeys: Pick<RefusedKeys, 'of'>;
   readonly vouchedOf: (accountId: string) => Promise<Voucher>;
   /** Requests with the keys of an account that were answered since the start; of use by differences. */
-  readonly answeredOf: (accountId: string) => number;
+  readonly answeredOf: (accountId: string, kind: 'all' | 'reports') => number;
   /** Returns whether the account's newest key with this scope was used. */
   readonly isKeySeen: (accountId: string, scope: 'bouncer' | 'mail') => Promise<boolean>;
   /** Requests with a mark of a screen. */
@@ -231,7 +226,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
 
   async function watchOf(
     context: RequestContext,
-    { integration, name }: Pick<ConnectTarget, 'integration' | 'name'>,
+    { integration, name, reportsOnly }: ConnectTarget,
     domain?: string,
   ): Promise<ConnectWatch | undefined> {
     const { session, browserId, request } = context;
@@ -250,21 +245,19 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
         note,
       };
     }
-    if (!session?.verified || session.factorDue !== undefined || isUnseen(integration)) {
-      return undefined;
-    }
+    if (!session?.verified || session.factorDue !== undefined) return undefined;
     if (integration === 'bouncer' || integration === 'policy') {
       const scope = integration === 'bouncer' ? 'bouncer' : 'mail';
       const hasArrived = await isKeySeen(session.accountId, scope);
       const note = hasArrived ? undefined : keyNoteOf(session, request, ownKeyNotes[integration]);
       return { by: 'ownKey', path, requests: 0, hasArrived, note };
     }
-    const requests = answeredOf(session.accountId);
+    const requests = answeredOf(session.accountId, reportsOnly ? 'reports' : 'all');
     const note = keyNoteOf(session, request);
     // A refusal that came later is told; one that may be somebody else's takes nothing back.
     const hasArrived = requests > 0 && (note === undefined || isDoubtful(note.name));
     const passed = hasArrived ? keyPassed : 0;
-    return { by: 'key', path: seenEndpoint.path, requests, hasArrived, passed, note };
+    return { by: 'key', path, requests, hasArrived, passed, note };
   }
 
   async function show(context: RequestContext, query: Params): Promise<Reply> {
@@ -322,17 +315,16 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     }),
     pageBuilder.page(seenEndpoint, async ({ session, request }) => {
       const note = keyNoteOf(session, request);
-      return jsonReplyOf({ requests: answeredOf(session.accountId), note });
+      return jsonReplyOf({ requests: answeredOf(session.accountId, 'all'), note });
     }),
     pageBuilder.page(screenEndpoint, async (context, query) => {
       const target = targetOf(context);
       const watch =
         target &&
         (await watchOf(context, target, choiceOf(query, target, options.demo).chosen.domain));
-      if (watch === undefined || watch.by === 'key')
-        return pageBuilder.problem(context, fail('not_found'));
-      const requests = watch.hasArrived ? 1 : 0;
-      const { note, passed, visitor } = watch;
+      if (watch === undefined) return pageBuilder.problem(context, fail('not_found'));
+      const { note, passed, visitor, by, hasArrived } = watch;
+      const requests = by === 'key' ? watch.requests : hasArrived ? 1 : 0;
       const body = JSON.stringify({ requests, note, passed, visitor });
       return jsonReply(body);
     }),

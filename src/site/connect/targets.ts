@@ -32,6 +32,23 @@ export type Integration =
 export const groupNames = ['block', 'report', 'signOn', 'captcha', 'mail'] as const;
 type GroupName = (typeof groupNames)[number];
 
+/** A group of many tiles stands in shelves, what most people run first. */
+export const shelves = {
+  proxies: [
+    ...['nginx', 'nginx-list', 'nginx-geo', 'caddy', 'traefik', 'envoy'],
+    ...['haproxy', 'haproxy-list'],
+  ],
+  firewalls: [
+    ...['nftables', 'ipset', 'opnsense', 'mikrotik', 'crowdsec-firewall'],
+    ...['crowdsec-custom', 'firehol'],
+  ],
+  sites: ['wordpress', 'php', 'node', 'python'],
+  files: ['cron', 'unbound', 'rbldnsd'],
+} as const;
+export const shelfNames = Object.keys(shelves) as (keyof typeof shelves)[];
+/** What most people look for. */
+export const popularNames = ['nginx', 'wordpress', 'fail2ban', 'nftables', 'sign-in-php'] as const;
+
 /** A reader may choose these on a screen; the choices fill in the steps. */
 export const choiceNames = ['domain', 'app', 'challenge', 'block', 'score', 'family'] as const;
 export type ChoiceName = (typeof choiceNames)[number];
@@ -106,7 +123,9 @@ type StepName =
   | 'siteKey'
   | 'addWidget'
   | 'verify'
-  | 'formsOn';
+  | 'tryForm'
+  | 'formsOn'
+  | 'guardOn';
 
 export interface ConnectStep {
   readonly id: string;
@@ -125,6 +144,8 @@ interface Part {
   readonly title: string;
   /** One to three letters in place of a trademark. */
   readonly letters: string;
+  /** It does nothing else with its key: no check of another tool is taken for it. */
+  readonly reportsOnly?: boolean;
   readonly choices: readonly ChoiceName[];
   steps(sampleValues: SampleValues): readonly ConnectStep[];
 }
@@ -151,6 +172,7 @@ export interface TargetFacts {
 
 /** In place of a key that is not shown. */
 export const keyPlaceholder = 'pcl_…';
+export const sampleSiteKey = 'pcs_…';
 const sampleHost = '127.0.0.1:8080';
 const sampleZone = 'bl.example.org';
 const sampleDns = '127.0.0.1:5300';
@@ -574,8 +596,9 @@ function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
   return [
     of(
       ...(['php', 'PHP', 'PHP', 'portcullis.php', 'php'] as const),
-      // The question stands before the file's own test of the visitor.
-      `(echo '<?php $found = verdict("${asked}"); echo json_encode($found), PHP_EOL; exit($found ? 0 : 1);'; tail -n +2 portcullis.php) | php`,
+      // The file's own test of the visitor lets this one in.
+      `REMOTE_ADDR=${asked} php -r 'require "portcullis.php";
+  var_dump($found = verdict("${asked}")); exit($found ? 0 : 1);'`,
       [
         `${php}['malicious'] ?? false`,
         (score) => `(${php}['abuseConfidenceScore'] ?? 0) >= ${score}`,
@@ -604,12 +627,14 @@ function reportTargets({ secureUrl }: TargetFacts): Part[] {
       name: 'fail2ban',
       title: 'fail2ban',
       letters: 'f2b',
+      reportsOnly: true,
       choices: [],
       steps: ({ key = keyPlaceholder }) => [
         shell(
           ...(['makeAction', 'fail2ban-action'] as const),
           `sed 's#https://api.abuseipdb.com#${secureUrl}#' \\`,
-          `  ${actions}/abuseipdb.conf > ${actions}/portcullis.conf`,
+          `  ${actions}/abuseipdb.conf \\`,
+          `  > ${actions}/portcullis.conf`,
         ),
         file(
           ...(['addJail', 'fail2ban-jail', '/etc/fail2ban/jail.d/portcullis.local'] as const),
@@ -626,6 +651,7 @@ action = %(action_)s
       name: 'script',
       title: 'Any script',
       letters: '{ }',
+      reportsOnly: true,
       choices: [],
       steps: (sampleValues) => [
         setKey(sampleValues),
@@ -664,7 +690,7 @@ action = %(action_)s
 }
 
 /** The plugin: it signs visitors in, guards forms and reports. */
-function wordpress({ baseUrl }: TargetFacts, name: string, title: string, last: StepName): Part {
+function wordpress(name: string, title: string, last: StepName): Part {
   const field = (id: string, says: StepName, code: string): ConnectStep => {
     return { id, says, destination: 'terminal', code };
   };
@@ -676,8 +702,7 @@ function wordpress({ baseUrl }: TargetFacts, name: string, title: string, last: 
     steps: ({ key = keyPlaceholder }) => [
       field('wordpress-get', 'download', ''),
       field('wordpress-upload', 'upload', ''),
-      field('wordpress-address', 'fillIn', `${baseUrl}\n`),
-      field('wordpress-key', 'setKey', `${key}\n`),
+      field('wordpress-key', 'fillIn', `${key}\n`),
       field('wordpress-last', last, ''),
     ],
   };
@@ -685,7 +710,6 @@ function wordpress({ baseUrl }: TargetFacts, name: string, title: string, last: 
 
 /** A site that a sign-in can name: a name below `.example` is refused. */
 export const sampleClient = 'example.com';
-const sampleSiteKey = 'pcs_…';
 const samplePort = '3000';
 /** A program on the developer's machine, by plain http: a server with demo data lets it be a site. */
 const ownMachine = /^(localhost|127\.0\.0\.1)(?::([1-9][0-9]{0,4}))?$/;
@@ -764,15 +788,24 @@ function captchaTargets({ baseUrl, secureUrl, sample }: TargetFacts): Part[] {
         {
           id: 'captcha-form',
           says: 'addWidget',
-          destination: { file: 'HTML' },
-          code: fill(sampleValues, sample('CAPTCHA.md', 'html')),
+          destination: { file: 'form.html' },
+          code: fill(sampleValues, sample('CAPTCHA.md', 'html')).replace(
+            '"/comment"',
+            '"comment.php"',
+          ),
         },
         setKeyPhp(sampleValues),
         {
           id: 'captcha-verify',
           says: 'verify',
-          destination: { file: 'PHP' },
-          code: fill(sampleValues, sample('CAPTCHA.md', 'php')),
+          destination: { file: 'comment.php' },
+          code: `<?php\n${fill(sampleValues, sample('CAPTCHA.md', 'php'))}echo $solved ? 'Solved.' : 'Not solved.', PHP_EOL;\n`,
+        },
+        {
+          id: 'captcha-try',
+          says: 'tryForm',
+          destination: 'terminal',
+          code: 'php -S 127.0.0.1:3000\n',
         },
       ],
     },
@@ -791,12 +824,12 @@ export function openTargets(facts: TargetFacts): readonly ConnectTarget[] {
     ...as('spoe', 'block', [haproxy(facts)]),
     ...as('feed', 'block', feedTargets(facts)),
     ...as('bouncer', 'block', bouncerTargets(facts)),
-    ...as('plugin', 'block', [wordpress(facts, 'wordpress', 'WordPress', 'ask')]),
+    ...as('plugin', 'block', [wordpress('wordpress', 'WordPress', 'guardOn')]),
     ...as('api', 'block', codeTargets(facts)),
     ...as('api', 'report', reportTargets(facts)),
     ...as('signOn', 'signOn', signOnTargets(facts)),
     ...as('captcha', 'captcha', captchaTargets(facts)),
-    ...as('plugin', 'captcha', [wordpress(facts, 'wordpress-forms', 'WordPress forms', 'formsOn')]),
+    ...as('plugin', 'captcha', [wordpress('wordpress-forms', 'WordPress forms', 'formsOn')]),
     ...as('dns', 'mail', dnsTargets(facts)),
     ...as('policy', 'mail', dovecotTargets(facts)),
   ];

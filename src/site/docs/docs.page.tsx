@@ -272,7 +272,7 @@ const taskLooks = [
   ['shield', undefined],
   ['flag', 'tone-report'],
   ['person', 'tone-signOn'],
-  ['check', undefined],
+  ['check', 'tone-captcha'],
   ['arrow', undefined],
   ['sliders', 'tone-mail'],
 ] as const;

@@ -80,14 +80,16 @@ interface CodeBlockOptions {
   readonly label?: string | undefined;
   readonly code: Html;
   readonly text: Translations;
+  /** The code still lacks a value: there is no button to copy it. */
+  readonly isSample?: boolean | undefined;
 }
 
-export function CodeBlock({ id, title, label, code, text }: CodeBlockOptions): Html {
+export function CodeBlock({ id, title, label, code, text, isSample }: CodeBlockOptions): Html {
   return (
     <figure class="code">
       <figcaption>
         <span>{title}</span>
-        <CopyButton id={id} text={text} />
+        {!isSample && <CopyButton id={id} text={text} />}
       </figcaption>
       <pre tabindex={0} role="region" aria-label={label ?? title}>
         <code id={id}>{code}</code>

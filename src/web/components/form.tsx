@@ -230,6 +230,8 @@ export interface FieldOptions {
   readonly hint?: string | undefined;
   /** The error of the value that was sent. */
   readonly error?: string | undefined;
+  /** The value was refused together with others: one sentence says so elsewhere. */
+  readonly isRefused?: boolean | undefined;
   readonly required?: boolean | undefined;
   /** In characters (code points), as the server counts. The browser's own bound counts UTF-16 units. */
   readonly maxLength?: number | undefined;
@@ -250,7 +252,7 @@ export function Field(options: FieldOptions): Html {
   const hintId = options.hint ? `${options.id}-hint` : undefined;
   const errorId = options.error ? `${options.id}-error` : undefined;
   return (
-    <div class={classes('field', options.error && 'has-error')}>
+    <div class={classes('field', (options.error || options.isRefused) && 'has-error')}>
       <label for={options.id}>{options.label}</label>
       {hintId && (
         <p class="field-hint" id={hintId}>
@@ -321,7 +323,7 @@ function inputOf(options: FieldOptions, hintId: OptionalText, errorId: OptionalT
       inputmode={options.inputMode}
       autofocus={options.focused}
       data-judged-by={options.judgedBy}
-      aria-invalid={options.error ? 'true' : undefined}
+      aria-invalid={options.error || options.isRefused ? 'true' : undefined}
       aria-describedby={classes(hintId, errorId) || undefined}
     />
   );

@@ -105,8 +105,8 @@ it('the examples of the documentation have the scores that the rules give', asyn
     '1 new account': fresh.slice(0, 1),
     '3 new accounts': fresh.slice(1, 4),
     '20 new accounts': fresh,
-    '1 member': members.slice(0, 1),
-    '2 members': members,
+    '1 trusted account': members.slice(0, 1),
+    '2 trusted accounts': members,
     '3 earned accounts, on three networks': own,
     '1 staff account': [vouched(w, 's', 'staff')],
   };
@@ -125,7 +125,7 @@ it('the examples of the documentation have the scores that the rules give', asyn
   const start = w.at.now;
   for (const [after, evidence, score] of documented('After')) {
     w.at.now = start + Number.parseInt(after!, 10) * dayMs;
-    const ip = ips.get('2 members')!;
+    const ip = ips.get('2 trusted accounts')!;
     assert.deepEqual(
       [w.score(ip), w.evidence(ip).toFixed(1)],
       [Number(score), Number(evidence).toFixed(1)],

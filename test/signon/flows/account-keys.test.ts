@@ -40,7 +40,9 @@ describe('keys of a person', () => {
     assert.match(first, /Add a passkey or a second factor/);
     assert.match(first, /Create an API key to check/);
 
-    const key = shownKey((await eve.post('/account/keys/create')).body)!;
+    const made = (await eve.post('/account/keys/create')).body;
+    const key = shownKey(made)!;
+    assert.ok(made.includes(`<span class="mono">${key.slice(0, 'pcl_'.length + 8)}…</span>`));
     assert.match(await glance(eve), /Not used in the last 24 hours/);
     for (let i = 0; i < 3; i++) assert.equal(await check(key), 200);
     const then = await glance(eve);

@@ -112,7 +112,7 @@ it('a form whose answer was stopped can be sent again', { timeout: 600_000 }, as
         if (!event.defaultPrevented) sent++;
         event.preventDefault();
       });`);
-    await page.getByLabel('Email address').fill(email);
+    await page.getByLabel('Email').fill(email);
     const press = () => page.evaluate("document.querySelector('main form button').click()");
     await press();
     await press();
@@ -161,7 +161,7 @@ it('a sign-in in a window that the site opened stays in touch with the site', {
         assert.equal(await page.evaluate('win.closed'), false, where);
       await popup.waitForURL(/\/signin/);
       await inTouch('sign-in');
-      await popup.getByLabel('Email address').fill(email);
+      await popup.getByLabel('Email').fill(email);
       await popup.getByLabel('Password').fill('wrong-password');
       await popup.keyboard.press('Enter');
       await popup.getByRole('alert').first().waitFor();
@@ -171,7 +171,7 @@ it('a sign-in in a window that the site opened stays in touch with the site', {
       await inTouch('recover');
       await popup.locator('.narrow-foot a').click();
       await popup.waitForURL(/\/signin\?/);
-      await popup.getByLabel('Email address').fill(email);
+      await popup.getByLabel('Email').fill(email);
       await popup.getByLabel('Password').fill(personPassword);
       await popup.keyboard.press('Enter');
       await popup.waitForURL(/authorize\.php/);

@@ -93,11 +93,14 @@ describe('sign-on in a browser', () => {
     const context = await openContext(browser);
     const page = await context.newPage();
     await page.goto(`${baseUrl}/signin?return=${encodeURIComponent(somewhere)}`);
-    await page.getByLabel('Email address').fill(email);
+    await page.getByLabel('Email').fill(email);
     await page.getByLabel('Password').fill('wrong-password');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').first().waitFor();
-    assert.equal(await page.getByLabel('Email address').inputValue(), email, 'kept');
+    assert.equal(await page.getByLabel('Email').inputValue(), email, 'kept');
+    for (const label of ['Email', 'Password']) {
+      assert.equal(await page.getByLabel(label).getAttribute('aria-invalid'), 'true', label);
+    }
     await page.getByLabel('Password').fill(password);
     await page.keyboard.press('Enter');
     await page.waitForURL(baseUrl + somewhere);
@@ -138,7 +141,7 @@ describe('sign-on in a browser', () => {
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.waitForURL(`${baseUrl}/`);
       await page.goto(`${baseUrl}/signin?return=${encodeURIComponent(somewhere)}`);
-      await page.getByLabel('Email address').focus();
+      await page.getByLabel('Email').focus();
       await page.waitForURL(baseUrl + somewhere);
       assert.match((await page.textContent('header')) ?? '', /demo@portcullis\.example/);
       assert.deepEqual(await finish(), []);
@@ -180,7 +183,7 @@ describe('sign-on in a browser', () => {
       const shown = await (await openContext(browser)).newPage();
       await shown.setViewportSize({ width: 320, height: 800 });
       await shown.goto(`${baseUrl}/signin`);
-      await shown.getByLabel('Email address').fill(email);
+      await shown.getByLabel('Email').fill(email);
       await shown.getByLabel('Password').fill(password);
       await shown.keyboard.press('Enter');
       await shown.getByLabel('Code').waitFor();

@@ -10,7 +10,7 @@ import { openPeopleOf } from '../../support/signon/person.ts';
 const codeProblems = `[...document.querySelectorAll('.code')].flatMap((block) => {
   const edge = block.getBoundingClientRect().right;
   const button = block.querySelector('.code-copy');
-  const found = button.getBoundingClientRect().right > edge ? ['button of ' + button.dataset.copy] : [];
+  const found = button?.getBoundingClientRect().right > edge ? ['button of ' + button.dataset.copy] : [];
   const texts = document.createTreeWalker(block.querySelector('code'), NodeFilter.SHOW_TEXT);
   const topOf = (text, at) => {
     const range = document.createRange();

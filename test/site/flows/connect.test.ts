@@ -311,17 +311,54 @@ describe('connect', () => {
     assert.equal(checked.status, 200);
     assert.equal(await seen(), before + 1);
     // A reload says so, from the same count.
-    const reloaded = (await ada.get('/connect/fail2ban')).body;
+    const reloaded = (await ada.get('/connect/python')).body;
     assert.match(reloaded, /live-card is-known/);
     assert.match(reloaded, />Your key works<\/span>/);
     assert.match(reloaded, new RegExp(`${before + 1} requests? from any of your tools`));
-    // Whether fail2ban sent it, nobody knows.
+    // Whether this program sent it, nobody knows.
     assert.match(reloaded, /<span data-when="working" hidden/);
     assert.doesNotMatch(reloaded, /<li data-check="answered" class="is-ok"/);
     assert.doesNotMatch(reloaded, /Waiting for the next/);
     const stranger = await server.fetch('/connect/seen');
     assert.equal(stranger.status, 303);
     assert.match(stranger.headers.location!, /^\/signin/);
-    assert.doesNotMatch((await server.fetch('/connect/node')).body, /data-seen/);
+    const signedOut = (await server.fetch('/connect/node')).body;
+    assert.doesNotMatch(signedOut, /data-seen/);
+    assert.match(signedOut, /href="\/signin\?return=%2Fconnect%2Fnode">Sign in, and this page/);
+  });
+
+  it('what only reports counts reports, not the checks of other tools', async () => {
+    const seen = async () => JSON.parse((await ada.get('/connect/seen/fail2ban')).body).requests;
+    const checked = () =>
+      server.fetch('/api/v2/check?ipAddress=192.0.2.1', { headers: { Key: key } });
+    assert.equal((await checked()).status, 200);
+    assert.equal(await seen(), 0);
+    assert.match((await ada.get('/connect/fail2ban')).body, /live-card is-waiting/);
+    assert.equal((await server.report('127.0.0.1', { key })).status, 200);
+    await within(async () => (await seen()) === 1, 'the report is seen');
+    assert.match((await ada.get('/connect/fail2ban')).body, /1 report from any of your tools/);
+  });
+
+  it('a receipt that is redeemed is seen on the screen of the CAPTCHA', async () => {
+    const seen = async () => JSON.parse((await ada.get('/connect/seen/captcha')).body).requests;
+    const before = await seen();
+    const asked = await server.fetch('/captcha/receipt', {
+      method: 'POST',
+      headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: 'receipt=none',
+    });
+    assert.equal(asked.status, 200);
+    await within(async () => (await seen()) === before + 1, 'the request is seen');
+    assert.match((await ada.get('/connect/captcha')).body, /<li data-check="answered"/);
+  });
+
+  it('a text that lacks a key has no button to copy it', async () => {
+    const stranger = (await server.fetch('/connect/captcha')).body;
+    for (const id of ['key-fpm', 'captcha-form', 'captcha-verify']) {
+      assert.ok(stranger.includes(`id="${id}"`), id);
+      assert.ok(!stranger.includes(`data-copy="${id}"`), id);
+    }
+    assert.match(stranger, /data-copy="captcha-try"/);
+    assert.match((await ada.get('/connect/php')).body, /data-copy="key-fpm"/);
   });
 });
