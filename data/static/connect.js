@@ -193,7 +193,7 @@ function showState(state, note, passed = 0) {
     const title = one.querySelector('[data-about]');
     title.textContent = title.dataset.about.replace('{}', note.about);
     const mend = one.querySelector('code');
-    if (mend !== null) mend.textContent = `TRUSTED_PROXIES=${note.about}`;
+    if (mend !== null) mend.textContent = mend.textContent.replace(/=\S*/, `=${note.about}`);
     failing = checks.findIndex((check) => check.dataset.check === one.dataset.fails);
   }
   for (const [i, check] of checks.entries()) {

@@ -498,6 +498,7 @@ const en = {
     },
     siteKeyMade: ['You have a site key', 'It stands in the texts below.'],
     trusted: '127.0.0.1 is trusted already. Nothing to do.',
+    trustDemo: 'Stop the demo with Ctrl-C, and start it with this setting.',
     openLink: (domain: string) => `Open ${domain}`,
     showAll: (lines: string) => `Show all ${lines} lines`,
     download: 'Download the plugin',
@@ -552,6 +553,7 @@ const en = {
       lookAgain: 'Check again',
       pollsOn: 'Checks by itself every few seconds.',
       fix: 'Add this setting, then restart Portcullis',
+      fixDemo: 'Start the demo with this setting',
       ownKeys: 'Open my keys',
       notes: {
         untrusted: {
@@ -1237,6 +1239,7 @@ const fr: Words = {
     },
     siteKeyMade: ['Vous avez une clé de site', 'Elle figure dans les textes ci-dessous.'],
     trusted: '127.0.0.1 est déjà un proxy de confiance. Rien à faire.',
+    trustDemo: 'Arrêtez la démonstration avec Ctrl-C, et relancez-la avec ce réglage.',
     openLink: (domain: string) => `Ouvrir ${domain}`,
     showAll: (lines: string) => `Afficher les ${lines} lignes`,
     download: 'Télécharger l’extension',
@@ -1298,6 +1301,7 @@ const fr: Words = {
       lookAgain: 'Vérifier encore',
       pollsOn: 'Vérification automatique, plusieurs fois par minute.',
       fix: 'Ajoutez ce réglage, puis redémarrez Portcullis',
+      fixDemo: 'Relancez la démonstration avec ce réglage',
       ownKeys: 'Ouvrir mes clés',
       notes: {
         untrusted: {

@@ -479,9 +479,18 @@ function pluginValues(data: ConnectData, text: Translations): Html {
   );
 }
 
+/** A demo has no file of settings: it is started with it. */
+const settingOf = ({ demo }: ConnectData, proxy: string) =>
+  `TRUSTED_PROXIES=${proxy}${demo ? ' npm start' : ''}`;
+
 function stepBody(step: ConnectStep, label: string, data: ConnectData, text: Translations): Html {
   const { connect } = text;
   switch (step.says) {
+    case 'trust': {
+      const title = connect.destinations[data.demo ? 'terminal' : 'settings'];
+      const code = `${settingOf(data, '127.0.0.1')}\n`;
+      return <CodeBlock {...{ id: step.id, title, text, code }} label={`${label}: ${title}`} />;
+    }
     case 'openSite': {
       const { domain } = data.sampleValues;
       const href = `http://${domain ?? usualDomain}/`;
@@ -556,7 +565,7 @@ function stepList(data: ConnectData, text: Translations): Html {
               <p>{connect.trusted}</p>
             ) : (
               <>
-                <p>{sentence}</p>
+                <p>{isTrust && data.demo ? connect.trustDemo : sentence}</p>
                 {stepBody(step, title, data, text)}
               </>
             )}
@@ -668,7 +677,7 @@ function liveCard(data: ConnectData, text: Translations): Html | false {
   const arrived = by === 'key' ? 'known' : 'working';
   const state = hasArrived ? arrived : isOwn ? 'failing' : 'waiting';
   const again = <Link href={samePath(data)}>{live.lookAgain}</Link>;
-  const setting = `TRUSTED_PROXIES=${note?.name === 'untrusted' ? note.about : '127.0.0.1'}`;
+  const setting = settingOf(data, note?.name === 'untrusted' ? note.about : '127.0.0.1');
   return (
     <section
       class={`card live-card is-${state}`}
@@ -729,7 +738,12 @@ function liveCard(data: ConnectData, text: Translations): Html | false {
               )}
             </p>
             {name === 'untrusted' && (
-              <CodeBlock id="mend" title={live.fix} code={setting} text={text} />
+              <CodeBlock
+                id="mend"
+                title={live[data.demo ? 'fixDemo' : 'fix']}
+                code={setting}
+                text={text}
+              />
             )}
           </div>
         );

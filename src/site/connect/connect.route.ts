@@ -323,8 +323,10 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
         target &&
         (await watchOf(context, target, choiceOf(query, target, options.demo).chosen.domain));
       if (watch === undefined) return pageBuilder.problem(context, fail('not_found'));
-      const { note, passed, visitor, by, hasArrived } = watch;
+      const { note, visitor, by, hasArrived } = watch;
       const requests = by === 'key' ? watch.requests : hasArrived ? 1 : 0;
+      // A key that worked before says nothing of how far this tool came.
+      const passed = by === 'key' ? undefined : watch.passed;
       const body = JSON.stringify({ requests, note, passed, visitor });
       return jsonReply(body);
     }),

@@ -337,6 +337,8 @@ describe('connect', () => {
     assert.equal((await server.report('127.0.0.1', { key })).status, 200);
     await within(async () => (await seen()) === 1, 'the report is seen');
     assert.match((await ada.get('/connect/fail2ban')).body, /1 report from any of your tools/);
+    const { passed } = JSON.parse((await ada.get('/connect/seen/fail2ban')).body);
+    assert.equal(passed, undefined, 'the card goes on showing a key that works');
   });
 
   it('a receipt that is redeemed is seen on the screen of the CAPTCHA', async () => {

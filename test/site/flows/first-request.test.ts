@@ -138,7 +138,7 @@ it('a gate asked by a proxy that is not trusted is named on its screen, with the
   assert.equal((await lookOf(eve, 'nginx')).note, undefined);
   const { body } = await ada.get('/connect/nginx');
   assert.match(body, /A request came from 127\.0\.0\.1, which is not a trusted proxy\./);
-  assert.match(body, /<code id="mend">TRUSTED_PROXIES=127\.0\.0\.1<\/code>/);
+  assert.match(body, /<code id="mend">TRUSTED_PROXIES=127\.0\.0\.1 npm start<\/code>/);
   assert.match(body, /data-step="trust" class="is-bad"/);
   // A policy with a mistake is named, too.
   const bad = await markOn(eve, 'caddy');
