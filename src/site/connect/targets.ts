@@ -46,7 +46,7 @@ export const shelves = {
   files: ['cron', 'unbound', 'rbldnsd'],
 } as const;
 export const shelfNames = Object.keys(shelves) as (keyof typeof shelves)[];
-/** What most people look for. */
+/** Most people look for these. */
 export const popularNames = ['nginx', 'wordpress', 'fail2ban', 'nftables', 'sign-in-php'] as const;
 
 /** A reader may choose these on a screen; the choices fill in the steps. */
