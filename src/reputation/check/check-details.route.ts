@@ -113,7 +113,7 @@ function detailsOf({ family, words }: Address, code: string, options: CheckDetai
   const evidence = options.evidence.of(family, words, options.clock.now());
   const host = options.hostnames?.known(family, words);
   return {
-    hostnames: host?.names,
+    ...(host === undefined ? {} : { hostnames: host.names }),
     countryName: countryNameOf(code),
     crawler: host?.crawler ?? null,
     why: whyJson(evidence),
