@@ -96,7 +96,7 @@ export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries) {
       if (vouched !== 'none')
         applyEvent(access, { kind: 'account.vouched', account: id, vouched }, at.now);
     },
-    /** @param network of the account, see reputation/votes/client-network.ts */
+    /** @param network of the account, see reputation/reports/report.ts */
     report: (id: string, address: number, network: number) =>
       report(id, { family: 4, words: Uint32Array.of(address, 0, 0, 0) }, network),
     withdraw(id: string, address: number): void {

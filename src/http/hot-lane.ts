@@ -6,14 +6,13 @@
 
 import type { Log } from '../core/log.ts';
 import type { AccessLog } from './answer/access-log.ts';
-import { type Head, renderHead, statusOf } from './answer/head.ts';
+import { type Head, openErrorBodies, renderHead, statusOf, withRequestId } from './answer/head.ts';
 import { endAfter, endBodiless, sendWithBackpressure, type Wire } from './answer/wire.ts';
 import { bytesOf } from './exchange.ts';
 import type { HttpLimits } from './limits/limits.ts';
 import type { ResolvedClient } from './request/client-ip.ts';
 import type { HeaderScan } from './request/framing.ts';
 import { type Problem, problem, type RenderProblem } from './request/message.ts';
-import { openErrorBodies, withRequestId } from './request/request-id.ts';
 import type { HotRequest, HotRoute } from './router.ts';
 
 /** The options of both lanes of a server: the hot lane, and the one of all other routes (admission.ts). */

@@ -11,12 +11,11 @@ import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
 import type { AccessLog } from './answer/access-log.ts';
-import { fieldsOf } from './answer/head.ts';
+import { fieldsOf, isValidRequestId, newRequestId, traceOf } from './answer/head.ts';
 import { hasCookie, type Wire } from './answer/wire.ts';
 import { createConnectionEndSampler, createSlowReaderSampler } from './exchange.ts';
 import { createHotLane, type HotLane, type RequestBelow } from './hot-lane.ts';
-import { Admission } from './limits/admission.ts';
-import { type AnswerLimits, createAnswerLimits } from './limits/answer-limits.ts';
+import { Admission, type AnswerLimits, createAnswerLimits } from './limits/admission.ts';
 import { defaultLimits, type HttpLimits } from './limits/limits.ts';
 import { loadNative, type NativeServer } from './native.ts';
 import {
@@ -28,7 +27,6 @@ import {
 } from './request/client-ip.ts';
 import { HeaderScan } from './request/framing.ts';
 import type { Header, RenderProblem } from './request/message.ts';
-import { isValidRequestId, newRequestId, traceOf } from './request/request-id.ts';
 import { createRouter, type HotRoute, type Route, type Router } from './router.ts';
 import {
   bindingFault,

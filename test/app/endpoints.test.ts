@@ -13,7 +13,7 @@ import { manualClock } from '../../src/core/clock.ts';
 import { errors } from '../../src/core/errors.ts';
 import { createLog } from '../../src/core/log.ts';
 import { fail } from '../../src/core/result.ts';
-import type { AnswerLimitName } from '../../src/http/limits/answer-limits.ts';
+import type { AnswerLimitName } from '../../src/http/limits/admission.ts';
 import type { PlainRoute, Route } from '../../src/http/router.ts';
 import {
   alertsEndpoint,

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { renderHead } from '../../src/http/answer/head.ts';
+import { openErrorBodies, renderHead } from '../../src/http/answer/head.ts';
 import { requestIdPlaceholder } from '../../src/http/request/message.ts';
-import { openErrorBodies } from '../../src/http/request/request-id.ts';
 
 test("an error's body is made once for each head and is never that of another", () => {
   const bodies = openErrorBodies();

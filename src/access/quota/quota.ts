@@ -58,8 +58,8 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { type AccountsTable, perMinuteMax } from '../accounts/accounts-table.ts';
-import { type KeyCache, noKey } from '../keys/key-cache.ts';
 import { keyScopes } from '../keys/key-format.ts';
+import { type KeyCache, noKey } from '../keys/key-table.ts';
 
 export const quotaKind = { read: 0, write: 1 } as const;
 export type QuotaKind = (typeof quotaKind)[keyof typeof quotaKind];

@@ -4,8 +4,7 @@
  */
 
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
-import { createKeyCache } from '../../access/keys/key-cache.ts';
-import { openKeyTableReader } from '../../access/keys/key-table.ts';
+import { createKeyCache, openKeyTableReader } from '../../access/keys/key-table.ts';
 import { deriveKey, type MasterKey } from '../../access/keys/master-key.ts';
 import { createRefusalRecorder } from '../../access/keys/refused-keys.ts';
 import { createMarkNoter, type MarkMemory } from '../../access/marks.ts';

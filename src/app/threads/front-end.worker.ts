@@ -17,7 +17,7 @@ import { openGarbageCollection, raiseThreadPriority } from '../../core/threads.t
 import { createTimings } from '../../core/timings.ts';
 import { openAccessLog } from '../../http/answer/access-log.ts';
 import { createForwarder, type Forwarder } from '../../http/forward.ts';
-import { createAnswerLimits } from '../../http/limits/answer-limits.ts';
+import { createAnswerLimits } from '../../http/limits/admission.ts';
 import { defaultLimits } from '../../http/limits/limits.ts';
 import { loadChecked } from '../../http/native.ts';
 import { addressRules } from '../../http/request/client-ip.ts';

@@ -5,8 +5,8 @@
  */
 
 import * as v from 'valibot';
-import { wrongScope } from '../../access/keys/key-cache.ts';
 import { keyIdOf, scopeBitsFor } from '../../access/keys/key-format.ts';
+import { wrongScope } from '../../access/keys/key-table.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import {
   type AccountOf,

@@ -6,7 +6,7 @@
  */
 
 import * as v from 'valibot';
-import { wrongScope } from '../../access/keys/key-cache.ts';
+import { wrongScope } from '../../access/keys/key-table.ts';
 import type { RecordRefusal } from '../../access/keys/refused-keys.ts';
 import { type QuotaGuard, quotaKind } from '../../access/quota/quota.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -18,13 +18,8 @@ import type { Header } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';
 import { endpoint, parametersOf, routeFacts } from '../../web/guard/endpoint.ts';
+import { quotaDetail, quotaHeadBytes, withQuota, withRefusal } from '../../web/guard/guard.ts';
 import { ignoredParameters } from '../../web/guard/intake/form.ts';
-import {
-  quotaDetail,
-  quotaHeadBytes,
-  withQuota,
-  withRefusal,
-} from '../../web/guard/quota-headers.ts';
 import { jsonAnswer } from '../../web/openapi.ts';
 import { apiErrorBody, jsonType, noStore } from '../../web/shape.ts';
 import { shownEvidence } from '../address/evidence.ts';

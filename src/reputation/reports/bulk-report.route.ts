@@ -22,7 +22,6 @@ import { type Guard, type KeyedCall, unreadable } from '../../web/guard/guard.ts
 import { dataAnswer } from '../../web/openapi.ts';
 import { jsonReplyOf } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
-import { clientNetwork } from '../votes/client-network.ts';
 import {
   type BulkReader,
   type BulkRow,
@@ -32,6 +31,7 @@ import {
   type InvalidRow,
   saveBulk,
 } from './bulk-reports.ts';
+import { clientNetwork } from './report.ts';
 
 const csvBytesMax = 8 * 1024 * 1024;
 const partsMax = 16;

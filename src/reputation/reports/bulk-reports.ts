@@ -20,8 +20,7 @@ import { decodeUtf8, repairUtf8 } from '../../core/text.ts';
 import { clientCountry, type GeoReader } from '../../geo/reader.ts';
 import type { Check } from '../check/check.ts';
 import { csvRecords, maxLineBytesDefault, splitLines } from '../lists/import/lines.ts';
-import { clientNetwork } from '../votes/client-network.ts';
-import { duplicateDetail, type ReportRules, readReport } from './report.ts';
+import { clientNetwork, duplicateDetail, type ReportRules, readReport } from './report.ts';
 import type { Reporter } from './store/report-rows.ts';
 import type { ReportStore } from './store/report-store.ts';
 

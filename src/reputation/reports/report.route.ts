@@ -27,9 +27,9 @@ import { addressIn, addressNameIn, type Fields, readFields } from '../../web/gua
 import { dataAnswer, formOrJson } from '../../web/openapi.ts';
 import { jsonReply } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
-import { clientNetwork } from '../votes/client-network.ts';
 import {
   category,
+  clientNetwork,
   commentCharactersMax,
   duplicateDetail,
   type ReadReport,
@@ -136,7 +136,7 @@ export const reportEndpoint = endpoint({
 interface SentReport {
   readonly report: ReadReport;
   readonly country: string;
-  /** See votes/client-network.ts. */
+  /** See reports/report.ts. */
   readonly network: number;
 }
 

@@ -20,9 +20,8 @@ import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
 import type { AnyRequestContext, SessionLike } from '../../web/guard/request-context.ts';
 import type { Check } from '../check/check.ts';
 import { categoriesOf } from '../reports/categories.ts';
-import { type Report, readReport } from '../reports/report.ts';
+import { clientNetwork, type Report, readReport } from '../reports/report.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
-import { clientNetwork } from '../votes/client-network.ts';
 import {
   type AnonymousReports,
   isBetter,

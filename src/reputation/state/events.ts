@@ -105,7 +105,7 @@ export interface ReportOrigin extends IpWords {
 export interface AddedReport extends ReportOrigin {
   /** Seconds since 1970: when it happened. */
   readonly reportedSecond: number;
-  /** The account's network when it reported, a number (client-network.ts). */
+  /** The account's network when it reported, a number (reports/report.ts). */
   readonly network: number;
   /** Bit n for category n. */
   readonly categories: number;

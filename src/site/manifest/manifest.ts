@@ -9,7 +9,7 @@ import { receiptLifeMs } from '../../captcha/receipts.ts';
 import { type ClientLimit, type ClientLimitName, clientLimits } from '../../config/limits.ts';
 import { captchaBounds } from '../../config.ts';
 import { languages } from '../../core/language.ts';
-import type { AnswerLimitName } from '../../http/limits/answer-limits.ts';
+import type { AnswerLimitName } from '../../http/limits/admission.ts';
 import {
   alertsEndpoint,
   heartbeatEndpoint,
@@ -53,7 +53,7 @@ interface PublishedLimit extends ClientLimit {
   readonly endpoints: readonly string[] | undefined;
 }
 
-/** The transport (http/limits/answer-limits.ts) applies these, even where no endpoint is, so none declares them. */
+/** The transport (http/limits/admission.ts) applies these, even where no endpoint is, so none declares them. */
 const everywhere: readonly ClientLimitName[] = [
   'answers',
   'answersNear',

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { createKeyCache } from '../../../src/access/keys/key-cache.ts';
 import { hashKey, makeKey } from '../../../src/access/keys/key-format.ts';
 import {
+  createKeyCache,
   createKeyTable,
   type KeyTableReader,
   openKeyTableReader,

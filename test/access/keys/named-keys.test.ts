@@ -11,12 +11,13 @@ import {
   noteKeyUse,
   readKeyUse,
 } from '../../../src/access/keys/api-keys.ts';
-import { createKeyCache, wrongScope } from '../../../src/access/keys/key-cache.ts';
 import { keyScopes } from '../../../src/access/keys/key-format.ts';
 import {
+  createKeyCache,
   createKeyTable,
   openKeyTableReader,
   openLabelReader,
+  wrongScope,
 } from '../../../src/access/keys/key-table.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock } from '../../../src/core/clock.ts';

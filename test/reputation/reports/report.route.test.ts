@@ -4,9 +4,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
-import { createKeyCache } from '../../../src/access/keys/key-cache.ts';
 import { allScopes, hashKey, keyScopes, makeKey } from '../../../src/access/keys/key-format.ts';
-import { createKeyTable, openKeyTableReader } from '../../../src/access/keys/key-table.ts';
+import {
+  createKeyCache,
+  createKeyTable,
+  openKeyTableReader,
+} from '../../../src/access/keys/key-table.ts';
 import {
   createQuotaGuard,
   createQuotaMemory,

@@ -5,8 +5,7 @@
 
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { openAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
-import { createKeyCache } from '../../../src/access/keys/key-cache.ts';
-import { openKeyTableReader } from '../../../src/access/keys/key-table.ts';
+import { createKeyCache, openKeyTableReader } from '../../../src/access/keys/key-table.ts';
 import {
   createQuotaGuard,
   openQuotas,

@@ -5,8 +5,11 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { createKeyCache } from '../../../src/access/keys/key-cache.ts';
-import { type KeyTableHandle, openKeyTableReader } from '../../../src/access/keys/key-table.ts';
+import {
+  createKeyCache,
+  type KeyTableHandle,
+  openKeyTableReader,
+} from '../../../src/access/keys/key-table.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 
 export interface KeyReaderInput {

@@ -16,7 +16,7 @@ export interface Reporter {
   readonly account: string;
   readonly slot: number;
   readonly country: string;
-  /** Number of the client's network (client-network.ts); absent: unknown. */
+  /** Number of the client's network (reports/report.ts); absent: unknown. */
   readonly network?: number;
 }
 
