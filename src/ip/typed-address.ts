@@ -63,13 +63,17 @@ export function typedBytes(text: string): string {
 //
 // Every pattern is linear in the text: no repetition stands inside of another.
 
-interface PastedAddresses {
+export interface PastedAddresses {
   /** Each once, in the order of the text. A single address is a prefix of full length. */
   readonly found: readonly Prefix[];
   /** There are more than were asked for. */
   readonly more: boolean;
   /** Lines without an address, and words among addresses that are none; of the part that was read. */
-  readonly others: { readonly count: number; readonly examples: readonly string[] };
+  readonly others: {
+    readonly count: number;
+    /** The first of them, each with its line, from 1. */
+    readonly examples: readonly { readonly text: string; readonly line: number }[];
+  };
 }
 
 /** Dots and colons as people write them so that nobody clicks. */
@@ -109,14 +113,16 @@ export function addressesIn(text: string, max: number): PastedAddresses {
     character.includes(':') ? ':' : '.',
   );
   const found = new Map<string, Prefix>();
-  const examples: string[] = [];
+  const examples: { readonly text: string; readonly line: number }[] = [];
   let count = 0;
+  let at = 0;
   let more = false;
   function leaveOut(other: string): void {
     count++;
-    if (examples.length < examplesMax) examples.push(exampleOf(other));
+    if (examples.length < examplesMax) examples.push({ text: exampleOf(other), line: at });
   }
   for (const line of plain.split('\n')) {
+    at++;
     if (line.trim() === '') continue;
     const others: string[] = [];
     let holding = 0;

@@ -212,6 +212,8 @@ const en = {
       others: (count: number, formatted: string) =>
         count === 1 ? '1 isn’t an address:' : `${formatted} aren’t addresses:`,
       othersMore: (formatted: string) => `and ${formatted} more`,
+      line: (line: number) => `(line ${line})`,
+      edit: 'Edit the text',
       csv: 'Download as CSV',
       network: 'Network',
       columns: { address: 'Address', score: 'Score' },
@@ -647,6 +649,8 @@ const fr: typeof en = {
           ? `${formatted} n’est pas une adresse :`
           : `${formatted} ne sont pas des adresses :`,
       othersMore: (formatted) => `et ${formatted} de plus`,
+      line: (line) => `(ligne ${line})`,
+      edit: 'Modifier le texte',
       csv: 'Télécharger en CSV',
       network: 'Réseau',
       columns: { address: 'Adresse', score: 'Score' },

@@ -81,10 +81,21 @@ const leftOut: readonly (readonly [text: string, ...examples: string[]])[] = [
 
 test('what is no address is counted and named: lines without one, words of a list, wrong lengths', () => {
   for (const [text, ...examples] of leftOut) {
-    assert.deepEqual(addressesIn(text, 9).others, { count: examples.length, examples }, text);
+    const { others } = addressesIn(text, 9);
+    assert.equal(others.count, examples.length, text);
+    assert.deepEqual(
+      others.examples.map((other) => other.text),
+      examples,
+      text,
+    );
   }
   const { count, examples } = addressesIn('x\n'.repeat(5_000), 9).others;
-  assert.deepEqual([count, examples.length], [5_000, 20]);
+  assert.deepEqual([count, examples.length, examples[19]?.line], [5_000, 20, 20]);
+  const { others } = addressesIn('192.0.2.1\n\nrubbish\r\n999.1.1.1', 9);
+  assert.deepEqual(
+    others.examples.map(({ line }) => line),
+    [3, 4],
+  );
 });
 
 test('every address is found between other words, however it is written', () => {

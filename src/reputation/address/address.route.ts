@@ -520,7 +520,7 @@ function jsonOf(data: IpPageData): string {
 // bound, so nothing is too large to ask about; ranges of a system come from a thread of its own.
 
 /** Rows of one page; the JSON has more. */
-const rowsOfPage = { besideMap: 20, else: 15 } as const;
+const rowsOfPage = { besideMap: 12, else: 15 } as const;
 const worstInJson = 50;
 const pagesMax = 300;
 /** Entries looked at for one answer. */
@@ -675,6 +675,14 @@ function specialOf({ family, words, length }: Prefix): SpecialUse | undefined {
   return special === specialUse(family, last) ? special : undefined;
 }
 
+function networksJson(networks: readonly NamedNetwork[]) {
+  return networks.map(({ name, entries, malicious }) => ({
+    networkAddress: name,
+    entries,
+    maliciousEntries: malicious,
+  }));
+}
+
 function networkJson({ network, countryCode, provider, ...data }: NetworkPageData): string {
   const { entries, malicious, isPart, whole, worst } = data;
   return JSON.stringify({
@@ -688,6 +696,7 @@ function networkJson({ network, countryCode, provider, ...data }: NetworkPageDat
       coveredBy: whole?.name ?? null,
       abuseConfidenceScore: whole?.score ?? 0,
       worst: worstJson(worst),
+      networks: networksJson(data.pieces),
     },
   });
 }
@@ -705,6 +714,9 @@ const SystemSummary = v.strictObject({
   isPart: v.boolean(),
   worst: v.array(
     v.strictObject({ ipAddress: v.string(), abuseConfidenceScore: score, totalReports: count }),
+  ),
+  networks: v.array(
+    v.strictObject({ networkAddress: v.string(), entries: count, maliciousEntries: count }),
   ),
 });
 
@@ -833,6 +845,7 @@ function systemJson({ number, name, ranges, ...data }: SystemPageData): string {
       maliciousEntries: malicious,
       isPart,
       worst: worstJson(worst),
+      networks: networksJson(data.networks),
     },
   });
 }
@@ -870,6 +883,7 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
     const query = parseQuery(request.query, { charsMax: queryCharsMax });
     const text = query.ok ? (query.value.get('address') ?? '').slice(0, textCharsMax) : '';
     const { found, more, others } = addressesIn(text, foundMax);
+    const bad = others.examples.map((other) => other.text);
     const [first] = found;
     if (first !== undefined && found.length === 1 && others.count === 0) {
       return movedTo(`/ip/${formatNetwork(first)}`);
@@ -883,7 +897,7 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
     const rows = found.map((prefix) => rowOf(prefix, options));
     rows.sort((a, b) => (b.known?.cell.score ?? -1) - (a.known?.cell.score ?? -1));
     if (found.length > 0 && query.ok && query.value.get('format') === 'csv') {
-      return csvOf(rows, others.examples);
+      return csvOf(rows, bad);
     }
     const isMiss = !query.ok || (found.length === 0 && query.value.get('address') !== undefined);
     // One line is corrected where it was typed; of a longer text nobody can say what was meant.
@@ -900,7 +914,7 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
         more,
         others,
         isMiss,
-        csvHref: `/ip?format=csv&address=${[rows.map(({ name }) => name).join('+'), ...others.examples.map(encodeURIComponent)].join('%0A')}`,
+        csvHref: `/ip?format=csv&address=${[rows.map(({ name }) => name).join('+'), ...bad.map(encodeURIComponent)].join('%0A')}`,
       }),
     };
   }

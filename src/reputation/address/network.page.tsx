@@ -5,6 +5,7 @@
  */
 
 import { scoreBand, scoreBands } from '../../core/score-band.ts';
+import type { PastedAddresses } from '../../ip/typed-address.ts';
 import { Card, CodeBlock, EmptyState, Fold, Folds, Notice } from '../../web/components/card.tsx';
 import { ShareList } from '../../web/components/chart.tsx';
 import { Button, LinkButton } from '../../web/components/form.tsx';
@@ -367,15 +368,18 @@ function worstCard(
   );
 }
 
-/** So many rows the addresses have at the most that stand below the facts, and not beside them. */
-const fewRows = 6;
-/** Rows of networks in sight, beside a column of addresses and as a column of their own. */
-const networksInSight = { few: 6, many: 12 } as const;
+/** Rows of networks in sight beside the worst addresses: both cards end together. */
+function networksInSight({ worst }: Paged): number {
+  return Math.max(6, worst.length - 1);
+}
 
-/** Lists networks, each with a link to its page and what is known in it. */
+/**
+ * Lists networks, each with a link to its page and what is known in it.
+ * @param home the country that goes without saying; undefined: all of them do
+ */
 function networksTable(
   networks: readonly NamedNetwork[],
-  hasCountries: boolean,
+  home: string | undefined,
   caption: string,
   text: Translations,
   format: Format,
@@ -394,7 +398,7 @@ function networksTable(
           <Link class="mono is-whole" href={`/ip/${name}`}>
             {name}
           </Link>
-          {hasCountries && (
+          {home !== undefined && countryCode !== home && (
             <>
               {' '}
               <span class="fact-note">{format.country(countryCode)}</span>
@@ -412,7 +416,7 @@ function networksTable(
 function foldedNetworks(
   networks: readonly NamedNetwork[],
   inAll: number,
-  hasCountries: boolean,
+  home: string | undefined,
   inSight: number,
   text: Translations,
   format: Format,
@@ -425,11 +429,11 @@ function foldedNetworks(
   const more = networks.slice(inSight);
   return (
     <>
-      {networksTable(networks.slice(0, inSight), hasCountries, caption, text, format)}
+      {networksTable(networks.slice(0, inSight), home, caption, text, format)}
       {more.length > 0 && (
         <details>
           <summary>{words.networksMore(format.number(more.length))}</summary>
-          {networksTable(more, hasCountries, caption, text, format)}
+          {networksTable(more, home, caption, text, format)}
         </details>
       )}
       {isCut && <p class="card-note">{caption}</p>}
@@ -441,7 +445,14 @@ function foldedNetworks(
 function piecesCard(data: NetworkPageData, text: Translations, format: Format): Html {
   return (
     <Card title={text.ip.network.pieces}>
-      {foldedNetworks(data.pieces, data.piecesInAll, false, networksInSight.few, text, format)}
+      {foldedNetworks(
+        data.pieces,
+        data.piecesInAll,
+        undefined,
+        networksInSight(data),
+        text,
+        format,
+      )}
     </Card>
   );
 }
@@ -500,59 +511,103 @@ function verdicts({ bands, entries }: SurveyTotals, text: Translations, format: 
   );
 }
 
+/** A network or a system, as its page shows it. */
+interface Place {
+  readonly title: string;
+  readonly lookedUp: string;
+  readonly path: string;
+  readonly kind: string;
+  readonly name: Html;
+  /** A link to who has it; false for a system. */
+  readonly provider: Html;
+  readonly lede: Html;
+  readonly isMalicious: boolean;
+  readonly facts: Html;
+  /** A card beside that of the worst addresses. */
+  readonly parts: Html;
+  readonly foot: Html;
+}
+
+function placePage(frame: PageFrame, place: Place, data: Paged): string {
+  const text = frameText(frame);
+  const format = formatFor(frame.language);
+  return renderDocument(frame, {
+    title: place.title,
+    noindex: true,
+    lookedUp: place.lookedUp,
+    className: 'page-network',
+    body: (
+      <div class="wrap stack">
+        {trail(place.lookedUp, text, place.provider)}
+        <section class="card">
+          <div class="columns">
+            <div class="stack">
+              <h1>
+                <span class="eyebrow">{place.kind}</span> <span class="address">{place.name}</span>
+              </h1>
+              {place.lede}
+              {acts(place.isMalicious, place.path, text)}
+            </div>
+            <div class="stack">
+              {place.facts}
+              {verdicts(data, text, format)}
+            </div>
+          </div>
+        </section>
+        <div class="columns">
+          {place.parts}
+          {worstCard(data, place.path, text, format)}
+        </div>
+        {place.foot}
+      </div>
+    ),
+  });
+}
+
 export function networkPage(frame: PageFrame, data: NetworkPageData): string {
   const text = frameText(frame);
   const words = text.ip.network;
   const format = formatFor(frame.language);
-  const { cells, network } = data;
-  const path = `/ip/${network}`;
+  const { cells, network, special, blockUrl } = data;
   // Nobody looks at 256 squares that all say the same as the line above them.
   const hasMap = cells?.some(({ kind, score }) => kind !== cells[0]!.kind || score > 0) ?? false;
-  const map = hasMap && <Card title={words.map}>{addressGrid(cells!, network, text)}</Card>;
-  const worst = worstCard(data, path, text, format);
-  // A long table stands beside the others, a short one below the facts: no column ends far above the other.
-  const isLong = data.worst.length > fewRows;
-  const pieces = isLong && data.pieces.length > 0 && piecesCard(data, text, format);
-  const other = map || pieces;
-  return renderDocument(frame, {
-    title: words.title(network),
-    noindex: true,
-    lookedUp: network,
-    className: 'page-network',
-    body: (
-      <div class="wrap stack">
-        {trail(network, text, data.provider !== '' && systemLink(data))}
-        <h1>
-          <span class="eyebrow">{words.heading}</span> <span class="address mono">{network}</span>
-        </h1>
-        <p class="lede">{networkLede(data, text, format)}</p>
-        {data.special !== undefined && <p>{unbroken(specialLine(data.special, text))}</p>}
-        {acts(data.malicious > 0 || verdictOf(data) === 'malicious', path, text)}
-        <div class="columns is-top">
-          <div class="stack">
-            <Card title={words.known}>
-              {facts(data, text, format)}
-              {verdicts(data, text, format)}
-            </Card>
-            {isLong ? other : other && worst}
-          </div>
-          {isLong ? worst : other || worst}
-        </div>
-        {data.blockUrl !== undefined && (
-          <Folds>
-            <Fold title={words.check} icon="code">
-              <CodeBlock
-                id="check-line"
-                title="curl"
-                code={`curl -G ${data.blockUrl} \\\n  -H "Key: YOUR_KEY" \\\n  -d network=${network}`}
-                text={text}
-              />
-            </Fold>
-          </Folds>
-        )}
-      </div>
-    ),
-  });
+  return placePage(
+    frame,
+    {
+      title: words.title(network),
+      lookedUp: network,
+      path: `/ip/${network}`,
+      kind: words.heading,
+      name: <span class="mono">{network}</span>,
+      provider: data.provider !== '' && systemLink(data),
+      lede: (
+        <>
+          <p class="lede">{networkLede(data, text, format)}</p>
+          {special !== undefined && <p>{unbroken(specialLine(special, text))}</p>}
+        </>
+      ),
+      isMalicious: data.malicious > 0 || verdictOf(data) === 'malicious',
+      facts: facts(data, text, format),
+      parts: hasMap ? (
+        <Card title={words.map}>{addressGrid(cells!, network, text)}</Card>
+      ) : (
+        data.pieces.length > 0 && piecesCard(data, text, format)
+      ),
+      foot: blockUrl !== undefined && (
+        <Folds>
+          <Fold title={words.check} icon="code">
+            <CodeBlock
+              id="check-line"
+              title="curl"
+              code={`curl -G ${blockUrl} \\\n  -H "Key: YOUR_KEY" \\\n  -d network=${network}`}
+              text={text}
+            />
+          </Fold>
+        </Folds>
+      ),
+    },
+    data,
+  );
 }
 
 /** Credits whom the licence of the names of networks asks for, and says how old they are. */
@@ -635,20 +690,21 @@ function systemFacts(data: SystemPageData, text: Translations, format: Format): 
 }
 
 /** Lists its networks: those with entries, the worst first, and behind a click others of each family. */
-function networksCard(
-  data: SystemPageData,
-  inSight: number,
-  text: Translations,
-  format: Format,
-): Html {
+function networksCard(data: SystemPageData, text: Translations, format: Format): Html {
   const words = text.ip.network;
-  const hasCountries = data.countries > 1;
   const quietInAll = data.totals[4] + data.totals[6] - data.networksInAll;
   const isCut = quietInAll > data.quiet.length;
   return (
     <Card title={words.networks}>
       {data.networks.length > 0 &&
-        foldedNetworks(data.networks, data.networksInAll, hasCountries, inSight, text, format)}
+        foldedNetworks(
+          data.networks,
+          data.networksInAll,
+          data.countryCode,
+          networksInSight(data),
+          text,
+          format,
+        )}
       {data.quiet.length > 0 && (
         <details open={data.networks.length === 0}>
           <summary>{words.quiet(format.number(quietInAll))}</summary>
@@ -659,7 +715,9 @@ function networksCard(
                 <Link class="mono is-whole" href={`/ip/${name}`}>
                   {name}
                 </Link>{' '}
-                {hasCountries && <span class="fact-note">{format.country(countryCode)}</span>}
+                {countryCode !== data.countryCode && (
+                  <span class="fact-note">{format.country(countryCode)}</span>
+                )}
               </li>
             ))}
           </ul>
@@ -673,55 +731,35 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
   const text = frameText(frame);
   const words = text.ip.network;
   const format = formatFor(frame.language);
-  const { name, attribution } = data;
-  const path = `/as/${data.number}`;
-  const worst = worstCard(data, path, text, format);
-  const isLong = data.worst.length > fewRows;
-  const networks = networksCard(data, networksInSight[isLong ? 'few' : 'many'], text, format);
-  return renderDocument(frame, {
-    title: [`AS${data.number}`, name].filter(Boolean).join(' · '),
-    noindex: true,
-    lookedUp: `AS${data.number}`,
-    className: 'page-network',
-    body: (
-      <div class="wrap stack">
-        {trail(`AS${data.number}`, text)}
-        <h1>
-          <span class="eyebrow">{words.system}</span>{' '}
-          <span class="address">
-            <span class="mono">AS{data.number}</span>
-            {name && (
-              <>
-                {' · '}
-                <bdi>{name}</bdi>
-              </>
-            )}
-          </span>
-        </h1>
-        {name === undefined ? (
-          <section class="card">
-            <EmptyState icon="flag" text={words.noSystem} />
-          </section>
-        ) : (
-          <>
-            <p class="lede">{lede(data, text, format)}</p>
-            {acts(data.malicious > 0, path, text)}
-            <div class="columns is-top">
-              <div class="stack">
-                <Card title={words.known}>
-                  {systemFacts(data, text, format)}
-                  {verdicts(data, text, format)}
-                </Card>
-                {isLong ? networks : worst}
-              </div>
-              {isLong ? worst : networks}
-            </div>
-          </>
-        )}
-        {attributionLine(attribution, text, format)}
-      </div>
-    ),
-  });
+  const { name } = data;
+  const number = `AS${data.number}`;
+  return placePage(
+    frame,
+    {
+      title: [number, name].filter(Boolean).join(' · '),
+      lookedUp: number,
+      path: `/as/${data.number}`,
+      kind: words.system,
+      name: (
+        <>
+          <span class="mono">{number}</span>
+          {name && (
+            <>
+              {' · '}
+              <bdi>{name}</bdi>
+            </>
+          )}
+        </>
+      ),
+      provider: false,
+      lede: <p class="lede">{name === undefined ? words.noSystem : lede(data, text, format)}</p>,
+      isMalicious: data.malicious > 0,
+      facts: name !== undefined && systemFacts(data, text, format),
+      parts: name !== undefined && networksCard(data, text, format),
+      foot: attributionLine(data.attribution, text, format),
+    },
+    data,
+  );
 }
 
 // A pasted text.
@@ -751,7 +789,7 @@ interface FindPageData {
   /** Not all that the text has. */
   readonly more: boolean;
   /** Lines and words of it that are no address. */
-  readonly others: { readonly count: number; readonly examples: readonly string[] };
+  readonly others: PastedAddresses['others'];
   /** Something was sent and holds no address. */
   readonly isMiss: boolean;
   readonly csvHref: string;
@@ -816,17 +854,23 @@ function countBadges(found: readonly FoundAddress[], text: Translations, format:
 const othersShownMax = 5;
 
 /** Names the first of what was pasted and is no address. */
-function othersLine({ others }: FindPageData, text: Translations, format: Format): Html {
+function othersLine(
+  { others, text: pasted }: FindPageData,
+  text: Translations,
+  format: Format,
+): Html {
   const words = text.ip.find;
   if (others.count === 0) return null;
   const shown = others.examples.slice(0, othersShownMax);
+  const hasLines = pasted.trimEnd().includes('\n');
   return (
     <p class="card-note">
       {words.others(others.count, format.number(others.count))}
       {shown.map((other, i) => (
         <>
           {i > 0 ? ', ' : ' '}
-          <bdi class="mono">{other}</bdi>
+          <bdi class="mono">{other.text}</bdi>
+          {hasLines && ` ${words.line(other.line)}`}
         </>
       ))}
       {others.count > shown.length &&
@@ -848,7 +892,15 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
     .filter(Boolean)
     .join(', ');
   const result = data.found.length > 0 && (
-    <Card title={counted} icon="search">
+    <Card
+      title={counted}
+      icon="search"
+      aside={
+        <Link class="card-aside" href="#pasted">
+          {words.edit}
+        </Link>
+      }
+    >
       {data.more && <p class="card-note">{words.more(data.found.length)}</p>}
       {othersLine(data, text, format)}
       {countBadges(data.found, text, format)}

@@ -343,6 +343,11 @@ describe('pages', () => {
     assert.ok(Number(data.entries) >= 6, String(data.entries));
     const names = (data.worst as { ipAddress: string }[]).map(({ ipAddress }) => ipAddress);
     assert.ok(names.includes('1.1.1.1') && names.includes('2606:4700:4700::1111'), names.join());
+    const networks = data.networks as { networkAddress: string }[];
+    assert.deepEqual(
+      networks.find(({ networkAddress }) => networkAddress === '1.1.1.0/24'),
+      { networkAddress: '1.1.1.0/24', entries: 3, maliciousEntries: 0 },
+    );
     assert.match((await page('/as/64500')).body, /No network of this number is known/);
     for (const [path, status] of [
       ['/as/0', 400],

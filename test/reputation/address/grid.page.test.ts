@@ -67,7 +67,7 @@ it('the key names what is on the map, and the table says it in rows of neighbour
       translationsFor('en'),
     ),
   );
-  assert.doesNotMatch(plain, /is-good|is-special|is-allowed/);
+  assert.doesNotMatch(plain, /is-good|is-special|is-allowed|band-/, 'the key names what is there');
 });
 
 it('a row of a pasted address marks what is not known of it, which a phone leaves out', () => {
@@ -104,7 +104,8 @@ it('counts pasted rows so that the numbers add up, and names what is no address'
     { name: '192.0.2.0/24', href: '/ip/192.0.2.0/24', countryCode: 'FR', provider: 'Its own' },
   ];
   const asked = { text: '', foundMax: 300, more: false, isMiss: false, csvHref: '/ip' };
-  const others = { count: 9, examples: ['999.1.1.1', '<b>', 'c', 'd', 'e', 'f'] };
+  const bad = ['999.1.1.1', '<b>', 'c', 'd', 'e', 'f'];
+  const others = { count: 9, examples: bad.map((text, i) => ({ text, line: 3 + i })) };
   const shown = findPage(testFrame(), { ...asked, found, others });
   const [badges = ''] = /<p class="badges">.*?<\/p>/s.exec(shown) ?? [];
   const counts = [...badges.matchAll(/· (\d+)</g)].map(([, count]) => Number(count));
@@ -119,6 +120,9 @@ it('counts pasted rows so that the numbers add up, and names what is no address'
   );
   assert.match(shown, /e<\/bdi> and 4 more<\/p>/);
   assert.match(shown, /192\.0\.2\.0\/24<.*France<.*<bdi>Its own</s);
+  const lined = findPage(testFrame(), { ...asked, text: '192.0.2.8\nx', found, others });
+  assert.match(lined, /999\.1\.1\.1<\/bdi> \(line 3\), <bdi class="mono">&lt;b><\/bdi> \(line 4\)/);
+  assert.match(lined, /href="#pasted">Edit the text</);
 });
 
 function system(
